@@ -1,0 +1,62 @@
+//! Who is asking. A principal is rebuilt from the access token's claims alone; nothing here reads a database.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use crate::permission::{Permission, PermissionSet, Role};
+use crate::time::Timestamp;
+
+/// The caller of a request, from the claims of a verified access token.
+#[derive(Clone, Debug)]
+pub struct Principal {
+    /// `sub`: the user's id (UUID text).
+    pub user_id: Arc<str>,
+    pub username: Arc<str>,
+    pub roles: Vec<Role>,
+    pub permissions: PermissionSet,
+    /// `exp`: from this instant on the token is refused.
+    pub expires_at: Timestamp,
+}
+
+impl Principal {
+    /// `SUPER_ADMIN` holds everything and is never checked.
+    pub fn is_super_admin(&self) -> bool {
+        self.roles.contains(&Role::SuperAdmin)
+    }
+
+    pub fn may(&self, permission: Permission) -> bool {
+        self.is_super_admin() || self.permissions.contains(permission)
+    }
+
+    /// Those of `needed` that the principal lacks, in the order given.
+    pub fn missing(&self, needed: &[Permission]) -> Vec<Permission> {
+        needed.iter().copied().filter(|p| !self.may(*p)).collect()
+    }
+}
+
+/// Where a request came from; recorded with audit rows and refresh tokens, never used to authorise.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientInfo {
+    /// The address one trusted hop behind the peer.
+    pub ip: IpAddr,
+    /// What audit rows show: the whole `X-Forwarded-For` text if there is one, else `ip`.
+    pub forwarded: String,
+    pub user_agent: Option<String>,
+    pub request_id: String,
+}
+
+/// Why a bearer token is refused. Each becomes a 401.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TokenError {
+    /// Missing, malformed, badly signed or expired; callers learn no more than `Unauthorized`.
+    #[error("Unauthorized")]
+    Unauthorized,
+    /// Well signed, but its `type` claim is not `access`.
+    #[error("Invalid token type")]
+    WrongType,
+}
+
+/// Checks an access token. Implemented by `identity`, used by the guard of `web` and by the realtime channel.
+pub trait TokenVerifier: Send + Sync {
+    fn verify(&self, token: &str) -> Result<Principal, TokenError>;
+}

@@ -1,0 +1,426 @@
+//! Torrent clients as the host sees them: one trait, [`EngineDriver`], whatever the client and whatever the version
+//! of the plugin API its component was written against. Units: bytes, bytes per second, unix milliseconds.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::error::ErrorKind;
+use crate::time::Timestamp;
+
+/// What a torrent is doing, after the kind's own states were mapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TorrentState {
+    Downloading,
+    Seeding,
+    Paused,
+    Stopped,
+    Queued,
+    Checking,
+    Error,
+    Completed,
+    Allocating,
+    Unknown,
+}
+
+impl TorrentState {
+    pub const ALL: &'static [TorrentState] = &[
+        TorrentState::Downloading,
+        TorrentState::Seeding,
+        TorrentState::Paused,
+        TorrentState::Stopped,
+        TorrentState::Queued,
+        TorrentState::Checking,
+        TorrentState::Error,
+        TorrentState::Completed,
+        TorrentState::Allocating,
+        TorrentState::Unknown,
+    ];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            TorrentState::Downloading => "downloading",
+            TorrentState::Seeding => "seeding",
+            TorrentState::Paused => "paused",
+            TorrentState::Stopped => "stopped",
+            TorrentState::Queued => "queued",
+            TorrentState::Checking => "checking",
+            TorrentState::Error => "error",
+            TorrentState::Completed => "completed",
+            TorrentState::Allocating => "allocating",
+            TorrentState::Unknown => "unknown",
+        }
+    }
+
+    pub fn from_name(name: &str) -> Option<TorrentState> {
+        Self::ALL.iter().copied().find(|state| state.as_str() == name)
+    }
+}
+
+/// One torrent of one client. `hash` is its identity: lower-case hex info-hash, 40 digits.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Torrent {
+    pub hash: Arc<str>,
+    pub name: String,
+    pub state: TorrentState,
+    /// 0..=1
+    pub progress: f64,
+    pub size: u64,
+    pub downloaded: u64,
+    pub uploaded: u64,
+    /// uploaded / downloaded as the client reckons it; 1.5 = 150 %.
+    pub ratio: f64,
+    pub download_rate: u64,
+    pub upload_rate: u64,
+    /// Seconds; `None` when unknown or infinite.
+    pub eta: Option<u64>,
+    pub seeds_connected: u32,
+    pub seeds_total: u32,
+    pub peers_connected: u32,
+    pub peers_total: u32,
+    /// 0 off, 1 low, 2 normal, 3 high.
+    pub priority: u8,
+    /// The client's category or label.
+    pub label: Option<String>,
+    /// The directory it is saved into, shared by many torrents.
+    pub save_path: String,
+    /// The torrent's own file or folder.
+    pub content_path: String,
+    pub is_private: bool,
+    pub message: Option<String>,
+    pub added_at: Option<Timestamp>,
+    pub completed_at: Option<Timestamp>,
+}
+
+/// Rates, limits and counts of a client. Totals are what the client's list adds up to; the ledger knows better.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GlobalStats {
+    pub download_rate: u64,
+    pub upload_rate: u64,
+    /// 0 = unlimited.
+    pub download_rate_limit: u64,
+    /// 0 = unlimited.
+    pub upload_rate_limit: u64,
+    pub total_downloaded: u64,
+    pub total_uploaded: u64,
+    pub torrent_count: u32,
+    /// Downloading + seeding.
+    pub active_count: u32,
+}
+
+/// What changed since the poll whose cursor was given.
+#[derive(Clone, Debug, Default)]
+pub struct Delta {
+    /// Goes back into the next poll once this delta was applied.
+    pub cursor: u64,
+    /// `changed` is the whole list; every other torrent is gone.
+    pub full: bool,
+    pub changed: Vec<Torrent>,
+    pub removed: Vec<String>,
+    pub stats: GlobalStats,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct File {
+    pub index: u32,
+    pub path: String,
+    pub size: u64,
+    pub downloaded: u64,
+    /// 0..=1
+    pub progress: f64,
+    /// 0 skip, 1 normal, 2 high.
+    pub priority: u8,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Peer {
+    pub ip: String,
+    pub port: u16,
+    pub client: Option<String>,
+    pub country: Option<String>,
+    /// 0..=1
+    pub progress: f64,
+    pub download_rate: u64,
+    pub upload_rate: u64,
+    pub encrypted: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TrackerStatus {
+    Enabled,
+    Disabled,
+    Working,
+    Error,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tracker {
+    pub url: String,
+    pub tier: u32,
+    pub status: TrackerStatus,
+    pub seeders: Option<u32>,
+    pub leechers: Option<u32>,
+    pub message: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionStats {
+    pub engine_version: String,
+    pub peer_id: Option<String>,
+    pub listen_port: Option<u16>,
+    pub dht_enabled: bool,
+    pub free_disk_bytes: Option<u64>,
+    pub total_disk_bytes: Option<u64>,
+}
+
+/// All-time counters of a client, in bytes; never session counters passed off as such.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transfer {
+    pub downloaded: u64,
+    pub uploaded: u64,
+}
+
+/// Bytes per second; `None` = unlimited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct RateLimits {
+    pub download: Option<u64>,
+    pub upload: Option<u64>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Health {
+    pub version: String,
+}
+
+#[derive(Clone, Debug)]
+pub enum Source {
+    Magnet(String),
+    Metainfo(bytes::Bytes),
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct AddOptions {
+    pub category: Option<String>,
+    pub tags: Vec<String>,
+    pub save_path: Option<String>,
+    pub rename: Option<String>,
+    pub start_paused: bool,
+    pub sequential_download: bool,
+    pub first_last_piece_priority: bool,
+    /// Bytes per second.
+    pub upload_limit: Option<u64>,
+    /// Bytes per second.
+    pub download_limit: Option<u64>,
+}
+
+#[derive(Clone, Debug)]
+pub struct AddRequest {
+    /// The info-hash the host computed from the source; how the torrent will be listed.
+    pub hash: String,
+    pub source: Source,
+    pub options: AddOptions,
+}
+
+/// What a user may ask of torrents. Answered by one [`Outcome`] a hash, in the order given.
+#[derive(Clone, Debug)]
+pub enum Command {
+    Start,
+    Stop,
+    Pause,
+    Resume,
+    ForceStart(bool),
+    Recheck,
+    Remove { with_data: bool },
+    Move { destination: String },
+    Rename { name: String },
+    RenameFile { index: u32, name: String },
+    FilePriority { index: u32, priority: u8 },
+    Priority(u8),
+    UploadLimit(u64),
+    DownloadLimit(u64),
+    AddTracker { url: String },
+    RemoveTracker { url: String },
+}
+
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    pub hash: String,
+    pub result: Result<(), EngineError>,
+}
+
+/// What a kind of engine offers beyond the common ground, as its plugin declares it.
+pub mod capability {
+    /// `move` moves the data, not only the pointer.
+    pub const MOVES_DATA: &str = "moves-data";
+    pub const RENAME: &str = "rename";
+    pub const RENAME_FILE: &str = "rename-file";
+    pub const TAGS: &str = "tags";
+    pub const ALL_TIME: &str = "all-time-stats";
+    pub const GLOBAL_LIMITS: &str = "global-limits";
+}
+
+/// A kind of engine an installed plugin provides.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EngineKind {
+    /// The neutral id that stands in `kind`, e.g. `scgi_client`.
+    pub id: String,
+    /// The product's name, e.g. `rTorrent`.
+    pub label: String,
+    pub version: String,
+    /// JSON Schema of `config`.
+    pub config_schema: Value,
+    pub capabilities: Vec<String>,
+}
+
+/// The configuration of one engine, secrets in clear: handed to the driver and nowhere else.
+#[derive(Clone, Default)]
+pub struct EngineConfig(pub Map<String, Value>);
+
+impl std::fmt::Debug for EngineConfig {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.0.keys()).finish()
+    }
+}
+
+/// Why a call to an engine failed. Every variant is an ordinary answer; none of them is a bug of the host.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EngineError {
+    /// No connection: refused, no route, name unknown, closed early.
+    #[error("cannot be reached: {0}")]
+    Unreachable(String),
+    /// It accepted and fell silent, or the call's time ran out.
+    #[error("did not answer in time: {0}")]
+    Timeout(String),
+    /// It refused the credentials, or bans this address.
+    #[error("refused the login: {0}")]
+    Auth(String),
+    /// The configuration names an endpoint the plugin may not dial, or none.
+    #[error("is not configured right: {0}")]
+    InvalidConfig(String),
+    /// No such torrent, file or tracker.
+    #[error("{} not found", .0.label())]
+    NotFound(Subject),
+    /// This kind cannot do it.
+    #[error("{0}")]
+    Unsupported(String),
+    /// The engine examined the torrent or the request and refused it. Another release may be tried.
+    #[error("refused it: {0}")]
+    Rejected(String),
+    /// It answered, but not in its protocol, or with too much.
+    #[error("gave an answer that makes no sense: {0}")]
+    Protocol(String),
+    /// The lane's queue is full; trying again helps.
+    #[error("engine is busy")]
+    Busy,
+    /// The plugin trapped, ran out of its budget or is parked after too many strikes.
+    #[error("its plugin failed: {0}")]
+    Plugin(String),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject {
+    Torrent,
+    File,
+    Tracker,
+}
+
+impl Subject {
+    pub const fn label(self) -> &'static str {
+        match self {
+            Subject::Torrent => "Torrent",
+            Subject::File => "File",
+            Subject::Tracker => "Tracker",
+        }
+    }
+}
+
+impl EngineError {
+    pub const fn kind(&self) -> ErrorKind {
+        match self {
+            EngineError::Unreachable(_) | EngineError::Auth(_) | EngineError::Protocol(_) | EngineError::Plugin(_) => {
+                ErrorKind::Upstream
+            }
+            EngineError::Timeout(_) => ErrorKind::UpstreamTimeout,
+            EngineError::NotFound(_) => ErrorKind::NotFound,
+            EngineError::Unsupported(_) | EngineError::InvalidConfig(_) | EngineError::Rejected(_) => ErrorKind::BadRequest,
+            EngineError::Busy => ErrorKind::Unavailable,
+        }
+    }
+
+    /// Whether the engine itself is gone (as opposed to one request being refused).
+    pub const fn is_transport(&self) -> bool {
+        matches!(
+            self,
+            EngineError::Unreachable(_)
+                | EngineError::Timeout(_)
+                | EngineError::Auth(_)
+                | EngineError::Protocol(_)
+                | EngineError::Plugin(_)
+        )
+    }
+}
+
+/// One configured engine. Calls never panic and never block a thread; every one ends, in a value or an error.
+#[async_trait]
+pub trait EngineDriver: Send + Sync {
+    /// What the kind offers; see [`capability`].
+    fn has(&self, capability: &str) -> bool;
+    async fn health(&self) -> Result<Health, EngineError>;
+    /// On the sync lane. `cursor` is that of the last delta applied; `None` or an unknown one gives a full answer.
+    async fn poll(&self, cursor: Option<u64>) -> Result<Delta, EngineError>;
+    /// Asks the client for one torrent.
+    async fn get(&self, hash: &str) -> Result<Option<Torrent>, EngineError>;
+    async fn files(&self, hash: &str) -> Result<Vec<File>, EngineError>;
+    async fn peers(&self, hash: &str) -> Result<Vec<Peer>, EngineError>;
+    async fn trackers(&self, hash: &str) -> Result<Vec<Tracker>, EngineError>;
+    /// Hands the torrent over. The caller confirms with [`EngineDriver::get`] that it is listed.
+    /// A torrent the client already has is a success.
+    async fn add(&self, request: AddRequest) -> Result<(), EngineError>;
+    /// One outcome a hash. `Err` only when nothing was attempted.
+    async fn run(&self, hashes: &[String], command: Command) -> Result<Vec<Outcome>, EngineError>;
+    async fn session_stats(&self) -> Result<SessionStats, EngineError>;
+    /// `None` when the kind keeps no all-time counters.
+    async fn all_time(&self) -> Result<Option<Transfer>, EngineError>;
+    async fn rate_limits(&self) -> Result<RateLimits, EngineError>;
+    async fn set_rate_limits(&self, limits: RateLimits) -> Result<(), EngineError>;
+    /// Ends the lanes and closes what they hold; later calls answer [`EngineError::Unreachable`].
+    async fn close(&self);
+}
+
+/// The installed kinds and the way to a driver. Implemented by `plugin-host`, and by a fake in `testkit`.
+#[async_trait]
+pub trait EngineKinds: Send + Sync {
+    fn kinds(&self) -> Vec<EngineKind>;
+    fn kind(&self, id: &str) -> Option<EngineKind> {
+        self.kinds().into_iter().find(|kind| kind.id == id)
+    }
+    /// Opens a driver; dials nothing yet. `id` names the engine in logs and in `GET /api/plugins`.
+    async fn open(&self, id: &str, kind: &str, config: EngineConfig) -> Result<Arc<dyn EngineDriver>, EngineError>;
+    /// Changes whenever the set of kinds does (a plugin appeared, went or was replaced).
+    fn generation(&self) -> changes::Receiver;
+}
+
+/// A counter others wait on, without making this crate depend on a runtime.
+pub mod changes {
+    use std::sync::Arc;
+
+    /// Waits for the next change; see [`Changes`].
+    pub type Receiver = Arc<dyn Changes>;
+
+    #[async_trait::async_trait]
+    pub trait Changes: Send + Sync {
+        /// The current count.
+        fn current(&self) -> u64;
+        /// Returns once the count differs from `seen`, with the new one.
+        async fn changed(&self, seen: u64) -> u64;
+    }
+}
+
+/// Extra facts a plugin gave beyond the typed fields; open-ended on purpose.
+pub type Extra = BTreeMap<String, String>;

@@ -1,0 +1,22 @@
+//! Tier 0: the words every other crate speaks. Ids, instants, errors, permissions, the principal, the shapes of a
+//! torrent client ([`engine`]) and of a domain event ([`event`]).
+//!
+//! Owns no I/O: no axum, no sqlx, no wasmtime, no sockets. Time and randomness come from [`Ctx`], which tests freeze.
+
+pub mod auth;
+pub mod context;
+pub mod engine;
+pub mod error;
+pub mod event;
+pub mod page;
+pub mod permission;
+pub mod secret;
+pub mod time;
+
+pub use auth::{ClientInfo, Principal, TokenError, TokenVerifier};
+pub use context::{Clock, Ctx, Rng};
+pub use error::ErrorKind;
+pub use page::{Page, PageQuery};
+pub use permission::{Permission, PermissionSet, Role};
+pub use secret::Secret;
+pub use time::Timestamp;

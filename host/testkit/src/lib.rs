@@ -1,0 +1,1 @@
+//! qm-testkit
