@@ -1,0 +1,40 @@
+//! Where things are: the workspace, and the cache that outlives a checkout.
+
+use std::path::{Path, PathBuf};
+
+/// The root of the checkout this xtask was built from.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().map_or_else(|| PathBuf::from("."), Path::to_path_buf)
+}
+
+/// Beside the target directory when one is set, else in the user's cache: built plugins and guest objects live here,
+/// so that a fresh clone does not build them anew.
+pub fn cache() -> PathBuf {
+    if let Some(target) = std::env::var_os("CARGO_TARGET_DIR") {
+        let target = PathBuf::from(target);
+        if let Some(parent) = target.parent().filter(|parent| parent.is_absolute()) {
+            return parent.to_path_buf();
+        }
+    }
+    let home = std::env::var_os("HOME").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
+    home.join(".cache/quartermaster")
+}
+
+/// The components `cargo xtask plugins` makes for the server.
+pub fn plugins() -> PathBuf {
+    cache().join("plugins")
+}
+
+/// The misbehaving guests the tests load.
+pub fn fixtures() -> PathBuf {
+    cache().join("plugins-fixtures")
+}
+
+/// A program on the PATH, or in the places a user's PATH often lacks.
+pub fn find_program(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path)
+        .chain(["/usr/sbin", "/usr/local/sbin", "/sbin"].map(PathBuf::from))
+        .map(|dir| dir.join(name))
+        .find(|candidate| candidate.is_file())
+}

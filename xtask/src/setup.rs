@@ -1,0 +1,187 @@
+//! Installs what a task needs and this machine lacks, or says exactly what to install.
+//!
+//! System packages come from the machine's own package manager, as root or through a sudo that asks no password.
+//! Services the packages bring are not started: tests start their own, on ports of their own.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::paths;
+
+/// What is about to be done, each including the ones before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
+pub enum Purpose {
+    /// Build and start the server.
+    Run,
+    /// Run all tests, real torrent clients and both databases included.
+    Test,
+    /// What `.ci/run` checks beside the tests.
+    Ci,
+    /// Measure.
+    Bench,
+}
+
+/// A system package, and how to see that it is there.
+struct Package {
+    name: &'static str,
+    purpose: Purpose,
+    present: fn() -> bool,
+}
+
+const PACKAGES: &[Package] = &[
+    // A C compiler: SQLite and ring are built from source.
+    Package { name: "build-essential", purpose: Purpose::Run, present: || has("cc") && has("make") },
+    Package { name: "rustc-web", purpose: Purpose::Run, present: || wasm_target() || Path::new("/usr/bin/rustc").exists() },
+    Package { name: "rust-web-src", purpose: Purpose::Run, present: || wasm_target() || debian_std_source() },
+    Package { name: "rtorrent", purpose: Purpose::Test, present: || has("rtorrent") },
+    Package { name: "qbittorrent-nox", purpose: Purpose::Test, present: || has("qbittorrent-nox") },
+    Package { name: "transmission-daemon", purpose: Purpose::Test, present: || has("transmission-daemon") },
+    Package { name: "opentracker", purpose: Purpose::Test, present: || has("opentracker") },
+    Package { name: "nginx-light", purpose: Purpose::Test, present: || has("nginx") },
+    Package { name: "postgresql", purpose: Purpose::Test, present: || postgres_bin().is_some() },
+    Package { name: "nodejs", purpose: Purpose::Test, present: || has("node") },
+    Package { name: "npm", purpose: Purpose::Test, present: || has("npm") },
+    Package { name: "wrk", purpose: Purpose::Bench, present: || has("wrk") },
+];
+
+/// Brings the machine up to `purpose`. Quick when nothing is missing.
+pub fn run(purpose: Purpose) -> Result<(), String> {
+    let missing: Vec<&str> =
+        PACKAGES.iter().filter(|p| p.purpose <= purpose && !(p.present)()).map(|p| p.name).collect();
+    if !missing.is_empty() {
+        install(&missing)?;
+        let still: Vec<&str> = PACKAGES
+            .iter()
+            .filter(|p| missing.contains(&p.name) && !(p.present)())
+            .map(|p| p.name)
+            .collect();
+        if !still.is_empty() {
+            return Err(format!("installed, but still not found: {}", still.join(", ")));
+        }
+    }
+    if purpose >= Purpose::Test {
+        npm()?;
+    }
+    if purpose >= Purpose::Ci && !has("cargo-deny") {
+        command("cargo", &["install", "cargo-deny", "--locked"])?;
+    }
+    Ok(())
+}
+
+/// The directory with `initdb` and `postgres`, newest version first.
+pub fn postgres_bin() -> Option<PathBuf> {
+    let mut versions: Vec<(u32, PathBuf)> = std::fs::read_dir("/usr/lib/postgresql")
+        .ok()?
+        .flatten()
+        .filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry.path().join("bin"))))
+        .filter(|(_, bin)| bin.join("initdb").exists())
+        .collect();
+    versions.sort();
+    versions.pop().map(|(_, bin)| bin)
+}
+
+/// Whether the active toolchain can build for wasm by itself, asking rustup for the target if need be.
+pub fn wasm_target() -> bool {
+    let has_target = || {
+        let sysroot = Command::new("rustc").args(["--print", "sysroot"]).output().ok()?;
+        let sysroot = PathBuf::from(String::from_utf8(sysroot.stdout).ok()?.trim());
+        Some(sysroot.join("lib/rustlib/wasm32-unknown-unknown/lib").is_dir())
+    };
+    if has_target() == Some(true) {
+        return true;
+    }
+    let added = Command::new("rustup")
+        .args(["target", "add", "wasm32-unknown-unknown"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    added.is_ok_and(|status| status.success()) && has_target() == Some(true)
+}
+
+fn debian_std_source() -> bool {
+    let Ok(output) = Command::new("/usr/bin/rustc").args(["--print", "sysroot"]).output() else { return false };
+    let sysroot = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    Path::new(&sysroot).join("lib/rustlib/src/rust/library/std/Cargo.toml").exists()
+}
+
+fn has(program: &str) -> bool {
+    let cargo_bin = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cargo/bin").join(program));
+    paths::find_program(program).is_some() || cargo_bin.is_some_and(|path| path.is_file())
+}
+
+fn install(packages: &[&str]) -> Result<(), String> {
+    let by_hand = format!("apt-get install --no-install-recommends {}", packages.join(" "));
+    if !has("apt-get") {
+        return Err(format!("missing: {}. Install them with this machine's package manager (on Debian: {by_hand})", packages.join(", ")));
+    }
+    let root = Command::new("id").arg("-u").output().is_ok_and(|out| out.stdout.starts_with(b"0\n"));
+    let sudo = !root
+        && Command::new("sudo")
+            .args(["-n", "true"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status()
+            .is_ok_and(|status| status.success());
+    if !root && !sudo {
+        return Err(format!("missing system packages. Install them, then call this again:\n  sudo {by_hand}"));
+    }
+    let apt = |args: &[&str]| {
+        let mut words = vec!["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-q"];
+        if sudo {
+            words.insert(0, "sudo");
+        }
+        words.extend_from_slice(args);
+        command(words[0], &words[1..])
+    };
+    println!("installing {}", packages.join(" "));
+    let _quiet = root.then(ServicesStayDown::new).flatten();
+    apt(&["update"])?;
+    let mut args = vec!["install", "-y", "--no-install-recommends"];
+    args.extend_from_slice(packages);
+    apt(&args).map_err(|error| format!("{error}. By hand: {by_hand}"))
+}
+
+/// While it lives, packages that bring a service install without starting it (Debian's own hook for that).
+struct ServicesStayDown;
+
+const POLICY: &str = "/usr/sbin/policy-rc.d";
+
+impl ServicesStayDown {
+    fn new() -> Option<Self> {
+        use std::os::unix::fs::PermissionsExt as _;
+        if Path::new(POLICY).exists() {
+            return None;
+        }
+        std::fs::write(POLICY, "#!/bin/sh\nexit 101\n").ok()?;
+        std::fs::set_permissions(POLICY, std::fs::Permissions::from_mode(0o755)).ok()?;
+        Some(Self)
+    }
+}
+
+impl Drop for ServicesStayDown {
+    fn drop(&mut self) {
+        // Left behind it would only keep services from starting; nothing to do about it here.
+        let _ = std::fs::remove_file(POLICY);
+    }
+}
+
+/// The JavaScript clients of the tests, as their lock file says.
+fn npm() -> Result<(), String> {
+    let dir = paths::root().join("tests/js");
+    if !dir.join("package-lock.json").exists() || dir.join("node_modules/.package-lock.json").exists() {
+        return Ok(());
+    }
+    let dir = dir.to_string_lossy().into_owned();
+    command("npm", &["ci", "--prefix", &dir, "--no-audit", "--no-fund", "--loglevel=error"])
+}
+
+/// Runs a program to its end; its output is the user's.
+pub fn command(program: &str, args: &[&str]) -> Result<(), String> {
+    let shown = format!("{program} {}", args.join(" "));
+    let status = Command::new(program).args(args).current_dir(paths::root()).status();
+    match status {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("`{shown}` ended with {status}")),
+        Err(error) => Err(format!("`{shown}` did not start: {error}")),
+    }
+}
