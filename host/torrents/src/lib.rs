@@ -1,1 +1,3 @@
 //! qm-torrents
+
+pub mod metainfo;

@@ -1,0 +1,273 @@
+//! Magnet links: the info-hash, name and trackers of `magnet:?xt=urn:btih:…` (v1) and `urn:btmh:…` (v2).
+
+use data_encoding::BASE32_NOPAD;
+use percent_encoding::percent_decode_str;
+
+/// Longer links are refused: no client produces them.
+pub const MAX_MAGNET_BYTES: usize = 64 * 1024;
+
+/// Why a text is not a usable magnet link; each reads as the message of a 400.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MagnetError {
+    #[error("The magnet link is empty.")]
+    Empty,
+    #[error("The magnet link is longer than 64 KiB.")]
+    TooLong,
+    #[error(
+        "The magnet link does not start with \"magnet:\". To add a torrent by its web address, use the URL field."
+    )]
+    NotMagnet,
+    /// A line break would smuggle a second address into clients that take one a line.
+    #[error("The magnet link contains line breaks or control characters.")]
+    ControlCharacters,
+    #[error("The magnet link's info-hash (urn:btih) must be 40 hex digits or 32 base32 characters.")]
+    BadHash,
+    #[error("The magnet link's info-hash (urn:btmh) must be 1220 followed by 64 hex digits.")]
+    BadMultihash,
+    #[error("The magnet link has no info-hash (xt=urn:btih:… or xt=urn:btmh:…).")]
+    NoHash,
+}
+
+/// What a magnet link says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Magnet {
+    /// The link to hand to a client: trimmed, and decoded once if it came wholly percent-encoded.
+    pub uri: String,
+    /// The identity clients list it under: the v1 hash if there is one, else the v2 hash cut to 40 digits. Lower case.
+    pub hash: String,
+    /// `dn`, the name it may be shown under until its metadata arrived.
+    pub name: Option<String>,
+    /// `tr`, in order.
+    pub trackers: Vec<String>,
+}
+
+impl Magnet {
+    /// Reads a magnet link. v1 wins in a hybrid.
+    pub fn parse(text: &str) -> Result<Magnet, MagnetError> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Err(MagnetError::Empty);
+        }
+        if text.len() > MAX_MAGNET_BYTES {
+            return Err(MagnetError::TooLong);
+        }
+        let uri = if has_scheme(text) {
+            text.to_owned()
+        } else {
+            decode(text)
+        };
+        if !has_scheme(&uri) {
+            return Err(MagnetError::NotMagnet);
+        }
+        if uri.contains(char::is_control) {
+            return Err(MagnetError::ControlCharacters);
+        }
+        let mut link = Magnet {
+            hash: String::new(),
+            name: None,
+            trackers: Vec::new(),
+            uri,
+        };
+        link.hash = link.read_parameters()?;
+        Ok(link)
+    }
+
+    /// Fills name and trackers, returns the info-hash. Parameters are split before they are decoded, so that an
+    /// escaped `&xt=` inside a name stays part of the name.
+    fn read_parameters(&mut self) -> Result<String, MagnetError> {
+        let query = self.uri["magnet:".len()..].trim_start_matches('?').to_owned();
+        let (mut v1, mut v2) = (None, None);
+        for (key, value) in query.split('&').filter_map(|pair| pair.split_once('=')) {
+            let value = decode(value);
+            match key.to_ascii_lowercase().as_str() {
+                "dn" => self.name = Some(value.replace('+', " ")).filter(|name| !name.is_empty()),
+                key if is_numbered(key, "tr") => self.trackers.push(value),
+                key if is_numbered(key, "xt") => {
+                    if let Some(hash) = strip_prefix_any_case(&value, "urn:btih:") {
+                        keep_first_good(&mut v1, read_btih(hash).ok_or(MagnetError::BadHash));
+                    } else if let Some(hash) = strip_prefix_any_case(&value, "urn:btmh:") {
+                        keep_first_good(&mut v2, read_btmh(hash).ok_or(MagnetError::BadMultihash));
+                    }
+                }
+                _ => {}
+            }
+        }
+        v1.or(v2).unwrap_or(Err(MagnetError::NoHash))
+    }
+}
+
+fn has_scheme(text: &str) -> bool {
+    strip_prefix_any_case(text, "magnet:").is_some()
+}
+
+/// `xt`, and `xt.1`, `xt.2` … as links with several values write it.
+fn is_numbered(key: &str, name: &str) -> bool {
+    key.strip_prefix(name)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+fn keep_first_good<T, E>(slot: &mut Option<Result<T, E>>, found: Result<T, E>) {
+    if !matches!(slot, Some(Ok(_))) {
+        *slot = Some(found);
+    }
+}
+
+fn strip_prefix_any_case<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
+    let head = text.get(..prefix.len())?;
+    head.eq_ignore_ascii_case(prefix).then(|| &text[prefix.len()..])
+}
+
+/// Percent-decodes; a bad escape, or one that gives no UTF-8, leaves the text as it is.
+fn decode(text: &str) -> String {
+    let escapes_are_good = text
+        .split('%')
+        .skip(1)
+        .all(|rest| rest.len() >= 2 && rest.as_bytes()[..2].iter().all(u8::is_ascii_hexdigit));
+    match percent_decode_str(text).decode_utf8() {
+        Ok(decoded) if escapes_are_good => decoded.into_owned(),
+        _ => text.to_owned(),
+    }
+}
+
+fn is_hex(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+fn read_btih(hash: &str) -> Option<String> {
+    match hash.len() {
+        40 if is_hex(hash) => Some(hash.to_ascii_lowercase()),
+        32 => BASE32_NOPAD
+            .decode(hash.to_ascii_uppercase().as_bytes())
+            .ok()
+            .map(hex::encode),
+        _ => None,
+    }
+}
+
+fn read_btmh(hash: &str) -> Option<String> {
+    let digest = hash.strip_prefix("1220")?;
+    (digest.len() == 64 && is_hex(digest)).then(|| digest[..40].to_ascii_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const HEX: &str = "c12fe1c06bba254a9dc9f519b335aa7c1367a88a";
+    /// The same twenty bytes.
+    const BASE32: &str = "YEX6DQDLXISUVHOJ6UM3GNNKPQJWPKEK";
+    const V2: &str = "caf1e1c30e81cb361b9ee167c4aa64228a7fa4fa9f6105232b28ad099f3a302e";
+
+    fn hash(link: &str) -> Result<String, MagnetError> {
+        Magnet::parse(link).map(|magnet| magnet.hash)
+    }
+
+    #[test]
+    fn every_spelling_of_an_info_hash() {
+        for link in [
+            format!("magnet:?xt=urn:btih:{HEX}"),
+            format!("  magnet:?xt=urn:btih:{HEX}\n"),
+            format!("MAGNET:?XT=URN:BTIH:{}", HEX.to_uppercase()),
+            format!("magnet:?dn=a&xt=urn:btih:{HEX}&tr=udp%3A%2F%2Ft"),
+            format!("magnet:?xt=urn:btih:{BASE32}"),
+            format!("magnet:?xt=urn:btih:{}", BASE32.to_lowercase()),
+            format!("magnet:?xt=urn%3Abtih%3A{HEX}"),
+            format!("magnet%3A%3Fxt%3Durn%3Abtih%3A{HEX}%26dn%3Da"),
+            format!("magnet:?dn=100%&xt=urn:btih:{HEX}"),
+            format!("magnet:?xt.1=urn:btih:{HEX}&xt.2=urn:btmh:1220{V2}"),
+            format!("magnet:?xt=urn:btmh:1220{V2}&xt=urn:btih:{HEX}"),
+            format!("magnet:?xt=urn:btih:nonsense&xt=urn:btih:{HEX}"),
+        ] {
+            assert_eq!(hash(&link).as_deref(), Ok(HEX), "{link}");
+        }
+        assert_eq!(
+            hash(&format!("magnet:?xt=urn:btmh:1220{}", V2.to_uppercase())).as_deref(),
+            Ok(&V2[..40])
+        );
+    }
+
+    #[test]
+    fn each_fault_has_its_own_message() {
+        let long = format!("magnet:?xt=urn:btih:{HEX}&dn={}", "a".repeat(MAX_MAGNET_BYTES));
+        let cases: Vec<(String, MagnetError)> = vec![
+            (String::new(), MagnetError::Empty),
+            (" \t".to_owned(), MagnetError::Empty),
+            ("http://a.example/x.torrent".to_owned(), MagnetError::NotMagnet),
+            (HEX.to_owned(), MagnetError::NotMagnet),
+            ("magnét:".to_owned(), MagnetError::NotMagnet),
+            ("magnet:".to_owned(), MagnetError::NoHash),
+            ("magnet:?dn=a".to_owned(), MagnetError::NoHash),
+            ("magnet:?xt=urn:sha1:abc".to_owned(), MagnetError::NoHash),
+            (format!("magnet:?xt=urn:btih:{}", &HEX[1..]), MagnetError::BadHash),
+            (
+                format!("magnet:?xt=urn:btih:{}g", &HEX[1..]),
+                MagnetError::BadHash,
+            ),
+            (
+                format!("magnet:?xt=urn:btih:{}1", &BASE32[1..]),
+                MagnetError::BadHash,
+            ),
+            (
+                format!("magnet:?xt=urn:btih:short&xt=urn:btmh:1220{V2}"),
+                MagnetError::BadHash,
+            ),
+            (
+                format!("magnet:?xt=urn:btmh:1220{}", &V2[1..]),
+                MagnetError::BadMultihash,
+            ),
+            (format!("magnet:?xt=urn:btmh:1114{V2}"), MagnetError::BadMultihash),
+            (
+                format!("magnet:?xt=urn:btih:{HEX}\nhttp://10.0.0.1/"),
+                MagnetError::ControlCharacters,
+            ),
+            (
+                format!("magnet%3A%3Fxt%3Durn%3Abtih%3A{HEX}%0Ahttp://10.0.0.1/"),
+                MagnetError::ControlCharacters,
+            ),
+            (long, MagnetError::TooLong),
+        ];
+        for (link, error) in cases {
+            assert_eq!(hash(&link), Err(error), "{}", &link[..link.len().min(100)]);
+        }
+    }
+
+    #[test]
+    fn an_escaped_parameter_in_the_name_stays_in_the_name() {
+        let other = "0".repeat(40);
+        let magnet = Magnet::parse(&format!(
+            "magnet:?dn=a%26xt%3Durn%3Abtih%3A{other}&xt=urn:btih:{HEX}"
+        ))
+        .expect("valid");
+        assert_eq!(magnet.hash, HEX);
+        assert_eq!(magnet.name, Some(format!("a&xt=urn:btih:{other}")));
+    }
+
+    #[test]
+    fn name_and_trackers() {
+        let link = format!("magnet:?xt=urn:btih:{HEX}&dn=A+name%21&tr=http%3A%2F%2Fa%2F&tr.1=udp://b:1");
+        let magnet = Magnet::parse(&link).expect("valid");
+        assert_eq!(magnet.name.as_deref(), Some("A name!"));
+        assert_eq!(magnet.trackers, ["http://a/", "udp://b:1"]);
+        assert_eq!(magnet.uri, link);
+    }
+
+    proptest! {
+        #[test]
+        fn arbitrary_text_never_panics(text in any::<String>()) {
+            let _ = Magnet::parse(&text);
+        }
+
+        #[test]
+        fn near_magnets_never_panic(tail in "(xt|dn|tr|=|&|urn:|bt[im]h:|1220|%[0-9a-f]{0,2}|[a-z2-7é]{0,40}){0,20}") {
+            let _ = Magnet::parse(&format!("magnet:?{tail}"));
+        }
+
+        #[test]
+        fn base32_and_hex_agree(bytes in any::<[u8; 20]>()) {
+            let link = format!("magnet:?xt=urn:btih:{}", BASE32_NOPAD.encode(&bytes));
+            prop_assert_eq!(hash(&link), Ok(hex::encode(bytes)));
+        }
+    }
+}

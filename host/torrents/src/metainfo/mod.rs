@@ -1,0 +1,18 @@
+//! What a `.torrent` file or a magnet link says about a torrent: its info-hash, name, size and files.
+//!
+//! Owns: the bencode reader and the rules of v1, v2 and hybrid torrents. Never: touches a disk or a network; paths in
+//! a torrent are shown to people and never opened.
+//! Bounds: 20 MiB a file, 128 levels, 4,000,000 values; 64 KiB a magnet link. No input makes it panic.
+
+pub mod bencode;
+pub mod magnet;
+mod torrent;
+
+pub use magnet::{Magnet, MagnetError};
+pub use torrent::{FileEntry, Metainfo, MetainfoError};
+
+/// The largest `.torrent` file anybody may hand us, uploaded or fetched.
+pub const MAX_TORRENT_BYTES: usize = 20 * 1024 * 1024;
+
+#[cfg(test)]
+mod encode;
