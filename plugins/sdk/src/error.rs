@@ -1,0 +1,25 @@
+//! From why the network said no to why the call failed, in words that tell a user where to look.
+
+use crate::PluginError;
+use crate::transport::NetError;
+
+/// Words `error`, which happened while talking to `whom` (`127.0.0.1:5000`, `http://nas/RPC2`).
+pub fn plugin_error(whom: &str, error: NetError) -> PluginError {
+    match error {
+        NetError::Denied(what) => {
+            PluginError::InvalidConfig(format!("{what} is not what this engine is configured to reach"))
+        }
+        NetError::Timeout => PluginError::Timeout(format!("{whom} fell silent")),
+        NetError::Refused => PluginError::Unreachable(format!("{whom} refused the connection")),
+        NetError::Closed => PluginError::Unreachable(format!("{whom} closed the connection before it had answered")),
+        NetError::TooLarge => PluginError::Protocol(format!("the answer of {whom} is too large")),
+        NetError::Other(why) => PluginError::Unreachable(format!("{whom}: {why}")),
+    }
+}
+
+/// For calls of which only the outcome counts; [`plugin_error`] also says who was called.
+impl From<NetError> for PluginError {
+    fn from(error: NetError) -> Self {
+        plugin_error("the other side", error)
+    }
+}

@@ -1,0 +1,179 @@
+//! Builds the guests of `plugins/` and makes components of them.
+//!
+//! Owns: `<cache>/plugins/*.wasm` (what the server loads) and `<cache>/plugins-fixtures/*.wasm` (what tests load).
+//! A file is replaced in one step and only when its bytes changed, so a running server reloads nothing needlessly.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde::Deserialize;
+
+use crate::{paths, setup};
+
+const TARGET: &str = "wasm32-unknown-unknown";
+
+/// Builds every guest in release and writes its component. Quick when nothing changed: cargo decides that.
+pub fn run() -> Result<(), String> {
+    let modules = build(&Toolchain::find()?)?;
+    let mut fixtures = BTreeSet::new();
+    for module in &modules {
+        let dir = if module.is_fixture { paths::fixtures() } else { paths::plugins() };
+        let file = dir.join(format!("{}.wasm", module.name));
+        let core = std::fs::read(&module.file).map_err(|error| format!("cannot read {}: {error}", module.file.display()))?;
+        let component = component_of(&core).map_err(|error| format!("{} is not a component: {error}", module.name))?;
+        if replace_if_changed(&file, &component)? {
+            println!("{} ({} KiB)", file.display(), component.len() / 1024);
+        }
+        if module.is_fixture {
+            fixtures.insert(file);
+        }
+    }
+    remove_stale(&paths::fixtures(), &fixtures)
+}
+
+/// Who compiles for wasm.
+enum Toolchain {
+    /// The active toolchain has the target, installed by rustup.
+    Own,
+    /// The distribution's compiler with the sources of its standard library, linked by `linker`.
+    Distribution { linker: PathBuf },
+}
+
+const DISTRIBUTION_RUSTC: &str = "/usr/bin/rustc";
+
+impl Toolchain {
+    fn find() -> Result<Self, String> {
+        if setup::wasm_target() {
+            return Ok(Self::Own);
+        }
+        let how = "no toolchain here builds for wasm. Run `rustup target add wasm32-unknown-unknown`, or on Debian \
+                   `apt-get install --no-install-recommends rustc-web rust-web-src lld`";
+        if !Path::new(DISTRIBUTION_RUSTC).exists() || !has_std_source() {
+            return Err(how.to_owned());
+        }
+        let linker = bundled_linker().or_else(|| paths::find_program("wasm-ld")).ok_or(how)?;
+        Ok(Self::Distribution { linker })
+    }
+
+    fn cargo(&self) -> Command {
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
+        let mut command = Command::new(cargo);
+        command.args(["build", "--release", "--workspace", "--target", TARGET]);
+        if let Self::Distribution { linker } = self {
+            command
+                .arg("-Zbuild-std=std,panic_abort")
+                .env("RUSTC", DISTRIBUTION_RUSTC)
+                .env("RUSTC_BOOTSTRAP", "1")
+                .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", linker);
+        }
+        command
+    }
+}
+
+fn sysroot(rustc: &str) -> Option<PathBuf> {
+    let output = Command::new(rustc).args(["--print", "sysroot"]).output().ok()?;
+    Some(PathBuf::from(String::from_utf8(output.stdout).ok()?.trim()))
+}
+
+fn has_std_source() -> bool {
+    sysroot(DISTRIBUTION_RUSTC)
+        .is_some_and(|root| root.join("lib/rustlib/src/rust/library/std/Cargo.toml").exists())
+}
+
+/// The linker that comes with rustup's toolchains.
+fn bundled_linker() -> Option<PathBuf> {
+    let host_dirs = std::fs::read_dir(sysroot("rustc")?.join("lib/rustlib")).ok()?;
+    host_dirs.flatten().map(|dir| dir.path().join("bin/rust-lld")).find(|linker| linker.is_file())
+}
+
+/// A guest as cargo left it.
+struct Module {
+    name: String,
+    is_fixture: bool,
+    file: PathBuf,
+}
+
+/// The part of cargo's messages that names what was built.
+#[derive(Deserialize)]
+struct Message {
+    reason: String,
+    manifest_path: Option<PathBuf>,
+    target: Option<Target>,
+    #[serde(default)]
+    filenames: Vec<PathBuf>,
+}
+
+#[derive(Deserialize)]
+struct Target {
+    name: String,
+    kind: Vec<String>,
+}
+
+fn build(toolchain: &Toolchain) -> Result<Vec<Module>, String> {
+    let guests = paths::root().join("plugins");
+    let mut child = toolchain
+        .cargo()
+        .current_dir(&guests)
+        .arg("--target-dir")
+        .arg(paths::cache().join("wasm"))
+        .arg("--message-format=json-render-diagnostics")
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|error| format!("cannot start cargo: {error}"))?;
+    let stdout = child.stdout.take().ok_or("cargo has no output")?;
+    let mut modules = Vec::new();
+    for line in BufReader::new(stdout).lines() {
+        let line = line.map_err(|error| format!("cannot read what cargo says: {error}"))?;
+        let Ok(message) = serde_json::from_str::<Message>(&line) else { continue };
+        modules.extend(module_of(message, &guests.join("fixtures")));
+    }
+    let status = child.wait().map_err(|error| format!("cargo was lost: {error}"))?;
+    if status.success() { Ok(modules) } else { Err("the guests do not build".to_owned()) }
+}
+
+/// The guest a message of cargo is about, if it is about one.
+fn module_of(message: Message, fixtures: &Path) -> Option<Module> {
+    let target = message.target?;
+    if message.reason != "compiler-artifact" || !target.kind.iter().any(|kind| kind == "cdylib") {
+        return None;
+    }
+    let file = message.filenames.into_iter().find(|file| file.extension().is_some_and(|ext| ext == "wasm"))?;
+    let is_fixture = message.manifest_path?.starts_with(fixtures);
+    Some(Module { name: target.name.replace('-', "_"), is_fixture, file })
+}
+
+fn component_of(core: &[u8]) -> Result<Vec<u8>, String> {
+    let mut encoder = wit_component::ComponentEncoder::default();
+    encoder.validate(true).module(core).map_err(|error| format!("{error:#}"))?;
+    encoder.encode().map_err(|error| format!("{error:#}"))
+}
+
+/// Writes beside the file and renames over it. False when the file has these bytes already.
+fn replace_if_changed(file: &Path, bytes: &[u8]) -> Result<bool, String> {
+    if std::fs::read(file).is_ok_and(|old| old == bytes) {
+        return Ok(false);
+    }
+    let failed = |error: std::io::Error| format!("cannot write {}: {error}", file.display());
+    if let Some(dir) = file.parent() {
+        std::fs::create_dir_all(dir).map_err(failed)?;
+    }
+    // Not `.wasm`: a server that watches the directory must not see the half of it.
+    let temporary = file.with_extension(format!("{}.tmp", std::process::id()));
+    std::fs::write(&temporary, bytes).map_err(failed)?;
+    std::fs::rename(&temporary, file).map_err(failed)?;
+    Ok(true)
+}
+
+/// A fixture that is no longer built must not be tested any more.
+fn remove_stale(dir: &Path, built: &BTreeSet<PathBuf>) -> Result<(), String> {
+    let Ok(entries) = std::fs::read_dir(dir) else { return Ok(()) };
+    for file in entries.flatten().map(|entry| entry.path()) {
+        if file.extension().is_some_and(|ext| ext == "wasm") && !built.contains(&file) {
+            std::fs::remove_file(&file).map_err(|error| format!("cannot remove {}: {error}", file.display()))?;
+        }
+    }
+    Ok(())
+}
