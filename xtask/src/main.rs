@@ -1,8 +1,12 @@
 //! The project's own tasks: `cargo xtask <task>`.
 
+mod bench;
+mod generated;
 mod paths;
 mod plugins;
+mod run;
 mod setup;
+mod test;
 
 use std::process::ExitCode;
 
@@ -11,13 +15,50 @@ use clap::Parser;
 #[derive(Parser)]
 #[command(name = "cargo xtask", about = "The tasks of this project")]
 enum Task {
+    /// Installs what a purpose needs and this machine lacks, or says what to install.
+    Setup {
+        #[arg(value_enum, default_value = "test")]
+        purpose: setup::Purpose,
+    },
     /// Builds the plugins, as components, into the cache.
     Plugins,
+    /// Sets up, builds plugins and server, and starts the server.
+    Run {
+        /// The development profile: quicker to build, slower to run.
+        #[arg(long)]
+        dev: bool,
+        /// Passed on to the server.
+        #[arg(last = true)]
+        args: Vec<String>,
+    },
+    /// Sets up and runs all tests, real torrent clients and both databases included.
+    Test {
+        /// Passed on to `cargo test`.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
+    /// Measures speed and memory of a release build against real torrent clients.
+    Bench {
+        /// Passed on to the measuring program; `--help` lists what it measures.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
+    /// Writes `docs/openapi.json` from the server's routes.
+    Openapi {
+        /// Only say whether the committed file is up to date.
+        #[arg(long)]
+        check: bool,
+    },
 }
 
 fn main() -> ExitCode {
     let outcome = match Task::parse() {
+        Task::Setup { purpose } => setup::run(purpose),
         Task::Plugins => plugins::run(),
+        Task::Run { dev, args } => run::run(dev, &args),
+        Task::Test { args } => test::run(&args),
+        Task::Bench { args } => bench::run(&args),
+        Task::Openapi { check } => generated::openapi(check),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

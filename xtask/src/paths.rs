@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 /// The root of the checkout this xtask was built from.
 pub fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().map_or_else(|| PathBuf::from("."), Path::to_path_buf)
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .map_or_else(|| PathBuf::from("."), Path::to_path_buf)
 }
 
 /// Beside the target directory when one is set, else in the user's cache: built plugins and guest objects live here,

@@ -20,10 +20,16 @@ pub fn run() -> Result<(), String> {
     let modules = build(&Toolchain::find()?)?;
     let mut fixtures = BTreeSet::new();
     for module in &modules {
-        let dir = if module.is_fixture { paths::fixtures() } else { paths::plugins() };
+        let dir = if module.is_fixture {
+            paths::fixtures()
+        } else {
+            paths::plugins()
+        };
         let file = dir.join(format!("{}.wasm", module.name));
-        let core = std::fs::read(&module.file).map_err(|error| format!("cannot read {}: {error}", module.file.display()))?;
-        let component = component_of(&core).map_err(|error| format!("{} is not a component: {error}", module.name))?;
+        let core = std::fs::read(&module.file)
+            .map_err(|error| format!("cannot read {}: {error}", module.file.display()))?;
+        let component =
+            component_of(&core).map_err(|error| format!("{} is not a component: {error}", module.name))?;
         if replace_if_changed(&file, &component)? {
             println!("{} ({} KiB)", file.display(), component.len() / 1024);
         }
@@ -54,7 +60,9 @@ impl Toolchain {
         if !Path::new(DISTRIBUTION_RUSTC).exists() || !has_std_source() {
             return Err(how.to_owned());
         }
-        let linker = bundled_linker().or_else(|| paths::find_program("wasm-ld")).ok_or(how)?;
+        let linker = bundled_linker()
+            .or_else(|| paths::find_program("wasm-ld"))
+            .ok_or(how)?;
         Ok(Self::Distribution { linker })
     }
 
@@ -86,7 +94,10 @@ fn has_std_source() -> bool {
 /// The linker that comes with rustup's toolchains.
 fn bundled_linker() -> Option<PathBuf> {
     let host_dirs = std::fs::read_dir(sysroot("rustc")?.join("lib/rustlib")).ok()?;
-    host_dirs.flatten().map(|dir| dir.path().join("bin/rust-lld")).find(|linker| linker.is_file())
+    host_dirs
+        .flatten()
+        .map(|dir| dir.path().join("bin/rust-lld"))
+        .find(|linker| linker.is_file())
 }
 
 /// A guest as cargo left it.
@@ -127,11 +138,17 @@ fn build(toolchain: &Toolchain) -> Result<Vec<Module>, String> {
     let mut modules = Vec::new();
     for line in BufReader::new(stdout).lines() {
         let line = line.map_err(|error| format!("cannot read what cargo says: {error}"))?;
-        let Ok(message) = serde_json::from_str::<Message>(&line) else { continue };
+        let Ok(message) = serde_json::from_str::<Message>(&line) else {
+            continue;
+        };
         modules.extend(module_of(message, &guests.join("fixtures")));
     }
     let status = child.wait().map_err(|error| format!("cargo was lost: {error}"))?;
-    if status.success() { Ok(modules) } else { Err("the guests do not build".to_owned()) }
+    if status.success() {
+        Ok(modules)
+    } else {
+        Err("the guests do not build".to_owned())
+    }
 }
 
 /// The guest a message of cargo is about, if it is about one.
@@ -140,14 +157,24 @@ fn module_of(message: Message, fixtures: &Path) -> Option<Module> {
     if message.reason != "compiler-artifact" || !target.kind.iter().any(|kind| kind == "cdylib") {
         return None;
     }
-    let file = message.filenames.into_iter().find(|file| file.extension().is_some_and(|ext| ext == "wasm"))?;
+    let file = message
+        .filenames
+        .into_iter()
+        .find(|file| file.extension().is_some_and(|ext| ext == "wasm"))?;
     let is_fixture = message.manifest_path?.starts_with(fixtures);
-    Some(Module { name: target.name.replace('-', "_"), is_fixture, file })
+    Some(Module {
+        name: target.name.replace('-', "_"),
+        is_fixture,
+        file,
+    })
 }
 
 fn component_of(core: &[u8]) -> Result<Vec<u8>, String> {
     let mut encoder = wit_component::ComponentEncoder::default();
-    encoder.validate(true).module(core).map_err(|error| format!("{error:#}"))?;
+    encoder
+        .validate(true)
+        .module(core)
+        .map_err(|error| format!("{error:#}"))?;
     encoder.encode().map_err(|error| format!("{error:#}"))
 }
 
@@ -169,10 +196,13 @@ fn replace_if_changed(file: &Path, bytes: &[u8]) -> Result<bool, String> {
 
 /// A fixture that is no longer built must not be tested any more.
 fn remove_stale(dir: &Path, built: &BTreeSet<PathBuf>) -> Result<(), String> {
-    let Ok(entries) = std::fs::read_dir(dir) else { return Ok(()) };
+    let Ok(entries) = std::fs::read_dir(dir) else {
+        return Ok(());
+    };
     for file in entries.flatten().map(|entry| entry.path()) {
         if file.extension().is_some_and(|ext| ext == "wasm") && !built.contains(&file) {
-            std::fs::remove_file(&file).map_err(|error| format!("cannot remove {}: {error}", file.display()))?;
+            std::fs::remove_file(&file)
+                .map_err(|error| format!("cannot remove {}: {error}", file.display()))?;
         }
     }
     Ok(())

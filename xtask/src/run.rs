@@ -11,8 +11,21 @@ pub fn run(dev: bool, args: &[String]) -> Result<(), String> {
     plugins::run()?;
     let profile = if dev { "dev" } else { "release" };
     println!("building the server ({profile})");
-    setup::command("cargo", &["build", "--profile", profile, "--package", "qm-server", "--bin", "quartermaster"])?;
-    let binary = target().join(if dev { "debug" } else { "release" }).join("quartermaster");
+    setup::command(
+        "cargo",
+        &[
+            "build",
+            "--profile",
+            profile,
+            "--package",
+            "qm-server",
+            "--bin",
+            "quartermaster",
+        ],
+    )?;
+    let binary = target()
+        .join(if dev { "debug" } else { "release" })
+        .join("quartermaster");
     let mut server = Command::new(&binary);
     server.args(args);
     if std::env::var_os("PLUGINS_DIR").is_none() {
@@ -24,5 +37,6 @@ pub fn run(dev: bool, args: &[String]) -> Result<(), String> {
 
 /// Where cargo puts what it builds.
 pub fn target() -> std::path::PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| paths::root().join("target"), std::path::PathBuf::from)
+    std::env::var_os("CARGO_TARGET_DIR")
+        .map_or_else(|| paths::root().join("target"), std::path::PathBuf::from)
 }

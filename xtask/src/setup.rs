@@ -30,24 +30,75 @@ struct Package {
 
 const PACKAGES: &[Package] = &[
     // A C compiler: SQLite and ring are built from source.
-    Package { name: "build-essential", purpose: Purpose::Run, present: || has("cc") && has("make") },
-    Package { name: "rustc-web", purpose: Purpose::Run, present: || wasm_target() || Path::new("/usr/bin/rustc").exists() },
-    Package { name: "rust-web-src", purpose: Purpose::Run, present: || wasm_target() || debian_std_source() },
-    Package { name: "rtorrent", purpose: Purpose::Test, present: || has("rtorrent") },
-    Package { name: "qbittorrent-nox", purpose: Purpose::Test, present: || has("qbittorrent-nox") },
-    Package { name: "transmission-daemon", purpose: Purpose::Test, present: || has("transmission-daemon") },
-    Package { name: "opentracker", purpose: Purpose::Test, present: || has("opentracker") },
-    Package { name: "nginx-light", purpose: Purpose::Test, present: || has("nginx") },
-    Package { name: "postgresql", purpose: Purpose::Test, present: || postgres_bin().is_some() },
-    Package { name: "nodejs", purpose: Purpose::Test, present: || has("node") },
-    Package { name: "npm", purpose: Purpose::Test, present: || has("npm") },
-    Package { name: "wrk", purpose: Purpose::Bench, present: || has("wrk") },
+    Package {
+        name: "build-essential",
+        purpose: Purpose::Run,
+        present: || has("cc") && has("make"),
+    },
+    Package {
+        name: "rustc-web",
+        purpose: Purpose::Run,
+        present: || wasm_target() || Path::new("/usr/bin/rustc").exists(),
+    },
+    Package {
+        name: "rust-web-src",
+        purpose: Purpose::Run,
+        present: || wasm_target() || debian_std_source(),
+    },
+    Package {
+        name: "rtorrent",
+        purpose: Purpose::Test,
+        present: || has("rtorrent"),
+    },
+    Package {
+        name: "qbittorrent-nox",
+        purpose: Purpose::Test,
+        present: || has("qbittorrent-nox"),
+    },
+    Package {
+        name: "transmission-daemon",
+        purpose: Purpose::Test,
+        present: || has("transmission-daemon"),
+    },
+    Package {
+        name: "opentracker",
+        purpose: Purpose::Test,
+        present: || has("opentracker"),
+    },
+    Package {
+        name: "nginx-light",
+        purpose: Purpose::Test,
+        present: || has("nginx"),
+    },
+    Package {
+        name: "postgresql",
+        purpose: Purpose::Test,
+        present: || postgres_bin().is_some(),
+    },
+    Package {
+        name: "nodejs",
+        purpose: Purpose::Test,
+        present: || has("node"),
+    },
+    Package {
+        name: "npm",
+        purpose: Purpose::Test,
+        present: || has("npm"),
+    },
+    Package {
+        name: "wrk",
+        purpose: Purpose::Bench,
+        present: || has("wrk"),
+    },
 ];
 
 /// Brings the machine up to `purpose`. Quick when nothing is missing.
 pub fn run(purpose: Purpose) -> Result<(), String> {
-    let missing: Vec<&str> =
-        PACKAGES.iter().filter(|p| p.purpose <= purpose && !(p.present)()).map(|p| p.name).collect();
+    let missing: Vec<&str> = PACKAGES
+        .iter()
+        .filter(|p| p.purpose <= purpose && !(p.present)())
+        .map(|p| p.name)
+        .collect();
     if !missing.is_empty() {
         install(&missing)?;
         let still: Vec<&str> = PACKAGES
@@ -73,7 +124,12 @@ pub fn postgres_bin() -> Option<PathBuf> {
     let mut versions: Vec<(u32, PathBuf)> = std::fs::read_dir("/usr/lib/postgresql")
         .ok()?
         .flatten()
-        .filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry.path().join("bin"))))
+        .filter_map(|entry| {
+            Some((
+                entry.file_name().to_str()?.parse().ok()?,
+                entry.path().join("bin"),
+            ))
+        })
         .filter(|(_, bin)| bin.join("initdb").exists())
         .collect();
     versions.sort();
@@ -99,9 +155,16 @@ pub fn wasm_target() -> bool {
 }
 
 fn debian_std_source() -> bool {
-    let Ok(output) = Command::new("/usr/bin/rustc").args(["--print", "sysroot"]).output() else { return false };
+    let Ok(output) = Command::new("/usr/bin/rustc")
+        .args(["--print", "sysroot"])
+        .output()
+    else {
+        return false;
+    };
     let sysroot = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-    Path::new(&sysroot).join("lib/rustlib/src/rust/library/std/Cargo.toml").exists()
+    Path::new(&sysroot)
+        .join("lib/rustlib/src/rust/library/std/Cargo.toml")
+        .exists()
 }
 
 fn has(program: &str) -> bool {
@@ -112,9 +175,15 @@ fn has(program: &str) -> bool {
 fn install(packages: &[&str]) -> Result<(), String> {
     let by_hand = format!("apt-get install --no-install-recommends {}", packages.join(" "));
     if !has("apt-get") {
-        return Err(format!("missing: {}. Install them with this machine's package manager (on Debian: {by_hand})", packages.join(", ")));
+        return Err(format!(
+            "missing: {}. Install them with this machine's package manager (on Debian: {by_hand})",
+            packages.join(", ")
+        ));
     }
-    let root = Command::new("id").arg("-u").output().is_ok_and(|out| out.stdout.starts_with(b"0\n"));
+    let root = Command::new("id")
+        .arg("-u")
+        .output()
+        .is_ok_and(|out| out.stdout.starts_with(b"0\n"));
     let sudo = !root
         && Command::new("sudo")
             .args(["-n", "true"])
@@ -123,7 +192,9 @@ fn install(packages: &[&str]) -> Result<(), String> {
             .status()
             .is_ok_and(|status| status.success());
     if !root && !sudo {
-        return Err(format!("missing system packages. Install them, then call this again:\n  sudo {by_hand}"));
+        return Err(format!(
+            "missing system packages. Install them, then call this again:\n  sudo {by_hand}"
+        ));
     }
     let apt = |args: &[&str]| {
         let mut words = vec!["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-q"];
@@ -172,13 +243,26 @@ fn npm() -> Result<(), String> {
         return Ok(());
     }
     let dir = dir.to_string_lossy().into_owned();
-    command("npm", &["ci", "--prefix", &dir, "--no-audit", "--no-fund", "--loglevel=error"])
+    command(
+        "npm",
+        &[
+            "ci",
+            "--prefix",
+            &dir,
+            "--no-audit",
+            "--no-fund",
+            "--loglevel=error",
+        ],
+    )
 }
 
 /// Runs a program to its end; its output is the user's.
 pub fn command(program: &str, args: &[&str]) -> Result<(), String> {
     let shown = format!("{program} {}", args.join(" "));
-    let status = Command::new(program).args(args).current_dir(paths::root()).status();
+    let status = Command::new(program)
+        .args(args)
+        .current_dir(paths::root())
+        .status();
     match status {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(format!("`{shown}` ended with {status}")),

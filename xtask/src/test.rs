@@ -11,7 +11,10 @@ pub fn run(args: &[String]) -> Result<(), String> {
     plugins::run()?;
     if args.is_empty() {
         println!("testing the plugins' own logic");
-        cargo(&["test", "--manifest-path", "plugins/Cargo.toml", "--quiet"], Some(&paths::cache().join("target-plugins")))?;
+        cargo(
+            &["test", "--manifest-path", "plugins/Cargo.toml", "--quiet"],
+            Some(&paths::cache().join("target-plugins")),
+        )?;
     }
     println!("testing the workspace");
     let mut words = vec!["test", "--workspace"];
@@ -22,7 +25,9 @@ pub fn run(args: &[String]) -> Result<(), String> {
 fn cargo(args: &[&str], target: Option<&std::path::Path>) -> Result<(), String> {
     let mut command = Command::new("cargo");
     command.args(args).current_dir(paths::root());
-    command.env("QM_PLUGINS_DIR", paths::plugins()).env("QM_FIXTURES_DIR", paths::fixtures());
+    command
+        .env("QM_PLUGINS_DIR", paths::plugins())
+        .env("QM_FIXTURES_DIR", paths::fixtures());
     if let Some(target) = target {
         command.env("CARGO_TARGET_DIR", target);
     }

@@ -15,12 +15,18 @@ fn tier(name: &str) -> u8 {
         "qm-server" => 8,
         "qm-testkit" => 9,
         "qm-tests" | "xtask" => 10,
-        other => panic!("`{other}` has no tier: give it one in {} and in ARCHITECTURE.md", file!()),
+        other => panic!(
+            "`{other}` has no tier: give it one in {} and in ARCHITECTURE.md",
+            file!()
+        ),
     }
 }
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace").to_path_buf()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("xtask lies in the workspace")
+        .to_path_buf()
 }
 
 #[test]
@@ -67,10 +73,21 @@ fn libraries_stay_where_they_belong() {
             if let Some(line) = line
                 && !places.iter().any(|place| path.contains(place))
             {
-                wrong.push(format!("{path}:{}: `{word}` belongs in {places:?} only", line + 1));
+                wrong.push(format!(
+                    "{path}:{}: `{word}` belongs in {places:?} only",
+                    line + 1
+                ));
             }
         }
-        let may_axum = ["host/web/", "host/server/", "host/testkit/", "/routes", "/realtime"].iter().any(|p| path.contains(p));
+        let may_axum = [
+            "host/web/",
+            "host/server/",
+            "host/testkit/",
+            "/routes",
+            "/realtime",
+        ]
+        .iter()
+        .any(|p| path.contains(p));
         if text.contains("axum::") && !may_axum {
             wrong.push(format!("{path}: `axum` belongs in web, server and routes* only"));
         }
@@ -80,9 +97,15 @@ fn libraries_stay_where_they_belong() {
 
 #[test]
 fn files_can_be_read_in_one_sitting() {
-    let long: BTreeMap<String, usize> =
-        sources().into_iter().map(|(path, text)| (path, text.lines().count())).filter(|(_, n)| *n > 700).collect();
-    assert!(long.is_empty(), "over 700 lines, split by resource or concept: {long:#?}");
+    let long: BTreeMap<String, usize> = sources()
+        .into_iter()
+        .map(|(path, text)| (path, text.lines().count()))
+        .filter(|(_, n)| *n > 700)
+        .collect();
+    assert!(
+        long.is_empty(),
+        "over 700 lines, split by resource or concept: {long:#?}"
+    );
 }
 
 #[test]
@@ -101,9 +124,13 @@ fn both_databases_have_the_same_migrations() {
 /// Every Rust source of the repository as (path from the root, text).
 fn sources() -> Vec<(String, String)> {
     let mut found = Vec::new();
-    let mut open = ["host", "tests", "xtask", "plugins"].map(|dir| root().join(dir)).to_vec();
+    let mut open = ["host", "tests", "xtask", "plugins"]
+        .map(|dir| root().join(dir))
+        .to_vec();
     while let Some(dir) = open.pop() {
-        let Ok(entries) = std::fs::read_dir(&dir) else { continue };
+        let Ok(entries) = std::fs::read_dir(&dir) else {
+            continue;
+        };
         for entry in entries.flatten() {
             let path = entry.path();
             if path.is_dir() {
@@ -112,7 +139,11 @@ fn sources() -> Vec<(String, String)> {
                 }
             } else if path.extension().is_some_and(|ext| ext == "rs") {
                 let text = std::fs::read_to_string(&path).expect("readable source");
-                let name = path.strip_prefix(root()).expect("below the root").to_string_lossy().into_owned();
+                let name = path
+                    .strip_prefix(root())
+                    .expect("below the root")
+                    .to_string_lossy()
+                    .into_owned();
                 found.push((name, text));
             }
         }

@@ -1,0 +1,39 @@
+//! `cargo xtask bench`: builds what is measured in release, times that build, and runs the measuring program.
+
+use std::process::Command;
+
+use crate::{paths, plugins, run, setup};
+
+/// Everything after the builds is `qm-bench`'s: it starts the clients and the server, and prints the figures.
+pub fn run(args: &[String]) -> Result<(), String> {
+    setup::run(setup::Purpose::Bench)?;
+    plugins::run()?;
+    setup::command(
+        "cargo",
+        &[
+            "build",
+            "--release",
+            "--package",
+            "qm-server",
+            "--bin",
+            "quartermaster",
+        ],
+    )?;
+    setup::command(
+        "cargo",
+        &["build", "--release", "--package", "qm-tests", "--bin", "qm-bench"],
+    )?;
+    let release = run::target().join("release");
+    let status = Command::new(release.join("qm-bench"))
+        .args(args)
+        .env("QM_SERVER", release.join("quartermaster"))
+        .env("QM_PLUGINS_DIR", paths::plugins())
+        .env("QM_FIXTURES_DIR", paths::fixtures())
+        .status()
+        .map_err(|error| format!("qm-bench did not start: {error}"))?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err(format!("qm-bench ended with {status}"))
+    }
+}
