@@ -1,0 +1,217 @@
+//! Streams to endpoints that an operator configured: TCP and unix sockets.
+//!
+//! The name is matched against the grants, resolved, every address checked, and one of those dialled. Bounds: 5 s to
+//! connect, silence as the caller asks but 60 s at most, 256 KiB a read.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::{TcpStream, UnixStream};
+
+use crate::grants::Grants;
+use crate::resolve::{OperatorNames, Resolver, dialable};
+use crate::silence::Progress;
+
+/// The most a connect may take, resolution included.
+pub const CONNECT: Duration = Duration::from_secs(5);
+/// The longest silence anybody may ask for.
+pub const MAX_IDLE: Duration = Duration::from_secs(60);
+/// The most one read gives.
+const MAX_READ: usize = 256 << 10;
+/// What `read_to_end` asks the system for at a time.
+const CHUNK: usize = 64 << 10;
+
+/// Where a stream leads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Endpoint {
+    /// Name or literal address, as the operator entered it.
+    Tcp { host: String, port: u16 },
+    /// Absolute path of a socket.
+    Unix(String),
+}
+
+impl std::fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Endpoint::Tcp { host, port } => write!(f, "{host}:{port}"),
+            Endpoint::Unix(path) => f.write_str(path),
+        }
+    }
+}
+
+/// Why the network said no. The texts hold no secret.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DialError {
+    /// Not granted, or never dialled; nothing was sent.
+    #[error("{0}")]
+    Denied(String),
+    #[error("timed out")]
+    Timeout,
+    #[error("connection refused")]
+    Refused,
+    #[error("connection closed")]
+    Closed,
+    #[error("the answer is too large")]
+    TooLarge,
+    #[error("{0}")]
+    Other(String),
+}
+
+impl From<io::Error> for DialError {
+    fn from(error: io::Error) -> Self {
+        use io::ErrorKind::*;
+        match error.kind() {
+            ConnectionRefused => DialError::Refused,
+            TimedOut => DialError::Timeout,
+            UnexpectedEof | BrokenPipe | ConnectionReset | ConnectionAborted | NotConnected => DialError::Closed,
+            _ => DialError::Other(error.to_string()),
+        }
+    }
+}
+
+/// Dials what grants allow. Clones share one HTTP client and its kept connections.
+#[derive(Clone)]
+pub struct Dialer {
+    pub(crate) client: reqwest::Client,
+    resolver: Arc<dyn Resolver>,
+}
+
+impl Dialer {
+    pub(crate) fn new(resolver: Arc<dyn Resolver>) -> Result<Self, reqwest::Error> {
+        let client = reqwest::Client::builder()
+            .dns_resolver(Arc::new(OperatorNames(resolver.clone())))
+            .redirect(reqwest::redirect::Policy::none())
+            .no_proxy()
+            .connect_timeout(CONNECT)
+            .pool_max_idle_per_host(4)
+            .pool_idle_timeout(Duration::from_secs(30))
+            .tcp_nodelay(true)
+            .build()?;
+        Ok(Self { client, resolver })
+    }
+
+    /// Opens a stream to `endpoint`. `idle` bounds silence from now on; `progress` counts what goes either way.
+    pub async fn connect(
+        &self,
+        endpoint: &Endpoint,
+        grants: &Grants,
+        idle: Duration,
+        progress: Progress,
+    ) -> Result<Stream, DialError> {
+        if !grants.allows(endpoint) {
+            return Err(DialError::Denied(format!("{endpoint} is not granted")));
+        }
+        let idle = idle.min(MAX_IDLE);
+        let dial = async {
+            match endpoint {
+                Endpoint::Unix(path) => Ok(Io::Unix(UnixStream::connect(path).await?)),
+                Endpoint::Tcp { host, port } => self.connect_tcp(host, *port).await.map(Io::Tcp),
+            }
+        };
+        let io = tokio::time::timeout(idle.min(CONNECT), dial).await.map_err(|_| DialError::Timeout)??;
+        Ok(Stream { io, idle, progress })
+    }
+
+    async fn connect_tcp(&self, host: &str, port: u16) -> Result<TcpStream, DialError> {
+        let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
+        let ips = match bare.parse::<IpAddr>() {
+            Ok(ip) => vec![ip],
+            Err(_) => self.resolver.resolve(bare).await.map_err(|_| no_such_name(bare))?,
+        };
+        let mut last = no_such_name(bare);
+        for ip in dialable(bare, ips).map_err(|error| DialError::Denied(error.to_string()))? {
+            match TcpStream::connect(SocketAddr::new(ip, port)).await {
+                Ok(stream) => {
+                    stream.set_nodelay(true)?;
+                    return Ok(stream);
+                }
+                Err(error) => last = error.into(),
+            }
+        }
+        Err(last)
+    }
+}
+
+fn no_such_name(host: &str) -> DialError {
+    DialError::Other(format!("cannot resolve {host}"))
+}
+
+enum Io {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+}
+
+trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Duplex for T {}
+
+impl Io {
+    fn get(&mut self) -> &mut dyn Duplex {
+        match self {
+            Io::Tcp(stream) => stream,
+            Io::Unix(stream) => stream,
+        }
+    }
+}
+
+/// An open stream. Every call ends once the peer has been silent for the time asked for in the connect.
+pub struct Stream {
+    io: Io,
+    idle: Duration,
+    progress: Progress,
+}
+
+impl Stream {
+    /// At most `max` bytes; empty at the end of the stream.
+    pub async fn read(&mut self, max: usize) -> Result<Vec<u8>, DialError> {
+        let mut buffer = vec![0; max.clamp(1, MAX_READ)];
+        let n = self.read_some(&mut buffer).await?;
+        buffer.truncate(n);
+        Ok(buffer)
+    }
+
+    /// Everything up to the end of the stream; `TooLarge` past `limit`.
+    pub async fn read_to_end(&mut self, limit: usize) -> Result<Vec<u8>, DialError> {
+        let mut all = Vec::new();
+        let mut buffer = vec![0; CHUNK];
+        loop {
+            let n = self.read_some(&mut buffer).await?;
+            if n == 0 {
+                return Ok(all);
+            }
+            if all.len() + n > limit {
+                return Err(DialError::TooLarge);
+            }
+            all.extend_from_slice(&buffer[..n]);
+        }
+    }
+
+    async fn read_some(&mut self, buffer: &mut [u8]) -> Result<usize, DialError> {
+        let read = tokio::time::timeout(self.idle, self.io.get().read(buffer)).await;
+        let n = read.map_err(|_| DialError::Timeout)??;
+        self.progress.add(n);
+        Ok(n)
+    }
+
+    /// Writes all of `bytes`.
+    pub async fn write(&mut self, mut bytes: &[u8]) -> Result<(), DialError> {
+        while !bytes.is_empty() {
+            let written = tokio::time::timeout(self.idle, self.io.get().write(bytes)).await;
+            let n = written.map_err(|_| DialError::Timeout)??;
+            if n == 0 {
+                return Err(DialError::Closed);
+            }
+            self.progress.add(n);
+            bytes = &bytes[n..];
+        }
+        Ok(())
+    }
+
+    /// Tells the peer that nothing more comes.
+    pub async fn shutdown_write(&mut self) -> Result<(), DialError> {
+        let done = tokio::time::timeout(self.idle, self.io.get().shutdown()).await;
+        Ok(done.map_err(|_| DialError::Timeout)??)
+    }
+}

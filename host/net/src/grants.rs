@@ -1,0 +1,212 @@
+//! What one configured plugin instance may dial: read off the operator's configuration by the `x-grant` marks of the
+//! plugin's schema, never off anything the plugin says, and never off a default of that schema. No wildcards.
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Value};
+use url::{Host, Url};
+
+use crate::dial::Endpoint;
+
+/// The endpoints that may be dialled, and nothing else.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Grants {
+    tcp: HashSet<(String, u16)>,
+    unix: HashSet<String>,
+    http: HashSet<(String, String, u16)>,
+}
+
+impl Grants {
+    /// Nothing may be dialled.
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    /// Reads the marks of `schema` (an object schema) against `config`.
+    ///
+    /// A marked property that is absent, null or empty grants nothing. One that makes no sense is an error whose text
+    /// names it.
+    pub fn from_config(schema: &Value, config: &Map<String, Value>) -> Result<Self, String> {
+        let mut grants = Self::default();
+        let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return Ok(grants) };
+        for (name, property) in properties {
+            let Some(mark) = property.get("x-grant").and_then(Value::as_str) else { continue };
+            let Some(text) = text_of(name, config)? else { continue };
+            match mark {
+                "http-url" => grants.add_url(name, text)?,
+                "tcp-host" => {
+                    let port_name = property.get("x-grant-port").and_then(Value::as_str);
+                    let port_name = port_name.ok_or_else(|| format!("the schema gives `{name}` no port (x-grant-port)"))?;
+                    if let Some(port) = port_of(port_name, config)? {
+                        grants.tcp.insert((host_of(name, text)?, port));
+                    }
+                }
+                "unix-path" => grants.add_unix(name, text)?,
+                other => return Err(format!("the schema marks `{name}` with an unknown x-grant `{other}`")),
+            }
+        }
+        Ok(grants)
+    }
+
+    fn add_url(&mut self, name: &str, text: &str) -> Result<(), String> {
+        let wrong = || format!("`{name}` must be a URL like http://host:port/path");
+        let url = Url::parse(text).map_err(|_| wrong())?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(wrong());
+        }
+        let host = host_of(name, url.host_str().unwrap_or_default())?;
+        let port = url.port_or_known_default().ok_or_else(wrong)?;
+        self.http.insert((url.scheme().to_owned(), host, port));
+        Ok(())
+    }
+
+    fn add_unix(&mut self, name: &str, text: &str) -> Result<(), String> {
+        if !text.starts_with('/') || text.contains('\0') {
+            return Err(format!("`{name}` must be the absolute path of a unix socket"));
+        }
+        self.unix.insert(text.to_owned());
+        Ok(())
+    }
+
+    /// Whether `endpoint` is granted, by the name that was entered.
+    pub fn allows(&self, endpoint: &Endpoint) -> bool {
+        match endpoint {
+            Endpoint::Tcp { host, port } => self.tcp.contains(&(normal(host), *port)),
+            Endpoint::Unix(path) => self.unix.contains(path),
+        }
+    }
+
+    /// Whether the scheme, host and port of `url` are granted.
+    pub fn allows_url(&self, url: &Url) -> bool {
+        let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else { return false };
+        self.http.contains(&(url.scheme().to_owned(), normal(host), port))
+    }
+}
+
+fn text_of<'a>(name: &str, config: &'a Map<String, Value>) -> Result<Option<&'a str>, String> {
+    match config.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) if text.trim().is_empty() => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.trim())),
+        Some(_) => Err(format!("`{name}` must be a text")),
+    }
+}
+
+/// A port is a number, or a text of one (forms send both).
+fn port_of(name: &str, config: &Map<String, Value>) -> Result<Option<u16>, String> {
+    let number = match config.get(name) {
+        None | Some(Value::Null) => return Ok(None),
+        Some(Value::Number(number)) => number.as_u64(),
+        Some(Value::String(text)) if text.trim().is_empty() => return Ok(None),
+        Some(Value::String(text)) => text.trim().parse().ok(),
+        Some(_) => None,
+    };
+    let port = number.and_then(|number| u16::try_from(number).ok()).filter(|&port| port != 0);
+    port.map(Some).ok_or_else(|| format!("`{name}` must be a port (1 to 65535)"))
+}
+
+fn host_of(name: &str, text: &str) -> Result<String, String> {
+    let wrong = || format!("`{name}` must be one host name or address");
+    if text.contains('*') {
+        return Err(wrong());
+    }
+    let host = normal(text);
+    if matches!(Host::parse(&bracketed(&host)), Ok(host) if !host.to_string().is_empty()) { Ok(host) } else { Err(wrong()) }
+}
+
+/// Names compare as the URL parser words them: lower case, addresses in their one form, no brackets, no root's dot.
+fn normal(host: &str) -> String {
+    let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
+    match Host::parse(&bracketed(bare)) {
+        Ok(Host::Domain(name)) => name.strip_suffix('.').map_or(name.clone(), str::to_owned),
+        Ok(Host::Ipv4(ip)) => ip.to_string(),
+        Ok(Host::Ipv6(ip)) => ip.to_string(),
+        Err(_) => bare.to_ascii_lowercase(),
+    }
+}
+
+fn bracketed(host: &str) -> String {
+    if host.contains(':') && !host.starts_with('[') { format!("[{host}]") } else { host.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn schema() -> Value {
+        json!({"type": "object", "properties": {
+            "url": {"type": "string", "x-grant": "http-url"},
+            "host": {"type": "string", "default": "rtorrent", "x-grant": "tcp-host", "x-grant-port": "port"},
+            "port": {"type": "integer", "default": 5000},
+            "socket": {"type": "string", "x-grant": "unix-path"},
+            "name": {"type": "string"},
+        }})
+    }
+
+    fn grants(config: Value) -> Result<Grants, String> {
+        Grants::from_config(&schema(), config.as_object().unwrap())
+    }
+
+    fn tcp(host: &str, port: u16) -> Endpoint {
+        Endpoint::Tcp { host: host.to_owned(), port }
+    }
+
+    #[test]
+    fn only_what_was_entered_is_granted() {
+        let all = grants(json!({
+            "url": "http://Box.LAN/rpc?x=1", "host": "10.0.0.7", "port": "5000", "socket": "/run/rt.sock", "name": "other"
+        }))
+        .unwrap();
+        assert!(all.allows(&tcp("10.0.0.7", 5000)));
+        assert!(all.allows(&tcp("0xa.7", 5000)), "one address, whichever way it is written");
+        assert!(!all.allows(&tcp("10.0.0.7", 5001)));
+        assert!(!all.allows(&tcp("other", 5000)));
+        assert!(all.allows(&Endpoint::Unix("/run/rt.sock".to_owned())));
+        assert!(!all.allows(&Endpoint::Unix("/run/../run/rt.sock".to_owned())));
+        for (url, ok) in [
+            ("http://box.lan/anything", true),
+            ("http://box.lan:80/", true),
+            ("http://box.lan./", true),
+            ("http://user:pw@box.lan/", true),
+            ("https://box.lan/", false),
+            ("http://box.lan:8080/", false),
+            ("http://box.lan@evil.example/", false),
+            ("http://sub.box.lan/", false),
+        ] {
+            assert_eq!(all.allows_url(&Url::parse(url).unwrap()), ok, "{url}");
+        }
+    }
+
+    #[test]
+    fn defaults_and_blanks_grant_nothing() {
+        for config in [json!({}), json!({"host": "", "port": 5000}), json!({"host": "h", "port": null, "url": " "})] {
+            assert_eq!(grants(config).unwrap(), Grants::none());
+        }
+    }
+
+    #[test]
+    fn nonsense_names_the_property() {
+        for (config, name) in [
+            (json!({"url": "ftp://x/"}), "url"),
+            (json!({"url": "not a url"}), "url"),
+            (json!({"url": 5}), "url"),
+            (json!({"host": "*.lan", "port": 1}), "host"),
+            (json!({"host": "a b", "port": 1}), "host"),
+            (json!({"host": "h", "port": 70000}), "port"),
+            (json!({"host": "h", "port": 0}), "port"),
+            (json!({"socket": "relative.sock"}), "socket"),
+        ] {
+            let error = grants(config).unwrap_err();
+            assert!(error.contains(&format!("`{name}`")), "{error}");
+        }
+    }
+
+    #[test]
+    fn addresses_of_version_6_match_in_any_form() {
+        let granted = grants(json!({"host": "[0:0::1]", "port": 5000, "url": "http://[::1]:8080/"})).unwrap();
+        assert!(granted.allows(&tcp("::1", 5000)));
+        assert!(granted.allows_url(&Url::parse("http://[0:0:0:0:0:0:0:1]:8080/").unwrap()));
+    }
+}

@@ -1,0 +1,174 @@
+//! The URL fetch guard: one GET of a URL that a user or a feed chose.
+//!
+//! Order: parse, scheme, resolve once, vet every address, dial exactly those, no redirects, total time, body cap.
+//! A client of its own for every fetch knows only the vetted addresses, so a second DNS answer cannot slip in.
+
+use std::error::Error as _;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use qm_kernel::ErrorKind;
+use url::{Host, Url};
+
+use crate::Net;
+use crate::resolve::Pinned;
+
+/// What is fetched: decides the words of the errors, nothing else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GuardKind {
+    /// A .torrent file.
+    TorrentUrl,
+    /// Anything else: a webhook, an image, a feed.
+    Url,
+}
+
+impl GuardKind {
+    const fn noun(self) -> &'static str {
+        match self {
+            GuardKind::TorrentUrl => "torrent URL",
+            GuardKind::Url => "URL",
+        }
+    }
+
+    const fn subject(self) -> &'static str {
+        match self {
+            GuardKind::TorrentUrl => "Torrent URL",
+            GuardKind::Url => "URL",
+        }
+    }
+
+    const fn too_large(self) -> &'static str {
+        match self {
+            GuardKind::TorrentUrl => "Torrent file is too large",
+            GuardKind::Url => "Response is too large",
+        }
+    }
+}
+
+/// Why a URL was not fetched. The texts are for the user who gave the URL.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum GuardError {
+    #[error("Invalid {}", .0.noun())]
+    Invalid(GuardKind),
+    #[error("Only http(s) {}s are allowed", .0.noun())]
+    Scheme(GuardKind),
+    #[error("Could not resolve {} host", .0.noun())]
+    Unresolved(GuardKind),
+    #[error(
+        "{} resolves to a blocked internal address (an administrator can allow the host in SSRF_ALLOW_HOSTS)",
+        .0.subject()
+    )]
+    Blocked(GuardKind),
+    #[error("Could not fetch {}: {reason}", .kind.noun())]
+    Fetch { kind: GuardKind, reason: String },
+    #[error("Failed to fetch {}: {status}", .kind.noun())]
+    Status { kind: GuardKind, status: u16 },
+    #[error("{}", .0.too_large())]
+    TooLarge(GuardKind),
+}
+
+impl GuardError {
+    /// Every one of them is about what the user gave.
+    pub const fn kind(&self) -> ErrorKind {
+        match self {
+            GuardError::Invalid(_)
+            | GuardError::Scheme(_)
+            | GuardError::Unresolved(_)
+            | GuardError::Blocked(_)
+            | GuardError::Fetch { .. }
+            | GuardError::Status { .. }
+            | GuardError::TooLarge(_) => ErrorKind::BadRequest,
+        }
+    }
+}
+
+/// A URL whose host was resolved and whose every address was vetted.
+struct Vetted {
+    url: Url,
+    addresses: Vec<IpAddr>,
+}
+
+impl Net {
+    /// GETs `url` if it leads outside. `max_bytes` caps the body, `total` the whole of it, resolution included.
+    pub async fn fetch_guarded(
+        &self,
+        url: &str,
+        kind: GuardKind,
+        max_bytes: usize,
+        total: Duration,
+    ) -> Result<Bytes, GuardError> {
+        let url = parse(url, kind)?;
+        let fetch = async { get(self.vet(url, kind).await?, kind, max_bytes).await };
+        let late = || GuardError::Fetch { kind, reason: "timed out".to_owned() };
+        tokio::time::timeout(total, fetch).await.map_err(|_| late())?
+    }
+
+    async fn vet(&self, url: Url, kind: GuardKind) -> Result<Vetted, GuardError> {
+        let addresses = match url.host() {
+            Some(Host::Ipv4(ip)) => vec![IpAddr::V4(ip)],
+            Some(Host::Ipv6(ip)) => vec![IpAddr::V6(ip)],
+            Some(Host::Domain(name)) => {
+                self.resolver.resolve(name).await.map_err(|_| GuardError::Unresolved(kind))?
+            }
+            None => return Err(GuardError::Invalid(kind)),
+        };
+        if addresses.is_empty() {
+            return Err(GuardError::Unresolved(kind));
+        }
+        if !self.allow.permits(url.host_str().unwrap_or_default(), &addresses) {
+            return Err(GuardError::Blocked(kind));
+        }
+        Ok(Vetted { url, addresses })
+    }
+}
+
+fn parse(url: &str, kind: GuardKind) -> Result<Url, GuardError> {
+    let url = Url::parse(url.trim()).map_err(|_| GuardError::Invalid(kind))?;
+    if matches!(url.scheme(), "http" | "https") { Ok(url) } else { Err(GuardError::Scheme(kind)) }
+}
+
+async fn get(target: Vetted, kind: GuardKind, max_bytes: usize) -> Result<Bytes, GuardError> {
+    let fail = |error: reqwest::Error| GuardError::Fetch { kind, reason: reason(&error) };
+    let client = reqwest::Client::builder()
+        .dns_resolver(Arc::new(Pinned(target.addresses)))
+        .redirect(reqwest::redirect::Policy::none())
+        .no_proxy()
+        .connect_timeout(crate::dial::CONNECT)
+        .build()
+        .map_err(fail)?;
+    let mut response = client.get(target.url).send().await.map_err(fail)?;
+    let status = response.status();
+    if status.is_redirection() && response.headers().contains_key(http::header::LOCATION) {
+        return Err(GuardError::Fetch { kind, reason: "redirects are not followed".to_owned() });
+    }
+    if !status.is_success() {
+        return Err(GuardError::Status { kind, status: status.as_u16() });
+    }
+    if response.content_length().is_some_and(|length| length > max_bytes as u64) {
+        return Err(GuardError::TooLarge(kind));
+    }
+    let mut body = BytesMut::new();
+    while let Some(chunk) = response.chunk().await.map_err(fail)? {
+        if body.len() + chunk.len() > max_bytes {
+            return Err(GuardError::TooLarge(kind));
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body.freeze())
+}
+
+/// The innermost cause, which says more than "error sending request", without the URL (it may hold a passkey).
+pub fn reason(error: &reqwest::Error) -> String {
+    if error.is_timeout() {
+        return "timed out".to_owned();
+    }
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = error.source();
+    let mut text = None;
+    while let Some(inner) = cause {
+        text = Some(inner.to_string());
+        cause = inner.source();
+    }
+    text.unwrap_or_else(|| "the request failed".to_owned())
+}

@@ -1,0 +1,198 @@
+//! HTTP to endpoints that an operator configured, by the one shared client.
+//!
+//! Bounds: 5 s to connect; silence as asked for but 60 s at most, before the head and between pieces of the body; a
+//! body cap. A 3xx is an answer: following it would leave the grant.
+
+use std::net::IpAddr;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+use url::{Host, Url};
+
+use crate::address::is_never_dialled;
+use crate::dial::{DialError, Dialer, MAX_IDLE};
+use crate::grants::Grants;
+use crate::guard::reason;
+use crate::resolve::Forbidden;
+use crate::silence::{Progress, unless_silent};
+
+/// Headers that belong to the client or to the connection. They are left out of what a caller gives: with them it could
+/// reach another virtual host behind a granted address, or smuggle a second request.
+const OWN_HEADERS: &[http::HeaderName] = &[
+    http::header::HOST,
+    http::header::CONTENT_LENGTH,
+    http::header::TRANSFER_ENCODING,
+    http::header::CONNECTION,
+    http::header::UPGRADE,
+    http::header::TE,
+    http::header::TRAILER,
+    http::header::EXPECT,
+    http::header::PROXY_AUTHORIZATION,
+];
+
+/// One request to a granted endpoint.
+#[derive(Clone, Debug)]
+pub struct HttpRequest {
+    pub method: String,
+    /// Absolute.
+    pub url: String,
+    pub headers: Vec<(String, Vec<u8>)>,
+    pub body: Bytes,
+    /// Bounds silence.
+    pub idle: Duration,
+    /// The most the body of the answer may hold, in bytes.
+    pub max_body: usize,
+}
+
+/// An answer whose head has arrived.
+pub struct HttpResponse {
+    inner: reqwest::Response,
+    rest: Bytes,
+    idle: Duration,
+    left: usize,
+    progress: Progress,
+}
+
+impl Dialer {
+    /// Sends `request` and waits for the head of the answer.
+    pub async fn send(
+        &self,
+        request: HttpRequest,
+        grants: &Grants,
+        progress: Progress,
+    ) -> Result<HttpResponse, DialError> {
+        let url = authorize(&request.url, grants)?;
+        let method = reqwest::Method::from_bytes(request.method.as_bytes());
+        let method = method.map_err(|_| DialError::Other(format!("`{}` is no HTTP method", request.method)))?;
+        let idle = request.idle.min(MAX_IDLE);
+        let mut builder = self.client.request(method, url);
+        for (name, value) in request.headers {
+            let name = http::HeaderName::from_bytes(name.as_bytes());
+            let name = name.map_err(|_| DialError::Other("a header has no valid name".to_owned()))?;
+            if !OWN_HEADERS.contains(&name) {
+                builder = builder.header(name, value);
+            }
+        }
+        if !request.body.is_empty() {
+            builder = builder.body(reqwest::Body::wrap(Upload { rest: request.body, progress: progress.clone() }));
+        }
+        let sent = unless_silent(idle, &progress, builder.send()).await.map_err(|_| DialError::Timeout)?;
+        let inner = sent.map_err(|error| dial_error(&error))?;
+        progress.add(1);
+        Ok(HttpResponse { inner, rest: Bytes::new(), idle, left: request.max_body, progress })
+    }
+}
+
+/// Parses `url` and checks it against the grants. A literal address never reaches the resolver, so it is checked here.
+fn authorize(url: &str, grants: &Grants) -> Result<Url, DialError> {
+    let url = Url::parse(url).map_err(|_| DialError::Other("the URL makes no sense".to_owned()))?;
+    // Not the whole URL: its path and query may hold a secret.
+    let place = || {
+        let (host, port) = (url.host_str().unwrap_or_default(), url.port_or_known_default().unwrap_or(0));
+        format!("{}://{host}:{port}", url.scheme())
+    };
+    if !grants.allows_url(&url) {
+        return Err(DialError::Denied(format!("{} is not granted", place())));
+    }
+    let literal = match url.host() {
+        Some(Host::Ipv4(ip)) => Some(IpAddr::V4(ip)),
+        Some(Host::Ipv6(ip)) => Some(IpAddr::V6(ip)),
+        Some(Host::Domain(_)) | None => None,
+    };
+    if literal.is_some_and(is_never_dialled) {
+        return Err(DialError::Denied(format!("{} is never dialled", place())));
+    }
+    Ok(url)
+}
+
+fn dial_error(error: &reqwest::Error) -> DialError {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = std::error::Error::source(error);
+    while let Some(inner) = cause {
+        if let Some(forbidden) = inner.downcast_ref::<Forbidden>() {
+            return DialError::Denied(forbidden.to_string());
+        }
+        if let Some(io) = inner.downcast_ref::<std::io::Error>() {
+            use std::io::ErrorKind::*;
+            match io.kind() {
+                ConnectionRefused => return DialError::Refused,
+                TimedOut => return DialError::Timeout,
+                UnexpectedEof | BrokenPipe | ConnectionReset | ConnectionAborted => return DialError::Closed,
+                _ => {}
+            }
+        }
+        cause = inner.source();
+    }
+    if error.is_timeout() { DialError::Timeout } else { DialError::Other(reason(error)) }
+}
+
+impl HttpResponse {
+    pub fn status(&self) -> u16 {
+        self.inner.status().as_u16()
+    }
+
+    pub fn headers(&self) -> &http::HeaderMap {
+        self.inner.headers()
+    }
+
+    /// The next piece of the body, at most `max` bytes; empty when it is complete.
+    pub async fn read(&mut self, max: usize) -> Result<Bytes, DialError> {
+        if self.rest.is_empty() {
+            self.rest = self.chunk().await?.unwrap_or_default();
+        }
+        let n = self.rest.len().min(max.max(1));
+        Ok(self.rest.split_to(n))
+    }
+
+    /// The rest of the body.
+    pub async fn read_to_end(&mut self) -> Result<Vec<u8>, DialError> {
+        if self.inner.content_length().is_some_and(|length| length > (self.left + self.rest.len()) as u64) {
+            return Err(DialError::TooLarge);
+        }
+        let mut all = std::mem::take(&mut self.rest).to_vec();
+        while let Some(chunk) = self.chunk().await? {
+            all.extend_from_slice(&chunk);
+        }
+        Ok(all)
+    }
+
+    async fn chunk(&mut self) -> Result<Option<Bytes>, DialError> {
+        let next = tokio::time::timeout(self.idle, self.inner.chunk()).await.map_err(|_| DialError::Timeout)?;
+        let Some(chunk) = next.map_err(|error| dial_error(&error))? else { return Ok(None) };
+        self.progress.add(chunk.len());
+        self.left = self.left.checked_sub(chunk.len()).ok_or(DialError::TooLarge)?;
+        Ok(Some(chunk))
+    }
+}
+
+/// A request body of known length that counts what the connection has taken.
+struct Upload {
+    rest: Bytes,
+    progress: Progress,
+}
+
+impl Body for Upload {
+    type Data = Bytes;
+    type Error = std::convert::Infallible;
+
+    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        const PIECE: usize = 64 << 10;
+        if self.rest.is_empty() {
+            return Poll::Ready(None);
+        }
+        let n = self.rest.len().min(PIECE);
+        let piece = self.rest.split_to(n);
+        self.progress.add(n);
+        Poll::Ready(Some(Ok(Frame::data(piece))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.rest.len() as u64)
+    }
+}

@@ -1,0 +1,64 @@
+//! Names to addresses. A trait, so that tests can give answers that change.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+
+use crate::address::is_never_dialled;
+
+/// Looks names up. Asked once for each dial; nobody asks a second time between the check and the connect.
+#[async_trait]
+pub trait Resolver: Send + Sync {
+    /// Every address of `host`, A and AAAA. Literal addresses are not asked for.
+    async fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>>;
+}
+
+/// The operating system's resolution.
+#[derive(Debug)]
+pub struct SystemResolver;
+
+#[async_trait]
+impl Resolver for SystemResolver {
+    async fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>> {
+        Ok(tokio::net::lookup_host((host, 0)).await?.map(|addr| addr.ip()).collect())
+    }
+}
+
+/// For the shared client: whatever a granted name resolves to is checked where it is dialled.
+pub struct OperatorNames(pub Arc<dyn Resolver>);
+
+impl Resolve for OperatorNames {
+    fn resolve(&self, name: Name) -> Resolving {
+        let resolver = self.0.clone();
+        Box::pin(async move {
+            let ips = resolver.resolve(name.as_str()).await?;
+            let addresses = dialable(name.as_str(), ips)?;
+            Ok(Box::new(addresses.into_iter().map(|ip| SocketAddr::new(ip, 0))) as Addrs)
+        })
+    }
+}
+
+/// For a guarded fetch: the addresses that were vetted, whatever is asked.
+pub struct Pinned(pub Vec<IpAddr>);
+
+impl Resolve for Pinned {
+    fn resolve(&self, _: Name) -> Resolving {
+        let addresses: Vec<_> = self.0.iter().map(|&ip| SocketAddr::new(ip, 0)).collect();
+        Box::pin(async move { Ok(Box::new(addresses.into_iter()) as Addrs) })
+    }
+}
+
+/// A name that leads only to addresses nobody may dial.
+#[derive(Debug, thiserror::Error)]
+#[error("`{0}` resolves to an address that is never dialled")]
+pub struct Forbidden(pub String);
+
+/// What of `ips` may be dialled for an operator's endpoint; an error when nothing is left.
+pub fn dialable(host: &str, ips: Vec<IpAddr>) -> Result<Vec<IpAddr>, Forbidden> {
+    let any = !ips.is_empty();
+    let ok: Vec<IpAddr> = ips.into_iter().filter(|&ip| !is_never_dialled(ip)).collect();
+    if ok.is_empty() && any { Err(Forbidden(host.to_owned())) } else { Ok(ok) }
+}

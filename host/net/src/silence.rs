@@ -1,0 +1,40 @@
+//! Time limits that bound silence, not duration: a long answer is fine as long as bytes arrive.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// Counts the bytes that went either way. A supervisor that sees it grow knows that a slow call is alive.
+#[derive(Clone, Debug, Default)]
+pub struct Progress(Arc<AtomicU64>);
+
+impl Progress {
+    /// Bytes so far.
+    pub fn bytes(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Records `bytes` more.
+    pub fn add(&self, bytes: usize) {
+        self.0.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+}
+
+/// Nothing happened for longer than was allowed.
+#[derive(Debug)]
+pub struct Silent;
+
+/// Runs `work` until it ends or `progress` has stood still for `idle`.
+pub async fn unless_silent<T>(idle: Duration, progress: &Progress, work: impl Future<Output = T>) -> Result<T, Silent> {
+    let mut work = pin!(work);
+    let mut seen = progress.bytes();
+    loop {
+        match tokio::time::timeout(idle, work.as_mut()).await {
+            Ok(done) => return Ok(done),
+            Err(_) if progress.bytes() == seen => return Err(Silent),
+            Err(_) => seen = progress.bytes(),
+        }
+    }
+}

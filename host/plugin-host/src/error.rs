@@ -1,0 +1,40 @@
+//! Why the plugin host as a whole refuses something. A broken plugin is not among it: that is a state of the plugin.
+
+use std::io;
+use std::path::PathBuf;
+
+use qm_kernel::ErrorKind;
+
+#[derive(Debug, thiserror::Error)]
+pub enum PluginHostError {
+    #[error("cannot read the plugins directory `{}`: create it, or set PLUGINS_DIR to where the plugins are", .path.display())]
+    Directory {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    #[error("cannot read the plugin file `{}`", .path.display())]
+    File {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    #[error("the sandbox cannot start: {0}")]
+    Sandbox(String),
+    #[error("no plugin `{0}`")]
+    NoSuchPlugin(String),
+    #[error("the plugin `{id}` was not reloaded: {reason}")]
+    NotReloaded { id: String, reason: String },
+}
+
+impl PluginHostError {
+    pub const fn kind(&self) -> ErrorKind {
+        match self {
+            PluginHostError::Directory { .. } | PluginHostError::File { .. } | PluginHostError::Sandbox(_) => {
+                ErrorKind::Internal
+            }
+            PluginHostError::NoSuchPlugin(_) => ErrorKind::NotFound,
+            PluginHostError::NotReloaded { .. } => ErrorKind::BadRequest,
+        }
+    }
+}

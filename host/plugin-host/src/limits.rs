@@ -1,0 +1,58 @@
+//! What a plugin may use. One value for every plugin; the defaults are the product's.
+
+use std::time::Duration;
+
+/// Bounds on plugin files and instances. Bytes and durations.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// A plugin file.
+    pub file_bytes: u64,
+    /// Linear memory of one instance.
+    pub memory_bytes: usize,
+    /// Linear memory of all instances together.
+    pub memory_total_bytes: usize,
+    /// Computing time of one call; waiting does not count.
+    pub cpu: Duration,
+    /// One transfer from a plugin to the host.
+    pub transfer_bytes: usize,
+    /// One answer of a product.
+    pub body_bytes: usize,
+    /// Open connections of one instance, HTTP included.
+    pub connections: usize,
+    /// Handles and resource table entries of one instance.
+    pub handles: usize,
+    /// Calls that wait for a lane; one more is answered "busy".
+    pub queue: usize,
+    /// How long a call may go on without a byte moving.
+    pub silence: Duration,
+    /// How long a poll may go on although bytes move.
+    pub poll_total: Duration,
+    /// How long any other call may go on although bytes move.
+    pub call_total: Duration,
+    /// Failures in a row that park a lane.
+    pub strikes: u32,
+    /// The longest pause before a lane tries again, and how long it must be well before its failures are forgotten.
+    pub back_off: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            file_bytes: 32 << 20,
+            memory_bytes: 128 << 20,
+            memory_total_bytes: 1 << 30,
+            cpu: Duration::from_secs(3),
+            transfer_bytes: 64 << 20,
+            body_bytes: 64 << 20,
+            connections: 8,
+            handles: 16_384,
+            queue: 32,
+            // More than connect (5 s) and silence (15 s) of the network together: the plugin gets to say what happened.
+            silence: Duration::from_secs(25),
+            poll_total: Duration::from_secs(600),
+            call_total: Duration::from_secs(120),
+            strikes: 8,
+            back_off: Duration::from_secs(60),
+        }
+    }
+}
