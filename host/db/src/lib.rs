@@ -1,1 +1,38 @@
-//! qm-db
+//! The database: one SQL text for SQLite and PostgreSQL.
+//!
+//! Owns the pools, transactions ([`Tx`]), the migrations and the registry of statements. Knows no table of any area.
+//! Feature crates write statements with [`sql!`] and run them with [`all!`], [`opt!`], [`one!`], [`value!`],
+//! [`exec!`] and [`batch!`], always inside a [`Tx`].
+//!
+//! The portable subset: `$1..$n`; ids TEXT; instants, counts and sizes BIGINT (`i64`); booleans bound and read as
+//! `bool`; JSON TEXT ([`Json`]); `CAST(SUM(x) AS BIGINT)`; `CAST($1 AS TEXT) IS NULL` where a parameter has no column
+//! to take its type from; `ON CONFLICT … DO UPDATE`, `RETURNING`, `NULLS LAST`, `LOWER(a) LIKE LOWER($1)`. Not: `now()`,
+//! arrays, `ANY`, `ILIKE`, `FOR UPDATE`. Claim work with one conditional UPDATE. TEXT holds no NUL on PostgreSQL.
+//!
+//! Bounds: SQLite one writer and four readers; PostgreSQL ten connections; ten seconds of waiting for one of them.
+//! A transaction is never held across a plugin call or an HTTP request: on SQLite it holds up every other writer.
+
+mod error;
+mod json;
+mod macros;
+mod migrate;
+mod open;
+mod statement;
+#[cfg(feature = "testing")]
+pub mod testing;
+mod tx;
+
+pub use error::DbError;
+pub use json::Json;
+pub use open::{Backend, Db};
+pub use sqlx::FromRow;
+pub use statement::{Bulk, Registered, STATEMENTS, Statement};
+pub use tx::{Affected, Tx};
+
+#[doc(hidden)]
+pub mod private {
+    //! What the macros expand to.
+    pub use crate::tx::Connection;
+    pub use linkme;
+    pub use sqlx;
+}

@@ -1,0 +1,145 @@
+//! What can go wrong with the database. `Display` names no SQL, no value and no password; the cause is the source.
+
+use qm_kernel::ErrorKind;
+
+#[derive(Debug, thiserror::Error)]
+pub enum DbError {
+    /// Found while opening: what failed and what to do about it, in one line.
+    #[error("{0}")]
+    Open(String),
+
+    #[error("migration `{name}` failed, and the database was left as it was: {source}")]
+    Migration { name: String, source: sqlx::Error },
+
+    #[error(
+        "the database has migration `{found}`, which this program does not know: it was written by a newer version; \
+         install that version or restore a backup made before it"
+    )]
+    Newer { found: String },
+
+    #[error(
+        "migration `{name}` differs from the one this database was made with; install the version that made it"
+    )]
+    Changed { name: String },
+
+    /// Nothing came free in time, or two transactions stood in each other's way. Trying again helps.
+    #[error("the database is busy")]
+    Busy(#[source] sqlx::Error),
+
+    /// The server or the file has gone.
+    #[error("the database cannot be reached")]
+    Unreachable(#[source] sqlx::Error),
+
+    /// Disk full, read-only, input/output error, damaged file.
+    #[error("the database cannot be written")]
+    Storage(#[source] sqlx::Error),
+
+    /// An earlier statement of this transaction failed, so nothing of it can be committed.
+    #[error("the transaction was given up after an error")]
+    Aborted,
+
+    #[error("expected {expected} affected rows, found {found}")]
+    Affected { expected: u64, found: u64 },
+
+    /// The statement, a constraint or a row's shape.
+    #[error("a database statement failed")]
+    Query(#[source] sqlx::Error),
+}
+
+impl DbError {
+    /// What it means to the caller of a service.
+    pub const fn kind(&self) -> ErrorKind {
+        match self {
+            DbError::Busy(_) | DbError::Unreachable(_) | DbError::Storage(_) => ErrorKind::Unavailable,
+            DbError::Open(_)
+            | DbError::Migration { .. }
+            | DbError::Newer { .. }
+            | DbError::Changed { .. }
+            | DbError::Aborted
+            | DbError::Affected { .. }
+            | DbError::Query(_) => ErrorKind::Internal,
+        }
+    }
+
+    /// A row like it exists already.
+    pub fn is_unique_violation(&self) -> bool {
+        self.as_database()
+            .is_some_and(sqlx::error::DatabaseError::is_unique_violation)
+    }
+
+    /// A row with this value in `table.column`, a column that is UNIQUE by itself, exists already.
+    pub fn is_unique_violation_of(&self, table: &str, column: &str) -> bool {
+        let Some(error) = self.as_database().filter(|error| error.is_unique_violation()) else {
+            return false;
+        };
+        match error.constraint() {
+            Some(constraint) => constraint == format!("{table}_{column}_key"),
+            None => error.message().ends_with(&format!(": {table}.{column}")),
+        }
+    }
+
+    /// A row names another that does not exist.
+    pub fn is_foreign_key_violation(&self) -> bool {
+        self.as_database()
+            .is_some_and(sqlx::error::DatabaseError::is_foreign_key_violation)
+    }
+
+    fn as_database(&self) -> Option<&dyn sqlx::error::DatabaseError> {
+        match self {
+            DbError::Query(sqlx::Error::Database(error)) => Some(&**error),
+            _ => None,
+        }
+    }
+}
+
+impl From<sqlx::Error> for DbError {
+    fn from(error: sqlx::Error) -> Self {
+        match &error {
+            sqlx::Error::PoolTimedOut => DbError::Busy(error),
+            sqlx::Error::Io(_)
+            | sqlx::Error::Tls(_)
+            | sqlx::Error::PoolClosed
+            | sqlx::Error::WorkerCrashed
+            | sqlx::Error::BeginFailed => DbError::Unreachable(error),
+            sqlx::Error::Database(database) => match class(&**database) {
+                Class::Busy => DbError::Busy(error),
+                Class::Unreachable => DbError::Unreachable(error),
+                Class::Storage => DbError::Storage(error),
+                Class::Statement => DbError::Query(error),
+            },
+            _ => DbError::Query(error),
+        }
+    }
+}
+
+pub(crate) enum Class {
+    Busy,
+    Unreachable,
+    Storage,
+    Statement,
+}
+
+/// Sorts a database's own code: SQLite's result codes are numbers, PostgreSQL's SQLSTATEs have five characters.
+pub(crate) fn class(error: &dyn sqlx::error::DatabaseError) -> Class {
+    let Some(code) = error.code() else {
+        return Class::Statement;
+    };
+    if error.try_downcast_ref::<sqlx::sqlite::SqliteError>().is_some() {
+        return match code.parse::<u32>().map(|code| code & 0xff) {
+            // BUSY, LOCKED
+            Ok(5 | 6) => Class::Busy,
+            // READONLY, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB
+            Ok(8 | 10 | 11 | 13 | 14 | 26) => Class::Storage,
+            _ => Class::Statement,
+        };
+    }
+    match &*code {
+        // serialization failure, deadlock, lock not available, too many connections
+        "40001" | "40P01" | "55P03" | "53300" => Class::Busy,
+        // shut down by the administrator, crash, starting up
+        "57P01" | "57P02" | "57P03" => Class::Unreachable,
+        // read-only, disk full, out of memory, input/output error, damaged data or index
+        "25006" | "53100" | "53200" | "58030" | "XX001" | "XX002" => Class::Storage,
+        _ => Class::Statement,
+    }
+}

@@ -1,0 +1,323 @@
+//! Opening a database and handing out transactions.
+//!
+//! SQLite: write-ahead log, one writer that begins IMMEDIATE (so a transaction never fails half-way for want of the
+//! lock), readers that can do nothing but read. `synchronous = FULL`: one fsync a commit, so that what was acknowledged
+//! survives a power cut as well as a kill; the service writes seldom enough that this does not show.
+//! Caches are small and nothing is mapped: the pages of a file this size are in the system's cache anyway.
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::{ConnectOptions, Connection as _, PgPool, SqlitePool};
+
+use crate::error::{Class, DbError, class};
+use crate::tx::{Connection, Tx};
+use crate::{exec, sql, value};
+
+const SQLITE_READERS: u32 = 4;
+const POSTGRES_CONNECTIONS: u32 = 10;
+/// How long a request waits for a connection before it is told that the database is busy.
+const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long SQLite waits for another process that holds the file, such as a backup tool.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+const PING_TIMEOUT: Duration = Duration::from_secs(2);
+/// Statements kept prepared on each connection.
+const STATEMENT_CACHE: usize = 256;
+
+/// The database: pools, cheap to clone.
+#[derive(Clone)]
+pub struct Db {
+    pools: Pools,
+    health: Arc<Health>,
+}
+
+#[derive(Clone)]
+enum Pools {
+    Sqlite { read: SqlitePool, write: SqlitePool },
+    Postgres(PgPool),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Backend {
+    Sqlite,
+    Postgres,
+}
+
+sql! {
+    PING = "SELECT 1";
+    /// Changes nothing, yet has to reach the disk.
+    TOUCH = "UPDATE schema_migrations SET name = name WHERE version = 1";
+}
+
+impl Db {
+    /// Opens `sqlite:/path/to/file.db` (made when missing, readable by its owner only) or `postgres://…`.
+    /// The error is one line that says what to do.
+    pub async fn open(url: &str) -> Result<Db, DbError> {
+        let pools = match url.split_once(':') {
+            Some(("sqlite", rest)) => open_sqlite(sqlite_path(rest)?).await?,
+            Some(("postgres" | "postgresql", _)) => open_postgres(url).await?,
+            _ => {
+                return Err(DbError::Open(
+                    "DATABASE_URL is neither sqlite:/path/to/file.db nor postgres://user:password@host/database"
+                        .to_owned(),
+                ));
+            }
+        };
+        Ok(Db {
+            pools,
+            health: Arc::default(),
+        })
+    }
+
+    pub fn backend(&self) -> Backend {
+        match self.pools {
+            Pools::Sqlite { .. } => Backend::Sqlite,
+            Pools::Postgres(_) => Backend::Postgres,
+        }
+    }
+
+    /// Begins a transaction that sees one state of the database and can change nothing.
+    pub async fn begin_read(&self) -> Result<Tx, DbError> {
+        let connection = match &self.pools {
+            Pools::Sqlite { read, .. } => Connection::Sqlite(read.begin().await?),
+            Pools::Postgres(pool) => Connection::Postgres(
+                pool.begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+                    .await?,
+            ),
+        };
+        Ok(Tx::new(connection, self.health.clone()))
+    }
+
+    /// Begins a transaction that may write. On SQLite it waits for every other writer.
+    pub async fn begin_write(&self) -> Result<Tx, DbError> {
+        let begun = match &self.pools {
+            Pools::Sqlite { write, .. } => write.begin_with("BEGIN IMMEDIATE").await.map(Connection::Sqlite),
+            Pools::Postgres(pool) => pool.begin().await.map(Connection::Postgres),
+        };
+        let connection = begun.map_err(|error| {
+            let error = DbError::from(error);
+            self.health.note_error(&error);
+            error
+        })?;
+        Ok(Tx::new(connection, self.health.clone()))
+    }
+
+    /// Whether the database answers, and, when the last write failed for want of space or the like, whether it can
+    /// be written again. Takes two seconds at most.
+    pub async fn ping(&self) -> bool {
+        let attempt = async {
+            if self.health.is_faulty() {
+                let mut tx = self.begin_write().await?;
+                let _ = exec!(&mut tx, TOUCH).await?;
+                return tx.commit_quiet().await;
+            }
+            let mut tx = self.begin_read().await?;
+            value!(&mut tx, i32, PING).await.map(drop)
+        };
+        matches!(tokio::time::timeout(PING_TIMEOUT, attempt).await, Ok(Ok(())))
+    }
+
+    /// Closes every connection, after the transactions under way; SQLite folds its log into the file.
+    pub async fn close(&self) {
+        match &self.pools {
+            Pools::Sqlite { read, write } => {
+                read.close().await;
+                write.close().await;
+            }
+            Pools::Postgres(pool) => pool.close().await,
+        }
+    }
+}
+
+/// Remembers that a write failed for a reason that concerns every write, until one succeeds.
+#[derive(Default)]
+pub(crate) struct Health {
+    faulty: AtomicBool,
+}
+
+impl Health {
+    fn is_faulty(&self) -> bool {
+        self.faulty.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn note(&self, committed: Result<(), DbError>) -> Result<(), DbError> {
+        match &committed {
+            Ok(()) => self.faulty.store(false, Ordering::Relaxed),
+            Err(error) => self.note_error(error),
+        }
+        committed
+    }
+
+    pub(crate) fn note_error(&self, error: &DbError) {
+        if matches!(error, DbError::Storage(_)) {
+            self.faulty.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+/// `sqlite:file.db`, `sqlite:/path/file.db` and `sqlite:///path/file.db` name a file; nothing else is accepted.
+fn sqlite_path(rest: &str) -> Result<PathBuf, DbError> {
+    let path = rest.strip_prefix("//").unwrap_or(rest);
+    if path.is_empty() || path == ":memory:" || path.contains('?') {
+        return Err(DbError::Open(format!(
+            "DATABASE_URL `sqlite:{rest}` names no file; write sqlite:/path/to/file.db"
+        )));
+    }
+    Ok(PathBuf::from(path))
+}
+
+async fn open_sqlite(path: PathBuf) -> Result<Pools, DbError> {
+    let file = path.clone();
+    tokio::task::spawn_blocking(move || claim_file(&file))
+        .await
+        .unwrap_or_else(|error| Err(DbError::Open(format!("cannot open the database: {error}"))))?;
+    let options = SqliteConnectOptions::new()
+        .filename(&path)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Full)
+        .foreign_keys(true)
+        .busy_timeout(BUSY_TIMEOUT)
+        .statement_cache_capacity(STATEMENT_CACHE)
+        .pragma("journal_size_limit", "16777216");
+    let pool = || {
+        SqlitePoolOptions::new()
+            .acquire_timeout(ACQUIRE_TIMEOUT)
+            .max_lifetime(None)
+            .test_before_acquire(false)
+    };
+    let write = pool()
+        .max_connections(1)
+        .idle_timeout(None)
+        .connect_with(
+            options
+                .clone()
+                .pragma("cache_size", "-4096")
+                .optimize_on_close(true, None),
+        )
+        .await
+        .map_err(|error| sqlite_refusal(&path, &error))?;
+    let read = pool()
+        .max_connections(SQLITE_READERS)
+        .idle_timeout(Duration::from_secs(300))
+        .connect_lazy_with(options.pragma("cache_size", "-1024").pragma("query_only", "ON"));
+    Ok(Pools::Sqlite { read, write })
+}
+
+/// Makes the file when it is missing, closed to everybody else, and finds out early what would stop SQLite.
+fn claim_file(path: &Path) -> Result<(), DbError> {
+    use std::io::ErrorKind;
+    use std::os::unix::fs::OpenOptionsExt as _;
+
+    let shown = path.display();
+    if path.is_dir() {
+        return Err(DbError::Open(format!(
+            "the database `{shown}` is a directory; name a file in it"
+        )));
+    }
+    let opened = std::fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(path);
+    let advice = match opened {
+        Ok(_) => return Ok(()),
+        Err(error) => match error.kind() {
+            ErrorKind::NotFound | ErrorKind::NotADirectory => "make its directory first".to_owned(),
+            ErrorKind::PermissionDenied => {
+                "permission denied; let the user that runs the server read and write it".to_owned()
+            }
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+                "the disk is full; free some space".to_owned()
+            }
+            ErrorKind::ReadOnlyFilesystem => "the file system is read-only; put it elsewhere".to_owned(),
+            _ => error.to_string(),
+        },
+    };
+    Err(DbError::Open(format!(
+        "cannot open the database `{shown}`: {advice}"
+    )))
+}
+
+fn sqlite_refusal(path: &Path, error: &sqlx::Error) -> DbError {
+    let code = match error {
+        sqlx::Error::Database(database) => database.code().and_then(|code| code.parse::<u32>().ok()),
+        _ => None,
+    };
+    let advice = match code.map(|code| code & 0xff) {
+        Some(5 | 6) => "another process holds it; stop that first".to_owned(),
+        Some(8) => {
+            "it or its directory is read-only; let the user that runs the server write there".to_owned()
+        }
+        Some(11) => "it is damaged; restore a backup".to_owned(),
+        Some(13) => "the disk is full; free some space".to_owned(),
+        Some(14) => {
+            "its directory cannot be written; let the user that runs the server write there".to_owned()
+        }
+        Some(26) => "it is not an SQLite database; name another file".to_owned(),
+        _ => error.to_string(),
+    };
+    DbError::Open(format!("cannot open the database `{}`: {advice}", path.display()))
+}
+
+async fn open_postgres(url: &str) -> Result<Pools, DbError> {
+    let options = PgConnectOptions::from_str(url)
+        .map_err(|error| DbError::Open(format!("DATABASE_URL is not a PostgreSQL address: {error}")))?
+        .application_name("quartermaster")
+        .statement_cache_capacity(STATEMENT_CACHE);
+    // One connection by itself first: the pool would go on trying in silence and then say only that it timed out.
+    let first = tokio::time::timeout(ACQUIRE_TIMEOUT, options.connect()).await;
+    match first {
+        Ok(Ok(connection)) => drop(connection.close().await),
+        Ok(Err(error)) => return Err(postgres_refusal(&options, &error)),
+        Err(_) => return Err(postgres_unreachable(&options, "no answer in ten seconds")),
+    }
+    let pool = PgPoolOptions::new()
+        .max_connections(POSTGRES_CONNECTIONS)
+        .acquire_timeout(ACQUIRE_TIMEOUT)
+        .idle_timeout(Duration::from_secs(300))
+        .connect_lazy_with(options);
+    Ok(Pools::Postgres(pool))
+}
+
+/// Names the server, the user and the database, never the password.
+fn postgres_refusal(options: &PgConnectOptions, error: &sqlx::Error) -> DbError {
+    let (host, user) = (options.get_host(), options.get_username());
+    let database = options.get_database().unwrap_or(user);
+    let sqlx::Error::Database(refusal) = error else {
+        return postgres_unreachable(options, &error.to_string());
+    };
+    let line = match refusal.code().as_deref() {
+        Some("28P01" | "28000") => format!(
+            "PostgreSQL at `{host}` refuses user `{user}`: {}; check user and password in DATABASE_URL",
+            refusal.message()
+        ),
+        Some("3D000") => format!(
+            "PostgreSQL at `{host}` has no database `{database}`; make it with: createdb -O {user} {database}"
+        ),
+        _ => match class(&**refusal) {
+            Class::Busy => {
+                format!("PostgreSQL at `{host}` has no connection to spare; raise its max_connections")
+            }
+            _ => format!(
+                "PostgreSQL at `{host}` refuses database `{database}`: {}",
+                refusal.message()
+            ),
+        },
+    };
+    DbError::Open(line)
+}
+
+fn postgres_unreachable(options: &PgConnectOptions, reason: &str) -> DbError {
+    DbError::Open(format!(
+        "cannot reach PostgreSQL at `{}:{}`: {reason}; start it or correct DATABASE_URL",
+        options.get_host(),
+        options.get_port()
+    ))
+}

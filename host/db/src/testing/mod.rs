@@ -1,0 +1,208 @@
+//! A fresh, migrated database a test, of both kinds, gone when the test is over.
+//!
+//! PostgreSQL comes from `QM_TEST_POSTGRES`, the address of a server where we may create databases; without it, from a
+//! private server of this process ([`PostgresServer`]). Where there is none to be had the PostgreSQL half of a test is
+//! skipped with a word on standard error, except with `CI=true`, where it fails.
+
+mod postgres;
+
+use std::future::Future;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use sqlx::{ConnectOptions as _, Executor as _};
+
+use crate::open::{Backend, Db};
+use crate::statement::STATEMENTS;
+use crate::tx::Connection;
+
+pub use postgres::PostgresServer;
+
+/// Makes `name::sqlite` and `name::postgres` of one test:
+/// `db_test! { async fn finds_a_user(db: Db) { … } }`. The database is migrated.
+#[macro_export]
+macro_rules! db_test {
+    ($($(#[$meta:meta])* async fn $name:ident($db:ident: Db) $body:block)+) => {$(
+        mod $name {
+            #[allow(unused_imports)]
+            use super::*;
+
+            async fn body($db: $crate::Db) $body
+
+            #[test]
+            $(#[$meta])*
+            fn sqlite() {
+                $crate::testing::run($crate::Backend::Sqlite, body);
+            }
+
+            #[test]
+            $(#[$meta])*
+            fn postgres() {
+                $crate::testing::run($crate::Backend::Postgres, body);
+            }
+        }
+    )+};
+}
+
+/// What [`db_test!`] expands to.
+pub fn run<F: Future<Output = ()>>(backend: Backend, body: impl FnOnce(Db) -> F) {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .expect("a test needs a runtime");
+    runtime.block_on(async {
+        let Some(scratch) = Scratch::new(backend).await else {
+            return;
+        };
+        let db = scratch.open().await;
+        body(db.clone()).await;
+        db.close().await;
+        scratch.remove().await;
+    });
+}
+
+/// An empty database of its own.
+pub struct Scratch {
+    url: String,
+    place: Place,
+}
+
+enum Place {
+    File(PathBuf),
+    /// The server's address and the database's name.
+    Server(String, String),
+}
+
+static NEXT: AtomicU32 = AtomicU32::new(0);
+
+impl Scratch {
+    /// `None` when it is to be PostgreSQL and this machine has none.
+    pub async fn new(backend: Backend) -> Option<Scratch> {
+        let name = format!(
+            "qm_test_{}_{}",
+            std::process::id(),
+            NEXT.fetch_add(1, Ordering::Relaxed)
+        );
+        match backend {
+            Backend::Sqlite => {
+                let folder = std::env::temp_dir().join(&name);
+                std::fs::create_dir_all(&folder).expect("the temporary directory is writable");
+                let url = format!("sqlite:{}", folder.join("test.db").display());
+                Some(Scratch {
+                    url,
+                    place: Place::File(folder),
+                })
+            }
+            Backend::Postgres => {
+                let server = server()?;
+                administer(server, &format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)")).await;
+                administer(server, &format!("CREATE DATABASE {name} TEMPLATE template0")).await;
+                let url = with_database(server, &name);
+                Some(Scratch {
+                    url,
+                    place: Place::Server(server.to_owned(), name),
+                })
+            }
+        }
+    }
+
+    /// Its address, for `DATABASE_URL`.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Opens and migrates it.
+    pub async fn open(&self) -> Db {
+        let db = Db::open(&self.url)
+            .await
+            .unwrap_or_else(|error| panic!("{error}"));
+        db.migrate().await.unwrap_or_else(|error| panic!("{error}"));
+        db
+    }
+
+    /// Removes it. A database left behind by a failed test goes with its server or its temporary directory.
+    pub async fn remove(self) {
+        match &self.place {
+            Place::File(folder) => drop(std::fs::remove_dir_all(folder)),
+            Place::Server(server, name) => {
+                administer(server, &format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)")).await;
+            }
+        }
+    }
+}
+
+/// Prepares every statement this test binary links, and names each one the database does not take.
+pub async fn prepare_all(db: &Db) {
+    let mut refused = Vec::new();
+    for statement in STATEMENTS {
+        let text = (statement.text)();
+        let mut tx = db.begin_write().await.expect("the database is open");
+        let prepared = match tx.connection() {
+            Connection::Sqlite(connection) => (&mut **connection).prepare(&text).await.map(drop),
+            Connection::Postgres(connection) => (&mut **connection).prepare(&text).await.map(drop),
+        };
+        if let Err(error) = prepared {
+            refused.push(format!("{}: {error}\n    {text}", statement.name));
+        }
+    }
+    assert!(!STATEMENTS.is_empty(), "no statement is registered");
+    assert!(
+        refused.is_empty(),
+        "{:?} does not take:\n{}",
+        db.backend(),
+        refused.join("\n")
+    );
+}
+
+/// The server's address, from the environment or started by us, once a process.
+fn server() -> Option<&'static str> {
+    static SERVER: OnceLock<Option<String>> = OnceLock::new();
+    // Never dropped; it ends with this process, see PostgresServer.
+    static OWN: OnceLock<PostgresServer> = OnceLock::new();
+    let url = SERVER.get_or_init(|| {
+        if let Ok(url) = std::env::var("QM_TEST_POSTGRES") {
+            return Some(url);
+        }
+        match PostgresServer::start() {
+            Ok(server) => Some(OWN.get_or_init(|| server).url().to_owned()),
+            Err(reason) => {
+                assert!(
+                    std::env::var("CI").as_deref() != Ok("true"),
+                    "no PostgreSQL to test with: {reason}"
+                );
+                eprintln!("skipping the PostgreSQL half of the tests: {reason}");
+                None
+            }
+        }
+    });
+    url.as_deref()
+}
+
+/// `url` with its database replaced.
+fn with_database(url: &str, name: &str) -> String {
+    let (address, options) = url
+        .split_once('?')
+        .map_or((url, None), |(address, options)| (address, Some(options)));
+    let authority = address.find("://").map_or(0, |at| at + 3);
+    let end = address[authority..]
+        .find('/')
+        .map_or(address.len(), |at| authority + at);
+    let options = options.map(|options| format!("?{options}")).unwrap_or_default();
+    format!("{}/{name}{options}", &address[..end])
+}
+
+async fn administer(server: &str, statement: &str) {
+    let options: sqlx::postgres::PgConnectOptions =
+        server.parse().expect("QM_TEST_POSTGRES is a postgres:// address");
+    let mut connection = options
+        .connect()
+        .await
+        .unwrap_or_else(|error| panic!("cannot reach the test server QM_TEST_POSTGRES names: {error}"));
+    connection
+        .execute(statement)
+        .await
+        .unwrap_or_else(|error| panic!("`{statement}` failed: {error}"));
+    let _ = sqlx::Connection::close(connection).await;
+}

@@ -1,0 +1,116 @@
+//! A transaction, owned, with the events that leave after its commit.
+
+use std::sync::Arc;
+
+use qm_kernel::event::{DomainEvent, EventSink};
+use sqlx::{Postgres, Sqlite, Transaction};
+
+use crate::error::DbError;
+use crate::open::Health;
+
+/// One transaction. Dropping it rolls back, and its events are never heard of.
+///
+/// After a failed statement nothing can be committed, on either database: PostgreSQL gives such a transaction up,
+/// and SQLite follows suit here so that both behave alike.
+pub struct Tx {
+    connection: Connection,
+    events: Vec<DomainEvent>,
+    health: Arc<Health>,
+    aborted: bool,
+}
+
+#[doc(hidden)]
+pub enum Connection {
+    Sqlite(Transaction<'static, Sqlite>),
+    Postgres(Transaction<'static, Postgres>),
+}
+
+impl Tx {
+    pub(crate) fn new(connection: Connection, health: Arc<Health>) -> Self {
+        Self {
+            connection,
+            events: Vec::new(),
+            health,
+            aborted: false,
+        }
+    }
+
+    /// Queues an event: it is published once this transaction has committed, and never otherwise.
+    pub fn publish(&mut self, event: DomainEvent) {
+        self.events.push(event);
+    }
+
+    /// Commits, then hands the queued events to `sink` in the order they were queued.
+    pub async fn commit(mut self, sink: &dyn EventSink) -> Result<(), DbError> {
+        let events = std::mem::take(&mut self.events);
+        self.finish().await?;
+        for event in events {
+            sink.publish(event);
+        }
+        Ok(())
+    }
+
+    /// Commits a transaction that publishes nothing.
+    pub async fn commit_quiet(self) -> Result<(), DbError> {
+        debug_assert!(
+            self.events.is_empty(),
+            "events were queued; commit them with Tx::commit"
+        );
+        self.finish().await
+    }
+
+    async fn finish(self) -> Result<(), DbError> {
+        if self.aborted {
+            return Err(DbError::Aborted);
+        }
+        let committed = match self.connection {
+            Connection::Sqlite(transaction) => transaction.commit().await,
+            Connection::Postgres(transaction) => transaction.commit().await,
+        };
+        self.health.note(committed.map_err(DbError::from))
+    }
+
+    #[doc(hidden)]
+    pub fn connection(&mut self) -> &mut Connection {
+        &mut self.connection
+    }
+
+    /// Sorts a statement's error and remembers what it means for the transaction and for readiness.
+    #[doc(hidden)]
+    pub fn failed(&mut self, error: sqlx::Error) -> DbError {
+        if !matches!(error, sqlx::Error::RowNotFound) {
+            self.aborted = true;
+        }
+        let error = DbError::from(error);
+        self.health.note_error(&error);
+        error
+    }
+}
+
+/// How many rows a statement changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "affected rows are checked: a row that is not there is not changed"]
+pub struct Affected(u64);
+
+impl Affected {
+    #[doc(hidden)]
+    pub fn new(rows: u64) -> Self {
+        Self(rows)
+    }
+
+    pub const fn rows(self) -> u64 {
+        self.0
+    }
+
+    /// Fails unless exactly `expected` rows were changed.
+    pub fn exactly(self, expected: u64) -> Result<(), DbError> {
+        if self.0 == expected {
+            Ok(())
+        } else {
+            Err(DbError::Affected {
+                expected,
+                found: self.0,
+            })
+        }
+    }
+}
