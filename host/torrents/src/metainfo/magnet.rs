@@ -35,6 +35,8 @@ pub struct Magnet {
     pub uri: String,
     /// The identity clients list it under: the v1 hash if there is one, else the v2 hash cut to 40 digits. Lower case.
     pub hash: String,
+    /// A hybrid's other identity, its v2 hash cut to 40 digits: qBittorrent lists hybrids under it since 4.4.
+    pub alias: Option<String>,
     /// `dn`, the name it may be shown under until its metadata arrived.
     pub name: Option<String>,
     /// `tr`, in order.
@@ -64,6 +66,7 @@ impl Magnet {
         }
         let mut link = Magnet {
             hash: String::new(),
+            alias: None,
             name: None,
             trackers: Vec::new(),
             uri,
@@ -92,7 +95,9 @@ impl Magnet {
                 _ => {}
             }
         }
-        v1.or(v2).unwrap_or(Err(MagnetError::NoHash))
+        let hash = v1.clone().or_else(|| v2.clone()).unwrap_or(Err(MagnetError::NoHash))?;
+        self.alias = v2.and_then(Result::ok).filter(|alias| *alias != hash);
+        Ok(hash)
     }
 }
 

@@ -35,6 +35,8 @@ pub struct FileEntry {
 pub struct Metainfo {
     /// The identity clients list it under: the v1 hash if there is one, else the v2 hash cut to 40 digits. Lower case.
     pub hash: String,
+    /// A hybrid's other identity, its v2 hash cut to 40 digits: qBittorrent lists hybrids under it since 4.4.
+    pub alias: Option<String>,
     /// SHA-1 of the raw `info` value, 40 hex digits; `None` for a torrent that is v2 only.
     pub v1: Option<String>,
     /// SHA-256 of the raw `info` value, 64 hex digits; `None` for a torrent that is v1 only.
@@ -82,13 +84,15 @@ impl Metainfo {
 
         let v1 = has_v1.then(|| hex::encode(Sha1::digest(info.raw())));
         let v2 = has_v2.then(|| hex::encode(Sha256::digest(info.raw())));
-        let hash = match (&v1, &v2) {
-            (Some(v1), _) => v1.clone(),
-            (None, Some(v2)) => v2[..40].to_owned(),
+        let cut = v2.as_ref().map(|v2| v2[..40].to_owned());
+        let (hash, alias) = match (&v1, cut) {
+            (Some(v1), cut) => (v1.clone(), cut),
+            (None, Some(cut)) => (cut, None),
             (None, None) => return Err(MetainfoError::Malformed("info")),
         };
         Ok(Metainfo {
             hash,
+            alias,
             v1,
             v2,
             name,
@@ -313,7 +317,7 @@ mod tests {
         let parsed = Metainfo::parse(&torrent(v2_only())).expect("valid");
         let sha256 = hex::encode(Sha256::digest(v2_only().encode()));
         assert_eq!(parsed.hash, sha256[..40]);
-        assert_eq!((parsed.v1, parsed.v2), (None, Some(sha256)));
+        assert_eq!((parsed.v1, parsed.v2, parsed.alias), (None, Some(sha256), None));
         let paths: Vec<_> = parsed.files.iter().map(|f| (f.path.as_str(), f.size)).collect();
         assert_eq!(paths, [("a.bin", 3), ("sub/b.bin", 4)]);
         assert_eq!(parsed.size, 7);
@@ -323,7 +327,9 @@ mod tests {
     fn in_a_hybrid_v1_wins_and_padding_is_hidden() {
         let parsed = Metainfo::parse(&torrent(hybrid())).expect("valid");
         assert_eq!(parsed.hash, hex::encode(Sha1::digest(hybrid().encode())));
-        assert_eq!(parsed.v2, Some(hex::encode(Sha256::digest(hybrid().encode()))));
+        let sha256 = hex::encode(Sha256::digest(hybrid().encode()));
+        assert_eq!(parsed.alias.as_deref(), Some(&sha256[..40]));
+        assert_eq!(parsed.v2, Some(sha256));
         let paths: Vec<_> = parsed.files.iter().map(|f| (f.path.as_str(), f.size)).collect();
         assert_eq!(paths, [("a.bin", 3), ("sub/b.bin", 4)]);
         assert_eq!((parsed.size, parsed.is_private), (7, true));
