@@ -1,0 +1,145 @@
+//! Extractors of a request's input: [`Body`] for JSON and forms, [`Params`] for the query string.
+//! Bounds: a body of 25 MB, JSON nested 128 deep.
+
+use std::borrow::Cow;
+
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use bytes::Bytes;
+use http::request::Parts;
+use http::{HeaderMap, header};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use qm_kernel::ErrorKind;
+use serde_json::{Map, Value};
+use url::form_urlencoded;
+
+use crate::error::ApiError;
+use crate::fields::{Fields, FromBody, FromQuery, Pairs};
+
+/// Largest JSON or form body, in bytes.
+pub(crate) const MAX_BODY: usize = 25 * 1024 * 1024;
+
+/// A validated body. No body at all is an empty object.
+#[derive(Clone, Copy, Debug)]
+pub struct Body<T>(pub T);
+
+impl<T: FromBody, S: Sync> FromRequest<S> for Body<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, _state: &S) -> Result<Self, ApiError> {
+        let (parts, body) = request.into_parts();
+        let bytes = read_all(body, MAX_BODY).await?;
+        parse(&parts.headers, &bytes).map(Body)
+    }
+}
+
+/// A validated query string.
+#[derive(Clone, Copy, Debug)]
+pub struct Params<T>(pub T);
+
+impl<T: FromQuery, S: Sync> FromRequestParts<S> for Params<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ApiError> {
+        let query = parts.uri.query().unwrap_or_default();
+        let pairs: Pairs<'_> = form_urlencoded::parse(query.as_bytes()).collect();
+        let mut fields = Fields::text(&pairs);
+        let value = T::from_query(&mut fields);
+        fields.finish(false)?;
+        Ok(Params(value))
+    }
+}
+
+/// Path parameters; a text that is not UTF-8 matches no row, so it is a 404 like any other unknown id.
+#[derive(Clone, Debug)]
+pub struct Path<T>(pub T);
+
+impl<T: serde::de::DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Path<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        match axum::extract::Path::<T>::from_request_parts(parts, state).await {
+            Ok(axum::extract::Path(value)) => Ok(Path(value)),
+            Err(rejection) if rejection.status().is_client_error() => {
+                Err(ApiError::not_found(&parts.method, parts.uri.path()))
+            }
+            Err(rejection) => Err(
+                ApiError::new(ErrorKind::Internal, "path parameters do not fit the route")
+                    .with_source(rejection),
+            ),
+        }
+    }
+}
+
+pub(crate) async fn read_all(body: axum::body::Body, limit: usize) -> Result<Bytes, ApiError> {
+    match Limited::new(body, limit).collect().await {
+        Ok(collected) => Ok(collected.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => Err(ApiError::body_too_large()),
+        Err(error) => {
+            Err(ApiError::new(ErrorKind::BadRequest, "The request body ended early").with_source(error))
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Json,
+    Form,
+    /// Not ours to read: the body counts as empty.
+    Other,
+}
+
+fn format(headers: &HeaderMap) -> Format {
+    let Some(value) = headers.get(header::CONTENT_TYPE) else {
+        return Format::Json;
+    };
+    let text = value.to_str().unwrap_or_default();
+    let essence = text.split(';').next().unwrap_or_default().trim();
+    if essence.eq_ignore_ascii_case("application/json") {
+        Format::Json
+    } else if essence.eq_ignore_ascii_case("application/x-www-form-urlencoded") {
+        Format::Form
+    } else {
+        Format::Other
+    }
+}
+
+/// Reads and validates a whole body that is not multipart.
+pub(crate) fn parse<T: FromBody>(headers: &HeaderMap, bytes: &[u8]) -> Result<T, ApiError> {
+    match format(headers) {
+        Format::Json if !bytes.is_empty() => from_json(&parse_json(bytes)?),
+        Format::Form => {
+            let pairs: Pairs<'_> = form_urlencoded::parse(bytes).collect();
+            from_pairs(&pairs)
+        }
+        Format::Json | Format::Other => from_json(&Map::new()),
+    }
+}
+
+fn parse_json(bytes: &[u8]) -> Result<Map<String, Value>, ApiError> {
+    match serde_json::from_slice::<Value>(bytes) {
+        Ok(Value::Object(map)) => Ok(map),
+        Ok(_) => Err(ApiError::new(
+            ErrorKind::BadRequest,
+            "The body must be a JSON object",
+        )),
+        Err(error) => Err(ApiError::new(ErrorKind::BadRequest, error.to_string())),
+    }
+}
+
+fn from_json<T: FromBody>(map: &Map<String, Value>) -> Result<T, ApiError> {
+    let mut fields = Fields::json(map);
+    let value = T::from_body(&mut fields);
+    fields.finish(true)?;
+    Ok(value)
+}
+
+pub(crate) fn from_pairs<T: FromBody>(pairs: &[(Cow<'_, str>, Cow<'_, str>)]) -> Result<T, ApiError> {
+    let mut fields = Fields::text(pairs);
+    let value = T::from_body(&mut fields);
+    fields.finish(true)?;
+    Ok(value)
+}
+
+impl FromBody for () {
+    fn from_body(_fields: &mut Fields<'_>) -> Self {}
+}

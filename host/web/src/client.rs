@@ -1,0 +1,130 @@
+//! Where a request came from: the address that throttling and audit use, and the request's id.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use axum::extract::FromRequestParts;
+use http::request::Parts;
+use http::{HeaderMap, header};
+use qm_kernel::ClientInfo;
+
+use crate::error::ApiError;
+
+/// The socket's peer; put into each request's extensions by [`crate::serve`].
+#[derive(Clone, Copy, Debug)]
+pub struct Peer(pub SocketAddr);
+
+/// Put into each request by the edge; [`Client`] is made of it on demand.
+#[derive(Clone, Debug)]
+pub struct Origin {
+    /// The address one trusted hop behind the peer.
+    pub ip: IpAddr,
+    pub request_id: RequestId,
+}
+
+/// Sixteen hexadecimal digits, kept inline: every request has one, few need it as text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RequestId([u8; 16]);
+
+impl RequestId {
+    pub(crate) fn from_bytes(bytes: [u8; 8]) -> Self {
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let mut text = [0; 16];
+        for (index, byte) in bytes.into_iter().enumerate() {
+            text[index * 2] = DIGITS[usize::from(byte >> 4)];
+            text[index * 2 + 1] = DIGITS[usize::from(byte & 15)];
+        }
+        Self(text)
+    }
+
+    pub fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.0).unwrap_or_default()
+    }
+}
+
+/// Longest `X-Forwarded-For` and `User-Agent` text kept for audit rows, in bytes.
+const MAX_TEXT: usize = 512;
+
+/// Extractor: who called, for audit rows and refresh tokens.
+#[derive(Clone, Debug)]
+pub struct Client(pub ClientInfo);
+
+impl<S: Sync> FromRequestParts<S> for Client {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ApiError> {
+        let (ip, request_id) = match parts.extensions.get::<Origin>() {
+            Some(origin) => (origin.ip, origin.request_id.as_str().to_owned()),
+            None => (peer_ip(&parts.extensions), String::new()),
+        };
+        let text = |name| {
+            let value = parts.headers.get(name)?;
+            let text = String::from_utf8_lossy(value.as_bytes());
+            Some(text[..text.floor_char_boundary(MAX_TEXT)].to_owned())
+        };
+        Ok(Client(ClientInfo {
+            ip,
+            forwarded: text(FORWARDED_FOR).unwrap_or_else(|| ip.to_string()),
+            user_agent: text(header::USER_AGENT),
+            request_id,
+        }))
+    }
+}
+
+pub(crate) const FORWARDED_FOR: header::HeaderName = header::HeaderName::from_static("x-forwarded-for");
+
+/// The address to hold a request against. Only the last entry counts: the trusted proxy wrote that one,
+/// everything before it is the caller's own claim.
+pub(crate) fn client_ip(headers: &HeaderMap, extensions: &http::Extensions, trusted_proxies: u8) -> IpAddr {
+    let forwarded = (trusted_proxies > 0)
+        .then(|| headers.get_all(FORWARDED_FOR).iter().next_back())
+        .flatten()
+        .and_then(|value| value.to_str().ok())
+        .and_then(|text| parse_ip(text.rsplit(',').next().unwrap_or(text).trim()));
+    forwarded.unwrap_or_else(|| peer_ip(extensions)).to_canonical()
+}
+
+fn peer_ip(extensions: &http::Extensions) -> IpAddr {
+    extensions
+        .get::<Peer>()
+        .map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| {
+            peer.0.ip().to_canonical()
+        })
+}
+
+/// Some proxies write the port too, and brackets around an IPv6 address.
+fn parse_ip(text: &str) -> Option<IpAddr> {
+    text.parse::<IpAddr>()
+        .ok()
+        .or_else(|| text.parse::<SocketAddr>().ok().map(|address| address.ip()))
+        .or_else(|| text.strip_prefix('[')?.strip_suffix(']')?.parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_forwarded_entry_counts_when_a_proxy_is_trusted() {
+        let mut extensions = http::Extensions::new();
+        extensions.insert(Peer(SocketAddr::from(([10, 0, 0, 9], 4000))));
+        for (trusted, forwarded, expected) in [
+            (1, None, "10.0.0.9"),
+            (1, Some("198.51.100.7"), "198.51.100.7"),
+            (1, Some("203.0.113.1, 198.51.100.7"), "198.51.100.7"),
+            (1, Some("203.0.113.1,[2001:db8::1]:443"), "2001:db8::1"),
+            (1, Some("[2001:db8::1]"), "2001:db8::1"),
+            (1, Some("198.51.100.7:9000"), "198.51.100.7"),
+            (1, Some("::ffff:198.51.100.7"), "198.51.100.7"),
+            (1, Some("not an address"), "10.0.0.9"),
+            (1, Some(""), "10.0.0.9"),
+            (0, Some("198.51.100.7"), "10.0.0.9"),
+        ] {
+            let mut headers = HeaderMap::new();
+            if let Some(text) = forwarded {
+                headers.insert(FORWARDED_FOR, text.parse().unwrap());
+            }
+            let ip = client_ip(&headers, &extensions, trusted);
+            assert_eq!(ip.to_string(), expected, "{forwarded:?} with {trusted} trusted");
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! What the HTTP surface needs to know of the configuration.
+
+/// Settings of the surface; read from the environment by `server`.
+#[derive(Clone, Debug)]
+pub struct WebConfig {
+    /// Origins a browser may call from: exact text, e.g. `https://box.example`.
+    pub cors_origins: Vec<String>,
+    /// 1: the last entry of `X-Forwarded-For` is the caller; 0: the socket's peer is.
+    pub trusted_proxies: u8,
+    /// Hits a route, method and address may make in 60 s where the route names no limit of its own; 0 = not limited.
+    pub throttle_limit: u32,
+    /// Whether `/api/docs` is served.
+    pub docs: bool,
+    /// The name that stands in the document's title.
+    pub product: String,
+    pub version: String,
+}
+
+impl Default for WebConfig {
+    fn default() -> Self {
+        Self {
+            cors_origins: vec!["http://localhost:5173".to_owned()],
+            trusted_proxies: 1,
+            throttle_limit: 120,
+            docs: true,
+            product: "Quartermaster".to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! The outermost layer: request id and span, security and CORS headers on every answer, preflights, validators,
+//! panics. Everything that leaves the server passes here, and here a failure is logged, once.
+
+use std::any::Any;
+use std::convert::Infallible;
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::extract::{MatchedPath, Request};
+use axum::response::{IntoResponse, Response};
+use futures_util::FutureExt;
+use http::{HeaderName, HeaderValue, Method, StatusCode, header};
+use http_body::Body as _;
+use qm_kernel::{Ctx, ErrorKind};
+use tower::{Layer, Service};
+use tracing::Instrument;
+use tracing::field::Empty;
+
+use crate::client::{Origin, RequestId, client_ip};
+use crate::error::{ApiError, Failure, JSON};
+use crate::headers::{Cors, secure};
+use crate::silence::TimedBody;
+use crate::{WebConfig, etag};
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// How long a caller may stay silent in the middle of its request body.
+const BODY_SILENCE: Duration = Duration::from_secs(30);
+
+#[derive(Clone)]
+pub(crate) struct EdgeLayer(Arc<Edge>);
+
+struct Edge {
+    cors: Cors,
+    trusted_proxies: u8,
+    ctx: Ctx,
+}
+
+impl EdgeLayer {
+    pub(crate) fn new(config: &WebConfig, ctx: Ctx) -> Self {
+        let cors = Cors::new(&config.cors_origins);
+        Self(Arc::new(Edge {
+            cors,
+            trusted_proxies: config.trusted_proxies,
+            ctx,
+        }))
+    }
+}
+
+impl<S> Layer<S> for EdgeLayer {
+    type Service = EdgeService<S>;
+
+    fn layer(&self, inner: S) -> EdgeService<S> {
+        EdgeService {
+            inner,
+            edge: Arc::clone(&self.0),
+        }
+    }
+}
+
+#[derive(Clone)]
+pub(crate) struct EdgeService<S> {
+    inner: S,
+    edge: Arc<Edge>,
+}
+
+/// What of the request shapes the answer.
+struct Asked {
+    request_id: RequestId,
+    origin: Option<HeaderValue>,
+    /// `If-None-Match` of a GET or HEAD.
+    validator: Option<HeaderValue>,
+    tagged: bool,
+}
+
+impl<S> Service<Request> for EdgeService<S>
+where
+    S: Service<Request, Error = Infallible>,
+    S::Response: IntoResponse,
+    S::Future: Send + 'static,
+{
+    type Response = Response;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, mut request: Request) -> Self::Future {
+        let edge = Arc::clone(&self.edge);
+        let asked = edge.receive(&mut request);
+        if request.method() == Method::OPTIONS {
+            let response = edge.preflight(&request, asked);
+            return Box::pin(std::future::ready(Ok(response)));
+        }
+        let span = tracing::info_span!(
+            "http.request",
+            request.id = asked.request_id.as_str(),
+            http.method = request.method().as_str(),
+            http.route = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str),
+            http.status = Empty,
+        );
+        let answer = AssertUnwindSafe(self.inner.call(request)).catch_unwind();
+        let work = async move {
+            let response = match answer.await {
+                Ok(Ok(response)) => response.into_response(),
+                Ok(Err(never)) => match never {},
+                Err(panic) => panicked(panic.as_ref()),
+            };
+            Ok(edge.send(asked, response).await)
+        };
+        Box::pin(work.instrument(span))
+    }
+}
+
+impl Edge {
+    fn receive(&self, request: &mut Request) -> Asked {
+        let request_id = RequestId::from_bytes(self.ctx.bytes());
+        let ip = client_ip(request.headers(), request.extensions(), self.trusted_proxies);
+        request.extensions_mut().insert(Origin { ip, request_id });
+        if !request.body().is_end_stream() {
+            let body = std::mem::take(request.body_mut());
+            *request.body_mut() = axum::body::Body::new(TimedBody::new(body, BODY_SILENCE));
+        }
+        let tagged = matches!(*request.method(), Method::GET | Method::HEAD);
+        Asked {
+            request_id,
+            origin: self.cors.allowed(request.headers()),
+            validator: request
+                .headers()
+                .get(header::IF_NONE_MATCH)
+                .filter(|_| tagged)
+                .cloned(),
+            tagged,
+        }
+    }
+
+    fn preflight(&self, request: &Request, asked: Asked) -> Response {
+        let mut response = StatusCode::NO_CONTENT.into_response();
+        let headers = response.headers_mut();
+        let wanted = request
+            .headers()
+            .get(header::ACCESS_CONTROL_REQUEST_HEADERS)
+            .cloned();
+        self.cors.preflight(asked.origin.clone(), wanted, headers);
+        decorate(asked.request_id, headers);
+        response
+    }
+
+    async fn send(&self, asked: Asked, response: Response) -> Response {
+        let mut response = report(in_our_words(response));
+        if asked.tagged {
+            response = etag::apply(asked.validator.as_ref(), response).await;
+        }
+        let headers = response.headers_mut();
+        if headers
+            .get(header::CONTENT_TYPE)
+            .is_some_and(|value| value == "application/json")
+        {
+            headers.insert(header::CONTENT_TYPE, JSON);
+        }
+        self.cors.mark(asked.origin, headers);
+        decorate(asked.request_id, headers);
+        tracing::Span::current().record("http.status", response.status().as_u16());
+        response
+    }
+}
+
+fn decorate(request_id: RequestId, headers: &mut http::HeaderMap) {
+    secure(headers);
+    if let Ok(value) = HeaderValue::from_str(request_id.as_str()) {
+        headers.insert(REQUEST_ID, value);
+    }
+}
+
+/// What the framework answered by itself in plain text gets the contract's error body.
+fn in_our_words(response: Response) -> Response {
+    let status = response.status();
+    let is_error = status.is_client_error() || status.is_server_error();
+    let is_ours = response
+        .headers()
+        .get(header::CONTENT_TYPE)
+        .is_some_and(|value| value.as_bytes().starts_with(b"application/json"));
+    if !is_error || is_ours {
+        return response;
+    }
+    if status == StatusCode::PAYLOAD_TOO_LARGE {
+        return ApiError::body_too_large().into_response();
+    }
+    ApiError::with_status(status, status.canonical_reason().unwrap_or("Error")).into_response()
+}
+
+/// Logs a failure: a caller's mistake at debug, an upstream's at warn, ours at error.
+fn report(mut response: Response) -> Response {
+    if let Some(failure) = response.extensions_mut().remove::<Failure>() {
+        let status = response.status();
+        let cause = failure
+            .source
+            .as_deref()
+            .map(|source| chain(source))
+            .unwrap_or_default();
+        let message = failure.message;
+        if status == StatusCode::INTERNAL_SERVER_ERROR {
+            tracing::error!(status = status.as_u16(), cause, "{message}");
+        } else if status.is_server_error() {
+            tracing::warn!(status = status.as_u16(), cause, "{message}");
+        } else {
+            tracing::debug!(status = status.as_u16(), cause, "{message}");
+        }
+    }
+    response
+}
+
+fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+    let causes = std::iter::successors(error.source(), |cause| (*cause).source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+}
+
+fn panicked(panic: &(dyn Any + Send)) -> Response {
+    let text = panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    let text = text.unwrap_or("no text");
+    ApiError::new(ErrorKind::Internal, format!("a handler panicked: {text}")).into_response()
+}
+
+/// Answers what no line is for: an unknown path, or a known one with another method.
+pub(crate) async fn not_found(request: Request) -> ApiError {
+    ApiError::not_found(request.method(), request.uri().path())
+}

@@ -1,0 +1,177 @@
+//! The one error a handler answers with, and the error bodies of the contract. A cause chain travels beside the
+//! response and is logged once, by the edge; nothing of it reaches the body.
+
+use std::borrow::Cow;
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+
+use axum::response::{IntoResponse, Response};
+use http::{HeaderValue, StatusCode, header};
+use qm_kernel::ErrorKind;
+use serde::Serialize;
+use serde_json::Value;
+
+pub type ApiResult<T> = Result<T, ApiError>;
+
+/// An answer that is not a success. Feature crates convert their own error enum into it with one match.
+pub struct ApiError(Box<Inner>);
+
+struct Inner {
+    status: StatusCode,
+    shape: Shape,
+    source: Option<Arc<dyn Error + Send + Sync>>,
+}
+
+enum Shape {
+    /// `{statusCode, message}`: a failure raised without a text of its own.
+    Bare(&'static str),
+    /// `{message, error, statusCode}`
+    Message(Cow<'static, str>),
+    /// The same with an array: every broken rule of a body.
+    Messages(Vec<String>),
+    Custom(Value),
+}
+
+/// Rides in the response's extensions up to the edge, which logs it.
+#[derive(Clone)]
+pub(crate) struct Failure {
+    pub(crate) message: String,
+    pub(crate) source: Option<Arc<dyn Error + Send + Sync>>,
+}
+
+/// How every JSON body is labelled.
+pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json; charset=utf-8");
+
+impl ApiError {
+    /// A failure with a text for the caller. Of [`ErrorKind::Internal`] the text goes to the log only.
+    pub fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
+        Self::with_shape(status_of(kind), Shape::Message(message.into()))
+    }
+
+    /// All broken rules of a body or query, in the order they are listed.
+    pub fn validation(messages: Vec<String>) -> Self {
+        Self::with_shape(StatusCode::BAD_REQUEST, Shape::Messages(messages))
+    }
+
+    /// `{message: "<reason phrase>", statusCode}`, e.g. for a missing token.
+    pub fn bare(status: u16) -> Self {
+        let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        Self::with_shape(status, Shape::Bare(status.canonical_reason().unwrap_or("Error")))
+    }
+
+    /// A body of its own shape; it must hold `statusCode` and `message` like every other.
+    pub fn custom(kind: ErrorKind, body: Value) -> Self {
+        Self::with_shape(status_of(kind), Shape::Custom(body))
+    }
+
+    /// The 429 of the throttle.
+    pub(crate) fn throttled() -> Self {
+        Self::with_shape(
+            StatusCode::TOO_MANY_REQUESTS,
+            Shape::Bare("ThrottlerException: Too Many Requests"),
+        )
+    }
+
+    /// The 413 of a whole body over its limit.
+    pub(crate) fn body_too_large() -> Self {
+        let text = "The uploaded file is too large for this endpoint.";
+        Self::with_shape(StatusCode::PAYLOAD_TOO_LARGE, Shape::Bare(text))
+    }
+
+    pub(crate) fn not_found(method: &http::Method, path: &str) -> Self {
+        Self::new(ErrorKind::NotFound, format!("Cannot {method} {path}"))
+    }
+
+    /// A text for a status that no [`ErrorKind`] has, e.g. one the framework answered by itself.
+    pub(crate) fn with_status(status: StatusCode, message: &'static str) -> Self {
+        Self::with_shape(status, Shape::Message(message.into()))
+    }
+
+    fn with_shape(status: StatusCode, shape: Shape) -> Self {
+        Self(Box::new(Inner {
+            status,
+            shape,
+            source: None,
+        }))
+    }
+
+    /// The cause, for the log.
+    pub fn with_source(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        self.0.source = Some(Arc::from(source.into()));
+        self
+    }
+
+    pub fn status(&self) -> StatusCode {
+        self.0.status
+    }
+}
+
+/// The HTTP status of a kind.
+fn status_of(kind: ErrorKind) -> StatusCode {
+    StatusCode::from_u16(kind.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+}
+
+impl fmt::Display for ApiError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0.shape {
+            Shape::Bare(text) => f.write_str(text),
+            Shape::Message(text) => f.write_str(text),
+            Shape::Messages(texts) => f.write_str(&texts.join(", ")),
+            Shape::Custom(body) => write!(f, "{body}"),
+        }
+    }
+}
+
+impl fmt::Debug for ApiError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ApiError({}, {self})", self.0.status.as_u16())
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct WireError<'a, M: Serialize> {
+    message: M,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a str>,
+    status_code: u16,
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let failure = Failure {
+            message: self.to_string(),
+            source: self.0.source.clone(),
+        };
+        let status = self.0.status;
+        let status_code = status.as_u16();
+        let error = status.canonical_reason();
+        let body = match &self.0.shape {
+            _ if status == StatusCode::INTERNAL_SERVER_ERROR => serde_json::to_vec(&WireError {
+                message: "Internal server error",
+                error: None,
+                status_code,
+            }),
+            Shape::Bare(message) => serde_json::to_vec(&WireError {
+                message,
+                error: None,
+                status_code,
+            }),
+            Shape::Message(message) => serde_json::to_vec(&WireError {
+                message,
+                error,
+                status_code,
+            }),
+            Shape::Messages(message) => serde_json::to_vec(&WireError {
+                message,
+                error,
+                status_code,
+            }),
+            Shape::Custom(body) => serde_json::to_vec(body),
+        };
+        let mut response = (status, [(header::CONTENT_TYPE, JSON)], body.unwrap_or_default()).into_response();
+        response.extensions_mut().insert(failure);
+        response
+    }
+}

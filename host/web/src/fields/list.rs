@@ -1,0 +1,129 @@
+//! A list of texts.
+
+use serde_json::Value;
+
+use super::{Fields, Raw};
+
+/// Rules of a list of texts.
+pub struct ListField<'f, 'a> {
+    fields: &'f mut Fields<'a>,
+    name: &'static str,
+    value: Option<Vec<String>>,
+    absent: bool,
+    broken: Vec<String>,
+}
+
+impl<'f, 'a> ListField<'f, 'a> {
+    /// Declares two rules, `must be an array` and then the one on its items; a lone text breaks only the first.
+    pub(super) fn read(fields: &'f mut Fields<'a>, name: &'static str) -> Self {
+        let raw = fields.take(name);
+        let absent = matches!(raw, Raw::Absent);
+        let mut field = Self {
+            fields,
+            name,
+            value: None,
+            absent,
+            broken: Vec::new(),
+        };
+        match raw {
+            Raw::Text(texts) => field.value = Some(split(&texts)),
+            Raw::Json(Value::Array(items)) => {
+                field.value = items.iter().map(text).collect();
+                field.item_rule();
+            }
+            Raw::Json(Value::String(_)) => field.broken.push(format!("{name} must be an array")),
+            Raw::Json(_) | Raw::Absent => {
+                field.broken.push(format!("{name} must be an array"));
+                field.item_rule();
+            }
+        }
+        field
+    }
+
+    fn item_rule(&mut self) {
+        if self.value.is_none() {
+            self.broken
+                .push(format!("each value in {} must be a string", self.name));
+        }
+    }
+
+    /// Says on the line that [`ListField::get`] follows.
+    pub fn required(self) -> Self {
+        self
+    }
+
+    pub fn min_items(self, least: usize) -> Self {
+        self.rule(
+            |items| items.len() >= least,
+            |name| format!("{name} must contain at least {least} elements"),
+        )
+    }
+
+    pub fn max_items(self, most: usize) -> Self {
+        self.rule(
+            |items| items.len() <= most,
+            |name| format!("{name} must contain no more than {most} elements"),
+        )
+    }
+
+    /// Characters an item may have.
+    pub fn each_max(self, length: usize) -> Self {
+        self.rule(
+            |items| items.iter().all(|item| item.chars().count() <= length),
+            |name| format!("each value in {name} must be shorter than or equal to {length} characters"),
+        )
+    }
+
+    pub fn each_one_of(self, allowed: &[&str]) -> Self {
+        self.rule(
+            |items| items.iter().all(|item| allowed.contains(&item.as_str())),
+            |name| {
+                format!(
+                    "each value in {name} must be one of the following values: {}",
+                    allowed.join(", ")
+                )
+            },
+        )
+    }
+
+    fn rule(mut self, holds: impl FnOnce(&[String]) -> bool, message: impl FnOnce(&str) -> String) -> Self {
+        if !self.value.as_deref().is_some_and(holds) {
+            self.broken.push(message(self.name));
+        }
+        self
+    }
+
+    pub fn get(self) -> Vec<String> {
+        self.fields.note(self.broken);
+        self.value.unwrap_or_default()
+    }
+
+    pub fn optional(self) -> Option<Vec<String>> {
+        if !self.absent {
+            self.fields.note(self.broken);
+        }
+        self.value
+    }
+}
+
+/// Items are coerced like every scalar.
+fn text(item: &Value) -> Option<String> {
+    match item {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+/// A name that stands once may hold several items with commas; a repeated one is taken item by item.
+fn split(texts: &[&str]) -> Vec<String> {
+    match texts {
+        [one] => one
+            .split(',')
+            .map(str::trim)
+            .filter(|item| !item.is_empty())
+            .map(str::to_owned)
+            .collect(),
+        many => many.iter().map(|item| (*item).to_owned()).collect(),
+    }
+}

@@ -1,0 +1,270 @@
+//! Reading a body or a query property by property. Every broken rule is noted, nothing stops at the first:
+//! unknown properties come first, then the properties in the order they were asked for, and of one property
+//! the rule declared last comes first.
+//!
+//! Scalars are coerced to the asked type before a rule looks at them (`"5"` is the integer 5, `5` is the text `5`).
+//! A property that is absent and one that is `null` are alike.
+
+mod flag;
+mod list;
+mod number;
+mod text;
+
+use std::borrow::Cow;
+
+use qm_kernel::PageQuery;
+use serde_json::{Map, Value};
+
+pub use flag::{AnyField, FlagField, ObjectField};
+pub use list::ListField;
+pub use number::{FloatField, IntegerField};
+pub use text::TextField;
+
+use crate::error::ApiError;
+
+/// A body type that knows its own rules.
+pub trait FromBody: Sized {
+    /// Reads every property. Where a required one is broken the value returned is a stand-in: it is thrown away,
+    /// because the broken rule has been noted in `fields`.
+    fn from_body(fields: &mut Fields<'_>) -> Self;
+}
+
+/// The same for a query string; parameters nobody asked for are ignored.
+pub trait FromQuery: Sized {
+    fn from_query(fields: &mut Fields<'_>) -> Self;
+}
+
+/// Texts by name: a query string, a form, or the text parts of an upload.
+pub(crate) type Pairs<'a> = Vec<(Cow<'a, str>, Cow<'a, str>)>;
+
+/// The properties of one body or query, handed to [`FromBody`] and [`FromQuery`].
+pub struct Fields<'a> {
+    input: Input<'a>,
+    asked: Vec<&'static str>,
+    broken: Vec<String>,
+    free: bool,
+}
+
+enum Input<'a> {
+    Json(&'a Map<String, Value>),
+    Text(&'a [(Cow<'a, str>, Cow<'a, str>)]),
+}
+
+/// What stands under a name.
+enum Raw<'a> {
+    Absent,
+    Json(&'a Value),
+    /// One or more texts of that name, in order.
+    Text(Vec<&'a str>),
+}
+
+impl<'a> Fields<'a> {
+    pub(crate) fn json(map: &'a Map<String, Value>) -> Self {
+        Self::new(Input::Json(map))
+    }
+
+    pub(crate) fn text(pairs: &'a [(Cow<'a, str>, Cow<'a, str>)]) -> Self {
+        Self::new(Input::Text(pairs))
+    }
+
+    fn new(input: Input<'a>) -> Self {
+        Self {
+            input,
+            asked: Vec::new(),
+            broken: Vec::new(),
+            free: false,
+        }
+    }
+
+    /// A text; a number or a boolean is taken as its text.
+    pub fn string(&mut self, name: &'static str) -> TextField<'_, 'a> {
+        TextField::read(self, name)
+    }
+
+    /// A whole number.
+    pub fn integer(&mut self, name: &'static str) -> IntegerField<'_, 'a> {
+        IntegerField::read(self, name)
+    }
+
+    /// Any finite number.
+    pub fn number(&mut self, name: &'static str) -> FloatField<'_, 'a> {
+        FloatField::read(self, name)
+    }
+
+    /// `true` or `false`; as text also `1`, `0` and empty.
+    pub fn boolean(&mut self, name: &'static str) -> FlagField<'_, 'a> {
+        FlagField::read(self, name)
+    }
+
+    /// A list of texts; where everything is text, a repeated name or one text with commas.
+    pub fn strings(&mut self, name: &'static str) -> ListField<'_, 'a> {
+        ListField::read(self, name)
+    }
+
+    /// A JSON object with keys of its own.
+    pub fn object(&mut self, name: &'static str) -> ObjectField<'_, 'a> {
+        ObjectField::read(self, name)
+    }
+
+    /// Any JSON value but `null`.
+    pub fn any(&mut self, name: &'static str) -> AnyField<'_, 'a> {
+        AnyField::read(self, name)
+    }
+
+    /// `page` and `pageSize`, clamped to 1..=`max`; never a broken rule.
+    pub fn page(&mut self, max: u64) -> PageQuery {
+        let page = self.lenient("page");
+        let size = self.lenient("pageSize");
+        PageQuery::parse(page.as_deref(), size.as_deref(), max)
+    }
+
+    /// The body has keys of its own choosing: none is unknown. For a route whose body is declared loosely.
+    pub fn allow_unknown(&mut self) {
+        self.free = true;
+    }
+
+    /// Every property as it came, for a loosely declared body; empty where the input is not JSON.
+    pub fn all(&mut self) -> Map<String, Value> {
+        self.free = true;
+        match self.input {
+            Input::Json(map) => map.clone(),
+            Input::Text(_) => Map::new(),
+        }
+    }
+
+    /// Notes a broken rule that concerns several properties.
+    pub fn broken(&mut self, message: impl Into<String>) {
+        self.broken.push(message.into());
+    }
+
+    /// The text of a scalar, whatever it is.
+    fn lenient(&mut self, name: &'static str) -> Option<String> {
+        match self.take(name) {
+            Raw::Json(Value::String(text)) => Some(text.clone()),
+            Raw::Json(Value::Number(number)) => Some(number.to_string()),
+            Raw::Text(texts) => texts.last().map(|text| (*text).to_owned()),
+            Raw::Absent | Raw::Json(_) => None,
+        }
+    }
+
+    fn take(&mut self, name: &'static str) -> Raw<'a> {
+        self.asked.push(name);
+        match self.input {
+            Input::Json(map) => match map.get(name) {
+                None | Some(Value::Null) => Raw::Absent,
+                Some(value) => Raw::Json(value),
+            },
+            Input::Text(pairs) => {
+                let texts: Vec<&str> = pairs
+                    .iter()
+                    .filter(|(key, _)| bare(key) == name)
+                    .map(|(_, value)| &**value)
+                    .collect();
+                if texts.is_empty() {
+                    Raw::Absent
+                } else {
+                    Raw::Text(texts)
+                }
+            }
+        }
+    }
+
+    /// Lists what was broken, or nothing; unknown properties only where `closed`.
+    pub(crate) fn finish(self, closed: bool) -> Result<(), ApiError> {
+        let mut messages = if closed && !self.free {
+            self.unknown()
+        } else {
+            Vec::new()
+        };
+        messages.extend(self.broken);
+        if messages.is_empty() {
+            Ok(())
+        } else {
+            Err(ApiError::validation(messages))
+        }
+    }
+
+    fn unknown(&self) -> Vec<String> {
+        let mut names: Vec<&str> = match self.input {
+            Input::Json(map) => map.keys().map(String::as_str).collect(),
+            Input::Text(pairs) => pairs.iter().map(|(key, _)| bare(key)).collect(),
+        };
+        names.retain(|name| !self.asked.contains(name));
+        names.dedup();
+        names
+            .into_iter()
+            .take(MAX_LISTED)
+            .map(|name| format!("property {} should not exist", clip(name)))
+            .collect()
+    }
+
+    /// Notes the broken rules of one property, the last-declared first.
+    fn note(&mut self, broken: Vec<String>) {
+        self.broken.extend(broken.into_iter().rev());
+    }
+}
+
+/// Unknown properties named in one answer: a body of a million keys must not become an answer of a million lines.
+const MAX_LISTED: usize = 100;
+
+fn clip(name: &str) -> &str {
+    &name[..name.floor_char_boundary(100)]
+}
+
+/// `tags[]`, as some clients write a repeated name, is `tags`.
+fn bare(name: &str) -> &str {
+    name.strip_suffix("[]").unwrap_or(name)
+}
+
+/// The rules of one property as they are declared; shared by the typed builders.
+struct Rules<T> {
+    name: &'static str,
+    /// `None`: absent, or not of the asked type.
+    value: Option<T>,
+    absent: bool,
+    broken: Vec<String>,
+}
+
+impl<T> Rules<T> {
+    /// `read` gives the value, or `None` when it is not of the asked type, which breaks the rule `<name> <kind>`.
+    fn read<'a>(
+        fields: &mut Fields<'a>,
+        name: &'static str,
+        kind: &str,
+        read: impl FnOnce(Raw<'a>) -> Option<T>,
+    ) -> Self {
+        let (absent, value) = match fields.take(name) {
+            Raw::Absent => (true, None),
+            raw => (false, read(raw)),
+        };
+        let mut rules = Self {
+            name,
+            value,
+            absent,
+            broken: Vec::new(),
+        };
+        if rules.value.is_none() {
+            rules.broken.push(format!("{name} {kind}"));
+        }
+        rules
+    }
+
+    /// A value that is not there, or not of the type, breaks every further rule as well.
+    fn rule(&mut self, holds: impl FnOnce(&T) -> bool, message: impl FnOnce() -> String) {
+        if !self.value.as_ref().is_some_and(holds) {
+            self.broken.push(format!("{} {}", self.name, message()));
+        }
+    }
+
+    fn optional(self, fields: &mut Fields<'_>) -> Option<T> {
+        if !self.absent {
+            fields.note(self.broken);
+        }
+        self.value
+    }
+
+    fn required(self, fields: &mut Fields<'_>) -> Option<T> {
+        fields.note(self.broken);
+        self.value
+    }
+}

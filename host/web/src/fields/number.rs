@@ -1,0 +1,125 @@
+//! Number properties: whole and fractional.
+
+use serde_json::Value;
+
+use super::{Fields, Raw, Rules};
+
+/// Rules of a whole number.
+pub struct IntegerField<'f, 'a> {
+    fields: &'f mut Fields<'a>,
+    rules: Rules<i64>,
+}
+
+impl<'f, 'a> IntegerField<'f, 'a> {
+    pub(super) fn read(fields: &'f mut Fields<'a>, name: &'static str) -> Self {
+        let rules = Rules::read(fields, name, "must be an integer number", |raw| match raw {
+            Raw::Json(Value::Number(number)) => number.as_i64().or_else(|| number.as_f64().and_then(whole)),
+            Raw::Json(Value::String(text)) => integer(text),
+            Raw::Text(texts) => texts.last().and_then(|text| integer(text)),
+            Raw::Json(_) | Raw::Absent => None,
+        });
+        Self { fields, rules }
+    }
+
+    /// Says on the line that [`IntegerField::get`] follows.
+    pub fn required(self) -> Self {
+        self
+    }
+
+    pub fn min(mut self, least: i64) -> Self {
+        self.rules.rule(
+            |value| *value >= least,
+            || format!("must not be less than {least}"),
+        );
+        self
+    }
+
+    pub fn max(mut self, most: i64) -> Self {
+        self.rules.rule(
+            |value| *value <= most,
+            || format!("must not be greater than {most}"),
+        );
+        self
+    }
+
+    pub fn one_of(mut self, allowed: &[i64]) -> Self {
+        self.rules.rule(
+            |value| allowed.contains(value),
+            || {
+                let texts: Vec<String> = allowed.iter().map(ToString::to_string).collect();
+                format!("must be one of the following values: {}", texts.join(", "))
+            },
+        );
+        self
+    }
+
+    pub fn get(self) -> i64 {
+        self.rules.required(self.fields).unwrap_or_default()
+    }
+
+    pub fn optional(self) -> Option<i64> {
+        self.rules.optional(self.fields)
+    }
+}
+
+/// Rules of a finite number.
+pub struct FloatField<'f, 'a> {
+    fields: &'f mut Fields<'a>,
+    rules: Rules<f64>,
+}
+
+impl<'f, 'a> FloatField<'f, 'a> {
+    pub(super) fn read(fields: &'f mut Fields<'a>, name: &'static str) -> Self {
+        let kind = "must be a number conforming to the specified constraints";
+        let rules = Rules::read(fields, name, kind, |raw| match raw {
+            Raw::Json(Value::Number(number)) => number.as_f64(),
+            Raw::Json(Value::String(text)) => float(text),
+            Raw::Text(texts) => texts.last().and_then(|text| float(text)),
+            Raw::Json(_) | Raw::Absent => None,
+        });
+        Self { fields, rules }
+    }
+
+    /// Says on the line that [`FloatField::get`] follows.
+    pub fn required(self) -> Self {
+        self
+    }
+
+    pub fn min(mut self, least: f64) -> Self {
+        self.rules.rule(
+            |value| *value >= least,
+            || format!("must not be less than {least}"),
+        );
+        self
+    }
+
+    pub fn max(mut self, most: f64) -> Self {
+        self.rules.rule(
+            |value| *value <= most,
+            || format!("must not be greater than {most}"),
+        );
+        self
+    }
+
+    pub fn get(self) -> f64 {
+        self.rules.required(self.fields).unwrap_or_default()
+    }
+
+    pub fn optional(self) -> Option<f64> {
+        self.rules.optional(self.fields)
+    }
+}
+
+fn integer(text: &str) -> Option<i64> {
+    text.trim().parse().ok().or_else(|| float(text).and_then(whole))
+}
+
+fn float(text: &str) -> Option<f64> {
+    text.trim().parse::<f64>().ok().filter(|value| value.is_finite())
+}
+
+/// The integer a float stands for; beyond 2^53 floats skip integers, so none is meant.
+fn whole(value: f64) -> Option<i64> {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    (value.fract() == 0.0 && value.abs() <= EXACT).then_some(value as i64)
+}

@@ -1,0 +1,109 @@
+//! A text property.
+
+use serde_json::Value;
+
+use super::{Fields, Raw, Rules};
+
+/// Rules of a text; lengths count characters.
+pub struct TextField<'f, 'a> {
+    fields: &'f mut Fields<'a>,
+    rules: Rules<String>,
+}
+
+impl<'f, 'a> TextField<'f, 'a> {
+    pub(super) fn read(fields: &'f mut Fields<'a>, name: &'static str) -> Self {
+        let rules = Rules::read(fields, name, "must be a string", |raw| match raw {
+            Raw::Json(Value::String(text)) => Some(text.clone()),
+            Raw::Json(Value::Number(number)) => Some(number.to_string()),
+            Raw::Json(Value::Bool(flag)) => Some(flag.to_string()),
+            Raw::Text(texts) => texts.last().map(|text| (*text).to_owned()),
+            Raw::Json(_) | Raw::Absent => None,
+        });
+        Self { fields, rules }
+    }
+
+    /// Says on the line that [`TextField::get`] follows; a text that may be absent ends in [`TextField::optional`].
+    pub fn required(self) -> Self {
+        self
+    }
+
+    pub fn min(self, length: usize) -> Self {
+        self.rule(
+            |text| text.chars().count() >= length,
+            || format!("must be longer than or equal to {length} characters"),
+        )
+    }
+
+    pub fn max(self, length: usize) -> Self {
+        self.rule(
+            |text| text.chars().count() <= length,
+            || format!("must be shorter than or equal to {length} characters"),
+        )
+    }
+
+    /// Both bounds, as one declaration.
+    pub fn len(self, min: usize, max: usize) -> Self {
+        self.min(min).max(max)
+    }
+
+    pub fn not_empty(self) -> Self {
+        self.rule(|text| !text.is_empty(), || "should not be empty".to_owned())
+    }
+
+    pub fn one_of(self, allowed: &[&str]) -> Self {
+        self.rule(
+            |text| allowed.contains(&text),
+            || format!("must be one of the following values: {}", allowed.join(", ")),
+        )
+    }
+
+    pub fn email(self) -> Self {
+        self.rule(is_email, || "must be an email".to_owned())
+    }
+
+    /// A rule of the caller's own; `message` follows the property's name.
+    pub fn check(self, holds: impl FnOnce(&str) -> bool, message: &'static str) -> Self {
+        self.rule(holds, || message.to_owned())
+    }
+
+    fn rule(mut self, holds: impl FnOnce(&str) -> bool, message: impl FnOnce() -> String) -> Self {
+        self.rules.rule(|text| holds(text), message);
+        self
+    }
+
+    pub fn get(self) -> String {
+        self.rules.required(self.fields).unwrap_or_default()
+    }
+
+    pub fn optional(self) -> Option<String> {
+        self.rules.optional(self.fields)
+    }
+}
+
+/// One `@`, a local part of unquoted characters, a domain of at least two labels. Reaching the mailbox is the only
+/// full proof; this keeps typing mistakes and injected headers out.
+fn is_email(text: &str) -> bool {
+    let Some((local, domain)) = text.rsplit_once('@') else {
+        return false;
+    };
+    let local_ok = !local.is_empty()
+        && local.len() <= 64
+        && local.split('.').all(|part| {
+            !part.is_empty()
+                && part
+                    .chars()
+                    .all(|c| c.is_alphanumeric() || "!#$%&'*+/=?^_`{|}~-".contains(c))
+        });
+    let label_ok = |label: &str| {
+        !label.is_empty()
+            && label.len() <= 63
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+            && label.chars().all(|c| c.is_alphanumeric() || c == '-')
+    };
+    let labels: Vec<&str> = domain.split('.').collect();
+    let top_ok = labels
+        .last()
+        .is_some_and(|top| top.len() >= 2 && !top.bytes().all(|b| b.is_ascii_digit()));
+    local_ok && domain.len() <= 253 && labels.len() >= 2 && top_ok && labels.into_iter().all(label_ok)
+}

@@ -1,0 +1,210 @@
+//! What stands in front of every handler, in this order: throttle (429), bearer token (401), permission (403).
+//! One guard a line, made when the router is built: its access, its budget and its number cost nothing per request.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use axum::extract::{FromRequestParts, Request};
+use axum::response::{IntoResponse, Response};
+use http::request::Parts;
+use http::{HeaderMap, HeaderName, HeaderValue, header};
+use qm_kernel::{Ctx, ErrorKind, Principal, Timestamp, TokenError, TokenVerifier};
+use tower::{Layer, Service};
+
+use crate::client::{Origin, client_ip};
+use crate::error::ApiError;
+use crate::routes::Access;
+use crate::throttle::{Throttle, Verdict};
+use crate::tokens::Tokens;
+
+const RATE_LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
+const RATE_REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
+const RATE_RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
+
+/// What all guards of a server share.
+pub(crate) struct Gate {
+    throttle: Throttle,
+    tokens: Tokens,
+    ctx: Ctx,
+    trusted_proxies: u8,
+}
+
+impl Gate {
+    pub(crate) fn new(verifier: Arc<dyn TokenVerifier>, ctx: Ctx, trusted_proxies: u8) -> Self {
+        Self {
+            throttle: Throttle::new(),
+            tokens: Tokens::new(verifier),
+            ctx,
+            trusted_proxies,
+        }
+    }
+}
+
+/// The guard of one line, as a layer around its handlers.
+#[derive(Clone)]
+pub(crate) struct GuardLayer(Arc<Guard>);
+
+struct Guard {
+    gate: Arc<Gate>,
+    access: Access,
+    /// `None`: not throttled.
+    limit: Option<u32>,
+    /// Numbers method and pattern in the throttle's keys.
+    route: u32,
+}
+
+impl GuardLayer {
+    pub(crate) fn new(gate: Arc<Gate>, access: Access, limit: Option<u32>, route: u32) -> Self {
+        Self(Arc::new(Guard {
+            gate,
+            access,
+            limit,
+            route,
+        }))
+    }
+}
+
+impl<S> Layer<S> for GuardLayer {
+    type Service = GuardService<S>;
+
+    fn layer(&self, inner: S) -> GuardService<S> {
+        GuardService {
+            inner,
+            guard: Arc::clone(&self.0),
+        }
+    }
+}
+
+#[derive(Clone)]
+pub(crate) struct GuardService<S> {
+    inner: S,
+    guard: Arc<Guard>,
+}
+
+impl<S> Service<Request> for GuardService<S>
+where
+    S: Service<Request, Response = Response, Error = Infallible>,
+    S::Future: Send + 'static,
+{
+    type Response = Response;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, mut request: Request) -> Self::Future {
+        let now = self.guard.gate.ctx.now();
+        let budget = match self.guard.count(&request, now) {
+            Ok(budget) => budget,
+            Err(refused) => return Box::pin(std::future::ready(Ok(refused))),
+        };
+        if let Err(error) = self.guard.admit(&mut request, now) {
+            let mut response = error.into_response();
+            budget.show(response.headers_mut());
+            return Box::pin(std::future::ready(Ok(response)));
+        }
+        let answer = self.inner.call(request);
+        Box::pin(async move {
+            let Ok(mut response) = answer.await;
+            budget.show(response.headers_mut());
+            Ok(response)
+        })
+    }
+}
+
+impl Guard {
+    fn count(&self, request: &Request, now: Timestamp) -> Result<Budget, Response> {
+        let Some(limit) = self.limit else {
+            return Ok(Budget(None));
+        };
+        let ip = request.extensions().get::<Origin>().map_or_else(
+            || client_ip(request.headers(), request.extensions(), self.gate.trusted_proxies),
+            |origin| origin.ip,
+        );
+        match self.gate.throttle.hit(self.route, ip, limit, now) {
+            Verdict::Allowed {
+                remaining,
+                reset_secs,
+            } => Ok(Budget(Some([limit, remaining, reset_secs]))),
+            Verdict::Blocked { retry_secs } => {
+                let mut response = ApiError::throttled().into_response();
+                response
+                    .headers_mut()
+                    .insert(header::RETRY_AFTER, HeaderValue::from(retry_secs));
+                Err(response)
+            }
+        }
+    }
+
+    /// Leaves the principal in the request where one is asked for.
+    fn admit(&self, request: &mut Request, now: Timestamp) -> Result<(), ApiError> {
+        let needed = match &self.access {
+            Access::Public => return Ok(()),
+            Access::Authenticated => &[][..],
+            Access::All(permissions) => permissions,
+        };
+        let token = bearer(request.headers()).ok_or_else(|| ApiError::bare(401))?;
+        let principal = self.gate.tokens.verify(token, now).map_err(refused)?;
+        if !needed.iter().all(|permission| principal.may(*permission)) {
+            let missing: Vec<&str> = principal.missing(needed).into_iter().map(|p| p.key()).collect();
+            let message = format!("Missing permission(s): {}", missing.join(", "));
+            return Err(ApiError::new(ErrorKind::Forbidden, message));
+        }
+        request.extensions_mut().insert(principal);
+        Ok(())
+    }
+}
+
+fn refused(error: TokenError) -> ApiError {
+    match error {
+        TokenError::Unauthorized => ApiError::bare(401),
+        TokenError::WrongType => ApiError::new(ErrorKind::Unauthorized, "Invalid token type"),
+    }
+}
+
+/// The token of `Authorization: Bearer <token>`.
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, token) = headers
+        .get(header::AUTHORIZATION)?
+        .to_str()
+        .ok()?
+        .trim()
+        .split_once(' ')?;
+    let token = token.trim();
+    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
+}
+
+/// Limit, remaining hits and seconds to the window's end; nothing where a line is not throttled.
+#[derive(Clone, Copy)]
+struct Budget(Option<[u32; 3]>);
+
+impl Budget {
+    fn show(self, headers: &mut HeaderMap) {
+        if let Some([limit, remaining, reset]) = self.0 {
+            headers.insert(RATE_LIMIT, HeaderValue::from(limit));
+            headers.insert(RATE_REMAINING, HeaderValue::from(remaining));
+            headers.insert(RATE_RESET, HeaderValue::from(reset));
+        }
+    }
+}
+
+/// Extractor: the caller. On a public line nobody is known, so it answers 401 there.
+#[derive(Clone, Debug)]
+pub struct Auth(pub Principal);
+
+impl<S: Sync> FromRequestParts<S> for Auth {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ApiError> {
+        let principal = parts
+            .extensions
+            .get::<Arc<Principal>>()
+            .ok_or_else(|| ApiError::bare(401))?;
+        Ok(Auth(Principal::clone(principal)))
+    }
+}

@@ -1,0 +1,153 @@
+//! Route lines. A line says in one place what it answers to, who may call it and how often; a line that does not
+//! say who may call it does not compile, because [`Routes::add`] takes only a [`GuardedLine`].
+
+use std::convert::Infallible;
+
+use axum::routing::MethodRouter;
+use qm_kernel::Permission;
+use utoipa::openapi::path::Paths;
+use utoipa::openapi::{RefOr, Schema};
+
+/// Names the handlers of one path: `routes!(list_engines)` or `routes!(get_engine, update_engine)`.
+/// Each carries `#[utoipa::path]`; all of them get the same access.
+#[macro_export]
+macro_rules! routes {
+    ($($handlers:tt)+) => {
+        $crate::Line::new($crate::utoipa_axum::routes!($($handlers)+))
+    };
+}
+
+/// What [`crate::routes!`] makes of handlers.
+pub type Described<S> = (Vec<(String, RefOr<Schema>)>, Paths, MethodRouter<S, Infallible>);
+
+/// Handlers of one path that nobody may call yet.
+pub struct Line<S>(Described<S>);
+
+impl<S> Line<S> {
+    pub fn new(described: Described<S>) -> Self {
+        Self(described)
+    }
+
+    /// For callers that hold this permission.
+    pub fn need(self, permission: Permission) -> GuardedLine<S> {
+        self.need_all(&[permission])
+    }
+
+    /// For callers that hold every one of these.
+    pub fn need_all(self, permissions: &[Permission]) -> GuardedLine<S> {
+        self.guarded(Access::All(permissions.to_vec()))
+    }
+
+    /// For every caller with a valid token.
+    pub fn authenticated(self) -> GuardedLine<S> {
+        self.guarded(Access::Authenticated)
+    }
+
+    /// For everybody.
+    pub fn public(self) -> GuardedLine<S> {
+        self.guarded(Access::Public)
+    }
+
+    fn guarded(self, access: Access) -> GuardedLine<S> {
+        GuardedLine {
+            described: self.0,
+            access,
+            limit: Limit::Default,
+        }
+    }
+}
+
+/// Who may call a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Access {
+    Public,
+    Authenticated,
+    All(Vec<Permission>),
+}
+
+/// How often one address may call a line in 60 s.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Limit {
+    /// [`crate::WebConfig::throttle_limit`]
+    Default,
+    Of(u32),
+    None,
+}
+
+/// Handlers of one path with their access.
+pub struct GuardedLine<S> {
+    pub(crate) described: Described<S>,
+    pub(crate) access: Access,
+    pub(crate) limit: Limit,
+}
+
+impl<S> GuardedLine<S> {
+    /// A budget of its own, whatever the general one is: hits in 60 s by method, route and address.
+    pub fn limit(mut self, hits: u32) -> Self {
+        self.limit = Limit::Of(hits);
+        self
+    }
+
+    /// Not throttled at all.
+    pub fn unlimited(mut self) -> Self {
+        self.limit = Limit::None;
+        self
+    }
+}
+
+/// The routes of an area.
+pub struct Routes<S = ()> {
+    pub(crate) lines: Vec<GuardedLine<S>>,
+    pub(crate) mounted: Vec<axum::Router>,
+}
+
+impl<S> Default for Routes<S> {
+    fn default() -> Self {
+        Self {
+            lines: Vec::new(),
+            mounted: Vec::new(),
+        }
+    }
+}
+
+impl<S: Clone + Send + Sync + 'static> Routes<S> {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    #[expect(clippy::should_implement_trait, reason = "adds a line; nothing is summed")]
+    pub fn add(mut self, line: GuardedLine<S>) -> Self {
+        self.lines.push(line);
+        self
+    }
+
+    pub fn merge(mut self, other: Routes<S>) -> Self {
+        self.lines.extend(other.lines);
+        self.mounted.extend(other.mounted);
+        self
+    }
+
+    /// Hands the area its state; the routes of several areas merge once each has its own.
+    pub fn with_state<S2>(self, state: S) -> Routes<S2> {
+        let lines = self.lines.into_iter().map(|line| {
+            let (schemas, paths, router) = line.described;
+            let described = (schemas, paths, router.with_state(state.clone()));
+            GuardedLine {
+                described,
+                access: line.access,
+                limit: line.limit,
+            }
+        });
+        Routes {
+            lines: lines.collect(),
+            mounted: self.mounted,
+        }
+    }
+
+    /// Routes that authenticate in a way of their own, which is the realtime channel and nothing else: they get request
+    /// ids, headers and the panic guard, but neither throttle nor bearer check, and are not in the API document.
+    pub fn mount(mut self, router: axum::Router) -> Self {
+        self.mounted.push(router);
+        self
+    }
+}

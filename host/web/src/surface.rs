@@ -1,0 +1,59 @@
+//! Puts the lines together: one router, one document.
+
+use std::sync::Arc;
+
+use axum::Router;
+use qm_kernel::{Ctx, TokenVerifier};
+use utoipa::openapi::OpenApi;
+
+use crate::WebConfig;
+use crate::edge::{EdgeLayer, not_found};
+use crate::guard::{Gate, GuardLayer};
+use crate::routes::{Limit, Routes};
+use crate::{docs, openapi};
+
+/// Guards every line, wraps everything in the edge, and describes it. Two lines for one method and path are a mistake
+/// of ours and panic here, at start.
+pub fn finish(
+    routes: Routes<()>,
+    config: WebConfig,
+    verifier: Arc<dyn TokenVerifier>,
+    ctx: Ctx,
+) -> (Router, OpenApi) {
+    let api = openapi::describe(&config, &routes.lines);
+    let gate = Arc::new(Gate::new(verifier, ctx.clone(), config.trusted_proxies));
+    let general = (config.throttle_limit > 0).then_some(config.throttle_limit);
+
+    let mut router = Router::new();
+    let mut next_route = 0;
+    for line in routes.lines {
+        let limit = match line.limit {
+            Limit::Default => general,
+            Limit::Of(hits) => Some(hits),
+            Limit::None => None,
+        };
+        let (_, paths, handlers) = line.described;
+        let guard = GuardLayer::new(Arc::clone(&gate), line.access, limit, next_route);
+        let handlers = handlers.route_layer(guard);
+        for path in paths.paths.keys() {
+            router = router.route(path, handlers.clone());
+        }
+        next_route += 1;
+    }
+    if config.docs {
+        match openapi::document(&api) {
+            Ok(document) => router = router.merge(docs::router(document, &gate, general, next_route)),
+            Err(error) => {
+                tracing::error!(%error, "the API document cannot be written, /api/docs is not served")
+            }
+        }
+    }
+    for mounted in routes.mounted {
+        router = router.merge(mounted);
+    }
+    let router = router
+        .fallback(not_found)
+        .method_not_allowed_fallback(not_found)
+        .layer(EdgeLayer::new(&config, ctx));
+    (router, api)
+}
