@@ -48,25 +48,28 @@ const POSTGRES_LOCK: &str = "SELECT pg_advisory_xact_lock(7381462019)";
 impl Db {
     /// Brings the schema up to what this program needs. Changes nothing when it is there already.
     pub async fn migrate(&self) -> Result<(), DbError> {
-        let mut tx = self.begin_write().await?;
-        if self.backend() == Backend::Postgres {
-            script(&mut tx, POSTGRES_LOCK).await?;
-        }
-        script(&mut tx, LEDGER).await?;
-        let applied = all!(&mut tx, (i64, String, String), APPLIED).await?;
-        let pending = pending(self.backend(), &applied)?;
-        for migration in &pending {
-            let text = migration.text(self.backend());
-            script(&mut tx, text)
-                .await
-                .map_err(|error| migration.failed(error))?;
-            exec!(&mut tx, RECORD, migration.version, migration.name, checksum(text))
-                .await?
-                .exactly(1)?;
-            tracing::info!(migration = migration.name, "database migrated");
-        }
-        tx.commit_quiet().await
+        apply(self, MIGRATIONS).await
     }
+}
+
+async fn apply(db: &Db, known: &[Migration]) -> Result<(), DbError> {
+    let mut tx = db.begin_write().await?;
+    if db.backend() == Backend::Postgres {
+        script(&mut tx, POSTGRES_LOCK).await?;
+    }
+    script(&mut tx, LEDGER).await?;
+    let applied = all!(&mut tx, (i64, String, String), APPLIED).await?;
+    for migration in pending(db.backend(), known, &applied)? {
+        let text = migration.text(db.backend());
+        script(&mut tx, text)
+            .await
+            .map_err(|error| migration.failed(error))?;
+        exec!(&mut tx, RECORD, migration.version, migration.name, checksum(text))
+            .await?
+            .exactly(1)?;
+        tracing::info!(migration = migration.name, "database migrated");
+    }
+    tx.commit_quiet().await
 }
 
 impl Migration {
@@ -88,10 +91,14 @@ impl Migration {
     }
 }
 
-/// Those not yet applied; refuses a database that is newer than this program or was made by other texts.
-fn pending(backend: Backend, applied: &[(i64, String, String)]) -> Result<Vec<&'static Migration>, DbError> {
+/// Those not yet applied, in order; refuses a database that is newer than this program or was made by other texts.
+fn pending<'m>(
+    backend: Backend,
+    known: &'m [Migration],
+    applied: &[(i64, String, String)],
+) -> Result<Vec<&'m Migration>, DbError> {
     for (version, name, found) in applied {
-        match MIGRATIONS.iter().find(|migration| migration.version == *version) {
+        match known.iter().find(|migration| migration.version == *version) {
             None => return Err(DbError::Newer { found: name.clone() }),
             Some(migration) if checksum(migration.text(backend)) != *found => {
                 return Err(DbError::Changed { name: name.clone() });
@@ -101,10 +108,7 @@ fn pending(backend: Backend, applied: &[(i64, String, String)]) -> Result<Vec<&'
     }
     let is_applied =
         |migration: &Migration| applied.iter().any(|(version, ..)| *version == migration.version);
-    Ok(MIGRATIONS
-        .iter()
-        .filter(|migration| !is_applied(migration))
-        .collect())
+    Ok(known.iter().filter(|migration| !is_applied(migration)).collect())
 }
 
 fn checksum(text: &str) -> String {
@@ -119,4 +123,82 @@ async fn script(tx: &mut Tx, text: &'static str) -> Result<(), DbError> {
         Connection::Postgres(connection) => (&mut **connection).execute(text).await.map(drop),
     };
     done.map_err(|error| tx.failed(error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{DbError, db_test, value};
+
+    const GOOD: Migration = Migration {
+        version: 4,
+        name: "0004_good",
+        sqlite: "CREATE TABLE good (a TEXT NOT NULL) STRICT; INSERT INTO good (a) VALUES ('x');",
+        postgres: "CREATE TABLE good (a TEXT NOT NULL); INSERT INTO good (a) VALUES ('x');",
+    };
+    const BAD: Migration = Migration {
+        version: 5,
+        name: "0005_bad",
+        sqlite: "CREATE TABLE bad (a TEXT) STRICT; INSERT INTO nowhere (a) VALUES (1);",
+        postgres: "CREATE TABLE bad (a TEXT); INSERT INTO nowhere (a) VALUES (1);",
+    };
+
+    sql! { COUNT = "SELECT COUNT(*) FROM schema_migrations"; }
+
+    fn with(more: Vec<Migration>) -> Vec<Migration> {
+        let copy = |m: &Migration| Migration {
+            version: m.version,
+            name: m.name,
+            sqlite: m.sqlite,
+            postgres: m.postgres,
+        };
+        MIGRATIONS.iter().map(copy).chain(more).collect()
+    }
+
+    async fn count(db: &Db) -> i64 {
+        value!(&mut db.begin_read().await.unwrap(), i64, COUNT)
+            .await
+            .unwrap()
+    }
+
+    db_test! {
+        async fn applies_what_is_missing_and_nothing_twice(db: Db) {
+            let before = count(&db).await;
+            db.migrate().await.unwrap();
+            apply(&db, &with(vec![GOOD])).await.unwrap();
+            apply(&db, &with(vec![GOOD])).await.unwrap();
+            assert_eq!(count(&db).await, before + 1);
+        }
+
+        async fn a_failure_names_the_migration_and_leaves_nothing(db: Db) {
+            let before = count(&db).await;
+            let error = apply(&db, &with(vec![GOOD, BAD])).await.unwrap_err();
+            assert!(matches!(&error, DbError::Migration { name, .. } if name == "0005_bad"), "{error:?}");
+            let line = error.to_string();
+            assert!(line.contains("`0005_bad`") && line.contains("nowhere") && !line.contains('\n'), "{line}");
+            assert_eq!(count(&db).await, before);
+            apply(&db, &with(vec![GOOD])).await.unwrap();
+        }
+
+        async fn a_newer_database_is_refused(db: Db) {
+            apply(&db, &with(vec![GOOD])).await.unwrap();
+            let error = db.migrate().await.unwrap_err();
+            assert!(matches!(&error, DbError::Newer { found } if found == "0004_good"), "{error:?}");
+        }
+
+        async fn an_edited_migration_is_refused(db: Db) {
+            apply(&db, &with(vec![GOOD])).await.unwrap();
+            let edited = Migration { sqlite: "SELECT 1", postgres: "SELECT 1", ..GOOD };
+            let error = apply(&db, &with(vec![edited])).await.unwrap_err();
+            assert!(matches!(&error, DbError::Changed { name } if name == "0004_good"), "{error:?}");
+        }
+
+        async fn two_programs_that_start_at_once_migrate_once(db: Db) {
+            let other = db.clone();
+            let known = with(vec![GOOD]);
+            let (one, two) = tokio::join!(apply(&db, &known), apply(&other, &known));
+            one.unwrap();
+            two.unwrap();
+        }
+    }
 }

@@ -203,7 +203,7 @@ async fn open_sqlite(path: PathBuf) -> Result<Pools, DbError> {
         .map_err(|error| sqlite_refusal(&path, &error))?;
     let read = pool()
         .max_connections(SQLITE_READERS)
-        .idle_timeout(Duration::from_secs(300))
+        .idle_timeout(Duration::from_mins(5))
         .connect_lazy_with(options.pragma("cache_size", "-1024").pragma("query_only", "ON"));
     Ok(Pools::Sqlite { read, write })
 }
@@ -281,7 +281,7 @@ async fn open_postgres(url: &str) -> Result<Pools, DbError> {
     let pool = PgPoolOptions::new()
         .max_connections(POSTGRES_CONNECTIONS)
         .acquire_timeout(ACQUIRE_TIMEOUT)
-        .idle_timeout(Duration::from_secs(300))
+        .idle_timeout(Duration::from_mins(5))
         .connect_lazy_with(options);
     Ok(Pools::Postgres(pool))
 }

@@ -23,12 +23,12 @@ pub use postgres::PostgresServer;
 /// `db_test! { async fn finds_a_user(db: Db) { … } }`. The database is migrated.
 #[macro_export]
 macro_rules! db_test {
-    ($($(#[$meta:meta])* async fn $name:ident($db:ident: Db) $body:block)+) => {$(
+    ($($(#[$meta:meta])* async fn $name:ident($db:ident: $kind:ty) $body:block)+) => {$(
         mod $name {
             #[allow(unused_imports)]
             use super::*;
 
-            async fn body($db: $crate::Db) $body
+            async fn body($db: $kind) $body
 
             #[test]
             $(#[$meta])*
@@ -122,13 +122,18 @@ impl Scratch {
         db
     }
 
-    /// Removes it. A database left behind by a failed test goes with its server or its temporary directory.
+    /// Removes it. A failed test leaves a database on the server; the next one of that name replaces it.
     pub async fn remove(self) {
-        match &self.place {
-            Place::File(folder) => drop(std::fs::remove_dir_all(folder)),
-            Place::Server(server, name) => {
-                administer(server, &format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)")).await;
-            }
+        if let Place::Server(server, name) = &self.place {
+            administer(server, &format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)")).await;
+        }
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        if let Place::File(folder) = &self.place {
+            let _ = std::fs::remove_dir_all(folder);
         }
     }
 }

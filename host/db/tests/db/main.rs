@@ -1,0 +1,9 @@
+//! qm-db from outside, as a feature crate uses it; everything on both databases.
+
+#![allow(clippy::unwrap_used, reason = "the whole crate is tests")]
+
+mod crash;
+mod opening;
+mod rows;
+mod schema;
+mod transactions;

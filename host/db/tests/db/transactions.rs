@@ -1,0 +1,141 @@
+//! What is committed stays, what is dropped was never there, events leave after the commit only.
+
+use std::sync::Mutex;
+use std::time::Duration;
+
+use qm_db::{Db, DbError, db_test, exec, sql, value};
+use qm_kernel::Timestamp;
+use qm_kernel::event::{DomainEvent, EventSink};
+
+sql! {
+    ADD = "INSERT INTO settings (key, value, updated_at) VALUES ($1, $2, 0)";
+    COUNT = "SELECT COUNT(*) FROM settings";
+    INCREMENT = "UPDATE settings SET updated_at = updated_at + 1 WHERE key = $1";
+    READ = "SELECT updated_at FROM settings WHERE key = $1";
+}
+
+/// Records the events, and how many settings another transaction saw when each arrived.
+#[derive(Default)]
+struct Heard(Mutex<Vec<String>>);
+
+impl EventSink for Heard {
+    fn publish(&self, event: DomainEvent) {
+        self.0.lock().unwrap().push(event.id);
+    }
+}
+
+fn event(id: &str) -> DomainEvent {
+    DomainEvent {
+        id: id.to_owned(),
+        event_key: "test.happened",
+        occurred_at: Timestamp::from_ms(0),
+        actor_user_id: None,
+        subject_user_id: None,
+        resource_type: None,
+        resource_id: None,
+        payload: serde_json::json!({}),
+        correlation_id: None,
+        causation_id: None,
+    }
+}
+
+async fn count(db: &Db) -> i64 {
+    value!(&mut db.begin_read().await.unwrap(), i64, COUNT)
+        .await
+        .unwrap()
+}
+
+db_test! {
+    async fn a_commit_keeps_rows_and_then_publishes_in_order(db: Db) {
+        let heard = Heard::default();
+        let mut tx = db.begin_write().await.unwrap();
+        exec!(&mut tx, ADD, "a", "1").await.unwrap().exactly(1).unwrap();
+        tx.publish(event("1"));
+        tx.publish(event("2"));
+        assert!(heard.0.lock().unwrap().is_empty());
+        assert_eq!(count(&db).await, 0, "nobody else sees it before the commit");
+        tx.commit(&heard).await.unwrap();
+        assert_eq!(*heard.0.lock().unwrap(), ["1", "2"]);
+        assert_eq!(count(&db).await, 1);
+    }
+
+    async fn a_dropped_transaction_leaves_nothing(db: Db) {
+        {
+            let mut tx = db.begin_write().await.unwrap();
+            exec!(&mut tx, ADD, "a", "1").await.unwrap().exactly(1).unwrap();
+            tx.publish(event("1"));
+        }
+        assert_eq!(count(&db).await, 0);
+        let mut tx = db.begin_write().await.unwrap();
+        exec!(&mut tx, ADD, "a", "1").await.unwrap().exactly(1).unwrap();
+        tx.commit_quiet().await.unwrap();
+        assert_eq!(count(&db).await, 1, "the writer is free again");
+    }
+
+    async fn a_cancelled_request_leaves_nothing(db: Db) {
+        let writer = db.clone();
+        let task = tokio::spawn(async move {
+            let mut tx = writer.begin_write().await.unwrap();
+            exec!(&mut tx, ADD, "a", "1").await.unwrap().exactly(1).unwrap();
+            std::future::pending::<()>().await;
+        });
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        task.abort();
+        let _ = task.await;
+        let tx = tokio::time::timeout(Duration::from_secs(5), db.begin_write()).await.expect("the writer is free again");
+        drop(tx.unwrap());
+        assert_eq!(count(&db).await, 0);
+    }
+
+    async fn after_a_failed_statement_nothing_is_committed_or_published(db: Db) {
+        let heard = Heard::default();
+        let mut tx = db.begin_write().await.unwrap();
+        exec!(&mut tx, ADD, "a", "1").await.unwrap().exactly(1).unwrap();
+        assert!(exec!(&mut tx, ADD, "a", "2").await.unwrap_err().is_unique_violation());
+        tx.publish(event("1"));
+        assert!(matches!(tx.commit(&heard).await, Err(DbError::Aborted)));
+        assert!(heard.0.lock().unwrap().is_empty());
+        assert_eq!(count(&db).await, 0);
+    }
+
+    async fn a_read_transaction_cannot_write_and_sees_one_state(db: Db) {
+        let mut read = db.begin_read().await.unwrap();
+        assert_eq!(value!(&mut read, i64, COUNT).await.unwrap(), 0);
+        let mut tx = db.begin_write().await.unwrap();
+        exec!(&mut tx, ADD, "a", "1").await.unwrap().exactly(1).unwrap();
+        tx.commit_quiet().await.unwrap();
+        assert_eq!(value!(&mut read, i64, COUNT).await.unwrap(), 0);
+        assert!(exec!(&mut read, ADD, "b", "1").await.is_err());
+        drop(read);
+        assert_eq!(count(&db).await, 1);
+    }
+
+    async fn writers_at_once_lose_no_update(db: Db) {
+        let mut tx = db.begin_write().await.unwrap();
+        exec!(&mut tx, ADD, "n", "1").await.unwrap().exactly(1).unwrap();
+        tx.commit_quiet().await.unwrap();
+        let writers: Vec<_> = (0..8).map(|_| {
+            let db = db.clone();
+            tokio::spawn(async move {
+                for _ in 0..10 {
+                    let mut tx = db.begin_write().await.unwrap();
+                    exec!(&mut tx, INCREMENT, "n").await.unwrap().exactly(1).unwrap();
+                    tx.commit_quiet().await.unwrap();
+                }
+            })
+        }).collect();
+        for writer in writers {
+            writer.await.unwrap();
+        }
+        assert_eq!(value!(&mut db.begin_read().await.unwrap(), i64, READ, "n").await.unwrap(), 80);
+    }
+
+    async fn a_long_read_does_not_stop_a_writer(db: Db) {
+        let mut read = db.begin_read().await.unwrap();
+        assert_eq!(value!(&mut read, i64, COUNT).await.unwrap(), 0);
+        let mut tx = tokio::time::timeout(Duration::from_secs(5), db.begin_write()).await.unwrap().unwrap();
+        exec!(&mut tx, ADD, "a", "1").await.unwrap().exactly(1).unwrap();
+        tokio::time::timeout(Duration::from_secs(5), tx.commit_quiet()).await.unwrap().unwrap();
+        drop(read);
+    }
+}
