@@ -72,7 +72,7 @@ pub use fields::{
     TextField,
 };
 pub use guard::Auth;
-pub use openapi::document;
+pub use openapi::{describe, document};
 pub use reply::{Created, Json, Prepared};
 pub use routes::{Access, Described, GuardedLine, Line, Routes};
 pub use serve::serve;

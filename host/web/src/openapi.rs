@@ -13,7 +13,7 @@ use utoipa::openapi::{
 };
 
 use crate::WebConfig;
-use crate::routes::{Access, GuardedLine};
+use crate::routes::{Access, Routes};
 
 const BEARER: &str = "bearer";
 
@@ -23,7 +23,9 @@ pub fn document(api: &OpenApi) -> Result<String, serde_json::Error> {
     serde_json::to_string_pretty(&value).map(|text| text + "\n")
 }
 
-pub(crate) fn describe(config: &WebConfig, lines: &[GuardedLine<()>]) -> OpenApi {
+/// The document of `routes`; see [`Routes::described`].
+pub fn describe(config: &WebConfig, routes: &Routes) -> OpenApi {
+    let lines = &routes.lines;
     let mut paths = Paths::new();
     let mut components = common_components();
     for line in lines {

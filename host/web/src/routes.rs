@@ -144,6 +144,15 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
         }
     }
 
+    /// What the lines answer to, without their handlers: for the document of a server that is not running.
+    pub fn described(self) -> Routes {
+        let lines = self.lines.into_iter().map(|line| {
+            let (schemas, paths, _) = line.described;
+            GuardedLine { described: (schemas, paths, MethodRouter::new()), access: line.access, limit: line.limit }
+        });
+        Routes { lines: lines.collect(), mounted: Vec::new() }
+    }
+
     /// Routes that authenticate in a way of their own, which is the realtime channel and nothing else: they get request
     /// ids, headers and the panic guard, but neither throttle nor bearer check, and are not in the API document.
     pub fn mount(mut self, router: axum::Router) -> Self {

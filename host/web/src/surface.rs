@@ -20,7 +20,7 @@ pub fn finish(
     verifier: Arc<dyn TokenVerifier>,
     ctx: Ctx,
 ) -> (Router, OpenApi) {
-    let api = openapi::describe(&config, &routes.lines);
+    let api = openapi::describe(&config, &routes);
     let gate = Arc::new(Gate::new(verifier, ctx.clone(), config.trusted_proxies));
     let general = (config.throttle_limit > 0).then_some(config.throttle_limit);
 
