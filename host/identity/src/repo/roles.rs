@@ -1,0 +1,86 @@
+//! Tables `roles`, `permissions` and the links between them and users.
+
+use qm_db::{DbError, FromRow, Tx, sql};
+use qm_kernel::{Permission, PermissionSet, Role, Timestamp};
+
+sql! {
+    ROLES_OF_USER = "SELECT r.name FROM roles r JOIN user_roles ur ON ur.role_id = r.id WHERE ur.user_id = $1";
+    PERMISSIONS_OF_USER = "SELECT DISTINCT p.key FROM permissions p \
+        JOIN role_permissions rp ON rp.permission_id = p.id \
+        JOIN user_roles ur ON ur.role_id = rp.role_id WHERE ur.user_id = $1";
+    ALL_PERMISSIONS = "SELECT id, key AS name FROM permissions";
+    INSERT_PERMISSION = "INSERT INTO permissions (id, key, description) VALUES ($1, $2, $2) ON CONFLICT (key) DO NOTHING";
+    ALL_ROLES = "SELECT id, name FROM roles";
+    INSERT_ROLE = "INSERT INTO roles (id, name, description, is_system, created_at, updated_at) \
+        VALUES ($1, $2, $3, $4, $5, $5) ON CONFLICT (name) DO NOTHING";
+    LINKS_OF_ROLE = "SELECT permission_id FROM role_permissions WHERE role_id = $1";
+    UNLINK_ROLE = "DELETE FROM role_permissions WHERE role_id = $1";
+    LINK_ROLE = "INSERT INTO role_permissions (role_id, permission_id) VALUES ($1, $2) \
+        ON CONFLICT (role_id, permission_id) DO NOTHING";
+    GRANT = "INSERT INTO user_roles (user_id, role_id) SELECT $1, id FROM roles WHERE name = $2 \
+        ON CONFLICT (user_id, role_id) DO NOTHING";
+    HAS_ROLE = "SELECT COUNT(*) FROM user_roles ur JOIN roles r ON r.id = ur.role_id \
+        WHERE ur.user_id = $1 AND r.name = $2";
+}
+
+/// A role or a permission: its id and the name by which the code knows it.
+#[derive(FromRow)]
+pub struct Named {
+    pub id: String,
+    pub name: String,
+}
+
+/// The user's roles, the most powerful first.
+pub async fn roles_of(tx: &mut Tx, user_id: &str) -> Result<Vec<Role>, DbError> {
+    let names = qm_db::all!(tx, (String,), ROLES_OF_USER, user_id).await?;
+    let mut roles: Vec<Role> = names.iter().filter_map(|(name,)| Role::from_name(name)).collect();
+    roles.sort_unstable();
+    Ok(roles)
+}
+
+/// What the user's roles grant together.
+pub async fn permissions_of(tx: &mut Tx, user_id: &str) -> Result<PermissionSet, DbError> {
+    let keys = qm_db::all!(tx, (String,), PERMISSIONS_OF_USER, user_id).await?;
+    Ok(keys.iter().filter_map(|(key,)| Permission::from_key(key)).collect())
+}
+
+pub async fn all_permissions(tx: &mut Tx) -> Result<Vec<Named>, DbError> {
+    qm_db::all!(tx, Named, ALL_PERMISSIONS).await
+}
+
+/// Inserts a permission unless it is there; the description is the key.
+pub async fn insert_permission(tx: &mut Tx, id: String, key: &str) -> Result<(), DbError> {
+    qm_db::exec!(tx, INSERT_PERMISSION, id, key).await.map(drop)
+}
+
+pub async fn all_roles(tx: &mut Tx) -> Result<Vec<Named>, DbError> {
+    qm_db::all!(tx, Named, ALL_ROLES).await
+}
+
+/// Inserts a seeded role unless it is there.
+pub async fn insert_role(tx: &mut Tx, id: String, name: &str, now: Timestamp) -> Result<(), DbError> {
+    let description = format!("{name} (system role)");
+    qm_db::exec!(tx, INSERT_ROLE, id, name, description, true, now.ms()).await.map(drop)
+}
+
+/// Ids of the permissions that the role is linked to.
+pub async fn links_of(tx: &mut Tx, role_id: &str) -> Result<Vec<String>, DbError> {
+    let rows = qm_db::all!(tx, (String,), LINKS_OF_ROLE, role_id).await?;
+    Ok(rows.into_iter().map(|(id,)| id).collect())
+}
+
+/// Replaces the role's links.
+pub async fn relink(tx: &mut Tx, role_id: &str, permission_ids: &[&str]) -> Result<(), DbError> {
+    qm_db::exec!(tx, UNLINK_ROLE, role_id).await?;
+    for permission_id in permission_ids {
+        qm_db::exec!(tx, LINK_ROLE, role_id, *permission_id).await?;
+    }
+    Ok(())
+}
+
+/// Gives the user a role. False when the database has no such role.
+pub async fn grant(tx: &mut Tx, user_id: &str, role: Role) -> Result<bool, DbError> {
+    qm_db::exec!(tx, GRANT, user_id, role.name()).await?;
+    let (count,) = qm_db::one!(tx, (i64,), HAS_ROLE, user_id, role.name()).await?;
+    Ok(count == 1)
+}

@@ -1,0 +1,79 @@
+//! Use cases of identity. No transaction is held while a password is hashed.
+
+pub mod login;
+pub mod password;
+pub mod seed;
+pub mod session;
+pub mod token;
+pub mod upkeep;
+pub mod users;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use qm_db::{Db, Tx};
+use qm_kernel::Ctx;
+use qm_kernel::event::EventSink;
+use qm_platform::{Audit, Cipher};
+
+use crate::error::IdentityError;
+use crate::model::Account;
+use crate::repo::users::UserRow;
+use crate::repo;
+use crate::service::password::{HashCost, Passwords};
+use crate::service::token::TokenService;
+
+/// What identity is built from.
+pub struct IdentityDeps {
+    pub db: Db,
+    pub events: Arc<dyn EventSink>,
+    pub audit: Audit,
+    /// Reads TOTP seeds.
+    pub cipher: Cipher,
+    pub tokens: Arc<TokenService>,
+    pub hash_cost: HashCost,
+    /// `JWT_REFRESH_TTL_DAYS`.
+    pub refresh_ttl: Duration,
+    pub ctx: Ctx,
+}
+
+/// Accounts and sessions. Cheap to clone.
+#[derive(Clone)]
+pub struct Identity {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    db: Db,
+    events: Arc<dyn EventSink>,
+    audit: Audit,
+    cipher: Cipher,
+    tokens: Arc<TokenService>,
+    passwords: Passwords,
+    refresh_ttl: Duration,
+    ctx: Ctx,
+}
+
+impl Identity {
+    pub fn new(deps: IdentityDeps) -> Self {
+        let IdentityDeps { db, events, audit, cipher, tokens, hash_cost, refresh_ttl, ctx } = deps;
+        let passwords = Passwords::new(hash_cost, ctx.clone());
+        let inner = Inner { db, events, audit, cipher, tokens, passwords, refresh_ttl, ctx };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// The user as of now, for `GET /api/auth/me`.
+    pub async fn account(&self, user_id: &str) -> Result<Account, IdentityError> {
+        let mut tx = self.inner.db.begin_read().await?;
+        let user = repo::users::find(&mut tx, user_id).await?.ok_or(IdentityError::NoSuchUser)?;
+        account_of(&mut tx, user).await
+    }
+}
+
+/// The row joined with what its roles grant.
+async fn account_of(tx: &mut Tx, user: UserRow) -> Result<Account, IdentityError> {
+    let roles = repo::roles::roles_of(tx, &user.id).await?;
+    let permissions = repo::roles::permissions_of(tx, &user.id).await?;
+    let UserRow { id, username, email, display_name, timezone, is_active, .. } = user;
+    Ok(Account { id, username, email, display_name, timezone, is_active, roles, permissions })
+}

@@ -1,0 +1,154 @@
+//! Sessions: a short access token and a refresh token that is good once.
+//!
+//! The tokens that descend from one login are a family. Presenting a token a second time means that two parties hold
+//! it, so the whole family ends. Whoever changes a user's tokens holds the user's row first.
+
+use qm_db::Tx;
+use qm_kernel::event::DomainEvent;
+use qm_kernel::{ClientInfo, Principal, Secret, Timestamp};
+use qm_platform::AuditResult;
+use serde_json::json;
+
+use crate::error::IdentityError;
+use crate::events::PASSWORD_CHANGED;
+use crate::model::{Account, refresh};
+use crate::repo;
+use crate::repo::tokens::{NewToken, TokenRow};
+use crate::repo::users::UserRow;
+use crate::service::login::audit_entry;
+use crate::service::token::Subject;
+use crate::service::{Identity, account_of};
+
+/// What a client goes on with.
+pub struct Session {
+    pub access_token: String,
+    /// Wire form, shown once.
+    pub refresh_token: Secret,
+    pub account: Account,
+}
+
+impl Identity {
+    /// Exchanges a refresh token for the next one of its family. Of two concurrent exchanges of one token exactly one
+    /// succeeds; the other is a reuse.
+    #[tracing::instrument(name = "identity.refresh", skip_all)]
+    pub async fn refresh(&self, wire: &Secret, client: &ClientInfo) -> Result<Session, IdentityError> {
+        let presented = refresh::parse(wire.expose()).ok_or(IdentityError::MalformedRefreshToken)?;
+        let now = self.inner.ctx.now();
+        let mut tx = self.inner.db.begin_write().await?;
+        let token = repo::tokens::find(&mut tx, &presented.hash)
+            .await?
+            .filter(|token| token.family == presented.family)
+            .ok_or(IdentityError::InvalidRefreshToken)?;
+        let user = repo::users::lock(&mut tx, &token.user_id).await?.ok_or(IdentityError::InvalidRefreshToken)?;
+        if token.revoked_at.is_some() {
+            return self.end_family(tx, token, now).await;
+        }
+        if token.expires_at <= now.ms() {
+            return Err(IdentityError::RefreshTokenExpired);
+        }
+        if !repo::tokens::revoke(&mut tx, &token.id, now).await? {
+            // Another exchange took it between our reading it and holding the user's row.
+            return self.end_family(tx, token, now).await;
+        }
+        if !user.is_active {
+            repo::tokens::revoke_all(&mut tx, &user.id, now).await?;
+            tx.commit(&*self.inner.events).await?;
+            return Err(IdentityError::AccountDisabled);
+        }
+        let session = self.issue(&mut tx, user, &token.family, client, now).await?;
+        tx.commit(&*self.inner.events).await?;
+        Ok(session)
+    }
+
+    async fn end_family(&self, mut tx: Tx, token: TokenRow, now: Timestamp) -> Result<Session, IdentityError> {
+        let ended = repo::tokens::revoke_family(&mut tx, &token.family, now).await?;
+        tx.commit(&*self.inner.events).await?;
+        tracing::warn!(user.id = %token.user_id, ended, "a refresh token was presented twice, its family is revoked");
+        Err(IdentityError::RefreshTokenReused)
+    }
+
+    /// Revokes every refresh token of the user.
+    #[tracing::instrument(name = "identity.logout", skip_all)]
+    pub async fn logout(&self, principal: &Principal) -> Result<(), IdentityError> {
+        let mut tx = self.inner.db.begin_write().await?;
+        if repo::users::lock(&mut tx, &principal.user_id).await?.is_some() {
+            repo::tokens::revoke_all(&mut tx, &principal.user_id, self.inner.ctx.now()).await?;
+        }
+        tx.commit(&*self.inner.events).await?;
+        Ok(())
+    }
+
+    /// Replaces the caller's password and revokes every refresh token. Access tokens live on until they expire.
+    #[tracing::instrument(name = "identity.change_password", skip_all)]
+    pub async fn change_password(
+        &self,
+        principal: &Principal,
+        current: &Secret,
+        new: &Secret,
+        client: &ClientInfo,
+    ) -> Result<(), IdentityError> {
+        let user = {
+            let mut tx = self.inner.db.begin_read().await?;
+            repo::users::find(&mut tx, &principal.user_id).await?.ok_or(IdentityError::NoSuchUser)?
+        };
+        if !self.inner.passwords.verify(current, Some(&user.password_hash)).await? {
+            return Err(IdentityError::WrongCurrentPassword);
+        }
+        let hash = self.inner.passwords.hash(new).await?;
+        let now = self.inner.ctx.now();
+        let mut tx = self.inner.db.begin_write().await?;
+        if !repo::users::set_password(&mut tx, &user, &hash, now).await? {
+            // Somebody else changed it first, so what was checked is no longer the current one.
+            return Err(IdentityError::WrongCurrentPassword);
+        }
+        repo::tokens::revoke_all(&mut tx, &user.id, now).await?;
+        let mut entry = audit_entry("auth.change_password", AuditResult::Success, client);
+        entry.user_id = Some(user.id.clone());
+        self.inner.audit.record(&mut tx, entry).await;
+        tx.publish(DomainEvent {
+            id: self.inner.ctx.id(),
+            event_key: PASSWORD_CHANGED,
+            occurred_at: now,
+            actor_user_id: Some(user.id.clone()),
+            subject_user_id: Some(user.id.clone()),
+            resource_type: Some("user"),
+            resource_id: Some(user.id),
+            payload: json!({}),
+            correlation_id: None,
+            causation_id: None,
+        });
+        tx.commit(&*self.inner.events).await?;
+        Ok(())
+    }
+
+    /// A new pair of tokens in `family`, with roles and permissions as they are now. The caller holds the user's row.
+    pub(super) async fn issue(
+        &self,
+        tx: &mut Tx,
+        user: UserRow,
+        family: &str,
+        client: &ClientInfo,
+        now: Timestamp,
+    ) -> Result<Session, IdentityError> {
+        let account = account_of(tx, user).await?;
+        let issued = refresh::issue(&self.inner.ctx, family);
+        let token = NewToken {
+            id: self.inner.ctx.id(),
+            user_id: &account.id,
+            hash: &issued.hash,
+            family,
+            user_agent: client.user_agent.as_deref(),
+            ip_address: client.ip.to_string(),
+            expires_at: now.plus(self.inner.refresh_ttl),
+        };
+        repo::tokens::insert(tx, token, now).await?;
+        let subject = Subject {
+            user_id: &account.id,
+            username: &account.username,
+            roles: &account.roles,
+            permissions: account.permissions,
+        };
+        let access_token = self.inner.tokens.issue(&subject).map_err(IdentityError::Token)?;
+        Ok(Session { access_token, refresh_token: issued.wire, account })
+    }
+}

@@ -1,0 +1,183 @@
+//! What the verifier takes and what it refuses.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use proptest::prelude::*;
+use qm_kernel::{Clock, Rng};
+
+use super::*;
+
+const SECRET: &str = "a-signing-secret-of-more-than-32-characters";
+const START_MS: i64 = 1_932_628_500_250;
+
+struct Hands(AtomicI64);
+
+impl Clock for Hands {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_ms(self.0.load(Ordering::Relaxed))
+    }
+}
+
+struct NoRandomness;
+
+impl Rng for NoRandomness {
+    fn fill(&self, bytes: &mut [u8]) {
+        bytes.fill(7);
+    }
+}
+
+fn service() -> (TokenService, Arc<Hands>) {
+    let hands = Arc::new(Hands(AtomicI64::new(START_MS)));
+    let ctx = Ctx::new(hands.clone(), Arc::new(NoRandomness));
+    (TokenService::new(&Secret::new(SECRET), Duration::from_secs(900), ctx), hands)
+}
+
+fn subject() -> Subject<'static> {
+    Subject {
+        user_id: "11111111-1111-4111-8111-111111111111",
+        username: "zoë \"the\" admin",
+        roles: &[Role::PowerUser, Role::ReadOnly],
+        permissions: [Permission::TorrentsView, Permission::SystemView].into_iter().collect(),
+    }
+}
+
+/// Signs any header and claims with HMAC-SHA-256 under `secret`.
+fn forge(header: &str, claims: &str, secret: &str) -> String {
+    let signed =
+        format!("{}.{}", BASE64_URL_SAFE_NO_PAD.encode(header), BASE64_URL_SAFE_NO_PAD.encode(claims));
+    let mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).expect("any key length");
+    let signature = mac.chain_update(&signed).finalize().into_bytes();
+    format!("{signed}.{}", BASE64_URL_SAFE_NO_PAD.encode(signature))
+}
+
+fn claims(extra: &str) -> String {
+    format!(r#"{{"sub":"s","username":"u","roles":[],"permissions":[],"exp":{}{extra}}}"#, START_MS / 1000 + 60)
+}
+
+const GOOD_HEADER: &str = r#"{"typ":"JWT","alg":"HS256"}"#;
+
+#[test]
+fn the_principal_is_what_the_token_was_issued_with() {
+    let (service, _) = service();
+    let principal = service.verify(&service.issue(&subject()).expect("issued")).expect("verified");
+    assert_eq!(&*principal.user_id, subject().user_id);
+    assert_eq!(&*principal.username, subject().username);
+    assert_eq!(principal.roles, subject().roles);
+    assert_eq!(principal.permissions, subject().permissions);
+    assert_eq!(principal.expires_at.secs(), START_MS / 1000 + 900);
+}
+
+#[test]
+fn claims_have_the_names_and_types_of_the_contract() {
+    let (service, _) = service();
+    let token = service.issue(&subject()).expect("issued");
+    let part = |n: usize| -> serde_json::Value {
+        let text = token.split('.').nth(n).expect("three parts");
+        serde_json::from_slice(&BASE64_URL_SAFE_NO_PAD.decode(text).expect("base64url")).expect("JSON")
+    };
+    assert_eq!(part(0), serde_json::json!({ "alg": "HS256", "typ": "JWT" }));
+    assert_eq!(
+        part(1),
+        serde_json::json!({
+            "sub": subject().user_id,
+            "username": subject().username,
+            "roles": ["POWER_USER", "READ_ONLY"],
+            "permissions": ["torrents.view", "system.view"],
+            "type": "access",
+            "iat": START_MS / 1000,
+            "exp": START_MS / 1000 + 900,
+        })
+    );
+}
+
+/// RFC 7515, appendix A.1: another implementation's HS256 token checks out under its key.
+#[test]
+fn the_signature_is_the_one_of_rfc_7515() {
+    let key = "AyM1SysPpbyDfgZld3umj1qzKObwVMkoqQ-EstJQLr_T-1qS0gZH75aKtMN3Yj0iPS4hcgUuTwjAzZr1Z9CAow";
+    let key = BASE64_URL_SAFE_NO_PAD.decode(key).expect("base64url");
+    let (mut service, _) = service();
+    service.mac = Hmac::new_from_slice(&key).expect("any key length");
+    let token = "eyJ0eXAiOiJKV1QiLA0KICJhbGciOiJIUzI1NiJ9.eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ.dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+    let claims = service.signed_claims(token).expect("well signed");
+    assert!(claims.starts_with(br#"{"iss":"joe""#));
+}
+
+#[test]
+fn a_token_dies_at_its_expiry() {
+    let (service, hands) = service();
+    let token = service.issue(&subject()).expect("issued");
+    hands.0.fetch_add(899_000, Ordering::Relaxed);
+    assert!(service.verify(&token).is_ok());
+    hands.0.fetch_add(1_000, Ordering::Relaxed);
+    assert_eq!(service.verify(&token).err(), Some(TokenError::Unauthorized));
+}
+
+#[test]
+fn forged_and_foreign_tokens_are_refused() {
+    let (service, _) = service();
+    let access = claims(r#","type":"access""#);
+    assert!(service.verify(&forge(GOOD_HEADER, &access, SECRET)).is_ok(), "the table starts from a good token");
+
+    let unsigned = {
+        let token = forge(r#"{"alg":"none"}"#, &access, SECRET);
+        token.rsplit_once('.').map(|(signed, _)| format!("{signed}.")).expect("three parts")
+    };
+    let table: &[(&str, String, TokenError)] = &[
+        ("another secret", forge(GOOD_HEADER, &access, "another"), TokenError::Unauthorized),
+        ("alg none, unsigned", unsigned, TokenError::Unauthorized),
+        ("alg none, signed", forge(r#"{"alg":"none"}"#, &access, SECRET), TokenError::Unauthorized),
+        ("alg RS256", forge(r#"{"alg":"RS256"}"#, &access, SECRET), TokenError::Unauthorized),
+        ("alg HS512", forge(r#"{"alg":"HS512"}"#, &access, SECRET), TokenError::Unauthorized),
+        ("alg in lower case", forge(r#"{"alg":"hs256"}"#, &access, SECRET), TokenError::Unauthorized),
+        ("no alg", forge("{}", &access, SECRET), TokenError::Unauthorized),
+        ("crit", forge(r#"{"alg":"HS256","crit":["x"]}"#, &access, SECRET), TokenError::Unauthorized),
+        ("type refresh", forge(GOOD_HEADER, &claims(r#","type":"refresh""#), SECRET), TokenError::WrongType),
+        ("no type", forge(GOOD_HEADER, &claims(""), SECRET), TokenError::WrongType),
+        ("type not text", forge(GOOD_HEADER, &claims(r#","type":1"#), SECRET), TokenError::Unauthorized),
+        ("no exp", forge(GOOD_HEADER, r#"{"sub":"s","username":"u","type":"access"}"#, SECRET), TokenError::Unauthorized),
+        ("claims not an object", forge(GOOD_HEADER, "[]", SECRET), TokenError::Unauthorized),
+        ("four parts", format!("x.{}", forge(GOOD_HEADER, &access, SECRET)), TokenError::Unauthorized),
+        ("an API key", "key_0123456789ab.c2VjcmV0".to_owned(), TokenError::Unauthorized),
+        ("too long", forge(GOOD_HEADER, &" ".repeat(MAX_TOKEN_BYTES), SECRET), TokenError::Unauthorized),
+    ];
+    for (what, token, error) in table {
+        assert_eq!(service.verify(token).err(), Some(*error), "{what}");
+    }
+}
+
+#[test]
+fn names_of_another_release_grant_nothing() {
+    let (service, _) = service();
+    let claims = format!(
+        r#"{{"sub":"s","username":"u","roles":["OWNER","USER"],"permissions":["x.y","rss.view"],"type":"access","exp":{}}}"#,
+        START_MS
+    );
+    let principal = service.verify(&forge(GOOD_HEADER, &claims, SECRET)).expect("verified");
+    assert_eq!(principal.roles, [Role::User]);
+    assert_eq!(principal.permissions.iter().collect::<Vec<_>>(), [Permission::RssView]);
+}
+
+proptest! {
+    #[test]
+    fn arbitrary_texts_never_panic_and_never_pass(token in ".*") {
+        let (service, _) = service();
+        prop_assert!(service.verify(&token).is_err());
+    }
+
+    #[test]
+    fn arbitrary_signed_claims_never_panic(header in ".*", claims in ".*") {
+        let (service, _) = service();
+        let _ = service.verify(&forge(&header, &claims, SECRET));
+        let _ = service.verify(&forge(GOOD_HEADER, &claims, SECRET));
+    }
+
+    #[test]
+    fn one_changed_character_breaks_a_token(at in 0_usize..200, with in "[A-Za-z0-9_.-]") {
+        let (service, _) = service();
+        let token = service.issue(&subject()).expect("issued");
+        let mut changed = token.clone();
+        changed.replace_range(at..=at, &with);
+        // The last character of a base64 text may carry unused bits, which the decoder refuses when set.
+        prop_assert_eq!(service.verify(&changed).is_ok(), changed == token);
+    }
+}

@@ -1,0 +1,46 @@
+//! Upkeep: forgets refresh tokens that expired long ago.
+//!
+//! Bounds: once an hour, at most 1,000 rows a transaction. A token stays for a week after its expiry, so that
+//! presenting it is still told apart from presenting nonsense.
+
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::error::IdentityError;
+use crate::repo;
+use crate::service::Identity;
+
+const EVERY: Duration = Duration::from_secs(3600);
+const KEPT_AFTER_EXPIRY_MS: i64 = 7 * 24 * 3600 * 1000;
+const BATCH: i64 = 1000;
+
+impl Identity {
+    /// The loop `identity.prune_tokens`; ends when `stop` is cancelled.
+    pub async fn prune_loop(self, stop: CancellationToken) {
+        let mut ticks = tokio::time::interval(EVERY);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        while stop.run_until_cancelled(ticks.tick()).await.is_some() {
+            match self.prune().await {
+                Ok(0) => {}
+                Ok(pruned) => tracing::debug!(pruned, "expired refresh tokens removed"),
+                Err(error) => tracing::warn!(error = &error as &dyn std::error::Error, "refresh tokens were not pruned"),
+            }
+        }
+    }
+
+    /// Removes what may go; answers how many rows went.
+    pub async fn prune(&self) -> Result<u64, IdentityError> {
+        let before = qm_kernel::Timestamp::from_ms(self.inner.ctx.now().ms() - KEPT_AFTER_EXPIRY_MS);
+        let mut pruned = 0;
+        loop {
+            let mut tx = self.inner.db.begin_write().await?;
+            let batch = repo::tokens::prune(&mut tx, before, BATCH).await?;
+            tx.commit_quiet().await?;
+            pruned += batch;
+            if batch < BATCH as u64 {
+                return Ok(pruned);
+            }
+        }
+    }
+}
