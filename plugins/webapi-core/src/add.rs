@@ -1,0 +1,180 @@
+//! Handing a torrent to the client.
+
+use serde::Deserialize;
+
+use crate::encode::Multipart;
+use crate::error::{Error, clean};
+use crate::http::{Answer, Clock, Http};
+use crate::link::{Body, Call, SMALL, no_such_call};
+use crate::model::{AddOptions, AddRequest, Source};
+use crate::session::Session;
+use crate::values::Num;
+
+/// What clients from 5.2 on may say instead of `Ok.`.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Counts {
+    success_count: Num,
+    pending_count: Num,
+    failure_count: Num,
+}
+
+impl<H: Http, C: Clock> Session<H, C> {
+    /// Returns once the client took it; it may not be listed yet. A torrent that is there already is a success.
+    pub fn add(&mut self, request: &AddRequest) -> Result<(), Error> {
+        if let Source::Magnet(link) = &request.source
+            && link.chars().any(|c| c.is_whitespace() || c.is_control())
+        {
+            // The client takes several, one a line.
+            return Err(Error::Rejected("the magnet link contains blanks".into()));
+        }
+        let content_type = multipart(request).content_type();
+        let call = Call {
+            path: "/torrents/add",
+            query: &[],
+            body: Body::Made {
+                content_type: &content_type,
+                make: &|| finished(request),
+            },
+            max_body: SMALL,
+            forbids: false,
+        };
+        let refused = match self.link.call(&call).map_err(no_such_call) {
+            Ok(mut answer) => match refusal(&answer.read_to_end()?) {
+                None => return Ok(()),
+                Some(text) => text,
+            },
+            Err(Error::Rejected(text)) => text,
+            Err(other) => return Err(other),
+        };
+        // A client also refuses what it has already, and does not say which of the two it was.
+        match self.get(&request.hash)? {
+            Some(_) => Ok(()),
+            None => Err(Error::Rejected(refused)),
+        }
+    }
+}
+
+/// Why an answer of 2xx is none.
+fn refusal(body: &[u8]) -> Option<String> {
+    if body.trim_ascii() == b"Fails." {
+        return Some("the client does not accept this torrent".into());
+    }
+    let counts: Counts = serde_json::from_slice(body).ok()?;
+    let taken = counts
+        .success_count
+        .unsigned()
+        .saturating_add(counts.pending_count.unsigned());
+    (taken == 0 && counts.failure_count.unsigned() > 0).then(|| clean(body))
+}
+
+fn multipart(request: &AddRequest) -> Multipart {
+    match &request.source {
+        Source::Magnet(link) => Multipart::new(&[link.as_bytes()]),
+        Source::Metainfo(bytes) => Multipart::new(&[bytes]),
+    }
+}
+
+fn finished(request: &AddRequest) -> Vec<u8> {
+    let mut form = multipart(request);
+    match &request.source {
+        Source::Magnet(link) => form.field("urls", link),
+        Source::Metainfo(bytes) => form.file("torrents", "file.torrent", "application/x-bittorrent", bytes),
+    }
+    for (name, value) in option_fields(&request.options) {
+        form.field(name, &value);
+    }
+    form.finish()
+}
+
+/// What was not asked for is left out: the client then does as its own settings say.
+fn option_fields(options: &AddOptions) -> Vec<(&'static str, String)> {
+    let mut fields = Vec::new();
+    let texts = [
+        ("savepath", &options.save_path),
+        ("category", &options.category),
+        ("rename", &options.rename),
+    ];
+    for (name, value) in texts {
+        fields.extend(
+            value
+                .as_ref()
+                .filter(|value| !value.is_empty())
+                .map(|value| (name, value.clone())),
+        );
+    }
+    if !options.tags.is_empty() {
+        fields.push(("tags", options.tags.join(",")));
+    }
+    let flags = [
+        ("paused", options.start_paused),  // up to 4.6
+        ("stopped", options.start_paused), // from 5.0
+        ("sequentialDownload", options.sequential_download),
+        ("firstLastPiecePrio", options.first_last_piece_priority),
+    ];
+    fields.extend(
+        flags
+            .iter()
+            .filter(|(_, on)| *on)
+            .map(|(name, _)| (*name, "true".to_owned())),
+    );
+    let limits = [
+        ("upLimit", options.upload_limit),
+        ("dlLimit", options.download_limit),
+    ];
+    fields.extend(
+        limits
+            .iter()
+            .filter_map(|(name, limit)| Some((*name, (*limit)?.to_string()))),
+    );
+    fields
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_tell_whether_it_was_taken() {
+        for (body, taken) in [
+            ("Ok.", true),
+            ("", true),
+            ("Fails.", false),
+            ("Fails.\n", false),
+            (r#"{"success_count":1,"failure_count":0,"pending_count":0}"#, true),
+            (r#"{"success_count":0,"failure_count":0,"pending_count":1}"#, true),
+            (
+                r#"{"success_count":0,"failure_count":1,"pending_count":0}"#,
+                false,
+            ),
+        ] {
+            assert_eq!(refusal(body.as_bytes()).is_none(), taken, "{body}");
+        }
+    }
+
+    #[test]
+    fn unset_options_are_left_out() {
+        assert!(option_fields(&AddOptions::default()).is_empty());
+        let all = AddOptions {
+            category: Some("tv".into()),
+            tags: vec!["a".into(), "b".into()],
+            save_path: Some("/d".into()),
+            rename: Some("n".into()),
+            start_paused: true,
+            sequential_download: true,
+            first_last_piece_priority: true,
+            upload_limit: Some(1),
+            download_limit: Some(0),
+        };
+        let fields = option_fields(&all);
+        let fields: Vec<_> = fields
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        assert_eq!(
+            fields.join(" "),
+            "savepath=/d category=tv rename=n tags=a,b paused=true stopped=true sequentialDownload=true \
+             firstLastPiecePrio=true upLimit=1 dlLimit=0"
+        );
+    }
+}

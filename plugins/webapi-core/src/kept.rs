@@ -1,0 +1,439 @@
+//! The list as it is kept between polls. An answer of `sync/maindata` is merged piece by piece; sums are kept along, so
+//! that a tick in which nothing happened touches no torrent at all.
+
+use std::collections::HashMap;
+
+use serde::Deserialize;
+
+use crate::error::{Error, garbled};
+use crate::model::{Delta, GlobalStats, Transfer};
+use crate::pieces::{Place, Sink};
+use crate::row::{Id, Merge, Row, Shared};
+use crate::values::{Num, Text};
+
+/// Of `server_state`; every answer may name any part of it.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct ServerState {
+    dl_info_speed: Num,
+    up_info_speed: Num,
+    dl_rate_limit: Num,
+    up_rate_limit: Num,
+    alltime_dl: Num,
+    alltime_ul: Num,
+    free_space_on_disk: Num,
+}
+
+impl ServerState {
+    pub(crate) fn merge(&mut self, json: &[u8]) -> Result<(), Error> {
+        let news: ServerState =
+            serde_json::from_slice(json).map_err(|error| garbled("server_state", &error))?;
+        let mut take = |place: fn(&mut ServerState) -> &mut Num| {
+            let mut news = news;
+            let value = *place(&mut news);
+            if !value.is_absent() {
+                *place(self) = value;
+            }
+        };
+        take(|s| &mut s.dl_info_speed);
+        take(|s| &mut s.up_info_speed);
+        take(|s| &mut s.dl_rate_limit);
+        take(|s| &mut s.up_rate_limit);
+        take(|s| &mut s.alltime_dl);
+        take(|s| &mut s.alltime_ul);
+        take(|s| &mut s.free_space_on_disk);
+        Ok(())
+    }
+
+    /// None unless the client tells both.
+    pub(crate) fn all_time(&self) -> Option<Transfer> {
+        let downloaded = self.alltime_dl.non_negative()?;
+        let uploaded = self.alltime_ul.non_negative()?;
+        Some(Transfer { downloaded, uploaded })
+    }
+
+    /// The client says -1 while it does not know.
+    pub(crate) fn free_disk_bytes(&self) -> Option<u64> {
+        self.free_space_on_disk.non_negative()
+    }
+}
+
+#[derive(Default)]
+pub(crate) struct Kept {
+    rows: HashMap<Id, Row>,
+    shared: Shared,
+    server: ServerState,
+    downloaded: u128,
+    uploaded: u128,
+    active: u32,
+    /// Counts the answers merged so far.
+    tick: u64,
+}
+
+impl Kept {
+    pub(crate) fn stats(&self) -> GlobalStats {
+        GlobalStats {
+            download_rate: self.server.dl_info_speed.unsigned(),
+            upload_rate: self.server.up_info_speed.unsigned(),
+            download_rate_limit: self.server.dl_rate_limit.unsigned(),
+            upload_rate_limit: self.server.up_rate_limit.unsigned(),
+            total_downloaded: u64::try_from(self.downloaded).unwrap_or(u64::MAX),
+            total_uploaded: u64::try_from(self.uploaded).unwrap_or(u64::MAX),
+            torrent_count: u32::try_from(self.rows.len()).unwrap_or(u32::MAX),
+            active_count: self.active,
+        }
+    }
+
+    /// Begins to merge an answer.
+    pub(crate) fn answer(&mut self) -> Merging<'_> {
+        self.tick += 1;
+        Merging {
+            kept: self,
+            changed: Vec::new(),
+            gone: Vec::new(),
+            removed: Vec::new(),
+            rid: 0,
+            full: false,
+        }
+    }
+
+    /// Everything, as a full delta.
+    pub(crate) fn everything(&self, cursor: u64) -> Delta {
+        let changed = self.rows.values().map(Row::torrent).collect();
+        Delta {
+            cursor,
+            full: true,
+            changed,
+            removed: Vec::new(),
+            stats: self.stats(),
+        }
+    }
+
+    fn count(&mut self, id: Id) {
+        if let Some(row) = self.rows.get(&id) {
+            self.downloaded += u128::from(row.downloaded);
+            self.uploaded += u128::from(row.uploaded);
+            self.active += u32::from(row.state.is_active());
+        }
+    }
+
+    fn discount(&mut self, id: Id) {
+        if let Some(row) = self.rows.get(&id) {
+            self.downloaded -= u128::from(row.downloaded);
+            self.uploaded -= u128::from(row.uploaded);
+            self.active -= u32::from(row.state.is_active());
+        }
+    }
+}
+
+/// An answer on its way into the list. What it says of removals and whether it is full takes effect at its end, because
+/// nothing promises in which order its members come.
+pub(crate) struct Merging<'a> {
+    kept: &'a mut Kept,
+    changed: Vec<Id>,
+    /// Hashes under which nothing is listed any more.
+    gone: Vec<Id>,
+    /// What the answer says was removed.
+    removed: Vec<Id>,
+    rid: u64,
+    full: bool,
+}
+
+/// What an answer came to.
+pub(crate) struct Merged {
+    pub(crate) rid: u64,
+    /// The client sent its whole list.
+    pub(crate) full: bool,
+    changed: Vec<Id>,
+    gone: Vec<Id>,
+}
+
+impl Merging<'_> {
+    pub(crate) fn finish(self) -> Merged {
+        let Merging {
+            kept,
+            changed,
+            mut gone,
+            removed,
+            rid,
+            full,
+        } = self;
+        let tick = kept.tick;
+        let mut leaving = removed;
+        if full {
+            leaving = kept
+                .rows
+                .values()
+                .filter(|row| row.seen != tick)
+                .map(|row| row.id)
+                .collect();
+        }
+        for id in leaving {
+            if kept.rows.get(&id).is_some_and(|row| row.seen != tick) {
+                kept.discount(id);
+                gone.extend(kept.rows.remove(&id).map(|row| row.hash()));
+            }
+        }
+        Merged {
+            rid,
+            full,
+            changed,
+            gone,
+        }
+    }
+
+    fn torrent(&mut self, key: &str, json: &[u8]) -> Result<(), Error> {
+        let Some(id) = Id::parse(key) else { return Ok(()) };
+        let kept = &mut *self.kept;
+        let before = kept.rows.get(&id).map(Row::hash);
+        kept.discount(id);
+        let row = kept.rows.entry(id).or_insert_with(|| Row::blank(id));
+        let first_mention = row.seen != kept.tick;
+        row.seen = kept.tick;
+        let merged = Merge {
+            row,
+            shared: &mut kept.shared,
+        }
+        .json(json);
+        row.id = id; // whatever the object claims
+        let hash = row.hash();
+        kept.count(id);
+        let changed = merged.map_err(|error| garbled("a torrent", &error))?;
+        if (changed || before.is_none()) && (first_mention || !self.changed.contains(&id)) {
+            self.changed.push(id);
+        }
+        if let Some(before) = before.filter(|before| *before != hash) {
+            self.gone.push(before);
+        }
+        Ok(())
+    }
+}
+
+impl Sink for Merging<'_> {
+    fn wants(&self, place: Place) -> bool {
+        match place {
+            Place::Member(name) => {
+                matches!(name, "rid" | "full_update" | "torrents_removed" | "server_state")
+            }
+            Place::Torrent(_) => true,
+            Place::Element => false,
+        }
+    }
+
+    fn piece(&mut self, place: Place, json: &[u8]) -> Result<(), Error> {
+        match place {
+            Place::Torrent(key) => return self.torrent(key, json),
+            Place::Member("rid") => {
+                let rid: Num = serde_json::from_slice(json).map_err(|error| garbled("rid", &error))?;
+                self.rid = rid.unsigned();
+            }
+            Place::Member("full_update") => self.full = json == b"true",
+            Place::Member("torrents_removed") => {
+                let removed: Vec<Text> =
+                    serde_json::from_slice(json).map_err(|error| garbled("torrents_removed", &error))?;
+                self.removed = removed.iter().filter_map(|hash| Id::parse(&hash.0)).collect();
+            }
+            Place::Member("server_state") => self.kept.server.merge(json)?,
+            Place::Member(_) | Place::Element => {}
+        }
+        Ok(())
+    }
+}
+
+impl Merged {
+    /// What changed, in terms of the list as it is now.
+    pub(crate) fn delta(self, kept: &Kept, cursor: u64) -> Delta {
+        let changed = self
+            .changed
+            .iter()
+            .filter_map(|id| kept.rows.get(id))
+            .map(Row::torrent)
+            .collect();
+        let removed = self.gone.iter().map(Id::to_string).collect();
+        Delta {
+            cursor,
+            full: false,
+            changed,
+            removed,
+            stats: kept.stats(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pieces::Pieces;
+    use proptest::prelude::*;
+
+    fn hash(n: u64) -> String {
+        format!("{n:040x}")
+    }
+
+    fn merge(kept: &mut Kept, body: &str) -> Delta {
+        let mut merging = kept.answer();
+        let mut pieces = Pieces::of_object();
+        pieces.feed(body.as_bytes(), &mut merging).expect("well laid out");
+        pieces.finish().expect("complete");
+        let merged = merging.finish();
+        merged.delta(kept, 1)
+    }
+
+    fn names(delta: &Delta) -> Vec<&str> {
+        let mut names: Vec<_> = delta
+            .changed
+            .iter()
+            .map(|torrent| torrent.name.as_str())
+            .collect();
+        names.sort_unstable();
+        names
+    }
+
+    fn two() -> String {
+        let (a, b) = (hash(1), hash(2));
+        format!(
+            r#"{{"rid":1,"full_update":true,"server_state":{{"dl_info_speed":5,"up_rate_limit":7,"alltime_dl":8}},"torrents":{{
+            "{a}":{{"name":"a","state":"uploading","downloaded":10,"uploaded":1}},
+            "{b}":{{"name":"b","state":"pausedUP","downloaded":20,"uploaded":2}}}}}}"#
+        )
+    }
+
+    #[test]
+    fn partial_answers_change_what_they_name() {
+        let mut kept = Kept::default();
+        assert_eq!(names(&merge(&mut kept, &two())), ["a", "b"]);
+
+        let idle = merge(&mut kept, r#"{"rid":2}"#);
+        assert_eq!((idle.changed.len(), idle.removed.len()), (0, 0));
+
+        let a = hash(1);
+        let body = format!(r#"{{"rid":3,"torrents":{{"{a}":{{"uploaded":5,"time_active":3}}}}}}"#);
+        let busy = merge(&mut kept, &body);
+        assert_eq!(names(&busy), ["a"], "the other fields of a are still known");
+        let stats = busy.stats;
+        assert_eq!((stats.total_downloaded, stats.total_uploaded), (30, 7));
+        assert_eq!((stats.torrent_count, stats.active_count), (2, 1));
+        assert_eq!(
+            (stats.download_rate, stats.upload_rate_limit),
+            (5, 7),
+            "server_state is merged too"
+        );
+
+        let gone = merge(
+            &mut kept,
+            &format!(r#"{{"rid":4,"torrents_removed":["{a}","junk"]}}"#),
+        );
+        assert_eq!(gone.removed, [a]);
+        assert_eq!(
+            (
+                gone.stats.total_downloaded,
+                gone.stats.torrent_count,
+                gone.stats.active_count
+            ),
+            (20, 1, 0)
+        );
+    }
+
+    #[test]
+    fn a_full_answer_of_a_restarted_client_is_still_only_its_differences() {
+        let mut kept = Kept::default();
+        merge(&mut kept, &two());
+        assert!(names(&merge(&mut kept, &two())).is_empty());
+        let (a, c) = (hash(1), hash(3));
+        let body = format!(
+            r#"{{"torrents":{{"{a}":{{"name":"a","state":"uploading"}},"{c}":{{"name":"c"}}}},"full_update":true,"rid":1}}"#
+        );
+        let delta = merge(&mut kept, &body);
+        assert_eq!(names(&delta), ["c"]);
+        assert_eq!(delta.removed, [hash(2)]);
+        assert_eq!(kept.everything(9).changed.len(), 2);
+    }
+
+    #[test]
+    fn a_hash_that_changes_leaves_its_old_one() {
+        let mut kept = Kept::default();
+        merge(&mut kept, &two());
+        let (a, v1) = (hash(1), hash(77));
+        let delta = merge(
+            &mut kept,
+            &format!(r#"{{"torrents":{{"{a}":{{"infohash_v1":"{v1}"}}}},"rid":2}}"#),
+        );
+        assert_eq!(
+            (delta.removed.as_slice(), delta.changed[0].hash.as_str()),
+            ([a].as_slice(), v1.as_str())
+        );
+    }
+
+    #[test]
+    fn all_time_needs_both_counters() {
+        let mut state = ServerState::default();
+        state
+            .merge(br#"{"alltime_dl":5,"free_space_on_disk":-1}"#)
+            .expect("an object");
+        assert_eq!((state.all_time(), state.free_disk_bytes()), (None, None));
+        state
+            .merge(br#"{"alltime_ul":6,"free_space_on_disk":9}"#)
+            .expect("an object");
+        assert_eq!(
+            state.all_time(),
+            Some(Transfer {
+                downloaded: 5,
+                uploaded: 6
+            })
+        );
+        assert_eq!(state.free_disk_bytes(), Some(9));
+        assert!(state.merge(b"[]x").is_err());
+    }
+
+    /// What a client may do between two polls.
+    #[derive(Clone, Debug)]
+    enum Step {
+        Upload(u64, u64),
+        Remove(u64),
+        Restart,
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            4 => (0u64..6, 0u64..4).prop_map(|(n, uploaded)| Step::Upload(n, uploaded)),
+            1 => (0u64..6).prop_map(Step::Remove),
+            1 => Just(Step::Restart),
+        ]
+    }
+
+    proptest! {
+        /// Applying every delta gives the client's list, and the sums are those of the list.
+        #[test]
+        fn deltas_add_up(steps in prop::collection::vec(step(), 0..30)) {
+            let mut client: HashMap<String, u64> = HashMap::new();
+            let mut applied: HashMap<String, u64> = HashMap::new();
+            let mut kept = Kept::default();
+            for step in steps {
+                let body = match step {
+                    Step::Upload(n, uploaded) => {
+                        client.insert(hash(n), uploaded);
+                        serde_json::json!({"rid": 1, "torrents": {hash(n): {"uploaded": uploaded, "state": "uploading"}}})
+                    }
+                    Step::Remove(n) => {
+                        client.remove(&hash(n));
+                        serde_json::json!({"rid": 1, "torrents_removed": [hash(n)]})
+                    }
+                    Step::Restart => {
+                        let list: HashMap<_, _> = client.iter()
+                            .map(|(hash, uploaded)| (hash, serde_json::json!({"uploaded": uploaded, "state": "uploading"})))
+                            .collect();
+                        serde_json::json!({"rid": 1, "full_update": true, "torrents": list})
+                    }
+                };
+                let delta = merge(&mut kept, &body.to_string());
+                for hash in &delta.removed {
+                    prop_assert!(applied.remove(hash).is_some());
+                }
+                applied.extend(delta.changed.iter().map(|torrent| (torrent.hash.clone(), torrent.uploaded)));
+                prop_assert_eq!(&applied, &client);
+                prop_assert_eq!(delta.stats.total_uploaded, client.values().sum::<u64>());
+                prop_assert_eq!(delta.stats.active_count as usize, client.len());
+            }
+        }
+    }
+}
