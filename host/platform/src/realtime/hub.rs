@@ -1,0 +1,278 @@
+//! The hub: who is connected, who gets what.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use bytes::Bytes;
+use qm_kernel::{Ctx, TokenVerifier};
+use tokio::sync::watch;
+
+use super::message::{Protocol, Shared};
+use super::outbox::{Offer, TopicId};
+use super::socket::{Socket, SocketId};
+use super::topic::{Form, Topic};
+use super::{HubConfig, HubCounters, Room, StateSource};
+
+/// The realtime channel of a server; clones are handles to the same one.
+#[derive(Clone)]
+pub struct Hub(Arc<Shop>);
+
+/// What the handles share.
+struct Shop {
+    config: HubConfig,
+    verifier: Arc<dyn TokenVerifier>,
+    ctx: Ctx,
+    sockets: RwLock<HashMap<SocketId, Arc<Socket>>>,
+    topics: RwLock<Vec<Arc<Topic>>>,
+    addresses: Mutex<HashMap<IpAddr, Present>>,
+    numbers: AtomicU64,
+    tally: Tally,
+    closing: watch::Sender<bool>,
+}
+
+/// Sockets of one address.
+#[derive(Default)]
+struct Present {
+    all: usize,
+    waiting: usize,
+}
+
+#[derive(Default)]
+pub(super) struct Tally {
+    pub(super) sent_frames: AtomicU64,
+    pub(super) sent_bytes: AtomicU64,
+    pub(super) stalled: AtomicU64,
+    dropped: AtomicU64,
+    resyncs: AtomicU64,
+    refused: AtomicU64,
+}
+
+/// Why a handshake is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Refused {
+    ShuttingDown,
+    Full,
+    AddressFull,
+    Origin,
+}
+
+impl Hub {
+    pub fn new(config: HubConfig, verifier: Arc<dyn TokenVerifier>, ctx: Ctx) -> Hub {
+        Hub(Arc::new(Shop {
+            config,
+            verifier,
+            ctx,
+            sockets: RwLock::default(),
+            topics: RwLock::default(),
+            addresses: Mutex::default(),
+            numbers: AtomicU64::new(1),
+            tally: Tally::default(),
+            closing: watch::Sender::new(false),
+        }))
+    }
+
+    /// Sends `data`, which is JSON, to everyone in the room. Never waits: a socket that cannot keep up loses its oldest
+    /// events.
+    pub fn emit(&self, room: Room, event: &'static str, data: Bytes) {
+        let mut shared = Shared::new(event, &data);
+        for socket in self.sockets().values().filter(|socket| socket.is_in(&room)) {
+            self.note(socket.outbox.event(shared.frame(socket.protocol)));
+        }
+    }
+
+    /// Publishes a state under an id of its own; everyone in its room gets the whole of it at once.
+    /// A source attached under the same id before is replaced.
+    pub fn attach_source(&self, id: &str, source: Arc<dyn StateSource>) {
+        self.detach_source(id);
+        let topic = Arc::new(Topic::new(
+            self.0.numbers.fetch_add(1, Ordering::Relaxed),
+            id,
+            source,
+        ));
+        self.topics_mut().push(Arc::clone(&topic));
+        for socket in self.sockets().values() {
+            subscribe(socket, &topic);
+        }
+    }
+
+    pub fn detach_source(&self, id: &str) {
+        let gone: Vec<Arc<Topic>> = self.topics_mut().extract_if(.., |topic| topic.id == id).collect();
+        for topic in gone {
+            for socket in self.sockets().values() {
+                socket.outbox.forget(topic.number);
+            }
+        }
+    }
+
+    /// The source `id` has changed: it is at `seq` now, and `delta` is the JSON that leads there from `seq - 1`.
+    /// To be called after the source's snapshot shows the change, in order of `seq`.
+    pub fn state_changed(&self, id: &str, seq: u64, delta: Bytes) {
+        let Some(topic) = self.topics().iter().find(|topic| topic.id == id).cloned() else {
+            return;
+        };
+        topic.touch();
+        let mut shared = Shared::new(topic.event(), &delta);
+        for socket in self.sockets().values().filter(|socket| socket.is_in(&topic.room)) {
+            let offer = match socket.form() {
+                Form::Deltas(protocol) => socket.outbox.delta(topic.number, seq, shared.frame(protocol)),
+                Form::List => socket.outbox.full(topic.number),
+            };
+            self.note(offer);
+        }
+    }
+
+    pub fn counters(&self) -> HubCounters {
+        let tally = &self.0.tally;
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let mut counters = HubCounters {
+            sent_frames: read(&tally.sent_frames),
+            sent_bytes: read(&tally.sent_bytes),
+            dropped: read(&tally.dropped),
+            resyncs: read(&tally.resyncs),
+            refused: read(&tally.refused),
+            stalled: read(&tally.stalled),
+            ..HubCounters::default()
+        };
+        for socket in self.sockets().values() {
+            let (frames, bytes) = socket.outbox.waiting();
+            counters.sockets += 1;
+            counters.authenticated += u64::from(socket.is_in(&Room::Authenticated));
+            counters.queued_frames += frames as u64;
+            counters.queued_bytes += bytes as u64;
+        }
+        counters
+    }
+
+    /// Tells every client to go, and admits no more.
+    pub fn shutdown(&self) {
+        self.0.closing.send_replace(true);
+    }
+
+    pub(super) fn config(&self) -> &HubConfig {
+        &self.0.config
+    }
+
+    pub(super) fn ctx(&self) -> &Ctx {
+        &self.0.ctx
+    }
+
+    pub(super) fn verifier(&self) -> &dyn TokenVerifier {
+        &*self.0.verifier
+    }
+
+    pub(super) fn tally(&self) -> &Tally {
+        &self.0.tally
+    }
+
+    pub(super) fn closing(&self) -> watch::Receiver<bool> {
+        self.0.closing.subscribe()
+    }
+
+    /// Takes a socket in; it leaves again with [`Hub::leave`].
+    pub(super) fn enter(&self, protocol: Protocol, ip: IpAddr) -> Result<Arc<Socket>, Refused> {
+        let config = &self.0.config;
+        if *self.0.closing.borrow() {
+            return Err(self.refuse(Refused::ShuttingDown));
+        }
+        let mut sockets = self.sockets_mut();
+        if sockets.len() >= config.max_sockets {
+            return Err(self.refuse(Refused::Full));
+        }
+        let mut addresses = self.addresses();
+        let present = addresses.entry(ip).or_default();
+        if present.all >= config.max_per_address || present.waiting >= config.max_waiting_per_address {
+            return Err(self.refuse(Refused::AddressFull));
+        }
+        present.all += 1;
+        present.waiting += 1;
+        let id = self.0.numbers.fetch_add(1, Ordering::Relaxed);
+        let socket = Arc::new(Socket::new(id, protocol, ip));
+        sockets.insert(id, Arc::clone(&socket));
+        Ok(socket)
+    }
+
+    pub(super) fn refuse(&self, why: Refused) -> Refused {
+        self.0.tally.refused.fetch_add(1, Ordering::Relaxed);
+        why
+    }
+
+    pub(super) fn leave(&self, socket: &Socket) {
+        self.sockets_mut().remove(&socket.id);
+        let mut addresses = self.addresses();
+        if let Some(present) = addresses.get_mut(&socket.ip) {
+            present.all -= 1;
+            present.waiting -= usize::from(!socket.is_in(&Room::Authenticated));
+            if present.all == 0 {
+                addresses.remove(&socket.ip);
+            }
+        }
+    }
+
+    /// The socket has a new principal, its first or another: it joins what that one may see and leaves the rest.
+    pub(super) fn admitted(&self, socket: &Socket, was_waiting: bool) {
+        self.count_waiting(socket, was_waiting, false);
+        for topic in self.topics().iter() {
+            if socket.is_in(&topic.room) {
+                subscribe(socket, topic);
+            } else {
+                socket.outbox.forget(topic.number);
+            }
+        }
+    }
+
+    /// The socket has left its rooms but stays connected.
+    pub(super) fn dismissed(&self, socket: &Socket) {
+        self.count_waiting(socket, false, true);
+        socket.outbox.forget_all();
+    }
+
+    fn count_waiting(&self, socket: &Socket, was: bool, is: bool) {
+        if let Some(present) = self.addresses().get_mut(&socket.ip) {
+            present.waiting = (present.waiting + usize::from(is)).saturating_sub(usize::from(was));
+        }
+    }
+
+    pub(super) fn topic(&self, number: TopicId) -> Option<Arc<Topic>> {
+        self.topics().iter().find(|topic| topic.number == number).cloned()
+    }
+
+    fn note(&self, offer: Offer) {
+        match offer {
+            Offer::Queued | Offer::Ignored => {}
+            Offer::Dropped(events) => {
+                self.0.tally.dropped.fetch_add(events, Ordering::Relaxed);
+            }
+            Offer::Resync => {
+                self.0.tally.resyncs.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
+
+    fn sockets(&self) -> RwLockReadGuard<'_, HashMap<SocketId, Arc<Socket>>> {
+        self.0.sockets.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn sockets_mut(&self) -> RwLockWriteGuard<'_, HashMap<SocketId, Arc<Socket>>> {
+        self.0.sockets.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn topics(&self) -> RwLockReadGuard<'_, Vec<Arc<Topic>>> {
+        self.0.topics.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn topics_mut(&self) -> RwLockWriteGuard<'_, Vec<Arc<Topic>>> {
+        self.0.topics.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn addresses(&self) -> MutexGuard<'_, HashMap<IpAddr, Present>> {
+        self.0.addresses.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn subscribe(socket: &Socket, topic: &Topic) {
+    if socket.is_in(&topic.room) && !socket.outbox.has(topic.number) {
+        socket.outbox.full(topic.number);
+    }
+}

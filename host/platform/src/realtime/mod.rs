@@ -1,0 +1,115 @@
+//! The realtime channel: events and live state to every browser and script that is connected.
+//!
+//! One path, two protocols over it: Socket.IO v4 (there is an `EIO` in the query) and plain WebSocket messages
+//! `{event, data}`. Rooms follow the token's permissions; a socket is in `authenticated`, in its user's room and in one
+//! room a permission it holds.
+//! Owns: sockets, their queues, the rendered messages. Never: what an event means.
+//! Bounds: sockets in all, an address and unauthenticated; [`outbox`] and [`frame`] bound one socket.
+
+mod frame;
+mod hub;
+mod message;
+mod outbox;
+mod routes;
+mod session;
+mod socket;
+mod topic;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use qm_kernel::{Permission, Principal};
+use serde::Serialize;
+
+pub use hub::Hub;
+pub use routes::ws_router;
+
+/// Who gets an event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Room {
+    /// Everyone with a valid token.
+    Authenticated,
+    /// One user's sockets.
+    User(Arc<str>),
+    /// Everyone who holds the permission.
+    Perm(Permission),
+}
+
+impl Room {
+    fn admits(&self, principal: &Principal) -> bool {
+        match self {
+            Room::Authenticated => true,
+            Room::User(id) => principal.user_id == *id,
+            Room::Perm(permission) => principal.may(*permission),
+        }
+    }
+}
+
+/// A state that clients follow: whole once, then by what changed. `seq` rises by one with each change.
+pub trait StateSource: Send + Sync {
+    fn room(&self) -> Room;
+    /// The event that carries it, e.g. `torrents:update`.
+    fn event(&self) -> &'static str;
+    /// The state and its sequence number; JSON of the shape that says `full: true`. Called from the task of a socket:
+    /// must not wait.
+    fn snapshot(&self) -> (u64, Bytes);
+    /// The same as JSON for clients that know no deltas.
+    fn full_list(&self) -> Bytes;
+}
+
+/// Timings and limits; the defaults are the contract's.
+#[derive(Clone, Debug)]
+pub struct HubConfig {
+    /// Origins a browser may connect from, besides the server's own.
+    pub cors_origins: Vec<String>,
+    pub ping_interval: Duration,
+    /// After a ping, for a sign of life.
+    pub ping_timeout: Duration,
+    /// For a token, after the connection stands.
+    pub connect_timeout: Duration,
+    /// How long a socket outlives its token, for the client to bring a new one.
+    pub expiry_grace: Duration,
+    /// For a reader that takes nothing while something waits for it.
+    pub stall_timeout: Duration,
+    pub max_sockets: usize,
+    pub max_per_address: usize,
+    /// Of one address, without a token yet.
+    pub max_waiting_per_address: usize,
+}
+
+impl Default for HubConfig {
+    fn default() -> Self {
+        Self {
+            cors_origins: Vec::new(),
+            ping_interval: Duration::from_secs(25),
+            ping_timeout: Duration::from_secs(20),
+            connect_timeout: Duration::from_secs(45),
+            expiry_grace: Duration::from_mins(1),
+            stall_timeout: Duration::from_secs(30),
+            max_sockets: 4096,
+            max_per_address: 1024,
+            max_waiting_per_address: 256,
+        }
+    }
+}
+
+/// Counts for metrics. `sockets`, `authenticated` and the queue are of this moment, the rest since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HubCounters {
+    pub sockets: u64,
+    pub authenticated: u64,
+    pub queued_frames: u64,
+    pub queued_bytes: u64,
+    pub sent_frames: u64,
+    pub sent_bytes: u64,
+    /// Events dropped because a socket's queue was full.
+    pub dropped: u64,
+    /// Full states sent because a queue was full or a delta was missing.
+    pub resyncs: u64,
+    /// Handshakes refused: too many sockets, or an origin that is not listed.
+    pub refused: u64,
+    /// Sockets closed because their reader took nothing.
+    pub stalled: u64,
+}
