@@ -1,1 +1,21 @@
-//! qm-platform
+//! What every area shares: audit, settings, secrets at rest, the event bus, the realtime channel, and the routes about
+//! the system itself and its plugins.
+//!
+//! Invariants: an audit row commits with the change it tells of; an event leaves after that commit; a stored secret is
+//! AES-256-GCM and reads as absent when it cannot be decrypted.
+
+mod audit;
+mod build;
+mod bus;
+mod cipher;
+mod error;
+pub mod realtime;
+mod routes;
+mod settings;
+
+pub use audit::{Audit, AuditEntry, AuditResult};
+pub use bus::{Bus, BusCounts, Subscription};
+pub use cipher::Cipher;
+pub use error::PlatformError;
+pub use routes::{Build, Platform, routes};
+pub use settings::{Setting, SettingSpec, SettingValue, Settings, catalogue};

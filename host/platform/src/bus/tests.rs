@@ -1,0 +1,281 @@
+use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
+
+use qm_kernel::{Clock, Rng};
+use serde_json::{Value, json};
+
+use super::*;
+
+const SPECS: &[EventSpec] = &[
+    EventSpec {
+        key: "torrent.completed",
+        required: &["torrentName", "hash"],
+        window_secs: 0,
+    },
+    EventSpec {
+        key: "torrent.failed",
+        required: &[],
+        window_secs: 3600,
+    },
+    EventSpec {
+        key: "security.login_failed",
+        required: &["username"],
+        window_secs: 300,
+    },
+];
+
+struct Frozen(AtomicI64);
+
+impl Clock for Frozen {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_ms(self.0.load(Ordering::Relaxed))
+    }
+}
+
+impl Frozen {
+    fn pass(&self, secs: i64) {
+        self.0.fetch_add(secs * 1000, Ordering::Relaxed);
+    }
+}
+
+struct Counting(AtomicU32);
+
+impl Rng for Counting {
+    fn fill(&self, bytes: &mut [u8]) {
+        let n = self.0.fetch_add(1, Ordering::Relaxed).to_le_bytes();
+        bytes
+            .iter_mut()
+            .zip(n.iter().cycle())
+            .for_each(|(byte, n)| *byte = *n);
+    }
+}
+
+struct Fixture {
+    bus: Bus,
+    clock: Arc<Frozen>,
+    ctx: Ctx,
+}
+
+fn fixture() -> Fixture {
+    let clock = Arc::new(Frozen(AtomicI64::new(1_900_000_000_000)));
+    let ctx = Ctx::new(clock.clone(), Arc::new(Counting(AtomicU32::new(0))));
+    let bus = Bus::new(ctx.clone());
+    bus.register(SPECS);
+    Fixture { bus, clock, ctx }
+}
+
+impl Fixture {
+    fn event(&self, key: &'static str, resource: Option<&str>, payload: Value) -> DomainEvent {
+        DomainEvent {
+            id: self.ctx.id(),
+            event_key: key,
+            occurred_at: self.ctx.now(),
+            actor_user_id: None,
+            subject_user_id: None,
+            resource_type: resource.map(|_| "torrent"),
+            resource_id: resource.map(str::to_owned),
+            payload,
+            correlation_id: None,
+            causation_id: None,
+        }
+    }
+
+    fn failed(&self, hash: &str) {
+        self.bus
+            .publish(self.event("torrent.failed", Some(hash), json!({})));
+    }
+
+    fn login_failed(&self, user: &str) {
+        let mut event = self.event("security.login_failed", None, json!({ "username": user }));
+        event.subject_user_id = Some(user.to_owned());
+        self.bus.publish(event);
+    }
+}
+
+fn drain(subscription: &mut Subscription) -> Vec<String> {
+    std::iter::from_fn(|| subscription.events.try_recv().ok())
+        .map(|event| event.id.clone())
+        .collect()
+}
+
+#[test]
+fn every_subscriber_gets_every_event_in_order() {
+    let f = fixture();
+    let (mut one, mut two) = (f.bus.subscribe("one"), f.bus.subscribe("two"));
+    let events: Vec<_> = (0..3)
+        .map(|_| {
+            f.event(
+                "torrent.completed",
+                None,
+                json!({"torrentName": "a", "hash": "b"}),
+            )
+        })
+        .collect();
+    let ids: Vec<_> = events.iter().map(|event| event.id.clone()).collect();
+    events.into_iter().for_each(|event| f.bus.publish(event));
+    assert_eq!(drain(&mut one), ids);
+    assert_eq!(drain(&mut two), ids);
+}
+
+#[test]
+fn unknown_keys_and_missing_fields_are_refused() {
+    let f = fixture();
+    let mut heard = f.bus.subscribe("test");
+    for (key, payload) in [
+        ("torrent.unheard_of", json!({})),
+        ("torrent.completed", json!({})),
+        ("torrent.completed", json!({ "torrentName": "a" })),
+        ("torrent.completed", json!({ "torrentName": "a", "hash": null })),
+        ("torrent.completed", json!("text")),
+        ("torrent.completed", json!(null)),
+    ] {
+        f.bus.publish(f.event(key, None, payload));
+    }
+    assert!(drain(&mut heard).is_empty());
+    assert_eq!(
+        f.bus.counts(),
+        BusCounts {
+            refused: 6,
+            ..BusCounts::default()
+        }
+    );
+    f.bus.publish(f.event(
+        "torrent.completed",
+        None,
+        json!({ "torrentName": "a", "hash": "b", "more": 1 }),
+    ));
+    assert_eq!(drain(&mut heard).len(), 1);
+}
+
+#[test]
+fn an_id_is_delivered_once_in_six_hours() {
+    let f = fixture();
+    let mut heard = f.bus.subscribe("test");
+    let event = f.event(
+        "torrent.completed",
+        None,
+        json!({ "torrentName": "a", "hash": "b" }),
+    );
+    f.bus.publish(event.clone());
+    f.clock.pass(6 * 3600 - 1);
+    f.bus.publish(event.clone());
+    assert_eq!(drain(&mut heard).len(), 1);
+    f.clock.pass(1);
+    f.bus.publish(event);
+    assert_eq!(drain(&mut heard).len(), 1);
+}
+
+#[test]
+fn ten_thousand_ids_are_remembered_the_oldest_forgotten_first() {
+    let f = fixture();
+    let first = f.event(
+        "torrent.completed",
+        None,
+        json!({ "torrentName": "a", "hash": "b" }),
+    );
+    f.bus.publish(first.clone());
+    for _ in 1..REMEMBERED {
+        f.bus
+            .publish(f.event("torrent.completed", None, first.payload.clone()));
+    }
+    let mut heard = f.bus.subscribe("test");
+    let second = f.event("torrent.completed", None, first.payload.clone());
+    f.bus.publish(second.clone());
+    f.bus.publish(first.clone());
+    f.bus.publish(second.clone());
+    assert_eq!(
+        drain(&mut heard),
+        [second.id, first.id],
+        "the first was forgotten, the second is known"
+    );
+    assert_eq!(f.bus.state().ids.known.len(), REMEMBERED);
+}
+
+#[test]
+fn a_window_drops_the_same_occurrence_only() {
+    let f = fixture();
+    let mut heard = f.bus.subscribe("test");
+    f.failed("a");
+    f.failed("b");
+    f.failed("a");
+    assert_eq!(drain(&mut heard).len(), 2);
+    f.clock.pass(3599);
+    f.failed("a");
+    assert_eq!(drain(&mut heard).len(), 0);
+    f.clock.pass(1);
+    f.failed("a");
+    assert_eq!(
+        drain(&mut heard).len(),
+        1,
+        "a repetition does not prolong the window"
+    );
+    f.login_failed("one");
+    f.login_failed("two");
+    f.login_failed("one");
+    assert_eq!(
+        drain(&mut heard).len(),
+        2,
+        "an event about no resource is about its user"
+    );
+    assert_eq!(f.bus.counts().repeated, 3);
+}
+
+#[test]
+fn windows_stay_bounded_under_a_flood() {
+    let f = fixture();
+    for n in 0..REMEMBERED * 3 {
+        f.failed(&n.to_string());
+        assert!(f.bus.state().windows.0.len() <= REMEMBERED);
+    }
+    f.clock.pass(3600);
+    for n in 0..REMEMBERED {
+        f.failed(&n.to_string());
+    }
+    assert!(f.bus.state().windows.0.len() <= REMEMBERED);
+}
+
+#[test]
+fn a_stuck_subscriber_loses_its_own_events_only() {
+    let f = fixture();
+    let stuck = f.bus.subscribe("stuck");
+    let mut quick = f.bus.subscribe("quick");
+    let mut received = 0;
+    for _ in 0..QUEUE + 10 {
+        f.bus.publish(f.event(
+            "torrent.completed",
+            None,
+            json!({ "torrentName": "a", "hash": "b" }),
+        ));
+        received += drain(&mut quick).len();
+    }
+    assert_eq!(received, QUEUE + 10);
+    assert_eq!(f.bus.counts().lost, 10);
+    drop(stuck);
+    f.failed("a");
+    assert_eq!(f.bus.state().subscribers.len(), 1, "who left is forgotten");
+}
+
+#[tokio::test]
+async fn a_failing_handler_gets_the_next_event() {
+    let f = fixture();
+    let subscription = f.bus.subscribe("test");
+    ["panic", "fail", "fine"]
+        .into_iter()
+        .for_each(|hash| f.failed(hash));
+    let Fixture { bus, .. } = f;
+    drop(bus);
+    let mut handled = Vec::new();
+    subscription
+        .for_each(|event| {
+            let hash = event.resource_id.clone().unwrap_or_default();
+            handled.push(hash.clone());
+            async move {
+                match hash.as_str() {
+                    "panic" => panic!("a bug of the handler"),
+                    "fail" => Err("no"),
+                    _ => Ok(()),
+                }
+            }
+        })
+        .await;
+    assert_eq!(handled, ["panic", "fail", "fine"]);
+}

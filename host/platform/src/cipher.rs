@@ -1,0 +1,130 @@
+//! Secrets at rest: AES-256-GCM under SHA-256 of the `ENCRYPTION_KEY` text, stored as base64 of
+//! initialisation vector (12 bytes) ‖ tag (16) ‖ ciphertext.
+//!
+//! The vector is random, so one key may encrypt some 2^32 values before two of them are likely to share one; the
+//! service stores a few passwords and seeds.
+
+use std::sync::Arc;
+
+use aes_gcm::aead::AeadInPlace as _;
+use aes_gcm::{Aes256Gcm, Key, KeyInit as _, Nonce, Tag};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use qm_kernel::{Ctx, Secret};
+use sha2::{Digest as _, Sha256};
+
+const IV: usize = 12;
+const TAG: usize = 16;
+
+/// Encrypts and decrypts stored secrets. Cheap to clone.
+#[derive(Clone)]
+pub struct Cipher {
+    aes: Arc<Aes256Gcm>,
+    ctx: Ctx,
+}
+
+impl Cipher {
+    /// `key` is the text of `ENCRYPTION_KEY`, of any length.
+    pub fn new(key: &Secret, ctx: Ctx) -> Self {
+        let key = Sha256::digest(key.expose().as_bytes());
+        Self {
+            aes: Arc::new(Aes256Gcm::new(Key::<Aes256Gcm>::from_slice(&key))),
+            ctx,
+        }
+    }
+
+    pub fn encrypt(&self, text: &str) -> String {
+        let iv: [u8; IV] = self.ctx.bytes();
+        let mut stored = vec![0; IV + TAG];
+        stored.extend_from_slice(text.as_bytes());
+        let (head, body) = stored.split_at_mut(IV + TAG);
+        // The only failure is a text beyond 64 GiB, which no memory of ours holds; it would read back as absent.
+        if let Ok(tag) = self
+            .aes
+            .encrypt_in_place_detached(Nonce::from_slice(&iv), &[], body)
+        {
+            head[..IV].copy_from_slice(&iv);
+            head[IV..].copy_from_slice(&tag);
+        } else {
+            stored.clear();
+        }
+        STANDARD.encode(stored)
+    }
+
+    /// `None` for anything that was not encrypted under this key, or was changed since.
+    pub fn decrypt(&self, stored: &str) -> Option<Secret> {
+        let mut stored = STANDARD.decode(stored).ok()?;
+        if stored.len() < IV + TAG {
+            return None;
+        }
+        let mut body = stored.split_off(IV + TAG);
+        let (iv, tag) = stored.split_at(IV);
+        self.aes
+            .decrypt_in_place_detached(Nonce::from_slice(iv), &[], &mut body, Tag::from_slice(tag))
+            .ok()?;
+        String::from_utf8(body).ok().map(Secret::new)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn cipher(key: &str) -> Cipher {
+        Cipher::new(&Secret::new(key), Ctx::system())
+    }
+
+    const KEY: &str = "an encryption key of no fewer than 32 characters";
+
+    /// Made by Python's `cryptography` 48:
+    /// `sealed = AESGCM(sha256(KEY).digest()).encrypt(bytes(range(12)), "pässwörd ✓".encode(), None)`,
+    /// then base64 of `bytes(range(12)) + sealed[-16:] + sealed[:-16]`.
+    const FOREIGN: &str = "AAECAwQFBgcICQoLKEJ5VrfQikRp52R/X+oLcyRaLUh+aGWUSTAhj3Fm";
+
+    #[test]
+    fn reads_what_another_implementation_wrote() {
+        assert_eq!(
+            cipher(KEY)
+                .decrypt(FOREIGN)
+                .map(|secret| secret.expose().to_owned())
+                .as_deref(),
+            Some("pässwörd ✓")
+        );
+        assert!(cipher("another key").decrypt(FOREIGN).is_none());
+    }
+
+    #[test]
+    fn equal_texts_are_stored_differently() {
+        let cipher = cipher(KEY);
+        assert_ne!(cipher.encrypt("same"), cipher.encrypt("same"));
+    }
+
+    proptest! {
+        #[test]
+        fn round_trips(text in ".{0,200}", key in ".{0,80}") {
+            let cipher = cipher(&key);
+            let stored = cipher.encrypt(&text);
+            prop_assert!(text.is_empty() || !stored.contains(&text));
+            prop_assert_eq!(cipher.decrypt(&stored), Some(Secret::new(text)));
+        }
+
+        #[test]
+        fn a_changed_value_reads_as_absent(text in ".{0,60}", at in any::<prop::sample::Index>(), bit in 0..8u32) {
+            let cipher = cipher(KEY);
+            let mut bytes = STANDARD.decode(cipher.encrypt(&text)).unwrap();
+            let at = at.index(bytes.len());
+            bytes[at] ^= 1 << bit;
+            prop_assert_eq!(cipher.decrypt(&STANDARD.encode(&bytes)), None);
+            bytes[at] ^= 1 << bit;
+            bytes.truncate(at);
+            prop_assert_eq!(cipher.decrypt(&STANDARD.encode(&bytes)), None);
+        }
+
+        #[test]
+        fn anything_else_reads_as_absent(stored in ".{0,120}") {
+            prop_assert_eq!(cipher(KEY).decrypt(&stored), None);
+        }
+    }
+}

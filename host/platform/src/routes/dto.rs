@@ -1,0 +1,229 @@
+//! What these routes answer.
+
+use qm_kernel::Timestamp;
+use qm_plugin_host::{LaneState, LaneStatus, PluginState, PluginStatus};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+#[derive(Serialize, ToSchema)]
+pub(super) struct Live {
+    /// Always `ok`.
+    pub(super) status: &'static str,
+    /// Seconds since the process started.
+    pub(super) uptime: f64,
+}
+
+#[derive(Serialize, ToSchema)]
+pub(super) struct Ready {
+    /// `ok` or `degraded`.
+    pub(super) status: &'static str,
+    /// Whether the database answers and can be written.
+    pub(super) database: bool,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Version {
+    /// The product's name.
+    product: String,
+    /// e.g. `1.4.2`
+    version: &'static str,
+    /// Always `community`.
+    edition: &'static str,
+    /// Always `v1`.
+    api_version: &'static str,
+    /// The tag it was built from; `v<version>` when it was built from none.
+    git_tag: String,
+    /// The commit it was built from, when that is known.
+    git_sha: Option<&'static str>,
+    /// When it was built, or the time of its commit.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    build_time: Option<Timestamp>,
+    /// What it was compiled with; the name is that of an older service whose clients still read it.
+    node: &'static str,
+}
+
+/// What the build knows of itself. Made by [`build!`](crate::build) in the crate that holds the program.
+#[derive(Clone, Copy, Debug)]
+pub struct Build {
+    pub version: &'static str,
+    pub git_tag: Option<&'static str>,
+    pub git_sha: Option<&'static str>,
+    /// Unix seconds.
+    pub epoch: Option<&'static str>,
+    pub compiler: Option<&'static str>,
+}
+
+impl Build {
+    pub(super) fn describe(&self, product: &str) -> Version {
+        let epoch = self.epoch.and_then(|secs| secs.parse().ok());
+        Version {
+            product: product.to_owned(),
+            version: self.version,
+            edition: "community",
+            api_version: "v1",
+            git_tag: self
+                .git_tag
+                .map_or_else(|| format!("v{}", self.version), str::to_owned),
+            git_sha: self.git_sha,
+            build_time: epoch.map(Timestamp::from_secs),
+            node: self.compiler.unwrap_or("rust"),
+        }
+    }
+}
+
+/// A file of the plugins directory.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Plugin {
+    /// The id it gives itself; the file's name without `.wasm` as long as that is unknown.
+    id: String,
+    /// The product's name.
+    label: Option<String>,
+    /// The plugin's own version.
+    version: Option<String>,
+    /// What it provides, e.g. `engine`.
+    kind: Option<String>,
+    /// The file's name in the plugins directory.
+    file: String,
+    /// The version of the plugin API it was built against.
+    api_version: Option<String>,
+    /// Of the file in use, lower-case hex.
+    sha256: Option<String>,
+    /// Of the file in use, in bytes.
+    size: u64,
+    /// `active`, `failed`, `incompatible` or `conflicting`.
+    #[schema(value_type = String)]
+    state: PluginState,
+    /// Why it is not active, or which of its lanes are parked and why.
+    reason: Option<String>,
+    /// Why a newer file of the same name was not taken; the older one goes on working.
+    pending_error: Option<String>,
+    /// Interfaces it imports, with versions.
+    imports: Vec<String>,
+    /// Interfaces it exports, with versions.
+    exports: Vec<String>,
+    /// What it offers beyond the common ground of its kind.
+    capabilities: Vec<String>,
+    /// Live instances.
+    instances: u32,
+    /// Calls since the server started; so are the next four.
+    calls: u64,
+    /// Calls that ended in a trap, a CPU or a memory limit among them.
+    traps: u64,
+    /// Calls cut off by their deadline.
+    timeouts: u64,
+    /// Instances made to replace one that failed.
+    restarts: u64,
+    /// Log lines dropped as a flood.
+    log_dropped: u64,
+    /// Memory of the live instances, in bytes.
+    memory_bytes: u64,
+    /// One entry a configured engine and lane.
+    lanes: Vec<PluginLane>,
+}
+
+/// One lane of one configured engine: reads of the sync loop, or commands of users.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct PluginLane {
+    /// The engine's id.
+    engine: String,
+    /// `sync` or `command`.
+    lane: String,
+    /// `idle`, `ready`, `running`, `backing-off` or `parked`.
+    #[schema(value_type = String)]
+    state: LaneState,
+    /// The last failure, while it matters.
+    reason: Option<String>,
+    calls: u64,
+    traps: u64,
+    timeouts: u64,
+    restarts: u64,
+    memory_bytes: u64,
+}
+
+impl From<PluginStatus> for Plugin {
+    fn from(status: PluginStatus) -> Self {
+        Self {
+            id: status.id,
+            label: status.label,
+            version: status.version,
+            kind: status.kind,
+            file: status.file,
+            api_version: status.api_version,
+            sha256: status.sha256,
+            size: status.size,
+            state: status.state,
+            reason: status.reason,
+            pending_error: status.pending_error,
+            imports: status.imports,
+            exports: status.exports,
+            capabilities: status.capabilities,
+            instances: status.instances,
+            calls: status.calls,
+            traps: status.traps,
+            timeouts: status.timeouts,
+            restarts: status.restarts,
+            log_dropped: status.log_dropped,
+            memory_bytes: status.memory_bytes,
+            lanes: status.lanes.into_iter().map(PluginLane::from).collect(),
+        }
+    }
+}
+
+impl From<LaneStatus> for PluginLane {
+    fn from(status: LaneStatus) -> Self {
+        Self {
+            engine: status.engine,
+            lane: status.lane,
+            state: status.state,
+            reason: status.reason,
+            calls: status.calls,
+            traps: status.traps,
+            timeouts: status.timeouts,
+            restarts: status.restarts,
+            memory_bytes: status.memory_bytes,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_build_without_facts_says_so() {
+        let build = Build {
+            version: "1.4.2",
+            git_tag: None,
+            git_sha: None,
+            epoch: None,
+            compiler: None,
+        };
+        let version = serde_json::to_value(build.describe("Box")).unwrap();
+        assert_eq!(
+            version,
+            serde_json::json!({
+                "product": "Box", "version": "1.4.2", "edition": "community", "apiVersion": "v1", "gitTag": "v1.4.2",
+                "gitSha": null, "buildTime": null, "node": "rust",
+            })
+        );
+    }
+
+    #[test]
+    fn a_build_with_facts_shows_them() {
+        let build = Build {
+            version: "1.4.2",
+            git_tag: Some("v1.4.2-rc1"),
+            git_sha: Some("0123abc"),
+            epoch: Some("1932628500"),
+            compiler: Some("rustc 1.95.0"),
+        };
+        let version = serde_json::to_value(build.describe("Box")).unwrap();
+        assert_eq!(version["gitTag"], "v1.4.2-rc1");
+        assert_eq!(version["gitSha"], "0123abc");
+        assert_eq!(version["buildTime"], "2031-03-30T08:35:00.000Z");
+        assert_eq!(version["node"], "rustc 1.95.0");
+    }
+}
