@@ -2,7 +2,6 @@
 
 use qm_db::DbError;
 use qm_kernel::ErrorKind;
-use qm_web::ApiError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum IdentityError {

@@ -8,6 +8,14 @@ pub const PASSWORD_CHANGED: &str = "security.password_changed";
 
 /// To be registered with the bus.
 pub const EVENTS: &[EventSpec] = &[
-    EventSpec { key: LOGIN_FAILED, required: &["username"], window_secs: 300 },
-    EventSpec { key: PASSWORD_CHANGED, required: &[], window_secs: 0 },
+    EventSpec {
+        key: LOGIN_FAILED,
+        required: &["username"],
+        window_secs: 300,
+    },
+    EventSpec {
+        key: PASSWORD_CHANGED,
+        required: &[],
+        window_secs: 0,
+    },
 ];

@@ -24,3 +24,6 @@ pub use service::seed::Seeded;
 pub use service::session::Session;
 pub use service::token::{Subject, TokenService};
 pub use service::{Identity, IdentityDeps};
+
+#[cfg(test)]
+mod tests;

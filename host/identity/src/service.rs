@@ -18,8 +18,8 @@ use qm_platform::{Audit, Cipher};
 
 use crate::error::IdentityError;
 use crate::model::Account;
-use crate::repo::users::UserRow;
 use crate::repo;
+use crate::repo::users::UserRow;
 use crate::service::password::{HashCost, Passwords};
 use crate::service::token::TokenService;
 
@@ -56,16 +56,38 @@ struct Inner {
 
 impl Identity {
     pub fn new(deps: IdentityDeps) -> Self {
-        let IdentityDeps { db, events, audit, cipher, tokens, hash_cost, refresh_ttl, ctx } = deps;
+        let IdentityDeps {
+            db,
+            events,
+            audit,
+            cipher,
+            tokens,
+            hash_cost,
+            refresh_ttl,
+            ctx,
+        } = deps;
         let passwords = Passwords::new(hash_cost, ctx.clone());
-        let inner = Inner { db, events, audit, cipher, tokens, passwords, refresh_ttl, ctx };
-        Self { inner: Arc::new(inner) }
+        let inner = Inner {
+            db,
+            events,
+            audit,
+            cipher,
+            tokens,
+            passwords,
+            refresh_ttl,
+            ctx,
+        };
+        Self {
+            inner: Arc::new(inner),
+        }
     }
 
     /// The user as of now, for `GET /api/auth/me`.
     pub async fn account(&self, user_id: &str) -> Result<Account, IdentityError> {
         let mut tx = self.inner.db.begin_read().await?;
-        let user = repo::users::find(&mut tx, user_id).await?.ok_or(IdentityError::NoSuchUser)?;
+        let user = repo::users::find(&mut tx, user_id)
+            .await?
+            .ok_or(IdentityError::NoSuchUser)?;
         account_of(&mut tx, user).await
     }
 }
@@ -74,6 +96,23 @@ impl Identity {
 async fn account_of(tx: &mut Tx, user: UserRow) -> Result<Account, IdentityError> {
     let roles = repo::roles::roles_of(tx, &user.id).await?;
     let permissions = repo::roles::permissions_of(tx, &user.id).await?;
-    let UserRow { id, username, email, display_name, timezone, is_active, .. } = user;
-    Ok(Account { id, username, email, display_name, timezone, is_active, roles, permissions })
+    let UserRow {
+        id,
+        username,
+        email,
+        display_name,
+        timezone,
+        is_active,
+        ..
+    } = user;
+    Ok(Account {
+        id,
+        username,
+        email,
+        display_name,
+        timezone,
+        is_active,
+        roles,
+        permissions,
+    })
 }

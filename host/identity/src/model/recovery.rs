@@ -5,7 +5,11 @@ use sha2::{Digest, Sha256};
 /// SHA-256 hex of the code in lower case with everything outside `a-z0-9` removed,
 /// so that a code typed with spaces or capitals is the same code.
 pub fn hash(code: &str) -> String {
-    let plain: String = code.chars().map(|c| c.to_ascii_lowercase()).filter(char::is_ascii_alphanumeric).collect();
+    let plain: String = code
+        .chars()
+        .map(|c| c.to_ascii_lowercase())
+        .filter(char::is_ascii_alphanumeric)
+        .collect();
     hex::encode(Sha256::digest(plain.as_bytes()))
 }
 

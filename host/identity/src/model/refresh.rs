@@ -16,7 +16,10 @@ pub struct Issued {
 /// A new token of `family` (UUID text).
 pub fn issue(ctx: &Ctx, family: &str) -> Issued {
     let secret = BASE64_URL_SAFE_NO_PAD.encode(ctx.bytes::<SECRET_BYTES>());
-    Issued { hash: hash(&secret), wire: Secret::new(format!("{family}.{secret}")) }
+    Issued {
+        hash: hash(&secret),
+        wire: Secret::new(format!("{family}.{secret}")),
+    }
 }
 
 /// What a client presents: the family it names and the hash of its secret half.
@@ -29,7 +32,10 @@ pub struct Presented<'a> {
 /// `None` for a text without a dot or with an empty half.
 pub fn parse(wire: &str) -> Option<Presented<'_>> {
     let (family, secret) = wire.split_once('.')?;
-    (!family.is_empty() && !secret.is_empty()).then(|| Presented { family, hash: hash(secret) })
+    (!family.is_empty() && !secret.is_empty()).then(|| Presented {
+        family,
+        hash: hash(secret),
+    })
 }
 
 fn hash(secret: &str) -> String {
@@ -48,8 +54,14 @@ mod tests {
         let secret = wire.split_once('.').map(|(_, secret)| secret.len());
         assert_eq!(secret, Some(64));
         let presented = parse(wire);
-        assert_eq!(presented.as_ref().map(|p| p.hash.as_str()), Some(issued.hash.as_str()));
-        assert_eq!(presented.map(|p| p.family), Some("5c1c1f3e-0000-4000-8000-000000000000"));
+        assert_eq!(
+            presented.as_ref().map(|p| p.hash.as_str()),
+            Some(issued.hash.as_str())
+        );
+        assert_eq!(
+            presented.map(|p| p.family),
+            Some("5c1c1f3e-0000-4000-8000-000000000000")
+        );
     }
 
     #[test]

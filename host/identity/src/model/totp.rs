@@ -43,7 +43,12 @@ fn truncated(key: &[u8], step: i64) -> u32 {
     mac.update(&step.to_be_bytes());
     let digest = mac.finalize().into_bytes();
     let offset = usize::from(digest[digest.len() - 1] & 0x0f);
-    let word = [digest[offset], digest[offset + 1], digest[offset + 2], digest[offset + 3]];
+    let word = [
+        digest[offset],
+        digest[offset + 1],
+        digest[offset + 2],
+        digest[offset + 3],
+    ];
     u32::from_be_bytes(word) & 0x7fff_ffff
 }
 
@@ -71,9 +76,16 @@ mod tests {
     #[test]
     fn codes_are_those_of_rfc_6238() {
         for (secs, eight_digits) in RFC_VECTORS {
-            assert_eq!(truncated(RFC_KEY, secs / STEP_SECS) % 100_000_000, eight_digits, "at {secs}");
+            assert_eq!(
+                truncated(RFC_KEY, secs / STEP_SECS) % 100_000_000,
+                eight_digits,
+                "at {secs}"
+            );
             let six = format!("{:06}", eight_digits % 1_000_000);
-            assert!(verify(&rfc_seed(), &six, Timestamp::from_secs(secs)), "{six} at {secs}");
+            assert!(
+                verify(&rfc_seed(), &six, Timestamp::from_secs(secs)),
+                "{six} at {secs}"
+            );
         }
     }
 
@@ -89,7 +101,11 @@ mod tests {
             (start_of_step - STEP_SECS - 1, false),
             (start_of_step + 2 * STEP_SECS, false),
         ] {
-            assert_eq!(verify(&seed, code, Timestamp::from_secs(secs)), taken, "at {secs}");
+            assert_eq!(
+                verify(&seed, code, Timestamp::from_secs(secs)),
+                taken,
+                "at {secs}"
+            );
         }
     }
 
@@ -97,7 +113,11 @@ mod tests {
     fn spaces_around_and_lower_case_seeds_are_fine() {
         let seed = Secret::new(BASE32_NOPAD.encode(RFC_KEY).to_lowercase());
         assert!(verify(&seed, " 287082\n", Timestamp::from_secs(59)));
-        assert!(!verify(&Secret::new("not base32!"), "287082", Timestamp::from_secs(59)));
+        assert!(!verify(
+            &Secret::new("not base32!"),
+            "287082",
+            Timestamp::from_secs(59)
+        ));
     }
 
     proptest! {

@@ -41,7 +41,10 @@ pub async fn roles_of(tx: &mut Tx, user_id: &str) -> Result<Vec<Role>, DbError> 
 /// What the user's roles grant together.
 pub async fn permissions_of(tx: &mut Tx, user_id: &str) -> Result<PermissionSet, DbError> {
     let keys = qm_db::all!(tx, (String,), PERMISSIONS_OF_USER, user_id).await?;
-    Ok(keys.iter().filter_map(|(key,)| Permission::from_key(key)).collect())
+    Ok(keys
+        .iter()
+        .filter_map(|(key,)| Permission::from_key(key))
+        .collect())
 }
 
 pub async fn all_permissions(tx: &mut Tx) -> Result<Vec<Named>, DbError> {
@@ -60,7 +63,9 @@ pub async fn all_roles(tx: &mut Tx) -> Result<Vec<Named>, DbError> {
 /// Inserts a seeded role unless it is there.
 pub async fn insert_role(tx: &mut Tx, id: String, name: &str, now: Timestamp) -> Result<(), DbError> {
     let description = format!("{name} (system role)");
-    qm_db::exec!(tx, INSERT_ROLE, id, name, description, true, now.ms()).await.map(drop)
+    qm_db::exec!(tx, INSERT_ROLE, id, name, description, true, now.ms())
+        .await
+        .map(drop)
 }
 
 /// Ids of the permissions that the role is linked to.
@@ -69,18 +74,18 @@ pub async fn links_of(tx: &mut Tx, role_id: &str) -> Result<Vec<String>, DbError
     Ok(rows.into_iter().map(|(id,)| id).collect())
 }
 
-/// Replaces the role's links.
+/// Replaces the role's links, however many there were. A concurrent start of another process may insert the same.
 pub async fn relink(tx: &mut Tx, role_id: &str, permission_ids: &[&str]) -> Result<(), DbError> {
-    qm_db::exec!(tx, UNLINK_ROLE, role_id).await?;
+    let _ = qm_db::exec!(tx, UNLINK_ROLE, role_id).await?;
     for permission_id in permission_ids {
-        qm_db::exec!(tx, LINK_ROLE, role_id, *permission_id).await?;
+        let _ = qm_db::exec!(tx, LINK_ROLE, role_id, *permission_id).await?;
     }
     Ok(())
 }
 
 /// Gives the user a role. False when the database has no such role.
 pub async fn grant(tx: &mut Tx, user_id: &str, role: Role) -> Result<bool, DbError> {
-    qm_db::exec!(tx, GRANT, user_id, role.name()).await?;
-    let (count,) = qm_db::one!(tx, (i64,), HAS_ROLE, user_id, role.name()).await?;
-    Ok(count == 1)
+    // Nothing is inserted when the user has it already, so the answer comes from looking.
+    let _ = qm_db::exec!(tx, GRANT, user_id, role.name()).await?;
+    Ok(qm_db::value!(tx, i64, HAS_ROLE, user_id, role.name()).await? == 1)
 }

@@ -39,10 +39,29 @@ pub async fn find(tx: &mut Tx, hash: &str) -> Result<Option<TokenRow>, DbError> 
 }
 
 pub async fn insert(tx: &mut Tx, token: NewToken<'_>, now: Timestamp) -> Result<(), DbError> {
-    let NewToken { id, user_id, hash, family, user_agent, ip_address, expires_at } = token;
-    qm_db::exec!(tx, INSERT, id, user_id, hash, family, user_agent, ip_address, expires_at.ms(), now.ms())
-        .await?
-        .exactly(1)
+    let NewToken {
+        id,
+        user_id,
+        hash,
+        family,
+        user_agent,
+        ip_address,
+        expires_at,
+    } = token;
+    qm_db::exec!(
+        tx,
+        INSERT,
+        id,
+        user_id,
+        hash,
+        family,
+        user_agent,
+        ip_address,
+        expires_at.ms(),
+        now.ms()
+    )
+    .await?
+    .exactly(1)
 }
 
 /// Revokes one token; false when it was revoked already. Of two concurrent callers one gets true.

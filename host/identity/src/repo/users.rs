@@ -14,7 +14,7 @@ sql! {
         timezone, password_hash, is_active, totp_secret, totp_enabled, recovery_codes";
     COUNT_FAILURE = "UPDATE users SET failed_login_attempts = failed_login_attempts + 1, updated_at = $2 \
         WHERE id = $1 AND is_active RETURNING failed_login_attempts";
-    MARK_LOGIN = "UPDATE users SET last_login_at = $3, failed_login_attempts = 0, locked_until = NULL, \
+    MARK_LOGIN = "UPDATE users SET last_login_at = $3, failed_login_attempts = 0, \
         updated_at = $3 WHERE id = $1 AND password_hash = $2 AND is_active";
     SET_RECOVERY_CODES = "UPDATE users SET recovery_codes = $3, updated_at = $4 WHERE id = $1 AND recovery_codes = $2";
     SET_PASSWORD = "UPDATE users SET password_hash = $3, updated_at = $4 WHERE id = $1 AND password_hash = $2";
@@ -70,8 +70,21 @@ pub async fn mark_login(tx: &mut Tx, user: &UserRow, now: Timestamp) -> Result<b
 }
 
 /// Replaces the recovery codes, unless they changed since `user` was read.
-pub async fn set_recovery_codes(tx: &mut Tx, user: &UserRow, codes: &str, now: Timestamp) -> Result<bool, DbError> {
-    let affected = qm_db::exec!(tx, SET_RECOVERY_CODES, &user.id, &user.recovery_codes, codes, now.ms()).await?;
+pub async fn set_recovery_codes(
+    tx: &mut Tx,
+    user: &UserRow,
+    codes: &str,
+    now: Timestamp,
+) -> Result<bool, DbError> {
+    let affected = qm_db::exec!(
+        tx,
+        SET_RECOVERY_CODES,
+        &user.id,
+        &user.recovery_codes,
+        codes,
+        now.ms()
+    )
+    .await?;
     Ok(affected.rows() == 1)
 }
 
@@ -81,9 +94,33 @@ pub async fn set_password(tx: &mut Tx, user: &UserRow, hash: &str, now: Timestam
     Ok(affected.rows() == 1)
 }
 
-pub async fn insert(tx: &mut Tx, id: &str, user: &NewUser, hash: &str, now: Timestamp) -> Result<(), DbError> {
-    let NewUser { username, email, display_name, is_system, .. } = user;
-    qm_db::exec!(tx, INSERT, id, username, email, display_name, hash, true, *is_system, false, now.ms())
-        .await?
-        .exactly(1)
+pub async fn insert(
+    tx: &mut Tx,
+    id: &str,
+    user: &NewUser,
+    hash: &str,
+    now: Timestamp,
+) -> Result<(), DbError> {
+    let NewUser {
+        username,
+        email,
+        display_name,
+        is_system,
+        ..
+    } = user;
+    qm_db::exec!(
+        tx,
+        INSERT,
+        id,
+        username,
+        email,
+        display_name,
+        hash,
+        true,
+        *is_system,
+        false,
+        now.ms()
+    )
+    .await?
+    .exactly(1)
 }

@@ -3,7 +3,9 @@
 use axum::extract::State;
 use qm_web::{ApiResult, Auth, Body, Client, Created, Json};
 
-use crate::dto::{AuthUser, ChangePasswordRequest, Done, LoginRequest, LogoutRequest, RefreshRequest, TokenResponse};
+use crate::dto::{
+    AuthUser, ChangePasswordRequest, Done, LoginRequest, LogoutRequest, RefreshRequest, TokenResponse,
+};
 use crate::service::Identity;
 use crate::service::login::Credentials;
 
@@ -23,8 +25,21 @@ pub async fn login(
     Client(client): Client,
     Body(request): Body<LoginRequest>,
 ) -> ApiResult<Created<TokenResponse>> {
-    let LoginRequest { username, password, totp } = request;
-    let session = identity.login(Credentials { username, password, second_factor: totp }, &client).await?;
+    let LoginRequest {
+        username,
+        password,
+        totp,
+    } = request;
+    let session = identity
+        .login(
+            Credentials {
+                username,
+                password,
+                second_factor: totp,
+            },
+            &client,
+        )
+        .await?;
     Ok(Created(session.into()))
 }
 
@@ -86,7 +101,12 @@ pub async fn change_password(
     Client(client): Client,
     Body(request): Body<ChangePasswordRequest>,
 ) -> ApiResult<Created<Done>> {
-    let ChangePasswordRequest { current_password, new_password } = request;
-    identity.change_password(&principal, &current_password, &new_password, &client).await?;
+    let ChangePasswordRequest {
+        current_password,
+        new_password,
+    } = request;
+    identity
+        .change_password(&principal, &current_password, &new_password, &client)
+        .await?;
     Ok(Created(Done::YES))
 }

@@ -18,6 +18,8 @@ use crate::service::session::Session;
 /// owner out; the throttle of the route bounds guessing.
 const ALARMING_FAILURES: i64 = 5;
 
+const LOGIN_ACTION: &str = "auth.login";
+
 /// What a client presents.
 pub struct Credentials {
     pub username: String,
@@ -36,7 +38,11 @@ enum SecondFactor {
 
 impl Identity {
     #[tracing::instrument(name = "identity.login", skip_all)]
-    pub async fn login(&self, credentials: Credentials, client: &ClientInfo) -> Result<Session, IdentityError> {
+    pub async fn login(
+        &self,
+        credentials: Credentials,
+        client: &ClientInfo,
+    ) -> Result<Session, IdentityError> {
         let user = {
             let mut tx = self.inner.db.begin_read().await?;
             repo::users::find_by_username(&mut tx, &credentials.username).await?
@@ -57,7 +63,11 @@ impl Identity {
         }
     }
 
-    fn check_second_factor(&self, user: &UserRow, given: Option<&str>) -> Result<SecondFactor, IdentityError> {
+    fn check_second_factor(
+        &self,
+        user: &UserRow,
+        given: Option<&str>,
+    ) -> Result<SecondFactor, IdentityError> {
         if !user.totp_enabled {
             return Ok(SecondFactor::NotNeeded);
         }
@@ -65,14 +75,22 @@ impl Identity {
             return Err(IdentityError::TwoFactorRequired);
         };
         // A seed that cannot be decrypted (the key was changed) matches nothing: recovery codes still let the owner in.
-        let seed = user.totp_secret.as_deref().and_then(|stored| self.inner.cipher.decrypt(stored));
+        let seed = user
+            .totp_secret
+            .as_deref()
+            .and_then(|stored| self.inner.cipher.decrypt(stored));
         if seed.is_some_and(|seed| totp::verify(&seed, code, self.inner.ctx.now())) {
             return Ok(SecondFactor::Totp);
         }
-        let unreadable = |source| IdentityError::RecoveryCodes { user_id: user.id.clone(), source };
+        let unreadable = |source| IdentityError::RecoveryCodes {
+            user_id: user.id.clone(),
+            source,
+        };
         let stored: Vec<String> = serde_json::from_str(&user.recovery_codes).map_err(unreadable)?;
         let left = recovery::consume(&stored, code).ok_or(IdentityError::InvalidTwoFactorCode)?;
-        Ok(SecondFactor::Recovery(serde_json::to_string(&left).map_err(unreadable)?))
+        Ok(SecondFactor::Recovery(
+            serde_json::to_string(&left).map_err(unreadable)?,
+        ))
     }
 
     /// Everything a full login changes, in one transaction. What was checked outside it is checked again by the
@@ -95,10 +113,14 @@ impl Identity {
         }
         let family = self.inner.ctx.id();
         let session = self.issue(&mut tx, user, &family, client, now).await?;
-        let mut entry = audit_entry("auth.login", AuditResult::Success, client);
-        entry.user_id = Some(session.account.id.clone());
-        entry.metadata = matches!(factor, SecondFactor::Recovery(_)).then(|| json!({ "recoveryCode": true }));
-        self.inner.audit.record(&mut tx, entry).await;
+        let entry = AuditEntry {
+            user_id: Some(session.account.id.clone()),
+            action: LOGIN_ACTION,
+            client: Some(client),
+            metadata: matches!(factor, SecondFactor::Recovery(_)).then(|| json!({ "recoveryCode": true })),
+            ..AuditEntry::default()
+        };
+        self.inner.audit.record(&mut tx, entry).await?;
         tx.commit(&*self.inner.events).await?;
         Ok(session)
     }
@@ -113,9 +135,14 @@ impl Identity {
         {
             self.publish_failed(&mut tx, user, attempts, now);
         }
-        let mut entry = audit_entry("auth.login", AuditResult::Failure, client);
-        entry.metadata = Some(json!({ "username": username }));
-        self.inner.audit.record(&mut tx, entry).await;
+        let entry = AuditEntry {
+            action: LOGIN_ACTION,
+            result: AuditResult::Failure,
+            client: Some(client),
+            metadata: Some(json!({ "username": username })),
+            ..AuditEntry::default()
+        };
+        self.inner.audit.record(&mut tx, entry).await?;
         tx.commit(&*self.inner.events).await?;
         Ok(())
     }
@@ -138,22 +165,5 @@ impl Identity {
             correlation_id: None,
             causation_id: None,
         });
-    }
-}
-
-/// An audit row without an object.
-pub(super) fn audit_entry<'a>(
-    action: &'static str,
-    result: AuditResult,
-    client: &'a ClientInfo,
-) -> AuditEntry<'a> {
-    AuditEntry {
-        user_id: None,
-        action,
-        object_type: None,
-        object_id: None,
-        result,
-        client: Some(client),
-        metadata: None,
     }
 }

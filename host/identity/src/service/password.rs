@@ -25,9 +25,17 @@ pub struct HashCost {
 
 impl HashCost {
     /// The cost of the service: 64 MiB, 3 passes, 4 lanes.
-    pub const STANDARD: HashCost = HashCost { memory_kib: 65_536, passes: 3, lanes: 4 };
+    pub const STANDARD: HashCost = HashCost {
+        memory_kib: 65_536,
+        passes: 3,
+        lanes: 4,
+    };
     /// For tests that log in often and do not measure hashing.
-    pub const CHEAP: HashCost = HashCost { memory_kib: 64, passes: 1, lanes: 1 };
+    pub const CHEAP: HashCost = HashCost {
+        memory_kib: 64,
+        passes: 1,
+        lanes: 1,
+    };
 }
 
 /// Hashes and checks passwords.
@@ -43,7 +51,11 @@ pub struct Passwords {
 
 impl Passwords {
     pub fn new(cost: HashCost, ctx: Ctx) -> Self {
-        let HashCost { memory_kib, passes, lanes } = cost;
+        let HashCost {
+            memory_kib,
+            passes,
+            lanes,
+        } = cost;
         // Salt and digest are arbitrary: the work is the same, and no password is known to give this digest.
         let dummy = format!(
             "$argon2id$v=19$m={memory_kib},t={passes},p={lanes}$bm8tc3VjaC11c2VyLS0tLQ$\
@@ -60,9 +72,15 @@ impl Passwords {
 
     /// The PHC text of a new password.
     pub async fn hash(&self, password: &Secret) -> Result<String, IdentityError> {
-        let HashCost { memory_kib, passes, lanes } = self.cost;
-        let params = Params::new(memory_kib, passes, lanes, None).map_err(|e| IdentityError::Hashing(e.to_string()))?;
-        let salt = SaltString::encode_b64(&self.ctx.bytes::<16>()).map_err(|e| IdentityError::Hashing(e.to_string()))?;
+        let HashCost {
+            memory_kib,
+            passes,
+            lanes,
+        } = self.cost;
+        let params = Params::new(memory_kib, passes, lanes, None)
+            .map_err(|e| IdentityError::Hashing(e.to_string()))?;
+        let salt = SaltString::encode_b64(&self.ctx.bytes::<16>())
+            .map_err(|e| IdentityError::Hashing(e.to_string()))?;
         let password = password.clone();
         self.off_thread(move || {
             Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
@@ -80,7 +98,9 @@ impl Passwords {
         let password = password.clone();
         self.off_thread(move || {
             let hash = PasswordHash::new(&stored).map_err(|e| IdentityError::Hashing(e.to_string()))?;
-            let matches = Argon2::default().verify_password(password.expose().as_bytes(), &hash).is_ok();
+            let matches = Argon2::default()
+                .verify_password(password.expose().as_bytes(), &hash)
+                .is_ok();
             Ok(matches && known)
         })
         .await
@@ -91,7 +111,12 @@ impl Passwords {
         work: impl FnOnce() -> Result<T, IdentityError> + Send + 'static,
     ) -> Result<T, IdentityError> {
         let _place = self.queue.try_acquire().map_err(|_| IdentityError::Busy)?;
-        let running = self.running.clone().acquire_owned().await.map_err(|_| IdentityError::Busy)?;
+        let running = self
+            .running
+            .clone()
+            .acquire_owned()
+            .await
+            .map_err(|_| IdentityError::Busy)?;
         tokio::task::spawn_blocking(move || {
             let result = work();
             drop(running);
@@ -113,7 +138,12 @@ mod tests {
         let stored = passwords.hash(&secret).await.expect("hashed");
         assert!(stored.starts_with("$argon2id$v=19$m=65536,t=3,p=4$"), "{stored}");
         assert!(passwords.verify(&secret, Some(&stored)).await.expect("verified"));
-        assert!(!passwords.verify(&Secret::new("correct horse batterz"), Some(&stored)).await.expect("verified"));
+        assert!(
+            !passwords
+                .verify(&Secret::new("correct horse batterz"), Some(&stored))
+                .await
+                .expect("verified")
+        );
     }
 
     #[tokio::test]
@@ -121,9 +151,17 @@ mod tests {
         let passwords = Passwords::new(HashCost::STANDARD, Ctx::system());
         let dummy = PasswordHash::new(&passwords.dummy).expect("a PHC text");
         let params = Params::try_from(&dummy).expect("parameters");
-        assert_eq!((params.m_cost(), params.t_cost(), params.p_cost()), (65_536, 3, 4));
+        assert_eq!(
+            (params.m_cost(), params.t_cost(), params.p_cost()),
+            (65_536, 3, 4)
+        );
         assert_eq!(dummy.hash.map(|h| h.len()), Some(32));
-        assert!(!passwords.verify(&Secret::new("anything"), None).await.expect("verified"));
+        assert!(
+            !passwords
+                .verify(&Secret::new("anything"), None)
+                .await
+                .expect("verified")
+        );
     }
 
     #[tokio::test]
@@ -136,16 +174,26 @@ mod tests {
     #[tokio::test]
     async fn the_queue_is_bounded_and_never_runs_more_than_two() {
         let passwords = Passwords::new(HashCost::CHEAP, Ctx::system());
-        let held = passwords.running.clone().acquire_many_owned(RUNNING as u32).await.expect("permits");
+        let held = passwords
+            .running
+            .clone()
+            .acquire_many_owned(RUNNING as u32)
+            .await
+            .expect("permits");
         let mut waiting = Vec::new();
         for _ in 0..RUNNING + WAITING {
             let passwords = passwords.clone();
-            waiting.push(tokio::spawn(async move { passwords.hash(&Secret::new("p")).await }));
+            waiting.push(tokio::spawn(
+                async move { passwords.hash(&Secret::new("p")).await },
+            ));
         }
         while passwords.queue.available_permits() > 0 {
             tokio::task::yield_now().await;
         }
-        assert!(matches!(passwords.hash(&Secret::new("p")).await, Err(IdentityError::Busy)));
+        assert!(matches!(
+            passwords.hash(&Secret::new("p")).await,
+            Err(IdentityError::Busy)
+        ));
         drop(held);
         for task in waiting {
             assert!(task.await.expect("joined").is_ok());

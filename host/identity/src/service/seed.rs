@@ -39,8 +39,14 @@ impl Identity {
     /// Inserts what is missing; answers the id of every permission by key.
     async fn seed_permissions(&self, tx: &mut Tx) -> Result<HashMap<String, String>, IdentityError> {
         let mut ids = by_name(repo::roles::all_permissions(tx).await?);
-        if Permission::ALL.iter().any(|permission| !ids.contains_key(permission.key())) {
-            for permission in Permission::ALL.iter().filter(|permission| !ids.contains_key(permission.key())) {
+        if Permission::ALL
+            .iter()
+            .any(|permission| !ids.contains_key(permission.key()))
+        {
+            for permission in Permission::ALL
+                .iter()
+                .filter(|permission| !ids.contains_key(permission.key()))
+            {
                 repo::roles::insert_permission(tx, self.inner.ctx.id(), permission.key()).await?;
             }
             ids = by_name(repo::roles::all_permissions(tx).await?);
@@ -50,7 +56,11 @@ impl Identity {
 
     /// Creates missing roles and makes the links of each those of the catalogue. Links that are right already are
     /// left alone, which spares an ordinary start a few hundred writes.
-    async fn seed_roles(&self, tx: &mut Tx, permissions: &HashMap<String, String>) -> Result<(), IdentityError> {
+    async fn seed_roles(
+        &self,
+        tx: &mut Tx,
+        permissions: &HashMap<String, String>,
+    ) -> Result<(), IdentityError> {
         let now = self.inner.ctx.now();
         let mut ids = by_name(repo::roles::all_roles(tx).await?);
         if Role::ALL.iter().any(|role| !ids.contains_key(role.name())) {
@@ -60,9 +70,14 @@ impl Identity {
             ids = by_name(repo::roles::all_roles(tx).await?);
         }
         for role in Role::ALL {
-            let id = ids.get(role.name()).ok_or(IdentityError::RoleMissing(role.name()))?;
-            let wanted: BTreeSet<&str> =
-                role.permissions().filter_map(|p| permissions.get(p.key())).map(String::as_str).collect();
+            let id = ids
+                .get(role.name())
+                .ok_or(IdentityError::RoleMissing(role.name()))?;
+            let wanted: BTreeSet<&str> = role
+                .permissions()
+                .filter_map(|p| permissions.get(p.key()))
+                .map(String::as_str)
+                .collect();
             let present = repo::roles::links_of(tx, id).await?;
             if present.len() != wanted.len() || !present.iter().all(|link| wanted.contains(link.as_str())) {
                 let wanted: Vec<&str> = wanted.into_iter().collect();
@@ -86,7 +101,11 @@ impl Identity {
         let generated = admin.password.is_none().then(|| {
             Secret::new(BASE64_URL_SAFE_NO_PAD.encode(self.inner.ctx.bytes::<GENERATED_PASSWORD_BYTES>()))
         });
-        let password = admin.password.clone().or_else(|| generated.clone()).unwrap_or_default();
+        let password = admin
+            .password
+            .clone()
+            .or_else(|| generated.clone())
+            .unwrap_or_default();
         self.create_user(NewUser {
             username: admin.username.clone(),
             email: admin.email.clone(),
@@ -96,7 +115,10 @@ impl Identity {
             is_system: true,
         })
         .await?;
-        Ok(Seeded { admin_created: true, generated_password: generated })
+        Ok(Seeded {
+            admin_created: true,
+            generated_password: generated,
+        })
     }
 }
 

@@ -6,7 +6,7 @@
 use qm_db::Tx;
 use qm_kernel::event::DomainEvent;
 use qm_kernel::{ClientInfo, Principal, Secret, Timestamp};
-use qm_platform::AuditResult;
+use qm_platform::AuditEntry;
 use serde_json::json;
 
 use crate::error::IdentityError;
@@ -15,7 +15,6 @@ use crate::model::{Account, refresh};
 use crate::repo;
 use crate::repo::tokens::{NewToken, TokenRow};
 use crate::repo::users::UserRow;
-use crate::service::login::audit_entry;
 use crate::service::token::Subject;
 use crate::service::{Identity, account_of};
 
@@ -39,7 +38,9 @@ impl Identity {
             .await?
             .filter(|token| token.family == presented.family)
             .ok_or(IdentityError::InvalidRefreshToken)?;
-        let user = repo::users::lock(&mut tx, &token.user_id).await?.ok_or(IdentityError::InvalidRefreshToken)?;
+        let user = repo::users::lock(&mut tx, &token.user_id)
+            .await?
+            .ok_or(IdentityError::InvalidRefreshToken)?;
         if token.revoked_at.is_some() {
             return self.end_family(tx, token, now).await;
         }
@@ -60,7 +61,12 @@ impl Identity {
         Ok(session)
     }
 
-    async fn end_family(&self, mut tx: Tx, token: TokenRow, now: Timestamp) -> Result<Session, IdentityError> {
+    async fn end_family(
+        &self,
+        mut tx: Tx,
+        token: TokenRow,
+        now: Timestamp,
+    ) -> Result<Session, IdentityError> {
         let ended = repo::tokens::revoke_family(&mut tx, &token.family, now).await?;
         tx.commit(&*self.inner.events).await?;
         tracing::warn!(user.id = %token.user_id, ended, "a refresh token was presented twice, its family is revoked");
@@ -89,9 +95,16 @@ impl Identity {
     ) -> Result<(), IdentityError> {
         let user = {
             let mut tx = self.inner.db.begin_read().await?;
-            repo::users::find(&mut tx, &principal.user_id).await?.ok_or(IdentityError::NoSuchUser)?
+            repo::users::find(&mut tx, &principal.user_id)
+                .await?
+                .ok_or(IdentityError::NoSuchUser)?
         };
-        if !self.inner.passwords.verify(current, Some(&user.password_hash)).await? {
+        if !self
+            .inner
+            .passwords
+            .verify(current, Some(&user.password_hash))
+            .await?
+        {
             return Err(IdentityError::WrongCurrentPassword);
         }
         let hash = self.inner.passwords.hash(new).await?;
@@ -102,9 +115,13 @@ impl Identity {
             return Err(IdentityError::WrongCurrentPassword);
         }
         repo::tokens::revoke_all(&mut tx, &user.id, now).await?;
-        let mut entry = audit_entry("auth.change_password", AuditResult::Success, client);
-        entry.user_id = Some(user.id.clone());
-        self.inner.audit.record(&mut tx, entry).await;
+        let entry = AuditEntry {
+            user_id: Some(user.id.clone()),
+            action: "auth.change_password",
+            client: Some(client),
+            ..AuditEntry::default()
+        };
+        self.inner.audit.record(&mut tx, entry).await?;
         tx.publish(DomainEvent {
             id: self.inner.ctx.id(),
             event_key: PASSWORD_CHANGED,
@@ -149,6 +166,10 @@ impl Identity {
             permissions: account.permissions,
         };
         let access_token = self.inner.tokens.issue(&subject).map_err(IdentityError::Token)?;
-        Ok(Session { access_token, refresh_token: issued.wire, account })
+        Ok(Session {
+            access_token,
+            refresh_token: issued.wire,
+            account,
+        })
     }
 }

@@ -10,7 +10,9 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use hmac::{Hmac, Mac};
-use qm_kernel::{Ctx, Permission, PermissionSet, Principal, Role, Secret, Timestamp, TokenError, TokenVerifier};
+use qm_kernel::{
+    Ctx, Permission, PermissionSet, Principal, Role, Secret, Timestamp, TokenError, TokenVerifier,
+};
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
@@ -78,7 +80,8 @@ impl TokenService {
     /// `secret` is `JWT_ACCESS_SECRET`, `ttl` is `JWT_ACCESS_TTL`.
     pub fn new(secret: &Secret, ttl: Duration, ctx: Ctx) -> Self {
         // HMAC takes keys of any length, so the fallback is never taken.
-        let mac = Hmac::new_from_slice(secret.expose().as_bytes()).unwrap_or_else(|_| Hmac::new(&Default::default()));
+        let mac = Hmac::new_from_slice(secret.expose().as_bytes())
+            .unwrap_or_else(|_| Hmac::new(&Default::default()));
         Self { mac, ttl, ctx }
     }
 
@@ -112,7 +115,11 @@ impl TokenService {
         let (signed, signature) = token.rsplit_once('.')?;
         let (header, claims) = signed.split_once('.')?;
         let signature = BASE64_URL_SAFE_NO_PAD.decode(signature).ok()?;
-        self.mac.clone().chain_update(signed).verify_slice(&signature).ok()?;
+        self.mac
+            .clone()
+            .chain_update(signed)
+            .verify_slice(&signature)
+            .ok()?;
         let header = BASE64_URL_SAFE_NO_PAD.decode(header).ok()?;
         let header: Header<'_> = serde_json::from_slice(&header).ok()?;
         if header.alg != ALGORITHM || header.crit.is_some() {
@@ -139,8 +146,16 @@ impl TokenVerifier for TokenService {
         Ok(Principal {
             user_id: Arc::from(sub),
             username: Arc::from(username),
-            roles: claims.roles.iter().filter_map(|name| Role::from_name(&name.0)).collect(),
-            permissions: claims.permissions.iter().filter_map(|key| Permission::from_key(&key.0)).collect(),
+            roles: claims
+                .roles
+                .iter()
+                .filter_map(|name| Role::from_name(&name.0))
+                .collect(),
+            permissions: claims
+                .permissions
+                .iter()
+                .filter_map(|key| Permission::from_key(&key.0))
+                .collect(),
             expires_at: Timestamp::from_secs(claims.exp),
         })
     }

@@ -29,7 +29,10 @@ impl Rng for NoRandomness {
 fn service() -> (TokenService, Arc<Hands>) {
     let hands = Arc::new(Hands(AtomicI64::new(START_MS)));
     let ctx = Ctx::new(hands.clone(), Arc::new(NoRandomness));
-    (TokenService::new(&Secret::new(SECRET), Duration::from_secs(900), ctx), hands)
+    (
+        TokenService::new(&Secret::new(SECRET), Duration::from_mins(15), ctx),
+        hands,
+    )
 }
 
 fn subject() -> Subject<'static> {
@@ -37,21 +40,29 @@ fn subject() -> Subject<'static> {
         user_id: "11111111-1111-4111-8111-111111111111",
         username: "zoë \"the\" admin",
         roles: &[Role::PowerUser, Role::ReadOnly],
-        permissions: [Permission::TorrentsView, Permission::SystemView].into_iter().collect(),
+        permissions: [Permission::TorrentsView, Permission::SystemView]
+            .into_iter()
+            .collect(),
     }
 }
 
 /// Signs any header and claims with HMAC-SHA-256 under `secret`.
 fn forge(header: &str, claims: &str, secret: &str) -> String {
-    let signed =
-        format!("{}.{}", BASE64_URL_SAFE_NO_PAD.encode(header), BASE64_URL_SAFE_NO_PAD.encode(claims));
+    let signed = format!(
+        "{}.{}",
+        BASE64_URL_SAFE_NO_PAD.encode(header),
+        BASE64_URL_SAFE_NO_PAD.encode(claims)
+    );
     let mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).expect("any key length");
     let signature = mac.chain_update(&signed).finalize().into_bytes();
     format!("{signed}.{}", BASE64_URL_SAFE_NO_PAD.encode(signature))
 }
 
 fn claims(extra: &str) -> String {
-    format!(r#"{{"sub":"s","username":"u","roles":[],"permissions":[],"exp":{}{extra}}}"#, START_MS / 1000 + 60)
+    format!(
+        r#"{{"sub":"s","username":"u","roles":[],"permissions":[],"exp":{}{extra}}}"#,
+        START_MS / 1000 + 60
+    )
 }
 
 const GOOD_HEADER: &str = r#"{"typ":"JWT","alg":"HS256"}"#;
@@ -59,7 +70,9 @@ const GOOD_HEADER: &str = r#"{"typ":"JWT","alg":"HS256"}"#;
 #[test]
 fn the_principal_is_what_the_token_was_issued_with() {
     let (service, _) = service();
-    let principal = service.verify(&service.issue(&subject()).expect("issued")).expect("verified");
+    let principal = service
+        .verify(&service.issue(&subject()).expect("issued"))
+        .expect("verified");
     assert_eq!(&*principal.user_id, subject().user_id);
     assert_eq!(&*principal.username, subject().username);
     assert_eq!(principal.roles, subject().roles);
@@ -116,29 +129,95 @@ fn a_token_dies_at_its_expiry() {
 fn forged_and_foreign_tokens_are_refused() {
     let (service, _) = service();
     let access = claims(r#","type":"access""#);
-    assert!(service.verify(&forge(GOOD_HEADER, &access, SECRET)).is_ok(), "the table starts from a good token");
+    assert!(
+        service.verify(&forge(GOOD_HEADER, &access, SECRET)).is_ok(),
+        "the table starts from a good token"
+    );
 
     let unsigned = {
         let token = forge(r#"{"alg":"none"}"#, &access, SECRET);
-        token.rsplit_once('.').map(|(signed, _)| format!("{signed}.")).expect("three parts")
+        token
+            .rsplit_once('.')
+            .map(|(signed, _)| format!("{signed}."))
+            .expect("three parts")
     };
     let table: &[(&str, String, TokenError)] = &[
-        ("another secret", forge(GOOD_HEADER, &access, "another"), TokenError::Unauthorized),
+        (
+            "another secret",
+            forge(GOOD_HEADER, &access, "another"),
+            TokenError::Unauthorized,
+        ),
         ("alg none, unsigned", unsigned, TokenError::Unauthorized),
-        ("alg none, signed", forge(r#"{"alg":"none"}"#, &access, SECRET), TokenError::Unauthorized),
-        ("alg RS256", forge(r#"{"alg":"RS256"}"#, &access, SECRET), TokenError::Unauthorized),
-        ("alg HS512", forge(r#"{"alg":"HS512"}"#, &access, SECRET), TokenError::Unauthorized),
-        ("alg in lower case", forge(r#"{"alg":"hs256"}"#, &access, SECRET), TokenError::Unauthorized),
+        (
+            "alg none, signed",
+            forge(r#"{"alg":"none"}"#, &access, SECRET),
+            TokenError::Unauthorized,
+        ),
+        (
+            "alg RS256",
+            forge(r#"{"alg":"RS256"}"#, &access, SECRET),
+            TokenError::Unauthorized,
+        ),
+        (
+            "alg HS512",
+            forge(r#"{"alg":"HS512"}"#, &access, SECRET),
+            TokenError::Unauthorized,
+        ),
+        (
+            "alg in lower case",
+            forge(r#"{"alg":"hs256"}"#, &access, SECRET),
+            TokenError::Unauthorized,
+        ),
         ("no alg", forge("{}", &access, SECRET), TokenError::Unauthorized),
-        ("crit", forge(r#"{"alg":"HS256","crit":["x"]}"#, &access, SECRET), TokenError::Unauthorized),
-        ("type refresh", forge(GOOD_HEADER, &claims(r#","type":"refresh""#), SECRET), TokenError::WrongType),
-        ("no type", forge(GOOD_HEADER, &claims(""), SECRET), TokenError::WrongType),
-        ("type not text", forge(GOOD_HEADER, &claims(r#","type":1"#), SECRET), TokenError::Unauthorized),
-        ("no exp", forge(GOOD_HEADER, r#"{"sub":"s","username":"u","type":"access"}"#, SECRET), TokenError::Unauthorized),
-        ("claims not an object", forge(GOOD_HEADER, "[]", SECRET), TokenError::Unauthorized),
-        ("four parts", format!("x.{}", forge(GOOD_HEADER, &access, SECRET)), TokenError::Unauthorized),
-        ("an API key", "key_0123456789ab.c2VjcmV0".to_owned(), TokenError::Unauthorized),
-        ("too long", forge(GOOD_HEADER, &" ".repeat(MAX_TOKEN_BYTES), SECRET), TokenError::Unauthorized),
+        (
+            "crit",
+            forge(r#"{"alg":"HS256","crit":["x"]}"#, &access, SECRET),
+            TokenError::Unauthorized,
+        ),
+        (
+            "type refresh",
+            forge(GOOD_HEADER, &claims(r#","type":"refresh""#), SECRET),
+            TokenError::WrongType,
+        ),
+        (
+            "no type",
+            forge(GOOD_HEADER, &claims(""), SECRET),
+            TokenError::WrongType,
+        ),
+        (
+            "type not text",
+            forge(GOOD_HEADER, &claims(r#","type":1"#), SECRET),
+            TokenError::Unauthorized,
+        ),
+        (
+            "no exp",
+            forge(
+                GOOD_HEADER,
+                r#"{"sub":"s","username":"u","type":"access"}"#,
+                SECRET,
+            ),
+            TokenError::Unauthorized,
+        ),
+        (
+            "claims not an object",
+            forge(GOOD_HEADER, "[]", SECRET),
+            TokenError::Unauthorized,
+        ),
+        (
+            "four parts",
+            format!("x.{}", forge(GOOD_HEADER, &access, SECRET)),
+            TokenError::Unauthorized,
+        ),
+        (
+            "an API key",
+            "key_0123456789ab.c2VjcmV0".to_owned(),
+            TokenError::Unauthorized,
+        ),
+        (
+            "too long",
+            forge(GOOD_HEADER, &" ".repeat(MAX_TOKEN_BYTES), SECRET),
+            TokenError::Unauthorized,
+        ),
     ];
     for (what, token, error) in table {
         assert_eq!(service.verify(token).err(), Some(*error), "{what}");
@@ -149,12 +228,16 @@ fn forged_and_foreign_tokens_are_refused() {
 fn names_of_another_release_grant_nothing() {
     let (service, _) = service();
     let claims = format!(
-        r#"{{"sub":"s","username":"u","roles":["OWNER","USER"],"permissions":["x.y","rss.view"],"type":"access","exp":{}}}"#,
-        START_MS
+        r#"{{"sub":"s","username":"u","roles":["OWNER","USER"],"permissions":["x.y","rss.view"],"type":"access","exp":{START_MS}}}"#
     );
-    let principal = service.verify(&forge(GOOD_HEADER, &claims, SECRET)).expect("verified");
+    let principal = service
+        .verify(&forge(GOOD_HEADER, &claims, SECRET))
+        .expect("verified");
     assert_eq!(principal.roles, [Role::User]);
-    assert_eq!(principal.permissions.iter().collect::<Vec<_>>(), [Permission::RssView]);
+    assert_eq!(
+        principal.permissions.iter().collect::<Vec<_>>(),
+        [Permission::RssView]
+    );
 }
 
 proptest! {

@@ -11,7 +11,7 @@ use crate::error::IdentityError;
 use crate::repo;
 use crate::service::Identity;
 
-const EVERY: Duration = Duration::from_secs(3600);
+const EVERY: Duration = Duration::from_hours(1);
 const KEPT_AFTER_EXPIRY_MS: i64 = 7 * 24 * 3600 * 1000;
 const BATCH: i64 = 1000;
 
@@ -24,7 +24,10 @@ impl Identity {
             match self.prune().await {
                 Ok(0) => {}
                 Ok(pruned) => tracing::debug!(pruned, "expired refresh tokens removed"),
-                Err(error) => tracing::warn!(error = &error as &dyn std::error::Error, "refresh tokens were not pruned"),
+                Err(error) => tracing::warn!(
+                    error = &error as &dyn std::error::Error,
+                    "refresh tokens were not pruned"
+                ),
             }
         }
     }

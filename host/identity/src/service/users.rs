@@ -13,7 +13,9 @@ impl Identity {
     pub async fn create_user(&self, user: NewUser) -> Result<String, IdentityError> {
         let hash = self.inner.passwords.hash(&user.password).await?;
         let mut tx = self.inner.db.begin_write().await?;
-        let id = self.insert_user(&mut tx, &user, &hash, self.inner.ctx.now()).await?;
+        let id = self
+            .insert_user(&mut tx, &user, &hash, self.inner.ctx.now())
+            .await?;
         tx.commit(&*self.inner.events).await?;
         Ok(id)
     }
@@ -26,9 +28,15 @@ impl Identity {
         now: Timestamp,
     ) -> Result<String, IdentityError> {
         let id = self.inner.ctx.id();
-        repo::users::insert(tx, &id, user, hash, now).await.map_err(|error| {
-            if error.is_unique_violation() { IdentityError::Taken } else { error.into() }
-        })?;
+        repo::users::insert(tx, &id, user, hash, now)
+            .await
+            .map_err(|error| {
+                if error.is_unique_violation() {
+                    IdentityError::Taken
+                } else {
+                    error.into()
+                }
+            })?;
         for &role in &user.roles {
             if !repo::roles::grant(tx, &id, role).await? {
                 return Err(IdentityError::RoleMissing(role.name()));

@@ -1,0 +1,255 @@
+//! Identity on both databases, with a clock and events in the test's hands.
+
+mod login;
+mod password;
+mod refresh;
+mod seed;
+mod surface;
+mod upkeep;
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use qm_db::{Db, FromRow, sql};
+use qm_kernel::event::{DomainEvent, EventSink};
+use qm_kernel::{ClientInfo, Clock, Ctx, Rng, Role, Secret, Timestamp};
+use qm_platform::{Audit, Cipher};
+use serde_json::Value;
+
+use crate::{
+    Credentials, FirstAdmin, HashCost, Identity, IdentityDeps, IdentityError, NewUser, Session, TokenService,
+};
+
+const START_MS: i64 = 1_932_628_500_000;
+const PASSWORD: &str = "correct horse battery";
+const REFRESH_TTL: Duration = Duration::from_hours(30 * 24);
+
+sql! {
+    AUDIT_ROWS = "SELECT action, user_id, result, ip_address, user_agent, metadata FROM audit_logs ORDER BY created_at, id";
+    TOKEN_ROWS = "SELECT token_hash, family, user_agent, ip_address, expires_at, revoked_at FROM refresh_tokens \
+        WHERE user_id = $1 ORDER BY created_at, id";
+    DEACTIVATE = "UPDATE users SET is_active = $2 WHERE id = $1";
+    ENABLE_TOTP = "UPDATE users SET totp_enabled = $2, totp_secret = $3, recovery_codes = $4 WHERE id = $1";
+    ATTEMPTS = "SELECT failed_login_attempts FROM users WHERE id = $1";
+    LAST_LOGIN = "SELECT COALESCE(last_login_at, 0) FROM users WHERE id = $1";
+}
+
+/// Identity with its surroundings.
+struct House {
+    identity: Identity,
+    tokens: Arc<TokenService>,
+    cipher: Cipher,
+    db: Db,
+    clock: Arc<Hands>,
+    heard: Arc<Heard>,
+    ctx: Ctx,
+}
+
+#[derive(FromRow)]
+struct AuditRow {
+    action: String,
+    user_id: Option<String>,
+    result: String,
+    ip_address: Option<String>,
+    user_agent: Option<String>,
+    metadata: Option<String>,
+}
+
+#[derive(FromRow)]
+struct StoredToken {
+    token_hash: String,
+    family: String,
+    user_agent: Option<String>,
+    ip_address: Option<String>,
+    expires_at: i64,
+    revoked_at: Option<i64>,
+}
+
+struct Hands(AtomicI64);
+
+impl Clock for Hands {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_ms(self.0.load(Ordering::Relaxed))
+    }
+}
+
+impl Hands {
+    fn advance(&self, by: Duration) {
+        self.0.fetch_add(by.as_millis() as i64, Ordering::Relaxed);
+    }
+}
+
+/// Real randomness: ids and tokens must differ.
+struct SystemRandomness(Ctx);
+
+impl Rng for SystemRandomness {
+    fn fill(&self, bytes: &mut [u8]) {
+        for chunk in bytes.chunks_mut(16) {
+            chunk.copy_from_slice(&self.0.bytes::<16>()[..chunk.len()]);
+        }
+    }
+}
+
+#[derive(Default)]
+struct Heard(Mutex<Vec<DomainEvent>>);
+
+impl EventSink for Heard {
+    fn publish(&self, event: DomainEvent) {
+        self.0.lock().expect("not poisoned").push(event);
+    }
+}
+
+impl Heard {
+    fn take(&self) -> Vec<DomainEvent> {
+        std::mem::take(&mut *self.0.lock().expect("not poisoned"))
+    }
+}
+
+impl House {
+    /// A seeded house whose administrator is `admin` with [`PASSWORD`].
+    async fn seeded(db: Db) -> Self {
+        let house = Self::bare(db);
+        house.identity.seed(&admin()).await.expect("seeded");
+        house
+    }
+
+    fn bare(db: Db) -> Self {
+        let clock = Arc::new(Hands(AtomicI64::new(START_MS)));
+        let ctx = Ctx::new(clock.clone(), Arc::new(SystemRandomness(Ctx::system())));
+        let tokens = Arc::new(TokenService::new(
+            &Secret::new("signing"),
+            Duration::from_mins(15),
+            ctx.clone(),
+        ));
+        let heard = Arc::new(Heard::default());
+        let cipher = Cipher::new(&Secret::new("encryption"), ctx.clone());
+        let identity = Identity::new(IdentityDeps {
+            db: db.clone(),
+            events: heard.clone(),
+            audit: Audit::new(ctx.clone()),
+            cipher: cipher.clone(),
+            tokens: tokens.clone(),
+            hash_cost: HashCost::CHEAP,
+            refresh_ttl: REFRESH_TTL,
+            ctx: ctx.clone(),
+        });
+        Self {
+            identity,
+            tokens,
+            cipher,
+            db,
+            clock,
+            heard,
+            ctx,
+        }
+    }
+
+    /// A user named after the role, with [`PASSWORD`]; answers the id.
+    async fn user(&self, name: &str, role: Role) -> String {
+        let user = NewUser {
+            username: name.to_owned(),
+            email: format!("{name}@example.org"),
+            display_name: None,
+            password: Secret::new(PASSWORD),
+            roles: vec![role],
+            is_system: false,
+        };
+        self.identity.create_user(user).await.expect("created")
+    }
+
+    async fn login(
+        &self,
+        username: &str,
+        password: &str,
+        code: Option<&str>,
+    ) -> Result<Session, IdentityError> {
+        let credentials = Credentials {
+            username: username.to_owned(),
+            password: Secret::new(password),
+            second_factor: code.map(str::to_owned),
+        };
+        self.identity.login(credentials, &client()).await
+    }
+
+    async fn refresh(&self, token: &Secret) -> Result<Session, IdentityError> {
+        self.identity.refresh(token, &client()).await
+    }
+
+    async fn set_active(&self, id: &str, active: bool) {
+        let mut tx = self.db.begin_write().await.expect("begun");
+        qm_db::exec!(&mut tx, DEACTIVATE, id, active)
+            .await
+            .expect("updated")
+            .exactly(1)
+            .expect("one row");
+        tx.commit_quiet().await.expect("committed");
+    }
+
+    async fn audit_rows(&self) -> Vec<AuditRow> {
+        let mut tx = self.db.begin_read().await.expect("begun");
+        qm_db::all!(&mut tx, AuditRow, AUDIT_ROWS).await.expect("read")
+    }
+
+    async fn token_rows(&self, user_id: &str) -> Vec<StoredToken> {
+        let mut tx = self.db.begin_read().await.expect("begun");
+        qm_db::all!(&mut tx, StoredToken, TOKEN_ROWS, user_id)
+            .await
+            .expect("read")
+    }
+
+    async fn live_tokens(&self, user_id: &str) -> usize {
+        self.token_rows(user_id)
+            .await
+            .iter()
+            .filter(|token| token.revoked_at.is_none())
+            .count()
+    }
+
+    async fn attempts(&self, user_id: &str) -> i64 {
+        let mut tx = self.db.begin_read().await.expect("begun");
+        qm_db::value!(&mut tx, i64, ATTEMPTS, user_id)
+            .await
+            .expect("read")
+    }
+}
+
+impl AuditRow {
+    fn metadata(&self) -> Value {
+        self.metadata
+            .as_deref()
+            .map_or(Value::Null, |text| serde_json::from_str(text).expect("JSON"))
+    }
+}
+
+fn admin() -> FirstAdmin {
+    FirstAdmin {
+        username: "admin".to_owned(),
+        email: "admin@example.org".to_owned(),
+        password: Some(Secret::new(PASSWORD)),
+    }
+}
+
+fn client() -> ClientInfo {
+    ClientInfo {
+        ip: IpAddr::V4(Ipv4Addr::new(203, 0, 113, 9)),
+        forwarded: "198.51.100.1, 203.0.113.9".to_owned(),
+        user_agent: Some("a browser".to_owned()),
+        request_id: "0123456789abcdef".to_owned(),
+    }
+}
+
+/// The text of an expected failure.
+fn failure<T>(result: Result<T, IdentityError>) -> String {
+    match result {
+        Ok(_) => panic!("expected a failure"),
+        Err(error) => error.to_string(),
+    }
+}
+
+qm_db::db_test! {
+    async fn every_statement_is_taken(db: Db) {
+        qm_db::testing::prepare_all(&db).await;
+    }
+}

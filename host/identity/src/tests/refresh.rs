@@ -1,0 +1,105 @@
+//! Refresh tokens: rotation, reuse, revocation, and races between them.
+
+use qm_kernel::{Permission, Role, TokenVerifier as _};
+
+use super::login::futures;
+use super::*;
+
+qm_db::db_test! {
+    async fn a_token_is_good_once_and_its_reuse_ends_the_family(db: Db) {
+        let house = House::seeded(db).await;
+        let id = house.user("owner", Role::User).await;
+        let other_device = house.login("owner", PASSWORD, None).await.expect("logged in");
+        let first = house.login("owner", PASSWORD, None).await.expect("logged in");
+        let second = house.refresh(&first.refresh_token).await.expect("refreshed");
+        let family = |session: &Session| session.refresh_token.expose().split_once('.').map(|(family, _)| family.to_owned());
+        assert_eq!(family(&first), family(&second));
+        assert_ne!(first.refresh_token, second.refresh_token);
+        let third = house.refresh(&second.refresh_token).await.expect("refreshed");
+
+        assert_eq!(failure(house.refresh(&first.refresh_token).await), "Refresh token reuse detected");
+        assert_eq!(failure(house.refresh(&third.refresh_token).await), "Refresh token reuse detected");
+        assert_eq!(house.live_tokens(&id).await, 1, "other logins go on");
+        house.refresh(&other_device.refresh_token).await.expect("refreshed");
+    }
+
+    async fn failures_come_in_the_order_of_the_contract(db: Db) {
+        let house = House::seeded(db).await;
+        let id = house.user("owner", Role::User).await;
+        for malformed in ["", "family", ".", "family.", ".secret"] {
+            assert_eq!(failure(house.refresh(&Secret::new(malformed)).await), "Malformed refresh token", "{malformed:?}");
+        }
+        let session = house.login("owner", PASSWORD, None).await.expect("logged in");
+        let (family, secret) = session.refresh_token.expose().split_once('.').expect("two halves");
+        for unknown in [format!("{family}.x{secret}"), format!("other.{secret}"), format!("{family}.{secret}.x")] {
+            assert_eq!(failure(house.refresh(&Secret::new(unknown)).await), "Invalid refresh token");
+        }
+        assert_eq!(house.live_tokens(&id).await, 1, "guessing revokes nothing");
+
+        let spent = house.login("owner", PASSWORD, None).await.expect("logged in");
+        house.refresh(&spent.refresh_token).await.expect("refreshed");
+        house.clock.advance(REFRESH_TTL);
+        assert_eq!(failure(house.refresh(&spent.refresh_token).await), "Refresh token reuse detected", "before its expiry");
+        house.set_active(&id, false).await;
+        assert_eq!(failure(house.refresh(&session.refresh_token).await), "Refresh token expired", "before the account");
+    }
+
+    async fn a_token_lives_for_the_configured_time(db: Db) {
+        let house = House::seeded(db).await;
+        let session = house.login("admin", PASSWORD, None).await.expect("logged in");
+        house.clock.advance(REFRESH_TTL - Duration::from_millis(1));
+        house.refresh(&session.refresh_token).await.expect("refreshed");
+    }
+
+    async fn a_deactivated_account_loses_every_token(db: Db) {
+        let house = House::seeded(db).await;
+        let id = house.user("owner", Role::User).await;
+        let one = house.login("owner", PASSWORD, None).await.expect("logged in");
+        let two = house.login("owner", PASSWORD, None).await.expect("logged in");
+        house.set_active(&id, false).await;
+        assert_eq!(failure(house.refresh(&one.refresh_token).await), "Account is disabled");
+        assert_eq!(house.live_tokens(&id).await, 0);
+        house.set_active(&id, true).await;
+        assert_eq!(failure(house.refresh(&two.refresh_token).await), "Refresh token reuse detected");
+    }
+
+    async fn roles_are_read_afresh(db: Db) {
+        let house = House::seeded(db).await;
+        let id = house.user("owner", Role::ReadOnly).await;
+        let session = house.login("owner", PASSWORD, None).await.expect("logged in");
+        let mut tx = house.db.begin_write().await.expect("begun");
+        assert!(crate::repo::roles::grant(&mut tx, &id, Role::PowerUser).await.expect("granted"));
+        tx.commit_quiet().await.expect("committed");
+        let session = house.refresh(&session.refresh_token).await.expect("refreshed");
+        let principal = house.tokens.verify(&session.access_token).expect("verified");
+        assert_eq!(principal.roles, [Role::PowerUser, Role::ReadOnly]);
+        assert!(principal.may(Permission::TorrentsDelete) && !principal.may(Permission::TorrentsDeleteData));
+    }
+
+    async fn of_concurrent_refreshes_exactly_one_wins(db: Db) {
+        let house = House::seeded(db).await;
+        let id = house.user("owner", Role::User).await;
+        for together in [2, 8] {
+            let session = house.login("owner", PASSWORD, None).await.expect("logged in");
+            let outcomes = futures(together, || house.refresh(&session.refresh_token)).await;
+            assert_eq!(outcomes.iter().filter(|outcome| outcome.is_ok()).count(), 1);
+            for outcome in outcomes.into_iter().filter(Result::is_err) {
+                assert_eq!(failure(outcome), "Refresh token reuse detected");
+            }
+            assert_eq!(house.live_tokens(&id).await, 0, "a token two parties hold ends the family");
+        }
+    }
+
+    async fn logout_revokes_everything_even_a_token_being_issued(db: Db) {
+        let house = House::seeded(db).await;
+        let id = house.user("owner", Role::User).await;
+        for _ in 0..10 {
+            let session = house.login("owner", PASSWORD, None).await.expect("logged in");
+            house.login("owner", PASSWORD, None).await.expect("logged in");
+            let principal = house.tokens.verify(&session.access_token).expect("verified");
+            let (_, out) = tokio::join!(house.refresh(&session.refresh_token), house.identity.logout(&principal));
+            out.expect("logged out");
+            assert_eq!(house.live_tokens(&id).await, 0);
+        }
+    }
+}
