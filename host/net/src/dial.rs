@@ -21,7 +21,7 @@ pub const CONNECT: Duration = Duration::from_secs(5);
 pub const MAX_IDLE: Duration = Duration::from_secs(60);
 /// The most one read gives.
 const MAX_READ: usize = 256 << 10;
-/// What `read_to_end` asks the system for at a time.
+/// The room `read_to_end` makes for the next piece.
 const CHUNK: usize = 64 << 10;
 
 /// Where a stream leads.
@@ -167,7 +167,9 @@ impl Stream {
     /// At most `max` bytes; empty at the end of the stream.
     pub async fn read(&mut self, max: usize) -> Result<Vec<u8>, DialError> {
         let mut buffer = vec![0; max.clamp(1, MAX_READ)];
-        let n = self.read_some(&mut buffer).await?;
+        let read = tokio::time::timeout(self.idle, self.io.get().read(&mut buffer)).await;
+        let n = read.map_err(|_| DialError::Timeout)??;
+        self.progress.add(n);
         buffer.truncate(n);
         Ok(buffer)
     }
@@ -175,24 +177,18 @@ impl Stream {
     /// Everything up to the end of the stream; `TooLarge` past `limit`.
     pub async fn read_to_end(&mut self, limit: usize) -> Result<Vec<u8>, DialError> {
         let mut all = Vec::new();
-        let mut buffer = vec![0; CHUNK];
         loop {
-            let n = self.read_some(&mut buffer).await?;
+            all.reserve(CHUNK);
+            let read = tokio::time::timeout(self.idle, self.io.get().read_buf(&mut all)).await;
+            let n = read.map_err(|_| DialError::Timeout)??;
             if n == 0 {
                 return Ok(all);
             }
-            if all.len() + n > limit {
+            self.progress.add(n);
+            if all.len() > limit {
                 return Err(DialError::TooLarge);
             }
-            all.extend_from_slice(&buffer[..n]);
         }
-    }
-
-    async fn read_some(&mut self, buffer: &mut [u8]) -> Result<usize, DialError> {
-        let read = tokio::time::timeout(self.idle, self.io.get().read(buffer)).await;
-        let n = read.map_err(|_| DialError::Timeout)??;
-        self.progress.add(n);
-        Ok(n)
     }
 
     /// Writes all of `bytes`.

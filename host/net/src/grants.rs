@@ -25,24 +25,21 @@ impl Grants {
     /// Reads the marks of `schema` (an object schema) against `config`.
     ///
     /// A marked property that is absent, null or empty grants nothing. One that makes no sense is an error whose text
-    /// names it.
+    /// names it, and so is a mark that makes none (whatever `config` holds).
     pub fn from_config(schema: &Value, config: &Map<String, Value>) -> Result<Self, String> {
         let mut grants = Self::default();
         let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return Ok(grants) };
         for (name, property) in properties {
-            let Some(mark) = property.get("x-grant").and_then(Value::as_str) else { continue };
+            let Some(mark) = Mark::of(name, property)? else { continue };
             let Some(text) = text_of(name, config)? else { continue };
             match mark {
-                "http-url" => grants.add_url(name, text)?,
-                "tcp-host" => {
-                    let port_name = property.get("x-grant-port").and_then(Value::as_str);
-                    let port_name = port_name.ok_or_else(|| format!("the schema gives `{name}` no port (x-grant-port)"))?;
-                    if let Some(port) = port_of(port_name, config)? {
+                Mark::HttpUrl => grants.add_url(name, text)?,
+                Mark::UnixPath => grants.add_unix(name, text)?,
+                Mark::TcpHost { port } => {
+                    if let Some(port) = port_of(port, config)? {
                         grants.tcp.insert((host_of(name, text)?, port));
                     }
                 }
-                "unix-path" => grants.add_unix(name, text)?,
-                other => return Err(format!("the schema marks `{name}` with an unknown x-grant `{other}`")),
             }
         }
         Ok(grants)
@@ -80,6 +77,28 @@ impl Grants {
     pub fn allows_url(&self, url: &Url) -> bool {
         let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else { return false };
         self.http.contains(&(url.scheme().to_owned(), normal(host), port))
+    }
+}
+
+/// What the schema says of one property.
+enum Mark<'a> {
+    HttpUrl,
+    UnixPath,
+    /// With the name of the property that holds the port.
+    TcpHost { port: &'a str },
+}
+
+impl<'a> Mark<'a> {
+    fn of(name: &str, property: &'a Value) -> Result<Option<Self>, String> {
+        let Some(mark) = property.get("x-grant") else { return Ok(None) };
+        let port = property.get("x-grant-port").and_then(Value::as_str);
+        match (mark.as_str(), port) {
+            (Some("http-url"), _) => Ok(Some(Mark::HttpUrl)),
+            (Some("unix-path"), _) => Ok(Some(Mark::UnixPath)),
+            (Some("tcp-host"), Some(port)) => Ok(Some(Mark::TcpHost { port })),
+            (Some("tcp-host"), None) => Err(format!("the schema gives `{name}` no port (x-grant-port)")),
+            _ => Err(format!("the schema marks `{name}` with an unknown x-grant {mark}")),
+        }
     }
 }
 

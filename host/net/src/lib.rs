@@ -25,7 +25,7 @@ pub use dial::{DialError, Dialer, Endpoint, Stream};
 pub use grants::Grants;
 pub use guard::{GuardError, GuardKind};
 pub use resolve::{Resolver, SystemResolver};
-pub use silence::Progress;
+pub use silence::{Progress, Silent, unless_silent};
 
 use allow::AllowList;
 

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use tokio::time::Instant;
+
 /// Counts the bytes that went either way. A supervisor that sees it grow knows that a slow call is alive.
 #[derive(Clone, Debug, Default)]
 pub struct Progress(Arc<AtomicU64>);
@@ -23,18 +25,28 @@ impl Progress {
 }
 
 /// Nothing happened for longer than was allowed.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Silent;
 
-/// Runs `work` until it ends or `progress` has stood still for `idle`.
-pub async fn unless_silent<T>(idle: Duration, progress: &Progress, work: impl Future<Output = T>) -> Result<T, Silent> {
+/// Runs `work` until it ends or `progress` has stood still for `idle` (looked at four times in that span).
+pub async fn unless_silent<T>(
+    idle: Duration,
+    progress: &Progress,
+    work: impl Future<Output = T>,
+) -> Result<T, Silent> {
     let mut work = pin!(work);
     let mut seen = progress.bytes();
+    let mut quiet_since = Instant::now();
     loop {
-        match tokio::time::timeout(idle, work.as_mut()).await {
-            Ok(done) => return Ok(done),
-            Err(_) if progress.bytes() == seen => return Err(Silent),
-            Err(_) => seen = progress.bytes(),
+        let look = (quiet_since + idle).min(Instant::now() + idle / 4);
+        if let Ok(done) = tokio::time::timeout_at(look, work.as_mut()).await {
+            return Ok(done);
+        }
+        let now = progress.bytes();
+        if now != seen {
+            (seen, quiet_since) = (now, Instant::now());
+        } else if quiet_since.elapsed() >= idle {
+            return Err(Silent);
         }
     }
 }

@@ -1,0 +1,248 @@
+//! What a plugin returns is untrusted input: it relays what a product says, and may be wrong itself.
+//!
+//! Bounds: lists by count, texts by length (cut, not refused), numbers into the range that the database and JSON can
+//! hold. A row without a proper info-hash is dropped; everything else is bent into shape.
+
+use qm_kernel::Timestamp;
+use qm_kernel::engine::*;
+
+/// Torrents of one engine.
+const TORRENTS: usize = 200_000;
+const FILES: usize = 200_000;
+const PEERS: usize = 10_000;
+const TRACKERS: usize = 1_000;
+const OUTCOMES: usize = 100_000;
+
+/// Names and paths.
+const LONG: usize = 16 << 10;
+/// Labels, messages, versions.
+const SHORT: usize = 4 << 10;
+
+/// The end of the year 9999, in seconds.
+const LATEST: u64 = 253_402_300_799;
+
+/// Cuts `text` to `max` bytes, at a character.
+pub(super) fn cut(text: &mut String, max: usize) {
+    if text.len() > max {
+        let mut end = max;
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        text.truncate(end);
+    }
+}
+
+fn cut_option(text: &mut Option<String>, max: usize) {
+    if let Some(inner) = text {
+        cut(inner, max);
+    }
+    if text.as_ref().is_some_and(String::is_empty) {
+        *text = None;
+    }
+}
+
+/// 40 lower-case hex digits.
+pub(crate) fn is_hash(text: &str) -> bool {
+    text.len() == 40 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+/// The database and JavaScript's readers have signed numbers.
+fn whole(number: &mut u64) {
+    *number = (*number).min(i64::MAX as u64);
+}
+
+fn whole_option(number: &mut Option<u64>) {
+    if let Some(inner) = number {
+        whole(inner);
+    }
+}
+
+fn fraction(number: &mut f64) {
+    *number = if number.is_nan() { 0.0 } else { number.clamp(0.0, 1.0) };
+}
+
+/// Seconds as the plugin gave them to an instant; 0 and what is past the calendar mean "unknown".
+pub(super) fn instant(seconds: Option<u64>) -> Option<Timestamp> {
+    seconds.filter(|&s| s != 0 && s <= LATEST).map(|s| Timestamp::from_secs(s as i64))
+}
+
+/// Returns how many rows were dropped.
+pub(super) fn delta(delta: &mut Delta) -> usize {
+    let before = delta.changed.len() + delta.removed.len();
+    delta.changed.truncate(TORRENTS);
+    delta.changed.retain_mut(|torrent| is_hash(&torrent.hash) && torrent_row(torrent));
+    delta.removed.truncate(TORRENTS);
+    delta.removed.retain(|hash| is_hash(hash));
+    let stats = &mut delta.stats;
+    whole(&mut stats.download_rate);
+    whole(&mut stats.upload_rate);
+    whole(&mut stats.download_rate_limit);
+    whole(&mut stats.upload_rate_limit);
+    whole(&mut stats.total_downloaded);
+    whole(&mut stats.total_uploaded);
+    before - delta.changed.len() - delta.removed.len()
+}
+
+/// Bends a row into shape; always true, so that it serves as the second half of a filter.
+fn torrent_row(torrent: &mut Torrent) -> bool {
+    cut(&mut torrent.name, LONG);
+    cut(&mut torrent.save_path, LONG);
+    cut(&mut torrent.content_path, LONG);
+    cut_option(&mut torrent.label, SHORT);
+    cut_option(&mut torrent.message, SHORT);
+    fraction(&mut torrent.progress);
+    torrent.ratio = if torrent.ratio.is_finite() { torrent.ratio.max(0.0) } else { 0.0 };
+    torrent.priority = torrent.priority.min(3);
+    whole(&mut torrent.size);
+    whole(&mut torrent.downloaded);
+    whole(&mut torrent.uploaded);
+    whole(&mut torrent.download_rate);
+    whole(&mut torrent.upload_rate);
+    whole_option(&mut torrent.eta);
+    true
+}
+
+pub(super) fn torrent(torrent: Option<Torrent>) -> Option<Torrent> {
+    torrent.filter(|torrent| is_hash(&torrent.hash)).map(|mut torrent| {
+        torrent_row(&mut torrent);
+        torrent
+    })
+}
+
+pub(super) fn files(files: &mut Vec<File>) {
+    files.truncate(FILES);
+    for file in files {
+        cut(&mut file.path, LONG);
+        fraction(&mut file.progress);
+        whole(&mut file.size);
+        file.downloaded = ((file.size as f64) * file.progress).round() as u64;
+        file.downloaded = file.downloaded.min(file.size);
+        file.priority = file.priority.min(2);
+    }
+}
+
+pub(super) fn peers(peers: &mut Vec<Peer>) {
+    peers.truncate(PEERS);
+    for peer in peers {
+        cut(&mut peer.ip, SHORT);
+        cut_option(&mut peer.client, SHORT);
+        cut_option(&mut peer.country, SHORT);
+        fraction(&mut peer.progress);
+        whole(&mut peer.download_rate);
+        whole(&mut peer.upload_rate);
+    }
+}
+
+pub(super) fn trackers(trackers: &mut Vec<Tracker>) {
+    trackers.truncate(TRACKERS);
+    for tracker in trackers {
+        cut(&mut tracker.url, LONG);
+        cut_option(&mut tracker.message, SHORT);
+    }
+}
+
+/// One outcome for each hash asked about, in the order asked: what the plugin left out did not happen.
+pub(super) fn outcomes(hashes: &[String], mut given: Vec<Outcome>) -> Vec<Outcome> {
+    given.truncate(OUTCOMES);
+    let in_order = given.len() == hashes.len() && given.iter().zip(hashes).all(|(outcome, hash)| outcome.hash == *hash);
+    if in_order {
+        return given;
+    }
+    let outcome = |hash: &String| match given.iter().position(|outcome| outcome.hash == *hash) {
+        Some(at) => given[at].clone(),
+        None => Outcome {
+            hash: hash.clone(),
+            result: Err(EngineError::Protocol("the plugin did not say what became of it".to_owned())),
+        },
+    };
+    hashes.iter().map(outcome).collect()
+}
+
+pub(super) fn session_stats(stats: &mut SessionStats) {
+    cut(&mut stats.engine_version, SHORT);
+    cut_option(&mut stats.peer_id, SHORT);
+    whole_option(&mut stats.free_disk_bytes);
+    whole_option(&mut stats.total_disk_bytes);
+}
+
+pub(super) fn transfer(transfer: &mut Transfer) {
+    whole(&mut transfer.downloaded);
+    whole(&mut transfer.uploaded);
+}
+
+pub(super) fn rate_limits(limits: &mut RateLimits) {
+    whole_option(&mut limits.download);
+    whole_option(&mut limits.upload);
+}
+
+pub(super) fn health(health: &mut Health) {
+    cut(&mut health.version, SHORT);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(hash: &str) -> Torrent {
+        Torrent {
+            hash: hash.into(),
+            name: "n".repeat(100_000),
+            state: TorrentState::Seeding,
+            progress: f64::NAN,
+            size: u64::MAX,
+            downloaded: 0,
+            uploaded: 0,
+            ratio: f64::INFINITY,
+            download_rate: 0,
+            upload_rate: 0,
+            eta: Some(u64::MAX),
+            seeds_connected: 0,
+            seeds_total: 0,
+            peers_connected: 0,
+            peers_total: 0,
+            priority: 9,
+            label: Some(String::new()),
+            save_path: String::new(),
+            content_path: String::new(),
+            is_private: false,
+            message: None,
+            added_at: None,
+            completed_at: None,
+        }
+    }
+
+    #[test]
+    fn rows_are_bent_into_shape_or_dropped() {
+        let good = "0123456789abcdef0123456789abcdef01234567";
+        let hashes = [good, "", "0123456789ABCDEF0123456789ABCDEF01234567", "0123456789abcdef0123456789abcdef0123456x"];
+        let mut given = Delta { changed: hashes.map(row).to_vec(), removed: vec!["x".into()], ..Delta::default() };
+        assert_eq!(delta(&mut given), 4);
+        let [row] = &given.changed[..] else { panic!("one row is left, not {}", given.changed.len()) };
+        assert_eq!((row.progress, row.ratio, row.priority), (0.0, 0.0, 3));
+        assert_eq!((row.size, row.eta), (i64::MAX as u64, Some(i64::MAX as u64)));
+        assert_eq!((row.name.len(), &row.label), (LONG, &None));
+    }
+
+    #[test]
+    fn outcomes_follow_the_question() {
+        let hashes = ["a", "b", "c"].map(str::to_owned);
+        let ok = |hash: &str| Outcome { hash: hash.to_owned(), result: Ok(()) };
+        let answer = outcomes(&hashes, vec![ok("c"), ok("z"), ok("a")]);
+        let shape: Vec<_> = answer.iter().map(|outcome| (outcome.hash.as_str(), outcome.result.is_ok())).collect();
+        assert_eq!(shape, [("a", true), ("b", false), ("c", true)]);
+    }
+
+    #[test]
+    fn instants_outside_the_calendar_are_unknown() {
+        assert_eq!(instant(Some(0)), None);
+        assert_eq!(instant(Some(u64::MAX)), None);
+        assert_eq!(instant(Some(5)), Some(Timestamp::from_ms(5000)));
+    }
+
+    #[test]
+    fn texts_are_cut_at_a_character() {
+        let mut text = "ääää".to_owned();
+        cut(&mut text, 5);
+        assert_eq!(text, "ää");
+    }
+}

@@ -1,0 +1,283 @@
+//! `quartermaster plugin check FILE`: what the host sees in a file, and, given a target, whether it keeps the contract
+//! of its role.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use qm_kernel::Ctx;
+use qm_kernel::engine::*;
+use qm_net::{Grants, Net};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::api::{Answer, Session};
+use crate::cache::CodeCache;
+use crate::catalog::blank;
+use crate::limits::Limits;
+use crate::load::{Loaded, Loader, reason};
+use crate::runtime::{Runtime, Tenant};
+use crate::status::PluginStatus;
+use crate::voice::Secrets;
+use crate::PluginHostError;
+
+/// How long one call of a contract test may take.
+const DEADLINE: Duration = Duration::from_secs(30);
+/// No product has a torrent of this hash.
+const NOBODY: &str = "00000000000000000000000000000000000000ff";
+
+/// One contract test.
+#[derive(Clone, Debug, Serialize)]
+pub struct Check {
+    /// What was asked for, as a sentence.
+    pub name: &'static str,
+    pub passed: bool,
+    /// What came instead, or a fact worth showing.
+    pub detail: String,
+}
+
+/// What was found.
+#[derive(Clone, Debug, Serialize)]
+pub struct CheckReport {
+    pub plugin: PluginStatus,
+    /// JSON Schema of its configuration, when it could be loaded.
+    pub config_schema: Option<Value>,
+    /// Empty without a target.
+    pub checks: Vec<Check>,
+}
+
+impl CheckReport {
+    /// It can be used, and every contract test that ran was passed.
+    pub fn passed(&self) -> bool {
+        self.plugin.state == crate::PluginState::Active && self.checks.iter().all(|check| check.passed)
+    }
+}
+
+/// Loads `file` as the host would, without keeping compiled code; `target` is a configuration to run the contract tests
+/// against.
+pub async fn check(
+    file: &Path,
+    target: Option<Map<String, Value>>,
+    net: &Net,
+    ctx: Ctx,
+) -> Result<CheckReport, PluginHostError> {
+    std::fs::metadata(file).map_err(|source| PluginHostError::File { path: file.to_owned(), source })?;
+    let runtime = Runtime::new(Limits::default(), net.dialer().clone(), ctx)?;
+    let loader = Loader::new(runtime.clone(), CodeCache::none());
+    let name = file.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    match loader.load(file.to_owned()).await {
+        Err(refusal) => {
+            let id = name.strip_suffix(".wasm").unwrap_or(&name);
+            let plugin = PluginStatus {
+                state: refusal.state,
+                reason: Some(refusal.reason.clone()),
+                ..blank(&name, id, &refusal.facts)
+            };
+            Ok(CheckReport { plugin, config_schema: None, checks: Vec::new() })
+        }
+        Ok(loaded) => {
+            let kind = &loaded.kind;
+            let plugin = PluginStatus {
+                label: Some(kind.label.clone()),
+                version: Some(kind.version.clone()),
+                capabilities: kind.capabilities.clone(),
+                ..blank(&name, &kind.id, &loaded.facts)
+            };
+            let checks = match target {
+                Some(target) => Contract::new(runtime, &loaded, target).run().await,
+                None => Vec::new(),
+            };
+            Ok(CheckReport { plugin, config_schema: Some(loaded.kind.config_schema), checks })
+        }
+    }
+}
+
+/// The contract tests of the role `engine`. None of them changes anything at the target.
+struct Contract<'a> {
+    runtime: Arc<Runtime>,
+    loaded: &'a Loaded,
+    target: Map<String, Value>,
+    session: Option<Box<dyn Session>>,
+    checks: Vec<Check>,
+}
+
+/// What a call came to: the plugin's word, or why there was none.
+type Heard<T> = Result<Result<T, EngineError>, String>;
+
+impl<'a> Contract<'a> {
+    fn new(runtime: Arc<Runtime>, loaded: &'a Loaded, target: Map<String, Value>) -> Self {
+        Self { runtime, loaded, target, session: None, checks: Vec::new() }
+    }
+
+    async fn run(mut self) -> Vec<Check> {
+        let opened = self.open().await;
+        let ready = opened.is_ok();
+        self.note("it opens a session with this configuration", opened.map(|()| String::new()));
+        if ready {
+            self.product().await;
+            self.polls().await;
+            self.strangers().await;
+            self.optional().await;
+        }
+        if let Some(mut session) = self.session.take() {
+            let closed = tokio::time::timeout(DEADLINE, session.close()).await;
+            let closed = match closed {
+                Ok(Ok(())) => Ok(String::new()),
+                Ok(Err(trap)) => Err(reason(&trap)),
+                Err(_) => Err(late()),
+            };
+            self.note("it closes its session", closed);
+        }
+        self.checks
+    }
+
+    fn note(&mut self, name: &'static str, result: Result<String, String>) {
+        let passed = result.is_ok();
+        self.checks.push(Check { name, passed, detail: result.unwrap_or_else(|why| why) });
+    }
+
+    async fn open(&mut self) -> Result<(), String> {
+        let schema = &self.loaded.kind.config_schema;
+        let store = self.runtime.store(Tenant {
+            plugin: &self.loaded.kind.id,
+            engine: "check",
+            lane: "check",
+            grants: Grants::from_config(schema, &self.target)?,
+            secrets: Secrets::of(schema, &self.target),
+            log_dropped: Arc::default(),
+            memory: Arc::default(),
+        });
+        let config = Value::Object(self.target.clone()).to_string();
+        let _ticking = self.runtime.ticking();
+        match tokio::time::timeout(DEADLINE, self.loaded.code.open(store, &config)).await {
+            Ok(Ok(Ok(session))) => {
+                self.session = Some(session);
+                Ok(())
+            }
+            Ok(Ok(Err(word))) => Err(word.to_string()),
+            Ok(Err(trap)) => Err(reason(&trap)),
+            Err(_) => Err(late()),
+        }
+    }
+
+    /// One call. After a trap or a timeout the next one gets a new session.
+    async fn ask<T>(&mut self, work: impl for<'s> FnOnce(&'s mut dyn Session) -> BoxFuture<'s, Answer<T>>) -> Heard<T> {
+        if self.session.is_none() {
+            self.open().await?;
+        }
+        let mut session = self.session.take().ok_or_else(late)?;
+        session.state().begin_call();
+        let _ticking = self.runtime.ticking();
+        let heard = match tokio::time::timeout(DEADLINE, work(&mut *session)).await {
+            Ok(Ok(word)) => Ok(word),
+            Ok(Err(trap)) => Err(format!("it trapped: {}", reason(&trap))),
+            Err(_) => Err(late()),
+        };
+        session.state().voice.settle();
+        if heard.is_ok() {
+            self.session = Some(session);
+        }
+        heard
+    }
+
+    async fn product(&mut self) {
+        let heard = self.ask(|session| session.health()).await;
+        let health = word(heard).and_then(|health| {
+            if health.version.is_empty() { Err("the version is empty".to_owned()) } else { Ok(health.version) }
+        });
+        self.note("health tells the product's version", health);
+        let stats = self.ask(|session| session.session_stats()).await;
+        self.note("session-stats answers", word(stats).map(|stats| stats.engine_version));
+    }
+
+    async fn polls(&mut self) {
+        let first = word(self.ask(|session| session.poll(None)).await);
+        let full = match &first {
+            Ok(delta) => unique(delta).map(|()| format!("{} torrents", delta.changed.len())),
+            Err(why) => Err(why.clone()),
+        };
+        self.note("a first poll gives every torrent once", full);
+        let Ok(first) = first else { return };
+        let cursor = first.cursor;
+        let next = word(self.ask(move |session| session.poll(Some(cursor))).await);
+        let next = next.and_then(|delta| {
+            let known = |hash: &String| first.changed.iter().any(|torrent| *torrent.hash == **hash);
+            if delta.full {
+                return Err("it gave everything again".to_owned());
+            }
+            if let Some(hash) = delta.removed.iter().find(|hash| !known(hash)) {
+                return Err(format!("it removed {hash}, which it had not listed"));
+            }
+            unique(&delta)?;
+            Ok(format!("{} changed, {} removed", delta.changed.len(), delta.removed.len()))
+        });
+        self.note("a poll with that cursor gives what changed", next);
+    }
+
+    async fn strangers(&mut self) {
+        let got = word(self.ask(|session| session.get(NOBODY.to_owned())).await);
+        let got = got.and_then(|found| found.map_or(Ok(String::new()), |_| Err("it found one".to_owned())));
+        self.note("get of an unknown torrent gives none", got);
+        let files = self.ask(|session| session.files(NOBODY.to_owned())).await.map(|word| word.map(drop));
+        self.note("files of an unknown torrent are not found", missing(files));
+        let peers = self.ask(|session| session.peers(NOBODY.to_owned())).await.map(|word| word.map(drop));
+        self.note("peers of an unknown torrent are not found", missing(peers));
+        let trackers = self.ask(|session| session.trackers(NOBODY.to_owned())).await.map(|word| word.map(drop));
+        self.note("trackers of an unknown torrent are not found", missing(trackers));
+        let started = self.ask(|session| session.run(vec![NOBODY.to_owned()], Command::Start)).await;
+        let started = word(started).and_then(|outcomes| match outcomes.first().map(|outcome| &outcome.result) {
+            Some(Err(error)) => Ok(error.to_string()),
+            _ => Err("it said that it was done".to_owned()),
+        });
+        self.note("a command to an unknown torrent fails", started);
+        let other = self.ask(|session| Box::pin(session.run_other("no-such-command", "{}"))).await;
+        self.note("an unknown command is unsupported", unsupported(other));
+    }
+
+    async fn optional(&mut self) {
+        let has = |word: &str| self.loaded.kind.capabilities.iter().any(|capability| capability == word);
+        let (limits, totals) = (has(capability::GLOBAL_LIMITS), has(capability::ALL_TIME));
+        let heard = self.ask(|session| session.rate_limits()).await;
+        let result = if limits { word(heard).map(|_| String::new()) } else { unsupported(heard) };
+        self.note("get-rate-limits is as the capabilities say", result);
+        let heard = word(self.ask(|session| session.all_time()).await);
+        let result = heard.and_then(|counters| match (counters.is_some(), totals) {
+            (true, true) | (false, false) => Ok(String::new()),
+            (given, _) => Err(format!("given: {given}, declared: {totals}")),
+        });
+        self.note("all-time is as the capabilities say", result);
+    }
+}
+
+fn late() -> String {
+    format!("it took longer than {} s", DEADLINE.as_secs())
+}
+
+fn word<T>(heard: Heard<T>) -> Result<T, String> {
+    heard?.map_err(|error| error.to_string())
+}
+
+fn missing(heard: Heard<()>) -> Result<String, String> {
+    match heard? {
+        Err(EngineError::NotFound(Subject::Torrent)) => Ok(String::new()),
+        Err(other) => Err(format!("it answered: {other}")),
+        Ok(()) => Err("it gave some".to_owned()),
+    }
+}
+
+fn unsupported<T>(heard: Heard<T>) -> Result<String, String> {
+    match heard? {
+        Err(EngineError::Unsupported(text)) => Ok(text),
+        Err(other) => Err(format!("it answered: {other}")),
+        Ok(_) => Err("it accepted".to_owned()),
+    }
+}
+
+fn unique(delta: &Delta) -> Result<(), String> {
+    let mut seen = std::collections::HashSet::new();
+    match delta.changed.iter().find(|torrent| !seen.insert(&*torrent.hash)) {
+        Some(twice) => Err(format!("{} is listed twice", twice.hash)),
+        None => Ok(()),
+    }
+}
