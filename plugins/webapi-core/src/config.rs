@@ -63,8 +63,10 @@ fn text(object: &Map<String, Value>, key: &str) -> Result<String, Error> {
 fn timeout(object: &Map<String, Value>) -> Result<u32, Error> {
     match object.get("timeoutMs") {
         None | Some(Value::Null) => Ok(TIMEOUT_MS),
+        // Older rows hold it as text.
         Some(value) => value
             .as_u64()
+            .or_else(|| value.as_str()?.trim().parse().ok())
             .and_then(|ms| u32::try_from(ms).ok())
             .filter(|ms| (1..=600_000).contains(ms))
             .ok_or_else(|| Error::InvalidConfig("timeoutMs must be an integer from 1 to 600000".into())),
@@ -166,7 +168,7 @@ mod tests {
             "nonsense",
             r#"{"baseUrl":5}"#,
             r#"{"baseUrl":"http://h","timeoutMs":0}"#,
-            r#"{"baseUrl":"http://h","timeoutMs":"9"}"#,
+            r#"{"baseUrl":"http://h","timeoutMs":"soon"}"#,
             r#"{"baseUrl":"http://h","password":{}}"#,
         ] {
             assert!(matches!(parse(json), Err(Error::InvalidConfig(_))), "{json}");

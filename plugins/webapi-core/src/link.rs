@@ -11,6 +11,9 @@ pub(crate) const SMALL: u64 = 1 << 20;
 /// What a list may hold; the host allows no more.
 pub(crate) const LARGE: u64 = 64 << 20;
 
+/// Milliseconds a farewell may take: whoever closes an engine does not wait for a client that hangs.
+const LOGOUT_MS: u32 = 1000;
+
 const FORM: &str = "application/x-www-form-urlencoded";
 
 pub(crate) enum Body<'a> {
@@ -104,9 +107,10 @@ impl<H: Http, C: Clock> Link<H, C> {
         Ok(answer)
     }
 
-    /// Ends the client's session, as well as can be.
+    /// Ends the client's session, as well as can be. For the end of a conversation only.
     pub(crate) fn log_out(&mut self) {
         if self.login.cookie().is_some() {
+            self.config.timeout_ms = self.config.timeout_ms.min(LOGOUT_MS);
             let _ = self.send(&Call::post("/auth/logout", &[])); // its sessions expire by themselves as well
             self.login.forget();
         }
