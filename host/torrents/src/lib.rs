@@ -1,3 +1,25 @@
-//! qm-torrents
+//! Torrent clients and their torrents: which engines are configured, what they list, what users ask of them, and what
+//! they have transferred.
+//!
+//! Invariants: a list is answered from the last snapshot and never by asking a client; what an event tells of is in the
+//! database before anybody hears it; a torrent is completed once; the transfer ledger neither loses nor doubles a byte
+//! over a crash ([`model::ledger`] says which one case it cannot see); only what the operator entered can be dialled.
+//! Deliberately absent: retries and back-off. An engine that failed is simply read again 2 s later.
+//!
+//! Events: `torrent.completed`, `torrent.failed`, `torrent.ratio_changed`, `provider.offline`, `provider.recovered`.
 
+mod dto;
+mod error;
 pub mod metainfo;
+mod model;
+mod repo;
+mod routes;
+mod service;
+mod sync;
+
+pub use error::TorrentsError;
+pub use routes::routes;
+pub use service::{Torrents, TorrentsDeps};
+pub use sync::engine::EngineStatus;
+pub use sync::publish::{EVENTS, RatioChange, RatioChanged};
+pub use sync::snapshot::TorrentEntry;

@@ -95,7 +95,10 @@ impl Magnet {
                 _ => {}
             }
         }
-        let hash = v1.clone().or_else(|| v2.clone()).unwrap_or(Err(MagnetError::NoHash))?;
+        let hash = v1
+            .clone()
+            .or_else(|| v2.clone())
+            .unwrap_or(Err(MagnetError::NoHash))?;
         self.alias = v2.and_then(Result::ok).filter(|alias| *alias != hash);
         Ok(hash)
     }

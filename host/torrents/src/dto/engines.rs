@@ -1,0 +1,215 @@
+//! Engines on the wire. A secret is never shown, only whether there is one.
+
+use std::time::Duration;
+
+use qm_kernel::Timestamp;
+use qm_web::{Fields, FromBody, FromQuery};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+use crate::repo::engines::EngineRow;
+
+/// A configured engine. Fields of its configuration that are not set are left out.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = Engine)]
+pub struct EngineView {
+    pub id: String,
+    pub name: String,
+    /// `scgi_client`, `webapi_client`, or another kind that an installed plugin provides.
+    pub kind: String,
+    pub is_default: bool,
+    pub is_enabled: bool,
+    /// `scgi-tcp`, `scgi-unix` or `http`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub port: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub socket_path: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<Value>,
+    /// How long the client may be silent, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base_url: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub username: Option<Value>,
+    /// Whether a password is stored.
+    pub has_password: bool,
+    /// Fields that only this kind knows.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub extra: Map<String, Value>,
+}
+
+impl From<EngineRow> for EngineView {
+    fn from(row: EngineRow) -> Self {
+        let EngineRow {
+            id,
+            name,
+            kind,
+            mut config,
+            secret_fields,
+            is_default,
+            is_enabled,
+        } = row;
+        let has_password = config.contains_key("password");
+        for secret in &secret_fields {
+            config.remove(secret);
+        }
+        let mut take = |name: &str| config.remove(name);
+        Self {
+            id,
+            name,
+            kind,
+            is_default,
+            is_enabled,
+            mode: take("mode"),
+            host: take("host"),
+            port: take("port"),
+            socket_path: take("socketPath"),
+            url: take("url"),
+            timeout_ms: take("timeoutMs"),
+            base_url: take("baseUrl"),
+            username: take("username"),
+            has_password,
+            extra: config,
+        }
+    }
+}
+
+/// Whether an engine answers.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = EngineHealth)]
+pub struct HealthView {
+    pub online: bool,
+    pub latency_ms: Option<u64>,
+    /// The client's version.
+    pub version: Option<String>,
+    pub error: Option<String>,
+    #[schema(value_type = String, format = DateTime)]
+    pub checked_at: Timestamp,
+}
+
+impl HealthView {
+    pub fn online(version: String, latency: Duration, checked_at: Timestamp) -> Self {
+        let latency_ms = Some(latency.as_millis() as u64);
+        Self {
+            online: true,
+            latency_ms,
+            version: Some(version),
+            error: None,
+            checked_at,
+        }
+    }
+
+    pub fn offline(error: String, checked_at: Timestamp) -> Self {
+        Self {
+            online: false,
+            latency_ms: None,
+            version: None,
+            error: Some(error),
+            checked_at,
+        }
+    }
+}
+
+/// The id of what was created, changed or deleted.
+#[derive(Serialize, ToSchema)]
+pub struct IdView {
+    pub id: String,
+}
+
+/// A new engine.
+#[derive(Debug, ToSchema)]
+#[schema(rename_all = "camelCase")]
+pub struct CreateEngine {
+    #[schema(max_length = 120)]
+    pub name: String,
+    pub kind: String,
+    /// Fields of the kind; see its plugin's schema.
+    pub config: Map<String, Value>,
+    /// True takes it away from the engine that was.
+    #[schema(required = false, default = false)]
+    pub is_default: bool,
+    #[schema(required = false, default = true)]
+    pub is_enabled: bool,
+}
+
+impl FromBody for CreateEngine {
+    fn from_body(f: &mut Fields<'_>) -> Self {
+        Self {
+            name: f.string("name").required().max(120).get(),
+            kind: f.string("kind").required().max(64).get(),
+            config: f.object("config").required().get(),
+            is_default: f.boolean("isDefault").or(false),
+            is_enabled: f.boolean("isEnabled").or(true),
+        }
+    }
+}
+
+/// What to change of an engine; what is absent stays.
+#[derive(Debug, Default, ToSchema)]
+#[schema(rename_all = "camelCase")]
+pub struct UpdateEngine {
+    #[schema(max_length = 120)]
+    pub name: Option<String>,
+    /// Replaces the stored configuration, but for secrets that are absent, blank or masked.
+    pub config: Option<Map<String, Value>>,
+    pub is_default: Option<bool>,
+    pub is_enabled: Option<bool>,
+}
+
+impl FromBody for UpdateEngine {
+    fn from_body(f: &mut Fields<'_>) -> Self {
+        Self {
+            name: f.string("name").max(120).optional(),
+            config: f.object("config").optional(),
+            is_default: f.boolean("isDefault").optional(),
+            is_enabled: f.boolean("isEnabled").optional(),
+        }
+    }
+}
+
+/// A configuration to try out.
+#[derive(Debug, ToSchema)]
+#[schema(rename_all = "camelCase")]
+pub struct TestEngine {
+    pub kind: String,
+    pub config: Map<String, Value>,
+    /// The engine whose stored secrets stand in for absent, blank or masked ones.
+    pub engine_id: Option<String>,
+}
+
+impl FromBody for TestEngine {
+    fn from_body(f: &mut Fields<'_>) -> Self {
+        Self {
+            kind: f.string("kind").required().max(64).get(),
+            config: f.object("config").required().get(),
+            engine_id: engine_id(f),
+        }
+    }
+}
+
+/// Which engine a request means; absent or blank is the default.
+pub struct EngineQuery {
+    pub engine_id: Option<String>,
+}
+
+impl FromQuery for EngineQuery {
+    fn from_query(f: &mut Fields<'_>) -> Self {
+        Self {
+            engine_id: engine_id(f),
+        }
+    }
+}
+
+/// `engineId` of a body or query.
+pub fn engine_id(f: &mut Fields<'_>) -> Option<String> {
+    f.string("engineId").optional().filter(|id| !id.is_empty())
+}

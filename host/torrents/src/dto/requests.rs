@@ -1,0 +1,504 @@
+//! Requests and small responses of the torrent routes.
+
+use qm_kernel::PageQuery;
+use qm_kernel::engine::{AddOptions, File, Peer, Tracker, TrackerStatus};
+use qm_web::{Fields, FromBody, FromQuery};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::engines::engine_id;
+use crate::model::query::{Filter, ListQuery, Order};
+use crate::service::{BulkAction, EngineChoice};
+
+/// `engineId=all`
+const ALL_ENGINES: &str = "all";
+
+/// Hashes in one bulk request.
+const MAX_BULK: usize = 1000;
+
+/// The query of the torrent list.
+pub struct ListParams {
+    pub engines: EngineChoice,
+    pub query: ListQuery,
+}
+
+impl FromQuery for ListParams {
+    fn from_query(f: &mut Fields<'_>) -> Self {
+        let engines = match engine_id(f) {
+            Some(id) if id == ALL_ENGINES => EngineChoice::All,
+            id => EngineChoice::One(id),
+        };
+        let mut text = |name| f.string(name).optional();
+        let (state, category, search) = (text("state"), text("category"), text("search"));
+        let (sort_by, sort_dir) = (text("sortBy"), text("sortDir"));
+        let filter = Filter::new(state.as_deref(), category.as_deref(), search.as_deref());
+        let order = Order::parse(sort_by.as_deref(), sort_dir.as_deref());
+        let page: PageQuery = f.page(ListQuery::MAX_PAGE_SIZE);
+        Self {
+            engines,
+            query: ListQuery::new(filter, order, page),
+        }
+    }
+}
+
+/// A torrent to add, by magnet link or URL; as an upload also by file.
+#[derive(Debug, ToSchema)]
+#[schema(rename_all = "camelCase")]
+pub struct AddTorrent {
+    /// A magnet link; goes before `url`.
+    pub magnet: Option<String>,
+    /// Where the service fetches a .torrent file; internal addresses are refused.
+    pub url: Option<String>,
+    pub engine_id: Option<String>,
+    pub category: Option<String>,
+    /// Absolute directory inside the allowed storage roots.
+    pub save_path: Option<String>,
+    #[schema(required = false)]
+    pub tags: Vec<String>,
+    #[schema(required = false, default = false)]
+    pub start_paused: bool,
+    #[schema(required = false, default = false)]
+    pub sequential_download: bool,
+    #[schema(required = false, default = false)]
+    pub first_last_piece_priority: bool,
+    /// Bytes per second.
+    #[schema(minimum = 0)]
+    pub upload_limit: Option<u64>,
+    /// Bytes per second.
+    #[schema(minimum = 0)]
+    pub download_limit: Option<u64>,
+}
+
+impl FromBody for AddTorrent {
+    fn from_body(f: &mut Fields<'_>) -> Self {
+        Self {
+            magnet: f.string("magnet").optional(),
+            url: f.string("url").optional(),
+            engine_id: engine_id(f),
+            category: f.string("category").max(500).optional(),
+            save_path: f.string("savePath").max(4096).optional(),
+            tags: f
+                .strings("tags")
+                .max_items(100)
+                .each_max(200)
+                .optional()
+                .unwrap_or_default(),
+            start_paused: f.boolean("startPaused").or(false),
+            sequential_download: f.boolean("sequentialDownload").or(false),
+            first_last_piece_priority: f.boolean("firstLastPiecePriority").or(false),
+            upload_limit: f.integer("uploadLimit").min(0).optional().map(i64::unsigned_abs),
+            download_limit: f
+                .integer("downloadLimit")
+                .min(0)
+                .optional()
+                .map(i64::unsigned_abs),
+        }
+    }
+}
+
+impl AddTorrent {
+    /// Blank categories and tags are none, and so is a limit of 0.
+    pub fn options(&self) -> AddOptions {
+        AddOptions {
+            category: self
+                .category
+                .clone()
+                .filter(|category| !category.trim().is_empty()),
+            tags: self
+                .tags
+                .iter()
+                .map(|tag| tag.trim().to_owned())
+                .filter(|tag| !tag.is_empty())
+                .collect(),
+            save_path: self.save_path.clone(),
+            rename: None,
+            start_paused: self.start_paused,
+            sequential_download: self.sequential_download,
+            first_last_piece_priority: self.first_last_piece_priority,
+            upload_limit: self.upload_limit.filter(|limit| *limit > 0),
+            download_limit: self.download_limit.filter(|limit| *limit > 0),
+        }
+    }
+}
+
+/// What the upload form takes besides the fields of `AddTorrent`.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+#[expect(dead_code, reason = "describes the form; it is read as `Upload<AddTorrent>`")]
+pub struct UploadTorrent {
+    /// The .torrent file, at most 20 MiB.
+    #[schema(value_type = String, format = Binary)]
+    pub file: Vec<u8>,
+    #[serde(flatten)]
+    pub fields: AddTorrent,
+}
+
+/// One action for many torrents.
+#[derive(Debug, ToSchema)]
+#[schema(rename_all = "camelCase")]
+pub struct BulkBody {
+    #[schema(max_items = 1000)]
+    pub hashes: Vec<String>,
+    /// `start`, `stop`, `pause`, `resume`, `recheck`, `remove` or `removeData`.
+    #[schema(value_type = String)]
+    pub action: BulkAction,
+    pub engine_id: Option<String>,
+    /// Heeded by `removeData` only.
+    #[schema(required = false, default = false)]
+    pub remove_library: bool,
+}
+
+impl FromBody for BulkBody {
+    fn from_body(f: &mut Fields<'_>) -> Self {
+        Self {
+            hashes: f.strings("hashes").required().max_items(MAX_BULK).get(),
+            // The stand-in is never used: a body with another action is refused.
+            action: BulkAction::from_name(&f.string("action").required().one_of(BulkAction::NAMES).get())
+                .unwrap_or(BulkAction::Start),
+            engine_id: engine_id(f),
+            remove_library: f.boolean("removeLibrary").or(false),
+        }
+    }
+}
+
+/// Whose library items are wanted.
+#[derive(ToSchema)]
+#[expect(
+    dead_code,
+    reason = "nothing is imported from torrents yet, so there is nothing to look up"
+)]
+pub struct ImportedItemsBody {
+    pub hashes: Vec<String>,
+}
+
+impl FromBody for ImportedItemsBody {
+    fn from_body(f: &mut Fields<'_>) -> Self {
+        Self {
+            hashes: f.strings("hashes").required().max_items(MAX_BULK).get(),
+        }
+    }
+}
+
+/// A library item that was imported from a torrent.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ImportedItem {
+    pub torrent_hash: String,
+    pub item_id: String,
+    pub title: String,
+    pub path: String,
+    pub library: Option<String>,
+}
+
+/// The rule that chose a torrent.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MatchedRule {
+    pub rule_id: String,
+    pub rule_name: String,
+    pub feed_id: String,
+    pub matched_candidate_id: Option<String>,
+    #[schema(format = DateTime)]
+    pub matched_at: String,
+}
+
+/// Where to save a torrent from now on.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+pub struct MoveBody {
+    /// Absolute directory inside the allowed storage roots.
+    pub destination: String,
+    pub engine_id: Option<String>,
+}
+
+impl FromBody for MoveBody {
+    fn from_body(f: &mut Fields<'_>) -> Self {
+        Self {
+            destination: f.string("destination").required().max(4096).get(),
+            engine_id: engine_id(f),
+        }
+    }
+}
+
+/// A rate limit.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+pub struct LimitBody {
+    /// 0 = unlimited.
+    #[schema(minimum = 0)]
+    pub bytes_per_sec: u64,
+    pub engine_id: Option<String>,
+}
+
+impl FromBody for LimitBody {
+    fn from_body(f: &mut Fields<'_>) -> Self {
+        let bytes_per_sec = f.integer("bytesPerSec").required().min(0).get().unsigned_abs();
+        Self {
+            bytes_per_sec,
+            engine_id: engine_id(f),
+        }
+    }
+}
+
+/// How urgently a file is wanted.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+pub struct FilePriorityBody {
+    #[schema(minimum = 0)]
+    pub file_index: u32,
+    /// 0 skip, 1 normal, 2 high.
+    #[schema(minimum = 0, maximum = 2)]
+    pub priority: u8,
+    pub engine_id: Option<String>,
+}
+
+impl FromBody for FilePriorityBody {
+    fn from_body(f: &mut Fields<'_>) -> Self {
+        let file_index = f
+            .integer("fileIndex")
+            .required()
+            .min(0)
+            .max(i64::from(u32::MAX))
+            .get();
+        let priority = f.integer("priority").required().one_of(&[0, 1, 2]).get();
+        Self {
+            file_index: u32::try_from(file_index).unwrap_or_default(),
+            priority: u8::try_from(priority).unwrap_or_default(),
+            engine_id: engine_id(f),
+        }
+    }
+}
+
+/// A tracker to add or remove.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+pub struct TrackerBody {
+    /// `http`, `https` or `udp`.
+    pub url: String,
+    pub engine_id: Option<String>,
+}
+
+impl FromBody for TrackerBody {
+    fn from_body(f: &mut Fields<'_>) -> Self {
+        let url = f.string("url").required().max(2000).get();
+        if !url.is_empty() && !is_tracker_url(&url) {
+            f.broken("Tracker URL must be http(s) or udp");
+        }
+        Self {
+            url,
+            engine_id: engine_id(f),
+        }
+    }
+}
+
+fn is_tracker_url(url: &str) -> bool {
+    let scheme_fits = ["http://", "https://", "udp://"].iter().any(|scheme| {
+        url.get(..scheme.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+    });
+    scheme_fits && !url.contains(char::is_control)
+}
+
+/// A new name for a torrent.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+pub struct RenameBody {
+    #[schema(min_length = 1, max_length = 255)]
+    pub name: String,
+    pub engine_id: Option<String>,
+}
+
+impl FromBody for RenameBody {
+    fn from_body(f: &mut Fields<'_>) -> Self {
+        Self {
+            name: f.string("name").required().len(1, 255).get(),
+            engine_id: engine_id(f),
+        }
+    }
+}
+
+/// Query of the removal with data.
+pub struct RemoveDataQuery {
+    pub engine_id: Option<String>,
+    pub remove_library: bool,
+}
+
+impl FromQuery for RemoveDataQuery {
+    fn from_query(f: &mut Fields<'_>) -> Self {
+        let wanted = f.string("removeLibrary").optional();
+        Self {
+            engine_id: engine_id(f),
+            remove_library: matches!(wanted.as_deref(), Some("1" | "true")),
+        }
+    }
+}
+
+/// The hash under which the engine lists the torrent.
+#[derive(Serialize, ToSchema)]
+pub struct HashView {
+    pub hash: String,
+}
+
+/// It happened.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Done {
+    pub success: bool,
+    /// Library items removed along with the data, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub library_items_removed: Option<u32>,
+}
+
+impl Done {
+    pub const fn new() -> Self {
+        Self {
+            success: true,
+            library_items_removed: None,
+        }
+    }
+}
+
+/// To how many torrents an action was done.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct BulkView {
+    pub succeeded: usize,
+    pub failed: usize,
+    /// Library items removed along with the data, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub library_items_removed: Option<u32>,
+}
+
+/// A file of a torrent.
+#[derive(Serialize, ToSchema)]
+#[schema(as = TorrentFile)]
+pub struct FileView {
+    pub index: u32,
+    /// Relative to the save path.
+    pub path: String,
+    /// Bytes.
+    pub size: u64,
+    /// Bytes.
+    pub downloaded: u64,
+    /// 0..1
+    pub progress: f64,
+    /// 0 skip, 1 normal, 2 high.
+    pub priority: u8,
+}
+
+impl From<File> for FileView {
+    fn from(file: File) -> Self {
+        let File {
+            index,
+            path,
+            size,
+            downloaded,
+            progress,
+            priority,
+        } = file;
+        Self {
+            index,
+            path,
+            size,
+            downloaded,
+            progress,
+            priority,
+        }
+    }
+}
+
+/// A peer of a torrent.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = TorrentPeer)]
+pub struct PeerView {
+    pub ip: String,
+    pub port: u16,
+    /// Its client software.
+    pub client: Option<String>,
+    pub country: Option<String>,
+    /// 0..1
+    pub progress: f64,
+    /// Bytes per second, from it.
+    pub download_rate: u64,
+    /// Bytes per second, to it.
+    pub upload_rate: u64,
+    pub encrypted: bool,
+}
+
+impl From<Peer> for PeerView {
+    fn from(peer: Peer) -> Self {
+        let Peer {
+            ip,
+            port,
+            client,
+            country,
+            progress,
+            download_rate,
+            upload_rate,
+            encrypted,
+        } = peer;
+        Self {
+            ip,
+            port,
+            client,
+            country,
+            progress,
+            download_rate,
+            upload_rate,
+            encrypted,
+        }
+    }
+}
+
+/// A tracker of a torrent.
+#[derive(Serialize, ToSchema)]
+#[schema(as = TorrentTracker)]
+pub struct TrackerView {
+    pub url: String,
+    /// From 0.
+    pub tier: u32,
+    /// `enabled`, `disabled`, `working` or `error`.
+    #[schema(value_type = String)]
+    pub status: TrackerStatus,
+    pub seeders: Option<u32>,
+    pub leechers: Option<u32>,
+    /// What the tracker says.
+    pub message: Option<String>,
+}
+
+impl From<Tracker> for TrackerView {
+    fn from(tracker: Tracker) -> Self {
+        let Tracker {
+            url,
+            tier,
+            status,
+            seeders,
+            leechers,
+            message,
+        } = tracker;
+        Self {
+            url,
+            tier,
+            status,
+            seeders,
+            leechers,
+            message,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_tracker_url;
+
+    #[test]
+    fn tracker_urls() {
+        for url in ["http://t/a", "HTTPS://t/a", "udp://t:80", "Udp://t"] {
+            assert!(is_tracker_url(url), "{url}");
+        }
+        for url in ["ftp://t", "t/announce", "wss://t", "http://t/\n", "ünd://x"] {
+            assert!(!is_tracker_url(url), "{url}");
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! A torrent on the wire, and the lists and realtime messages put together from torrents that are rendered already.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use qm_kernel::Timestamp;
+use qm_kernel::engine::{GlobalStats, Torrent, TorrentState};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::sync::snapshot::{Snapshot, TorrentEntry};
+
+/// A torrent of a torrent client. Sizes in bytes, rates in bytes per second, instants in ISO 8601.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = Torrent)]
+pub struct TorrentView<'a> {
+    /// Lower-case hex info-hash, 40 digits.
+    pub hash: &'a str,
+    pub name: &'a str,
+    #[schema(value_type = TorrentStateView)]
+    pub state: TorrentState,
+    /// 0..1
+    pub progress: f64,
+    pub size: u64,
+    pub downloaded: u64,
+    pub uploaded: u64,
+    /// uploaded / downloaded as the client reckons; 1.5 is 150 %.
+    pub ratio: f64,
+    pub download_rate: u64,
+    pub upload_rate: u64,
+    /// Seconds to completion; null when unknown or infinite.
+    pub eta: Option<u64>,
+    pub seeds_connected: u32,
+    pub seeds_total: u32,
+    pub peers_connected: u32,
+    pub peers_total: u32,
+    /// 0 off, 1 low, 2 normal, 3 high.
+    pub priority: u8,
+    /// The client's category or label.
+    pub label: Option<&'a str>,
+    /// The directory it is saved into; many torrents share it.
+    pub save_path: &'a str,
+    /// The torrent's own file or folder.
+    pub content_path: &'a str,
+    pub is_private: bool,
+    /// What the client says of it, e.g. a tracker's complaint.
+    pub message: Option<&'a str>,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub added_at: Option<Timestamp>,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub completed_at: Option<Timestamp>,
+    /// The engine that lists it.
+    pub engine_id: &'a str,
+}
+
+impl<'a> TorrentView<'a> {
+    pub fn new(engine_id: &'a str, torrent: &'a Torrent) -> Self {
+        Self {
+            hash: &torrent.hash,
+            name: &torrent.name,
+            state: torrent.state,
+            progress: torrent.progress,
+            size: torrent.size,
+            downloaded: torrent.downloaded,
+            uploaded: torrent.uploaded,
+            ratio: torrent.ratio,
+            download_rate: torrent.download_rate,
+            upload_rate: torrent.upload_rate,
+            eta: torrent.eta,
+            seeds_connected: torrent.seeds_connected,
+            seeds_total: torrent.seeds_total,
+            peers_connected: torrent.peers_connected,
+            peers_total: torrent.peers_total,
+            priority: torrent.priority,
+            label: torrent.label.as_deref(),
+            save_path: &torrent.save_path,
+            content_path: &torrent.content_path,
+            is_private: torrent.is_private,
+            message: torrent.message.as_deref(),
+            added_at: torrent.added_at,
+            completed_at: torrent.completed_at,
+            engine_id,
+        }
+    }
+}
+
+/// What a torrent is doing.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+#[schema(as = TorrentState)]
+#[expect(
+    dead_code,
+    reason = "only describes the values of `state` in the API document"
+)]
+pub enum TorrentStateView {
+    Downloading,
+    Seeding,
+    Paused,
+    Stopped,
+    Queued,
+    Checking,
+    Error,
+    Completed,
+    Allocating,
+    Unknown,
+}
+
+/// A torrent as lists show it.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ListedTorrent<'a> {
+    #[serde(flatten)]
+    pub torrent: TorrentView<'a>,
+    /// Null unless the torrent is parked as dead.
+    #[schema(value_type = Option<Object>)]
+    pub parked: (),
+    /// Always null.
+    #[schema(value_type = Option<Object>)]
+    pub intake: (),
+}
+
+/// A page of torrents.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TorrentPage<'a> {
+    pub items: Vec<ListedTorrent<'a>>,
+    /// Torrents that match, over all pages.
+    pub total: u64,
+    /// The page used, from 1.
+    pub page: u64,
+    /// The page size used, at most 500.
+    pub page_size: u64,
+}
+
+/// How every rendered torrent ends; cut off where the two fields do not belong.
+pub const LIST_TAIL: &str = ",\"parked\":null,\"intake\":null}";
+
+/// The JSON of a torrent as lists show it.
+pub fn render(engine_id: &str, torrent: &Torrent) -> Bytes {
+    let mut json =
+        Vec::with_capacity(640 + torrent.name.len() + torrent.content_path.len() + torrent.save_path.len());
+    // Only texts and numbers go in: there is nothing the writer could refuse.
+    if serde_json::to_writer(&mut json, &TorrentView::new(engine_id, torrent)).is_ok() {
+        json.pop();
+        json.extend_from_slice(LIST_TAIL.as_bytes());
+    }
+    json.into()
+}
+
+/// A page of rendered torrents.
+pub fn render_page(items: &[&TorrentEntry], total: usize, page: u64, page_size: u64) -> Bytes {
+    let mut json = Vec::with_capacity(64 + length_of(items.iter().copied()));
+    json.extend_from_slice(b"{\"items\":[");
+    push_entries(&mut json, items.iter().copied());
+    json.extend_from_slice(
+        format!("],\"total\":{total},\"page\":{page},\"pageSize\":{page_size}}}").as_bytes(),
+    );
+    json.into()
+}
+
+/// A `torrents:update` for clients that follow deltas.
+pub fn state_message(
+    snapshot: &Snapshot,
+    changed: &[Arc<TorrentEntry>],
+    removed: &[Arc<TorrentEntry>],
+    full: bool,
+) -> Bytes {
+    let mut json = Vec::with_capacity(160 + length_of(changed.iter().map(|e| &**e)) + removed.len() * 43);
+    let head = format!(
+        "{{\"engineId\":\"{}\",\"seq\":{},\"full\":{full},\"torrents\":[",
+        snapshot.engine_id, snapshot.seq
+    );
+    json.extend_from_slice(head.as_bytes());
+    push_entries(&mut json, changed.iter().map(|e| &**e));
+    if !full {
+        json.extend_from_slice(b"],\"removed\":[");
+        for (position, entry) in removed.iter().enumerate() {
+            // A hash is hex digits: it needs no escaping.
+            json.extend_from_slice(if position == 0 { b"\"" } else { b",\"" });
+            json.extend_from_slice(entry.torrent.hash.as_bytes());
+            json.push(b'"');
+        }
+    }
+    push_end(&mut json, snapshot.changed_at);
+    json.into()
+}
+
+/// A `torrents:update` with the whole list, for clients that replace theirs.
+pub fn list_message(snapshot: &Snapshot, entries: &[Arc<TorrentEntry>]) -> Bytes {
+    let mut json = Vec::with_capacity(128 + length_of(entries.iter().map(|e| &**e)));
+    json.extend_from_slice(format!("{{\"engineId\":\"{}\",\"torrents\":[", snapshot.engine_id).as_bytes());
+    push_entries(&mut json, entries.iter().map(|e| &**e));
+    push_end(&mut json, snapshot.changed_at);
+    json.into()
+}
+
+fn length_of<'a>(entries: impl Iterator<Item = &'a TorrentEntry>) -> usize {
+    entries.map(|entry| entry.list_json().len() + 1).sum()
+}
+
+fn push_entries<'a>(json: &mut Vec<u8>, entries: impl Iterator<Item = &'a TorrentEntry>) {
+    for (position, entry) in entries.enumerate() {
+        if position > 0 {
+            json.push(b',');
+        }
+        json.extend_from_slice(entry.list_json());
+    }
+}
+
+fn push_end(json: &mut Vec<u8>, at: Timestamp) {
+    json.extend_from_slice(format!("],\"at\":\"{at}\"}}").as_bytes());
+}
+
+/// `stats:update`
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StatsMessage<'a> {
+    pub engine_id: &'a str,
+    pub stats: StatsView,
+    pub at: Timestamp,
+}
+
+/// Rates, limits and totals of an engine.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StatsView {
+    pub download_rate: u64,
+    pub upload_rate: u64,
+    pub download_rate_limit: u64,
+    pub upload_rate_limit: u64,
+    pub total_downloaded: u64,
+    pub total_uploaded: u64,
+    pub torrent_count: u32,
+    pub active_count: u32,
+}
+
+impl From<GlobalStats> for StatsView {
+    fn from(stats: GlobalStats) -> Self {
+        Self {
+            download_rate: stats.download_rate,
+            upload_rate: stats.upload_rate,
+            download_rate_limit: stats.download_rate_limit,
+            upload_rate_limit: stats.upload_rate_limit,
+            total_downloaded: stats.total_downloaded,
+            total_uploaded: stats.total_uploaded,
+            torrent_count: stats.torrent_count,
+            active_count: stats.active_count,
+        }
+    }
+}
+
+/// `engine:status`
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StatusMessage<'a> {
+    pub engine_id: &'a str,
+    pub online: bool,
+    pub error: Option<&'a str>,
+    pub at: Timestamp,
+}
+
+/// `download.failed`
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DownloadFailed<'a> {
+    pub engine_id: &'a str,
+    pub hash: Option<&'a str>,
+    pub name: Option<&'a str>,
+    pub error: &'a str,
+    pub at: Timestamp,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::sync::snapshot::tests::torrent;
+
+    #[test]
+    fn a_rendered_torrent_is_what_the_schema_says() {
+        let torrent = Torrent {
+            name: "quote \" and \u{1f600}".into(),
+            label: Some("tv".into()),
+            added_at: Some(Timestamp::from_secs(1_900_000_000)),
+            ratio: 1.5,
+            ..torrent(7)
+        };
+        let listed = ListedTorrent {
+            torrent: TorrentView::new("e", &torrent),
+            parked: (),
+            intake: (),
+        };
+        let entry = TorrentEntry::new(&"e".into(), torrent.clone());
+        let rendered: Value = serde_json::from_slice(entry.list_json()).expect("JSON");
+        assert_eq!(rendered, serde_json::to_value(&listed).expect("JSON"));
+        assert_eq!(rendered["addedAt"], "2030-03-17T17:46:40.000Z");
+        assert_eq!(rendered["parked"], Value::Null);
+        let detail: Value = serde_json::from_slice(&entry.detail_json()).expect("JSON");
+        assert_eq!(
+            detail,
+            serde_json::to_value(TorrentView::new("e", &torrent)).expect("JSON")
+        );
+        let page: Value = serde_json::from_slice(&render_page(&[&entry, &entry], 7, 2, 2)).expect("JSON");
+        assert_eq!(page["items"][1]["hash"], *torrent.hash);
+        assert_eq!(
+            (&page["total"], &page["page"], &page["pageSize"]),
+            (&7.into(), &2.into(), &2.into())
+        );
+    }
+}

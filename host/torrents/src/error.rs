@@ -1,0 +1,99 @@
+//! What can go wrong in this area, and what each means to the caller.
+
+use qm_db::DbError;
+use qm_kernel::ErrorKind;
+use qm_kernel::engine::EngineError;
+use qm_net::GuardError;
+use qm_web::ApiError;
+
+use crate::metainfo::{MagnetError, MetainfoError};
+use crate::model::paths::PathError;
+
+#[derive(Debug, thiserror::Error)]
+pub enum TorrentsError {
+    #[error("No torrent engine is configured")]
+    NoEngine,
+    /// Not loaded: unknown, disabled, or of a kind nobody provides.
+    #[error("Engine {0} is not available")]
+    EngineUnavailable(String),
+    #[error("Engine not found")]
+    NoSuchEngine,
+    #[error("Torrent not found")]
+    NoSuchTorrent,
+    /// The engine, or its plugin, said no.
+    #[error("{}", describe(.engine, .source))]
+    Engine { engine: String, source: EngineError },
+    /// Broken rules of a body that need more than the body to judge.
+    #[error("{}", .0.join(", "))]
+    Fields(Vec<String>),
+    #[error(transparent)]
+    Path(#[from] PathError),
+    #[error(transparent)]
+    Magnet(#[from] MagnetError),
+    #[error("Invalid .torrent file")]
+    Metainfo(#[from] MetainfoError),
+    #[error(transparent)]
+    Fetch(#[from] GuardError),
+    #[error("No torrent source provided")]
+    NoSource,
+    #[error("A torrent file is required")]
+    NoFile,
+    #[error("Missing permission: {0}")]
+    MissingPermission(&'static str),
+    #[error(transparent)]
+    Database(#[from] DbError),
+}
+
+impl TorrentsError {
+    /// For `map_err`: what `engine` answered instead.
+    pub fn of(engine: &str) -> impl FnOnce(EngineError) -> TorrentsError {
+        let engine = engine.to_owned();
+        move |source| TorrentsError::Engine { engine, source }
+    }
+
+    fn kind(&self) -> ErrorKind {
+        match self {
+            TorrentsError::NoEngine
+            | TorrentsError::EngineUnavailable(_)
+            | TorrentsError::NoSuchEngine
+            | TorrentsError::NoSuchTorrent => ErrorKind::NotFound,
+            TorrentsError::Engine { source, .. } => source.kind(),
+            TorrentsError::Fields(_)
+            | TorrentsError::Magnet(_)
+            | TorrentsError::Metainfo(_)
+            | TorrentsError::NoSource
+            | TorrentsError::NoFile => ErrorKind::BadRequest,
+            TorrentsError::Path(error) => match error {
+                PathError::IllegalCharacters(_) | PathError::Blank => ErrorKind::BadRequest,
+                PathError::SystemDirectory | PathError::OutsideRoots(_) => ErrorKind::Forbidden,
+            },
+            TorrentsError::Fetch(error) => error.kind(),
+            TorrentsError::MissingPermission(_) => ErrorKind::Forbidden,
+            TorrentsError::Database(error) => error.kind(),
+        }
+    }
+}
+
+/// A sentence that names the engine.
+pub fn describe(engine: &str, error: &EngineError) -> String {
+    match error {
+        EngineError::NotFound(_) | EngineError::Unsupported(_) => error.to_string(),
+        EngineError::Busy => format!("{engine}: {error}"),
+        EngineError::Unreachable(_)
+        | EngineError::Timeout(_)
+        | EngineError::Auth(_)
+        | EngineError::InvalidConfig(_)
+        | EngineError::Rejected(_)
+        | EngineError::Protocol(_)
+        | EngineError::Plugin(_) => format!("{engine} {error}"),
+    }
+}
+
+impl From<TorrentsError> for ApiError {
+    fn from(error: TorrentsError) -> Self {
+        if let TorrentsError::Fields(messages) = error {
+            return ApiError::validation(messages);
+        }
+        ApiError::new(error.kind(), error.to_string()).with_source(error)
+    }
+}

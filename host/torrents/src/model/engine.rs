@@ -1,0 +1,406 @@
+//! Engines as they are configured: kinds, the fields of `config`, their defaults and their secrets.
+//!
+//! A driver gets what the operator entered plus the contract's defaults, nothing else: what may be dialled follows from it.
+
+use std::collections::BTreeSet;
+
+use qm_kernel::engine::{EngineConfig, EngineKind};
+use qm_kernel::secret::MASK;
+use serde_json::{Map, Value};
+
+pub const SCGI_CLIENT: &str = "scgi_client";
+pub const WEBAPI_CLIENT: &str = "webapi_client";
+
+/// The kinds the API always takes, whether or not a plugin that provides them is installed.
+pub const KNOWN_KINDS: &[&str] = &[SCGI_CLIENT, WEBAPI_CLIENT, "transmission", "deluge"];
+
+/// Known kinds that no first-party plugin provides.
+const PLANNED_KINDS: &[&str] = &["transmission", "deluge"];
+
+pub const DEFAULT_TIMEOUT_MS: u64 = 15_000;
+
+const MODES: &[&str] = &["scgi-tcp", "scgi-unix", "http"];
+
+/// Why a kind cannot be loaded although it may be stored.
+pub fn missing_provider(kind: &str) -> String {
+    if PLANNED_KINDS.contains(&kind) {
+        format!("Engine \"{kind}\" is planned but not yet implemented")
+    } else {
+        format!("No installed plugin provides the engine kind \"{kind}\"")
+    }
+}
+
+/// What may stand in a field of `config`.
+#[derive(Clone, Debug, PartialEq)]
+enum FieldType {
+    Text { max: usize },
+    OneOf(&'static [&'static str]),
+    Whole { min: i64, max: i64 },
+    Number,
+    Flag,
+    Any,
+}
+
+fn known_field(kind: &str, name: &str) -> Option<FieldType> {
+    Some(match name {
+        "mode" if kind == SCGI_CLIENT => FieldType::OneOf(MODES),
+        "mode" => FieldType::Text { max: 60 },
+        "host" => FieldType::Text { max: 255 },
+        "port" => FieldType::Whole { min: 1, max: 65_535 },
+        "socketPath" => FieldType::Text { max: 1000 },
+        "url" => FieldType::Text { max: 2000 },
+        "baseUrl" | "password" => FieldType::Text { max: 500 },
+        "username" => FieldType::Text { max: 200 },
+        "timeoutMs" => FieldType::Whole { min: 1, max: 600_000 },
+        _ => return None,
+    })
+}
+
+/// The fields of `config` that every kind knows, in the order the API shows them.
+const KNOWN_FIELDS: &[&str] = &[
+    "mode",
+    "host",
+    "port",
+    "socketPath",
+    "url",
+    "timeoutMs",
+    "baseUrl",
+    "username",
+    "password",
+];
+
+/// The schema's properties beyond the known fields.
+fn declared_fields(kind: Option<&EngineKind>) -> impl Iterator<Item = (&str, FieldType)> {
+    let properties = kind
+        .and_then(|kind| kind.config_schema.get("properties"))
+        .and_then(Value::as_object);
+    properties
+        .into_iter()
+        .flatten()
+        .filter(|(name, _)| !KNOWN_FIELDS.contains(&name.as_str()))
+        .map(|(name, property)| {
+            let field = match property.get("type").and_then(Value::as_str) {
+                Some("string") => FieldType::Text { max: 4000 },
+                Some("integer") => FieldType::Whole {
+                    min: i64::MIN,
+                    max: i64::MAX,
+                },
+                Some("number") => FieldType::Number,
+                Some("boolean") => FieldType::Flag,
+                _ => FieldType::Any,
+            };
+            (name.as_str(), field)
+        })
+}
+
+/// The names of fields that are encrypted at rest and never shown: `password`, and what the kind's schema marks `writeOnly`.
+pub fn secret_names(kind: Option<&EngineKind>) -> BTreeSet<String> {
+    let properties = kind
+        .and_then(|kind| kind.config_schema.get("properties"))
+        .and_then(Value::as_object);
+    let declared = properties
+        .into_iter()
+        .flatten()
+        .filter(|(_, property)| property["writeOnly"] == Value::Bool(true));
+    declared
+        .map(|(name, _)| name.clone())
+        .chain(["password".to_owned()])
+        .collect()
+}
+
+/// Reads the `config` of a request: known fields and those of the kind's schema, checked and coerced. Other fields, nulls
+/// and empty texts are left out. `Err`: every rule that is broken.
+pub fn read_config(
+    kind_id: &str,
+    kind: Option<&EngineKind>,
+    given: &Map<String, Value>,
+) -> Result<Map<String, Value>, Vec<String>> {
+    let known = KNOWN_FIELDS
+        .iter()
+        .filter_map(|name| known_field(kind_id, name).map(|field| (*name, field)));
+    let mut config = Map::new();
+    let mut broken = Vec::new();
+    for (name, field) in known.chain(declared_fields(kind)) {
+        let Some(value) = given
+            .get(name)
+            .filter(|value| !value.is_null() && value.as_str() != Some(""))
+        else {
+            continue;
+        };
+        match coerce(value, &field) {
+            Ok(value) => {
+                config.insert(name.to_owned(), value);
+            }
+            Err(rule) => broken.push(format!("config.{name} {rule}")),
+        }
+    }
+    if broken.is_empty() {
+        Ok(config)
+    } else {
+        Err(broken)
+    }
+}
+
+fn coerce(value: &Value, field: &FieldType) -> Result<Value, String> {
+    match field {
+        FieldType::Text { max } => {
+            let text = text_of(value).ok_or("must be a string")?;
+            if text.chars().count() > *max {
+                return Err(format!("must be shorter than or equal to {max} characters"));
+            }
+            Ok(text.into())
+        }
+        FieldType::OneOf(values) => match value.as_str().filter(|text| values.contains(text)) {
+            Some(text) => Ok(text.into()),
+            None => Err(format!(
+                "must be one of the following values: {}",
+                values.join(", ")
+            )),
+        },
+        FieldType::Whole { min, max } => {
+            let number = whole_of(value).ok_or("must be an integer number")?;
+            if number < *min {
+                return Err(format!("must not be less than {min}"));
+            }
+            if number > *max {
+                return Err(format!("must not be greater than {max}"));
+            }
+            Ok(number.into())
+        }
+        FieldType::Number => match value {
+            Value::Number(_) => Ok(value.clone()),
+            _ => Err("must be a number".into()),
+        },
+        FieldType::Flag => match value {
+            Value::Bool(_) => Ok(value.clone()),
+            _ => Err("must be a boolean value".into()),
+        },
+        FieldType::Any => Ok(value.clone()),
+    }
+}
+
+fn text_of(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+fn whole_of(value: &Value) -> Option<i64> {
+    match value {
+        Value::Number(number) => number
+            .as_i64()
+            .or_else(|| number.as_f64().filter(|n| n.fract() == 0.0).map(|n| n as i64)),
+        Value::String(text) => text.trim().parse().ok(),
+        _ => None,
+    }
+}
+
+/// Whether a secret in a request means "keep the stored one".
+pub fn keeps_secret(given: Option<&Value>) -> bool {
+    given
+        .and_then(Value::as_str)
+        .is_none_or(|text| text.is_empty() || text == MASK)
+}
+
+/// What the driver gets: the stored fields with the contract's defaults, and of the two contract kinds only those fields
+/// that its mode uses, so that nothing else becomes dialable.
+pub fn driver_config(kind: &str, stored: &Map<String, Value>) -> EngineConfig {
+    let mut config = match kind {
+        SCGI_CLIENT => scgi_config(stored),
+        WEBAPI_CLIENT => webapi_config(stored),
+        _ => stored.clone(),
+    };
+    if KNOWN_KINDS[..2].contains(&kind) {
+        config.insert("timeoutMs".into(), timeout_ms(stored).into());
+    }
+    EngineConfig(config)
+}
+
+fn scgi_config(stored: &Map<String, Value>) -> Map<String, Value> {
+    let mode = text(stored, "mode").unwrap_or("scgi-tcp");
+    let mut config = Map::new();
+    match mode {
+        "scgi-unix" => copy(stored, &mut config, "socketPath"),
+        "http" => copy(stored, &mut config, "url"),
+        _ => {
+            config.insert("host".into(), text(stored, "host").unwrap_or("rtorrent").into());
+            config.insert(
+                "port".into(),
+                stored.get("port").cloned().unwrap_or_else(|| 5000.into()),
+            );
+        }
+    }
+    config.insert("mode".into(), mode.into());
+    config
+}
+
+fn webapi_config(stored: &Map<String, Value>) -> Map<String, Value> {
+    let mut config = Map::new();
+    let given = text(stored, "baseUrl")
+        .or_else(|| text(stored, "url"))
+        .map(ToOwned::to_owned);
+    let base = given.or_else(|| {
+        let port = stored.get("port").and_then(Value::as_i64).unwrap_or(8080);
+        text(stored, "host").map(|host| match host.contains(':') && !host.starts_with('[') {
+            true => format!("http://[{host}]:{port}"),
+            false => format!("http://{host}:{port}"),
+        })
+    });
+    if let Some(base) = base {
+        let base = base.trim().trim_end_matches('/');
+        config.insert(
+            "baseUrl".into(),
+            base.strip_suffix("/api/v2")
+                .unwrap_or(base)
+                .trim_end_matches('/')
+                .into(),
+        );
+    }
+    for name in ["username", "password"] {
+        config.insert(name.into(), text(stored, name).unwrap_or_default().into());
+    }
+    config
+}
+
+fn text<'a>(config: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
+    config
+        .get(name)
+        .and_then(Value::as_str)
+        .filter(|text| !text.is_empty())
+}
+
+fn copy(from: &Map<String, Value>, to: &mut Map<String, Value>, name: &str) {
+    if let Some(value) = from.get(name) {
+        to.insert(name.into(), value.clone());
+    }
+}
+
+/// How long the engine may be silent.
+pub fn timeout_ms(config: &Map<String, Value>) -> u64 {
+    config
+        .get("timeoutMs")
+        .and_then(Value::as_u64)
+        .unwrap_or(DEFAULT_TIMEOUT_MS)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn map(value: Value) -> Map<String, Value> {
+        value.as_object().cloned().expect("an object")
+    }
+
+    fn kind(properties: Value) -> EngineKind {
+        EngineKind {
+            id: "other".into(),
+            label: "Other".into(),
+            version: "1.0.0".into(),
+            config_schema: json!({ "type": "object", "properties": properties }),
+            capabilities: vec![],
+        }
+    }
+
+    #[test]
+    fn drivers_get_defaults_and_only_what_their_mode_uses() {
+        for (kind, stored, expected) in [
+            (
+                SCGI_CLIENT,
+                json!({}),
+                json!({"mode": "scgi-tcp", "host": "rtorrent", "port": 5000, "timeoutMs": 15000}),
+            ),
+            (
+                SCGI_CLIENT,
+                json!({"mode": "scgi-unix", "socketPath": "/run/rt.sock", "host": "x", "url": "http://y/"}),
+                json!({"mode": "scgi-unix", "socketPath": "/run/rt.sock", "timeoutMs": 15000}),
+            ),
+            (
+                SCGI_CLIENT,
+                json!({"mode": "http", "url": "http://y/RPC2", "host": "x", "timeoutMs": 5}),
+                json!({"mode": "http", "url": "http://y/RPC2", "timeoutMs": 5}),
+            ),
+            (
+                WEBAPI_CLIENT,
+                json!({"baseUrl": "https://q/sub/", "url": "http://no", "password": "p"}),
+                json!({"baseUrl": "https://q/sub", "username": "", "password": "p", "timeoutMs": 15000}),
+            ),
+            (
+                WEBAPI_CLIENT,
+                json!({"url": "http://q:8080/api/v2/"}),
+                json!({"baseUrl": "http://q:8080", "username": "", "password": "", "timeoutMs": 15000}),
+            ),
+            (
+                WEBAPI_CLIENT,
+                json!({"host": "::1", "username": "u"}),
+                json!({"baseUrl": "http://[::1]:8080", "username": "u", "password": "", "timeoutMs": 15000}),
+            ),
+            (
+                WEBAPI_CLIENT,
+                json!({}),
+                json!({"username": "", "password": "", "timeoutMs": 15000}),
+            ),
+            ("other", json!({"rpcPath": "/rpc"}), json!({"rpcPath": "/rpc"})),
+        ] {
+            assert_eq!(Value::Object(driver_config(kind, &map(stored)).0), expected);
+        }
+    }
+
+    #[test]
+    fn fields_are_coerced_and_unknown_ones_left_out() {
+        let given = json!({"port": "5001", "host": 7, "mode": "scgi-tcp", "nonsense": {}, "url": "", "socketPath": null});
+        let read = read_config(SCGI_CLIENT, None, &map(given)).expect("a good config");
+        assert_eq!(
+            Value::Object(read),
+            json!({"port": 5001, "host": "7", "mode": "scgi-tcp"})
+        );
+    }
+
+    #[test]
+    fn every_broken_rule_is_told() {
+        let given = json!({"mode": "x", "port": 0, "host": [], "timeoutMs": 1.5, "baseUrl": "u".repeat(501)});
+        assert_eq!(
+            read_config(SCGI_CLIENT, None, &map(given)),
+            Err(vec![
+                "config.mode must be one of the following values: scgi-tcp, scgi-unix, http".into(),
+                "config.host must be a string".into(),
+                "config.port must not be less than 1".into(),
+                "config.timeoutMs must be an integer number".into(),
+                "config.baseUrl must be shorter than or equal to 500 characters".into(),
+            ])
+        );
+    }
+
+    #[test]
+    fn a_plugin_s_schema_adds_fields_and_secrets() {
+        let kind = kind(
+            json!({"rpcPath": {"type": "string"}, "token": {"type": "string", "writeOnly": true}, "tls": {"type": "boolean"}}),
+        );
+        let read = read_config(
+            "other",
+            Some(&kind),
+            &map(json!({"rpcPath": "/rpc", "token": "t", "tls": "yes"})),
+        );
+        assert_eq!(read, Err(vec!["config.tls must be a boolean value".into()]));
+        assert_eq!(
+            secret_names(Some(&kind)),
+            BTreeSet::from(["password".into(), "token".into()])
+        );
+    }
+
+    #[test]
+    fn masks_and_blanks_keep_a_secret() {
+        for (given, keeps) in [
+            (None, true),
+            (Some(json!("")), true),
+            (Some(json!(MASK)), true),
+            (Some(json!(null)), true),
+            (Some(json!("x")), false),
+        ] {
+            assert_eq!(keeps_secret(given.as_ref()), keeps, "{given:?}");
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! What the area knows without a database, a client or a socket: pure types and rules, each with its tests.
+
+pub mod edges;
+pub mod engine;
+pub mod ledger;
+pub mod names;
+pub mod paths;
+pub mod query;

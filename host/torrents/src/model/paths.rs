@@ -1,0 +1,167 @@
+//! Rules for the directories and labels a user may hand to a torrent client.
+//!
+//! The path names a place in the *client's* file system, so it is judged as text: nothing here touches a disk and the
+//! directory need not exist.
+
+/// Directories that are never a download target, compared as a whole.
+const SYSTEM_DIRECTORIES: &[&str] = &[
+    "/", "/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/proc", "/root", "/run", "/sbin",
+    "/srv", "/sys", "/usr", "/var", "/home", "/opt", "/mnt", "/media",
+];
+
+/// Why a path or a label is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PathError {
+    /// Characters that could break out of a quoted client command.
+    #[error("Invalid {0}: illegal characters")]
+    IllegalCharacters(&'static str),
+    #[error("A path is required.")]
+    Blank,
+    #[error("Path is a protected system directory.")]
+    SystemDirectory,
+    #[error("Path is outside the allowed storage roots ({0}).")]
+    OutsideRoots(String),
+}
+
+/// The hard outer boundary of every path (`FILE_MANAGER_ROOTS`), normalised once.
+#[derive(Clone, Debug, Default)]
+pub struct Roots(Vec<String>);
+
+impl Roots {
+    pub fn new<S: AsRef<str>>(roots: impl IntoIterator<Item = S>) -> Self {
+        Self(
+            roots
+                .into_iter()
+                .filter(|root| !root.as_ref().trim().is_empty())
+                .map(|root| normalise(root.as_ref().trim()))
+                .collect(),
+        )
+    }
+
+    fn contain(&self, path: &str) -> bool {
+        self.0.iter().any(|root| {
+            root == "/"
+                || path
+                    .strip_prefix(root.as_str())
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        })
+    }
+}
+
+/// Checks a directory a user chose and returns it absolute and normalised. `label` names the field in messages.
+pub fn check_directory(path: &str, label: &'static str, roots: &Roots) -> Result<String, PathError> {
+    if has_illegal_characters(path) {
+        return Err(PathError::IllegalCharacters(label));
+    }
+    if path.trim().is_empty() {
+        return Err(PathError::Blank);
+    }
+    let path = normalise(path.trim());
+    if SYSTEM_DIRECTORIES.contains(&path.as_str()) {
+        return Err(PathError::SystemDirectory);
+    }
+    if !roots.contain(&path) {
+        return Err(PathError::OutsideRoots(roots.0.join(", ")));
+    }
+    Ok(path)
+}
+
+/// Checks a category; it ends up in a quoted client command like a path does.
+pub fn check_category(category: &str) -> Result<(), PathError> {
+    if has_illegal_characters(category) {
+        Err(PathError::IllegalCharacters("category"))
+    } else {
+        Ok(())
+    }
+}
+
+fn has_illegal_characters(text: &str) -> bool {
+    text.contains(['"', '\r', '\n', '\t', '\0'])
+}
+
+/// Absolute, without `.`, `..`, doubled or trailing slashes. A relative path is taken from `/`.
+fn normalise(path: &str) -> String {
+    let mut segments: Vec<&str> = Vec::new();
+    for segment in path.split('/') {
+        match segment {
+            "" | "." => {}
+            ".." => {
+                segments.pop();
+            }
+            name => segments.push(name),
+        }
+    }
+    format!("/{}", segments.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn check(path: &str) -> Result<String, PathError> {
+        check_directory(
+            path,
+            "save path",
+            &Roots::new(["/downloads/", " /data/media", ""]),
+        )
+    }
+
+    #[test]
+    fn accepted_paths_come_back_normalised() {
+        for (given, kept) in [
+            ("/downloads", "/downloads"),
+            ("/downloads/", "/downloads"),
+            ("/downloads//a/./b/", "/downloads/a/b"),
+            ("/downloads/a/../b", "/downloads/b"),
+            ("  /data/media/tv ", "/data/media/tv"),
+            ("downloads/x", "/downloads/x"),
+        ] {
+            assert_eq!(check(given).as_deref(), Ok(kept), "{given}");
+        }
+    }
+
+    #[test]
+    fn refusals_have_the_contract_s_words() {
+        let outside = "Path is outside the allowed storage roots (/downloads, /data/media).";
+        for (given, message) in [
+            ("/downloads/\"; rm", "Invalid save path: illegal characters"),
+            ("/downloads/a\nb", "Invalid save path: illegal characters"),
+            ("/downloads/a\0", "Invalid save path: illegal characters"),
+            ("\t", "Invalid save path: illegal characters"),
+            ("", "A path is required."),
+            ("   ", "A path is required."),
+            ("/", "Path is a protected system directory."),
+            ("/downloads/..", "Path is a protected system directory."),
+            ("/etc/", "Path is a protected system directory."),
+            ("/etc/x", outside),
+            ("/downloads2", outside),
+            ("/downloads/../data", outside),
+            ("/data/mediathek", outside),
+        ] {
+            assert_eq!(
+                check(given).map_err(|e| e.to_string()),
+                Err(message.to_owned()),
+                "{given:?}"
+            );
+        }
+        assert_eq!(
+            check_category("tv\"").map_err(|e| e.to_string()),
+            Err("Invalid category: illegal characters".into())
+        );
+        assert_eq!(check_category("TV shows/1080p"), Ok(()));
+    }
+
+    proptest! {
+        /// Whatever is let through is inside a root, absolute, and stays what it is when checked again.
+        #[test]
+        fn nothing_escapes_the_roots(path in "[a-z./ ]{0,30}", prefix in prop_oneof![Just(""), Just("/downloads/")]) {
+            if let Ok(kept) = check(&format!("{prefix}{path}")) {
+                prop_assert!(kept == "/downloads" || kept.starts_with("/downloads/") || kept.starts_with("/data/media"));
+                prop_assert!(!kept.split('/').any(|segment| segment == ".." || segment == "."));
+                prop_assert_eq!(check(&kept), Ok(kept.clone()));
+            }
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Table `torrent_engines`.
+
+use qm_db::{Affected, DbError, FromRow, Json, Tx, sql};
+use qm_kernel::Timestamp;
+use serde_json::{Map, Value};
+
+sql! {
+    LIST = "SELECT id, name, kind, config, secret_fields, is_default, is_enabled FROM torrent_engines \
+        ORDER BY created_at, id";
+    FIND = "SELECT id, name, kind, config, secret_fields, is_default, is_enabled FROM torrent_engines WHERE id = $1";
+    INSERT = "INSERT INTO torrent_engines \
+        (id, name, kind, config, secret_fields, is_default, is_enabled, created_at, updated_at) \
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)";
+    UPDATE = "UPDATE torrent_engines SET name = $2, config = $3, secret_fields = $4, is_default = $5, is_enabled = $6, \
+        updated_at = $7 WHERE id = $1";
+    CLEAR_DEFAULT = "UPDATE torrent_engines SET is_default = $1 WHERE is_default = $2";
+    DELETE = "DELETE FROM torrent_engines WHERE id = $1";
+}
+
+#[derive(FromRow)]
+struct Row {
+    id: String,
+    name: String,
+    kind: String,
+    config: Json<Map<String, Value>>,
+    secret_fields: Json<Vec<String>>,
+    is_default: bool,
+    is_enabled: bool,
+}
+
+/// An engine as it is stored: the fields named in `secret_fields` are encrypted.
+#[derive(Clone, PartialEq)]
+pub struct EngineRow {
+    pub id: String,
+    pub name: String,
+    pub kind: String,
+    pub config: Map<String, Value>,
+    pub secret_fields: Vec<String>,
+    pub is_default: bool,
+    pub is_enabled: bool,
+}
+
+impl From<Row> for EngineRow {
+    fn from(row: Row) -> Self {
+        Self {
+            id: row.id,
+            name: row.name,
+            kind: row.kind,
+            config: row.config.0,
+            secret_fields: row.secret_fields.0,
+            is_default: row.is_default,
+            is_enabled: row.is_enabled,
+        }
+    }
+}
+
+/// All engines, oldest first.
+pub async fn list(tx: &mut Tx) -> Result<Vec<EngineRow>, DbError> {
+    Ok(qm_db::all!(tx, Row, LIST)
+        .await?
+        .into_iter()
+        .map(EngineRow::from)
+        .collect())
+}
+
+pub async fn find(tx: &mut Tx, id: &str) -> Result<Option<EngineRow>, DbError> {
+    Ok(qm_db::opt!(tx, Row, FIND, id).await?.map(EngineRow::from))
+}
+
+pub async fn insert(tx: &mut Tx, engine: &EngineRow, now: Timestamp) -> Result<(), DbError> {
+    let (config, secrets) = (Json(&engine.config), Json(&engine.secret_fields));
+    let (id, name, kind) = (&engine.id, &engine.name, &engine.kind);
+    qm_db::exec!(
+        tx,
+        INSERT,
+        id,
+        name,
+        kind,
+        config,
+        secrets,
+        engine.is_default,
+        engine.is_enabled,
+        now.ms()
+    )
+    .await?
+    .exactly(1)
+}
+
+/// Writes everything but id and kind.
+pub async fn update(tx: &mut Tx, engine: &EngineRow, now: Timestamp) -> Result<(), DbError> {
+    let (config, secrets) = (Json(&engine.config), Json(&engine.secret_fields));
+    let (id, name) = (&engine.id, &engine.name);
+    qm_db::exec!(
+        tx,
+        UPDATE,
+        id,
+        name,
+        config,
+        secrets,
+        engine.is_default,
+        engine.is_enabled,
+        now.ms()
+    )
+    .await?
+    .exactly(1)
+}
+
+/// Leaves no engine the default, so that another can become it.
+pub async fn clear_default(tx: &mut Tx) -> Result<(), DbError> {
+    qm_db::exec!(tx, CLEAR_DEFAULT, false, true).await.map(drop)
+}
+
+/// Deletes an engine with its snapshots, ledger and archive.
+pub async fn delete(tx: &mut Tx, id: &str) -> Result<Affected, DbError> {
+    qm_db::exec!(tx, DELETE, id).await
+}

@@ -1,0 +1,125 @@
+//! Tables `torrent_snapshots` (the last state stored of each torrent) and `torrent_archive` (those that went).
+
+use qm_db::{DbError, FromRow, Tx, bulk, sql};
+use qm_kernel::Timestamp;
+
+use super::ledger::{signed, unsigned};
+use crate::sync::tracker::RowWrite;
+
+sql! {
+    LOAD = "SELECT hash, name, state, progress, size, downloaded, uploaded, ratio, save_path, label, added_at, \
+        completed_at FROM torrent_snapshots WHERE engine_id = $1";
+    ARCHIVE = "INSERT INTO torrent_archive \
+        (id, engine_id, hash, name, downloaded, uploaded, ratio, first_seen_at, retired_at) \
+        SELECT id, engine_id, hash, name, downloaded, uploaded, ratio, captured_at, CAST($3 AS BIGINT) \
+        FROM torrent_snapshots WHERE engine_id = $1 AND hash = $2 \
+        ON CONFLICT (engine_id, hash) DO UPDATE SET name = excluded.name, downloaded = excluded.downloaded, \
+        uploaded = excluded.uploaded, ratio = excluded.ratio, retired_at = excluded.retired_at";
+    DELETE = "DELETE FROM torrent_snapshots WHERE engine_id = $1 AND hash = $2";
+}
+
+bulk! {
+    UPSERT = "INSERT INTO torrent_snapshots (id, engine_id, hash, name, state, progress, size, downloaded, uploaded, \
+        ratio, download_rate, upload_rate, save_path, label, added_at, completed_at, captured_at) VALUES", 17,
+        "ON CONFLICT (engine_id, hash) DO UPDATE SET name = excluded.name, state = excluded.state, \
+        progress = excluded.progress, size = excluded.size, downloaded = excluded.downloaded, \
+        uploaded = excluded.uploaded, ratio = excluded.ratio, download_rate = excluded.download_rate, \
+        upload_rate = excluded.upload_rate, save_path = excluded.save_path, label = excluded.label, \
+        added_at = excluded.added_at, completed_at = excluded.completed_at";
+}
+
+/// A torrent as the last run of the service left it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredRow {
+    pub hash: String,
+    pub name: String,
+    pub state: String,
+    pub progress: f64,
+    pub size: u64,
+    pub downloaded: u64,
+    pub uploaded: u64,
+    pub ratio: f64,
+    pub save_path: String,
+    pub label: Option<String>,
+    pub added_at: Option<Timestamp>,
+    pub completed_at: Option<Timestamp>,
+}
+
+#[derive(FromRow)]
+struct Row {
+    hash: String,
+    name: String,
+    state: String,
+    progress: f64,
+    size: i64,
+    downloaded: i64,
+    uploaded: i64,
+    ratio: f64,
+    save_path: String,
+    label: Option<String>,
+    added_at: Option<i64>,
+    completed_at: Option<i64>,
+}
+
+impl From<Row> for StoredRow {
+    fn from(row: Row) -> Self {
+        Self {
+            hash: row.hash,
+            name: row.name,
+            state: row.state,
+            progress: row.progress,
+            size: unsigned(row.size),
+            downloaded: unsigned(row.downloaded),
+            uploaded: unsigned(row.uploaded),
+            ratio: row.ratio,
+            save_path: row.save_path,
+            label: row.label,
+            added_at: row.added_at.map(Timestamp::from_ms),
+            completed_at: row.completed_at.map(Timestamp::from_ms),
+        }
+    }
+}
+
+/// All stored torrents of an engine.
+pub async fn load(tx: &mut Tx, engine_id: &str) -> Result<Vec<StoredRow>, DbError> {
+    Ok(qm_db::all!(tx, Row, LOAD, engine_id)
+        .await?
+        .into_iter()
+        .map(StoredRow::from)
+        .collect())
+}
+
+/// Writes torrents; `at` is when those that are new were first seen.
+pub async fn upsert(tx: &mut Tx, engine_id: &str, rows: &[RowWrite], at: Timestamp) -> Result<(), DbError> {
+    qm_db::batch!(
+        tx,
+        UPSERT,
+        rows,
+        |row| &row.id,
+        engine_id,
+        &*row.entry.torrent.hash,
+        &row.entry.torrent.name,
+        row.entry.torrent.state.as_str(),
+        row.prior.progress,
+        signed(row.entry.torrent.size),
+        signed(row.entry.torrent.downloaded),
+        signed(row.entry.torrent.uploaded),
+        row.entry.torrent.ratio,
+        signed(row.entry.torrent.download_rate),
+        signed(row.entry.torrent.upload_rate),
+        &row.entry.torrent.save_path,
+        row.entry.torrent.label.as_deref(),
+        row.entry.torrent.added_at.map(Timestamp::ms),
+        row.prior.completed_at.map(Timestamp::ms),
+        at.ms(),
+    )
+    .await
+    .map(drop)
+}
+
+/// Moves a torrent the engine no longer lists to the archive. One that is not stored is none of the archive's.
+pub async fn retire(tx: &mut Tx, engine_id: &str, hash: &str, at: Timestamp) -> Result<(), DbError> {
+    qm_db::exec!(tx, ARCHIVE, engine_id, hash, at.ms()).await?.rows();
+    qm_db::exec!(tx, DELETE, engine_id, hash).await?.rows();
+    Ok(())
+}

@@ -1,0 +1,98 @@
+//! `/api/engines`
+
+use axum::extract::State;
+use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Params, Path};
+
+use super::{App, caller};
+use crate::dto::engines::{
+    CreateEngine, EngineQuery, EngineView, HealthView, IdView, TestEngine, UpdateEngine,
+};
+
+/// Lists the configured engines, oldest first.
+#[utoipa::path(get, path = "/api/engines", tag = "engines", responses((status = 200, body = Vec<EngineView>)))]
+pub async fn list_engines(State(app): App) -> ApiResult<Json<Vec<EngineView>>> {
+    Ok(Json(app.list_engines().await?))
+}
+
+/// Asks an engine whether it is there. One that is offline is an answer, not an error.
+#[utoipa::path(
+    get,
+    path = "/api/engines/health",
+    tag = "engines",
+    params(("engineId" = Option<String>, Query, description = "Absent: the default engine.")),
+    responses((status = 200, body = HealthView))
+)]
+pub async fn engine_health(
+    State(app): App,
+    Params(query): Params<EngineQuery>,
+) -> ApiResult<Json<HealthView>> {
+    Ok(Json(app.engine_health(query.engine_id.as_deref()).await?))
+}
+
+/// Tries a configuration out without storing it. Whatever goes wrong with the engine is part of the answer.
+#[utoipa::path(
+    post,
+    path = "/api/engines/test",
+    tag = "engines",
+    request_body = TestEngine,
+    responses((status = 201, body = HealthView))
+)]
+pub async fn test_engine(State(app): App, Body(body): Body<TestEngine>) -> ApiResult<Created<HealthView>> {
+    Ok(Created(app.test_engine(body).await?))
+}
+
+/// Configures an engine. A kind that no installed plugin provides is stored, and loaded once one does.
+#[utoipa::path(
+    post,
+    path = "/api/engines",
+    tag = "engines",
+    request_body = CreateEngine,
+    responses((status = 201, body = IdView))
+)]
+pub async fn create_engine(
+    State(app): App,
+    auth: Auth,
+    client: Client,
+    Body(body): Body<CreateEngine>,
+) -> ApiResult<Created<IdView>> {
+    let id = app.create_engine(caller(&auth, &client), body).await?;
+    Ok(Created(IdView { id }))
+}
+
+/// Changes an engine; its kind stays.
+#[utoipa::path(
+    patch,
+    path = "/api/engines/{id}",
+    tag = "engines",
+    params(("id" = String, Path)),
+    request_body = UpdateEngine,
+    responses((status = 200, body = IdView))
+)]
+pub async fn update_engine(
+    State(app): App,
+    auth: Auth,
+    client: Client,
+    Path(id): Path<String>,
+    Body(body): Body<UpdateEngine>,
+) -> ApiResult<Json<IdView>> {
+    app.update_engine(caller(&auth, &client), &id, body).await?;
+    Ok(Json(IdView { id }))
+}
+
+/// Deletes an engine with what is known of its torrents. They go on in the client.
+#[utoipa::path(
+    delete,
+    path = "/api/engines/{id}",
+    tag = "engines",
+    params(("id" = String, Path)),
+    responses((status = 200, body = IdView))
+)]
+pub async fn delete_engine(
+    State(app): App,
+    auth: Auth,
+    client: Client,
+    Path(id): Path<String>,
+) -> ApiResult<Json<IdView>> {
+    app.delete_engine(caller(&auth, &client), &id).await?;
+    Ok(Json(IdView { id }))
+}

@@ -1,0 +1,53 @@
+//! The routes of engines and torrents: parse, call the service, shape.
+
+mod commands;
+mod engines;
+mod sources;
+mod torrents;
+
+use std::sync::Arc;
+
+use qm_kernel::Permission as P;
+use qm_web::{Auth, Client, Routes, routes};
+
+use crate::service::{Caller, Torrents};
+
+type App = axum::extract::State<Arc<Torrents>>;
+
+/// All routes of this area, still without their state.
+pub fn routes() -> Routes<Arc<Torrents>> {
+    Routes::new()
+        .add(routes!(engines::list_engines).need(P::SystemView))
+        .add(routes!(engines::engine_health).need(P::SystemView))
+        .add(routes!(engines::test_engine).need(P::EnginesManage))
+        .add(routes!(engines::create_engine).need(P::EnginesManage))
+        .add(routes!(engines::update_engine).need(P::EnginesManage))
+        .add(routes!(engines::delete_engine).need(P::EnginesManage))
+        .add(routes!(torrents::list_torrents).need(P::TorrentsView))
+        .add(routes!(torrents::get_torrent).need(P::TorrentsView))
+        .add(routes!(torrents::matched_rule).need(P::TorrentsView))
+        .add(routes!(torrents::list_files).need(P::TorrentsView))
+        .add(routes!(torrents::list_peers).need(P::TorrentsView))
+        .add(routes!(torrents::list_trackers).need(P::TorrentsView))
+        .add(routes!(torrents::imported_items).need(P::TorrentsView))
+        .add(routes!(sources::add_torrent).need(P::TorrentsAdd))
+        .add(routes!(sources::upload_torrent).need(P::TorrentsAdd))
+        .add(routes!(commands::bulk).need(P::TorrentsView))
+        .add(routes!(commands::start_torrent).need(P::TorrentsStart))
+        .add(routes!(commands::stop_torrent).need(P::TorrentsStop))
+        .add(routes!(commands::pause_torrent).need(P::TorrentsPause))
+        .add(routes!(commands::resume_torrent).need(P::TorrentsResume))
+        .add(routes!(commands::recheck_torrent).need(P::TorrentsRecheck))
+        .add(routes!(commands::delete_torrent).need(P::TorrentsDelete))
+        .add(routes!(commands::delete_torrent_data).need(P::TorrentsDeleteData))
+        .add(routes!(commands::move_torrent).need(P::TorrentsMove))
+        .add(routes!(commands::limit_upload).need(P::TorrentsManageLimits))
+        .add(routes!(commands::limit_download).need(P::TorrentsManageLimits))
+        .add(routes!(commands::set_file_priority).need(P::TorrentsManageFiles))
+        .add(routes!(commands::add_tracker, commands::remove_tracker).need(P::TorrentsManageTrackers))
+        .add(routes!(commands::rename_torrent).need(P::TorrentsRename))
+}
+
+fn caller<'a>(Auth(principal): &'a Auth, Client(client): &'a Client) -> Caller<'a> {
+    Caller { principal, client }
+}

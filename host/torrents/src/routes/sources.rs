@@ -1,0 +1,59 @@
+//! `POST /api/torrents` and `/upload`: new torrents.
+
+use axum::extract::State;
+use qm_web::{ApiResult, Auth, Body, Client, Created, Upload};
+
+use super::{App, caller};
+use crate::dto::requests::{AddTorrent, HashView, UploadTorrent};
+use crate::error::TorrentsError;
+use crate::service::{AddInput, AddSource};
+
+/// Adds a torrent by magnet link or URL, and answers once the engine lists it. A magnet without peers is accepted before.
+#[utoipa::path(
+    post,
+    path = "/api/torrents",
+    tag = "torrents",
+    request_body = AddTorrent,
+    responses((status = 201, body = HashView))
+)]
+pub async fn add_torrent(
+    State(app): App,
+    auth: Auth,
+    client: Client,
+    Body(body): Body<AddTorrent>,
+) -> ApiResult<Created<HashView>> {
+    let options = body.options();
+    let source = AddSource::choose(None, body.magnet, body.url).ok_or(TorrentsError::NoSource)?;
+    let input = AddInput {
+        source,
+        engine_id: body.engine_id,
+        options,
+    };
+    let hash = app.add(caller(&auth, &client), input).await?;
+    Ok(Created(HashView { hash }))
+}
+
+/// Adds a torrent by its file, and answers once the engine lists it.
+#[utoipa::path(
+    post,
+    path = "/api/torrents/upload",
+    tag = "torrents",
+    request_body(content = UploadTorrent, content_type = "multipart/form-data"),
+    responses((status = 201, body = HashView))
+)]
+pub async fn upload_torrent(
+    State(app): App,
+    auth: Auth,
+    client: Client,
+    upload: Upload<AddTorrent>,
+) -> ApiResult<Created<HashView>> {
+    let file = upload.file.ok_or(TorrentsError::NoFile)?;
+    let options = upload.fields.options();
+    let input = AddInput {
+        source: AddSource::File(file.bytes),
+        engine_id: upload.fields.engine_id,
+        options,
+    };
+    let hash = app.add(caller(&auth, &client), input).await?;
+    Ok(Created(HashView { hash }))
+}

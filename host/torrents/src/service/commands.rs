@@ -1,0 +1,273 @@
+//! What users ask of torrents that exist: one at a time or many.
+//!
+//! A change is audited once the client has done it, and shown at once: the sync loop is asked for an early read.
+
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
+
+use qm_kernel::Permission;
+use qm_kernel::engine::{Command, EngineError, capability};
+use qm_platform::{AuditEntry, AuditResult};
+use serde_json::json;
+
+use super::{Caller, Torrents, audit_entry};
+use crate::error::TorrentsError;
+use crate::model::paths::check_directory;
+use crate::sync::engine::Engine;
+
+const OBJECT: &str = "torrent";
+
+/// How long a command that adds or removes waits for the list to show it.
+const SHOW_LIMIT: Duration = Duration::from_secs(1);
+
+/// Hashes in one call to a driver.
+const BULK_CHUNK: usize = 50;
+
+/// What may be done to many torrents at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BulkAction {
+    Start,
+    Stop,
+    Pause,
+    Resume,
+    Recheck,
+    Remove,
+    RemoveData,
+}
+
+impl BulkAction {
+    pub const NAMES: &'static [&'static str] = &[
+        "start",
+        "stop",
+        "pause",
+        "resume",
+        "recheck",
+        "remove",
+        "removeData",
+    ];
+
+    const ALL: &'static [BulkAction] = &[
+        BulkAction::Start,
+        BulkAction::Stop,
+        BulkAction::Pause,
+        BulkAction::Resume,
+        BulkAction::Recheck,
+        BulkAction::Remove,
+        BulkAction::RemoveData,
+    ];
+
+    pub fn from_name(name: &str) -> Option<BulkAction> {
+        BulkAction::ALL
+            .iter()
+            .copied()
+            .find(|action| action.name() == name)
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            BulkAction::Start => "start",
+            BulkAction::Stop => "stop",
+            BulkAction::Pause => "pause",
+            BulkAction::Resume => "resume",
+            BulkAction::Recheck => "recheck",
+            BulkAction::Remove => "remove",
+            BulkAction::RemoveData => "removeData",
+        }
+    }
+
+    const fn audited_as(self) -> &'static str {
+        match self {
+            BulkAction::Start => "torrents.bulk.start",
+            BulkAction::Stop => "torrents.bulk.stop",
+            BulkAction::Pause => "torrents.bulk.pause",
+            BulkAction::Resume => "torrents.bulk.resume",
+            BulkAction::Recheck => "torrents.bulk.recheck",
+            BulkAction::Remove => "torrents.bulk.remove",
+            BulkAction::RemoveData => "torrents.bulk.removeData",
+        }
+    }
+
+    const fn permission(self) -> Permission {
+        match self {
+            BulkAction::Start => Permission::TorrentsStart,
+            BulkAction::Stop => Permission::TorrentsStop,
+            BulkAction::Pause => Permission::TorrentsPause,
+            BulkAction::Resume => Permission::TorrentsResume,
+            BulkAction::Recheck => Permission::TorrentsRecheck,
+            BulkAction::Remove => Permission::TorrentsDelete,
+            BulkAction::RemoveData => Permission::TorrentsDeleteData,
+        }
+    }
+
+    const fn command(self) -> Command {
+        match self {
+            BulkAction::Start => Command::Start,
+            BulkAction::Stop => Command::Stop,
+            BulkAction::Pause => Command::Pause,
+            BulkAction::Resume => Command::Resume,
+            BulkAction::Recheck => Command::Recheck,
+            BulkAction::Remove => Command::Remove { with_data: false },
+            BulkAction::RemoveData => Command::Remove { with_data: true },
+        }
+    }
+
+    const fn removes(self) -> bool {
+        matches!(self, BulkAction::Remove | BulkAction::RemoveData)
+    }
+}
+
+/// How many torrents a bulk action was done to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BulkOutcome {
+    pub succeeded: usize,
+    pub failed: usize,
+}
+
+impl Torrents {
+    /// Does `command` to one torrent and audits it as `permission`'s action.
+    pub async fn command(
+        &self,
+        caller: Caller<'_>,
+        engine_id: Option<&str>,
+        hash: &str,
+        permission: Permission,
+        command: Command,
+    ) -> Result<(), TorrentsError> {
+        let engine = self.resolve(engine_id)?;
+        if matches!(command, Command::Rename { .. }) && !engine.driver.has(capability::RENAME) {
+            let refusal = EngineError::Unsupported("This engine cannot rename torrents".into());
+            return Err(TorrentsError::of(&engine.name())(refusal));
+        }
+        let removes = matches!(command, Command::Remove { .. });
+        let asked = [checked_hash(hash)?];
+        let done = engine.driver.run(&asked, command).await.and_then(|outcomes| {
+            let missing = || EngineError::Protocol("it did not tell what became of the torrent".into());
+            outcomes
+                .into_iter()
+                .find(|outcome| outcome.hash == asked[0])
+                .map_or_else(|| Err(missing()), |o| o.result)
+        });
+        done.map_err(TorrentsError::of(&engine.name()))?;
+        self.audit_torrent(caller, permission.key(), hash).await;
+        show(&engine, removes).await;
+        Ok(())
+    }
+
+    /// Changes where a torrent is saved.
+    pub async fn relocate(
+        &self,
+        caller: Caller<'_>,
+        engine_id: Option<&str>,
+        hash: &str,
+        destination: &str,
+    ) -> Result<(), TorrentsError> {
+        let destination = check_directory(destination, "destination", &self.roots)?;
+        self.command(
+            caller,
+            engine_id,
+            hash,
+            Permission::TorrentsMove,
+            Command::Move { destination },
+        )
+        .await
+    }
+
+    /// Does one action to many torrents; one that fails stops no other.
+    pub async fn bulk(
+        &self,
+        caller: Caller<'_>,
+        engine_id: Option<&str>,
+        action: BulkAction,
+        hashes: &[String],
+    ) -> Result<BulkOutcome, TorrentsError> {
+        let name = action.audited_as();
+        let needed = action.permission();
+        if !caller.principal.may(needed) {
+            let metadata = json!({ "count": hashes.len(), "reason": "forbidden", "required": needed.key() });
+            let entry = AuditEntry {
+                result: AuditResult::Failure,
+                ..audit_entry(caller, name, None, Some(metadata))
+            };
+            self.audit.record_alone(&self.db, entry).await;
+            return Err(TorrentsError::MissingPermission(needed.key()));
+        }
+        let engine = self.resolve(engine_id)?;
+        if hashes.is_empty() {
+            return Ok(BulkOutcome::default());
+        }
+        let done = run_all(&engine, action, hashes).await;
+        let succeeded = hashes
+            .iter()
+            .filter(|hash| done.contains(&hash.to_ascii_lowercase()))
+            .count();
+        let metadata = json!({ "count": hashes.len(), "libraryItemsRemoved": 0 });
+        let entry = audit_entry(caller, name, None, Some(metadata));
+        self.audit.record_alone(&self.db, entry).await;
+        if succeeded > 0 {
+            show(&engine, action.removes()).await;
+        }
+        Ok(BulkOutcome {
+            succeeded,
+            failed: hashes.len() - succeeded,
+        })
+    }
+
+    pub(super) async fn audit_torrent(&self, caller: Caller<'_>, action: &'static str, hash: &str) {
+        let entry = audit_entry(caller, action, Some((OBJECT, hash)), None);
+        self.audit.record_alone(&self.db, entry).await;
+    }
+}
+
+/// The hashes the action was done to. Once the engine itself is gone the rest is not tried.
+async fn run_all(engine: &Engine, action: BulkAction, hashes: &[String]) -> HashSet<String> {
+    let mut seen = HashSet::new();
+    let asked: Vec<String> = hashes
+        .iter()
+        .filter_map(|hash| checked_hash(hash).ok())
+        .filter(|h| seen.insert(h.clone()))
+        .collect();
+    let mut done = HashSet::new();
+    for chunk in asked.chunks(BULK_CHUNK) {
+        let outcomes = match engine.driver.run(chunk, action.command()).await {
+            Ok(outcomes) => outcomes,
+            Err(error) => {
+                tracing::warn!(engine.id = %engine.id, %error, action = action.name(), "a bulk action was not done");
+                if error.is_transport() {
+                    break;
+                }
+                continue;
+            }
+        };
+        let mut refused: HashMap<String, usize> = HashMap::new();
+        for outcome in outcomes {
+            match outcome.result {
+                Ok(()) => {
+                    done.insert(outcome.hash);
+                }
+                Err(error) => *refused.entry(error.to_string()).or_default() += 1,
+            }
+        }
+        if !refused.is_empty() {
+            tracing::debug!(engine.id = %engine.id, action = action.name(), ?refused, "a bulk action failed for some");
+        }
+    }
+    done
+}
+
+/// Has the list read again; what comes or goes is waited for, so that whoever asks next sees it.
+pub(super) async fn show(engine: &Engine, wait: bool) {
+    if wait {
+        engine.refresh(SHOW_LIMIT).await
+    } else {
+        engine.poke()
+    }
+}
+
+/// A hash as clients list it; what is none belongs to no torrent.
+pub(super) fn checked_hash(hash: &str) -> Result<String, TorrentsError> {
+    if hash.len() == 40 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        Ok(hash.to_ascii_lowercase())
+    } else {
+        Err(TorrentsError::NoSuchTorrent)
+    }
+}

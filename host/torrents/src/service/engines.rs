@@ -1,0 +1,217 @@
+//! Configured engines: list, create, change, delete, test, health.
+
+use qm_kernel::engine::EngineDriver;
+use qm_kernel::{Secret, Timestamp};
+use serde_json::{Map, Value, json};
+use tokio::time::Instant;
+
+use super::{Caller, Torrents, audit_entry};
+use crate::dto::engines::{CreateEngine, EngineView, HealthView, TestEngine, UpdateEngine};
+use crate::error::{TorrentsError, describe};
+use crate::model::engine::{KNOWN_KINDS, keeps_secret, read_config, secret_names};
+use crate::repo::{self, engines::EngineRow};
+
+const OBJECT: &str = "torrent_engine";
+
+impl Torrents {
+    pub async fn list_engines(&self) -> Result<Vec<EngineView>, TorrentsError> {
+        let mut tx = self.db.begin_read().await?;
+        Ok(repo::engines::list(&mut tx)
+            .await?
+            .into_iter()
+            .map(EngineView::from)
+            .collect())
+    }
+
+    pub async fn create_engine(
+        &self,
+        caller: Caller<'_>,
+        new: CreateEngine,
+    ) -> Result<String, TorrentsError> {
+        let (config, secret_fields) = self.stored_config(&new.kind, &new.config, None)?;
+        let engine = EngineRow {
+            id: self.ctx.id(),
+            name: new.name,
+            kind: new.kind,
+            config,
+            secret_fields,
+            is_default: new.is_default,
+            is_enabled: new.is_enabled,
+        };
+        let now = self.ctx.now();
+        let mut tx = self.db.begin_write().await?;
+        if engine.is_default {
+            repo::engines::clear_default(&mut tx).await?;
+        }
+        repo::engines::insert(&mut tx, &engine, now).await?;
+        let metadata = json!({ "name": engine.name, "kind": engine.kind });
+        self.audit_engine(&mut tx, caller, "engines.create", &engine.id, metadata)
+            .await?;
+        tx.commit(&*self.events).await?;
+        self.registry.reload().await?;
+        Ok(engine.id)
+    }
+
+    pub async fn update_engine(
+        &self,
+        caller: Caller<'_>,
+        id: &str,
+        changes: UpdateEngine,
+    ) -> Result<(), TorrentsError> {
+        let now = self.ctx.now();
+        let mut tx = self.db.begin_write().await?;
+        let stored = repo::engines::find(&mut tx, id)
+            .await?
+            .ok_or(TorrentsError::NoSuchEngine)?;
+        let mut engine = stored.clone();
+        if let Some(name) = changes.name {
+            engine.name = name;
+        }
+        if let Some(config) = changes.config {
+            (engine.config, engine.secret_fields) =
+                self.stored_config(&stored.kind, &config, Some(&stored))?;
+        }
+        engine.is_enabled = changes.is_enabled.unwrap_or(engine.is_enabled);
+        engine.is_default = changes.is_default.unwrap_or(engine.is_default);
+        if changes.is_default == Some(true) {
+            repo::engines::clear_default(&mut tx).await?;
+        }
+        repo::engines::update(&mut tx, &engine, now).await?;
+        let metadata = json!({ "name": engine.name, "kind": engine.kind });
+        self.audit_engine(&mut tx, caller, "engines.update", id, metadata)
+            .await?;
+        tx.commit(&*self.events).await?;
+        self.registry.reload().await
+    }
+
+    pub async fn delete_engine(&self, caller: Caller<'_>, id: &str) -> Result<(), TorrentsError> {
+        let mut tx = self.db.begin_write().await?;
+        let engine = repo::engines::find(&mut tx, id)
+            .await?
+            .ok_or(TorrentsError::NoSuchEngine)?;
+        repo::engines::delete(&mut tx, id).await?.exactly(1)?;
+        let metadata = json!({ "name": engine.name, "kind": engine.kind });
+        self.audit_engine(&mut tx, caller, "engines.delete", id, metadata)
+            .await?;
+        tx.commit(&*self.events).await?;
+        self.registry.reload().await
+    }
+
+    /// Tries a configuration out; stores nothing. Whatever goes wrong with the engine is part of the answer.
+    pub async fn test_engine(&self, test: TestEngine) -> Result<HealthView, TorrentsError> {
+        let stored = match &test.engine_id {
+            Some(id) => {
+                let mut tx = self.db.begin_read().await?;
+                Some(
+                    repo::engines::find(&mut tx, id)
+                        .await?
+                        .ok_or(TorrentsError::NoSuchEngine)?,
+                )
+            }
+            None => None,
+        };
+        let (config, secret_fields) = self.stored_config(&test.kind, &test.config, stored.as_ref())?;
+        let id = format!("test-{}", self.ctx.id());
+        match self
+            .registry
+            .open_driver(&id, &test.kind, &config, &secret_fields)
+            .await
+        {
+            Ok(driver) => {
+                let health = probe(&*driver, "The engine", self.ctx.now()).await;
+                driver.close().await;
+                Ok(health)
+            }
+            Err(error) => Ok(HealthView::offline(error.to_string(), self.ctx.now())),
+        }
+    }
+
+    /// Asks an engine whether it is there; one that is not is still an answer.
+    pub async fn engine_health(&self, engine_id: Option<&str>) -> Result<HealthView, TorrentsError> {
+        let engine = self.resolve(engine_id)?;
+        Ok(probe(&*engine.driver, &engine.name(), self.ctx.now()).await)
+    }
+
+    /// What is stored of a request's `config`: checked, its secrets encrypted or kept from `before`.
+    fn stored_config(
+        &self,
+        kind_id: &str,
+        given: &Map<String, Value>,
+        before: Option<&EngineRow>,
+    ) -> Result<(Map<String, Value>, Vec<String>), TorrentsError> {
+        let kind = self.kinds.kind(kind_id);
+        let known =
+            KNOWN_KINDS.contains(&kind_id) || kind.is_some() || before.is_some_and(|row| row.kind == kind_id);
+        if !known {
+            let message = format!(
+                "kind must be one of the following values: {}",
+                self.kind_names().join(", ")
+            );
+            return Err(TorrentsError::Fields(vec![message]));
+        }
+        let mut config = read_config(kind_id, kind.as_ref(), given).map_err(TorrentsError::Fields)?;
+        let mut secrets = secret_names(kind.as_ref());
+        let stored_secrets = before.map(|row| row.secret_fields.as_slice()).unwrap_or_default();
+        secrets.extend(stored_secrets.iter().cloned());
+        let mut secret_fields = Vec::new();
+        for name in secrets {
+            let kept = before.filter(|_| keeps_secret(given.get(&name)));
+            let value = match (kept, config.remove(&name)) {
+                (Some(row), _) => row
+                    .config
+                    .get(&name)
+                    .filter(|_| row.secret_fields.contains(&name))
+                    .cloned(),
+                (None, Some(value)) if !keeps_secret(Some(&value)) => Some(self.encrypted(&value).into()),
+                (None, _) => None,
+            };
+            if let Some(value) = value {
+                config.insert(name.clone(), value);
+                secret_fields.push(name);
+            }
+        }
+        Ok((config, secret_fields))
+    }
+
+    fn encrypted(&self, value: &Value) -> String {
+        let secret = Secret::new(
+            value
+                .as_str()
+                .map_or_else(|| value.to_string(), ToOwned::to_owned),
+        );
+        self.cipher.encrypt(secret.expose())
+    }
+
+    /// The kinds that may be stored: the contract's four, then whatever else is installed.
+    fn kind_names(&self) -> Vec<String> {
+        let mut installed: Vec<String> = self.kinds.kinds().into_iter().map(|kind| kind.id).collect();
+        installed.retain(|id| !KNOWN_KINDS.contains(&id.as_str()));
+        installed.sort_unstable();
+        KNOWN_KINDS
+            .iter()
+            .map(|id| (*id).to_owned())
+            .chain(installed)
+            .collect()
+    }
+
+    async fn audit_engine(
+        &self,
+        tx: &mut qm_db::Tx,
+        caller: Caller<'_>,
+        action: &'static str,
+        id: &str,
+        metadata: Value,
+    ) -> Result<(), TorrentsError> {
+        let entry = audit_entry(caller, action, Some((OBJECT, id)), Some(metadata));
+        Ok(self.audit.record(tx, entry).await?)
+    }
+}
+
+/// Asks a driver for its health; `name` is what the answer calls it.
+async fn probe(driver: &dyn EngineDriver, name: &str, at: Timestamp) -> HealthView {
+    let started = Instant::now();
+    match driver.health().await {
+        Ok(health) => HealthView::online(health.version, started.elapsed(), at),
+        Err(error) => HealthView::offline(describe(name, &error), at),
+    }
+}

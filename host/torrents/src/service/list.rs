@@ -1,0 +1,132 @@
+//! Torrents from the last snapshots; no client is asked.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures_util::future::join_all;
+use qm_kernel::Timestamp;
+use qm_kernel::engine::EngineError;
+
+use super::Torrents;
+use super::pages::{Pages, RenderedPage};
+use crate::error::TorrentsError;
+use crate::model::query::ListQuery;
+use crate::sync::engine::Engine;
+use crate::sync::snapshot::{Snapshot, TorrentEntry};
+
+/// Whose torrents a list shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EngineChoice {
+    /// One engine; `None` is the default one.
+    One(Option<String>),
+    /// Every loaded engine that has a snapshot, merged.
+    All,
+}
+
+/// A page, and when what it shows was last confirmed by the engine; of several engines, by the one longest ago.
+pub struct ListedPage {
+    pub page: RenderedPage,
+    pub at: Timestamp,
+}
+
+/// The merged list of all engines, kept while none of their snapshots changes.
+#[derive(Default)]
+pub struct MergedList(Mutex<Option<Merged>>);
+
+struct Merged {
+    of: Vec<Arc<Snapshot>>,
+    pages: Arc<Pages>,
+}
+
+impl MergedList {
+    fn pages(&self, of: Vec<Arc<Snapshot>>) -> Arc<Pages> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(merged) = kept.as_ref() {
+            let same =
+                merged.of.len() == of.len() && merged.of.iter().zip(&of).all(|(a, b)| Arc::ptr_eq(a, b));
+            if same {
+                return merged.pages.clone();
+            }
+        }
+        let entries: Vec<Arc<TorrentEntry>> = of
+            .iter()
+            .flat_map(|snapshot| snapshot.entries().iter().cloned())
+            .collect();
+        let pages = Arc::new(Pages::new(Arc::new(entries)));
+        *kept = Some(Merged {
+            of,
+            pages: pages.clone(),
+        });
+        pages
+    }
+}
+
+impl Torrents {
+    pub async fn list(&self, choice: &EngineChoice, query: &ListQuery) -> Result<ListedPage, TorrentsError> {
+        match choice {
+            EngineChoice::One(id) => {
+                let engine = self.resolve(id.as_deref())?;
+                let snapshot = listed(&engine).await?;
+                let page = snapshot.pages.page(query);
+                Ok(ListedPage {
+                    page,
+                    at: confirmed_at(&engine, &snapshot),
+                })
+            }
+            EngineChoice::All => self.list_all(query).await,
+        }
+    }
+
+    async fn list_all(&self, query: &ListQuery) -> Result<ListedPage, TorrentsError> {
+        let engines = self.registry.all();
+        let mut of = Vec::with_capacity(engines.len());
+        let mut at: Option<Timestamp> = None;
+        let mut error = TorrentsError::NoEngine;
+        for (engine, snapshot) in engines
+            .iter()
+            .zip(join_all(engines.iter().map(|engine| listed(engine))).await)
+        {
+            match snapshot {
+                Ok(snapshot) => {
+                    let confirmed = confirmed_at(engine, &snapshot);
+                    at = Some(at.map_or(confirmed, |at| at.min(confirmed)));
+                    of.push(snapshot);
+                }
+                Err(reason) => error = reason,
+            }
+        }
+        let at = at.ok_or(error)?;
+        Ok(ListedPage {
+            page: self.merged.pages(of).page(query),
+            at,
+        })
+    }
+
+    /// One torrent and when its engine last confirmed it.
+    pub async fn find(
+        &self,
+        engine_id: Option<&str>,
+        hash: &str,
+    ) -> Result<(Arc<TorrentEntry>, Timestamp), TorrentsError> {
+        let engine = self.resolve(engine_id)?;
+        let snapshot = listed(&engine).await?;
+        let entry = snapshot
+            .get(&hash.to_ascii_lowercase())
+            .cloned()
+            .ok_or(TorrentsError::NoSuchTorrent)?;
+        Ok((entry, confirmed_at(&engine, &snapshot)))
+    }
+}
+
+async fn listed(engine: &Engine) -> Result<Arc<Snapshot>, TorrentsError> {
+    engine
+        .listed()
+        .await
+        .map_err(|error: EngineError| TorrentsError::of(&engine.name())(error))
+}
+
+fn confirmed_at(engine: &Engine, snapshot: &Snapshot) -> Timestamp {
+    engine
+        .status()
+        .and_then(|status| status.last_seen_at)
+        .unwrap_or(snapshot.changed_at)
+}

@@ -1,0 +1,135 @@
+//! The area's use cases. [`Torrents`] is what the server wires; routes and other areas call it.
+
+mod add;
+mod commands;
+mod details;
+mod engines;
+mod list;
+pub mod pages;
+mod registry;
+
+use std::sync::Arc;
+
+use qm_db::Db;
+use qm_kernel::engine::EngineKinds;
+use qm_kernel::event::EventSink;
+use qm_kernel::{ClientInfo, Ctx, Principal};
+use qm_net::Net;
+use qm_platform::realtime::Hub;
+use qm_platform::{Audit, AuditEntry, AuditResult, Cipher};
+use serde_json::Value;
+
+pub use add::{AddInput, AddSource};
+pub use commands::BulkAction;
+pub use list::EngineChoice;
+
+use self::list::MergedList;
+use self::registry::Registry;
+use crate::error::TorrentsError;
+use crate::model::paths::Roots;
+use crate::sync::SyncDeps;
+use crate::sync::engine::{Engine, EngineStatus};
+use crate::sync::snapshot::TorrentEntry;
+
+/// What the area needs of the house.
+#[derive(Clone)]
+pub struct TorrentsDeps {
+    pub db: Db,
+    pub kinds: Arc<dyn EngineKinds>,
+    pub net: Net,
+    pub audit: Audit,
+    pub cipher: Cipher,
+    /// The bus, with [`crate::EVENTS`] registered.
+    pub events: Arc<dyn EventSink>,
+    pub hub: Hub,
+    pub ctx: Ctx,
+    /// `FILE_MANAGER_ROOTS`
+    pub file_roots: Vec<String>,
+}
+
+/// Who asks, from where.
+#[derive(Clone, Copy)]
+pub struct Caller<'a> {
+    pub principal: &'a Principal,
+    pub client: &'a ClientInfo,
+}
+
+/// Engines and their torrents.
+pub struct Torrents {
+    db: Db,
+    kinds: Arc<dyn EngineKinds>,
+    net: Net,
+    audit: Audit,
+    cipher: Cipher,
+    events: Arc<dyn EventSink>,
+    hub: Hub,
+    ctx: Ctx,
+    roots: Roots,
+    registry: Registry,
+    merged: MergedList,
+}
+
+impl Torrents {
+    /// Loads the enabled engines and starts their loops.
+    pub async fn start(deps: TorrentsDeps) -> Result<Arc<Self>, TorrentsError> {
+        let sync = SyncDeps {
+            db: deps.db.clone(),
+            events: deps.events.clone(),
+            hub: deps.hub.clone(),
+            ctx: deps.ctx.clone(),
+        };
+        let torrents = Arc::new(Self {
+            registry: Registry::new(deps.kinds.clone(), deps.cipher.clone(), sync),
+            db: deps.db,
+            kinds: deps.kinds,
+            net: deps.net,
+            audit: deps.audit,
+            cipher: deps.cipher,
+            events: deps.events,
+            hub: deps.hub,
+            ctx: deps.ctx,
+            roots: Roots::new(deps.file_roots),
+            merged: MergedList::default(),
+        });
+        torrents.registry.reload().await?;
+        torrents.registry.follow_kinds(&torrents);
+        Ok(torrents)
+    }
+
+    /// Stops every loop, stores what they had not stored yet and closes the engines.
+    pub async fn shutdown(&self) {
+        self.registry.shutdown().await;
+    }
+
+    /// A torrent of the last snapshot of a loaded engine, for areas that act on events.
+    pub fn torrent(&self, engine_id: &str, hash: &str) -> Option<Arc<TorrentEntry>> {
+        self.registry.get(engine_id)?.snapshot()?.get(hash).cloned()
+    }
+
+    /// The last known status of a loaded engine; `None` before its first read.
+    pub fn status(&self, engine_id: &str) -> Option<Arc<EngineStatus>> {
+        self.registry.get(engine_id)?.status()
+    }
+
+    fn resolve(&self, engine_id: Option<&str>) -> Result<Arc<Engine>, TorrentsError> {
+        self.registry.resolve(engine_id)
+    }
+}
+
+/// An audit row of `caller`.
+fn audit_entry<'a>(
+    caller: Caller<'a>,
+    action: &'static str,
+    object: Option<(&'static str, &str)>,
+    metadata: Option<Value>,
+) -> AuditEntry<'a> {
+    AuditEntry {
+        user_id: Some(caller.principal.user_id.to_string()),
+        action,
+        object_type: object.map(|(kind, _)| kind),
+        object_id: object.map(|(_, id)| id.to_owned()),
+        result: AuditResult::Success,
+        client: Some(caller.client),
+        metadata,
+    }
+}

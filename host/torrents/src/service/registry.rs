@@ -1,0 +1,267 @@
+//! The loaded engines: one driver and one sync loop for every enabled row whose kind somebody provides.
+//!
+//! A reload touches only what changed: an engine whose row reads as before keeps its driver, its login and its snapshot.
+//! It runs at start, after each change of an engine, and when the set of installed kinds changes.
+//! Bounds: one reload at a time; no connection is opened by it.
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use qm_kernel::engine::{EngineDriver, EngineError, EngineKinds};
+use qm_platform::Cipher;
+use serde_json::{Map, Value};
+use tokio::sync::Mutex;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use super::Torrents;
+use crate::error::TorrentsError;
+use crate::model::engine::{driver_config, missing_provider, timeout_ms};
+use crate::repo::{self, engines::EngineRow};
+use crate::sync::engine::Engine;
+use crate::sync::{SyncDeps, SyncLoop};
+
+/// The loaded engines in the order of their rows.
+#[derive(Clone, Default)]
+struct Loaded {
+    engines: Vec<Arc<Engine>>,
+    /// The enabled row that is the default, whether or not it could be loaded.
+    default_id: Option<String>,
+}
+
+/// A running loop and what it was started with.
+struct Running {
+    engine: Arc<Engine>,
+    /// As stored: equal rows need no restart.
+    kind: String,
+    config: Map<String, Value>,
+    stop: CancellationToken,
+    task: JoinHandle<()>,
+}
+
+pub struct Registry {
+    kinds: Arc<dyn EngineKinds>,
+    cipher: Cipher,
+    sync: SyncDeps,
+    loaded: ArcSwap<Loaded>,
+    running: Mutex<Vec<Running>>,
+    stop: CancellationToken,
+}
+
+impl Registry {
+    pub fn new(kinds: Arc<dyn EngineKinds>, cipher: Cipher, sync: SyncDeps) -> Self {
+        Self {
+            kinds,
+            cipher,
+            sync,
+            loaded: ArcSwap::default(),
+            running: Mutex::default(),
+            stop: CancellationToken::new(),
+        }
+    }
+
+    pub fn get(&self, id: &str) -> Option<Arc<Engine>> {
+        self.loaded
+            .load()
+            .engines
+            .iter()
+            .find(|engine| &*engine.id == id)
+            .cloned()
+    }
+
+    pub fn all(&self) -> Vec<Arc<Engine>> {
+        self.loaded.load().engines.clone()
+    }
+
+    /// The engine a request means: the given one, else the default, else the first.
+    pub fn resolve(&self, id: Option<&str>) -> Result<Arc<Engine>, TorrentsError> {
+        let loaded = self.loaded.load();
+        match id.filter(|id| !id.is_empty()).or(loaded.default_id.as_deref()) {
+            Some(id) => {
+                let engine = loaded.engines.iter().find(|engine| &*engine.id == id);
+                engine
+                    .cloned()
+                    .ok_or_else(|| TorrentsError::EngineUnavailable(id.to_owned()))
+            }
+            None => loaded.engines.first().cloned().ok_or(TorrentsError::NoEngine),
+        }
+    }
+
+    /// Brings what is loaded in line with the database and the installed kinds.
+    pub async fn reload(&self) -> Result<(), TorrentsError> {
+        let mut running = self.running.lock().await;
+        if self.stop.is_cancelled() {
+            return Ok(());
+        }
+        let mut tx = self.sync.db.begin_read().await?;
+        let rows: Vec<EngineRow> = repo::engines::list(&mut tx)
+            .await?
+            .into_iter()
+            .filter(|row| row.is_enabled)
+            .collect();
+        drop(tx);
+
+        let mut kept = Vec::new();
+        let mut stopping = Vec::new();
+        for run in running.drain(..) {
+            let same = |row: &EngineRow| {
+                row.id == *run.engine.id && row.kind == run.kind && row.config == run.config
+            };
+            if rows.iter().any(same) && self.kinds.kind(&run.kind).is_some() {
+                kept.push(run)
+            } else {
+                stopping.push(run)
+            }
+        }
+        let mut next = Vec::new();
+        for row in &rows {
+            if let Some(position) = kept.iter().position(|run| *run.engine.id == row.id) {
+                let run = kept.swap_remove(position);
+                run.engine.rename(&row.name);
+                next.push(Next::Kept(run));
+            } else if let Some(driver) = self.open(row).await {
+                let before = stopping.iter().find(|run| *run.engine.id == row.id);
+                next.push(Next::New(
+                    self.engine(row, driver, before.map_or(0, |run| run.engine.seq())),
+                    row,
+                ));
+            }
+        }
+        let engines = next.iter().map(Next::engine).collect();
+        let default_id = rows.iter().find(|row| row.is_default).map(|row| row.id.clone());
+        self.loaded.store(Arc::new(Loaded { engines, default_id }));
+        // The old loop of an engine ends before the new one begins: they would write the same rows.
+        for run in stopping {
+            run.end().await;
+        }
+        running.extend(next.into_iter().map(|next| match next {
+            Next::Kept(run) => run,
+            Next::New(engine, row) => self.run(engine, row),
+        }));
+        Ok(())
+    }
+
+    async fn open(&self, row: &EngineRow) -> Option<Arc<dyn EngineDriver>> {
+        match self
+            .open_driver(&row.id, &row.kind, &row.config, &row.secret_fields)
+            .await
+        {
+            Ok(driver) => Some(driver),
+            Err(reason) => {
+                tracing::warn!(engine.id = row.id, engine.kind = row.kind, %reason, "engine is not loaded");
+                None
+            }
+        }
+    }
+
+    /// A driver for a stored configuration; `Err` says why there is none.
+    pub async fn open_driver(
+        &self,
+        id: &str,
+        kind: &str,
+        stored: &Map<String, Value>,
+        secret_fields: &[String],
+    ) -> Result<Arc<dyn EngineDriver>, OpenError> {
+        if self.kinds.kind(kind).is_none() {
+            return Err(OpenError::NoProvider(missing_provider(kind)));
+        }
+        let config = driver_config(kind, &self.in_clear(stored, secret_fields));
+        self.kinds
+            .open(id, kind, config)
+            .await
+            .map_err(OpenError::Refused)
+    }
+
+    /// The stored fields with their secrets readable; one that does not decrypt is absent.
+    fn in_clear(&self, stored: &Map<String, Value>, secret_fields: &[String]) -> Map<String, Value> {
+        let mut config = stored.clone();
+        for name in secret_fields {
+            let secret = stored
+                .get(name)
+                .and_then(Value::as_str)
+                .and_then(|text| self.cipher.decrypt(text));
+            match secret {
+                Some(secret) => config.insert(name.clone(), secret.expose().into()),
+                None => config.remove(name),
+            };
+        }
+        config
+    }
+
+    fn engine(&self, row: &EngineRow, driver: Arc<dyn EngineDriver>, seq: u64) -> Arc<Engine> {
+        let timeout = Duration::from_millis(timeout_ms(&row.config));
+        Engine::new(&row.id, &row.name, &row.kind, driver, timeout, seq)
+    }
+
+    fn run(&self, engine: Arc<Engine>, row: &EngineRow) -> Running {
+        let stop = self.stop.child_token();
+        let work = SyncLoop::new(engine.clone(), self.sync.clone(), stop.clone());
+        let task = tokio::spawn(work.run());
+        Running {
+            engine,
+            kind: row.kind.clone(),
+            config: row.config.clone(),
+            stop,
+            task,
+        }
+    }
+
+    /// Reloads whenever a kind appears, goes or is replaced, for as long as `torrents` lives.
+    pub fn follow_kinds(&self, torrents: &Arc<Torrents>) {
+        let torrents: Weak<Torrents> = Arc::downgrade(torrents);
+        let (changes, stop) = (self.kinds.generation(), self.stop.clone());
+        let mut seen = changes.current();
+        tokio::spawn(async move {
+            while let Some(now) = stop.run_until_cancelled(changes.changed(seen)).await {
+                seen = now;
+                let Some(torrents) = torrents.upgrade() else { break };
+                if let Err(error) = torrents.registry.reload().await {
+                    tracing::error!(%error, "engines were not reloaded after the plugins changed");
+                }
+            }
+        });
+    }
+
+    pub async fn shutdown(&self) {
+        self.stop.cancel();
+        let mut running = self.running.lock().await;
+        self.loaded.store(Arc::default());
+        for run in running.drain(..) {
+            run.end().await;
+        }
+    }
+}
+
+enum Next<'a> {
+    Kept(Running),
+    New(Arc<Engine>, &'a EngineRow),
+}
+
+impl Next<'_> {
+    fn engine(&self) -> Arc<Engine> {
+        match self {
+            Next::Kept(run) => run.engine.clone(),
+            Next::New(engine, _) => engine.clone(),
+        }
+    }
+}
+
+impl Running {
+    async fn end(self) {
+        self.stop.cancel();
+        if let Err(error) = self.task.await {
+            tracing::error!(engine.id = %self.engine.id, %error, "a sync loop ended badly");
+        }
+        self.engine.driver.close().await;
+    }
+}
+
+/// Why there is no driver.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    #[error("{0}")]
+    NoProvider(String),
+    #[error("The engine {0}")]
+    Refused(EngineError),
+}

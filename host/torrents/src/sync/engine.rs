@@ -1,0 +1,185 @@
+//! A loaded engine as the rest of the area sees it: its driver, its last snapshot, its status, and a way to ask its sync
+//! loop for an early read.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use arc_swap::{ArcSwap, ArcSwapOption};
+use bytes::Bytes;
+use qm_kernel::engine::{EngineDriver, EngineError};
+use qm_kernel::{Permission, Timestamp};
+use qm_platform::realtime::{Room, StateSource};
+use tokio::sync::{Notify, watch};
+
+use super::snapshot::Snapshot;
+
+/// What is remembered of an engine between reads; lost at restart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EngineStatus {
+    pub online: bool,
+    pub error: Option<String>,
+    /// When it was last tried.
+    pub at: Timestamp,
+    /// When it last answered.
+    pub last_seen_at: Option<Timestamp>,
+    pub torrent_count: usize,
+}
+
+/// How the last read ended. Reads are numbered from 1.
+#[derive(Clone, Debug, Default)]
+struct Reads {
+    finished: u64,
+    error: Option<EngineError>,
+}
+
+pub struct Engine {
+    pub id: Arc<str>,
+    pub kind: String,
+    pub driver: Arc<dyn EngineDriver>,
+    /// How long its client may be silent.
+    pub timeout: Duration,
+    name: ArcSwap<String>,
+    snapshot: ArcSwapOption<Snapshot>,
+    /// The last `seq` an earlier configuration of this engine used.
+    first_seq: u64,
+    status: ArcSwapOption<EngineStatus>,
+    started: AtomicU64,
+    reads: watch::Sender<Reads>,
+    wake: Notify,
+}
+
+impl Engine {
+    pub fn new(
+        id: &str,
+        name: &str,
+        kind: &str,
+        driver: Arc<dyn EngineDriver>,
+        timeout: Duration,
+        first_seq: u64,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            id: id.into(),
+            kind: kind.to_owned(),
+            driver,
+            timeout,
+            name: ArcSwap::from_pointee(name.to_owned()),
+            snapshot: ArcSwapOption::empty(),
+            first_seq,
+            status: ArcSwapOption::empty(),
+            started: AtomicU64::new(0),
+            reads: watch::Sender::default(),
+            wake: Notify::new(),
+        })
+    }
+
+    pub fn name(&self) -> Arc<String> {
+        self.name.load_full()
+    }
+
+    pub fn rename(&self, name: &str) {
+        if **self.name.load() != name {
+            self.name.store(Arc::new(name.to_owned()));
+        }
+    }
+
+    pub fn snapshot(&self) -> Option<Arc<Snapshot>> {
+        self.snapshot.load_full()
+    }
+
+    /// The last `seq` this engine used.
+    pub fn seq(&self) -> u64 {
+        self.snapshot
+            .load()
+            .as_ref()
+            .map_or(self.first_seq, |snapshot| snapshot.seq)
+    }
+
+    /// The snapshot that the next delta applies to.
+    pub(super) fn base(&self, at: Timestamp) -> Arc<Snapshot> {
+        self.snapshot()
+            .unwrap_or_else(|| Arc::new(Snapshot::empty(&self.id, self.first_seq, at)))
+    }
+
+    pub(super) fn show(&self, snapshot: Arc<Snapshot>) {
+        self.snapshot.store(Some(snapshot));
+    }
+
+    pub fn status(&self) -> Option<Arc<EngineStatus>> {
+        self.status.load_full()
+    }
+
+    pub(super) fn set_status(&self, status: EngineStatus) {
+        self.status.store(Some(Arc::new(status)));
+    }
+
+    pub(super) fn begin_read(&self) -> u64 {
+        self.started.fetch_add(1, Ordering::SeqCst) + 1
+    }
+
+    pub(super) fn end_read(&self, number: u64, error: Option<EngineError>) {
+        self.reads.send_replace(Reads {
+            finished: number,
+            error,
+        });
+    }
+
+    /// Asks for a read now instead of at the next tick.
+    pub fn poke(&self) {
+        self.wake.notify_one();
+    }
+
+    pub(super) async fn poked(&self) {
+        self.wake.notified().await;
+    }
+
+    /// Has the client read again and waits until that is shown, or for `patience`.
+    pub async fn refresh(&self, patience: Duration) {
+        let next = self.started.load(Ordering::SeqCst) + 1;
+        self.poke();
+        let mut reads = self.reads.subscribe();
+        // Running out of patience, or of the loop, is fine: the next tick shows it.
+        let _ = tokio::time::timeout(patience, reads.wait_for(|reads| reads.finished >= next)).await;
+    }
+
+    /// The last snapshot. Before the first one: waits for the read under way and says why there is none.
+    pub async fn listed(&self) -> Result<Arc<Snapshot>, EngineError> {
+        if let Some(snapshot) = self.snapshot() {
+            return Ok(snapshot);
+        }
+        let mut reads = self.reads.subscribe();
+        let first = tokio::time::timeout(self.timeout, reads.wait_for(|reads| reads.finished > 0)).await;
+        let error = match first {
+            Ok(Ok(reads)) => reads.error.clone(),
+            Ok(Err(_)) => None,
+            Err(_) => Some(EngineError::Timeout("its first list is still being read".into())),
+        };
+        match (self.snapshot(), error) {
+            (Some(snapshot), _) => Ok(snapshot),
+            (None, Some(error)) => Err(error),
+            (None, None) => Err(EngineError::Unreachable("it is being reloaded".into())),
+        }
+    }
+}
+
+/// The realtime channel's view of an engine.
+pub struct EngineSource(pub Arc<Engine>);
+
+impl StateSource for EngineSource {
+    fn room(&self) -> Room {
+        Room::Perm(Permission::TorrentsView)
+    }
+
+    fn event(&self) -> &'static str {
+        "torrents:update"
+    }
+
+    fn snapshot(&self) -> (u64, Bytes) {
+        let snapshot = self.0.base(Timestamp::from_ms(0));
+        (snapshot.seq, snapshot.full_message())
+    }
+
+    fn full_list(&self) -> Bytes {
+        self.0.base(Timestamp::from_ms(0)).list_message()
+    }
+}

@@ -1,0 +1,228 @@
+//! Sync loop: reads one engine every 2 s and publishes what changed.
+//!
+//! Owns: the engine's snapshot, the rows of its torrents, its ledger. Never: writes to the engine, except for names it
+//! repairs. One task an engine, so that an engine that hangs delays no other.
+//! Bounds: one read in flight; a tick that comes late is skipped, not queued; a tick that brings nothing new writes
+//! nothing and copies nothing.
+//!
+//! A tick: poll → apply the delta → store what edges need, in one transaction that also carries the events → show the new
+//! snapshot → `torrents:update`, `stats:update`, `engine:status`. Stored first: nobody acts on what a crash could undo.
+
+pub mod engine;
+mod persist;
+pub mod publish;
+mod repair;
+pub mod snapshot;
+pub mod tracker;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use qm_db::{Db, DbError};
+use qm_kernel::engine::{Delta, EngineError, GlobalStats};
+use qm_kernel::event::EventSink;
+use qm_kernel::{Ctx, Timestamp};
+use qm_platform::realtime::Hub;
+use tokio::time::{Instant, MissedTickBehavior};
+use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
+
+use self::engine::{Engine, EngineStatus};
+use self::persist::Store;
+use self::repair::Repairs;
+use self::snapshot::{Changes, Snapshot};
+
+/// From tick to tick.
+pub const INTERVAL: Duration = Duration::from_secs(2);
+
+/// Reads that users' commands ask for are at least this far apart.
+const EARLY_READ_GAP: Duration = Duration::from_millis(200);
+
+/// What a loop works with.
+#[derive(Clone)]
+pub struct SyncDeps {
+    pub db: Db,
+    pub events: Arc<dyn EventSink>,
+    pub hub: Hub,
+    pub ctx: Ctx,
+}
+
+/// The loop of one engine.
+pub struct SyncLoop {
+    engine: Arc<Engine>,
+    deps: SyncDeps,
+    stop: CancellationToken,
+    store: Store,
+    repairs: Repairs,
+    /// Of the last delta applied; `None` asks for everything.
+    cursor: Option<u64>,
+    /// The channel knows the engine.
+    attached: bool,
+    /// `provider.offline` was told and not taken back.
+    told_offline: bool,
+    /// The database refused the last write; told once.
+    db_failing: bool,
+}
+
+impl SyncLoop {
+    pub fn new(engine: Arc<Engine>, deps: SyncDeps, stop: CancellationToken) -> Self {
+        Self {
+            store: Store::new(engine.clone(), deps.clone()),
+            repairs: Repairs::new(engine.clone(), stop.clone()),
+            engine,
+            deps,
+            stop,
+            cursor: None,
+            attached: false,
+            told_offline: false,
+            db_failing: false,
+        }
+    }
+
+    /// Runs until it is stopped; what still waits to be stored is stored then.
+    pub async fn run(mut self) {
+        let mut ticks = tokio::time::interval(INTERVAL);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        let mut last = Instant::now() - EARLY_READ_GAP;
+        loop {
+            tokio::select! {
+                biased;
+                () = self.stop.cancelled() => break,
+                _ = ticks.tick() => {}
+                () = self.engine.poked() => {
+                    let stop = self.stop.clone();
+                    let settled = tokio::time::sleep_until(last + EARLY_READ_GAP);
+                    if stop.run_until_cancelled(settled).await.is_none() {
+                        break;
+                    }
+                }
+            }
+            last = Instant::now();
+            let span = tracing::debug_span!("torrents.sync.tick", engine.id = %self.engine.id);
+            self.tick().instrument(span).await;
+        }
+        if let Err(error) = self.store.flush().await {
+            tracing::error!(engine.id = %self.engine.id, %error, "the last counters of an engine were not stored");
+        }
+        if self.attached {
+            self.deps.hub.detach_source(&self.engine.id);
+        }
+    }
+
+    /// One read and all that follows from it. Returns early when the loop is stopped meanwhile.
+    pub async fn tick(&mut self) {
+        let number = self.engine.begin_read();
+        // The cursor is given up until this delta is applied: after any failure everything is read again.
+        let cursor = self.cursor.take();
+        let stop = self.stop.clone();
+        let Some(polled) = stop.run_until_cancelled(self.engine.driver.poll(cursor)).await else {
+            return;
+        };
+        let at = self.deps.ctx.now();
+        let error = match polled {
+            Ok(delta) => {
+                self.cursor = Some(delta.cursor);
+                self.take_in(delta, at).await;
+                None
+            }
+            Err(error) => {
+                self.offline(&error, at);
+                Some(error)
+            }
+        };
+        self.engine.end_read(number, error);
+    }
+
+    async fn take_in(&mut self, delta: Delta, at: Timestamp) {
+        let stats = delta.stats;
+        let base = self.engine.base(at);
+        let (version, changes) = base.apply(delta, at);
+        let first = self.engine.snapshot().is_none();
+        let version = match version {
+            Some(version) => Some(Arc::new(version)),
+            // An empty client's first list is news too.
+            None => first.then(|| Arc::new(base.successor(at))),
+        };
+        let current = version.clone().unwrap_or(base);
+        let stored = self.store.store(&changes, &current, at).await;
+        self.note_database(stored);
+        if let Some(version) = version {
+            self.show(version, &changes, first);
+        }
+        self.repairs.run(&changes);
+        self.online(&current, stats, at);
+        let stored = self.store.take_baseline(&current, at, &self.stop).await;
+        self.note_database(stored);
+    }
+
+    fn show(&mut self, version: Arc<Snapshot>, changes: &Changes, first: bool) {
+        self.engine.show(version.clone());
+        let message = if first {
+            version.full_message()
+        } else {
+            version.delta_message(changes)
+        };
+        if !self.attached {
+            self.attached = true;
+            let source = Arc::new(engine::EngineSource(self.engine.clone()));
+            self.deps.hub.attach_source(&self.engine.id, source);
+        }
+        self.deps.hub.state_changed(&self.engine.id, version.seq, message);
+    }
+
+    fn online(&mut self, current: &Snapshot, stats: GlobalStats, at: Timestamp) {
+        let totals = self.store.totals();
+        publish::stats(&self.deps.hub, &self.engine.id, stats, totals, at);
+        let status = EngineStatus {
+            online: true,
+            error: None,
+            at,
+            last_seen_at: Some(at),
+            torrent_count: current.len(),
+        };
+        publish::status(&self.deps.hub, &self.engine.id, &status);
+        self.engine.set_status(status);
+        if std::mem::take(&mut self.told_offline) {
+            tracing::info!(engine.id = %self.engine.id, "engine is back");
+            self.deps
+                .events
+                .publish(publish::recovered(&self.engine, &self.deps.ctx));
+        }
+    }
+
+    fn offline(&mut self, error: &EngineError, at: Timestamp) {
+        let reason = crate::error::describe(&self.engine.name(), error);
+        let before = self.engine.status();
+        let status = EngineStatus {
+            online: false,
+            error: Some(reason.clone()),
+            at,
+            last_seen_at: before.as_ref().and_then(|status| status.last_seen_at),
+            torrent_count: before.as_ref().map_or(0, |status| status.torrent_count),
+        };
+        publish::status(&self.deps.hub, &self.engine.id, &status);
+        self.engine.set_status(status);
+        if !std::mem::replace(&mut self.told_offline, true) {
+            tracing::warn!(engine.id = %self.engine.id, %reason, "engine is offline");
+            self.deps
+                .events
+                .publish(publish::offline(&self.engine, &reason, &self.deps.ctx));
+        }
+    }
+
+    /// A database that refuses is told once, not every 2 s; what it refused stays due.
+    fn note_database(&mut self, result: Result<(), DbError>) {
+        let failing = result.is_err();
+        match result {
+            Err(error) if !self.db_failing => {
+                let cause = std::error::Error::source(&error).map(ToString::to_string);
+                tracing::error!(engine.id = %self.engine.id, %error, cause, "torrents cannot be stored; they stay due");
+            }
+            Ok(()) if self.db_failing => {
+                tracing::info!(engine.id = %self.engine.id, "torrents are stored again")
+            }
+            Ok(()) | Err(_) => {}
+        }
+        self.db_failing = failing;
+    }
+}

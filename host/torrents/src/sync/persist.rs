@@ -1,0 +1,164 @@
+//! Storing what a tick changed: rows, archive and ledger of one engine, with the events that leave after the commit.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use qm_db::DbError;
+use qm_kernel::Timestamp;
+use qm_kernel::engine::{EngineError, capability};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::engine::Engine;
+use super::snapshot::{Changes, Snapshot};
+use super::tracker::{Batch, Tracker};
+use super::{SyncDeps, publish};
+use crate::model::ledger::{Baseline, BaselineSource, Counters, Ledger};
+use crate::repo;
+
+/// How long what may wait does.
+const FLUSH_EVERY: Duration = Duration::from_secs(10);
+
+/// The loop's hand on the database.
+pub struct Store {
+    engine: Arc<Engine>,
+    deps: SyncDeps,
+    /// `None` until the rows of the last run are loaded.
+    tracker: Option<Tracker>,
+    /// `None` until there is a baseline; what moves before is part of it.
+    ledger: Option<Ledger>,
+    /// The first list was compared with the rows of the last run.
+    reconciled: bool,
+    last_flush: Instant,
+}
+
+impl Store {
+    pub fn new(engine: Arc<Engine>, deps: SyncDeps) -> Self {
+        Self {
+            engine,
+            deps,
+            tracker: None,
+            ledger: None,
+            reconciled: false,
+            last_flush: Instant::now(),
+        }
+    }
+
+    /// Stores what has to be stored now. What fails stays due.
+    pub async fn store(
+        &mut self,
+        changes: &Changes,
+        current: &Snapshot,
+        at: Timestamp,
+    ) -> Result<(), DbError> {
+        let loaded = self.load().await;
+        let Some(tracker) = &mut self.tracker else {
+            return loaded;
+        };
+        if self.reconciled {
+            tracker.observe(changes);
+        } else {
+            // The first list since the rows were loaded, however many reads that took: everything listed counts as seen.
+            tracker.observe(&current.as_changes());
+            tracker.reconcile(current);
+            self.reconciled = true;
+        }
+        if tracker.has_dirty() && self.last_flush.elapsed() >= FLUSH_EVERY {
+            tracker.flush();
+            self.last_flush = Instant::now();
+        }
+        if tracker.has_due() {
+            self.write(at).await
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Stores everything that is not stored yet.
+    pub async fn flush(&mut self) -> Result<(), DbError> {
+        if let Some(tracker) = &mut self.tracker {
+            tracker.flush();
+        }
+        self.write(self.deps.ctx.now()).await
+    }
+
+    async fn load(&mut self) -> Result<(), DbError> {
+        if self.tracker.is_none() {
+            let mut tx = self.deps.db.begin_read().await?;
+            let rows = repo::snapshots::load(&mut tx, &self.engine.id).await?;
+            self.ledger = repo::ledger::load(&mut tx, &self.engine.id).await?;
+            self.tracker = Some(Tracker::from_rows(rows));
+        }
+        Ok(())
+    }
+
+    async fn write(&mut self, at: Timestamp) -> Result<(), DbError> {
+        while let Some(batch) = self
+            .tracker
+            .as_ref()
+            .and_then(|tracker| tracker.next_batch(&self.deps.ctx))
+        {
+            self.write_batch(&batch, at).await?;
+            if let Some(tracker) = &mut self.tracker {
+                tracker.written(&batch);
+            }
+        }
+        Ok(())
+    }
+
+    async fn write_batch(&mut self, batch: &Batch, at: Timestamp) -> Result<(), DbError> {
+        let engine_id = &*self.engine.id;
+        let ledger = self.ledger.map(|ledger| ledger.grown(batch.growth));
+        let mut tx = self.deps.db.begin_write().await?;
+        repo::snapshots::upsert(&mut tx, engine_id, &batch.rows, at).await?;
+        for hash in &batch.retired {
+            repo::snapshots::retire(&mut tx, engine_id, hash, at).await?;
+        }
+        if let Some(ledger) = ledger.filter(|_| !batch.growth.is_zero()) {
+            repo::ledger::set_accrued(&mut tx, engine_id, ledger.accrued).await?;
+        }
+        for event in publish::events_of(engine_id, batch, &self.deps.ctx) {
+            tx.publish(event);
+        }
+        tx.commit(&*self.deps.events).await?;
+        self.ledger = ledger;
+        Ok(())
+    }
+
+    /// Sets where the ledger begins, once in the life of an engine: its all-time counters if it has them, else what its
+    /// torrents have moved so far. A client that does not tell now is asked again at the next tick.
+    pub async fn take_baseline(
+        &mut self,
+        current: &Snapshot,
+        at: Timestamp,
+        stop: &CancellationToken,
+    ) -> Result<(), DbError> {
+        if self.ledger.is_some() || self.tracker.is_none() {
+            return Ok(());
+        }
+        let of_torrents = || (Counters::sum(current.torrents()), BaselineSource::CurrentTorrents);
+        let (counters, source) = if self.engine.driver.has(capability::ALL_TIME) {
+            match stop.run_until_cancelled(self.engine.driver.all_time()).await {
+                Some(Ok(Some(transfer))) => (transfer.into(), BaselineSource::EngineAllTime),
+                Some(Ok(None) | Err(EngineError::Unsupported(_))) => of_torrents(),
+                Some(Err(_)) | None => return Ok(()),
+            }
+        } else {
+            of_torrents()
+        };
+        // Whatever moved until now is in the baseline: rows catch up with it first, so that it is not counted again.
+        self.flush().await?;
+        let baseline = Baseline { counters, source, at };
+        let mut tx = self.deps.db.begin_write().await?;
+        repo::ledger::insert(&mut tx, &self.engine.id, &baseline).await?;
+        tx.commit_quiet().await?;
+        self.ledger = Some(Ledger::starting_at(baseline));
+        Ok(())
+    }
+
+    /// What the engine has moved in all, including what is not stored yet; `None` before there is a baseline.
+    pub fn totals(&self) -> Option<Counters> {
+        let unwritten = self.tracker.as_ref().map(Tracker::unwritten).unwrap_or_default();
+        self.ledger.map(|ledger| ledger.totals(unwritten))
+    }
+}

@@ -1,0 +1,352 @@
+//! What is in the database of one engine's torrents, and what has to go there.
+//!
+//! Owned by the engine's sync loop. A row is written
+//! * at once when the torrent is new, or its name, state, size, place, label or instants changed, when it became complete
+//!   or incomplete, or when a counter fell;
+//! * with the next flush (every 10 s, and when the loop ends) when only progress, counters or ratio moved.
+//!
+//! Completions and ratio changes are judged between the stored row and the one that replaces it, and are told only after
+//! the transaction that stores it has committed: nothing is told twice, whatever crashes when. The ledger's invariant is
+//! in [`crate::model::ledger`].
+//! Bounds: one record a torrent; a transaction of 500 rows at most.
+
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+
+use qm_kernel::engine::{Torrent, TorrentState};
+use qm_kernel::{Ctx, Timestamp};
+
+use super::snapshot::{Changes, Snapshot, TorrentEntry};
+use crate::model::edges::{self, Prior};
+use crate::model::ledger::{Counters, Growth};
+use crate::repo::snapshots::StoredRow;
+
+/// Rows of one transaction.
+pub const BATCH: usize = 500;
+
+/// One torrent's record.
+#[derive(Debug)]
+struct Tracked {
+    /// What the database has; `None` until the torrent's first row is written.
+    stored: Option<Stored>,
+    /// As last seen; `None` for a row of an earlier run that was not seen yet.
+    entry: Option<Arc<TorrentEntry>>,
+    /// Counters as last seen.
+    seen: Counters,
+    /// Growth since the stored counters.
+    unwritten: Growth,
+    /// It fell into an error and nobody was told yet.
+    failed: bool,
+}
+
+/// The stored fields that decide whether a row has to be written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Stored {
+    prior: Prior,
+    counters: Counters,
+    state: Option<TorrentState>,
+    size: u64,
+    added_at: Option<Timestamp>,
+    /// Hash of name, save path and label.
+    texts: u64,
+}
+
+/// A row to write and what it tells.
+#[derive(Debug)]
+pub struct RowWrite {
+    /// The row's id if it is not there yet.
+    pub id: String,
+    pub entry: Arc<TorrentEntry>,
+    /// What is stored as progress, ratio and completion.
+    pub prior: Prior,
+    pub growth: Growth,
+    pub completed: bool,
+    pub failed: bool,
+    /// The stored ratio, if there was one and it differs.
+    pub ratio_was: Option<f64>,
+}
+
+/// Everything one transaction writes.
+#[derive(Debug, Default)]
+pub struct Batch {
+    pub rows: Vec<RowWrite>,
+    /// Hashes the engine no longer lists; their last rows are among `rows` where they had changed.
+    pub retired: Vec<Arc<str>>,
+    /// The sum over `rows`.
+    pub growth: Growth,
+}
+
+#[derive(Debug, Default)]
+pub struct Tracker {
+    torrents: HashMap<Arc<str>, Tracked>,
+    /// Must be written this tick.
+    due: HashSet<Arc<str>>,
+    /// Differ from their rows in what may wait.
+    dirty: HashSet<Arc<str>>,
+    /// No longer listed, still in the database.
+    retiring: Vec<(Arc<str>, Tracked)>,
+    hasher: RandomState,
+}
+
+impl Tracker {
+    /// Starts from the rows of an earlier run.
+    pub fn from_rows(rows: Vec<StoredRow>) -> Self {
+        let mut tracker = Tracker::default();
+        for row in rows {
+            let counters = Counters {
+                downloaded: row.downloaded,
+                uploaded: row.uploaded,
+            };
+            let stored = Stored {
+                prior: Prior {
+                    progress: row.progress,
+                    ratio: row.ratio,
+                    completed_at: row.completed_at,
+                },
+                counters,
+                state: TorrentState::from_name(&row.state),
+                size: row.size,
+                added_at: row.added_at,
+                texts: tracker.texts(&row.name, &row.save_path, row.label.as_deref()),
+            };
+            let tracked = Tracked {
+                stored: Some(stored),
+                entry: None,
+                seen: counters,
+                unwritten: Growth::default(),
+                failed: false,
+            };
+            tracker.torrents.insert(row.hash.into(), tracked);
+        }
+        tracker
+    }
+
+    /// Takes in what a delta changed.
+    pub fn observe(&mut self, changes: &Changes) {
+        for entry in &changes.removed {
+            self.retire(&entry.torrent.hash);
+        }
+        for (before, now) in &changes.changed {
+            self.see(before.as_deref(), now);
+        }
+    }
+
+    /// Retires rows of an earlier run that the engine's first list does not have. To be called once, with that list.
+    pub fn reconcile(&mut self, snapshot: &Snapshot) {
+        let gone: Vec<Arc<str>> = self
+            .torrents
+            .keys()
+            .filter(|hash| snapshot.get(hash).is_none())
+            .cloned()
+            .collect();
+        for hash in gone {
+            self.retire(&hash);
+        }
+    }
+
+    fn retire(&mut self, hash: &Arc<str>) {
+        self.due.remove(hash);
+        self.dirty.remove(hash);
+        if let Some(tracked) = self.torrents.remove(hash) {
+            self.retiring.push((hash.clone(), tracked));
+        }
+    }
+
+    fn see(&mut self, before: Option<&TorrentEntry>, now: &Arc<TorrentEntry>) {
+        let torrent = &now.torrent;
+        let texts = self.texts(&torrent.name, &torrent.save_path, torrent.label.as_deref());
+        let counters = Counters::from(torrent);
+        let tracked = self
+            .torrents
+            .entry(torrent.hash.clone())
+            .or_insert_with(|| Tracked {
+                stored: None,
+                entry: None,
+                seen: counters,
+                unwritten: Growth::default(),
+                failed: false,
+            });
+        let growth = Growth::between(tracked.seen, counters);
+        tracked.unwritten = tracked.unwritten.plus(growth);
+        tracked.seen = counters;
+        tracked.failed |= edges::has_failed(before.map(|before| &before.torrent), torrent);
+        tracked.entry = Some(now.clone());
+        let hash = torrent.hash.clone();
+        match tracked
+            .stored
+            .map(|stored| stored.urgency(torrent, texts, growth.resets > 0))
+        {
+            None | Some(Urgency::Due) => {
+                self.due.insert(hash);
+            }
+            Some(Urgency::MayWait) => {
+                self.dirty.insert(hash);
+            }
+            Some(Urgency::Same) => {
+                self.dirty.remove(&hash);
+            }
+        }
+    }
+
+    pub fn has_due(&self) -> bool {
+        !self.due.is_empty() || !self.retiring.is_empty()
+    }
+
+    pub fn has_dirty(&self) -> bool {
+        !self.dirty.is_empty()
+    }
+
+    /// Makes everything that differs from the database due.
+    pub fn flush(&mut self) {
+        self.due.extend(self.dirty.drain());
+    }
+
+    /// Growth the ledger does not have yet.
+    pub fn unwritten(&self) -> Growth {
+        let waiting = self
+            .due
+            .iter()
+            .chain(&self.dirty)
+            .filter_map(|hash| self.torrents.get(hash));
+        waiting
+            .chain(self.retiring.iter().map(|(_, tracked)| tracked))
+            .map(|t| t.unwritten)
+            .fold(Growth::default(), Growth::plus)
+    }
+
+    /// The next transaction's worth of what is due; `None` when nothing is. The caller answers with [`Tracker::written`]
+    /// once it has committed; until then everything stays due.
+    pub fn next_batch(&self, ctx: &Ctx) -> Option<Batch> {
+        let mut batch = Batch::default();
+        for (hash, tracked) in self.retiring.iter().take(BATCH) {
+            // Its last counters belong into the archive, and what they grew by into the ledger.
+            if let Some(row) = tracked.row(ctx).filter(|_| tracked.stored.is_some()) {
+                batch.push(RowWrite {
+                    completed: false,
+                    failed: false,
+                    ratio_was: None,
+                    ..row
+                });
+            }
+            batch.retired.push(hash.clone());
+        }
+        let room = BATCH - batch.retired.len();
+        let retiring: HashSet<&str> = self.retiring.iter().map(|(hash, _)| &**hash).collect();
+        // One that left and came back waits for its old row to be gone.
+        for hash in self
+            .due
+            .iter()
+            .filter(|hash| !retiring.contains(&***hash))
+            .take(room)
+        {
+            if let Some(row) = self.torrents.get(hash).and_then(|tracked| tracked.row(ctx)) {
+                batch.push(row);
+            }
+        }
+        (!batch.rows.is_empty() || !batch.retired.is_empty()).then_some(batch)
+    }
+
+    /// The batch is in the database.
+    pub fn written(&mut self, batch: &Batch) {
+        self.retiring
+            .drain(..batch.retired.len().min(self.retiring.len()));
+        let retired: HashSet<&str> = batch.retired.iter().map(|hash| &**hash).collect();
+        for row in batch
+            .rows
+            .iter()
+            .filter(|row| !retired.contains(&*row.entry.torrent.hash))
+        {
+            let torrent = &row.entry.torrent;
+            let texts = self.texts(&torrent.name, &torrent.save_path, torrent.label.as_deref());
+            self.due.remove(&torrent.hash);
+            if let Some(tracked) = self.torrents.get_mut(&torrent.hash) {
+                tracked.stored = Some(Stored::of(torrent, row.prior, texts));
+                tracked.unwritten = Growth::default();
+                tracked.failed = false;
+            }
+        }
+    }
+
+    fn texts(&self, name: &str, save_path: &str, label: Option<&str>) -> u64 {
+        self.hasher.hash_one((name, save_path, label))
+    }
+}
+
+impl Batch {
+    fn push(&mut self, row: RowWrite) {
+        self.growth = self.growth.plus(row.growth);
+        self.rows.push(row);
+    }
+}
+
+enum Urgency {
+    Due,
+    MayWait,
+    Same,
+}
+
+impl Stored {
+    fn of(torrent: &Torrent, prior: Prior, texts: u64) -> Self {
+        Self {
+            prior,
+            counters: Counters::from(torrent),
+            state: Some(torrent.state),
+            size: torrent.size,
+            added_at: torrent.added_at,
+            texts,
+        }
+    }
+
+    fn urgency(&self, now: &Torrent, texts: u64, fell: bool) -> Urgency {
+        let prior = next_prior(Some(&self.prior), now);
+        let next = Stored::of(now, prior, texts);
+        if next == *self && !fell {
+            return Urgency::Same;
+        }
+        let crossed = (self.prior.progress < 1.0) != (prior.progress < 1.0);
+        // What is left once the fields that may wait are made equal has to go at once.
+        let waiting = Prior {
+            completed_at: prior.completed_at,
+            ..self.prior
+        };
+        let slow = Stored {
+            prior: waiting,
+            counters: self.counters,
+            ..next
+        };
+        if fell || crossed || slow != *self {
+            Urgency::Due
+        } else {
+            Urgency::MayWait
+        }
+    }
+}
+
+fn next_prior(prior: Option<&Prior>, now: &Torrent) -> Prior {
+    Prior {
+        progress: edges::progress_to_store(prior, now),
+        ratio: now.ratio,
+        completed_at: edges::completion_to_store(prior, now),
+    }
+}
+
+impl Tracked {
+    /// The row as it stands; `None` for a torrent of an earlier run that was not seen in this one.
+    fn row(&self, ctx: &Ctx) -> Option<RowWrite> {
+        let entry = self.entry.clone()?;
+        let torrent = &entry.torrent;
+        let prior = self.stored.map(|stored| stored.prior);
+        Some(RowWrite {
+            id: ctx.id(),
+            prior: next_prior(prior.as_ref(), torrent),
+            growth: self.unwritten,
+            completed: prior.is_some_and(|prior| edges::has_completed(&prior, torrent)),
+            failed: self.failed,
+            ratio_was: prior
+                .map(|prior| prior.ratio)
+                .filter(|ratio| *ratio != torrent.ratio),
+            entry,
+        })
+    }
+}
