@@ -168,24 +168,29 @@ struct Ids {
 
 impl Ids {
     fn admit(&mut self, id: &str, now: Timestamp) -> bool {
-        while self.order.len() >= REMEMBERED
-            || self
-                .order
-                .front()
-                .is_some_and(|(_, seen)| now.since(*seen) >= ID_MEMORY)
+        while self
+            .order
+            .front()
+            .is_some_and(|(_, seen)| now.since(*seen) >= ID_MEMORY)
         {
-            let Some((oldest, _)) = self.order.pop_front() else {
-                break;
-            };
-            self.known.remove(&oldest);
+            self.forget_oldest();
         }
         if self.known.contains(id) {
             return false;
+        }
+        if self.order.len() >= REMEMBERED {
+            self.forget_oldest();
         }
         let id: Arc<str> = id.into();
         self.known.insert(Arc::clone(&id));
         self.order.push_back((id, now));
         true
+    }
+
+    fn forget_oldest(&mut self) {
+        if let Some((oldest, _)) = self.order.pop_front() {
+            self.known.remove(&oldest);
+        }
     }
 }
 

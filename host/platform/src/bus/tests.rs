@@ -111,7 +111,9 @@ fn every_subscriber_gets_every_event_in_order() {
         })
         .collect();
     let ids: Vec<_> = events.iter().map(|event| event.id.clone()).collect();
-    events.into_iter().for_each(|event| f.bus.publish(event));
+    for event in events {
+        f.bus.publish(event);
+    }
     assert_eq!(drain(&mut one), ids);
     assert_eq!(drain(&mut two), ids);
 }
@@ -258,9 +260,9 @@ fn a_stuck_subscriber_loses_its_own_events_only() {
 async fn a_failing_handler_gets_the_next_event() {
     let f = fixture();
     let subscription = f.bus.subscribe("test");
-    ["panic", "fail", "fine"]
-        .into_iter()
-        .for_each(|hash| f.failed(hash));
+    for hash in ["panic", "fail", "fine"] {
+        f.failed(hash);
+    }
     let Fixture { bus, .. } = f;
     drop(bus);
     let mut handled = Vec::new();

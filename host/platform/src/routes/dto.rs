@@ -23,7 +23,7 @@ pub(super) struct Ready {
 
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Version {
+pub(super) struct Release {
     /// The product's name.
     product: String,
     /// e.g. `1.4.2`
@@ -55,9 +55,9 @@ pub struct Build {
 }
 
 impl Build {
-    pub(super) fn describe(&self, product: &str) -> Version {
+    pub(super) fn describe(&self, product: &str) -> Release {
         let epoch = self.epoch.and_then(|secs| secs.parse().ok());
-        Version {
+        Release {
             product: product.to_owned(),
             version: self.version,
             edition: "community",
@@ -223,7 +223,7 @@ mod tests {
         let version = serde_json::to_value(build.describe("Box")).unwrap();
         assert_eq!(version["gitTag"], "v1.4.2-rc1");
         assert_eq!(version["gitSha"], "0123abc");
-        assert_eq!(version["buildTime"], "2031-03-30T08:35:00.000Z");
+        assert_eq!(version["buildTime"], "2031-03-30T09:15:00.000Z");
         assert_eq!(version["node"], "rustc 1.95.0");
     }
 }

@@ -4,7 +4,7 @@ use axum::extract::State;
 use qm_web::Json;
 
 use super::Platform;
-use super::dto::{Live, Ready, Version};
+use super::dto::{Live, Ready, Release};
 
 /// Whether the process answers.
 #[utoipa::path(get, path = "/api/system/live", tag = "system", responses((status = 200, body = Live)))]
@@ -26,7 +26,7 @@ pub(super) async fn ready(State(platform): State<Platform>) -> Json<Ready> {
 }
 
 /// Which product and version this is, and what it was built from.
-#[utoipa::path(get, path = "/api/system/version", tag = "system", responses((status = 200, body = Version)))]
-pub(super) async fn version(State(platform): State<Platform>) -> Json<Version> {
+#[utoipa::path(get, path = "/api/system/version", tag = "system", responses((status = 200, body = Release)))]
+pub(super) async fn version(State(platform): State<Platform>) -> Json<Release> {
     Json(platform.build.describe(&platform.product))
 }
