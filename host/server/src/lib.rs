@@ -1,1 +1,19 @@
-//! qm-server
+//! The top of the house: reads the configuration, wires the areas together and runs them as one process.
+//!
+//! Owns the command line, the order of the start and of the end, and nothing of any area. Tests build the same
+//! [`App`] from parts of their own: a frozen clock, a fake engine, a database, a free port.
+
+pub mod api;
+pub mod app;
+pub mod cli;
+pub mod config;
+pub mod failure;
+pub mod logging;
+pub mod secrets;
+pub mod shutdown;
+pub mod start;
+
+/// The product's name, as clients and documents show it.
+pub const PRODUCT: &str = "Quartermaster";
+/// The version of this build.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");

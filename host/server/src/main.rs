@@ -1,1 +1,7 @@
-fn main() {}
+//! The binary `quartermaster`; see [`qm_server::cli`].
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    qm_server::cli::main()
+}

@@ -1,0 +1,41 @@
+//! Puts into the program what `GET /api/system/version` tells: the commit, its tag and time, and the compiler.
+//! Variables of the same names win, for builds from an archive; what cannot be found out stays unset.
+
+use std::path::Path;
+use std::process::Command;
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    let git = |arguments: &[&str]| output(Command::new("git").args(arguments));
+    set("QM_GIT_SHA", || git(&["rev-parse", "HEAD"]));
+    set("QM_GIT_TAG", || {
+        git(&["describe", "--tags", "--exact-match", "HEAD"])
+    });
+    set("QM_BUILD_EPOCH", || git(&["log", "-1", "--format=%ct"]));
+    set("QM_COMPILER", || {
+        output(Command::new(std::env::var_os("RUSTC")?).arg("--version"))
+    });
+
+    // The commit changes with HEAD and with the branch it names.
+    for name in ["HEAD", "logs/HEAD"] {
+        if let Some(path) = git(&["rev-parse", "--git-path", name])
+            && Path::new(&path).exists()
+        {
+            println!("cargo::rerun-if-changed={path}");
+        }
+    }
+}
+
+fn set(variable: &str, find: impl FnOnce() -> Option<String>) {
+    println!("cargo::rerun-if-env-changed={variable}");
+    if let Some(value) = std::env::var(variable).ok().or_else(find) {
+        println!("cargo::rustc-env={variable}={value}");
+    }
+}
+
+fn output(command: &mut Command) -> Option<String> {
+    let output = command.output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    let line = text.trim();
+    (output.status.success() && !line.is_empty() && !line.contains('\n')).then(|| line.to_owned())
+}

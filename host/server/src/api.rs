@@ -1,0 +1,34 @@
+//! All routes of the service, and the document that is made of them without starting anything.
+
+use qm_web::{Routes, WebConfig};
+
+use crate::PRODUCT;
+
+/// The state each area's routes run with.
+pub struct States {
+    pub identity: qm_identity::Identity,
+    pub platform: qm_platform::Platform,
+    pub torrents: std::sync::Arc<qm_torrents::Torrents>,
+}
+
+/// Every route, ready to serve. The realtime channel is mounted beside them.
+pub fn routes(states: States) -> Routes {
+    Routes::new()
+        .merge(qm_platform::routes().with_state(states.platform))
+        .merge(qm_identity::routes().with_state(states.identity))
+        .merge(qm_torrents::routes().with_state(states.torrents))
+}
+
+/// The OpenAPI document of [`routes`].
+pub fn document() -> Result<String, serde_json::Error> {
+    let routes = Routes::new()
+        .merge(qm_platform::routes().described())
+        .merge(qm_identity::routes().described())
+        .merge(qm_torrents::routes().described());
+    let config = WebConfig {
+        product: PRODUCT.to_owned(),
+        version: crate::VERSION.to_owned(),
+        ..WebConfig::default()
+    };
+    qm_web::document(&qm_web::describe(&config, &routes))
+}

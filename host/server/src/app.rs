@@ -1,0 +1,282 @@
+//! The wired service: every area with what it needs, ready to answer.
+//!
+//! Bounds: a shutdown lets running requests end (ten seconds, see `qm_web::serve`) and then gives the engines
+//! [`ENGINES_CLOSE`] to store what they had not stored yet.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use qm_db::Db;
+use qm_identity::{FirstAdmin, HashCost, Identity, IdentityDeps, IdentityError, Seeded, TokenService};
+use qm_kernel::engine::EngineKinds;
+use qm_kernel::{Ctx, Secret};
+use qm_net::Net;
+use qm_platform::realtime::{Hub, HubConfig, ws_router};
+use qm_platform::{Audit, Bus, Cipher, Platform, Settings};
+use qm_plugin_host::{Limits, PluginHost, PluginHostConfig};
+use qm_torrents::{Torrents, TorrentsDeps};
+use qm_web::WebConfig;
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use crate::api::{self, States};
+use crate::config::Config;
+use crate::failure::StartError;
+use crate::secrets::Secrets;
+use crate::{PRODUCT, VERSION};
+
+/// Compiled plugins, below the data directory.
+const PLUGIN_CACHE: &str = "cache/plugins";
+const ENGINES_CLOSE: Duration = Duration::from_secs(10);
+
+/// What the service is wired from. The start makes them from the configuration; a test brings its own.
+pub struct AppParts {
+    pub config: Config,
+    pub secrets: Secrets,
+    pub ctx: Ctx,
+    pub net: Net,
+    /// Open and migrated.
+    pub db: Db,
+    /// Bound already; connections wait in it until [`App::run`].
+    pub listener: TcpListener,
+    /// Where engine kinds come from; `None` = the installed plugins.
+    pub kinds: Option<Arc<dyn EngineKinds>>,
+    /// Bounds on plugins.
+    pub limits: Limits,
+    pub hash_cost: HashCost,
+}
+
+/// The service, wired and seeded, its background loops running; it answers once [`App::run`] is polled.
+pub struct App {
+    listener: TcpListener,
+    address: SocketAddr,
+    router: Router,
+    docs: bool,
+    first_admin: Option<(String, Secret)>,
+    db: Db,
+    identity: Identity,
+    tokens: Arc<TokenService>,
+    bus: Bus,
+    hub: Hub,
+    plugins: Arc<PluginHost>,
+    torrents: Arc<Torrents>,
+    loops: JoinSet<()>,
+    stop: CancellationToken,
+}
+
+impl App {
+    pub async fn build(parts: AppParts) -> Result<Self, StartError> {
+        let started = Instant::now();
+        let AppParts {
+            config,
+            secrets,
+            ctx,
+            net,
+            db,
+            listener,
+            kinds,
+            limits,
+            hash_cost,
+        } = parts;
+        let address = listener
+            .local_addr()
+            .map_err(|source| StartError::listen(config.listen, source))?;
+
+        let bus = Bus::new(ctx.clone());
+        bus.register(qm_identity::EVENTS);
+        bus.register(qm_torrents::EVENTS);
+        let audit = Audit::new(ctx.clone());
+        let cipher = Cipher::new(&secrets.encryption, ctx.clone());
+        let tokens = Arc::new(TokenService::new(
+            &secrets.jwt_access,
+            config.access_ttl,
+            ctx.clone(),
+        ));
+        let identity = Identity::new(IdentityDeps {
+            db: db.clone(),
+            events: Arc::new(bus.clone()),
+            audit: audit.clone(),
+            cipher: cipher.clone(),
+            tokens: tokens.clone(),
+            hash_cost,
+            refresh_ttl: config.refresh_ttl,
+            ctx: ctx.clone(),
+        });
+        let plugin_config = PluginHostConfig {
+            plugins_dir: config.plugins_dir.clone(),
+            cache_dir: config.data_dir.join(PLUGIN_CACHE),
+            limits,
+            net: net.clone(),
+        };
+        // Neither waits for the other: one reads files, the other the database.
+        let (seeded, plugins) = tokio::join!(
+            seed(&db, &identity, &config.admin, &ctx),
+            PluginHost::start(plugin_config, ctx.clone()),
+        );
+        let (seeded, plugins) = (seeded?, plugins?);
+        let hub_config = HubConfig {
+            cors_origins: config.cors_origins.clone(),
+            ..HubConfig::default()
+        };
+        let hub = Hub::new(hub_config, tokens.clone(), ctx.clone());
+        let torrents = Torrents::start(TorrentsDeps {
+            db: db.clone(),
+            kinds: kinds.unwrap_or_else(|| plugins.clone()),
+            net,
+            audit: audit.clone(),
+            cipher,
+            events: Arc::new(bus.clone()),
+            hub: hub.clone(),
+            ctx: ctx.clone(),
+            file_roots: config.file_roots.clone(),
+        })
+        .await
+        .map_err(StartError::Engines)?;
+
+        let web = web_config(&config);
+        let docs = web.docs;
+        let platform = Platform {
+            db: db.clone(),
+            audit,
+            plugins: plugins.clone(),
+            product: PRODUCT.into(),
+            build: qm_platform::build!(),
+            started,
+        };
+        let states = States {
+            identity: identity.clone(),
+            platform,
+            torrents: torrents.clone(),
+        };
+        let routes = api::routes(states).mount(ws_router(hub.clone()));
+        let (router, _) = qm_web::finish(routes, web, tokens.clone(), ctx);
+
+        let stop = CancellationToken::new();
+        let mut loops = JoinSet::new();
+        loops.spawn(identity.clone().prune_loop(stop.clone()));
+        let first_admin = seeded
+            .generated_password
+            .map(|password| (config.admin.username, password));
+        Ok(Self {
+            listener,
+            address,
+            router,
+            docs,
+            first_admin,
+            db,
+            identity,
+            tokens,
+            bus,
+            hub,
+            plugins,
+            torrents,
+            loops,
+            stop,
+        })
+    }
+
+    /// Where it listens; with `PORT=0` the port that was free.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Whether `/api/docs` is served.
+    pub fn has_docs(&self) -> bool {
+        self.docs
+    }
+
+    /// Name and generated password of the administrator this start created, to be shown once.
+    pub fn first_admin(&self) -> Option<(&str, &Secret)> {
+        self.first_admin
+            .as_ref()
+            .map(|(username, password)| (username.as_str(), password))
+    }
+
+    pub fn db(&self) -> &Db {
+        &self.db
+    }
+
+    pub fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    pub fn tokens(&self) -> &Arc<TokenService> {
+        &self.tokens
+    }
+
+    pub fn bus(&self) -> &Bus {
+        &self.bus
+    }
+
+    pub fn hub(&self) -> &Hub {
+        &self.hub
+    }
+
+    pub fn plugins(&self) -> &Arc<PluginHost> {
+        &self.plugins
+    }
+
+    pub fn torrents(&self) -> &Arc<Torrents> {
+        &self.torrents
+    }
+
+    /// Answers requests until `until` ends, then ends in order: realtime clients are told to go, running requests
+    /// finish, loops stop, engines store and close, the database is closed.
+    pub async fn run(self, until: impl Future<Output = ()>) {
+        let Self {
+            listener,
+            router,
+            db,
+            hub,
+            plugins,
+            torrents,
+            mut loops,
+            stop,
+            ..
+        } = self;
+        let until = async {
+            until.await;
+            hub.shutdown();
+        };
+        qm_web::serve(listener, router, until).await;
+        stop.cancel();
+        while loops.join_next().await.is_some() {}
+        if tokio::time::timeout(ENGINES_CLOSE, torrents.shutdown())
+            .await
+            .is_err()
+        {
+            tracing::warn!("engines took too long to close and were left");
+        }
+        plugins.shutdown().await;
+        db.close().await;
+    }
+}
+
+/// What every start makes sure of: permissions, roles, the first administrator, default settings.
+async fn seed(db: &Db, identity: &Identity, admin: &FirstAdmin, ctx: &Ctx) -> Result<Seeded, StartError> {
+    let seeded = identity.seed(admin).await.map_err(|error| match error {
+        IdentityError::Taken => StartError::AdminEmailTaken {
+            username: admin.username.clone(),
+            email: admin.email.clone(),
+        },
+        other => StartError::Accounts(other),
+    })?;
+    let mut tx = db.begin_write().await?;
+    Settings::new(ctx.clone()).seed_defaults(&mut tx, PRODUCT).await?;
+    tx.commit_quiet().await?;
+    Ok(seeded)
+}
+
+fn web_config(config: &Config) -> WebConfig {
+    WebConfig {
+        cors_origins: config.cors_origins.clone(),
+        trusted_proxies: config.trusted_proxies,
+        throttle_limit: config.throttle_limit,
+        docs: !config.production,
+        product: PRODUCT.to_owned(),
+        version: VERSION.to_owned(),
+    }
+}

@@ -1,0 +1,107 @@
+//! `quartermaster plugin check FILE`.
+
+use std::fmt::Display;
+use std::path::Path;
+use std::process::ExitCode;
+
+use qm_kernel::Ctx;
+use qm_net::{Net, NetConfig};
+use qm_plugin_host::{CheckReport, PluginStatus};
+use serde_json::{Map, Value};
+
+use super::{fail, say};
+use crate::failure::one_line;
+
+/// The configuration of an engine, as `POST /api/engines` takes it in `config`.
+#[derive(Clone, Debug)]
+pub(super) struct TargetConfig(Map<String, Value>);
+
+/// Reads the argument of `--config`: JSON, or `@` and the name of a file that holds it.
+pub(super) fn parse_config(argument: &str) -> Result<TargetConfig, String> {
+    let text = match argument.strip_prefix('@') {
+        Some(file) => {
+            std::fs::read_to_string(file).map_err(|error| format!("cannot read `{file}`: {error}"))?
+        }
+        None => argument.to_owned(),
+    };
+    serde_json::from_str(&text)
+        .map(TargetConfig)
+        .map_err(|error| format!("it is not a JSON object: {error}"))
+}
+
+/// Prints what the file is and how its tests went. Succeeds when the plugin can be used and every test passed.
+pub(super) async fn check(file: &Path, target: Option<TargetConfig>) -> ExitCode {
+    let net = match Net::new(NetConfig::default()) {
+        Ok(net) => net,
+        Err(error) => return fail(&one_line(&error)),
+    };
+    match qm_plugin_host::check(file, target.map(|config| config.0), &net, Ctx::system()).await {
+        Ok(report) => {
+            show(&report);
+            if report.passed() {
+                ExitCode::SUCCESS
+            } else {
+                ExitCode::FAILURE
+            }
+        }
+        Err(error) => fail(&one_line(&error)),
+    }
+}
+
+fn show(report: &CheckReport) {
+    let CheckReport {
+        plugin,
+        config_schema,
+        checks,
+    } = report;
+    facts(plugin);
+    if let Some(schema) = config_schema {
+        fact("config schema", schema);
+    }
+    if checks.is_empty() {
+        say("No contract test was run: give an engine to test against with --config.");
+    }
+    for check in checks {
+        let verdict = if check.passed { "passed" } else { "FAILED" };
+        let separator = if check.detail.is_empty() { "" } else { ": " };
+        say(format_args!(
+            "{verdict}  {}{separator}{}",
+            check.name, check.detail
+        ));
+    }
+}
+
+fn facts(plugin: &PluginStatus) {
+    fact("file", &plugin.file);
+    fact("id", &plugin.id);
+    fact("label", known(plugin.label.as_deref()));
+    fact("version", known(plugin.version.as_deref()));
+    fact("kind", known(plugin.kind.as_deref()));
+    fact("API version", known(plugin.api_version.as_deref()));
+    fact("SHA-256", known(plugin.sha256.as_deref()));
+    fact("size", format_args!("{} bytes", plugin.size));
+    let state = serde_json::to_value(plugin.state).unwrap_or_default();
+    fact("state", state.as_str().unwrap_or("unknown"));
+    if let Some(reason) = &plugin.reason {
+        fact("reason", reason);
+    }
+    fact("exports", list(&plugin.exports));
+    fact("imports", list(&plugin.imports));
+    fact("capabilities", list(&plugin.capabilities));
+}
+
+fn fact(name: &str, value: impl Display) {
+    say(format_args!("{name:<14} {value}"));
+}
+
+fn known(value: Option<&str>) -> &str {
+    value.unwrap_or("unknown")
+}
+
+fn list(values: &[String]) -> String {
+    if values.is_empty() {
+        "none".to_owned()
+    } else {
+        values.join(", ")
+    }
+}

@@ -1,0 +1,112 @@
+//! Why the service did not start: each failure reads as one line that names what is wrong and what to do about it.
+
+use std::error::Error;
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use qm_db::DbError;
+use qm_identity::IdentityError;
+use qm_net::NetError;
+use qm_plugin_host::PluginHostError;
+use qm_torrents::TorrentsError;
+
+use crate::config::ConfigError;
+use crate::secrets::SecretsError;
+
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error(transparent)]
+    Secrets(#[from] SecretsError),
+    #[error("cannot read the plugins directory `{}` ({source}); create it, or set PLUGINS_DIR to the directory that holds the plugins", .path.display())]
+    PluginsDir { path: PathBuf, source: io::Error },
+    #[error("cannot listen on {address} ({source}); {advice}")]
+    Listen {
+        address: SocketAddr,
+        source: io::Error,
+        advice: &'static str,
+    },
+    #[error("cannot create the data directory `{}` ({source}); create it for the user that runs the service, or set DATA_DIR", .path.display())]
+    DataDir { path: PathBuf, source: io::Error },
+    #[error(transparent)]
+    Database(#[from] DbError),
+    #[error(
+        "ADMIN_EMAIL `{email}` belongs to another user than `{username}`; set ADMIN_USERNAME to that user's name, or another ADMIN_EMAIL"
+    )]
+    AdminEmailTaken { username: String, email: String },
+    #[error("cannot prepare the accounts")]
+    Accounts(#[source] IdentityError),
+    #[error(transparent)]
+    Network(#[from] NetError),
+    #[error(transparent)]
+    Plugins(#[from] PluginHostError),
+    #[error("cannot load the configured engines")]
+    Engines(#[source] TorrentsError),
+    #[error("cannot listen for signals")]
+    Signals(#[source] io::Error),
+    #[error("cannot start the asynchronous runtime")]
+    Runtime(#[source] io::Error),
+}
+
+impl StartError {
+    /// Binding `address` failed.
+    pub fn listen(address: SocketAddr, source: io::Error) -> Self {
+        let advice = match source.kind() {
+            io::ErrorKind::AddrInUse => "stop the process that uses the port, or set PORT to another one",
+            io::ErrorKind::PermissionDenied => "ports below 1024 need a privilege, set PORT to a higher one",
+            io::ErrorKind::AddrNotAvailable => "this machine does not have the address, correct HOST",
+            _ => "correct HOST and PORT",
+        };
+        Self::Listen {
+            address,
+            source,
+            advice,
+        }
+    }
+
+    /// The failure with its causes, in one line.
+    pub fn line(&self) -> String {
+        one_line(self)
+    }
+}
+
+/// An error and its causes, joined; a cause that its parent's text already ends with is not repeated.
+pub fn one_line(error: &dyn Error) -> String {
+    let mut line = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        let text = cause.to_string();
+        if !line.contains(&text) {
+            line.push_str(": ");
+            line.push_str(&text);
+        }
+        next = cause.source();
+    }
+    line.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn causes_follow_and_line_breaks_do_not() {
+        let cause = io::Error::other("no\nsuch   thing");
+        assert_eq!(
+            StartError::Signals(cause).line(),
+            "cannot listen for signals: no such thing"
+        );
+    }
+
+    #[test]
+    fn a_cause_the_text_names_already_is_not_repeated() {
+        let address = SocketAddr::from(([127, 0, 0, 1], 4000));
+        let line = StartError::listen(address, io::Error::from(io::ErrorKind::AddrInUse)).line();
+        assert_eq!(
+            line,
+            "cannot listen on 127.0.0.1:4000 (address in use); stop the process that uses the port, or set PORT to another one"
+        );
+    }
+}

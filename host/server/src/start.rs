@@ -1,0 +1,109 @@
+//! The start of the service, in the order that finds every mistake before anything is written: configuration,
+//! secrets, plugins directory, network settings, port, database; only then generated secrets, migrations, seeding.
+
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+
+use qm_db::Db;
+use qm_identity::HashCost;
+use qm_kernel::Ctx;
+use qm_net::{Net, NetConfig};
+use qm_plugin_host::Limits;
+use tokio::net::TcpListener;
+
+use crate::app::{App, AppParts};
+use crate::config::Config;
+use crate::failure::StartError;
+use crate::secrets;
+
+/// Brings the whole service up to the point where [`App::run`] answers requests.
+pub async fn start(config: Config, ctx: Ctx) -> Result<App, StartError> {
+    let resolved = secrets::resolve(&config.secrets, config.production, &config.data_dir, &ctx)?;
+    std::fs::read_dir(&config.plugins_dir).map_err(|source| StartError::PluginsDir {
+        path: config.plugins_dir.clone(),
+        source,
+    })?;
+    let net = Net::new(NetConfig {
+        ssrf_allow_hosts: config.ssrf_allow_hosts.clone(),
+    })?;
+    let listener = TcpListener::bind(config.listen)
+        .await
+        .map_err(|source| StartError::listen(config.listen, source))?;
+    let db = open_database(&config).await?;
+    db.migrate().await?;
+    if let Some(unsaved) = &resolved.unsaved {
+        unsaved.save()?;
+    }
+    for warning in &resolved.warnings {
+        tracing::warn!("{warning}");
+    }
+    App::build(AppParts {
+        config,
+        secrets: resolved.secrets,
+        ctx,
+        net,
+        db,
+        listener,
+        kinds: None,
+        limits: Limits::default(),
+        hash_cost: HashCost::STANDARD,
+    })
+    .await
+}
+
+/// Opens the database, making the data directory first. A directory made for a database that then does not open is
+/// taken away again.
+pub async fn open_database(config: &Config) -> Result<Db, StartError> {
+    let made = make_private_dir(&config.data_dir).map_err(|source| StartError::DataDir {
+        path: config.data_dir.clone(),
+        source,
+    })?;
+    match Db::open(config.database_url.expose()).await {
+        Ok(db) => Ok(db),
+        Err(error) => {
+            for directory in made.iter().rev() {
+                // One that is no longer empty stays.
+                drop(std::fs::remove_dir(directory));
+            }
+            Err(error.into())
+        }
+    }
+}
+
+/// Makes the directory and its missing parents, open to this user only. Answers what was made, parents first.
+fn make_private_dir(path: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let mut missing: Vec<PathBuf> = path
+        .ancestors()
+        .filter(|part| !part.as_os_str().is_empty())
+        .take_while(|part| !part.exists())
+        .map(Path::to_owned)
+        .collect();
+    missing.reverse();
+    std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(path)?;
+    Ok(missing)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn a_missing_directory_is_made_private_with_its_parents() {
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        let deep = folder.path().join("a/b");
+        assert_eq!(
+            make_private_dir(&deep).expect("made"),
+            [folder.path().join("a"), deep.clone()]
+        );
+        assert_eq!(
+            std::fs::metadata(&deep).expect("there").permissions().mode() & 0o777,
+            0o700
+        );
+        assert!(make_private_dir(&deep).expect("there").is_empty());
+    }
+}
