@@ -1,0 +1,188 @@
+//! Hands a torrent over and waits until rTorrent lists it.
+//!
+//! Options travel as commands of the load, because a magnet's commands are all that its torrent inherits once the
+//! metadata is there. A command is parsed by rTorrent: quotes and backslashes are escaped, and a value that begins with
+//! `$`, which it would execute even within quotes, is refused.
+
+use crate::client::{Client, target};
+use crate::error::{Error, Thing};
+use crate::limits;
+use crate::model::{AddRequest, Source};
+use crate::relocate::directory;
+use crate::wire::{Clock, Transport};
+use crate::xml::{self, Param};
+
+/// Waits between looks at the list, milliseconds: 6 s in all.
+const WAITS_MS: [u32; 24] = [
+    10, 20, 40, 80, 150, 300, 300, 300, 300, 300, 300, 300, 300, 300, 300, 300, 300, 300, 300, 300, 300, 300, 300, 300,
+];
+/// rTorrent closes the connection on a request that is larger, whatever its settings are.
+const MAX_REQUEST_BYTES: usize = 16_000_000;
+
+impl<T: Transport, C: Clock> Client<T, C> {
+    /// Adds a torrent; one that is there already stays as it is.
+    pub fn add(&self, request: &AddRequest) -> Result<(), Error> {
+        let target = target(&request.hash).map_err(|_| Error::Rejected("the info-hash is not one".to_owned()))?;
+        let commands = commands(&target, request)?;
+        if self.is_listed(&target)? {
+            return Ok(());
+        }
+        if is_limited(request) {
+            self.set_group(&limits::group(&target), request.upload_limit, request.download_limit)?;
+        }
+        let magnet;
+        let (method, source) = match (&request.source, request.start_paused) {
+            (Source::Magnet(uri), paused) => {
+                magnet = magnet_uri(uri)?;
+                (if paused { "load.normal" } else { "load.start" }, Param::Text(&magnet))
+            }
+            (Source::Metainfo(bytes), paused) => {
+                (if paused { "load.raw" } else { "load.raw_start" }, Param::Bytes(bytes))
+            }
+        };
+        let mut params = vec![Param::Text(""), source];
+        params.extend(commands.iter().map(Param::from));
+        self.make_room(xml::call(method, &params).len())?;
+        self.call(method, &params)??;
+        let listed = self.wait_until_listed(&target)?;
+        match request.source {
+            // It shows once rTorrent gets round to it; the next polls will tell.
+            Source::Magnet(_) => Ok(()),
+            Source::Metainfo(_) if listed => Ok(()),
+            Source::Metainfo(_) => {
+                Err(Error::Rejected("rTorrent accepted the torrent but never registered it within 6s".to_owned()))
+            }
+        }
+    }
+
+    fn is_listed(&self, target: &str) -> Result<bool, Error> {
+        match self.call("d.hash", &[target.into()])?.map_err(Error::from) {
+            Ok(_) => Ok(true),
+            Err(Error::NotFound(Thing::Torrent)) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Loading happens after the answer. A look that fails is only a look that saw nothing.
+    fn wait_until_listed(&self, target: &str) -> Result<bool, Error> {
+        for wait in WAITS_MS {
+            if let Ok(true) = self.is_listed(target) {
+                return Ok(true);
+            }
+            self.clock.sleep_ms(wait);
+        }
+        self.is_listed(target)
+    }
+
+    /// rTorrent refuses requests above a size that can be raised.
+    fn make_room(&self, bytes: usize) -> Result<(), Error> {
+        if bytes > MAX_REQUEST_BYTES {
+            return Err(Error::Rejected("the .torrent file is larger than rTorrent takes over this connection".to_owned()));
+        }
+        let bytes = bytes as i64 + 1024;
+        // The smallest limit it can have been built with; below it nothing needs asking.
+        if bytes < 256 << 10 {
+            return Ok(());
+        }
+        if self.call("network.xmlrpc.size_limit", &["".into()])??.int() < bytes {
+            self.call("network.xmlrpc.size_limit.set", &["".into(), Param::Int(bytes)])??;
+        }
+        Ok(())
+    }
+}
+
+fn is_limited(request: &AddRequest) -> bool {
+    request.upload_limit.unwrap_or(0) > 0 || request.download_limit.unwrap_or(0) > 0
+}
+
+/// The options as commands of the load.
+fn commands(target: &str, request: &AddRequest) -> Result<Vec<String>, Error> {
+    let mut commands = Vec::new();
+    if let Some(path) = &request.save_path {
+        commands.push(command("d.directory.set", directory(path)?));
+    }
+    if let Some(category) = request.category.as_deref().filter(|category| !category.is_empty()) {
+        if category.chars().any(|char| char == '"' || char.is_control()) {
+            return Err(Error::Rejected("the category has characters that no command of rTorrent may hold".to_owned()));
+        }
+        if category.starts_with('$') {
+            return Err(Error::Unsupported("This engine cannot take a category that starts with $".to_owned()));
+        }
+        commands.push(command("d.custom1.set", category));
+    }
+    if is_limited(request) {
+        commands.push(command("d.throttle_name.set", &limits::group(target)));
+    }
+    Ok(commands)
+}
+
+/// A command with one value, which is neither parsed further nor executed.
+fn command(name: &str, value: &str) -> String {
+    let mut command = format!("{name}=\"");
+    for char in value.chars() {
+        if matches!(char, '"' | '\\') {
+            command.push('\\');
+        }
+        command.push(char);
+    }
+    command.push('"');
+    command
+}
+
+/// A magnet link as rTorrent recognises one; anything else it would read as the path of a file or fetch as a URL.
+fn magnet_uri(uri: &str) -> Result<String, Error> {
+    match uri.split_at_checked(8) {
+        Some((scheme, rest)) if scheme.eq_ignore_ascii_case("magnet:?") => Ok(format!("magnet:?{rest}")),
+        _ => Err(Error::Rejected("not a magnet link".to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request() -> AddRequest {
+        AddRequest {
+            hash: "ab".repeat(20),
+            source: Source::Magnet("magnet:?xt=urn:btih:x".to_owned()),
+            category: None,
+            save_path: None,
+            start_paused: false,
+            upload_limit: None,
+            download_limit: None,
+        }
+    }
+
+    #[test]
+    fn values_cannot_leave_their_quotes() {
+        let with = |category: &str, save_path: &str| {
+            let request =
+                AddRequest { category: Some(category.to_owned()), save_path: Some(save_path.to_owned()), ..request() };
+            commands("AB", &request)
+        };
+        let commands = with(r"a\,b;c$cat=x", "/d/$cat=x, y;z/").unwrap();
+        assert_eq!(commands, [r#"d.directory.set="/d/$cat=x, y;z""#, r#"d.custom1.set="a\\,b;c$cat=x""#]);
+        for (category, save_path) in [
+            ("a\"b", "/d"),
+            ("a\nb", "/d"),
+            ("a\tb", "/d"),
+            ("a\0b", "/d"),
+            ("a", "/d\"x"),
+            ("a", "/d\r"),
+            ("a", "$cat=/d"),
+            ("a", "~/d"),
+            ("a", ""),
+        ] {
+            assert!(matches!(with(category, save_path), Err(Error::Rejected(_))), "{category:?} {save_path:?}");
+        }
+        assert!(matches!(with("$execute.throw=touch,/x", "/d"), Err(Error::Unsupported(_))));
+    }
+
+    #[test]
+    fn only_magnet_links_are_loaded_by_name() {
+        assert_eq!(magnet_uri("MAGNET:?xt=a").unwrap(), "magnet:?xt=a");
+        for uri in ["", "magnet", "/etc/passwd", "http://x/magnet:?", "mägnet:?x"] {
+            assert!(magnet_uri(uri).is_err(), "{uri:?}");
+        }
+    }
+}

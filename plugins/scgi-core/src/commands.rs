@@ -1,0 +1,158 @@
+//! What users ask of torrents: most of it one call a torrent, many torrents in one connection.
+
+use crate::client::{Call, Client, target};
+use crate::error::{Error, Fault, Thing};
+use crate::model::Command;
+use crate::wire::{Clock, Transport};
+use crate::xml::{Param, Response};
+
+/// What became of one hash.
+pub type Outcome = Result<(), Error>;
+
+impl<T: Transport, C: Clock> Client<T, C> {
+    /// Does `command` to every hash; an outcome each, in order.
+    pub fn run(&self, hashes: &[String], command: &Command) -> Vec<Outcome> {
+        match command {
+            // A torrent that was paused is started already, but not running until it is resumed as well.
+            Command::Start | Command::Resume => self.each(hashes, &[("d.start", None), ("d.resume", None)], 0),
+            Command::Stop => self.each(hashes, &[("d.stop", None), ("d.close", None)], 1),
+            Command::Pause => self.each(hashes, &[("d.pause", None)], 0),
+            Command::ForceStart(true) => {
+                self.each(hashes, &[("d.priority.set", Some(3)), ("d.start", None), ("d.resume", None)], 0)
+            }
+            Command::ForceStart(false) => self.each(hashes, &[("d.priority.set", Some(2))], 0),
+            Command::Recheck => self.each(hashes, &[("d.check_hash", None)], 0),
+            Command::Priority(priority @ 0..=3) => {
+                self.each(hashes, &[("d.priority.set", Some(i64::from(*priority)))], 0)
+            }
+            Command::Priority(_) => refuse(hashes, Error::Rejected("a torrent's priority is 0 to 3".to_owned())),
+            Command::Remove(with_data) => self.remove(hashes, *with_data),
+            Command::Rename => refuse(hashes, Error::Unsupported("This engine cannot rename torrents".to_owned())),
+            Command::RenameFile => refuse(hashes, Error::Unsupported("This engine cannot rename files".to_owned())),
+            Command::Move(destination) => self.one_by_one(hashes, |hash| self.relocate(hash, destination)),
+            Command::FilePriority { index, priority } => {
+                self.one_by_one(hashes, |hash| self.set_file_priority(hash, *index, *priority))
+            }
+            Command::UploadLimit(bytes) => self.one_by_one(hashes, |hash| self.limit(hash, Some(*bytes), None)),
+            Command::DownloadLimit(bytes) => self.one_by_one(hashes, |hash| self.limit(hash, None, Some(*bytes))),
+            Command::AddTracker(url) => self.one_by_one(hashes, |hash| self.add_tracker(hash, url)),
+            Command::RemoveTracker(url) => self.one_by_one(hashes, |hash| self.remove_tracker(hash, url)),
+        }
+    }
+
+    /// The same calls for every hash, all in one connection. Faults of the last `optional` calls don't count.
+    fn each(&self, hashes: &[String], steps: &[(&'static str, Option<i64>)], optional: usize) -> Vec<Outcome> {
+        let targets: Vec<Result<String, Error>> = hashes.iter().map(|hash| target(hash)).collect();
+        let calls: Vec<Call<'_>> = targets
+            .iter()
+            .flatten()
+            .flat_map(|target| {
+                steps.iter().map(move |(method, argument)| {
+                    let mut params = vec![Param::from(target)];
+                    params.extend(argument.map(Param::Int));
+                    (*method, params)
+                })
+            })
+            .collect();
+        let answers = match self.multicall(&calls) {
+            Ok(answers) => answers,
+            Err(error) => return refuse(hashes, error),
+        };
+        let mut answers = answers.into_iter();
+        let needed = steps.len() - optional;
+        targets
+            .into_iter()
+            .map(|target| {
+                let _valid = target?;
+                let mine: Vec<Response> = answers.by_ref().take(steps.len()).collect();
+                mine.into_iter().take(needed).try_for_each(|answer| answer.map(drop).map_err(Error::from))
+            })
+            .collect()
+    }
+
+    /// One after the other, until the connection fails: then the rest would fail the same way, only later.
+    fn one_by_one(&self, hashes: &[String], mut step: impl FnMut(&str) -> Outcome) -> Vec<Outcome> {
+        let mut broken: Option<Error> = None;
+        hashes
+            .iter()
+            .map(|hash| {
+                if let Some(error) = &broken {
+                    return Err(error.clone());
+                }
+                let outcome = target(hash).and_then(|target| step(&target));
+                broken = outcome.as_ref().err().filter(|error| error.is_transport()).cloned();
+                outcome
+            })
+            .collect()
+    }
+
+    fn set_file_priority(&self, target: &str, index: u32, priority: u8) -> Outcome {
+        if priority > 2 {
+            return Err(Error::Rejected("a file's priority is 0 to 2".to_owned()));
+        }
+        let file = format!("{target}:f{index}");
+        let answers = self.multicall(&[
+            ("f.priority.set", vec![Param::from(&file), Param::Int(i64::from(priority))]),
+            ("d.update_priorities", vec![target.into()]),
+            ("f.priority", vec![Param::from(&file)]),
+        ])?;
+        let [set, update, now] = parts(answers)?;
+        set.map_err(|fault| fault.about(Thing::File))?;
+        update?;
+        if now?.int() != i64::from(priority) {
+            return Err(Error::Rejected("rTorrent did not take the file's priority".to_owned()));
+        }
+        Ok(())
+    }
+
+    fn add_tracker(&self, target: &str, url: &str) -> Outcome {
+        let existing = self.tracker_urls(target)?;
+        let calls: Vec<String> = existing
+            .iter()
+            .enumerate()
+            .filter(|(_, known)| *known == url)
+            .map(|(index, _)| format!("{target}:t{index}"))
+            .collect();
+        // A second one of the same URL would announce twice; one that was removed is only switched off.
+        if let Some(tracker) = calls.first() {
+            self.call("t.is_enabled.set", &[tracker.into(), Param::Int(1)])??;
+            return Ok(());
+        }
+        self.call("d.tracker.insert", &[target.into(), "0".into(), url.into()])??;
+        Ok(())
+    }
+
+    /// rTorrent cannot forget a tracker; it is switched off and stays listed.
+    fn remove_tracker(&self, target: &str, url: &str) -> Outcome {
+        let trackers: Vec<String> = self
+            .tracker_urls(target)?
+            .iter()
+            .enumerate()
+            .filter(|(_, known)| *known == url)
+            .map(|(index, _)| format!("{target}:t{index}"))
+            .collect();
+        if trackers.is_empty() {
+            return Err(Error::NotFound(Thing::Tracker));
+        }
+        let calls: Vec<Call<'_>> = trackers.iter().map(|tracker| ("t.disable", vec![Param::from(tracker)])).collect();
+        for answer in self.multicall(&calls)? {
+            answer.map_err(|fault| fault.about(Thing::Tracker))?;
+        }
+        Ok(())
+    }
+
+    fn tracker_urls(&self, target: &str) -> Result<Vec<String>, Error> {
+        let list = self.call("t.multicall", &[target.into(), "".into(), "t.url=".into()])??;
+        Ok(list.array().iter().map(|row| row.array().first().map(crate::xml::Value::text).unwrap_or_default()).collect())
+    }
+}
+
+/// The same error for every hash.
+pub(crate) fn refuse(hashes: &[String], error: Error) -> Vec<Outcome> {
+    hashes.iter().map(|_| Err(error.clone())).collect()
+}
+
+/// The answers of a multicall of known length.
+pub(crate) fn parts<const N: usize>(answers: Vec<Response>) -> Result<[Response; N], Error> {
+    answers.try_into().map_err(|_| Error::from(Fault { code: 0, text: "an answer is missing".to_owned() }))
+}

@@ -1,0 +1,351 @@
+//! What the list asks of each torrent, and how the answers become a [`Torrent`].
+//!
+//! rTorrent's cost is by field, so a poll asks two kinds of them: what moves by itself or by a user's command, every
+//! time; the rest only now and then, and for torrents of which something important changed. Numbers travel joined into
+//! one text by `cat`, which spares an XML element each; a text has an element of its own, as it may hold any character.
+
+use crate::client::hash_bytes;
+use crate::error::Error;
+use crate::model::{State, Torrent};
+
+/// First element: the numbers below, then the message, with blanks between them.
+pub const MOVING: &str = "cat=$d.hash=,\" \",$d.size_bytes=,\" \",$d.completed_bytes=,\" \",$d.up.total=,\" \",\
+                          $d.down.rate=,\" \",$d.up.rate=,\" \",$d.ratio=,\" \",$d.state=,\" \",$d.is_active=,\" \",\
+                          $d.complete=,\" \",$d.is_open=,\" \",$d.hashing=,\" \",$d.priority=,\" \",\
+                          $d.peers_connected=,\" \",$d.peers_complete=,\" \",$d.peers_accounted=,\" \",$d.message=";
+/// Second element: a move must show at the next poll.
+pub const DIRECTORY: &str = "d.directory=";
+/// Third element.
+pub const RESTING: &str =
+    "cat=$d.is_multi_file=,\" \",$d.is_private=,\" \",$d.timestamp.started=,\" \",$d.timestamp.finished=";
+/// Fourth to sixth.
+pub const TEXTS: [&str; 3] = ["d.name=", "d.custom1=", "d.base_path="];
+
+/// Elements of a row with everything.
+pub const FULL_COLUMNS: usize = 6;
+/// Elements of a row with what moves.
+pub const LIGHT_COLUMNS: usize = 2;
+
+/// The part of a torrent that moves.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Moving {
+    pub hash: [u8; 20],
+    pub size: u64,
+    pub completed: u64,
+    pub uploaded: u64,
+    pub down_rate: u64,
+    pub up_rate: u64,
+    /// Per mille.
+    pub ratio: u64,
+    pub flags: Flags,
+    pub priority: u8,
+    pub peers_connected: u32,
+    pub peers_complete: u32,
+    pub peers_accounted: u32,
+    pub message: String,
+    pub directory: String,
+}
+
+/// What the state is made of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flags {
+    /// `d.state`: started by its user.
+    pub started: bool,
+    pub active: bool,
+    pub complete: bool,
+    pub open: bool,
+    pub hashing: bool,
+}
+
+/// The part that rests.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Resting {
+    pub is_multi_file: bool,
+    pub is_private: bool,
+    pub started_at: u64,
+    pub finished_at: u64,
+    pub name: String,
+    pub label: String,
+    pub base_path: String,
+}
+
+impl Moving {
+    /// Reads the first element of a row; `directory` is the second.
+    pub fn parse(joined: &str, directory: String) -> Result<Self, Error> {
+        let mut words = joined.splitn(17, ' ');
+        let mut word = || words.next().ok_or_else(|| Error::Protocol("a torrent without all its fields".to_owned()));
+        let hash = hash_bytes(word()?)
+            .ok_or_else(|| Error::Protocol("a torrent without an info-hash".to_owned()))?;
+        let mut number = || word().map(uint);
+        let (size, completed, uploaded) = (number()?, number()?, number()?);
+        let (down_rate, up_rate, ratio) = (number()?, number()?, number()?);
+        let flags = Flags {
+            started: number()? != 0,
+            active: number()? != 0,
+            complete: number()? != 0,
+            open: number()? != 0,
+            hashing: number()? != 0,
+        };
+        let priority = priority(number()?);
+        let (peers_connected, peers_complete, peers_accounted) =
+            (small(number()?), small(number()?), small(number()?));
+        let message = word()?.to_owned();
+        Ok(Self {
+            hash,
+            size,
+            completed,
+            uploaded,
+            down_rate,
+            up_rate,
+            ratio,
+            flags,
+            priority,
+            peers_connected,
+            peers_complete,
+            peers_accounted,
+            message,
+            directory,
+        })
+    }
+
+    pub fn state(&self) -> State {
+        state(self.flags, &self.message)
+    }
+}
+
+impl Resting {
+    /// Reads the third to sixth element of a row.
+    pub fn parse(joined: &str, name: String, label: String, base_path: String) -> Result<Self, Error> {
+        let mut words = joined.split(' ');
+        let mut number =
+            || words.next().map(uint).ok_or_else(|| Error::Protocol("a torrent without all its fields".to_owned()));
+        Ok(Self {
+            is_multi_file: number()? != 0,
+            is_private: number()? != 0,
+            started_at: number()?,
+            finished_at: number()?,
+            name,
+            label,
+            base_path,
+        })
+    }
+}
+
+/// A number that cannot be negative; 0 when it is, or is none.
+fn uint(word: &str) -> u64 {
+    word.parse().unwrap_or(0)
+}
+
+fn small(number: u64) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+fn priority(native: u64) -> u8 {
+    match native {
+        0 => 0,
+        1 => 1,
+        3 => 3,
+        _ => 2,
+    }
+}
+
+/// First match wins.
+pub fn state(flags: Flags, message: &str) -> State {
+    if flags.hashing {
+        State::Checking
+    } else if complains(message) {
+        State::Error
+    } else if !flags.started {
+        State::Stopped
+    } else if !flags.active && flags.open {
+        State::Paused
+    } else if flags.complete {
+        State::Seeding
+    } else {
+        State::Downloading
+    }
+}
+
+/// Whether the message tells of trouble.
+fn complains(message: &str) -> bool {
+    if message.is_empty() {
+        return false;
+    }
+    let message = message.to_ascii_lowercase();
+    ["error", "unreachable", "denied"].iter().any(|word| message.contains(word))
+}
+
+/// Both parts as one torrent.
+pub fn torrent(moving: &Moving, resting: &Resting) -> Torrent {
+    let left = moving.size.saturating_sub(moving.completed);
+    let eta = match (left, moving.down_rate) {
+        (0, _) => Some(0),
+        (_, 0) => None,
+        (left, rate) => Some((left + rate / 2) / rate),
+    };
+    let progress = if moving.size == 0 { 0.0 } else { (moving.completed as f64 / moving.size as f64).min(1.0) };
+    let content_path = if resting.base_path.is_empty() { &moving.directory } else { &resting.base_path };
+    Torrent {
+        hash: hex(&moving.hash),
+        name: resting.name.clone(),
+        state: moving.state(),
+        progress,
+        size: moving.size,
+        downloaded: moving.completed,
+        uploaded: moving.uploaded,
+        ratio: moving.ratio as f64 / 1000.0,
+        download_rate: moving.down_rate,
+        upload_rate: moving.up_rate,
+        eta,
+        seeds_connected: moving.peers_complete,
+        seeds_total: moving.peers_complete,
+        peers_connected: moving.peers_connected,
+        peers_total: moving.peers_accounted,
+        priority: moving.priority,
+        label: non_empty(&resting.label),
+        save_path: save_path(&moving.directory, resting).to_owned(),
+        content_path: content_path.clone(),
+        is_private: resting.is_private,
+        message: non_empty(&moving.message),
+        added_at: (resting.started_at > 0).then_some(resting.started_at),
+        completed_at: (resting.finished_at > 0).then_some(resting.finished_at),
+    }
+}
+
+/// The directory that torrents share. rTorrent's own one of a torrent with several files ends in that torrent's folder.
+fn save_path<'a>(directory: &'a str, resting: &Resting) -> &'a str {
+    let shared = directory.strip_suffix(resting.name.as_str()).and_then(|parent| parent.strip_suffix('/'));
+    match shared {
+        Some(parent) if resting.is_multi_file && !parent.is_empty() => parent,
+        _ => directory,
+    }
+}
+
+fn non_empty(text: &str) -> Option<String> {
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+/// Lower-case hex digits.
+pub fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut hex = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        hex.push(char::from(DIGITS[usize::from(byte >> 4)]));
+        hex.push(char::from(DIGITS[usize::from(byte & 15)]));
+    }
+    hex
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flags(word: &str) -> Flags {
+        Flags {
+            started: word.contains('s'),
+            active: word.contains('a'),
+            complete: word.contains('c'),
+            open: word.contains('o'),
+            hashing: word.contains('h'),
+        }
+    }
+
+    #[test]
+    fn every_row_of_the_state_mapping() {
+        // s started, a active, c complete, o open, h hashing
+        let cases = [
+            ("h", "", State::Checking),
+            ("hsaoc", "Tracker: [Error]", State::Checking),
+            ("saoc", "Tracker: [some ERROR here]", State::Error),
+            ("sao", "Host unreachable", State::Error),
+            ("", "Access Denied", State::Error),
+            ("", "", State::Stopped),
+            ("o", "", State::Stopped),
+            ("oac", "", State::Stopped),
+            ("so", "", State::Paused),
+            ("soc", "", State::Paused),
+            ("soc", "Tracker: [Timeout was reached]", State::Paused),
+            ("saoc", "", State::Seeding),
+            ("sac", "", State::Seeding),
+            ("sc", "", State::Seeding),
+            ("sao", "Tracker: [Couldn't connect to server]", State::Downloading),
+            ("sao", "", State::Downloading),
+            ("s", "", State::Downloading),
+        ];
+        for (word, message, expected) in cases {
+            assert_eq!(state(flags(word), message), expected, "{word:?} {message:?}");
+        }
+    }
+
+    fn example(joined: &str, directory: &str, resting: &Resting) -> Torrent {
+        torrent(&Moving::parse(joined, directory.to_owned()).unwrap(), resting)
+    }
+
+    const HASH: &str = "46C347373CE10AECB894A2D2C8E3383353EF9BE2";
+
+    #[test]
+    fn a_row_becomes_a_torrent() {
+        let resting =
+            Resting::parse("0 1 1700000000 0", "film.mkv".to_owned(), "films".to_owned(), "/d/film.mkv".to_owned());
+        let row = format!("{HASH} 1000 250 500 10 20 1500 1 1 0 1 0 3 7 2 9 Tracker: [a b]");
+        let torrent = example(&row, "/d", &resting.unwrap());
+        let expected = Torrent {
+            hash: HASH.to_lowercase(),
+            name: "film.mkv".to_owned(),
+            state: State::Downloading,
+            progress: 0.25,
+            size: 1000,
+            downloaded: 250,
+            uploaded: 500,
+            ratio: 1.5,
+            download_rate: 10,
+            upload_rate: 20,
+            eta: Some(75),
+            seeds_connected: 2,
+            seeds_total: 2,
+            peers_connected: 7,
+            peers_total: 9,
+            priority: 3,
+            label: Some("films".to_owned()),
+            save_path: "/d".to_owned(),
+            content_path: "/d/film.mkv".to_owned(),
+            is_private: true,
+            message: Some("Tracker: [a b]".to_owned()),
+            added_at: Some(1_700_000_000),
+            completed_at: None,
+        };
+        assert_eq!(torrent, expected);
+    }
+
+    #[test]
+    fn odd_numbers_are_clamped() {
+        let resting = Resting::default();
+        let row = |size: &str, done: &str, rate: &str, priority: &str| {
+            example(&format!("{HASH} {size} {done} -5 {rate} x 0 1 1 0 1 0 {priority} 99999999999 0 0 "), "/d", &resting)
+        };
+        let more_than_all = row("100", "300", "0", "7");
+        assert_eq!((more_than_all.progress, more_than_all.eta, more_than_all.priority), (1.0, Some(0), 2));
+        assert_eq!((more_than_all.uploaded, more_than_all.upload_rate, more_than_all.peers_connected), (0, 0, u32::MAX));
+        let nothing = row("0", "0", "5", "-1");
+        assert_eq!((nothing.progress, nothing.eta, nothing.message), (0.0, Some(0), None));
+        assert_eq!(row("100", "0", "0", "0").eta, None);
+        assert_eq!(row("100", "0", "30", "1").eta, Some(3));
+    }
+
+    #[test]
+    fn short_rows_are_refused() {
+        for row in ["", "x", HASH, &format!("{HASH} 1 2 3"), "ZZC347373CE10AECB894A2D2C8E3383353EF9BE2 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 "] {
+            assert!(matches!(Moving::parse(row, String::new()), Err(Error::Protocol(_))), "{row:?}");
+        }
+    }
+
+    #[test]
+    fn the_save_path_is_the_shared_directory() {
+        let with = |is_multi_file, name: &str| Resting { is_multi_file, name: name.to_owned(), ..Resting::default() };
+        assert_eq!(save_path("/d/Pack", &with(true, "Pack")), "/d");
+        assert_eq!(save_path("/d/Other", &with(true, "Pack")), "/d/Other");
+        assert_eq!(save_path("/d/BackPack", &with(true, "Pack")), "/d/BackPack");
+        assert_eq!(save_path("/d/film.mkv", &with(false, "film.mkv")), "/d/film.mkv");
+        assert_eq!(save_path("/Pack", &with(true, "Pack")), "/Pack");
+    }
+}

@@ -1,0 +1,382 @@
+//! Reads the list and tells what changed since the last time.
+//!
+//! Owns: what the last list said, as fingerprints, numbers and the texts that rest. A row whose fingerprint is the same
+//! is not looked into. Mostly a poll asks only what moves ([`fields::MOVING`]); it asks for everything when it knows
+//! nothing, every 30 s, and at once for torrents that are new or were started, stopped, finished or moved.
+//! Never: trusts itself after an error. Whatever fails, the next poll is full.
+//! Bounds: 2 connections a poll, one after the other; some 250 bytes a torrent.
+
+use std::collections::HashMap;
+
+use crate::client::Client;
+use crate::error::Error;
+use crate::fields::{self, Flags, Moving, Resting};
+use crate::fingerprint::fingerprint;
+use crate::limits::limit_of_rate;
+use crate::model::{GlobalStats, State, Torrent};
+use crate::rows::{self, Rows, Sink};
+use crate::wire::{Clock, Transport};
+use crate::xml::{self, Param, text};
+
+/// How old the fields that rest may get.
+const FULL_READ_EVERY_MS: u64 = 30_000;
+/// Torrents asked about one by one; when more of them changed, the whole list is cheaper.
+const MAX_SINGLES: usize = 50;
+/// More would not fit into a guest.
+const MAX_TORRENTS: usize = 100_000;
+
+/// What a poll says besides the torrents that changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Comes back in the next poll.
+    pub cursor: u64,
+    /// The torrents told are all there are.
+    pub full: bool,
+    /// Hashes of those that are gone; empty when `full`.
+    pub removed: Vec<String>,
+    pub stats: GlobalStats,
+}
+
+/// What is remembered of one torrent.
+struct Entry {
+    hash: [u8; 20],
+    /// Fingerprint of the part of the row that moves.
+    moving: u64,
+    /// Fingerprint of the part that rests; 0 when it was not seen as a row.
+    resting_print: u64,
+    resting: Box<Resting>,
+    completed: u64,
+    uploaded: u64,
+    size: u64,
+    directory: u64,
+    flags: Flags,
+    is_active: bool,
+    /// The read that saw it last.
+    seen: u64,
+    /// The poll that told it last.
+    told: u64,
+}
+
+/// A torrent whose resting part must be asked for before it can be told.
+struct Single {
+    print: u64,
+    moving: Moving,
+}
+
+/// Remembers the last list of one rTorrent.
+#[derive(Default)]
+pub struct Poller {
+    /// The cursor given last; none when the next poll must be full.
+    cursor: Option<u64>,
+    polls: u64,
+    reads: u64,
+    full_read_at: u64,
+    entries: Vec<Entry>,
+    index: HashMap<[u8; 20], usize>,
+}
+
+impl Poller {
+    /// Reads what is new and hands every torrent that changed to `tell`. After an error what was told is void.
+    pub fn poll<T: Transport, C: Clock>(
+        &mut self,
+        client: &Client<T, C>,
+        cursor: Option<u64>,
+        tell: &mut dyn FnMut(Torrent),
+    ) -> Result<Summary, Error> {
+        let full = self.cursor.is_none() || cursor != self.cursor;
+        // Until this poll succeeds nothing that is remembered counts.
+        self.cursor = None;
+        self.polls += 1;
+        if full {
+            self.entries = Vec::new();
+            self.index = HashMap::new();
+        }
+        let now = client.clock.monotonic_ms();
+        let mut stats;
+        if full || now.saturating_sub(self.full_read_at) >= FULL_READ_EVERY_MS {
+            stats = self.read_everything(client, tell)?;
+        } else {
+            let singles;
+            (stats, singles) = self.read_moving(client, tell)?;
+            if singles.len() > MAX_SINGLES {
+                stats = self.read_everything(client, tell)?;
+            } else if !singles.is_empty() {
+                self.read_singles(client, singles, tell)?;
+            }
+        }
+        let removed = self.drop_unseen();
+        self.add_up(&mut stats);
+        self.cursor = Some(self.polls);
+        Ok(Summary { cursor: self.polls, full, removed, stats })
+    }
+
+    fn read_everything<T: Transport, C: Clock>(
+        &mut self,
+        client: &Client<T, C>,
+        tell: &mut dyn FnMut(Torrent),
+    ) -> Result<GlobalStats, Error> {
+        self.reads += 1;
+        let mut reader = FullReader { poller: &mut *self, next: 0, tell };
+        let [name, label, base_path] = fields::TEXTS;
+        let columns = [fields::MOVING, fields::DIRECTORY, fields::RESTING, name, label, base_path];
+        let stats = read_list(client, &columns, &mut reader)?;
+        self.full_read_at = client.clock.monotonic_ms();
+        Ok(stats)
+    }
+
+    fn read_moving<T: Transport, C: Clock>(
+        &mut self,
+        client: &Client<T, C>,
+        tell: &mut dyn FnMut(Torrent),
+    ) -> Result<(GlobalStats, Vec<Single>), Error> {
+        self.reads += 1;
+        let mut reader = LightReader { poller: &mut *self, next: 0, tell, singles: Vec::new() };
+        let stats = read_list(client, &[fields::MOVING, fields::DIRECTORY], &mut reader)?;
+        let singles = reader.singles;
+        Ok((stats, singles))
+    }
+
+    /// Asks for the resting part of some torrents. One that vanished meanwhile is passed over.
+    fn read_singles<T: Transport, C: Clock>(
+        &mut self,
+        client: &Client<T, C>,
+        singles: Vec<Single>,
+        tell: &mut dyn FnMut(Torrent),
+    ) -> Result<(), Error> {
+        let hashes: Vec<String> = singles.iter().map(|single| fields::hex(&single.moving.hash).to_uppercase()).collect();
+        let rests = client.resting(&hashes)?;
+        for (single, resting) in singles.into_iter().zip(rests) {
+            let Some(resting) = resting else { continue };
+            tell(fields::torrent(&single.moving, &resting));
+            let at = self.index.get(&single.moving.hash).copied();
+            self.remember(at, single.print, 0, &single.moving, Some(resting));
+        }
+        Ok(())
+    }
+
+    /// Takes in what a row said. Without `resting` the remembered one stays.
+    fn remember(&mut self, at: Option<usize>, print: u64, resting_print: u64, moving: &Moving, resting: Option<Resting>) {
+        let state = moving.state();
+        let (reads, polls) = (self.reads, self.polls);
+        let at = at.unwrap_or_else(|| {
+            self.index.insert(moving.hash, self.entries.len());
+            self.entries.push(Entry::new(moving.hash));
+            self.entries.len() - 1
+        });
+        let Some(entry) = self.entries.get_mut(at) else { return };
+        entry.moving = print;
+        if let Some(resting) = resting {
+            entry.resting_print = resting_print;
+            *entry.resting = resting;
+        }
+        entry.completed = moving.completed;
+        entry.uploaded = moving.uploaded;
+        entry.size = moving.size;
+        entry.directory = fingerprint(moving.directory.as_bytes());
+        entry.flags = moving.flags;
+        entry.is_active = matches!(state, State::Downloading | State::Seeding);
+        entry.seen = reads;
+        entry.told = polls;
+    }
+
+    /// Forgets torrents the last read did not show; their hashes.
+    fn drop_unseen(&mut self) -> Vec<String> {
+        let reads = self.reads;
+        let mut removed = Vec::new();
+        self.entries.retain(|entry| {
+            let stays = entry.seen == reads;
+            if !stays {
+                removed.push(fields::hex(&entry.hash));
+            }
+            stays
+        });
+        if !removed.is_empty() {
+            self.index = self.entries.iter().enumerate().map(|(at, entry)| (entry.hash, at)).collect();
+        }
+        removed
+    }
+
+    fn add_up(&self, stats: &mut GlobalStats) {
+        for entry in &self.entries {
+            stats.total_downloaded = stats.total_downloaded.saturating_add(entry.completed);
+            stats.total_uploaded = stats.total_uploaded.saturating_add(entry.uploaded);
+            stats.active_count += u32::from(entry.is_active);
+        }
+        stats.torrent_count = u32::try_from(self.entries.len()).unwrap_or(u32::MAX);
+    }
+
+    /// Marks the torrent expected at `next` as seen when its row is the same as last time. Lists keep their order, so
+    /// mostly the expected one it is.
+    fn same_as_expected(&mut self, next: &mut usize, print: u64) -> bool {
+        match self.entries.get_mut(*next) {
+            Some(entry) if entry.moving == print => {
+                entry.seen = self.reads;
+                *next += 1;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn find(&self, hash: &[u8; 20], next: &mut usize) -> Option<usize> {
+        let at = self.index.get(hash).copied()?;
+        *next = at + 1;
+        Some(at)
+    }
+}
+
+impl Entry {
+    fn new(hash: [u8; 20]) -> Self {
+        Self {
+            hash,
+            moving: 0,
+            resting_print: 0,
+            resting: Box::default(),
+            completed: 0,
+            uploaded: 0,
+            size: 0,
+            directory: 0,
+            flags: Flags::default(),
+            is_active: false,
+            seen: 0,
+            told: 0,
+        }
+    }
+
+    /// Whether the resting part may have changed along with this.
+    fn is_doubtful(&self, moving: &Moving) -> bool {
+        self.flags != moving.flags
+            || self.size != moving.size
+            || self.directory != fingerprint(moving.directory.as_bytes())
+    }
+}
+
+/// Takes rows of what moves.
+struct LightReader<'a> {
+    poller: &'a mut Poller,
+    next: usize,
+    tell: &'a mut dyn FnMut(Torrent),
+    /// One more than [`MAX_SINGLES`] at most.
+    singles: Vec<Single>,
+}
+
+impl Sink for LightReader<'_> {
+    fn row(&mut self, raw: &[u8]) -> Result<(), Error> {
+        let Some(front) = rows::without_closing(raw) else {
+            return Err(Error::Protocol("a torrent in the list is not an array".to_owned()));
+        };
+        let print = fingerprint(front);
+        if self.poller.same_as_expected(&mut self.next, print) {
+            return Ok(());
+        }
+        let row = rows::columns::<{ fields::LIGHT_COLUMNS }>(raw)?;
+        let moving = Moving::parse(&text(row.columns[0]), text(row.columns[1]).into_owned())?;
+        let found = self.poller.find(&moving.hash, &mut self.next);
+        let (reads, polls) = (self.poller.reads, self.poller.polls);
+        let Some((at, entry)) = found.and_then(|at| Some((at, self.poller.entries.get_mut(at)?))) else {
+            self.ask_later(print, moving);
+            return Ok(());
+        };
+        entry.seen = reads;
+        if entry.moving == print || entry.told == polls {
+            return Ok(());
+        }
+        if entry.is_doubtful(&moving) {
+            self.ask_later(print, moving);
+            return Ok(());
+        }
+        (self.tell)(fields::torrent(&moving, &entry.resting));
+        self.poller.remember(Some(at), print, 0, &moving, None);
+        Ok(())
+    }
+}
+
+impl LightReader<'_> {
+    fn ask_later(&mut self, print: u64, moving: Moving) {
+        if self.singles.len() <= MAX_SINGLES {
+            self.singles.push(Single { print, moving });
+        }
+    }
+}
+
+/// Takes rows of everything.
+struct FullReader<'a> {
+    poller: &'a mut Poller,
+    next: usize,
+    tell: &'a mut dyn FnMut(Torrent),
+}
+
+impl Sink for FullReader<'_> {
+    fn row(&mut self, raw: &[u8]) -> Result<(), Error> {
+        let row = rows::columns::<{ fields::FULL_COLUMNS }>(raw)?;
+        let [_, moving_end, ..] = row.ends;
+        let front = raw.get(..moving_end).unwrap_or_default();
+        let rest = rows::without_closing(raw).and_then(|raw| raw.get(moving_end..)).unwrap_or_default();
+        let (print, resting_print) = (fingerprint(front), fingerprint(rest));
+        let expected = self.poller.entries.get(self.next);
+        if expected.is_some_and(|entry| entry.resting_print == resting_print)
+            && self.poller.same_as_expected(&mut self.next, print)
+        {
+            return Ok(());
+        }
+        let [moving, directory, resting, name, label, base_path] = row.columns.map(text);
+        let moving = Moving::parse(&moving, directory.into_owned())?;
+        let resting = Resting::parse(&resting, name.into_owned(), label.into_owned(), base_path.into_owned())?;
+        let found = self.poller.find(&moving.hash, &mut self.next);
+        let (reads, polls) = (self.poller.reads, self.poller.polls);
+        if let Some(entry) = found.and_then(|at| self.poller.entries.get_mut(at)) {
+            entry.seen = reads;
+            // Told once a poll is enough: the fingerprint that stays differs, so the next poll tells the rest.
+            if entry.told == polls {
+                return Ok(());
+            }
+            if entry.moving == print && *entry.resting == resting {
+                entry.resting_print = resting_print;
+                return Ok(());
+            }
+        }
+        if self.poller.entries.len() >= MAX_TORRENTS {
+            return Err(Error::Protocol("more than 100,000 torrents in the list".to_owned()));
+        }
+        (self.tell)(fields::torrent(&moving, &resting));
+        if found.is_none() {
+            self.next = self.poller.entries.len() + 1;
+        }
+        self.poller.remember(found, print, resting_print, &moving, Some(resting));
+        Ok(())
+    }
+}
+
+/// The rates and limits, and the list with these columns, by one connection.
+fn read_list<T: Transport, C: Clock>(
+    client: &Client<T, C>,
+    columns: &[&str],
+    sink: &mut impl Sink,
+) -> Result<GlobalStats, Error> {
+    const RATES: [&str; 4] = [
+        "throttle.global_down.rate",
+        "throttle.global_up.rate",
+        "throttle.global_down.max_rate",
+        "throttle.global_up.max_rate",
+    ];
+    let mut list: Vec<Param<'_>> = vec!["".into(), "main".into()];
+    list.extend(columns.iter().map(|column| Param::Text(column)));
+    let nothing = [Param::Text("")];
+    let calls = RATES.iter().map(|rate| (*rate, nothing.as_slice())).chain([("d.multicall2", list.as_slice())]);
+    let mut exchange = client.exchange(xml::multicall(calls))?;
+    let mut rows = Rows::new(RATES.len());
+    while !rows.is_done() {
+        let Some(piece) = exchange.next()? else {
+            return Err(Error::Protocol("the list ends before it is complete".to_owned()));
+        };
+        rows.feed(&piece, sink)?;
+    }
+    let number = |at: usize| rows.numbers.get(at).and_then(|number| u64::try_from(*number).ok()).unwrap_or(0);
+    Ok(GlobalStats {
+        download_rate: number(0),
+        upload_rate: number(1),
+        download_rate_limit: limit_of_rate(number(2)).unwrap_or(0),
+        upload_rate_limit: limit_of_rate(number(3)).unwrap_or(0),
+        ..GlobalStats::default()
+    })
+}
