@@ -1,0 +1,162 @@
+//! The routes of the area over the real surface, with one broken plugin.
+
+#![allow(clippy::unwrap_used, reason = "the whole crate is tests")]
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::{Request, StatusCode};
+use http_body_util::BodyExt as _;
+use qm_db::{Db, db_test};
+use qm_kernel::{Ctx, Permission, PermissionSet, Principal, Role, Timestamp, TokenError, TokenVerifier};
+use qm_net::{Net, NetConfig};
+use qm_platform::{Audit, Platform};
+use qm_plugin_host::{Limits, PluginHost, PluginHostConfig};
+use qm_web::WebConfig;
+use serde_json::{Value, json};
+use tower::ServiceExt as _;
+
+/// A token is the name of a role.
+struct ByRole;
+
+impl TokenVerifier for ByRole {
+    fn verify(&self, token: &str) -> Result<Principal, TokenError> {
+        let role = Role::from_name(token).ok_or(TokenError::Unauthorized)?;
+        let held = Permission::ALL
+            .iter()
+            .copied()
+            .filter(|permission| permission.roles().contains(&role));
+        Ok(Principal {
+            user_id: "u".into(),
+            username: "u".into(),
+            roles: vec![role],
+            permissions: held.fold(PermissionSet::empty(), PermissionSet::with),
+            expires_at: Timestamp::from_ms(i64::MAX),
+        })
+    }
+}
+
+struct Service {
+    router: Router,
+    /// Held until the end: it is removed when dropped.
+    _folder: tempfile::TempDir,
+}
+
+impl Service {
+    async fn new(db: &Db) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let plugins_dir = folder.path().join("plugins");
+        std::fs::create_dir(&plugins_dir).unwrap();
+        std::fs::write(plugins_dir.join("broken.wasm"), b"no component").unwrap();
+        let ctx = Ctx::system();
+        let config = PluginHostConfig {
+            plugins_dir,
+            cache_dir: folder.path().join("cache"),
+            limits: Limits::default(),
+            net: Net::new(NetConfig {
+                ssrf_allow_hosts: Vec::new(),
+            })
+            .unwrap(),
+        };
+        let platform = Platform {
+            db: db.clone(),
+            audit: Audit::new(ctx.clone()),
+            plugins: PluginHost::start(config, ctx.clone()).await.unwrap(),
+            product: "Box".into(),
+            build: qm_platform::build!(),
+            started: Instant::now(),
+        };
+        let routes = qm_platform::routes().with_state(platform);
+        let (router, _) = qm_web::finish(routes, WebConfig::default(), Arc::new(ByRole), ctx);
+        Self {
+            router,
+            _folder: folder,
+        }
+    }
+
+    async fn call(&self, method: &str, path: &str, role: Option<Role>) -> (StatusCode, Value) {
+        let mut request = Request::builder().method(method).uri(path);
+        if let Some(role) = role {
+            request = request.header("authorization", format!("Bearer {}", role.name()));
+        }
+        let response = self
+            .router
+            .clone()
+            .oneshot(request.body(Body::empty()).unwrap())
+            .await
+            .unwrap();
+        let status = response.status();
+        let body = response.into_body().collect().await.unwrap().to_bytes();
+        (status, serde_json::from_slice(&body).unwrap())
+    }
+}
+
+qm_db::sql! { AUDITED = "SELECT action, object_id, result FROM audit_logs"; }
+
+async fn audited(db: &Db) -> Vec<(String, Option<String>, String)> {
+    let mut tx = db.begin_read().await.unwrap();
+    qm_db::all!(&mut tx, (String, Option<String>, String), AUDITED)
+        .await
+        .unwrap()
+}
+
+db_test! {
+    async fn anybody_may_ask_how_it_is(db: Db) {
+        let service = Service::new(&db).await;
+        let (status, live) = service.call("GET", "/api/system/live", None).await;
+        assert_eq!((status, &live["status"]), (StatusCode::OK, &json!("ok")));
+        assert!(live["uptime"].as_f64().is_some_and(|secs| (0.0..60.0).contains(&secs)), "{live}");
+        let ready = service.call("GET", "/api/system/ready", None).await;
+        assert_eq!(ready, (StatusCode::OK, json!({ "status": "ok", "database": true })));
+        let (status, version) = service.call("GET", "/api/system/version", None).await;
+        assert_eq!(status, StatusCode::OK);
+        assert_eq!(version["product"], "Box");
+        assert_eq!(version["apiVersion"], "v1");
+        assert_eq!(version["edition"], "community");
+    }
+
+    async fn without_its_database_it_is_degraded_and_alive(db: Db) {
+        let service = Service::new(&db).await;
+        db.close().await;
+        let ready = service.call("GET", "/api/system/ready", None).await;
+        assert_eq!(ready, (StatusCode::OK, json!({ "status": "degraded", "database": false })));
+        assert_eq!(service.call("GET", "/api/system/live", None).await.0, StatusCode::OK);
+    }
+
+    async fn plugins_are_shown_to_those_who_may_see_the_system(db: Db) {
+        let service = Service::new(&db).await;
+        for role in Role::ALL {
+            let (status, _) = service.call("GET", "/api/plugins", Some(*role)).await;
+            let expected = if *role == Role::User { StatusCode::FORBIDDEN } else { StatusCode::OK };
+            assert_eq!(status, expected, "{role:?}");
+        }
+        assert_eq!(service.call("GET", "/api/plugins", None).await.0, StatusCode::UNAUTHORIZED);
+        let (_, list) = service.call("GET", "/api/plugins", Some(Role::ReadOnly)).await;
+        let plugins = list.as_array().unwrap();
+        assert_eq!(plugins.len(), 1);
+        assert_eq!((&plugins[0]["id"], &plugins[0]["file"]), (&json!("broken"), &json!("broken.wasm")));
+        assert_eq!((&plugins[0]["state"], &plugins[0]["size"]), (&json!("failed"), &json!(12)));
+        assert!(plugins[0]["reason"].as_str().is_some_and(|reason| !reason.is_empty()), "{list}");
+    }
+
+    async fn only_a_super_admin_reloads_and_a_failure_is_audited(db: Db) {
+        let service = Service::new(&db).await;
+        for role in &Role::ALL[1..] {
+            let (status, body) = service.call("POST", "/api/plugins/none/reload", Some(*role)).await;
+            assert_eq!(status, StatusCode::FORBIDDEN, "{role:?}");
+            assert_eq!(body["message"], "Missing permission(s): system.manage");
+        }
+        let (status, body) = service.call("POST", "/api/plugins/none/reload", Some(Role::SuperAdmin)).await;
+        assert_eq!(status, StatusCode::NOT_FOUND);
+        assert_eq!(body, json!({ "message": "Plugin not found", "error": "Not Found", "statusCode": 404 }));
+        assert!(audited(&db).await.is_empty(), "nothing was there to be reloaded");
+
+        let (status, body) = service.call("POST", "/api/plugins/broken/reload", Some(Role::SuperAdmin)).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST, "{body}");
+        assert!(body["message"].as_str().is_some_and(|message| message.contains("`broken` was not reloaded")), "{body}");
+        let expected = ("plugins.reload".to_owned(), Some("broken".to_owned()), "failure".to_owned());
+        assert_eq!(audited(&db).await, [expected]);
+    }
+}
