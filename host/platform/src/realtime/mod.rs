@@ -113,3 +113,6 @@ pub struct HubCounters {
     /// Sockets closed because their reader took nothing.
     pub stalled: u64,
 }
+
+#[cfg(test)]
+mod tests;
