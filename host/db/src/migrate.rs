@@ -48,7 +48,23 @@ const POSTGRES_LOCK: &str = "SELECT pg_advisory_xact_lock(7381462019)";
 impl Db {
     /// Brings the schema up to what this program needs. Changes nothing when it is there already.
     pub async fn migrate(&self) -> Result<(), DbError> {
-        apply(self, MIGRATIONS).await
+        apply(self, MIGRATIONS).await.map_err(explain)
+    }
+}
+
+/// Start-up shows one line, so that line has to hold the reason.
+fn explain(error: DbError) -> DbError {
+    match error {
+        DbError::Storage(source) => DbError::Open(format!(
+            "cannot write the database: {source}; free some space, or let the user that runs the server write there"
+        )),
+        DbError::Busy(source) => DbError::Open(format!(
+            "cannot migrate the database: {source}; another process holds it, stop that first"
+        )),
+        DbError::Unreachable(source) => {
+            DbError::Open(format!("lost the database while migrating it: {source}"))
+        }
+        other => other,
     }
 }
 

@@ -116,6 +116,42 @@ async fn writer_without_space() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "the process that starts on a full disk"]
+async fn starter_without_space() {
+    let Ok(url) = std::env::var(URL) else { return };
+    let started = async { Db::open(&url).await?.migrate().await };
+    let error = started.await.unwrap_err();
+    assert!(
+        matches!(error, DbError::Open(_) | DbError::Migration { .. }),
+        "{error:?}"
+    );
+    assert!(!error.to_string().contains('\n'));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_disk_at_the_start_is_one_line_and_leaves_a_usable_file() {
+    let Some(scratch) = testing::Scratch::new(Backend::Sqlite).await else {
+        return;
+    };
+    for blocks in [0, 8, 40] {
+        let setup = format!("trap '' XFSZ; ulimit -f {blocks};");
+        let mut starter = start("starter_without_space", scratch.url(), &setup, Stdio::null());
+        assert!(
+            tokio::task::spawn_blocking(move || starter.wait())
+                .await
+                .unwrap()
+                .unwrap()
+                .success(),
+            "{blocks}"
+        );
+    }
+    let db = scratch.open().await;
+    add(&db, "after", "true").await.unwrap();
+    db.close().await;
+    scratch.remove().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_full_disk_turns_ping_false_and_loses_nothing() {
     let Some(scratch) = testing::Scratch::new(Backend::Sqlite).await else {
         return;
