@@ -12,7 +12,7 @@ use crate::session::{BATCH, Session, joined};
 
 /// From this version of the Web API on, `resume` and `pause` are called `start` and `stop`.
 const NEW_VERBS: (u32, u32, u32) = (2, 11, 0);
-/// Pauses before each look whether a removal or a tracker's removal took effect; 2 s in all.
+/// Pauses before each look whether something took effect; 2 s in all.
 const LOOKS_MS: [u32; 6] = [0, 100, 200, 300, 600, 800];
 
 impl<H: Http, C: Clock> Session<H, C> {
@@ -72,7 +72,7 @@ impl<H: Http, C: Clock> Session<H, C> {
     fn run_batch(&mut self, batch: &[Id], verb: Option<&Verb>) -> Result<(), Error> {
         let Some(verb) = verb else { return Ok(()) };
         let natives: Vec<Id> = batch.iter().map(|id| self.native(*id)).collect();
-        let hashes = joined(natives.iter());
+        let hashes = joined(&natives);
         let mut fields = vec![("hashes", hashes.as_str())];
         fields.extend(
             verb.argument
@@ -174,7 +174,6 @@ impl<H: Http, C: Clock> Session<H, C> {
     }
 
     fn run_one(&mut self, hash: &str, command: &Command) -> Result<(), Error> {
-        let clock = |link: &Link<H, C>, ms| link.clock.sleep_ms(ms);
         self.by_name(hash, |link, id| match command {
             Command::Rename(name) => post(link, "/torrents/rename", &[("hash", id), ("name", name)]),
             Command::RenameFile { index, name } => rename_file(link, id, *index, name),
@@ -183,7 +182,7 @@ impl<H: Http, C: Clock> Session<H, C> {
                 let url = one_url(url)?;
                 post(link, "/torrents/addTrackers", &[("hash", id), ("urls", url)])
             }
-            Command::RemoveTracker(url) => remove_tracker(link, id, url, clock),
+            Command::RemoveTracker(url) => remove_tracker(link, id, url),
             _ => Err(Error::Unsupported(
                 "This command is for several torrents at once".into(),
             )),
@@ -235,11 +234,36 @@ fn rename_file<H: Http, C: Clock>(
     if new_path == file.path {
         return Ok(()); // the client would call it a conflict
     }
-    post(
-        link,
-        "/torrents/renameFile",
-        &[("hash", id), ("oldPath", &file.path), ("newPath", &new_path)],
-    )
+    let fields = [
+        ("hash", id),
+        ("oldPath", file.path.as_str()),
+        ("newPath", new_path.as_str()),
+    ];
+    post(link, "/torrents/renameFile", &fields)?;
+    let done = |link: &mut Link<H, C>| {
+        Ok(files(link, id)?
+            .iter()
+            .any(|file| file.index == index && file.path == new_path))
+    };
+    if eventually(link, done)? {
+        Ok(())
+    } else {
+        Err(Error::Rejected("the client did not rename the file".into()))
+    }
+}
+
+/// Looks until it is so, for 2 s at most: the client answers before it has done what it was told.
+fn eventually<H: Http, C: Clock>(
+    link: &mut Link<H, C>,
+    mut is_so: impl FnMut(&mut Link<H, C>) -> Result<bool, Error>,
+) -> Result<bool, Error> {
+    for pause in LOOKS_MS {
+        link.clock.sleep_ms(pause);
+        if is_so(link)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// A bare name takes the place of the last segment; one with a `/` is a whole path.
@@ -290,33 +314,22 @@ fn one_url(url: &str) -> Result<&str, Error> {
 
 /// Old clients compare the URL as it is, new ones decode it first, and those say nothing when they find none: so it is
 /// looked for before, sent both ways if need be, and looked for again.
-fn remove_tracker<H: Http, C: Clock>(
-    link: &mut Link<H, C>,
-    id: &str,
-    url: &str,
-    sleep: impl Fn(&Link<H, C>, u32),
-) -> Result<(), Error> {
+fn remove_tracker<H: Http, C: Clock>(link: &mut Link<H, C>, id: &str, url: &str) -> Result<(), Error> {
     let url = one_url(url)?;
-    let listed =
-        |link: &mut Link<H, C>| Ok::<_, Error>(trackers(link, id)?.iter().any(|tracker| tracker.url == url));
-    if !listed(link)? {
+    let is_gone = |link: &mut Link<H, C>| Ok(!trackers(link, id)?.iter().any(|tracker| tracker.url == url));
+    if is_gone(link)? {
         return Err(Error::NotFound(Subject::Tracker));
     }
     let encoded = percent(url);
     for form in [url, encoded.as_str()] {
         let fields = [("hash", id), ("urls", form)];
-        let mut answer = link.exchange(&Call::post("/torrents/removeTrackers", &fields))?;
+        let answer = link.exchange(&Call::post("/torrents/removeTrackers", &fields))?;
         // 409: none of the URLs was found.
         if answer.status() != 409 {
             checked(answer)?;
-        } else {
-            let _ = answer.read(1); // nothing in it is needed
         }
-        for pause in &LOOKS_MS[..4] {
-            sleep(link, *pause);
-            if !listed(link)? {
-                return Ok(());
-            }
+        if eventually(link, is_gone)? {
+            return Ok(());
         }
     }
     Err(Error::Rejected("the client keeps this tracker".into()))

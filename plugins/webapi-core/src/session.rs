@@ -132,8 +132,9 @@ impl<H: Http, C: Clock> Session<H, C> {
     pub(crate) fn ask_for(&mut self, asked: &[Id]) -> Result<HashMap<Id, Row>, Error> {
         let mut found = HashMap::new();
         for batch in asked.chunks(BATCH) {
-            let natives: HashMap<Id, Id> = batch.iter().map(|id| (self.native(*id), *id)).collect();
-            let hashes = joined(natives.keys());
+            let names: Vec<Id> = batch.iter().map(|id| self.native(*id)).collect();
+            let natives: HashMap<Id, Id> = names.iter().copied().zip(batch.iter().copied()).collect();
+            let hashes = joined(&names);
             let query = [("hashes", hashes.as_str())];
             self.list(&query, &mut |row: Row| {
                 if let Some(asked) = natives.get(&row.id) {
@@ -211,7 +212,7 @@ impl<H: Http, C: Clock> Session<H, C> {
 }
 
 /// `a|b|c`, as the client takes several hashes.
-pub(crate) fn joined<'a>(ids: impl Iterator<Item = &'a Id>) -> String {
+pub(crate) fn joined(ids: &[Id]) -> String {
     let mut out = String::new();
     for id in ids {
         if !out.is_empty() {

@@ -1,0 +1,193 @@
+//! Every operation against a real qbittorrent-nox, each verified by asking the client itself. With `QM_RECORD` set, what
+//! went over the wire is written to `tests/recorded/`, which `recorded.rs` replays.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test that cannot go on ends"
+)]
+
+mod support;
+
+use std::path::Path;
+
+use serde_json::Value;
+use support::client::{Client, PASSWORD, USER};
+use support::exchange::Exchange;
+use support::scenarios::{Given, MAGNET, SCENARIOS};
+use support::wire::Wire;
+use webapi_core::{Error, Torrent};
+
+#[test]
+fn every_operation_does_what_it_says() {
+    let Some(client) = Client::start(0) else { return };
+    let given = Given::new(&client.home());
+    for scenario in SCENARIOS {
+        prepare(scenario.name, &given);
+        println!("{}", scenario.name);
+        let (wire, record) = Wire::real();
+        let mut session = support::session(wire, &client.base_url(), USER, PASSWORD);
+        (scenario.run)(&mut session, &given);
+        session.close();
+        verify(scenario.name, &client, &given);
+        if std::env::var_os("QM_RECORD").is_some() {
+            write_record(scenario.name, &client, &record.borrow());
+        }
+    }
+}
+
+/// What must be so before.
+fn prepare(name: &str, given: &Given) {
+    if name == "recheck" {
+        let folder = given.folder("one/alpha");
+        std::fs::create_dir_all(format!("{folder}/sub")).expect("a folder");
+        let (a, b) = given.two.content.split_at(20_000);
+        std::fs::write(format!("{folder}/a.bin"), a).expect("a file");
+        std::fs::write(format!("{folder}/sub/b.bin"), b).expect("a file");
+    }
+}
+
+/// What the client itself says after.
+fn verify(name: &str, client: &Client, given: &Given) {
+    let hash = given.two.hash.as_str();
+    let torrent = || {
+        client
+            .torrent(hash)
+            .unwrap_or_else(|| panic!("{name}: the client has lost {hash}"))
+    };
+    let files = || client.ask(&format!("/torrents/files?hash={hash}")).json();
+    match name {
+        "add_file" => {
+            let torrent = torrent();
+            let expected = [
+                ("name", Value::from("Alpha & Ω")),
+                ("category", "tv shows".into()),
+                ("tags", "a, b c".into()),
+                ("save_path", given.folder("one").into()),
+                ("state", "pausedDL".into()),
+                ("seq_dl", true.into()),
+                ("f_l_piece_prio", true.into()),
+                ("up_limit", 102_400.into()),
+                ("dl_limit", 204_800.into()),
+            ];
+            for (field, value) in expected {
+                assert_eq!(torrent[field], value, "{field}");
+            }
+        }
+        "add_magnet" => assert!(client.torrent(MAGNET).is_some()),
+        "start_and_stop" | "force_start" => assert_eq!(torrent()["state"], "pausedDL"),
+        "recheck" => client.wait_for("checked", |_| torrent()["state"] == "pausedUP"),
+        "rename" => assert_eq!(torrent()["name"], "Beta + 100 %"),
+        "rename_file" => {
+            assert_eq!(files()[0]["name"], "alpha/moved/d.bin");
+            assert!(
+                Path::new(&given.folder("one/alpha/sub/c.bin")).exists(),
+                "the file on disk too"
+            );
+        }
+        "file_priority" => assert_eq!(files()[1]["priority"], 6),
+        "limits" => {
+            assert_eq!(
+                (&torrent()["up_limit"], &torrent()["dl_limit"]),
+                (&51_200.into(), &0.into())
+            );
+        }
+        "trackers" => {
+            let list = client.ask(&format!("/torrents/trackers?hash={hash}")).json();
+            let own = list
+                .as_array()
+                .expect("a list")
+                .iter()
+                .filter(|t| t["tier"].as_i64() >= Some(0));
+            assert_eq!(own.count(), 1);
+        }
+        "global_limits" => assert_eq!(client.ask("/transfer/downloadLimit").text(), "0"),
+        "move" => {
+            assert_eq!(torrent()["save_path"], given.folder("two").as_str());
+            client.wait_for("moved", |_| {
+                Path::new(&given.folder("two/alpha/moved/d.bin")).exists()
+            });
+        }
+        "poll" => assert_eq!(torrent()["name"], "Gamma"),
+        "remove" => {
+            assert_eq!(client.ask("/torrents/info").json(), serde_json::json!([]));
+            client.wait_for("deleted", |_| {
+                !Path::new(&given.folder("two/alpha/moved/d.bin")).exists()
+            });
+        }
+        _ => {}
+    }
+}
+
+fn write_record(name: &str, client: &Client, exchanges: &[Exchange]) {
+    let scrubbed = exchanges.iter().cloned().map(|mut exchange| {
+        exchange.scrub(&client.home(), "/home/client");
+        exchange.to_json()
+    });
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recorded/4.5.2");
+    std::fs::create_dir_all(&dir).expect("a directory");
+    let text = serde_json::to_string_pretty(&Value::Array(scrubbed.collect())).expect("JSON");
+    std::fs::write(dir.join(format!("{name}.json")), text + "\n").expect("a record");
+}
+
+fn session(client: &Client, password: &str) -> support::TestSession {
+    support::session(Wire::real().0, &client.base_url(), USER, password)
+}
+
+#[test]
+fn a_restarted_client_is_logged_in_to_again_and_nothing_is_lost() {
+    let Some(mut client) = Client::start(0) else {
+        return;
+    };
+    let mut session = session(&client, PASSWORD);
+    client.tell(
+        "/torrents/add",
+        &format!("urls=magnet%3A%3Fxt%3Durn%3Abtih%3A{MAGNET}&paused=true"),
+    );
+    client.wait_for("listed", |client| client.torrent(MAGNET).is_some());
+    let first = session.poll(None).expect("a list");
+    assert_eq!(hashes(&first.changed), [MAGNET]);
+    client.restart();
+    let after = session.poll(Some(first.cursor)).expect("a list");
+    assert!(
+        !after.full && after.removed.is_empty(),
+        "the same list again is no change: {after:?}"
+    );
+    client.stop();
+    assert!(matches!(
+        session.poll(Some(after.cursor)),
+        Err(Error::Unreachable(_))
+    ));
+}
+
+fn hashes(torrents: &[Torrent]) -> Vec<&str> {
+    torrents.iter().map(|torrent| torrent.hash.as_str()).collect()
+}
+
+#[test]
+fn a_wrong_password_does_not_get_the_address_banned() {
+    let Some(client) = Client::start(3) else { return };
+    let config = support::config(&client.base_url(), USER, "wrong");
+    let mut wrong = webapi_core::Session::new(config, Wire::real().0, support::StoppedClock);
+    for _ in 0..20 {
+        assert!(matches!(wrong.poll(None), Err(Error::Auth(_))));
+        assert!(matches!(wrong.version(), Err(Error::Auth(_))));
+    }
+    assert!(
+        session(&client, PASSWORD).version().is_ok(),
+        "the right password still gets in"
+    );
+}
+
+#[test]
+fn a_ban_is_an_auth_error() {
+    let Some(client) = Client::start(2) else { return };
+    for _ in 0..2 {
+        assert!(matches!(session(&client, "wrong").version(), Err(Error::Auth(_))));
+    }
+    let banned = session(&client, PASSWORD).version();
+    assert!(
+        matches!(&banned, Err(Error::Auth(text)) if text.contains("bans")),
+        "{banned:?}"
+    );
+}

@@ -1,0 +1,200 @@
+//! A real qbittorrent-nox with a profile of its own, on the loopback interface alone.
+
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
+use webapi_core::{Answer, NetError, Request};
+
+use super::http::{Whole, send};
+
+const PROGRAM: &str = "qbittorrent-nox";
+pub const USER: &str = "admin";
+pub const PASSWORD: &str = "of the tests & theirs";
+
+pub struct Client {
+    child: Child,
+    home: tempfile::TempDir,
+    port: u16,
+    /// A login of the test's own, to ask the client behind the session's back.
+    cookie: String,
+}
+
+impl Client {
+    /// None where the client is not installed; in CI that is a failure. After `ban_after` failed logins it bans, 0 = never.
+    pub fn start(ban_after: u32) -> Option<Client> {
+        if Command::new(PROGRAM).arg("--version").output().is_err() {
+            assert!(
+                std::env::var_os("CI").is_none(),
+                "{PROGRAM} must be installed in CI"
+            );
+            println!("skipped: {PROGRAM} is not installed");
+            return None;
+        }
+        // Another process may take a port before the client does; then there is a next one.
+        for _ in 0..5 {
+            let home = tempfile::tempdir().expect("a directory");
+            let port = free_port();
+            write_settings(home.path(), port, ban_after);
+            let child = spawn(home.path());
+            let mut client = Client {
+                child,
+                home,
+                port,
+                cookie: String::new(),
+            };
+            if client.is_up() {
+                return Some(client);
+            }
+        }
+        panic!("{PROGRAM} does not start")
+    }
+
+    pub fn base_url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// Where it runs and saves; what a record must not contain.
+    pub fn home(&self) -> String {
+        self.home.path().display().to_string()
+    }
+
+    /// Asks the client itself, with a login of the test's own.
+    pub fn ask(&self, path: &str) -> Whole {
+        self.request("GET", path, "")
+    }
+
+    pub fn tell(&self, path: &str, form: &str) -> Whole {
+        self.request("POST", path, form)
+    }
+
+    fn request(&self, method: &'static str, path: &str, form: &str) -> Whole {
+        let answer = request(self.port, method, path, form, &self.cookie);
+        let answer = answer.unwrap_or_else(|error| panic!("{path}: {error:?}"));
+        assert!(answer.status < 300, "{path}: {} {}", answer.status, answer.text());
+        answer
+    }
+
+    /// What `torrents/info` says of one torrent by the client's name for it.
+    pub fn torrent(&self, id: &str) -> Option<Value> {
+        let list = self.ask(&format!("/torrents/info?hashes={id}")).json();
+        list.as_array().expect("a list").first().cloned()
+    }
+
+    pub fn wait_for(&self, what: &str, mut done: impl FnMut(&Client) -> bool) {
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while !done(self) {
+            assert!(Instant::now() < deadline, "the client never came to: {what}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// Ends the process and starts it again with the same profile, on the same port.
+    pub fn restart(&mut self) {
+        self.stop();
+        self.child = spawn(self.home.path());
+        assert!(self.is_up(), "the client does not start again");
+    }
+
+    /// Lets it save what it knows, then makes sure.
+    pub fn stop(&mut self) {
+        self.tell("/app/shutdown", "");
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while self.child.try_wait().expect("a child").is_none() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        self.kill();
+    }
+
+    fn kill(&mut self) {
+        let _ = self.child.kill(); // it may have ended by itself
+        let _ = self.child.wait();
+    }
+
+    /// True once a login works; false when the process ended or took too long.
+    fn is_up(&mut self) -> bool {
+        let deadline = Instant::now() + Duration::from_secs(15);
+        let credentials = format!(
+            "username={USER}&password={}",
+            PASSWORD.replace(' ', "%20").replace('&', "%26")
+        );
+        while Instant::now() < deadline {
+            if self.child.try_wait().expect("a child").is_some() {
+                return false;
+            }
+            if let Ok(answer) = request(self.port, "POST", "/auth/login", &credentials, "")
+                && let Some(line) = answer.header_values("set-cookie").first()
+            {
+                self.cookie = line.split(';').next().expect("a cookie").to_owned();
+                return true;
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        self.kill();
+        false
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+fn spawn(home: &Path) -> Child {
+    Command::new(PROGRAM)
+        .arg(format!("--profile={}", home.display()))
+        .env("HOME", home)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the client starts")
+}
+
+fn request(port: u16, method: &'static str, path: &str, form: &str, cookie: &str) -> Result<Whole, NetError> {
+    let request = Request {
+        method,
+        url: format!("http://127.0.0.1:{port}/api/v2{path}"),
+        headers: vec![
+            ("Cookie", cookie.to_owned()),
+            ("Content-Type", "application/x-www-form-urlencoded".to_owned()),
+        ],
+        body: form.into(),
+        idle_ms: 5000,
+        max_body: u64::MAX,
+    };
+    send(&request)
+}
+
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0")
+        .and_then(|listener| listener.local_addr())
+        .expect("a free port")
+        .port()
+}
+
+fn write_settings(home: &Path, port: u16, ban_after: u32) {
+    let dir = home.join("qBittorrent/config");
+    std::fs::create_dir_all(&dir).expect("a directory");
+    let salt = [7u8; 16];
+    let mut key = [0u8; 64];
+    pbkdf2::pbkdf2_hmac::<sha2::Sha512>(PASSWORD.as_bytes(), &salt, 100_000, &mut key);
+    let password = format!("{}:{}", STANDARD.encode(salt), STANDARD.encode(key));
+    let downloads = home.join("downloads");
+    let text = format!(
+        "[LegalNotice]\nAccepted=true\n\n[Preferences]\nWebUI\\Address=127.0.0.1\nWebUI\\Port={port}\n\
+         WebUI\\LocalHostAuth=true\nWebUI\\UseUPnP=false\nWebUI\\Username={USER}\n\
+         WebUI\\Password_PBKDF2=\"@ByteArray({password})\"\nWebUI\\MaxAuthenticationFailCount={ban_after}\n\n\
+         [BitTorrent]\nSession\\DHTEnabled=false\nSession\\LSDEnabled=false\nSession\\PeXEnabled=false\n\
+         Session\\Interface=lo\nSession\\InterfaceName=lo\nSession\\InterfaceAddress=127.0.0.1\nSession\\Port={}\n\
+         Session\\QueueingSystemEnabled=false\nSession\\DefaultSavePath={}\n\n[Network]\nPortForwardingEnabled=false\n",
+        free_port(),
+        downloads.display(),
+    );
+    std::fs::write(dir.join("qBittorrent.conf"), text).expect("settings");
+}
