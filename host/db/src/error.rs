@@ -41,6 +41,10 @@ pub enum DbError {
     #[error("expected {expected} affected rows, found {found}")]
     Affected { expected: u64, found: u64 },
 
+    /// PostgreSQL keeps no NUL in a text; what is asked for with one cannot exist there.
+    #[error("a text holds a NUL character")]
+    Nul(#[source] sqlx::Error),
+
     /// The statement, a constraint or a row's shape.
     #[error("a database statement failed")]
     Query(#[source] sqlx::Error),
@@ -51,6 +55,7 @@ impl DbError {
     pub const fn kind(&self) -> ErrorKind {
         match self {
             DbError::Busy(_) | DbError::Unreachable(_) | DbError::Storage(_) => ErrorKind::Unavailable,
+            DbError::Nul(_) => ErrorKind::BadRequest,
             DbError::Open(_)
             | DbError::Migration { .. }
             | DbError::Newer { .. }
@@ -105,6 +110,7 @@ impl From<sqlx::Error> for DbError {
                 Class::Busy => DbError::Busy(error),
                 Class::Unreachable => DbError::Unreachable(error),
                 Class::Storage => DbError::Storage(error),
+                Class::Nul => DbError::Nul(error),
                 Class::Statement => DbError::Query(error),
             },
             _ => DbError::Query(error),
@@ -116,6 +122,7 @@ pub(crate) enum Class {
     Busy,
     Unreachable,
     Storage,
+    Nul,
     Statement,
 }
 
@@ -140,6 +147,8 @@ pub(crate) fn class(error: &dyn sqlx::error::DatabaseError) -> Class {
         "57P01" | "57P02" | "57P03" => Class::Unreachable,
         // read-only, disk full, out of memory, input/output error, damaged data or index
         "25006" | "53100" | "53200" | "58030" | "XX001" | "XX002" => Class::Storage,
+        // a byte that is no character of the encoding: a Rust string has no other than NUL
+        "22021" => Class::Nul,
         _ => Class::Statement,
     }
 }

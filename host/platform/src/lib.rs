@@ -19,3 +19,14 @@ pub use cipher::Cipher;
 pub use error::PlatformError;
 pub use routes::{Build, Platform, routes};
 pub use settings::{Setting, SettingSpec, SettingValue, Settings, catalogue};
+
+#[cfg(test)]
+mod tests {
+    use qm_db::Db;
+
+    qm_db::db_test! {
+        async fn every_statement_is_accepted(db: Db) {
+            qm_db::testing::prepare_all(&db).await;
+        }
+    }
+}

@@ -1,6 +1,7 @@
 //! Statements, rows and values that read back as they were written.
 
-use qm_db::{Db, DbError, Json, all, batch, bulk, db_test, exec, one, opt, sql, value};
+use qm_db::{Backend, Db, DbError, Json, all, batch, bulk, db_test, exec, one, opt, sql, value};
+use qm_kernel::ErrorKind;
 
 sql! {
     ADD_TAG = "INSERT INTO torrent_tags (id, name, color, created_at) VALUES ($1, $2, $3, $4)";
@@ -80,6 +81,15 @@ db_test! {
         for (hash, progress, size, ratio) in [("a", 1.0, i64::MAX, 0.0), ("b", 0.1 + 0.2, 0, 1e300), ("c", 0.0, -1, -1.0)] {
             let row = one!(&mut tx, (f64, i64, f64), PUT_SNAPSHOT_RATIO, hash, "e", progress, size, ratio).await.unwrap();
             assert_eq!(row, (progress, size, ratio));
+        }
+    }
+
+    async fn a_nul_in_a_text_is_the_callers_mistake_or_matches_nothing(db: Db) {
+        let mut tx = db.begin_read().await.unwrap();
+        match (db.backend(), opt!(&mut tx, TagRow, FIND_TAG, "a\0b").await) {
+            (Backend::Sqlite, Ok(None)) => {}
+            (Backend::Postgres, Err(error @ DbError::Nul(_))) => assert_eq!(error.kind(), ErrorKind::BadRequest),
+            (_, other) => panic!("{other:?}"),
         }
     }
 
