@@ -43,7 +43,9 @@ impl Ctx {
 
     /// A fresh id: UUID v4 text.
     pub fn id(&self) -> String {
-        uuid::Builder::from_random_bytes(self.bytes()).into_uuid().to_string()
+        uuid::Builder::from_random_bytes(self.bytes())
+            .into_uuid()
+            .to_string()
     }
 }
 
@@ -51,7 +53,10 @@ struct SystemClock;
 
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
-        #[expect(clippy::disallowed_methods, reason = "the one place that reads the machine's clock")]
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "the one place that reads the machine's clock"
+        )]
         let now = jiff::Timestamp::now();
         Timestamp::from_ms(now.as_millisecond())
     }
@@ -61,7 +66,10 @@ struct SystemRng;
 
 impl Rng for SystemRng {
     fn fill(&self, bytes: &mut [u8]) {
-        #[expect(clippy::disallowed_methods, reason = "the one place that asks the system for randomness")]
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "the one place that asks the system for randomness"
+        )]
         let mut rng = rand::rng();
         rand::RngCore::fill_bytes(&mut rng, bytes);
     }

@@ -343,12 +343,15 @@ impl Subject {
 impl EngineError {
     pub const fn kind(&self) -> ErrorKind {
         match self {
-            EngineError::Unreachable(_) | EngineError::Auth(_) | EngineError::Protocol(_) | EngineError::Plugin(_) => {
-                ErrorKind::Upstream
-            }
+            EngineError::Unreachable(_)
+            | EngineError::Auth(_)
+            | EngineError::Protocol(_)
+            | EngineError::Plugin(_) => ErrorKind::Upstream,
             EngineError::Timeout(_) => ErrorKind::UpstreamTimeout,
             EngineError::NotFound(_) => ErrorKind::NotFound,
-            EngineError::Unsupported(_) | EngineError::InvalidConfig(_) | EngineError::Rejected(_) => ErrorKind::BadRequest,
+            EngineError::Unsupported(_) | EngineError::InvalidConfig(_) | EngineError::Rejected(_) => {
+                ErrorKind::BadRequest
+            }
             EngineError::Busy => ErrorKind::Unavailable,
         }
     }
@@ -401,7 +404,12 @@ pub trait EngineKinds: Send + Sync {
         self.kinds().into_iter().find(|kind| kind.id == id)
     }
     /// Opens a driver; dials nothing yet. `id` names the engine in logs and in `GET /api/plugins`.
-    async fn open(&self, id: &str, kind: &str, config: EngineConfig) -> Result<Arc<dyn EngineDriver>, EngineError>;
+    async fn open(
+        &self,
+        id: &str,
+        kind: &str,
+        config: EngineConfig,
+    ) -> Result<Arc<dyn EngineDriver>, EngineError>;
     /// Changes whenever the set of kinds does (a plugin appeared, went or was replaced).
     fn generation(&self) -> changes::Receiver;
 }

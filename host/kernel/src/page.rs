@@ -30,7 +30,8 @@ impl PageQuery {
     pub fn parse(page: Option<&str>, page_size: Option<&str>, max: u64) -> Self {
         let number = |text: Option<&str>| text.and_then(|t| t.trim().parse::<i64>().ok());
         let page = number(page).map_or(1, |n| n.clamp(1, i64::from(i32::MAX)) as u64);
-        let page_size = number(page_size).map_or(Self::DEFAULT_SIZE.min(max), |n| n.clamp(1, max as i64) as u64);
+        let page_size =
+            number(page_size).map_or(Self::DEFAULT_SIZE.min(max), |n| n.clamp(1, max as i64) as u64);
         Self { page, page_size }
     }
 

@@ -44,7 +44,13 @@ pub enum Role {
 }
 
 impl Role {
-    pub const ALL: &'static [Role] = &[Role::SuperAdmin, Role::Administrator, Role::PowerUser, Role::User, Role::ReadOnly];
+    pub const ALL: &'static [Role] = &[
+        Role::SuperAdmin,
+        Role::Administrator,
+        Role::PowerUser,
+        Role::User,
+        Role::ReadOnly,
+    ];
 
     /// The role's name on the wire and in the database.
     pub const fn name(self) -> &'static str {
@@ -63,7 +69,10 @@ impl Role {
 
     /// What the role holds by seed, in the order of the catalogue.
     pub fn permissions(self) -> impl Iterator<Item = Permission> {
-        Permission::ALL.iter().copied().filter(move |p| p.roles().contains(&self))
+        Permission::ALL
+            .iter()
+            .copied()
+            .filter(move |p| p.roles().contains(&self))
     }
 }
 
@@ -76,7 +85,8 @@ impl Serialize for Permission {
 impl<'de> Deserialize<'de> for Permission {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let key = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
-        Permission::from_key(&key).ok_or_else(|| serde::de::Error::custom(format!("unknown permission `{key}`")))
+        Permission::from_key(&key)
+            .ok_or_else(|| serde::de::Error::custom(format!("unknown permission `{key}`")))
     }
 }
 
