@@ -14,9 +14,12 @@ use crate::values::Num;
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Counts {
-    success_count: Num,
-    pending_count: Num,
-    failure_count: Num,
+    #[serde(rename = "success_count")]
+    taken: Num,
+    #[serde(rename = "pending_count")]
+    pending: Num,
+    #[serde(rename = "failure_count")]
+    refused: Num,
 }
 
 impl<H: Http, C: Clock> Session<H, C> {
@@ -61,11 +64,8 @@ fn refusal(body: &[u8]) -> Option<String> {
         return Some("the client does not accept this torrent".into());
     }
     let counts: Counts = serde_json::from_slice(body).ok()?;
-    let taken = counts
-        .success_count
-        .unsigned()
-        .saturating_add(counts.pending_count.unsigned());
-    (taken == 0 && counts.failure_count.unsigned() > 0).then(|| clean(body))
+    let taken = counts.taken.unsigned().saturating_add(counts.pending.unsigned());
+    (taken == 0 && counts.refused.unsigned() > 0).then(|| clean(body))
 }
 
 fn multipart(request: &AddRequest) -> Multipart {

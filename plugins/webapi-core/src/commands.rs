@@ -214,7 +214,7 @@ fn post<H: Http, C: Clock>(link: &mut Link<H, C>, path: &str, fields: &[(&str, &
 
 /// `2.11.0`, of which the end may be missing.
 fn version(text: &str) -> Option<(u32, u32, u32)> {
-    let mut parts = text.trim().splitn(3, '.').map(|part| part.parse::<u32>());
+    let mut parts = text.trim().splitn(3, '.').map(str::parse::<u32>);
     let major = parts.next()?.ok()?;
     let mut next = || parts.next().and_then(Result::ok).unwrap_or(0);
     Some((major, next(), next()))

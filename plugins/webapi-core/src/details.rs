@@ -248,7 +248,7 @@ mod tests {
     proptest! {
         #[test]
         fn hostile_answers_never_panic(json in r#"[\[\]{}",:0-9a-z_.-]{0,60}"#) {
-            let _ = serde_json::from_str::<Vec<FileItem>>(&json).map(|items| items.into_iter().map(|item| item.file(0)).count());
+            let _ = serde_json::from_str::<Vec<FileItem>>(&json);
             let _ = serde_json::from_str::<PeersAnswer>(&json);
             let _ = serde_json::from_str::<Vec<TrackerItem>>(&json);
         }

@@ -129,7 +129,10 @@ impl Client {
             if let Ok(answer) = request(self.port, "POST", "/auth/login", &credentials, "")
                 && let Some(line) = answer.header_values("set-cookie").first()
             {
-                self.cookie = line.split(';').next().expect("a cookie").to_owned();
+                line.split(';')
+                    .next()
+                    .expect("a cookie")
+                    .clone_into(&mut self.cookie);
                 return true;
             }
             std::thread::sleep(Duration::from_millis(100));

@@ -73,20 +73,24 @@ pub fn send(request: &Request) -> Result<Whole, NetError> {
     let mut stream = TcpStream::connect(authority).map_err(other)?;
     let idle = Duration::from_millis(u64::from(request.idle_ms));
     stream.set_read_timeout(Some(idle)).map_err(other)?;
-    let mut head = format!(
-        "{} {path} HTTP/1.1\r\nHost: {authority}\r\nConnection: close\r\n",
-        request.method
+    let mut lines = vec![
+        format!("{} {path} HTTP/1.1", request.method),
+        format!("Host: {authority}"),
+    ];
+    lines.push(format!("Content-Length: {}", request.body.len()));
+    lines.extend(
+        request
+            .headers
+            .iter()
+            .map(|(name, value)| format!("{name}: {value}")),
     );
-    for (name, value) in &request.headers {
-        head.push_str(&format!("{name}: {value}\r\n"));
-    }
-    head.push_str(&format!("Content-Length: {}\r\n\r\n", request.body.len()));
+    let head = lines.join("\r\n") + "\r\n\r\n";
     stream
         .write_all(&[head.as_bytes(), &request.body].concat())
         .map_err(other)?;
     // The client keeps the connection open whatever it is told, so the length says where the answer ends.
     let mut bytes = Vec::new();
-    let mut chunk = [0; 65_536];
+    let mut chunk = [0; 16_384];
     loop {
         if let Some(whole) = parse(&bytes) {
             return Ok(whole);

@@ -148,9 +148,7 @@ fn done(session: &mut TestSession, hash: &str, command: Command) {
     assert_eq!(run(session, &[hash], command.clone()), [None], "{command:?}");
 }
 
-fn unknown() -> Option<Error> {
-    Some(Error::NotFound(Subject::Torrent))
-}
+const NO_TORRENT: Option<Error> = Some(Error::NotFound(Subject::Torrent));
 
 /// The torrent, once it is as `is` wants it.
 fn until(session: &mut TestSession, hash: &str, is: impl Fn(&Torrent) -> bool) -> Torrent {
@@ -266,9 +264,9 @@ fn details(session: &mut TestSession, given: &Given) {
 fn start_and_stop(session: &mut TestSession, given: &Given) {
     let hash = given.two.hash.as_str();
     for (go, halt) in [(Command::Start, Command::Stop), (Command::Resume, Command::Pause)] {
-        assert_eq!(run(session, &[UNKNOWN, hash], go), [unknown(), None]);
+        assert_eq!(run(session, &[UNKNOWN, hash], go), [NO_TORRENT, None]);
         until(session, hash, |torrent| torrent.state == State::Downloading);
-        assert_eq!(run(session, &[hash, "no hash"], halt), [None, unknown()]);
+        assert_eq!(run(session, &[hash, "no hash"], halt), [None, NO_TORRENT]);
         until(session, hash, |torrent| torrent.state == State::Paused);
     }
 }
@@ -290,7 +288,10 @@ fn recheck(session: &mut TestSession, given: &Given) {
 fn rename(session: &mut TestSession, given: &Given) {
     done(session, &given.two.hash, Command::Rename("Beta + 100 %".into()));
     assert_eq!(until(session, &given.two.hash, |_| true).name, "Beta + 100 %");
-    assert_eq!(run(session, &[UNKNOWN], Command::Rename("x".into())), [unknown()]);
+    assert_eq!(
+        run(session, &[UNKNOWN], Command::Rename("x".into())),
+        [NO_TORRENT]
+    );
     let refused = run(session, &[&given.two.hash], Command::Rename("  ".into()));
     assert!(matches!(refused[0], Some(Error::Rejected(_))), "{refused:?}");
 }
@@ -323,7 +324,7 @@ fn rename_file(session: &mut TestSession, given: &Given) {
         run(session, &[hash], rename(99, "x")),
         [Some(Error::NotFound(Subject::File))]
     );
-    assert_eq!(run(session, &[UNKNOWN], rename(0, "x")), [unknown()]);
+    assert_eq!(run(session, &[UNKNOWN], rename(0, "x")), [NO_TORRENT]);
 }
 
 fn file_priority(session: &mut TestSession, given: &Given) {
@@ -337,7 +338,7 @@ fn file_priority(session: &mut TestSession, given: &Given) {
         run(session, &[hash], set(99, 1)),
         [Some(Error::NotFound(Subject::File))]
     );
-    assert_eq!(run(session, &[UNKNOWN], set(0, 1)), [unknown()]);
+    assert_eq!(run(session, &[UNKNOWN], set(0, 1)), [NO_TORRENT]);
     let no_metadata = run(session, &[MAGNET], set(0, 1));
     assert!(
         matches!(no_metadata[0], Some(Error::Rejected(_))),
@@ -354,13 +355,16 @@ fn torrent_priority(session: &mut TestSession, given: &Given) {
         // Queueing is off: the client says 409, and that is no failure.
         done(session, &given.two.hash, Command::TorrentPriority(priority));
     }
-    assert_eq!(run(session, &[UNKNOWN], Command::TorrentPriority(2)), [unknown()]);
+    assert_eq!(
+        run(session, &[UNKNOWN], Command::TorrentPriority(2)),
+        [NO_TORRENT]
+    );
 }
 
 fn limits(session: &mut TestSession, given: &Given) {
     done(session, &given.two.hash, Command::UploadLimit(51_200));
     done(session, &given.two.hash, Command::DownloadLimit(0));
-    assert_eq!(run(session, &[UNKNOWN], Command::UploadLimit(1)), [unknown()]);
+    assert_eq!(run(session, &[UNKNOWN], Command::UploadLimit(1)), [NO_TORRENT]);
 }
 
 fn trackers(session: &mut TestSession, given: &Given) {
@@ -382,10 +386,10 @@ fn trackers(session: &mut TestSession, given: &Given) {
         &[hash, UNKNOWN],
         Command::RemoveTracker(SECOND_TRACKER.into()),
     );
-    assert_eq!(again, [Some(Error::NotFound(Subject::Tracker)), unknown()]);
+    assert_eq!(again, [Some(Error::NotFound(Subject::Tracker)), NO_TORRENT]);
     assert_eq!(
         run(session, &[UNKNOWN], Command::AddTracker(TRACKER.into())),
-        [unknown()]
+        [NO_TORRENT]
     );
 }
 
@@ -405,7 +409,7 @@ fn relocate(session: &mut TestSession, given: &Given) {
     let to = given.folder("two");
     assert_eq!(
         run(session, &[&given.two.hash, UNKNOWN], Command::Move(to.clone())),
-        [None, unknown()]
+        [None, NO_TORRENT]
     );
     let torrent = until(session, &given.two.hash, |torrent| {
         torrent.save_path == to && torrent.state == State::Paused
@@ -517,13 +521,13 @@ fn hybrid_torrent(session: &mut TestSession, given: &Given) {
 fn remove(session: &mut TestSession, given: &Given) {
     assert_eq!(
         run(session, &[MAGNET, UNKNOWN], Command::Remove(false)),
-        [None, unknown()]
+        [None, NO_TORRENT]
     );
     assert_eq!(session.get(MAGNET), Ok(None));
     done(session, &given.two.hash, Command::Remove(true));
     assert_eq!(session.get(&given.two.hash), Ok(None));
     assert_eq!(
         run(session, &[&given.two.hash], Command::Remove(true)),
-        [unknown()]
+        [NO_TORRENT]
     );
 }
