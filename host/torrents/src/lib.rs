@@ -16,6 +16,8 @@ mod repo;
 mod routes;
 mod service;
 mod sync;
+#[cfg(test)]
+mod testing;
 
 pub use error::TorrentsError;
 pub use routes::routes;

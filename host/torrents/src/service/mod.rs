@@ -7,6 +7,8 @@ mod engines;
 mod list;
 pub mod pages;
 mod registry;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 

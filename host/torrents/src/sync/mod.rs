@@ -13,6 +13,8 @@ mod persist;
 pub mod publish;
 mod repair;
 pub mod snapshot;
+#[cfg(test)]
+mod tests;
 pub mod tracker;
 
 use std::sync::Arc;
@@ -147,7 +149,7 @@ impl SyncLoop {
         let stored = self.store.store(&changes, &current, at).await;
         self.note_database(stored);
         if let Some(version) = version {
-            self.show(version, &changes, first);
+            self.show(version, &changes);
         }
         self.repairs.run(&changes);
         self.online(&current, stats, at);
@@ -155,19 +157,17 @@ impl SyncLoop {
         self.note_database(stored);
     }
 
-    fn show(&mut self, version: Arc<Snapshot>, changes: &Changes, first: bool) {
+    fn show(&mut self, version: Arc<Snapshot>, changes: &Changes) {
         self.engine.show(version.clone());
-        let message = if first {
-            version.full_message()
+        if self.attached {
+            let delta = version.delta_message(changes);
+            self.deps.hub.state_changed(&self.engine.id, version.seq, delta);
         } else {
-            version.delta_message(changes)
-        };
-        if !self.attached {
+            // Everybody who may see it gets the whole of it now.
             self.attached = true;
             let source = Arc::new(engine::EngineSource(self.engine.clone()));
             self.deps.hub.attach_source(&self.engine.id, source);
         }
-        self.deps.hub.state_changed(&self.engine.id, version.seq, message);
     }
 
     fn online(&mut self, current: &Snapshot, stats: GlobalStats, at: Timestamp) {

@@ -6,7 +6,7 @@
 //! Bounds: as many torrents as the client lists; what a delta does not touch is neither copied nor rendered again.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use qm_kernel::Timestamp;
@@ -75,7 +75,6 @@ pub struct Snapshot {
     index: Arc<HashMap<Arc<str>, usize>>,
     /// Sorted orders and rendered pages of this version.
     pub pages: Pages,
-    full: OnceLock<Bytes>,
 }
 
 impl Snapshot {
@@ -100,7 +99,6 @@ impl Snapshot {
             pages: Pages::new(entries.clone()),
             entries,
             index,
-            full: OnceLock::new(),
         }
     }
 
@@ -207,9 +205,7 @@ impl Snapshot {
 
     /// `{engineId, seq, full:true, torrents, at}`: what a realtime client that follows deltas starts from.
     pub fn full_message(&self) -> Bytes {
-        self.full
-            .get_or_init(|| torrent::state_message(self, &self.entries, &[], true))
-            .clone()
+        torrent::state_message(self, &self.entries, &[], true)
     }
 
     /// `{engineId, torrents, at}`: the whole list for realtime clients that do not follow deltas.

@@ -1,0 +1,302 @@
+//! Use cases over clients in memory and both databases.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use qm_db::{Db, db_test, sql};
+use qm_kernel::engine::{AddOptions, Command, EngineError, File, Torrent};
+use qm_kernel::secret::MASK;
+use qm_kernel::{PageQuery, Permission, Role};
+use serde_json::{Map, Value, json};
+
+use super::commands::BulkOutcome;
+use super::{AddInput, AddSource, BulkAction, EngineChoice};
+use crate::dto::engines::{CreateEngine, TestEngine, UpdateEngine};
+use crate::error::TorrentsError;
+use crate::model::query::{Filter, ListQuery, Order};
+use crate::sync::snapshot::tests::{hash, torrent};
+use crate::testing::{House, eventually, principal};
+
+sql! {
+    AUDITED = "SELECT action, result, object_type, metadata FROM audit_logs ORDER BY created_at, action";
+}
+
+async fn audited(db: &Db) -> Vec<String> {
+    type Row = (String, String, Option<String>, Option<String>);
+    let mut tx = db.begin_read().await.unwrap();
+    qm_db::all!(&mut tx, Row, AUDITED)
+        .await
+        .unwrap()
+        .into_iter()
+        .map(|row| format!("{} {}", row.0, row.1))
+        .collect()
+}
+
+fn map(value: Value) -> Map<String, Value> {
+    value.as_object().cloned().unwrap()
+}
+
+fn engine(name: &str, kind: &str, config: Value) -> CreateEngine {
+    CreateEngine {
+        name: name.into(),
+        kind: kind.into(),
+        config: map(config),
+        is_default: false,
+        is_enabled: true,
+    }
+}
+
+async fn create(house: &House, name: &str, host: &str) -> String {
+    let new = engine(name, "fake", json!({ "host": host, "password": "secret" }));
+    house.torrents.create_engine(house.caller(), new).await.unwrap()
+}
+
+fn everything() -> ListQuery {
+    let order = Order::parse(Some("name"), Some("asc"));
+    ListQuery::new(
+        Filter::default(),
+        order,
+        PageQuery {
+            page: 1,
+            page_size: 50,
+        },
+    )
+}
+
+async fn names(house: &House, choice: EngineChoice) -> Result<Vec<String>, String> {
+    let listed = house
+        .torrents
+        .list(&choice, &everything())
+        .await
+        .map_err(|error| error.to_string())?;
+    let page: Value = serde_json::from_slice(&listed.page.body).unwrap();
+    Ok(page["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|item| item["name"].as_str().unwrap().to_owned())
+        .collect())
+}
+
+fn message<T>(result: Result<T, TorrentsError>) -> String {
+    result.err().expect("an error").to_string()
+}
+
+const METAINFO: &[u8] =
+    b"d4:infod6:lengthi5e4:name5:a.txt12:piece lengthi16384e6:pieces20:aaaaaaaaaaaaaaaaaaaaee";
+
+fn input(source: AddSource) -> AddInput {
+    AddInput {
+        source,
+        engine_id: None,
+        options: AddOptions::default(),
+    }
+}
+
+fn magnet() -> AddSource {
+    AddSource::Magnet(format!("magnet:?xt=urn:btih:{}", hash(7)))
+}
+
+db_test! {
+    async fn requests_find_their_engine(db: Db) {
+        let house = House::new(&db, &["fake"]).await;
+        assert_eq!(message(house.torrents.resolve(None)), "No torrent engine is configured");
+        assert_eq!(message(house.torrents.resolve(Some("x"))), "Engine x is not available");
+        let first = create(&house, "first", "a").await;
+        let second = create(&house, "second", "b").await;
+        assert_eq!(*house.torrents.resolve(None).unwrap().id, *first);
+        let default = UpdateEngine { is_default: Some(true), ..UpdateEngine::default() };
+        house.torrents.update_engine(house.caller(), &second, default).await.unwrap();
+        assert_eq!(*house.torrents.resolve(None).unwrap().id, *second);
+        let broken = UpdateEngine { config: Some(map(json!({ "host": "refused" }))), ..UpdateEngine::default() };
+        house.torrents.update_engine(house.caller(), &second, broken).await.unwrap();
+        assert_eq!(message(house.torrents.resolve(None)), format!("Engine {second} is not available"));
+        assert_eq!(*house.torrents.resolve(Some(&first)).unwrap().id, *first);
+        let off = UpdateEngine { is_enabled: Some(false), ..UpdateEngine::default() };
+        house.torrents.update_engine(house.caller(), &second, off).await.unwrap();
+        assert_eq!(*house.torrents.resolve(None).unwrap().id, *first, "a disabled default is none");
+        house.torrents.delete_engine(house.caller(), &second).await.unwrap();
+        assert_eq!(message(house.torrents.delete_engine(house.caller(), &second).await), "Engine not found");
+        house.torrents.shutdown().await;
+        assert_eq!(audited(&db).await.iter().filter(|row| row.starts_with("engines.")).count(), 6);
+    }
+
+    async fn only_changed_engines_are_opened_again(db: Db) {
+        let house = House::new(&db, &["fake"]).await;
+        let (first, second) = (create(&house, "first", "a").await, create(&house, "second", "b").await);
+        assert_eq!(house.kinds.opened.lock().unwrap().len(), 2);
+        let before = house.torrents.resolve(Some(&first)).unwrap();
+        let renamed = UpdateEngine { name: Some("other".into()), ..UpdateEngine::default() };
+        house.torrents.update_engine(house.caller(), &first, renamed).await.unwrap();
+        let same = UpdateEngine { config: Some(map(json!({ "host": "b", "password": MASK }))), ..UpdateEngine::default() };
+        house.torrents.update_engine(house.caller(), &second, same).await.unwrap();
+        assert_eq!(house.kinds.opened.lock().unwrap().len(), 2, "nothing that matters changed");
+        let after = house.torrents.resolve(Some(&first)).unwrap();
+        assert!(Arc::ptr_eq(&before, &after) && *after.name() == "other");
+        let moved = UpdateEngine { config: Some(map(json!({ "host": "c" }))), ..UpdateEngine::default() };
+        house.torrents.update_engine(house.caller(), &second, moved).await.unwrap();
+        let opened = house.kinds.opened.lock().unwrap().last().cloned().unwrap();
+        assert_eq!((opened.0, opened.1.0["host"].clone(), opened.1.0["password"].clone()), (second, json!("c"), json!("secret")));
+        house.torrents.shutdown().await;
+    }
+
+    async fn passwords_are_kept_and_never_shown(db: Db) {
+        let house = House::new(&db, &["fake"]).await;
+        let id = create(&house, "first", "a").await;
+        let shown = serde_json::to_value(house.torrents.list_engines().await.unwrap()).unwrap();
+        let expected = json!([{ "id": id, "name": "first", "kind": "fake", "isDefault": false, "isEnabled": true,
+            "host": "a", "hasPassword": true }]);
+        assert_eq!(shown, expected);
+        let test = TestEngine { kind: "fake".into(), config: map(json!({ "host": "t", "password": "" })), engine_id: Some(id) };
+        assert!(house.torrents.test_engine(test).await.unwrap().online);
+        let (_, config) = house.kinds.opened.lock().unwrap().last().cloned().unwrap();
+        assert_eq!(config.0["password"], "secret");
+        house.torrents.shutdown().await;
+    }
+
+    async fn a_planned_kind_works_once_a_plugin_provides_it(db: Db) {
+        let house = House::new(&db, &["fake"]).await;
+        let test = |kind: &str| TestEngine { kind: kind.into(), config: map(json!({ "host": "h" })), engine_id: None };
+        let health = house.torrents.test_engine(test("deluge")).await.unwrap();
+        assert_eq!(health.error.as_deref(), Some("Engine \"deluge\" is planned but not yet implemented"));
+        let unknown = "kind must be one of the following values: scgi_client, webapi_client, transmission, deluge, fake";
+        assert_eq!(message(house.torrents.test_engine(test("x")).await), unknown);
+        let id = house.torrents.create_engine(house.caller(), engine("d", "deluge", json!({ "host": "h" }))).await.unwrap();
+        assert!(house.torrents.resolve(Some(&id)).is_err());
+        house.kinds.install("deluge");
+        eventually("the engine is loaded", || house.torrents.resolve(Some(&id)).is_ok()).await;
+        assert!(house.torrents.test_engine(test("deluge")).await.unwrap().online);
+        house.torrents.shutdown().await;
+    }
+
+    async fn lists_wait_for_the_first_read_and_outlive_the_client(db: Db) {
+        let house = House::new(&db, &["fake"]).await;
+        let (a, b) = (house.kinds.client("a"), house.kinds.client("b"));
+        a.put(torrent(1));
+        b.fail(Some(EngineError::Unreachable("refused".into())));
+        let first = create(&house, "first", "a").await;
+        let second = create(&house, "second", "b").await;
+        assert_eq!(names(&house, EngineChoice::One(None)).await.unwrap(), ["torrent 1"]);
+        let offline = names(&house, EngineChoice::One(Some(second.clone()))).await;
+        assert_eq!(offline, Err("second cannot be reached: refused".into()));
+        assert_eq!(names(&house, EngineChoice::All).await.unwrap(), ["torrent 1"]);
+        b.fail(None);
+        b.put(torrent(2));
+        house.torrents.resolve(Some(&second)).unwrap().poke();
+        eventually("the second engine is read", || house.torrents.torrent(&second, &hash(2)).is_some()).await;
+        assert_eq!(names(&house, EngineChoice::All).await.unwrap(), ["torrent 1", "torrent 2"]);
+        a.fail(Some(EngineError::Timeout("silent".into())));
+        house.torrents.resolve(Some(&first)).unwrap().poke();
+        eventually("the first is offline", || house.torrents.status(&first).is_some_and(|status| !status.online)).await;
+        assert_eq!(names(&house, EngineChoice::One(None)).await.unwrap(), ["torrent 1"], "its last list is served");
+        house.torrents.shutdown().await;
+    }
+
+    async fn commands_act_audit_and_show(db: Db) {
+        let house = House::new(&db, &["fake"]).await;
+        let client = house.kinds.client("a");
+        client.put(torrent(1));
+        create(&house, "seedbox", "a").await;
+        let upper = hash(1).to_uppercase();
+        let run = |hash: String, permission, command| {
+            let (torrents, caller) = (house.torrents.clone(), house.caller());
+            async move { torrents.command(caller, None, &hash, permission, command).await }
+        };
+        run(upper.clone(), Permission::TorrentsPause, Command::Pause).await.unwrap();
+        assert_eq!(message(run("x".into(), Permission::TorrentsPause, Command::Pause).await), "Torrent not found");
+        assert_eq!(message(run(hash(2).to_string(), Permission::TorrentsPause, Command::Pause).await), "Torrent not found");
+        let rename = Command::Rename { name: "n".into() };
+        let refused = run(upper.clone(), Permission::TorrentsRename, rename).await;
+        assert_eq!(message(refused), "This engine cannot rename torrents");
+        house.torrents.relocate(house.caller(), None, &hash(1), "/downloads/x/").await.unwrap();
+        let outside = house.torrents.relocate(house.caller(), None, &hash(1), "/srv/x").await;
+        assert_eq!(message(outside), "Path is outside the allowed storage roots (/downloads).");
+        client.fail(Some(EngineError::Busy));
+        assert_eq!(message(run(upper.clone(), Permission::TorrentsStop, Command::Stop).await), "seedbox: engine is busy");
+        client.fail(None);
+        run(upper, Permission::TorrentsDelete, Command::Remove { with_data: false }).await.unwrap();
+        assert_eq!(names(&house, EngineChoice::One(None)).await.unwrap(), Vec::<String>::new(), "shown at once");
+        house.torrents.shutdown().await;
+        let rows = audited(&db).await;
+        assert_eq!(rows[1..], ["torrents.pause success", "torrents.move success", "torrents.delete success"]);
+    }
+
+    async fn bulk_counts_what_was_done(db: Db) {
+        let house = House::new(&db, &["fake"]).await;
+        let client = house.kinds.client("a");
+        (0..120).for_each(|n| client.put(torrent(n)));
+        create(&house, "seedbox", "a").await;
+        let mut hashes: Vec<String> = (0..130).map(|n| hash(n).to_uppercase()).collect();
+        hashes.push("nonsense".into());
+        hashes.push(hash(0).to_string());
+        let bulk = |action, hashes: Vec<String>| {
+            let (torrents, caller) = (house.torrents.clone(), house.caller());
+            async move { torrents.bulk(caller, None, action, &hashes).await }
+        };
+        let outcome = bulk(BulkAction::Pause, hashes.clone()).await.unwrap();
+        assert_eq!(outcome, BulkOutcome { succeeded: 121, failed: 11 });
+        assert_eq!(bulk(BulkAction::Remove, vec![]).await.unwrap(), BulkOutcome::default());
+        client.fail(Some(EngineError::Unreachable("gone".into())));
+        assert_eq!(bulk(BulkAction::Start, hashes.clone()).await.unwrap(), BulkOutcome { succeeded: 0, failed: 132 });
+        let guest = principal(Role::ReadOnly);
+        let refused = house.torrents.bulk(house.caller_as(&guest), None, BulkAction::RemoveData, &hashes).await;
+        assert_eq!(message(refused), "Missing permission: torrents.delete_data");
+        house.torrents.shutdown().await;
+        let rows = audited(&db).await;
+        assert_eq!(rows[1..], ["torrents.bulk.pause success", "torrents.bulk.start success", "torrents.bulk.removeData failure"]);
+    }
+
+    async fn adding_ends_when_the_client_lists_it(db: Db) {
+        let house = House::new(&db, &["fake"]).await;
+        let client = house.kinds.client("a");
+        create(&house, "seedbox", "a").await;
+        let file = || AddSource::File(bytes::Bytes::from_static(METAINFO));
+        let mut add = input(file());
+        add.options = AddOptions { save_path: Some("/downloads//tv".into()), category: Some("tv".into()), ..AddOptions::default() };
+        let added = house.torrents.add(house.caller(), add).await.unwrap();
+        assert_eq!(client.added.lock().unwrap()[0].options.save_path.as_deref(), Some("/downloads/tv"));
+        assert!(house.torrents.find(None, &added).await.is_ok(), "shown at once");
+        // A client may refuse what it has already.
+        *client.add_refusal.lock().unwrap() = Some(EngineError::Rejected("Fails.".into()));
+        assert_eq!(house.torrents.add(house.caller(), input(file())).await.unwrap(), added);
+        assert_eq!(message(house.torrents.add(house.caller(), input(magnet())).await), "seedbox refused it: Fails.");
+        *client.add_refusal.lock().unwrap() = None;
+        assert_eq!(house.torrents.add(house.caller(), input(magnet())).await.unwrap(), *hash(7));
+        house.torrents.shutdown().await;
+        assert_eq!(audited(&db).await.iter().filter(|row| *row == "torrents.add success").count(), 3);
+    }
+
+    async fn what_cannot_be_added_is_refused_before_the_client_is_asked(db: Db) {
+        let house = House::new(&db, &["fake"]).await;
+        assert_eq!(message(house.torrents.add(house.caller(), input(magnet())).await), "No torrent engine is configured");
+        create(&house, "seedbox", "a").await;
+        let with = |source, save_path: Option<&str>, category: Option<&str>| {
+            let mut add = input(source);
+            add.options.save_path = save_path.map(Into::into);
+            add.options.category = category.map(Into::into);
+            let (torrents, caller) = (house.torrents.clone(), house.caller());
+            async move { message(torrents.add(caller, add).await) }
+        };
+        assert_eq!(with(magnet(), Some(""), None).await, "A path is required.");
+        assert_eq!(with(magnet(), None, Some("a\"b")).await, "Invalid category: illegal characters");
+        assert_eq!(with(AddSource::File(b"nonsense".as_slice().into()), None, None).await, "Invalid .torrent file");
+        assert_eq!(with(AddSource::Url("ftp://x/a".into()), None, None).await, "Only http(s) torrent URLs are allowed");
+        let internal = with(AddSource::Url("http://127.0.0.1/a.torrent".into()), None, None).await;
+        assert!(internal.starts_with("Torrent URL resolves to a blocked internal address"), "{internal}");
+        assert!(house.kinds.client("a").added.lock().unwrap().is_empty());
+        house.torrents.shutdown().await;
+    }
+
+    async fn a_placeholder_name_is_mended_from_the_files(db: Db) {
+        let house = House::new(&db, &["fake"]).await;
+        let client = house.kinds.client("a");
+        let file = File { index: 0, path: "Show/a.mkv".into(), size: 1, downloaded: 0, progress: 0.0, priority: 1 };
+        client.files.lock().unwrap().push(file);
+        client.put(Torrent { name: hash(1).to_string(), ..torrent(1) });
+        let id = create(&house, "seedbox", "a").await;
+        let name = || house.torrents.torrent(&id, &hash(1)).map(|entry| entry.torrent.name.clone());
+        eventually("it has a name", || name().as_deref() == Some("Show")).await;
+        assert!(client.polls.load(Ordering::SeqCst) > 1);
+        house.torrents.shutdown().await;
+    }
+}

@@ -1,0 +1,202 @@
+//! The loop tick by tick, over a client in memory and both databases.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use qm_db::{Db, db_test};
+use qm_kernel::Timestamp;
+use qm_kernel::engine::{EngineError, Torrent, TorrentState, Transfer};
+use serde_json::Map;
+use tokio_util::sync::CancellationToken;
+
+use super::SyncLoop;
+use super::engine::Engine;
+use super::publish::RatioChanged;
+use super::snapshot::tests::torrent;
+use crate::model::ledger::Counters;
+use crate::repo;
+use crate::repo::engines::EngineRow;
+use crate::testing::{FakeClient, FakeDriver, Heard, sync_deps};
+
+struct Bench {
+    db: Db,
+    client: Arc<FakeClient>,
+    heard: Arc<Heard>,
+    engine: Arc<Engine>,
+    work: SyncLoop,
+}
+
+impl Bench {
+    async fn new(db: &Db) -> Self {
+        let row = EngineRow {
+            id: "e".into(),
+            name: "seedbox".into(),
+            kind: "fake".into(),
+            config: Map::new(),
+            secret_fields: vec![],
+            is_default: true,
+            is_enabled: true,
+        };
+        let mut tx = db.begin_write().await.unwrap();
+        repo::engines::insert(&mut tx, &row, Timestamp::from_ms(1))
+            .await
+            .unwrap();
+        tx.commit_quiet().await.unwrap();
+        Self::over(db, Arc::new(FakeClient::default()), Arc::new(Heard::default()))
+    }
+
+    fn over(db: &Db, client: Arc<FakeClient>, heard: Arc<Heard>) -> Self {
+        let driver = Arc::new(FakeDriver(client.clone()));
+        let engine = Engine::new("e", "seedbox", "fake", driver, Duration::from_secs(1), 0);
+        let work = SyncLoop::new(engine.clone(), sync_deps(db, &heard), CancellationToken::new());
+        Self {
+            db: db.clone(),
+            client,
+            heard,
+            engine,
+            work,
+        }
+    }
+
+    /// Killed and started again: the loop's memory is lost.
+    fn restarted(self) -> Self {
+        Self::over(&self.db, self.client, self.heard)
+    }
+
+    async fn stored(&self) -> Vec<(String, f64, u64)> {
+        let mut tx = self.db.begin_read().await.unwrap();
+        let mut rows = repo::snapshots::load(&mut tx, "e").await.unwrap();
+        rows.sort_by(|a, b| a.hash.cmp(&b.hash));
+        rows.into_iter()
+            .map(|row| (row.name, row.progress, row.downloaded))
+            .collect()
+    }
+
+    async fn ledger(&self) -> (Counters, Counters) {
+        let mut tx = self.db.begin_read().await.unwrap();
+        let ledger = repo::ledger::load(&mut tx, "e").await.unwrap().expect("a ledger");
+        (ledger.baseline, ledger.accrued.moved)
+    }
+}
+
+fn at(progress: f64, downloaded: u64) -> Torrent {
+    Torrent {
+        progress,
+        downloaded,
+        ..torrent(1)
+    }
+}
+
+const fn bytes(downloaded: u64, uploaded: u64) -> Counters {
+    Counters { downloaded, uploaded }
+}
+
+db_test! {
+    async fn a_first_tick_shows_stores_and_starts_the_ledger(db: Db) {
+        let mut bench = Bench::new(&db).await;
+        bench.client.put(at(0.5, 500));
+        bench.work.tick().await;
+        let snapshot = bench.engine.snapshot().expect("a snapshot");
+        assert_eq!((snapshot.seq, snapshot.len()), (1, 1));
+        assert_eq!(bench.stored().await, [("torrent 1".to_owned(), 0.5, 500)]);
+        assert_eq!(bench.ledger().await, (bytes(500, 0), bytes(0, 0)));
+        let status = bench.engine.status().expect("a status");
+        assert_eq!((status.online, status.torrent_count), (true, 1));
+        assert!(bench.heard.keys().is_empty());
+    }
+
+    async fn an_all_time_count_is_the_better_baseline(db: Db) {
+        let mut bench = Bench::new(&db).await;
+        *bench.client.all_time.lock().unwrap() = Some(Transfer { downloaded: 9000, uploaded: 70 });
+        bench.client.put(at(0.5, 500));
+        bench.work.tick().await;
+        bench.client.put(at(0.6, 600));
+        bench.work.tick().await;
+        bench.work.store.flush().await.unwrap();
+        assert_eq!(bench.ledger().await, (bytes(9000, 70), bytes(100, 0)));
+        assert_eq!(bench.work.store.totals(), Some(bytes(9100, 70)));
+    }
+
+    async fn edges_are_stored_then_told_once(db: Db) {
+        let mut bench = Bench::new(&db).await;
+        bench.client.put(at(0.5, 500));
+        bench.work.tick().await;
+        bench.client.put(Torrent { state: TorrentState::Seeding, ratio: 0.25, ..at(1.0, 1000) });
+        bench.work.tick().await;
+        assert_eq!(bench.heard.keys(), ["torrent.completed", "torrent.ratio_changed"]);
+        let events = bench.heard.take();
+        assert_eq!(events[0].payload["sizeBytes"], "1000");
+        let ratios: RatioChanged = serde_json::from_value(events[1].payload.clone()).unwrap();
+        assert_eq!((ratios.changes[0].previous, ratios.changes[0].current), (0.0, 0.25));
+        assert_eq!(bench.stored().await[0].1, 1.0);
+        let mut bench = bench.restarted();
+        bench.work.tick().await;
+        bench.work.tick().await;
+        assert!(bench.heard.keys().is_empty(), "a restart repeats nothing");
+        assert_eq!(bench.ledger().await, (bytes(500, 0), bytes(500, 0)));
+    }
+
+    async fn a_crash_before_growth_was_stored_loses_none_of_it(db: Db) {
+        let mut bench = Bench::new(&db).await;
+        bench.client.put(at(0.1, 100));
+        bench.work.tick().await;
+        bench.client.put(at(0.2, 200));
+        bench.work.tick().await;
+        assert_eq!(bench.stored().await[0].2, 100, "growth alone waits");
+        let mut bench = bench.restarted();
+        bench.client.put(at(0.3, 300));
+        bench.work.tick().await;
+        bench.work.store.flush().await.unwrap();
+        assert_eq!(bench.ledger().await, (bytes(100, 0), bytes(200, 0)));
+    }
+
+    async fn a_failed_read_deletes_nothing_and_an_empty_one_everything(db: Db) {
+        let mut bench = Bench::new(&db).await;
+        bench.client.put(at(0.5, 500));
+        bench.work.tick().await;
+        for error in [EngineError::Unreachable("gone".into()), EngineError::Timeout("silent".into())] {
+            bench.client.fail(Some(error));
+            bench.work.tick().await;
+        }
+        let status = bench.engine.status().expect("a status");
+        assert_eq!(status.error.as_deref(), Some("seedbox did not answer in time: silent"));
+        assert!(!status.online && status.last_seen_at.is_some() && status.torrent_count == 1);
+        assert_eq!((bench.engine.snapshot().unwrap().len(), bench.stored().await.len()), (1, 1));
+        bench.client.fail(None);
+        bench.client.torrents.lock().unwrap().clear();
+        bench.work.tick().await;
+        assert_eq!((bench.engine.snapshot().unwrap().len(), bench.stored().await.len()), (0, 0));
+        assert_eq!(bench.heard.keys(), ["provider.offline", "provider.recovered"]);
+        // A client that is still loading lists fewer for a moment; what comes back is no news.
+        bench.client.put(Torrent { completed_at: Some(Timestamp::from_secs(5)), ..at(0.0, 0) });
+        bench.work.tick().await;
+        bench.client.put(Torrent { completed_at: Some(Timestamp::from_secs(5)), ..at(1.0, 1000) });
+        bench.work.tick().await;
+        assert!(!bench.heard.keys().contains(&"torrent.completed"));
+    }
+
+    async fn a_tick_without_news_writes_nothing(db: Db) {
+        let mut bench = Bench::new(&db).await;
+        bench.client.put(at(0.5, 500));
+        bench.work.tick().await;
+        let shown = bench.engine.snapshot().unwrap();
+        // On SQLite a second writer would have to wait for this one.
+        let writer = db.begin_write().await.unwrap();
+        tokio::time::timeout(Duration::from_secs(2), bench.work.tick()).await.expect("no write was tried");
+        drop(writer);
+        assert!(Arc::ptr_eq(&shown, &bench.engine.snapshot().unwrap()));
+    }
+
+    async fn an_engine_deleted_under_the_loop_does_no_harm(db: Db) {
+        let mut bench = Bench::new(&db).await;
+        bench.client.put(at(0.5, 500));
+        bench.work.tick().await;
+        let mut tx = db.begin_write().await.unwrap();
+        repo::engines::delete(&mut tx, "e").await.unwrap().exactly(1).unwrap();
+        tx.commit_quiet().await.unwrap();
+        bench.client.put(at(1.0, 1000));
+        bench.work.tick().await;
+        assert!(bench.heard.keys().is_empty(), "nothing is told that is not stored");
+        assert_eq!(bench.stored().await, []);
+    }
+}

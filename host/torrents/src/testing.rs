@@ -1,0 +1,367 @@
+//! A torrent client in memory and the house around it, for tests of this crate.
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use qm_db::Db;
+use qm_kernel::engine::changes::{Changes, Receiver};
+use qm_kernel::engine::*;
+use qm_kernel::event::{DomainEvent, EventSink};
+use qm_kernel::{
+    ClientInfo, Ctx, PermissionSet, Principal, Role, Secret, Timestamp, TokenError, TokenVerifier,
+};
+use qm_net::{Net, NetConfig};
+use qm_platform::realtime::{Hub, HubConfig};
+use qm_platform::{Audit, Cipher};
+use tokio::sync::watch;
+
+use crate::service::{Caller, Torrents, TorrentsDeps};
+use crate::sync::SyncDeps;
+use crate::sync::snapshot::tests::torrent;
+
+/// A client that does what it is told, or fails with what it is told to fail with.
+#[derive(Default)]
+pub struct FakeClient {
+    pub torrents: Mutex<BTreeMap<String, Torrent>>,
+    pub failure: Mutex<Option<EngineError>>,
+    /// What `add` answers instead of adding.
+    pub add_refusal: Mutex<Option<EngineError>>,
+    /// Takes torrents and never lists them.
+    pub forgets: Mutex<bool>,
+    pub all_time: Mutex<Option<Transfer>>,
+    pub files: Mutex<Vec<File>>,
+    pub added: Mutex<Vec<AddRequest>>,
+    pub polls: AtomicUsize,
+}
+
+impl FakeClient {
+    pub fn put(&self, torrent: Torrent) {
+        self.torrents
+            .lock()
+            .unwrap()
+            .insert(torrent.hash.to_string(), torrent);
+    }
+
+    pub fn fail(&self, error: Option<EngineError>) {
+        *self.failure.lock().unwrap() = error;
+    }
+
+    fn check(&self) -> Result<(), EngineError> {
+        self.failure.lock().unwrap().clone().map_or(Ok(()), Err)
+    }
+
+    fn apply(&self, hash: &str, command: &Command) -> Result<(), EngineError> {
+        let mut torrents = self.torrents.lock().unwrap();
+        let torrent = torrents
+            .get_mut(hash)
+            .ok_or(EngineError::NotFound(Subject::Torrent))?;
+        match command {
+            Command::Remove { .. } => {
+                torrents.remove(hash);
+            }
+            Command::Start | Command::Resume => torrent.state = TorrentState::Downloading,
+            Command::Stop | Command::Pause => torrent.state = TorrentState::Paused,
+            Command::Move { destination } => torrent.save_path.clone_from(destination),
+            Command::Rename { name } => torrent.name.clone_from(name),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+pub struct FakeDriver(pub Arc<FakeClient>);
+
+#[async_trait]
+impl EngineDriver for FakeDriver {
+    fn has(&self, capability: &str) -> bool {
+        match capability {
+            capability::ALL_TIME => self.0.all_time.lock().unwrap().is_some(),
+            capability::RENAME => !self.0.files.lock().unwrap().is_empty(),
+            _ => false,
+        }
+    }
+
+    async fn health(&self) -> Result<Health, EngineError> {
+        self.0.check().map(|()| Health {
+            version: "1.0".into(),
+        })
+    }
+
+    async fn poll(&self, _cursor: Option<u64>) -> Result<Delta, EngineError> {
+        self.0.polls.fetch_add(1, Ordering::SeqCst);
+        self.0.check()?;
+        let changed: Vec<Torrent> = self.0.torrents.lock().unwrap().values().cloned().collect();
+        Ok(Delta {
+            cursor: 1,
+            full: true,
+            changed,
+            removed: vec![],
+            stats: GlobalStats::default(),
+        })
+    }
+
+    async fn get(&self, hash: &str) -> Result<Option<Torrent>, EngineError> {
+        self.0.check()?;
+        Ok(self.0.torrents.lock().unwrap().get(hash).cloned())
+    }
+
+    async fn files(&self, _hash: &str) -> Result<Vec<File>, EngineError> {
+        Ok(self.0.files.lock().unwrap().clone())
+    }
+
+    async fn peers(&self, _hash: &str) -> Result<Vec<Peer>, EngineError> {
+        Ok(vec![])
+    }
+
+    async fn trackers(&self, _hash: &str) -> Result<Vec<Tracker>, EngineError> {
+        Ok(vec![])
+    }
+
+    async fn add(&self, request: AddRequest) -> Result<(), EngineError> {
+        self.0.check()?;
+        if let Some(refusal) = self.0.add_refusal.lock().unwrap().clone() {
+            return Err(refusal);
+        }
+        if !*self.0.forgets.lock().unwrap() {
+            self.0.put(Torrent {
+                hash: request.hash.as_str().into(),
+                ..torrent(1)
+            });
+        }
+        self.0.added.lock().unwrap().push(request);
+        Ok(())
+    }
+
+    async fn run(&self, hashes: &[String], command: Command) -> Result<Vec<Outcome>, EngineError> {
+        self.0.check()?;
+        let outcome = |hash: &String| Outcome {
+            hash: hash.clone(),
+            result: self.0.apply(hash, &command),
+        };
+        Ok(hashes.iter().map(outcome).collect())
+    }
+
+    async fn session_stats(&self) -> Result<SessionStats, EngineError> {
+        Err(EngineError::Unsupported("no session statistics".into()))
+    }
+
+    async fn all_time(&self) -> Result<Option<Transfer>, EngineError> {
+        Ok(*self.0.all_time.lock().unwrap())
+    }
+
+    async fn rate_limits(&self) -> Result<RateLimits, EngineError> {
+        Ok(RateLimits::default())
+    }
+
+    async fn set_rate_limits(&self, _limits: RateLimits) -> Result<(), EngineError> {
+        Ok(())
+    }
+
+    async fn close(&self) {}
+}
+
+/// Installed kinds; the `host` of a configuration says which client an engine talks to.
+pub struct FakeKinds {
+    kinds: Mutex<Vec<String>>,
+    pub clients: Mutex<HashMap<String, Arc<FakeClient>>>,
+    /// Every configuration that was opened, with the engine's id.
+    pub opened: Mutex<Vec<(String, EngineConfig)>>,
+    generation: Arc<Generation>,
+}
+
+struct Generation(watch::Sender<u64>);
+
+impl FakeKinds {
+    pub fn new(kinds: &[&str]) -> Arc<Self> {
+        Arc::new(Self {
+            kinds: Mutex::new(kinds.iter().map(|kind| (*kind).to_owned()).collect()),
+            clients: Mutex::default(),
+            opened: Mutex::default(),
+            generation: Arc::new(Generation(watch::Sender::new(0))),
+        })
+    }
+
+    pub fn install(&self, kind: &str) {
+        self.kinds.lock().unwrap().push(kind.to_owned());
+        self.generation.0.send_modify(|count| *count += 1);
+    }
+
+    pub fn client(&self, host: &str) -> Arc<FakeClient> {
+        self.clients
+            .lock()
+            .unwrap()
+            .entry(host.to_owned())
+            .or_default()
+            .clone()
+    }
+}
+
+#[async_trait]
+impl EngineKinds for FakeKinds {
+    fn kinds(&self) -> Vec<EngineKind> {
+        let kind = |id: &String| EngineKind {
+            id: id.clone(),
+            label: id.clone(),
+            version: "1.0.0".into(),
+            config_schema: serde_json::json!({ "type": "object", "properties": { "host": { "type": "string" } } }),
+            capabilities: vec![],
+        };
+        self.kinds.lock().unwrap().iter().map(kind).collect()
+    }
+
+    async fn open(
+        &self,
+        id: &str,
+        _kind: &str,
+        config: EngineConfig,
+    ) -> Result<Arc<dyn EngineDriver>, EngineError> {
+        let host = config
+            .0
+            .get("host")
+            .and_then(|host| host.as_str())
+            .unwrap_or_default()
+            .to_owned();
+        self.opened.lock().unwrap().push((id.to_owned(), config));
+        if host == "refused" {
+            return Err(EngineError::InvalidConfig("`host` may not be dialled".into()));
+        }
+        Ok(Arc::new(FakeDriver(self.client(&host))))
+    }
+
+    fn generation(&self) -> Receiver {
+        self.generation.clone()
+    }
+}
+
+#[async_trait]
+impl Changes for Generation {
+    fn current(&self) -> u64 {
+        *self.0.borrow()
+    }
+
+    async fn changed(&self, seen: u64) -> u64 {
+        let mut counts = self.0.subscribe();
+        let count = counts.wait_for(|count| *count != seen).await;
+        count.map_or(seen, |count| *count)
+    }
+}
+
+/// Keeps every event.
+#[derive(Default)]
+pub struct Heard(Mutex<Vec<DomainEvent>>);
+
+impl Heard {
+    pub fn keys(&self) -> Vec<&'static str> {
+        self.0
+            .lock()
+            .unwrap()
+            .iter()
+            .map(|event| event.event_key)
+            .collect()
+    }
+
+    pub fn take(&self) -> Vec<DomainEvent> {
+        std::mem::take(&mut *self.0.lock().unwrap())
+    }
+}
+
+impl EventSink for Heard {
+    fn publish(&self, event: DomainEvent) {
+        self.0.lock().unwrap().push(event);
+    }
+}
+
+struct NoTokens;
+
+impl TokenVerifier for NoTokens {
+    fn verify(&self, _token: &str) -> Result<Principal, TokenError> {
+        Err(TokenError::Unauthorized)
+    }
+}
+
+pub fn sync_deps(db: &Db, heard: &Arc<Heard>) -> SyncDeps {
+    let ctx = Ctx::system();
+    SyncDeps {
+        db: db.clone(),
+        events: heard.clone(),
+        hub: Hub::new(HubConfig::default(), Arc::new(NoTokens), ctx.clone()),
+        ctx,
+    }
+}
+
+/// The whole area over fake clients.
+pub struct House {
+    pub torrents: Arc<Torrents>,
+    pub kinds: Arc<FakeKinds>,
+    principal: Principal,
+    client: ClientInfo,
+}
+
+impl House {
+    pub async fn new(db: &Db, kinds: &[&str]) -> Self {
+        let kinds = FakeKinds::new(kinds);
+        let heard = Arc::new(Heard::default());
+        let sync = sync_deps(db, &heard);
+        let deps = TorrentsDeps {
+            db: db.clone(),
+            kinds: kinds.clone(),
+            net: Net::new(NetConfig::default()).unwrap(),
+            audit: Audit::new(sync.ctx.clone()),
+            cipher: Cipher::new(&Secret::new("a key of thirty-two characters !"), sync.ctx.clone()),
+            events: heard.clone(),
+            hub: sync.hub,
+            ctx: sync.ctx,
+            file_roots: vec!["/downloads".into()],
+        };
+        Self {
+            torrents: Torrents::start(deps).await.unwrap(),
+            kinds,
+            principal: principal(Role::Administrator),
+            client: ClientInfo {
+                ip: IpAddr::V4(Ipv4Addr::LOCALHOST),
+                forwarded: "127.0.0.1".into(),
+                user_agent: None,
+                request_id: String::new(),
+            },
+        }
+    }
+
+    pub fn caller(&self) -> Caller<'_> {
+        Caller {
+            principal: &self.principal,
+            client: &self.client,
+        }
+    }
+
+    pub fn caller_as<'a>(&'a self, principal: &'a Principal) -> Caller<'a> {
+        Caller {
+            principal,
+            client: &self.client,
+        }
+    }
+}
+
+pub fn principal(role: Role) -> Principal {
+    Principal {
+        user_id: "u".into(),
+        username: "u".into(),
+        roles: vec![role],
+        permissions: role.permissions().collect::<PermissionSet>(),
+        expires_at: Timestamp::from_ms(i64::MAX),
+    }
+}
+
+/// Waits for a condition that must come true.
+pub async fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+    for _ in 0..500 {
+        if holds() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("it never came true that {what}");
+}
