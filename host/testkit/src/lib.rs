@@ -1,1 +1,34 @@
-//! qm-testkit
+//! What tests are made of: the whole server in this process or as a child, real torrent clients and a tracker on
+//! loopback, servers that misbehave, a scripted engine, and clients for HTTP and the realtime channel.
+//!
+//! Owns no assertions about the product. Never used by production code; helpers panic with a sentence that says what
+//! was missing. Every part ends what it started when it is dropped, by its own process id.
+//! Bounds: everything listens on 127.0.0.0/8 only; every wait has a deadline ([`wait::PATIENCE`]).
+
+pub mod api;
+pub mod bencode;
+pub mod binary;
+pub mod database;
+pub mod fake;
+pub mod files;
+pub mod hostile;
+pub mod http;
+pub mod nginx;
+pub mod plugins;
+pub mod process;
+pub mod qbittorrent;
+pub mod rtorrent;
+pub mod sample;
+pub mod server;
+pub mod socketio;
+pub mod token;
+pub mod tracker;
+pub mod transmission;
+pub mod wait;
+pub mod ws;
+pub mod xmlrpc;
+
+pub use api::Api;
+pub use database::TestDb;
+pub use qm_db::Backend;
+pub use server::TestServer;

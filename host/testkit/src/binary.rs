@@ -1,0 +1,109 @@
+//! The real `quartermaster` binary as a child process: for what only a process shows, such as `kill -9`.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+
+use crate::api::Api;
+use crate::http::Http;
+use crate::process::Process;
+use crate::server::PASSWORD;
+use crate::wait::{until, until_true};
+
+/// A running server process.
+pub struct Binary {
+    process: Process,
+    address: SocketAddr,
+}
+
+/// The binary of the build this test belongs to.
+///
+/// # Panics
+/// When it is not built.
+pub fn path() -> PathBuf {
+    let test = std::env::current_exe().expect("a running test has a path");
+    let profile = test
+        .parent()
+        .and_then(Path::parent)
+        .expect("target/<profile>/deps/<test>");
+    let binary = profile.join("quartermaster");
+    assert!(
+        binary.exists(),
+        "{} is not built: run `cargo build -p qm-server`",
+        binary.display()
+    );
+    binary
+}
+
+/// The environment of a server whose files are all below `dir`.
+pub fn command(dir: &Path, database_url: &str) -> Command {
+    let plugins = dir.join("plugins");
+    std::fs::create_dir_all(&plugins).expect("our own directory");
+    let mut command = Command::new(path());
+    command
+        .env_clear()
+        .env("DATA_DIR", dir.join("data"))
+        .env("PLUGINS_DIR", plugins)
+        .env("PORT", "0");
+    command
+        .env("DATABASE_URL", database_url)
+        .env("ADMIN_PASSWORD", PASSWORD)
+        .env("FILE_MANAGER_ROOTS", std::env::temp_dir());
+    command
+}
+
+impl Binary {
+    /// Starts it and waits until it answers.
+    pub async fn start(dir: &Path, database_url: &str) -> Binary {
+        // A log of its own each time: the port of the last start must not be read again.
+        let _ = std::fs::remove_file(dir.join("quartermaster.log"));
+        let mut process = Process::start("quartermaster", dir, &mut command(dir, database_url));
+        let address = until("the server to say where it listens", || {
+            process.assert_running();
+            let address = listening_at(&process.output());
+            async move { address }
+        })
+        .await;
+        let http = Http::new();
+        let live = format!("http://{address}/api/system/live");
+        until_true("the server to answer", || async {
+            http.get(&live).await.is_ok_and(|reply| reply.status == 200)
+        })
+        .await;
+        Binary { process, address }
+    }
+
+    pub fn process(&self) -> &Process {
+        &self.process
+    }
+
+    /// SIGKILL, and gone.
+    pub fn kill(&mut self) {
+        self.process.kill();
+    }
+
+    /// SIGTERM; answers how it ended.
+    pub async fn stop(&mut self) -> ExitStatus {
+        self.process.signal("TERM");
+        until("the server to end", || {
+            let status = self.process.exit_status();
+            async move { status }
+        })
+        .await
+    }
+
+    /// The administrator, logged in.
+    pub async fn admin(&self) -> Api {
+        let anonymous = Api::new(Http::new(), format!("http://{}", self.address), None);
+        let login = serde_json::json!({ "username": "admin", "password": PASSWORD });
+        let session = anonymous.post("/api/auth/login", login).await;
+        anonymous.with_token(session["accessToken"].as_str().map(str::to_owned))
+    }
+}
+
+/// The address in `http://127.0.0.1:PORT`, as the server prints it.
+fn listening_at(output: &str) -> Option<SocketAddr> {
+    let (_, rest) = output.split_once("http://")?;
+    let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.' && c != ':')?;
+    rest[..end].parse().ok()
+}

@@ -1,0 +1,187 @@
+//! Torrents made for tests: a file of random bytes and its `.torrent` in BitTorrent v1, v2 or both.
+
+use std::path::{Path, PathBuf};
+
+use sha1::{Digest, Sha1};
+use sha2::Sha256;
+
+use crate::bencode::Value;
+
+/// What the main proofs move: 64 MiB.
+pub const MAIN_SIZE: usize = 64 * 1024 * 1024;
+
+const BLOCK: usize = 16 * 1024;
+const PIECE: usize = 256 * 1024;
+
+/// Which generation of the format a sample is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    V1,
+    V2,
+    Hybrid,
+}
+
+/// A file and the torrent that describes it.
+#[derive(Clone)]
+pub struct Sample {
+    pub name: String,
+    pub bytes: bytes::Bytes,
+    /// The `.torrent` file.
+    pub metainfo: Vec<u8>,
+    /// Its info-hash of 40 hex digits; a hybrid's is the v1 hash.
+    pub hash: String,
+    /// How qBittorrent lists it since 4.4: a hybrid goes by its v2 hash there, cut to 40 digits.
+    pub qbittorrent_hash: String,
+    pub magnet: String,
+}
+
+impl Sample {
+    /// A single-file torrent of `size` bytes that depend on `seed` alone. Samples with different seeds or names have
+    /// different hashes.
+    pub fn new(name: &str, size: usize, seed: u64, format: Format, announce: &str) -> Sample {
+        let bytes = random_bytes(size, seed);
+        let info = info(name, &bytes, format).encode();
+        let (v1, v2) = (
+            hex::encode(Sha1::digest(&info)),
+            hex::encode(Sha256::digest(&info)),
+        );
+        let mut file = b"d8:announce".to_vec();
+        file.extend(Value::text(announce).encode());
+        file.extend(b"4:info");
+        file.extend(&info);
+        if format != Format::V1 && size > PIECE {
+            file.extend(b"12:piece layers");
+            file.extend(
+                Value::Dict(vec![(
+                    merkle(&bytes).root.to_vec(),
+                    Value::Bytes(merkle(&bytes).layer),
+                )])
+                .encode(),
+            );
+        }
+        file.push(b'e');
+        let xt = match format {
+            Format::V1 => format!("xt=urn:btih:{v1}"),
+            Format::V2 => format!("xt=urn:btmh:1220{v2}"),
+            Format::Hybrid => format!("xt=urn:btih:{v1}&xt=urn:btmh:1220{v2}"),
+        };
+        Sample {
+            name: name.to_owned(),
+            bytes: bytes.into(),
+            metainfo: file,
+            hash: if format == Format::V2 {
+                v2[..40].to_owned()
+            } else {
+                v1.clone()
+            },
+            qbittorrent_hash: if format == Format::V1 {
+                v1
+            } else {
+                v2[..40].to_owned()
+            },
+            magnet: format!(
+                "magnet:?{xt}&dn={name}&tr={}",
+                announce.replace(':', "%3A").replace('/', "%2F")
+            ),
+        }
+    }
+
+    /// Writes the file into `directory`, as a client that seeds it expects to find it.
+    pub fn write_to(&self, directory: &Path) -> PathBuf {
+        std::fs::create_dir_all(directory).expect("a download directory");
+        let path = directory.join(&self.name);
+        std::fs::write(&path, &self.bytes).expect("room for the sample");
+        path
+    }
+
+    /// Whether the file in `directory` is byte for byte the sample.
+    pub fn is_in(&self, directory: &Path) -> bool {
+        std::fs::read(directory.join(&self.name)).is_ok_and(|found| found == self.bytes)
+    }
+}
+
+/// SplitMix64: incompressible, reproducible, fast enough unoptimised.
+fn random_bytes(size: usize, seed: u64) -> Vec<u8> {
+    let mut state = seed;
+    let mut bytes = Vec::with_capacity(size + 8);
+    while bytes.len() < size {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut word = state;
+        word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        bytes.extend_from_slice(&(word ^ (word >> 31)).to_le_bytes());
+    }
+    bytes.truncate(size);
+    bytes
+}
+
+fn info(name: &str, bytes: &[u8], format: Format) -> Value {
+    let number = |n: usize| Value::Int(i64::try_from(n).expect("a size below 2^63"));
+    let mut entries: Vec<(&str, Value)> = Vec::new();
+    if format != Format::V1 {
+        let leaf = Value::dict([
+            ("length", number(bytes.len())),
+            ("pieces root", Value::Bytes(merkle(bytes).root.to_vec())),
+        ]);
+        entries.push((
+            "file tree",
+            Value::Dict(vec![(name.as_bytes().to_vec(), Value::dict([("", leaf)]))]),
+        ));
+        entries.push(("meta version", Value::Int(2)));
+    }
+    if format != Format::V2 {
+        entries.push(("length", number(bytes.len())));
+        entries.push((
+            "pieces",
+            Value::Bytes(bytes.chunks(PIECE).flat_map(Sha1::digest).collect()),
+        ));
+    }
+    entries.push(("name", Value::text(name)));
+    entries.push(("piece length", number(PIECE)));
+    entries.sort_by_key(|(key, _)| *key);
+    Value::Dict(
+        entries
+            .into_iter()
+            .map(|(key, value)| (key.as_bytes().to_vec(), value))
+            .collect(),
+    )
+}
+
+struct Merkle {
+    root: [u8; 32],
+    /// The hashes of whole pieces, in order: what `piece layers` holds.
+    layer: Vec<u8>,
+}
+
+/// The hash tree of BEP 52 over blocks of 16 KiB, padded with zero hashes to a power of two.
+fn merkle(bytes: &[u8]) -> Merkle {
+    let blocks_a_piece = PIECE / BLOCK;
+    let mut level: Vec<[u8; 32]> = bytes
+        .chunks(BLOCK)
+        .map(|block| Sha256::digest(block).into())
+        .collect();
+    let pieces = bytes.len().div_ceil(PIECE);
+    // A file smaller than a piece has a tree of its own height; a larger one is padded to whole pieces first.
+    let leaves = if pieces > 1 {
+        pieces.next_power_of_two() * blocks_a_piece
+    } else {
+        level.len().next_power_of_two()
+    };
+    level.resize(leaves, [0; 32]);
+    let mut layer = Vec::new();
+    let mut width = 1;
+    while level.len() > 1 {
+        if pieces > 1 && width == blocks_a_piece {
+            layer = level[..pieces].concat();
+        }
+        level = level
+            .chunks(2)
+            .map(|pair| Sha256::digest(pair.concat()).into())
+            .collect();
+        width *= 2;
+    }
+    Merkle {
+        root: level[0],
+        layer,
+    }
+}

@@ -1,0 +1,259 @@
+//! The whole service in this process: real routes, real database, real plugins or a scripted engine, on a free port.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use qm_db::Db;
+use qm_identity::{HashCost, NewUser, Subject, TokenService};
+use qm_kernel::engine::EngineKinds;
+use qm_kernel::{Ctx, PermissionSet, Role, Secret};
+use qm_net::{Net, NetConfig};
+use qm_platform::realtime::Hub;
+use qm_plugin_host::{Limits, PluginHost};
+use qm_server::app::{App, AppParts};
+use qm_server::config::Config;
+use qm_server::secrets::Secrets;
+use tempfile::TempDir;
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use crate::api::Api;
+use crate::database::TestDb;
+use crate::http::Http;
+use crate::{plugins, token};
+
+/// The password of every seeded user.
+pub const PASSWORD: &str = "correct horse battery";
+
+/// What a [`TestServer`] is to be like.
+pub struct Builder<'a> {
+    db: &'a TestDb,
+    plugins: Vec<&'static str>,
+    kinds: Option<Arc<dyn EngineKinds>>,
+    env: Vec<(&'static str, String)>,
+    limits: Limits,
+    ctx: Ctx,
+}
+
+impl<'a> Builder<'a> {
+    /// Plugin files to install; without any (and without [`Builder::kinds`]) no engine kind exists.
+    pub fn plugins(mut self, files: &[&'static str]) -> Builder<'a> {
+        self.plugins.extend_from_slice(files);
+        self
+    }
+
+    /// Scripted engines instead of plugins.
+    pub fn kinds(mut self, kinds: Arc<dyn EngineKinds>) -> Builder<'a> {
+        self.kinds = Some(kinds);
+        self
+    }
+
+    /// Sets a variable of the environment the server reads.
+    pub fn env(mut self, name: &'static str, value: impl Into<String>) -> Builder<'a> {
+        self.env.push((name, value.into()));
+        self
+    }
+
+    pub fn limits(mut self, limits: Limits) -> Builder<'a> {
+        self.limits = limits;
+        self
+    }
+
+    /// Time and randomness; the machine's unless said otherwise.
+    pub fn ctx(mut self, ctx: Ctx) -> Builder<'a> {
+        self.ctx = ctx;
+        self
+    }
+
+    pub async fn start(self) -> TestServer {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let plugins_dir = dir.path().join("plugins");
+        std::fs::create_dir(&plugins_dir).expect("our own directory");
+        for name in &self.plugins {
+            plugins::install(name, &plugins_dir);
+        }
+        let config = self.config(dir.path(), &plugins_dir);
+        let db = Db::open(self.db.url())
+            .await
+            .unwrap_or_else(|error| panic!("{error}"));
+        db.migrate().await.unwrap_or_else(|error| panic!("{error}"));
+        let net = Net::new(NetConfig {
+            ssrf_allow_hosts: config.ssrf_allow_hosts.clone(),
+        });
+        let app = App::build(AppParts {
+            secrets: Secrets {
+                jwt_access: Secret::new(token::JWT_SECRET),
+                encryption: Secret::new(token::ENCRYPTION_KEY),
+                encryption_previous: Vec::new(),
+            },
+            ctx: self.ctx,
+            net: net.unwrap_or_else(|error| panic!("{error}")),
+            db: db.clone(),
+            listener: TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+                .await
+                .expect("a free port on 127.0.0.1"),
+            kinds: self.kinds,
+            limits: self.limits,
+            hash_cost: HashCost::CHEAP,
+            config,
+        });
+        let app = app
+            .await
+            .unwrap_or_else(|error| panic!("the server does not start: {error}"));
+        TestServer::run(app, db, dir).await
+    }
+
+    fn config(&self, data_dir: &Path, plugins_dir: &Path) -> Config {
+        let lookup = |name: &str| -> Option<std::ffi::OsString> {
+            if let Some((_, value)) = self.env.iter().find(|(key, _)| *key == name) {
+                return Some(value.into());
+            }
+            match name {
+                "HOST" => Some("127.0.0.1".into()),
+                "PORT" => Some("0".into()),
+                "DATA_DIR" => Some(data_dir.into()),
+                "PLUGINS_DIR" => Some(plugins_dir.into()),
+                "DATABASE_URL" => Some(self.db.url().into()),
+                "THROTTLE_LIMIT" => Some("1000000".into()),
+                "FILE_MANAGER_ROOTS" => Some(std::env::temp_dir().into()),
+                "ADMIN_PASSWORD" => Some(PASSWORD.into()),
+                _ => None,
+            }
+        };
+        Config::from_lookup(&lookup).unwrap_or_else(|error| panic!("{error}"))
+    }
+}
+
+/// A running server; it ends when dropped.
+pub struct TestServer {
+    address: SocketAddr,
+    http: Http,
+    db: Db,
+    hub: Hub,
+    plugins: Arc<PluginHost>,
+    tokens: Arc<TokenService>,
+    /// Ids of the seeded users, in the order of [`Role::ALL`].
+    users: Vec<String>,
+    dir: TempDir,
+    stop: Option<oneshot::Sender<()>>,
+    task: Option<JoinHandle<()>>,
+}
+
+impl TestServer {
+    pub fn builder(db: &TestDb) -> Builder<'_> {
+        Builder {
+            db,
+            plugins: Vec::new(),
+            kinds: None,
+            env: Vec::new(),
+            limits: Limits::default(),
+            ctx: Ctx::system(),
+        }
+    }
+
+    async fn run(app: App, db: Db, dir: TempDir) -> TestServer {
+        let mut users = Vec::new();
+        for &role in Role::ALL {
+            let name = username(role);
+            let user = NewUser {
+                email: format!("{name}@example.org"),
+                username: name,
+                display_name: None,
+                password: Secret::new(PASSWORD),
+                roles: vec![role],
+                is_system: false,
+            };
+            // Already there when a second server starts on the same database.
+            users.push(app.identity().create_user(user).await.unwrap_or_default());
+        }
+        let (stop, stopped) = oneshot::channel();
+        TestServer {
+            address: app.address(),
+            http: Http::new(),
+            db,
+            hub: app.hub().clone(),
+            plugins: app.plugins().clone(),
+            tokens: app.tokens().clone(),
+            users,
+            dir,
+            stop: Some(stop),
+            task: Some(tokio::spawn(app.run(async {
+                // Dropping the sender stops it as well.
+                let _ = stopped.await;
+            }))),
+        }
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    pub fn db(&self) -> &Db {
+        &self.db
+    }
+
+    pub fn hub(&self) -> &Hub {
+        &self.hub
+    }
+
+    pub fn plugins(&self) -> &Arc<PluginHost> {
+        &self.plugins
+    }
+
+    /// `PLUGINS_DIR`.
+    pub fn plugins_dir(&self) -> PathBuf {
+        self.dir.path().join("plugins")
+    }
+
+    /// Nobody.
+    pub fn anonymous(&self) -> Api {
+        Api::new(self.http.clone(), format!("http://{}", self.address), None)
+    }
+
+    /// The seeded user of a role, with a fresh token.
+    pub fn user(&self, role: Role) -> Api {
+        let index = Role::ALL
+            .iter()
+            .position(|known| *known == role)
+            .expect("one of the five roles");
+        let username = username(role);
+        let subject = Subject {
+            user_id: &self.users[index],
+            username: &username,
+            roles: &[role],
+            permissions: role
+                .permissions()
+                .fold(PermissionSet::empty(), PermissionSet::with),
+        };
+        let token = self.tokens.issue(&subject).expect("claims are serialisable");
+        self.anonymous().with_token(Some(token))
+    }
+
+    /// The seeded super administrator.
+    pub fn admin(&self) -> Api {
+        self.user(Role::SuperAdmin)
+    }
+
+    /// Ends it in order: requests finish, engines store and close.
+    pub async fn end(mut self) {
+        drop(self.stop.take());
+        if let Some(task) = self.task.take() {
+            task.await.expect("the server ends without a panic");
+        }
+    }
+}
+
+impl Drop for TestServer {
+    fn drop(&mut self) {
+        if let Some(task) = self.task.take() {
+            task.abort();
+        }
+    }
+}
+
+/// The name the seeded user of a role logs in with, e.g. `power_user`.
+pub fn username(role: Role) -> String {
+    role.name().to_lowercase()
+}
