@@ -3,6 +3,8 @@
 mod commands;
 mod engines;
 mod sources;
+#[cfg(test)]
+mod tests;
 mod torrents;
 
 use std::sync::Arc;

@@ -1,0 +1,262 @@
+//! The routes as a client sees them: statuses, bodies, headers, permissions.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::{Request, Response, StatusCode, header};
+use http_body_util::BodyExt;
+use qm_db::{Db, db_test};
+use qm_kernel::engine::{EngineError, Torrent, TorrentState};
+use qm_kernel::{Ctx, Principal, Role, TokenError, TokenVerifier};
+use qm_web::WebConfig;
+use serde_json::{Value, json};
+use tower::ServiceExt;
+
+use super::routes;
+use crate::sync::snapshot::tests::{hash, torrent};
+use crate::testing::{House, principal};
+
+/// Tokens are the names of roles.
+struct RoleTokens;
+
+impl TokenVerifier for RoleTokens {
+    fn verify(&self, token: &str) -> Result<Principal, TokenError> {
+        Role::from_name(token)
+            .map(principal)
+            .ok_or(TokenError::Unauthorized)
+    }
+}
+
+struct Site {
+    house: House,
+    router: Router,
+}
+
+struct Answer {
+    status: u16,
+    headers: axum::http::HeaderMap,
+    body: Value,
+}
+
+impl Site {
+    /// One engine with three torrents.
+    async fn new(db: &Db) -> Self {
+        let house = House::new(db, &["fake"]).await;
+        let client = house.kinds.client("a");
+        (1..=3).for_each(|n| {
+            client.put(Torrent {
+                size: u64::from(n),
+                ..torrent(n)
+            })
+        });
+        let config = WebConfig {
+            throttle_limit: 0,
+            docs: false,
+            ..WebConfig::default()
+        };
+        let state = routes().with_state(house.torrents.clone());
+        let (router, _) = qm_web::finish(state, config, Arc::new(RoleTokens), Ctx::system());
+        let site = Self { house, router };
+        let engine = json!({ "name": "seedbox", "kind": "fake", "config": { "host": "a" } });
+        assert_eq!(
+            site.ask("ADMINISTRATOR", "POST", "/api/engines", Some(engine))
+                .await
+                .status,
+            201
+        );
+        site
+    }
+
+    async fn ask(&self, role: &str, method: &str, path: &str, body: Option<Value>) -> Answer {
+        let mut request = Request::builder().method(method).uri(path);
+        if !role.is_empty() {
+            request = request.header(header::AUTHORIZATION, format!("Bearer {role}"));
+        }
+        let body = match body {
+            Some(body) => {
+                request = request.header(header::CONTENT_TYPE, "application/json");
+                Body::from(body.to_string())
+            }
+            None => Body::empty(),
+        };
+        self.send(request.body(body).unwrap()).await
+    }
+
+    async fn upload(&self, parts: &[(&str, Option<&str>, &[u8])]) -> Answer {
+        let mut body = Vec::new();
+        for (name, file, bytes) in parts {
+            let file = file
+                .map(|name| format!("; filename=\"{name}\""))
+                .unwrap_or_default();
+            body.extend_from_slice(
+                format!("--B\r\nContent-Disposition: form-data; name=\"{name}\"{file}\r\n\r\n").as_bytes(),
+            );
+            body.extend_from_slice(bytes);
+            body.extend_from_slice(b"\r\n");
+        }
+        body.extend_from_slice(b"--B--\r\n");
+        let request = Request::post("/api/torrents/upload")
+            .header(header::AUTHORIZATION, "Bearer USER")
+            .header(header::CONTENT_TYPE, "multipart/form-data; boundary=B");
+        self.send(request.body(Body::from(body)).unwrap()).await
+    }
+
+    async fn send(&self, request: Request<Body>) -> Answer {
+        let response: Response<Body> = self.router.clone().oneshot(request).await.unwrap();
+        let (parts, body) = response.into_parts();
+        let bytes = body.collect().await.unwrap().to_bytes();
+        let body = if bytes.is_empty() {
+            Value::Null
+        } else {
+            serde_json::from_slice(&bytes).unwrap()
+        };
+        Answer {
+            status: parts.status.as_u16(),
+            headers: parts.headers,
+            body,
+        }
+    }
+}
+
+db_test! {
+    async fn lists_are_paged_sorted_tagged_and_dated(db: Db) {
+        let site = Site::new(&db).await;
+        let path = "/api/torrents?sortBy=size&sortDir=asc&pageSize=2&page=0";
+        let answer = site.ask("READ_ONLY", "GET", path, None).await;
+        assert_eq!(answer.status, 200);
+        assert_eq!((&answer.body["total"], &answer.body["page"], &answer.body["pageSize"]), (&json!(3), &json!(1), &json!(2)));
+        assert_eq!(answer.body["items"][1]["hash"], *hash(2));
+        assert_eq!(answer.body["items"][0]["parked"], Value::Null);
+        assert!(answer.headers["x-snapshot-at"].to_str().unwrap().ends_with('Z'));
+        let tag = answer.headers[header::ETAG].clone();
+        let again = Request::get(path).header(header::AUTHORIZATION, "Bearer USER").header(header::IF_NONE_MATCH, tag);
+        assert_eq!(site.send(again.body(Body::empty()).unwrap()).await.status, 304);
+        let all = site.ask("USER", "GET", "/api/torrents?engineId=all&search=TORRENT%203", None).await;
+        assert_eq!((&all.body["total"], &all.body["items"][0]["hash"]), (&json!(1), &json!(*hash(3))));
+        let one = site.ask("USER", "GET", &format!("/api/torrents/{}", hash(3).to_uppercase()), None).await;
+        assert_eq!((one.status, &one.body["size"]), (200, &json!(3)));
+        assert!(one.body.get("parked").is_none());
+        let rule = site.ask("USER", "GET", &format!("/api/torrents/{}/matched-rule", hash(3)), None).await;
+        assert_eq!((rule.status, rule.body), (200, Value::Null));
+        site.house.torrents.shutdown().await;
+    }
+
+    async fn failures_have_their_status_and_words(db: Db) {
+        let site = Site::new(&db).await;
+        let hash = hash(1);
+        for (role, method, path, body, status, message) in [
+            ("", "GET", "/api/torrents".to_owned(), None, 401, json!("Unauthorized")),
+            ("READ_ONLY", "POST", format!("/api/torrents/{hash}/start"), None, 403, json!("Missing permission(s): torrents.start")),
+            ("USER", "GET", "/api/torrents/0123".into(), None, 404, json!("Torrent not found")),
+            ("USER", "GET", "/api/torrents?engineId=x".into(), None, 404, json!("Engine x is not available")),
+            ("USER", "POST", "/api/torrents".into(), Some(json!({})), 400, json!("No torrent source provided")),
+            ("USER", "POST", "/api/torrents".into(), Some(json!({ "magnet": "m", "rename": 1 })), 400, json!(["property rename should not exist"])),
+            ("USER", "POST", "/api/torrents".into(), Some(json!({ "magnet": "magnet:?xt=urn:btih:5" })), 400,
+                json!("The magnet link's info-hash (urn:btih) must be 40 hex digits or 32 base32 characters.")),
+            ("USER", "POST", "/api/torrents/bulk".into(), Some(json!({ "hashes": [], "action": "explode" })), 400,
+                json!(["action must be one of the following values: start, stop, pause, resume, recheck, remove, removeData"])),
+            ("USER", "POST", "/api/torrents/bulk".into(), Some(json!({ "hashes": [*hash], "action": "remove" })), 403,
+                json!("Missing permission: torrents.delete")),
+            ("POWER_USER", "POST", format!("/api/torrents/{hash}/move"), Some(json!({ "destination": "/etc" })), 403,
+                json!("Path is a protected system directory.")),
+            ("POWER_USER", "POST", format!("/api/torrents/{hash}/trackers"), Some(json!({ "url": "wss://t" })), 400,
+                json!(["Tracker URL must be http(s) or udp"])),
+            ("POWER_USER", "POST", format!("/api/torrents/{hash}/limits/upload"), Some(json!({ "bytesPerSec": -1 })), 400,
+                json!(["bytesPerSec must not be less than 0"])),
+            ("POWER_USER", "POST", format!("/api/torrents/{hash}/rename"), Some(json!({ "name": "n" })), 400,
+                json!("This engine cannot rename torrents")),
+            ("ADMINISTRATOR", "POST", "/api/engines".into(), Some(json!({ "name": "n", "kind": "scgi_client", "config": { "port": "x" } })), 400,
+                json!(["config.port must be an integer number"])),
+            ("ADMINISTRATOR", "PATCH", "/api/engines/x".into(), Some(json!({ "kind": "fake" })), 400, json!(["property kind should not exist"])),
+            ("ADMINISTRATOR", "DELETE", "/api/engines/x".into(), None, 404, json!("Engine not found")),
+        ] {
+            let answer = site.ask(role, method, &path, body).await;
+            assert_eq!((answer.status, &answer.body["message"]), (status, &message), "{method} {path}");
+            assert_eq!(answer.body["statusCode"], status);
+        }
+        site.house.torrents.shutdown().await;
+    }
+
+    async fn an_engine_that_fails_is_named(db: Db) {
+        let site = Site::new(&db).await;
+        let path = format!("/api/torrents/{}/pause", hash(1));
+        let client = site.house.kinds.client("a");
+        for (error, status, message) in [
+            (EngineError::Unreachable("connection refused".into()), 502, "seedbox cannot be reached: connection refused"),
+            (EngineError::Timeout("15 s of silence".into()), 504, "seedbox did not answer in time: 15 s of silence"),
+            (EngineError::Busy, 503, "seedbox: engine is busy"),
+            (EngineError::Unsupported("This engine cannot do it".into()), 400, "This engine cannot do it"),
+        ] {
+            client.fail(Some(error));
+            let answer = site.ask("USER", "POST", &path, None).await;
+            assert_eq!((answer.status, answer.body["message"].as_str()), (status, Some(message)));
+            let health = site.ask("READ_ONLY", "GET", "/api/engines/health", None).await;
+            assert_eq!((health.status, &health.body["online"]), (200, &json!(false)));
+        }
+        site.house.torrents.shutdown().await;
+    }
+
+    async fn actions_answer_like_the_contract(db: Db) {
+        let site = Site::new(&db).await;
+        let path = |rest: &str| format!("/api/torrents/{}{rest}", hash(1));
+        for (method, path, body, status) in [
+            ("POST", path("/start"), None, 201),
+            ("POST", path("/stop"), None, 201),
+            ("POST", path("/pause"), None, 201),
+            ("POST", path("/resume"), None, 201),
+            ("POST", path("/recheck"), None, 201),
+            ("POST", path("/move"), Some(json!({ "destination": "/downloads/a" })), 201),
+            ("POST", path("/limits/upload"), Some(json!({ "bytesPerSec": "7" })), 201),
+            ("POST", path("/limits/download"), Some(json!({ "bytesPerSec": 0 })), 201),
+            ("POST", path("/files/priority"), Some(json!({ "fileIndex": 0, "priority": 2 })), 201),
+            ("POST", path("/trackers"), Some(json!({ "url": "udp://t:1" })), 201),
+            ("DELETE", path("/trackers"), Some(json!({ "url": "udp://t:1" })), 200),
+            ("DELETE", path(""), None, 200),
+        ] {
+            let answer = site.ask("ADMINISTRATOR", method, &path, body).await;
+            assert_eq!((answer.status, answer.body), (status, json!({ "success": true })), "{method} {path}");
+        }
+        let gone = site.ask("ADMINISTRATOR", "DELETE", &path("/data?removeLibrary=1"), None).await;
+        assert_eq!(gone.status, 404);
+        let data = format!("/api/torrents/{}/data?removeLibrary=1", hash(2));
+        let removed = site.ask("ADMINISTRATOR", "DELETE", &data, None).await;
+        assert_eq!((removed.status, removed.body), (200, json!({ "success": true, "libraryItemsRemoved": 0 })));
+        let bulk = json!({ "hashes": [*hash(3), *hash(1)], "action": "pause" });
+        let outcome = site.ask("USER", "POST", "/api/torrents/bulk", Some(bulk)).await;
+        assert_eq!((outcome.status, outcome.body), (201, json!({ "succeeded": 1, "failed": 1 })));
+        assert_eq!(site.house.kinds.client("a").torrents.lock().unwrap()[&*hash(3)].state, TorrentState::Paused);
+        let items = site.ask("USER", "POST", "/api/torrents/imported-items", Some(json!({ "hashes": [] }))).await;
+        assert_eq!((items.status, items.body), (201, json!([])));
+        site.house.torrents.shutdown().await;
+    }
+
+    async fn uploads_take_one_file_and_its_options(db: Db) {
+        let site = Site::new(&db).await;
+        let file: &[u8] = b"d4:infod6:lengthi5e4:name5:a.txt12:piece lengthi16384e6:pieces20:aaaaaaaaaaaaaaaaaaaaee";
+        let parts: [(&str, Option<&str>, &[u8]); 4] = [
+            ("file", Some("a.torrent"), file),
+            ("tags", None, b"a, b"),
+            ("startPaused", None, b"false"),
+            ("sequentialDownload", None, b"1"),
+        ];
+        let answer = site.upload(&parts).await;
+        assert_eq!(answer.status, 201, "{}", answer.body);
+        assert_eq!(answer.body["hash"].as_str().map(str::len), Some(40));
+        let options = site.house.kinds.client("a").added.lock().unwrap()[0].options.clone();
+        assert_eq!(options.tags, ["a", "b"]);
+        assert!(!options.start_paused && options.sequential_download);
+        for (parts, message) in [
+            (vec![("tags", None, b"a".as_slice())], "A torrent file is required"),
+            (vec![("other", Some("a.torrent"), file)], "Unexpected field"),
+            (vec![("file", Some("a.torrent"), b"nonsense".as_slice())], "Invalid .torrent file"),
+        ] {
+            let answer = site.upload(&parts).await;
+            assert_eq!((answer.status, answer.body["message"].as_str()), (400, Some(message)));
+        }
+        let large = vec![0; 20 * 1024 * 1024 + 1];
+        let answer = site.upload(&[("file", Some("a.torrent"), &large)]).await;
+        assert_eq!(answer.status, StatusCode::PAYLOAD_TOO_LARGE.as_u16());
+        site.house.torrents.shutdown().await;
+    }
+}
