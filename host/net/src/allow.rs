@@ -22,7 +22,11 @@ impl AllowList {
     /// Blank entries are skipped; anything that is no host name, address or block is an error that names it.
     pub fn parse(entries: &[String]) -> Result<Self, NetError> {
         let mut list = Self::default();
-        for entry in entries.iter().map(|entry| entry.trim()).filter(|entry| !entry.is_empty()) {
+        for entry in entries
+            .iter()
+            .map(|entry| entry.trim())
+            .filter(|entry| !entry.is_empty())
+        {
             if let Some(net) = parse_net(entry) {
                 list.nets.push(net);
             } else {
@@ -62,10 +66,17 @@ fn parse_net(entry: &str) -> Option<Net> {
         Some((address, bits)) => (address, Some(bits.parse::<u8>().ok()?)),
         None => (entry, None),
     };
-    let address = address.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(address);
+    let address = address
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'))
+        .unwrap_or(address);
     match address.parse::<IpAddr>().ok()? {
-        IpAddr::V4(ip) => bits.is_none_or(|bits| bits <= 32).then(|| Net::V4(ip, bits.unwrap_or(32))),
-        IpAddr::V6(ip) => bits.is_none_or(|bits| bits <= 128).then(|| Net::V6(ip, bits.unwrap_or(128))),
+        IpAddr::V4(ip) => bits
+            .is_none_or(|bits| bits <= 32)
+            .then(|| Net::V4(ip, bits.unwrap_or(32))),
+        IpAddr::V6(ip) => bits
+            .is_none_or(|bits| bits <= 128)
+            .then(|| Net::V6(ip, bits.unwrap_or(128))),
     }
 }
 
@@ -101,7 +112,14 @@ mod tests {
 
     #[test]
     fn nonsense_is_refused_by_name() {
-        for entry in ["10.0.0.0/33", "fd00::/129", "*.lan", "a b", "http://x/", "10.0.0.0/x"] {
+        for entry in [
+            "10.0.0.0/33",
+            "fd00::/129",
+            "*.lan",
+            "a b",
+            "http://x/",
+            "10.0.0.0/x",
+        ] {
             let error = AllowList::parse(&[entry.to_owned()]).unwrap_err();
             assert!(error.to_string().contains(entry), "{error}");
         }

@@ -66,7 +66,9 @@ impl From<io::Error> for DialError {
         match error.kind() {
             ConnectionRefused => DialError::Refused,
             TimedOut => DialError::Timeout,
-            UnexpectedEof | BrokenPipe | ConnectionReset | ConnectionAborted | NotConnected => DialError::Closed,
+            UnexpectedEof | BrokenPipe | ConnectionReset | ConnectionAborted | NotConnected => {
+                DialError::Closed
+            }
             _ => DialError::Other(error.to_string()),
         }
     }
@@ -111,15 +113,24 @@ impl Dialer {
                 Endpoint::Tcp { host, port } => self.connect_tcp(host, *port).await.map(Io::Tcp),
             }
         };
-        let io = tokio::time::timeout(idle.min(CONNECT), dial).await.map_err(|_| DialError::Timeout)??;
+        let io = tokio::time::timeout(idle.min(CONNECT), dial)
+            .await
+            .map_err(|_| DialError::Timeout)??;
         Ok(Stream { io, idle, progress })
     }
 
     async fn connect_tcp(&self, host: &str, port: u16) -> Result<TcpStream, DialError> {
-        let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
+        let bare = host
+            .strip_prefix('[')
+            .and_then(|rest| rest.strip_suffix(']'))
+            .unwrap_or(host);
         let ips = match bare.parse::<IpAddr>() {
             Ok(ip) => vec![ip],
-            Err(_) => self.resolver.resolve(bare).await.map_err(|_| no_such_name(bare))?,
+            Err(_) => self
+                .resolver
+                .resolve(bare)
+                .await
+                .map_err(|_| no_such_name(bare))?,
         };
         let mut last = no_such_name(bare);
         for ip in dialable(bare, ips).map_err(|error| DialError::Denied(error.to_string()))? {

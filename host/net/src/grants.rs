@@ -28,10 +28,16 @@ impl Grants {
     /// names it, and so is a mark that makes none (whatever `config` holds).
     pub fn from_config(schema: &Value, config: &Map<String, Value>) -> Result<Self, String> {
         let mut grants = Self::default();
-        let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return Ok(grants) };
+        let Some(properties) = schema.get("properties").and_then(Value::as_object) else {
+            return Ok(grants);
+        };
         for (name, property) in properties {
-            let Some(mark) = Mark::of(name, property)? else { continue };
-            let Some(text) = text_of(name, config)? else { continue };
+            let Some(mark) = Mark::of(name, property)? else {
+                continue;
+            };
+            let Some(text) = text_of(name, config)? else {
+                continue;
+            };
             match mark {
                 Mark::HttpUrl => grants.add_url(name, text)?,
                 Mark::UnixPath => grants.add_unix(name, text)?,
@@ -75,7 +81,9 @@ impl Grants {
 
     /// Whether the scheme, host and port of `url` are granted.
     pub fn allows_url(&self, url: &Url) -> bool {
-        let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else { return false };
+        let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else {
+            return false;
+        };
         self.http.contains(&(url.scheme().to_owned(), normal(host), port))
     }
 }
@@ -85,19 +93,25 @@ enum Mark<'a> {
     HttpUrl,
     UnixPath,
     /// With the name of the property that holds the port.
-    TcpHost { port: &'a str },
+    TcpHost {
+        port: &'a str,
+    },
 }
 
 impl<'a> Mark<'a> {
     fn of(name: &str, property: &'a Value) -> Result<Option<Self>, String> {
-        let Some(mark) = property.get("x-grant") else { return Ok(None) };
+        let Some(mark) = property.get("x-grant") else {
+            return Ok(None);
+        };
         let port = property.get("x-grant-port").and_then(Value::as_str);
         match (mark.as_str(), port) {
             (Some("http-url"), _) => Ok(Some(Mark::HttpUrl)),
             (Some("unix-path"), _) => Ok(Some(Mark::UnixPath)),
             (Some("tcp-host"), Some(port)) => Ok(Some(Mark::TcpHost { port })),
             (Some("tcp-host"), None) => Err(format!("the schema gives `{name}` no port (x-grant-port)")),
-            _ => Err(format!("the schema marks `{name}` with an unknown x-grant {mark}")),
+            _ => Err(format!(
+                "the schema marks `{name}` with an unknown x-grant {mark}"
+            )),
         }
     }
 }
@@ -120,8 +134,11 @@ fn port_of(name: &str, config: &Map<String, Value>) -> Result<Option<u16>, Strin
         Some(Value::String(text)) => text.trim().parse().ok(),
         Some(_) => None,
     };
-    let port = number.and_then(|number| u16::try_from(number).ok()).filter(|&port| port != 0);
-    port.map(Some).ok_or_else(|| format!("`{name}` must be a port (1 to 65535)"))
+    let port = number
+        .and_then(|number| u16::try_from(number).ok())
+        .filter(|&port| port != 0);
+    port.map(Some)
+        .ok_or_else(|| format!("`{name}` must be a port (1 to 65535)"))
 }
 
 fn host_of(name: &str, text: &str) -> Result<String, String> {
@@ -130,12 +147,19 @@ fn host_of(name: &str, text: &str) -> Result<String, String> {
         return Err(wrong());
     }
     let host = normal(text);
-    if matches!(Host::parse(&bracketed(&host)), Ok(host) if !host.to_string().is_empty()) { Ok(host) } else { Err(wrong()) }
+    if matches!(Host::parse(&bracketed(&host)), Ok(host) if !host.to_string().is_empty()) {
+        Ok(host)
+    } else {
+        Err(wrong())
+    }
 }
 
 /// Names compare as the URL parser words them: lower case, addresses in their one form, no brackets, no root's dot.
 fn normal(host: &str) -> String {
-    let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
+    let bare = host
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'))
+        .unwrap_or(host);
     match Host::parse(&bracketed(bare)) {
         Ok(Host::Domain(name)) => name.strip_suffix('.').map_or(name.clone(), str::to_owned),
         Ok(Host::Ipv4(ip)) => ip.to_string(),
@@ -145,7 +169,11 @@ fn normal(host: &str) -> String {
 }
 
 fn bracketed(host: &str) -> String {
-    if host.contains(':') && !host.starts_with('[') { format!("[{host}]") } else { host.to_owned() }
+    if host.contains(':') && !host.starts_with('[') {
+        format!("[{host}]")
+    } else {
+        host.to_owned()
+    }
 }
 
 #[cfg(test)]
@@ -169,7 +197,10 @@ mod tests {
     }
 
     fn tcp(host: &str, port: u16) -> Endpoint {
-        Endpoint::Tcp { host: host.to_owned(), port }
+        Endpoint::Tcp {
+            host: host.to_owned(),
+            port,
+        }
     }
 
     #[test]
@@ -179,7 +210,10 @@ mod tests {
         }))
         .unwrap();
         assert!(all.allows(&tcp("10.0.0.7", 5000)));
-        assert!(all.allows(&tcp("0xa.7", 5000)), "one address, whichever way it is written");
+        assert!(
+            all.allows(&tcp("0xa.7", 5000)),
+            "one address, whichever way it is written"
+        );
         assert!(!all.allows(&tcp("10.0.0.7", 5001)));
         assert!(!all.allows(&tcp("other", 5000)));
         assert!(all.allows(&Endpoint::Unix("/run/rt.sock".to_owned())));
@@ -200,7 +234,11 @@ mod tests {
 
     #[test]
     fn defaults_and_blanks_grant_nothing() {
-        for config in [json!({}), json!({"host": "", "port": 5000}), json!({"host": "h", "port": null, "url": " "})] {
+        for config in [
+            json!({}),
+            json!({"host": "", "port": 5000}),
+            json!({"host": "h", "port": null, "url": " "}),
+        ] {
             assert_eq!(grants(config).unwrap(), Grants::none());
         }
     }

@@ -101,7 +101,10 @@ impl Net {
     ) -> Result<Bytes, GuardError> {
         let url = parse(url, kind)?;
         let fetch = async { get(self.vet(url, kind).await?, kind, max_bytes).await };
-        let late = || GuardError::Fetch { kind, reason: "timed out".to_owned() };
+        let late = || GuardError::Fetch {
+            kind,
+            reason: "timed out".to_owned(),
+        };
         tokio::time::timeout(total, fetch).await.map_err(|_| late())?
     }
 
@@ -109,9 +112,11 @@ impl Net {
         let addresses = match url.host() {
             Some(Host::Ipv4(ip)) => vec![IpAddr::V4(ip)],
             Some(Host::Ipv6(ip)) => vec![IpAddr::V6(ip)],
-            Some(Host::Domain(name)) => {
-                self.resolver.resolve(name).await.map_err(|_| GuardError::Unresolved(kind))?
-            }
+            Some(Host::Domain(name)) => self
+                .resolver
+                .resolve(name)
+                .await
+                .map_err(|_| GuardError::Unresolved(kind))?,
             None => return Err(GuardError::Invalid(kind)),
         };
         if addresses.is_empty() {
@@ -126,11 +131,18 @@ impl Net {
 
 fn parse(url: &str, kind: GuardKind) -> Result<Url, GuardError> {
     let url = Url::parse(url.trim()).map_err(|_| GuardError::Invalid(kind))?;
-    if matches!(url.scheme(), "http" | "https") { Ok(url) } else { Err(GuardError::Scheme(kind)) }
+    if matches!(url.scheme(), "http" | "https") {
+        Ok(url)
+    } else {
+        Err(GuardError::Scheme(kind))
+    }
 }
 
 async fn get(target: Vetted, kind: GuardKind, max_bytes: usize) -> Result<Bytes, GuardError> {
-    let fail = |error: reqwest::Error| GuardError::Fetch { kind, reason: reason(&error) };
+    let fail = |error: reqwest::Error| GuardError::Fetch {
+        kind,
+        reason: reason(&error),
+    };
     let client = reqwest::Client::builder()
         .dns_resolver(Arc::new(Pinned(target.addresses)))
         .redirect(reqwest::redirect::Policy::none())
@@ -141,12 +153,21 @@ async fn get(target: Vetted, kind: GuardKind, max_bytes: usize) -> Result<Bytes,
     let mut response = client.get(target.url).send().await.map_err(fail)?;
     let status = response.status();
     if status.is_redirection() && response.headers().contains_key(http::header::LOCATION) {
-        return Err(GuardError::Fetch { kind, reason: "redirects are not followed".to_owned() });
+        return Err(GuardError::Fetch {
+            kind,
+            reason: "redirects are not followed".to_owned(),
+        });
     }
     if !status.is_success() {
-        return Err(GuardError::Status { kind, status: status.as_u16() });
+        return Err(GuardError::Status {
+            kind,
+            status: status.as_u16(),
+        });
     }
-    if response.content_length().is_some_and(|length| length > max_bytes as u64) {
+    if response
+        .content_length()
+        .is_some_and(|length| length > max_bytes as u64)
+    {
         return Err(GuardError::TooLarge(kind));
     }
     let mut body = BytesMut::new();

@@ -66,7 +66,8 @@ impl Dialer {
     ) -> Result<HttpResponse, DialError> {
         let url = authorize(&request.url, grants)?;
         let method = reqwest::Method::from_bytes(request.method.as_bytes());
-        let method = method.map_err(|_| DialError::Other(format!("`{}` is no HTTP method", request.method)))?;
+        let method =
+            method.map_err(|_| DialError::Other(format!("`{}` is no HTTP method", request.method)))?;
         let idle = request.idle.min(MAX_IDLE);
         let mut builder = self.client.request(method, url);
         for (name, value) in request.headers {
@@ -77,12 +78,23 @@ impl Dialer {
             }
         }
         if !request.body.is_empty() {
-            builder = builder.body(reqwest::Body::wrap(Upload { rest: request.body, progress: progress.clone() }));
+            builder = builder.body(reqwest::Body::wrap(Upload {
+                rest: request.body,
+                progress: progress.clone(),
+            }));
         }
-        let sent = unless_silent(idle, &progress, builder.send()).await.map_err(|_| DialError::Timeout)?;
+        let sent = unless_silent(idle, &progress, builder.send())
+            .await
+            .map_err(|_| DialError::Timeout)?;
         let inner = sent.map_err(|error| dial_error(&error))?;
         progress.add(1);
-        Ok(HttpResponse { inner, rest: Bytes::new(), idle, left: request.max_body, progress })
+        Ok(HttpResponse {
+            inner,
+            rest: Bytes::new(),
+            idle,
+            left: request.max_body,
+            progress,
+        })
     }
 }
 
@@ -91,7 +103,10 @@ fn authorize(url: &str, grants: &Grants) -> Result<Url, DialError> {
     let url = Url::parse(url).map_err(|_| DialError::Other("the URL makes no sense".to_owned()))?;
     // Not the whole URL: its path and query may hold a secret.
     let place = || {
-        let (host, port) = (url.host_str().unwrap_or_default(), url.port_or_known_default().unwrap_or(0));
+        let (host, port) = (
+            url.host_str().unwrap_or_default(),
+            url.port_or_known_default().unwrap_or(0),
+        );
         format!("{}://{host}:{port}", url.scheme())
     };
     if !grants.allows_url(&url) {
@@ -125,7 +140,11 @@ fn dial_error(error: &reqwest::Error) -> DialError {
         }
         cause = inner.source();
     }
-    if error.is_timeout() { DialError::Timeout } else { DialError::Other(reason(error)) }
+    if error.is_timeout() {
+        DialError::Timeout
+    } else {
+        DialError::Other(reason(error))
+    }
 }
 
 impl HttpResponse {
@@ -148,7 +167,11 @@ impl HttpResponse {
 
     /// The rest of the body.
     pub async fn read_to_end(&mut self) -> Result<Vec<u8>, DialError> {
-        if self.inner.content_length().is_some_and(|length| length > (self.left + self.rest.len()) as u64) {
+        if self
+            .inner
+            .content_length()
+            .is_some_and(|length| length > (self.left + self.rest.len()) as u64)
+        {
             return Err(DialError::TooLarge);
         }
         let mut all = std::mem::take(&mut self.rest).to_vec();
@@ -159,8 +182,12 @@ impl HttpResponse {
     }
 
     async fn chunk(&mut self) -> Result<Option<Bytes>, DialError> {
-        let next = tokio::time::timeout(self.idle, self.inner.chunk()).await.map_err(|_| DialError::Timeout)?;
-        let Some(chunk) = next.map_err(|error| dial_error(&error))? else { return Ok(None) };
+        let next = tokio::time::timeout(self.idle, self.inner.chunk())
+            .await
+            .map_err(|_| DialError::Timeout)?;
+        let Some(chunk) = next.map_err(|error| dial_error(&error))? else {
+            return Ok(None);
+        };
         self.progress.add(chunk.len());
         self.left = self.left.checked_sub(chunk.len()).ok_or(DialError::TooLarge)?;
         Ok(Some(chunk))
@@ -177,7 +204,10 @@ impl Body for Upload {
     type Data = Bytes;
     type Error = std::convert::Infallible;
 
-    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
         const PIECE: usize = 64 << 10;
         if self.rest.is_empty() {
             return Poll::Ready(None);

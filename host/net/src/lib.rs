@@ -65,7 +65,11 @@ impl Net {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let allow = Arc::new(AllowList::parse(&config.ssrf_allow_hosts)?);
         let dialer = Dialer::new(resolver.clone()).map_err(NetError::Client)?;
-        Ok(Self { allow, resolver, dialer })
+        Ok(Self {
+            allow,
+            resolver,
+            dialer,
+        })
     }
 
     /// The way to endpoints that an operator configured.

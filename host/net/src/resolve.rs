@@ -23,7 +23,10 @@ pub struct SystemResolver;
 #[async_trait]
 impl Resolver for SystemResolver {
     async fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>> {
-        Ok(tokio::net::lookup_host((host, 0)).await?.map(|addr| addr.ip()).collect())
+        Ok(tokio::net::lookup_host((host, 0))
+            .await?
+            .map(|addr| addr.ip())
+            .collect())
     }
 }
 
@@ -60,5 +63,9 @@ pub struct Forbidden(pub String);
 pub fn dialable(host: &str, ips: Vec<IpAddr>) -> Result<Vec<IpAddr>, Forbidden> {
     let any = !ips.is_empty();
     let ok: Vec<IpAddr> = ips.into_iter().filter(|&ip| !is_never_dialled(ip)).collect();
-    if ok.is_empty() && any { Err(Forbidden(host.to_owned())) } else { Ok(ok) }
+    if ok.is_empty() && any {
+        Err(Forbidden(host.to_owned()))
+    } else {
+        Ok(ok)
+    }
 }

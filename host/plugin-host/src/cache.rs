@@ -46,16 +46,23 @@ impl CodeCache {
                 None
             }
         };
-        Self { dir, compatibility: hasher.finish() }
+        Self {
+            dir,
+            compatibility: hasher.finish(),
+        }
     }
 
     /// No cache: everything is compiled.
     pub(crate) const fn none() -> Self {
-        Self { dir: None, compatibility: 0 }
+        Self {
+            dir: None,
+            compatibility: 0,
+        }
     }
 
     fn file(&self, dir: &Dir, sha256: &str) -> PathBuf {
-        dir.path.join(format!("{sha256}-{:016x}.{ENDING}", self.compatibility))
+        dir.path
+            .join(format!("{sha256}-{:016x}.{ENDING}", self.compatibility))
     }
 
     /// The compiled form of the component with this hash.
@@ -72,7 +79,9 @@ impl CodeCache {
         // plain file that nobody else may write. Nobody truncates it while it is mapped: files are only ever created
         // under another name and renamed, or unlinked.
         let mapped = unsafe { Component::deserialize_file(engine, &path) };
-        mapped.inspect_err(|error| tracing::debug!(%error, "a compiled plugin was not taken from the cache")).ok()
+        mapped
+            .inspect_err(|error| tracing::debug!(%error, "a compiled plugin was not taken from the cache"))
+            .ok()
     }
 
     /// Keeps the compiled form. Not being able to is no failure.
@@ -92,7 +101,9 @@ impl CodeCache {
         let keep: HashSet<PathBuf> = used.iter().map(|sha256| self.file(dir, sha256)).collect();
         for entry in fs::read_dir(&dir.path).into_iter().flatten().flatten() {
             let path = entry.path();
-            let ours = path.extension().is_some_and(|ending| ending == ENDING || ending == TEMPORARY);
+            let ours = path
+                .extension()
+                .is_some_and(|ending| ending == ENDING || ending == TEMPORARY);
             if ours && !keep.contains(&path) {
                 // Gone already or not to be removed: either way the next start tries again.
                 let _ = fs::remove_file(path);
@@ -115,13 +126,23 @@ fn vet(path: &Path) -> io::Result<Dir> {
     fs::remove_file(&probe)?;
     let meta = fs::symlink_metadata(path)?;
     if !meta.is_dir() || !is_private(&meta, owner) {
-        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "others may enter it, or it is not ours"));
+        return Err(io::Error::new(
+            io::ErrorKind::PermissionDenied,
+            "others may enter it, or it is not ours",
+        ));
     }
-    Ok(Dir { path: path.to_owned(), owner })
+    Ok(Dir {
+        path: path.to_owned(),
+        owner,
+    })
 }
 
 fn create(path: &Path) -> io::Result<File> {
-    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
+    OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)
 }
 
 fn write(path: &Path, code: &[u8]) -> io::Result<()> {
@@ -146,7 +167,12 @@ mod tests {
     }
 
     fn engine() -> Engine {
-        Engine::new(wasmtime::Config::new().wasm_component_model(true).concurrency_support(false)).unwrap()
+        Engine::new(
+            wasmtime::Config::new()
+                .wasm_component_model(true)
+                .concurrency_support(false),
+        )
+        .unwrap()
     }
 
     #[test]
@@ -165,7 +191,7 @@ mod tests {
     #[test]
     fn any_doubt_is_a_miss() {
         let (home, engine) = (tempfile::tempdir().unwrap(), engine());
-        let cache = CodeCache::open(home.path(), &engine);
+        let cache = CodeCache::open(&home.path().join("cache"), &engine);
         cache.save(&component(&engine), SHA);
         let file = cache.file(cache.dir.as_ref().unwrap(), SHA);
 

@@ -53,7 +53,10 @@ enum Outcome {
 impl Catalog {
     /// Loads every file of `dir`.
     pub(crate) async fn start(dir: PathBuf, loader: Loader) -> Result<Arc<Self>, PluginHostError> {
-        let files = scan(&dir).map_err(|source| PluginHostError::Directory { path: dir.clone(), source })?;
+        let files = scan(&dir).map_err(|source| PluginHostError::Directory {
+            path: dir.clone(),
+            source,
+        })?;
         let catalog = Self {
             dir,
             loader,
@@ -79,7 +82,11 @@ impl Catalog {
 
     /// The files as they were last read.
     pub(crate) fn signatures(&self) -> BTreeMap<String, Signature> {
-        self.inner().files.iter().map(|(name, entry)| (name.clone(), entry.signature)).collect()
+        self.inner()
+            .files
+            .iter()
+            .map(|(name, entry)| (name.clone(), entry.signature))
+            .collect()
     }
 
     /// Loads these files, at the same time as far as they are compiled, and takes them in by name.
@@ -108,7 +115,11 @@ impl Catalog {
         let _turn = self.changing.lock().await;
         for name in names {
             let gone = self.inner().files.remove(&name);
-            if let Some(Entry { outcome: Outcome::Active(slot), .. }) = gone {
+            if let Some(Entry {
+                outcome: Outcome::Active(slot),
+                ..
+            }) = gone
+            {
                 tracing::info!(file = %name, plugin = %slot.id, "a plugin was removed");
                 slot.put(None);
                 self.changed();
@@ -121,7 +132,10 @@ impl Catalog {
     fn take_in(&self, name: &str, signature: Signature, loaded: Result<Loaded, Refusal>) -> Option<String> {
         let mut inner = self.inner();
         let own = match inner.files.get(name) {
-            Some(Entry { outcome: Outcome::Active(slot), .. }) => Some(slot.clone()),
+            Some(Entry {
+                outcome: Outcome::Active(slot),
+                ..
+            }) => Some(slot.clone()),
             _ => None,
         };
         let (id, refusal) = match loaded {
@@ -133,8 +147,16 @@ impl Catalog {
         };
         tracing::warn!(file = %name, reason = %refusal.reason, "a plugin was not taken");
         let entry = match own {
-            Some(slot) => Entry { signature, outcome: Outcome::Active(slot), pending: Some(refusal.reason) },
-            None => Entry { signature, outcome: Outcome::Refused { id, refusal }, pending: None },
+            Some(slot) => Entry {
+                signature,
+                outcome: Outcome::Active(slot),
+                pending: Some(refusal.reason),
+            },
+            None => Entry {
+                signature,
+                outcome: Outcome::Refused { id, refusal },
+                pending: None,
+            },
         };
         inner.files.insert(name.to_owned(), entry);
         None
@@ -149,7 +171,11 @@ impl Catalog {
         own: Option<Arc<Slot>>,
     ) -> Option<String> {
         let id = loaded.kind.id.clone();
-        let slot = inner.slots.entry(id.clone()).or_insert_with(|| Slot::new(&id)).clone();
+        let slot = inner
+            .slots
+            .entry(id.clone())
+            .or_insert_with(|| Slot::new(&id))
+            .clone();
         let freed = own.filter(|old| old.id != id);
         if let Some(old) = &freed {
             old.put(None);
@@ -157,7 +183,14 @@ impl Catalog {
         let EngineKind { label, version, .. } = &loaded.kind;
         tracing::info!(file = %name, plugin = %id, %label, %version, "a plugin is in use");
         slot.put(Some(Arc::new(loaded)));
-        inner.files.insert(name.to_owned(), Entry { signature, outcome: Outcome::Active(slot), pending: None });
+        inner.files.insert(
+            name.to_owned(),
+            Entry {
+                signature,
+                outcome: Outcome::Active(slot),
+                pending: None,
+            },
+        );
         self.changed();
         freed.map(|old| old.id.clone())
     }
@@ -165,15 +198,23 @@ impl Catalog {
     /// An id has become free: the first file that waited for it gets it.
     async fn after(&self, freed: Option<String>) {
         let Some(id) = freed else { return };
-        let waiting = self.inner().files.iter().find_map(|(name, entry)| match &entry.outcome {
-            Outcome::Refused { id: Some(wanted), .. } if *wanted == id => Some((name.clone(), entry.signature)),
-            _ => None,
-        });
+        let waiting = self
+            .inner()
+            .files
+            .iter()
+            .find_map(|(name, entry)| match &entry.outcome {
+                Outcome::Refused { id: Some(wanted), .. } if *wanted == id => {
+                    Some((name.clone(), entry.signature))
+                }
+                _ => None,
+            });
         if let Some((name, signature)) = waiting {
             let loaded = self.loader.load(self.dir.join(&name)).await;
             self.take_in(&name, signature, loaded);
         }
-        self.inner().slots.retain(|_, slot| slot.code().is_some() || slot.is_used());
+        self.inner()
+            .slots
+            .retain(|_, slot| slot.code().is_some() || slot.is_used());
     }
 
     fn changed(&self) {
@@ -188,36 +229,62 @@ impl Catalog {
     /// Loads the file of the plugin `id` again, or that of a file named so.
     pub(crate) async fn reload(&self, id: &str) -> Result<PluginStatus, PluginHostError> {
         let _turn = self.changing.lock().await;
-        let name = self.inner().name_of(id).ok_or_else(|| PluginHostError::NoSuchPlugin(id.to_owned()))?;
+        let name = self
+            .inner()
+            .name_of(id)
+            .ok_or_else(|| PluginHostError::NoSuchPlugin(id.to_owned()))?;
         let path = self.dir.join(&name);
         let signature = Signature::of(&path).map_err(|source| PluginHostError::File { path, source })?;
         self.load_all(vec![(name.clone(), signature)]).await;
         let inner = self.inner();
-        let entry = inner.files.get(&name).ok_or_else(|| PluginHostError::NoSuchPlugin(id.to_owned()))?;
+        let entry = inner
+            .files
+            .get(&name)
+            .ok_or_else(|| PluginHostError::NoSuchPlugin(id.to_owned()))?;
         let status = status(&name, entry);
-        let refused = if status.state == PluginState::Active { status.pending_error.clone() } else { status.reason.clone() };
+        let refused = if status.state == PluginState::Active {
+            status.pending_error.clone()
+        } else {
+            status.reason.clone()
+        };
         match refused.filter(|_| status.state != PluginState::Active || status.pending_error.is_some()) {
-            Some(reason) => Err(PluginHostError::NotReloaded { id: status.id, reason }),
+            Some(reason) => Err(PluginHostError::NotReloaded {
+                id: status.id,
+                reason,
+            }),
             None => Ok(status),
         }
     }
 
     /// Every file, by name.
     pub(crate) fn list(&self) -> Vec<PluginStatus> {
-        self.inner().files.iter().map(|(name, entry)| status(name, entry)).collect()
+        self.inner()
+            .files
+            .iter()
+            .map(|(name, entry)| status(name, entry))
+            .collect()
     }
 
     /// The kinds in use, by id.
     pub(crate) fn kinds(&self) -> Vec<EngineKind> {
-        let mut kinds: Vec<_> =
-            self.inner().slots.values().filter_map(|slot| slot.code()).map(|code| code.kind.clone()).collect();
+        let mut kinds: Vec<_> = self
+            .inner()
+            .slots
+            .values()
+            .filter_map(|slot| slot.code())
+            .map(|code| code.kind.clone())
+            .collect();
         kinds.sort_by(|a, b| a.id.cmp(&b.id));
         kinds
     }
 
     /// The slot of a plugin that is in use.
     pub(crate) fn slot(&self, id: &str) -> Option<Arc<Slot>> {
-        self.inner().slots.get(id).filter(|slot| slot.code().is_some()).cloned()
+        self.inner()
+            .slots
+            .get(id)
+            .filter(|slot| slot.code().is_some())
+            .cloned()
     }
 }
 
@@ -232,7 +299,12 @@ impl Inner {
 
     /// The file of a plugin: by id, then by the name that stands for an unknown id.
     fn name_of(&self, id: &str) -> Option<String> {
-        let named = || self.files.keys().find(|name| stem(name) == id).map(String::as_str);
+        let named = || {
+            self.files
+                .keys()
+                .find(|name| stem(name) == id)
+                .map(String::as_str)
+        };
         self.holder(id).or_else(named).map(str::to_owned)
     }
 }
@@ -268,16 +340,28 @@ fn status(name: &str, entry: &Entry) -> PluginStatus {
 fn active(name: &str, slot: &Slot) -> PluginStatus {
     let code = slot.code();
     let lanes = slot.lane_statuses();
-    let parked = lanes.iter().find(|lane| lane.state == LaneState::Parked).map(|lane| {
-        let why = lane.reason.as_deref().unwrap_or("it failed too often");
-        format!("the {} lane of engine `{}` is parked: {why}", lane.lane, lane.engine)
-    });
+    let parked = lanes
+        .iter()
+        .find(|lane| lane.state == LaneState::Parked)
+        .map(|lane| {
+            let why = lane.reason.as_deref().unwrap_or("it failed too often");
+            format!(
+                "the {} lane of engine `{}` is parked: {why}",
+                lane.lane, lane.engine
+            )
+        });
     let live = |state: LaneState| matches!(state, LaneState::Ready | LaneState::Running);
-    let base = blank(name, &slot.id, code.as_ref().map_or(&Facts::default(), |code| &code.facts));
+    let base = blank(
+        name,
+        &slot.id,
+        code.as_ref().map_or(&Facts::default(), |code| &code.facts),
+    );
     PluginStatus {
         label: code.as_ref().map(|code| code.kind.label.clone()),
         version: code.as_ref().map(|code| code.kind.version.clone()),
-        capabilities: code.as_ref().map_or_else(Vec::new, |code| code.kind.capabilities.clone()),
+        capabilities: code
+            .as_ref()
+            .map_or_else(Vec::new, |code| code.kind.capabilities.clone()),
         reason: parked,
         instances: lanes.iter().filter(|lane| live(lane.state)).count() as u32,
         calls: slot.totals.calls.load(Relaxed),

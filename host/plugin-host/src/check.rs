@@ -12,6 +12,7 @@ use qm_net::{Grants, Net};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::PluginHostError;
 use crate::api::{Answer, Session};
 use crate::cache::CodeCache;
 use crate::catalog::blank;
@@ -20,7 +21,6 @@ use crate::load::{Loaded, Loader, reason};
 use crate::runtime::{Runtime, Tenant};
 use crate::status::PluginStatus;
 use crate::voice::Secrets;
-use crate::PluginHostError;
 
 /// How long one call of a contract test may take.
 const DEADLINE: Duration = Duration::from_secs(30);
@@ -62,10 +62,15 @@ pub async fn check(
     net: &Net,
     ctx: Ctx,
 ) -> Result<CheckReport, PluginHostError> {
-    std::fs::metadata(file).map_err(|source| PluginHostError::File { path: file.to_owned(), source })?;
+    std::fs::metadata(file).map_err(|source| PluginHostError::File {
+        path: file.to_owned(),
+        source,
+    })?;
     let runtime = Runtime::new(Limits::default(), net.dialer().clone(), ctx)?;
     let loader = Loader::new(runtime.clone(), CodeCache::none());
-    let name = file.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let name = file
+        .file_name()
+        .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     match loader.load(file.to_owned()).await {
         Err(refusal) => {
             let id = name.strip_suffix(".wasm").unwrap_or(&name);
@@ -74,7 +79,11 @@ pub async fn check(
                 reason: Some(refusal.reason.clone()),
                 ..blank(&name, id, &refusal.facts)
             };
-            Ok(CheckReport { plugin, config_schema: None, checks: Vec::new() })
+            Ok(CheckReport {
+                plugin,
+                config_schema: None,
+                checks: Vec::new(),
+            })
         }
         Ok(loaded) => {
             let kind = &loaded.kind;
@@ -88,7 +97,11 @@ pub async fn check(
                 Some(target) => Contract::new(runtime, &loaded, target).run().await,
                 None => Vec::new(),
             };
-            Ok(CheckReport { plugin, config_schema: Some(loaded.kind.config_schema), checks })
+            Ok(CheckReport {
+                plugin,
+                config_schema: Some(loaded.kind.config_schema),
+                checks,
+            })
         }
     }
 }
@@ -99,6 +112,8 @@ struct Contract<'a> {
     loaded: &'a Loaded,
     target: Map<String, Value>,
     session: Option<Box<dyn Session>>,
+    /// A torrent the target has.
+    listed: Option<String>,
     checks: Vec<Check>,
 }
 
@@ -107,13 +122,23 @@ type Heard<T> = Result<Result<T, EngineError>, String>;
 
 impl<'a> Contract<'a> {
     fn new(runtime: Arc<Runtime>, loaded: &'a Loaded, target: Map<String, Value>) -> Self {
-        Self { runtime, loaded, target, session: None, checks: Vec::new() }
+        Self {
+            runtime,
+            loaded,
+            target,
+            session: None,
+            listed: None,
+            checks: Vec::new(),
+        }
     }
 
     async fn run(mut self) -> Vec<Check> {
         let opened = self.open().await;
         let ready = opened.is_ok();
-        self.note("it opens a session with this configuration", opened.map(|()| String::new()));
+        self.note(
+            "it opens a session with this configuration",
+            opened.map(|()| String::new()),
+        );
         if ready {
             self.product().await;
             self.polls().await;
@@ -134,7 +159,11 @@ impl<'a> Contract<'a> {
 
     fn note(&mut self, name: &'static str, result: Result<String, String>) {
         let passed = result.is_ok();
-        self.checks.push(Check { name, passed, detail: result.unwrap_or_else(|why| why) });
+        self.checks.push(Check {
+            name,
+            passed,
+            detail: result.unwrap_or_else(|why| why),
+        });
     }
 
     async fn open(&mut self) -> Result<(), String> {
@@ -162,7 +191,10 @@ impl<'a> Contract<'a> {
     }
 
     /// One call. After a trap or a timeout the next one gets a new session.
-    async fn ask<T>(&mut self, work: impl for<'s> FnOnce(&'s mut dyn Session) -> BoxFuture<'s, Answer<T>>) -> Heard<T> {
+    async fn ask<T>(
+        &mut self,
+        work: impl for<'s> FnOnce(&'s mut dyn Session) -> BoxFuture<'s, Answer<T>>,
+    ) -> Heard<T> {
         if self.session.is_none() {
             self.open().await?;
         }
@@ -184,11 +216,18 @@ impl<'a> Contract<'a> {
     async fn product(&mut self) {
         let heard = self.ask(|session| session.health()).await;
         let health = word(heard).and_then(|health| {
-            if health.version.is_empty() { Err("the version is empty".to_owned()) } else { Ok(health.version) }
+            if health.version.is_empty() {
+                Err("the version is empty".to_owned())
+            } else {
+                Ok(health.version)
+            }
         });
         self.note("health tells the product's version", health);
         let stats = self.ask(|session| session.session_stats()).await;
-        self.note("session-stats answers", word(stats).map(|stats| stats.engine_version));
+        self.note(
+            "session-stats answers",
+            word(stats).map(|stats| stats.engine_version),
+        );
     }
 
     async fn polls(&mut self) {
@@ -199,6 +238,7 @@ impl<'a> Contract<'a> {
         };
         self.note("a first poll gives every torrent once", full);
         let Ok(first) = first else { return };
+        self.listed = first.changed.first().map(|torrent| torrent.hash.to_string());
         let cursor = first.cursor;
         let next = word(self.ask(move |session| session.poll(Some(cursor))).await);
         let next = next.and_then(|delta| {
@@ -210,7 +250,11 @@ impl<'a> Contract<'a> {
                 return Err(format!("it removed {hash}, which it had not listed"));
             }
             unique(&delta)?;
-            Ok(format!("{} changed, {} removed", delta.changed.len(), delta.removed.len()))
+            Ok(format!(
+                "{} changed, {} removed",
+                delta.changed.len(),
+                delta.removed.len()
+            ))
         });
         self.note("a poll with that cursor gives what changed", next);
     }
@@ -219,27 +263,61 @@ impl<'a> Contract<'a> {
         let got = word(self.ask(|session| session.get(NOBODY.to_owned())).await);
         let got = got.and_then(|found| found.map_or(Ok(String::new()), |_| Err("it found one".to_owned())));
         self.note("get of an unknown torrent gives none", got);
-        let files = self.ask(|session| session.files(NOBODY.to_owned())).await.map(|word| word.map(drop));
+        let files = self
+            .ask(|session| session.files(NOBODY.to_owned()))
+            .await
+            .map(|word| word.map(drop));
         self.note("files of an unknown torrent are not found", missing(files));
-        let peers = self.ask(|session| session.peers(NOBODY.to_owned())).await.map(|word| word.map(drop));
+        let peers = self
+            .ask(|session| session.peers(NOBODY.to_owned()))
+            .await
+            .map(|word| word.map(drop));
         self.note("peers of an unknown torrent are not found", missing(peers));
-        let trackers = self.ask(|session| session.trackers(NOBODY.to_owned())).await.map(|word| word.map(drop));
+        let trackers = self
+            .ask(|session| session.trackers(NOBODY.to_owned()))
+            .await
+            .map(|word| word.map(drop));
         self.note("trackers of an unknown torrent are not found", missing(trackers));
-        let started = self.ask(|session| session.run(vec![NOBODY.to_owned()], Command::Start)).await;
-        let started = word(started).and_then(|outcomes| match outcomes.first().map(|outcome| &outcome.result) {
-            Some(Err(error)) => Ok(error.to_string()),
-            _ => Err("it said that it was done".to_owned()),
-        });
+        let started = self
+            .ask(|session| session.run(vec![NOBODY.to_owned()], Command::Start))
+            .await;
+        let started =
+            word(started).and_then(|outcomes| match outcomes.first().map(|outcome| &outcome.result) {
+                Some(Err(error)) => Ok(error.to_string()),
+                _ => Err("it said that it was done".to_owned()),
+            });
         self.note("a command to an unknown torrent fails", started);
-        let other = self.ask(|session| Box::pin(session.run_other("no-such-command", "{}"))).await;
-        self.note("an unknown command is unsupported", unsupported(other));
+        let hash = self.listed.clone().unwrap_or_else(|| NOBODY.to_owned());
+        let other = self
+            .ask(|session| session.run_other(vec![hash], "no-such-command", "{}"))
+            .await;
+        let refused = match other {
+            // A plugin may refuse the call as a whole, or each torrent, where it may look for the torrent first.
+            Ok(Ok(outcomes)) => match outcomes.into_iter().map(|outcome| outcome.result).next() {
+                Some(Err(EngineError::NotFound(_))) if self.listed.is_none() => Ok(String::new()),
+                Some(result) => unsupported(Ok(result)),
+                None => Err("it said nothing".to_owned()),
+            },
+            heard => unsupported(heard),
+        };
+        self.note("an unknown command is unsupported", refused);
     }
 
     async fn optional(&mut self) {
-        let has = |word: &str| self.loaded.kind.capabilities.iter().any(|capability| capability == word);
+        let has = |word: &str| {
+            self.loaded
+                .kind
+                .capabilities
+                .iter()
+                .any(|capability| capability == word)
+        };
         let (limits, totals) = (has(capability::GLOBAL_LIMITS), has(capability::ALL_TIME));
         let heard = self.ask(|session| session.rate_limits()).await;
-        let result = if limits { word(heard).map(|_| String::new()) } else { unsupported(heard) };
+        let result = if limits {
+            word(heard).map(|_| String::new())
+        } else {
+            unsupported(heard)
+        };
         self.note("get-rate-limits is as the capabilities say", result);
         let heard = word(self.ask(|session| session.all_time()).await);
         let result = heard.and_then(|counters| match (counters.is_some(), totals) {

@@ -35,60 +35,86 @@ impl PluginEngine {
 #[async_trait]
 impl EngineDriver for PluginEngine {
     fn has(&self, capability: &str) -> bool {
-        self.slot.code().is_some_and(|code| code.kind.capabilities.iter().any(|word| word == capability))
+        self.slot
+            .code()
+            .is_some_and(|code| code.kind.capabilities.iter().any(|word| word == capability))
     }
 
     async fn health(&self) -> Result<Health, EngineError> {
-        self.command.call(self.call_total, |session| session.health()).await
+        self.command
+            .call(self.call_total, |session| session.health())
+            .await
     }
 
     async fn poll(&self, cursor: Option<u64>) -> Result<Delta, EngineError> {
-        self.sync.call(self.poll_total, move |session| session.poll(cursor)).await
+        self.sync
+            .call(self.poll_total, move |session| session.poll(cursor))
+            .await
     }
 
     async fn get(&self, hash: &str) -> Result<Option<Torrent>, EngineError> {
         let hash = hash.to_owned();
-        self.command.call(self.call_total, move |session| session.get(hash)).await
+        self.command
+            .call(self.call_total, move |session| session.get(hash))
+            .await
     }
 
     async fn files(&self, hash: &str) -> Result<Vec<File>, EngineError> {
         let hash = hash.to_owned();
-        self.command.call(self.call_total, move |session| session.files(hash)).await
+        self.command
+            .call(self.call_total, move |session| session.files(hash))
+            .await
     }
 
     async fn peers(&self, hash: &str) -> Result<Vec<Peer>, EngineError> {
         let hash = hash.to_owned();
-        self.command.call(self.call_total, move |session| session.peers(hash)).await
+        self.command
+            .call(self.call_total, move |session| session.peers(hash))
+            .await
     }
 
     async fn trackers(&self, hash: &str) -> Result<Vec<Tracker>, EngineError> {
         let hash = hash.to_owned();
-        self.command.call(self.call_total, move |session| session.trackers(hash)).await
+        self.command
+            .call(self.call_total, move |session| session.trackers(hash))
+            .await
     }
 
     async fn add(&self, request: AddRequest) -> Result<(), EngineError> {
-        self.command.call(self.call_total, move |session| session.add(request)).await
+        self.command
+            .call(self.call_total, move |session| session.add(request))
+            .await
     }
 
     async fn run(&self, hashes: &[String], command: Command) -> Result<Vec<Outcome>, EngineError> {
         let hashes = hashes.to_vec();
-        self.command.call(self.call_total, move |session| session.run(hashes, command)).await
+        self.command
+            .call(self.call_total, move |session| session.run(hashes, command))
+            .await
     }
 
     async fn session_stats(&self) -> Result<SessionStats, EngineError> {
-        self.command.call(self.call_total, |session| session.session_stats()).await
+        self.command
+            .call(self.call_total, |session| session.session_stats())
+            .await
     }
 
     async fn all_time(&self) -> Result<Option<Transfer>, EngineError> {
-        self.command.call(self.call_total, |session| session.all_time()).await
+        self.command
+            .call(self.call_total, |session| session.all_time())
+            .await
     }
 
     async fn rate_limits(&self) -> Result<RateLimits, EngineError> {
-        self.command.call(self.call_total, |session| session.rate_limits()).await
+        self.command
+            .call(self.call_total, |session| session.rate_limits())
+            .await
     }
 
     async fn set_rate_limits(&self, limits: RateLimits) -> Result<(), EngineError> {
-        self.command.call(self.call_total, move |session| session.set_rate_limits(limits)).await
+        self.command
+            .call(self.call_total, move |session| session.set_rate_limits(limits))
+            .await
     }
 
     async fn close(&self) {

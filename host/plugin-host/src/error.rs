@@ -30,9 +30,9 @@ pub enum PluginHostError {
 impl PluginHostError {
     pub const fn kind(&self) -> ErrorKind {
         match self {
-            PluginHostError::Directory { .. } | PluginHostError::File { .. } | PluginHostError::Sandbox(_) => {
-                ErrorKind::Internal
-            }
+            PluginHostError::Directory { .. }
+            | PluginHostError::File { .. }
+            | PluginHostError::Sandbox(_) => ErrorKind::Internal,
             PluginHostError::NoSuchPlugin(_) => ErrorKind::NotFound,
             PluginHostError::NotReloaded { .. } => ErrorKind::BadRequest,
         }

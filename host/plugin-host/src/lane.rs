@@ -72,7 +72,10 @@ impl Lane {
             replace: false,
         };
         let task = tokio::spawn(worker.run(queue));
-        Self { jobs, task: std::sync::Mutex::new(Some(task)) }
+        Self {
+            jobs,
+            task: std::sync::Mutex::new(Some(task)),
+        }
     }
 
     /// Does `work` in the lane's instance. `total` bounds it even while bytes move.
@@ -90,7 +93,12 @@ impl Lane {
             })
         });
         let (done, ended) = oneshot::channel();
-        let job = Job { work, total, queued: Instant::now(), done };
+        let job = Job {
+            work,
+            total,
+            queued: Instant::now(),
+            done,
+        };
         self.jobs.try_send(job).map_err(|error| match error {
             mpsc::error::TrySendError::Full(_) => EngineError::Busy,
             mpsc::error::TrySendError::Closed(_) => closed(),
@@ -101,7 +109,11 @@ impl Lane {
 
     /// Ends the lane now, the call under way included.
     pub(crate) async fn close(&self) {
-        let task = self.task.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
+        let task = self
+            .task
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+            .take();
         if let Some(task) = task {
             task.abort();
             // Either it was cancelled or it had ended; afterwards its store is gone.
@@ -112,7 +124,12 @@ impl Lane {
 
 impl Drop for Lane {
     fn drop(&mut self) {
-        if let Some(task) = self.task.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take() {
+        if let Some(task) = self
+            .task
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+            .take()
+        {
             task.abort();
         }
     }
@@ -226,9 +243,10 @@ impl Worker {
         let why = self.supervisor.reason().unwrap_or_default();
         match self.supervisor.admit(Instant::now()) {
             Admission::Free => Ok(()),
-            Admission::Later(left) => {
-                Err(EngineError::Plugin(format!("{why}; it is tried again in {} s", left.as_secs() + 1)))
-            }
+            Admission::Later(left) => Err(EngineError::Plugin(format!(
+                "{why}; it is tried again in {} s",
+                left.as_secs() + 1
+            ))),
             Admission::Parked => Err(EngineError::Plugin(format!(
                 "{why}; it failed {} times and was parked until the plugin is reloaded or the engine changed",
                 self.owner.runtime.limits.strikes
@@ -254,7 +272,10 @@ impl Worker {
     /// A new instance of the code in use, with a session open in it.
     async fn open(&mut self) -> Result<Live, EngineError> {
         let Some(code) = self.code.borrow_and_update().clone() else {
-            let text = format!("the plugin that provides `{}` is no longer installed", self.owner.slot.id);
+            let text = format!(
+                "the plugin that provides `{}` is no longer installed",
+                self.owner.slot.id
+            );
             return Err(EngineError::InvalidConfig(text));
         };
         if std::mem::take(&mut self.replace) {
@@ -278,7 +299,10 @@ impl Worker {
         let opened = tokio::time::timeout(owner.runtime.limits.silence, code.code.open(store, &config)).await;
         let last_error = voice.settle();
         match opened {
-            Ok(Ok(Ok(session))) => Ok(Live { session, _code: code.clone() }),
+            Ok(Ok(Ok(session))) => Ok(Live {
+                session,
+                _code: code.clone(),
+            }),
             Ok(Ok(Err(word))) => Err(word),
             Ok(Err(trap)) => Err(self.trapped(&trap, false, false, last_error)),
             Err(_) => Err(self.cut_off("it could not be opened in time".to_owned(), true)),
@@ -291,7 +315,13 @@ impl Worker {
     }
 
     /// The instance is dead: counts it, words it, and says so in the log.
-    fn trapped(&mut self, trap: &wasmtime::Error, cpu: bool, memory: bool, said: Option<String>) -> EngineError {
+    fn trapped(
+        &mut self,
+        trap: &wasmtime::Error,
+        cpu: bool,
+        memory: bool,
+        said: Option<String>,
+    ) -> EngineError {
         self.count(|counters| &counters.traps);
         let limits = &self.owner.runtime.limits;
         let why = if cpu {

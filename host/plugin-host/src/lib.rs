@@ -77,7 +77,11 @@ impl PluginHost {
         let cache = CodeCache::open(&config.cache_dir, &runtime.engine);
         let catalog = Catalog::start(config.plugins_dir, Loader::new(runtime.clone(), cache)).await?;
         let watcher = tokio::spawn(scan::watch(Arc::downgrade(&catalog)));
-        Ok(Arc::new(Self { runtime, catalog, watcher: Mutex::new(Some(watcher)) }))
+        Ok(Arc::new(Self {
+            runtime,
+            catalog,
+            watcher: Mutex::new(Some(watcher)),
+        }))
     }
 
     /// Every file of the directory, by name.
@@ -108,13 +112,23 @@ impl EngineKinds for PluginHost {
         self.catalog.kinds()
     }
 
-    async fn open(&self, id: &str, kind: &str, config: EngineConfig) -> Result<Arc<dyn EngineDriver>, EngineError> {
-        let unknown = || EngineError::Unsupported(format!("No installed plugin provides the engine kind {kind}"));
+    async fn open(
+        &self,
+        id: &str,
+        kind: &str,
+        config: EngineConfig,
+    ) -> Result<Arc<dyn EngineDriver>, EngineError> {
+        let unknown =
+            || EngineError::Unsupported(format!("No installed plugin provides the engine kind {kind}"));
         let slot = self.catalog.slot(kind).ok_or_else(unknown)?;
         let code = slot.code().ok_or_else(unknown)?;
         Grants::from_config(&code.kind.config_schema, &config.0).map_err(EngineError::InvalidConfig)?;
-        let owner =
-            Owner { runtime: self.runtime.clone(), slot, engine: id.to_owned(), config: Arc::new(config.0) };
+        let owner = Owner {
+            runtime: self.runtime.clone(),
+            slot,
+            engine: id.to_owned(),
+            config: Arc::new(config.0),
+        };
         Ok(Arc::new(PluginEngine::open(owner)))
     }
 
@@ -134,6 +148,10 @@ impl changes::Changes for Generation {
 
     async fn changed(&self, seen: u64) -> u64 {
         // The sender lives in `self`, so waiting cannot fail.
-        self.0.subscribe().wait_for(|count| *count != seen).await.map_or(seen, |count| *count)
+        self.0
+            .subscribe()
+            .wait_for(|count| *count != seen)
+            .await
+            .map_or(seen, |count| *count)
     }
 }

@@ -61,7 +61,11 @@ pub(crate) struct Loader {
 
 impl Loader {
     pub(crate) fn new(runtime: Arc<Runtime>, cache: CodeCache) -> Self {
-        Self { runtime, cache: Arc::new(cache), compiling: Arc::new(Semaphore::new(1)) }
+        Self {
+            runtime,
+            cache: Arc::new(cache),
+            compiling: Arc::new(Semaphore::new(1)),
+        }
     }
 
     /// Reads and tries the file at `path`.
@@ -99,7 +103,11 @@ impl Loader {
         if let Some(component) = cached {
             return Ok(component);
         }
-        let _turn = self.compiling.acquire().await.map_err(|_| "the server is shutting down".to_owned())?;
+        let _turn = self
+            .compiling
+            .acquire()
+            .await
+            .map_err(|_| "the server is shutting down".to_owned())?;
         let (runtime, cache) = (self.runtime.clone(), self.cache.clone());
         off_thread(move || {
             let component = Component::new(&runtime.engine, &bytes).map_err(|error| reason(&error))?;
@@ -118,7 +126,11 @@ impl Loader {
     }
 
     fn prepare(&self, version: Version, component: &Component) -> Result<Box<dyn EngineCode>, String> {
-        let pre = self.runtime.linker.instantiate_pre(component).map_err(|error| reason(&error))?;
+        let pre = self
+            .runtime
+            .linker
+            .instantiate_pre(component)
+            .map_err(|error| reason(&error))?;
         api::engine_code(version, pre).map_err(|error| reason(&error))
     }
 
@@ -135,7 +147,8 @@ impl Loader {
         });
         let _ticking = self.runtime.ticking();
         let described = tokio::time::timeout(TRIAL, code.describe(store)).await;
-        let described = described.map_err(|_| format!("`describe` took longer than {} s", TRIAL.as_secs()))?;
+        let described =
+            described.map_err(|_| format!("`describe` took longer than {} s", TRIAL.as_secs()))?;
         kind_of(described.map_err(|error| format!("it cannot be run: {}", reason(&error)))?)
     }
 }
@@ -144,7 +157,9 @@ impl Loader {
 async fn off_thread<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, String> + Send + 'static,
 ) -> Result<T, String> {
-    tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(format!("loading it failed: {error}")))
+    tokio::task::spawn_blocking(work)
+        .await
+        .unwrap_or_else(|error| Err(format!("loading it failed: {error}")))
 }
 
 /// The whole file and its SHA-256.
@@ -155,7 +170,11 @@ fn read(path: &Path, max: u64) -> Result<(Vec<u8>, String), String> {
         return Err("it is not a file".to_owned());
     }
     let mut bytes = Vec::new();
-    File::open(path).map_err(failed)?.take(max + 1).read_to_end(&mut bytes).map_err(failed)?;
+    File::open(path)
+        .map_err(failed)?
+        .take(max + 1)
+        .read_to_end(&mut bytes)
+        .map_err(failed)?;
     if bytes.len() as u64 > max {
         return Err(format!("it is larger than {} MiB", max >> 20));
     }
@@ -177,12 +196,19 @@ fn is_component(bytes: &[u8]) -> Result<(), String> {
 /// The role that is exported, and the version of the plugin API it was written against.
 fn role_of(facts: &mut Facts) -> Result<Version, (PluginState, String)> {
     let failed = |reason: String| Err((PluginState::Failed, reason));
-    let mut roles = facts.exports.iter().filter_map(|export| export.strip_prefix(PACKAGE)?.split_once('@'));
+    let mut roles = facts
+        .exports
+        .iter()
+        .filter_map(|export| export.strip_prefix(PACKAGE)?.split_once('@'));
     let Some((role, text)) = roles.next() else {
-        return failed(format!("it exports no role (an interface of {PACKAGE}…), so it is no plugin"));
+        return failed(format!(
+            "it exports no role (an interface of {PACKAGE}…), so it is no plugin"
+        ));
     };
     if let Some((second, _)) = roles.next() {
-        return failed(format!("it exports two roles, `{role}` and `{second}`: a plugin has exactly one"));
+        return failed(format!(
+            "it exports two roles, `{role}` and `{second}`: a plugin has exactly one"
+        ));
     }
     let (role, text) = (role.to_owned(), text.to_owned());
     facts.role = Some(role.clone());
@@ -197,19 +223,30 @@ fn role_of(facts: &mut Facts) -> Result<Version, (PluginState, String)> {
         }
         wanted => {
             let wanted = wanted.map_or(text, |version| version.to_string());
-            Err((PluginState::Incompatible, format!("needs plugin API {wanted}, this host speaks {}", spoken())))
+            Err((
+                PluginState::Incompatible,
+                format!("needs plugin API {wanted}, this host speaks {}", spoken()),
+            ))
         }
     }
 }
 
 fn spoken() -> String {
-    if SPOKEN.0 == SPOKEN.1 { SPOKEN.0.to_string() } else { format!("{}–{}", SPOKEN.0, SPOKEN.1) }
+    if SPOKEN.0 == SPOKEN.1 {
+        SPOKEN.0.to_string()
+    } else {
+        format!("{}–{}", SPOKEN.0, SPOKEN.1)
+    }
 }
 
 /// Checks what a plugin says of itself.
 fn kind_of(said: Descriptor) -> Result<EngineKind, String> {
     let word = |text: &str, max: usize| {
-        !text.is_empty() && text.len() <= max && text.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_'))
+        !text.is_empty()
+            && text.len() <= max
+            && text
+                .bytes()
+                .all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_'))
     };
     let line = |text: &str, max: usize| {
         !text.trim().is_empty() && text.chars().count() <= max && !text.chars().any(char::is_control)
@@ -243,7 +280,9 @@ fn schema_of(text: &str) -> Result<Value, String> {
     let schema: Value = serde_json::from_str(text)
         .map_err(|error| format!("the schema of its configuration is no JSON: {error}"))?;
     if schema.get("type").and_then(Value::as_str) != Some("object") {
-        return Err("the schema of its configuration must be one of an object (\"type\": \"object\")".to_owned());
+        return Err(
+            "the schema of its configuration must be one of an object (\"type\": \"object\")".to_owned(),
+        );
     }
     Grants::from_config(&schema, &Map::new())?;
     Ok(schema)
@@ -281,7 +320,10 @@ mod tests {
             (|d| d.capabilities = vec!["x".into(); 65], "capabilities"),
             (|d| d.config_schema = "{".into(), "schema"),
             (|d| d.config_schema = r#"{"type":"array"}"#.into(), "schema"),
-            (|d| d.config_schema = r#"{"type":"object","properties":{"u":{"x-grant":"anything"}}}"#.into(), "x-grant"),
+            (
+                |d| d.config_schema = r#"{"type":"object","properties":{"u":{"x-grant":"anything"}}}"#.into(),
+                "x-grant",
+            ),
         ];
         for (change, about) in refused {
             let mut descriptor = said();
@@ -294,16 +336,34 @@ mod tests {
     #[test]
     fn roles_and_versions_are_read_off_the_exports() {
         let of = |exports: &[&str]| {
-            let mut facts = Facts { exports: exports.iter().map(|&e| e.to_owned()).collect(), ..Facts::default() };
+            let mut facts = Facts {
+                exports: exports.iter().map(|&e| e.to_owned()).collect(),
+                ..Facts::default()
+            };
             role_of(&mut facts).map_err(|(state, reason)| format!("{state:?}: {reason}"))
         };
-        assert_eq!(of(&["quartermaster:plugin/engine@0.1.7"]), Ok(Version { major: 0, minor: 1 }));
+        assert_eq!(
+            of(&["quartermaster:plugin/engine@0.1.7"]),
+            Ok(Version { major: 0, minor: 1 })
+        );
         for (exports, says) in [
-            (&["quartermaster:plugin/engine@0.9.0"][..], "Incompatible: needs plugin API 0.9, this host speaks 0.1"),
-            (&["quartermaster:plugin/engine@2.0.0"], "Incompatible: needs plugin API 2.0, this host speaks 0.1"),
-            (&["quartermaster:plugin/oracle@0.1.0"], "Failed: this host has no use for the role `oracle`"),
+            (
+                &["quartermaster:plugin/engine@0.9.0"][..],
+                "Incompatible: needs plugin API 0.9, this host speaks 0.1",
+            ),
+            (
+                &["quartermaster:plugin/engine@2.0.0"],
+                "Incompatible: needs plugin API 2.0, this host speaks 0.1",
+            ),
+            (
+                &["quartermaster:plugin/oracle@0.1.0"],
+                "Failed: this host has no use for the role `oracle`",
+            ),
             (&["wasi:cli/run@0.2.0"], "Failed: it exports no role"),
-            (&["quartermaster:plugin/a@0.1.0", "quartermaster:plugin/b@0.1.0"], "Failed: it exports two roles"),
+            (
+                &["quartermaster:plugin/a@0.1.0", "quartermaster:plugin/b@0.1.0"],
+                "Failed: it exports two roles",
+            ),
         ] {
             let error = of(exports).unwrap_err();
             assert!(error.starts_with(says), "{error}");
@@ -313,7 +373,11 @@ mod tests {
     #[test]
     fn files_that_are_no_components_are_told_apart() {
         assert!(is_component(b"\0asm\x0d\0\x01\0").is_ok());
-        assert!(is_component(b"\0asm\x01\0\0\0").unwrap_err().contains("core module"));
+        assert!(
+            is_component(b"\0asm\x01\0\0\0")
+                .unwrap_err()
+                .contains("core module")
+        );
         assert!(is_component(b"hello").unwrap_err().contains("no WebAssembly"));
     }
 
@@ -325,6 +389,10 @@ mod tests {
         assert!(read(&file, 10).unwrap_err().contains("larger"));
         assert_eq!(read(&file, 11).unwrap().0.len(), 11);
         assert!(read(home.path(), 10).unwrap_err().contains("not a file"));
-        assert!(read(&home.path().join("none"), 10).unwrap_err().contains("cannot be read"));
+        assert!(
+            read(&home.path().join("none"), 10)
+                .unwrap_err()
+                .contains("cannot be read")
+        );
     }
 }

@@ -17,7 +17,10 @@ pub(crate) struct MemoryBudget {
 
 impl MemoryBudget {
     pub(crate) fn new(total: usize) -> Arc<Self> {
-        Arc::new(Self { used: AtomicUsize::new(0), total })
+        Arc::new(Self {
+            used: AtomicUsize::new(0),
+            total,
+        })
     }
 
     fn take(&self, bytes: usize) -> bool {
@@ -47,7 +50,14 @@ pub(crate) struct MemoryLimiter {
 impl MemoryLimiter {
     pub(crate) fn new(cap: usize, budget: Arc<MemoryBudget>, shown: Arc<AtomicUsize>) -> Self {
         shown.store(0, Relaxed);
-        Self { cap, used: 0, denied: false, budget, shown, last: 0 }
+        Self {
+            cap,
+            used: 0,
+            denied: false,
+            budget,
+            shown,
+            last: 0,
+        }
     }
 }
 
@@ -68,7 +78,9 @@ impl ResourceLimiter for MemoryLimiter {
 
     fn memory_grow_failed(&mut self, _: Error) -> Result<()> {
         self.used -= self.last;
-        self.budget.used.fetch_sub(std::mem::take(&mut self.last), Relaxed);
+        self.budget
+            .used
+            .fetch_sub(std::mem::take(&mut self.last), Relaxed);
         self.shown.store(self.used, Relaxed);
         self.denied = true;
         Ok(())

@@ -56,15 +56,30 @@ impl Runtime {
         wasmtime_wasi::p2::add_to_linker_async(&mut linker).map_err(failed)?;
         wasmtime_wasi_http::p2::add_only_http_to_linker_async(&mut linker).map_err(failed)?;
         api::add_to_linker(&mut linker).map_err(failed)?;
-        let ticker = Ticker::start(engine.weak()).map_err(|error| PluginHostError::Sandbox(error.to_string()))?;
+        let ticker =
+            Ticker::start(engine.weak()).map_err(|error| PluginHostError::Sandbox(error.to_string()))?;
         let budget = MemoryBudget::new(limits.memory_total_bytes);
-        Ok(Arc::new(Self { engine, linker, limits, ctx, dialer, budget, ticker }))
+        Ok(Arc::new(Self {
+            engine,
+            linker,
+            limits,
+            ctx,
+            dialer,
+            budget,
+            ticker,
+        }))
     }
 
     /// A store with every limit set.
     pub(crate) fn store(&self, tenant: Tenant<'_>) -> Store<State> {
         let limits = &self.limits;
-        let voice = Voice::new(tenant.plugin, tenant.engine, tenant.lane, tenant.secrets, tenant.log_dropped);
+        let voice = Voice::new(
+            tenant.plugin,
+            tenant.engine,
+            tenant.lane,
+            tenant.secrets,
+            tenant.log_dropped,
+        );
         let memory = MemoryLimiter::new(limits.memory_bytes, self.budget.clone(), tenant.memory);
         let network = Network::new(self.dialer.clone(), tenant.grants, limits);
         let state = State::new(limits, memory, network, voice, self.ctx.clone());
@@ -100,7 +115,9 @@ fn config(address_space: u64) -> Config {
         .max_wasm_stack(WASM_STACK)
         .async_stack_size(FIBER_STACK);
     if address_space < PLENTY {
-        config.memory_reservation(SCARCE_RESERVATION).memory_guard_size(64 << 10);
+        config
+            .memory_reservation(SCARCE_RESERVATION)
+            .memory_guard_size(64 << 10);
     }
     config
 }
@@ -112,7 +129,9 @@ fn address_space() -> u64 {
 }
 
 fn soft_address_limit(limits: &str) -> Option<u64> {
-    let line = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
+    let line = limits
+        .lines()
+        .find_map(|line| line.strip_prefix("Max address space"))?;
     line.split_whitespace().next()?.parse().ok()
 }
 
@@ -140,8 +159,14 @@ impl Ticker {
                 engine.increment_epoch();
             }
         };
-        let handle = std::thread::Builder::new().name("plugin-epoch".to_owned()).spawn(tick)?;
-        Ok(Self { running, over, thread: handle.thread().clone() })
+        let handle = std::thread::Builder::new()
+            .name("plugin-epoch".to_owned())
+            .spawn(tick)?;
+        Ok(Self {
+            running,
+            over,
+            thread: handle.thread().clone(),
+        })
     }
 
     fn hold(&self) -> Ticking {
@@ -177,6 +202,9 @@ mod tests {
         let table = "Limit                     Soft Limit           Hard Limit           Units     \n\
                      Max address space         8589934592           unlimited            bytes     \n";
         assert_eq!(soft_address_limit(table), Some(8_589_934_592));
-        assert_eq!(soft_address_limit("Max address space         unlimited            unlimited            bytes"), None);
+        assert_eq!(
+            soft_address_limit("Max address space         unlimited            unlimited            bytes"),
+            None
+        );
     }
 }

@@ -27,7 +27,11 @@ pub(crate) struct Signature {
 impl Signature {
     pub(crate) fn of(path: &Path) -> io::Result<Self> {
         let meta = std::fs::metadata(path)?;
-        Ok(Self { size: meta.len(), modified: (meta.mtime(), meta.mtime_nsec()), inode: meta.ino() })
+        Ok(Self {
+            size: meta.len(),
+            modified: (meta.mtime(), meta.mtime_nsec()),
+            inode: meta.ino(),
+        })
     }
 }
 
@@ -36,7 +40,9 @@ pub(crate) fn scan(dir: &Path) -> io::Result<BTreeMap<String, Signature>> {
     let mut found = BTreeMap::new();
     for entry in std::fs::read_dir(dir)? {
         let entry = entry?;
-        let Ok(name) = entry.file_name().into_string() else { continue };
+        let Ok(name) = entry.file_name().into_string() else {
+            continue;
+        };
         if !name.ends_with(".wasm") || name.starts_with('.') {
             continue;
         }
@@ -62,9 +68,17 @@ fn compare(
 ) -> Change {
     let settled = |(name, signature): &(&String, &Signature)| before.get(*name) == Some(*signature);
     let news = |(name, signature): &(&String, &Signature)| known.get(*name) != Some(*signature);
-    let load = now.iter().filter(settled).filter(news).map(|(name, signature)| (name.clone(), *signature)).collect();
+    let load = now
+        .iter()
+        .filter(settled)
+        .filter(news)
+        .map(|(name, signature)| (name.clone(), *signature))
+        .collect();
     let gone = |name: &&String| !before.contains_key(*name) && !now.contains_key(*name);
-    Change { load, remove: known.keys().filter(gone).cloned().collect() }
+    Change {
+        load,
+        remove: known.keys().filter(gone).cloned().collect(),
+    }
 }
 
 /// Watches until the catalogue is gone.
@@ -107,16 +121,31 @@ mod tests {
     use super::*;
 
     fn look(files: &[(&str, u64)]) -> BTreeMap<String, Signature> {
-        let signature = |size| Signature { size, modified: (0, 0), inode: 1 };
-        files.iter().map(|&(name, size)| (name.to_owned(), signature(size))).collect()
+        let signature = |size| Signature {
+            size,
+            modified: (0, 0),
+            inode: 1,
+        };
+        files
+            .iter()
+            .map(|&(name, size)| (name.to_owned(), signature(size)))
+            .collect()
     }
 
     #[test]
     fn a_change_counts_once_two_looks_agree() {
         let known = look(&[("a", 1), ("b", 1), ("c", 1)]);
-        let growing = compare(&known, &look(&[("a", 1), ("b", 2), ("c", 1)]), &look(&[("a", 1), ("b", 3), ("d", 1)]));
+        let growing = compare(
+            &known,
+            &look(&[("a", 1), ("b", 2), ("c", 1)]),
+            &look(&[("a", 1), ("b", 3), ("d", 1)]),
+        );
         assert_eq!(growing, Change::default(), "b grows, c went and d came only now");
-        let settled = compare(&known, &look(&[("a", 1), ("b", 3), ("d", 1)]), &look(&[("a", 1), ("b", 3), ("d", 1)]));
+        let settled = compare(
+            &known,
+            &look(&[("a", 1), ("b", 3), ("d", 1)]),
+            &look(&[("a", 1), ("b", 3), ("d", 1)]),
+        );
         let names: Vec<_> = settled.load.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!((names, settled.remove), (vec!["b", "d"], vec!["c".to_owned()]));
     }

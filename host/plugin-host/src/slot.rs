@@ -67,7 +67,12 @@ impl Slot {
 
     /// Every lane as it stands, by engine.
     pub(crate) fn lane_statuses(&self) -> Vec<LaneStatus> {
-        let mut all: Vec<_> = self.lanes().iter().filter_map(Weak::upgrade).map(|lane| lane.status()).collect();
+        let mut all: Vec<_> = self
+            .lanes()
+            .iter()
+            .filter_map(Weak::upgrade)
+            .map(|lane| lane.status())
+            .collect();
         all.sort_by(|a, b| (&a.engine, &a.lane).cmp(&(&b.engine, &b.lane)));
         all
     }

@@ -34,7 +34,13 @@ pub(crate) struct State {
 }
 
 impl State {
-    pub(crate) fn new(limits: &Limits, memory: MemoryLimiter, network: Network, voice: Voice, ctx: Ctx) -> Self {
+    pub(crate) fn new(
+        limits: &Limits,
+        memory: MemoryLimiter,
+        network: Network,
+        voice: Voice,
+        ctx: Ctx,
+    ) -> Self {
         let mut table = ResourceTable::new();
         table.set_max_capacity(limits.handles);
         // No directories, environment, arguments, input or sockets: the builder starts from nothing.
@@ -51,7 +57,10 @@ impl State {
             memory,
             network,
             voice,
-            cpu: Cpu { used: 0, budget: slices(limits.cpu) },
+            cpu: Cpu {
+                used: 0,
+                budget: slices(limits.cpu),
+            },
             ctx,
             started: Instant::now(),
         }
@@ -66,13 +75,20 @@ impl State {
 
 impl WasiView for State {
     fn ctx(&mut self) -> WasiCtxView<'_> {
-        WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
+        WasiCtxView {
+            ctx: &mut self.wasi,
+            table: &mut self.table,
+        }
     }
 }
 
 impl WasiHttpView for State {
     fn http(&mut self) -> WasiHttpCtxView<'_> {
-        WasiHttpCtxView { ctx: &mut self.http, table: &mut self.table, hooks: &mut self.hooks }
+        WasiHttpCtxView {
+            ctx: &mut self.http,
+            table: &mut self.table,
+            hooks: &mut self.hooks,
+        }
     }
 }
 
@@ -80,7 +96,9 @@ impl WasiHttpView for State {
 pub(crate) const TICK: Duration = Duration::from_millis(10);
 
 fn slices(time: Duration) -> u64 {
-    u64::try_from(time.as_millis() / TICK.as_millis()).unwrap_or(u64::MAX).max(1)
+    u64::try_from(time.as_millis() / TICK.as_millis())
+        .unwrap_or(u64::MAX)
+        .max(1)
 }
 
 /// Computing time of the call under way, in ticks; waiting in a host function does not count.
@@ -134,16 +152,26 @@ impl Network {
         taken.map_err(|_| DialError::Other("too many open connections".to_owned()))
     }
 
-    pub(crate) async fn connect(&self, endpoint: &Endpoint, idle: Duration) -> Result<Open<Stream>, DialError> {
+    pub(crate) async fn connect(
+        &self,
+        endpoint: &Endpoint,
+        idle: Duration,
+    ) -> Result<Open<Stream>, DialError> {
         let slot = self.slot()?;
-        let inner = self.dialer.connect(endpoint, &self.grants, idle, self.progress.clone()).await?;
+        let inner = self
+            .dialer
+            .connect(endpoint, &self.grants, idle, self.progress.clone())
+            .await?;
         Ok(Open { inner, _slot: slot })
     }
 
     pub(crate) async fn send(&self, mut request: HttpRequest) -> Result<Open<HttpResponse>, DialError> {
         let slot = self.slot()?;
         request.max_body = request.max_body.min(self.max_body);
-        let inner = self.dialer.send(request, &self.grants, self.progress.clone()).await?;
+        let inner = self
+            .dialer
+            .send(request, &self.grants, self.progress.clone())
+            .await?;
         Ok(Open { inner, _slot: slot })
     }
 

@@ -27,7 +27,13 @@ pub(crate) enum Admission {
 
 impl Supervisor {
     pub(crate) fn new(max_strikes: u32, max_pause: Duration) -> Self {
-        Self { max_strikes, max_pause, strikes: 0, struck_at: None, reason: None }
+        Self {
+            max_strikes,
+            max_pause,
+            strikes: 0,
+            struck_at: None,
+            reason: None,
+        }
     }
 
     pub(crate) fn admit(&self, now: Instant) -> Admission {

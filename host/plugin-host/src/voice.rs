@@ -30,7 +30,12 @@ impl Secrets {
     /// half of every text and are left alone.
     pub(crate) fn of(schema: &Value, config: &Map<String, Value>) -> Self {
         let properties = schema.get("properties").and_then(Value::as_object);
-        let secret = |property: &Value| property.get("writeOnly").and_then(Value::as_bool).unwrap_or(false);
+        let secret = |property: &Value| {
+            property
+                .get("writeOnly")
+                .and_then(Value::as_bool)
+                .unwrap_or(false)
+        };
         let texts = properties
             .into_iter()
             .flatten()
@@ -43,7 +48,11 @@ impl Secrets {
 
     pub(crate) fn blot(&self, text: String) -> String {
         self.0.iter().fold(text, |text, secret| {
-            if text.contains(secret.as_str()) { text.replace(secret.as_str(), qm_kernel::secret::MASK) } else { text }
+            if text.contains(secret.as_str()) {
+                text.replace(secret.as_str(), qm_kernel::secret::MASK)
+            } else {
+                text
+            }
         })
     }
 }
@@ -79,9 +88,23 @@ impl Voice {
         secrets: Secrets,
         dropped: Arc<AtomicU64>,
     ) -> Self {
-        let who = Who { plugin: plugin.to_owned(), engine: engine.to_owned(), lane, secrets, dropped };
-        let flow = Flow { allowance: BURST, at: Instant::now(), dropped: 0, last_error: None };
-        Self { who: Arc::new(who), flow: Arc::new(Mutex::new(flow)) }
+        let who = Who {
+            plugin: plugin.to_owned(),
+            engine: engine.to_owned(),
+            lane,
+            secrets,
+            dropped,
+        };
+        let flow = Flow {
+            allowance: BURST,
+            at: Instant::now(),
+            dropped: 0,
+            last_error: None,
+        };
+        Self {
+            who: Arc::new(who),
+            flow: Arc::new(Mutex::new(flow)),
+        }
     }
 
     fn flow(&self) -> MutexGuard<'_, Flow> {
@@ -110,7 +133,9 @@ impl Voice {
     }
 
     fn emit(&self, level: Level, line: &str) {
-        let Who { plugin, engine, lane, .. } = &*self.who;
+        let Who {
+            plugin, engine, lane, ..
+        } = &*self.who;
         match level {
             Level::ERROR => tracing::error!(target: "plugin", plugin, engine, lane, "{line}"),
             Level::WARN => tracing::warn!(target: "plugin", plugin, engine, lane, "{line}"),
@@ -128,7 +153,10 @@ impl Voice {
         };
         if dropped > 0 {
             self.who.dropped.fetch_add(dropped, Relaxed);
-            self.emit(Level::WARN, &format!("{dropped} more log lines in this call were dropped"));
+            self.emit(
+                Level::WARN,
+                &format!("{dropped} more log lines in this call were dropped"),
+            );
         }
         last_error
     }
@@ -145,7 +173,11 @@ pub(crate) fn one_line(text: &str, max: usize) -> String {
     while !text.is_char_boundary(end) {
         end -= 1;
     }
-    text[..end].trim_end().chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    text[..end]
+        .trim_end()
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect()
 }
 
 /// Standard output and error of a plugin whose language runtime writes there: lines of the same voice.
@@ -159,7 +191,11 @@ impl IsTerminal for Console {
 
 impl StdoutStream for Console {
     fn async_stream(&self) -> Box<dyn AsyncWrite + Send + Sync> {
-        Box::new(Lines { voice: self.0.clone(), level: self.1, line: Vec::new() })
+        Box::new(Lines {
+            voice: self.0.clone(),
+            level: self.1,
+            line: Vec::new(),
+        })
     }
 }
 
@@ -229,9 +265,13 @@ mod tests {
 
     #[test]
     fn secrets_are_blotted_out() {
-        let schema = json!({"properties": {"password": {"writeOnly": true}, "pin": {"writeOnly": true}, "user": {}}});
+        let schema =
+            json!({"properties": {"password": {"writeOnly": true}, "pin": {"writeOnly": true}, "user": {}}});
         let config = json!({"password": "hunter22", "pin": "123", "user": "admin"});
         let secrets = Secrets::of(&schema, config.as_object().unwrap());
-        assert_eq!(secrets.blot("admin:hunter22 123".to_owned()), "admin:•••••••• 123");
+        assert_eq!(
+            secrets.blot("admin:hunter22 123".to_owned()),
+            "admin:•••••••• 123"
+        );
     }
 }

@@ -37,10 +37,18 @@ async fn send(
     request: http::Request<WasiBody>,
     options: Option<RequestOptions>,
 ) -> Result<Sent, Error> {
-    let idle = options.and_then(|options| options.first_byte_timeout).unwrap_or(IDLE);
+    let idle = options
+        .and_then(|options| options.first_byte_timeout)
+        .unwrap_or(IDLE);
     let (head, body) = request.into_parts();
-    let body = Limited::new(body, network.max_body()).collect().await.map_err(|error| body_error(&*error))?;
-    let headers = head.headers.iter().map(|(name, value)| (name.to_string(), value.as_bytes().to_vec()));
+    let body = Limited::new(body, network.max_body())
+        .collect()
+        .await
+        .map_err(|error| body_error(&*error))?;
+    let headers = head
+        .headers
+        .iter()
+        .map(|(name, value)| (name.to_string(), value.as_bytes().to_vec()));
     let request = HttpRequest {
         method: head.method.to_string(),
         url: head.uri.to_string(),
@@ -58,7 +66,9 @@ async fn send(
         let piece: Bytes = answer.inner.read(PIECE).await.map_err(dial_error)?;
         Ok((!piece.is_empty()).then(|| (http_body::Frame::data(piece), answer)))
     });
-    let response = response.body(StreamBody::new(pieces).boxed_unsync()).map_err(|_| Error::HttpProtocolError)?;
+    let response = response
+        .body(StreamBody::new(pieces).boxed_unsync())
+        .map_err(|_| Error::HttpProtocolError)?;
     Ok((response, Box::new(std::future::ready(Ok(())))))
 }
 

@@ -15,7 +15,8 @@ use crate::state::State;
 /// Package of the plugin API, as it stands in the names of interfaces.
 pub(crate) const PACKAGE: &str = "quartermaster:plugin/";
 /// The oldest and the newest version this host speaks.
-pub(crate) const SPOKEN: (Version, Version) = (Version { major: 0, minor: 1 }, Version { major: 0, minor: 1 });
+pub(crate) const SPOKEN: (Version, Version) =
+    (Version { major: 0, minor: 1 }, Version { major: 0, minor: 1 });
 
 /// A version of the plugin API. Patches are compatible both ways and so don't count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,7 +29,10 @@ impl Version {
     /// Reads `0.1.7` (or `0.1`).
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut parts = text.split('.').map(|part| part.parse().ok());
-        Some(Self { major: parts.next()??, minor: parts.next()?? })
+        Some(Self {
+            major: parts.next()??,
+            minor: parts.next()??,
+        })
     }
 }
 
@@ -73,7 +77,7 @@ pub(crate) trait Session: Send {
     async fn add(&mut self, request: AddRequest) -> Answer<()>;
     async fn run(&mut self, hashes: Vec<String>, command: Command) -> Answer<Vec<Outcome>>;
     /// A command this host does not know itself, for the contract tests.
-    async fn run_other(&mut self, name: &str, arguments: &str) -> Answer<Vec<Outcome>>;
+    async fn run_other(&mut self, hashes: Vec<String>, name: &str, arguments: &str) -> Answer<Vec<Outcome>>;
     async fn session_stats(&mut self) -> Answer<SessionStats>;
     async fn all_time(&mut self) -> Answer<Option<Transfer>>;
     async fn rate_limits(&mut self) -> Answer<RateLimits>;
@@ -88,7 +92,10 @@ pub(crate) fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> 
 }
 
 /// Wraps a component that exports the role `engine` in `version`; the caller has checked that it is spoken.
-pub(crate) fn engine_code(version: Version, pre: InstancePre<State>) -> wasmtime::Result<Box<dyn EngineCode>> {
+pub(crate) fn engine_code(
+    version: Version,
+    pre: InstancePre<State>,
+) -> wasmtime::Result<Box<dyn EngineCode>> {
     match version {
         Version { major: 0, minor: 1 } => Ok(Box::new(v0_1::Code::new(pre)?)),
         other => Err(wasmtime::Error::msg(format!("plugin API {other} has no adapter"))),

@@ -3,6 +3,8 @@
 //! Bounds: lists by count, texts by length (cut, not refused), numbers into the range that the database and JSON can
 //! hold. A row without a proper info-hash is dropped; everything else is bent into shape.
 
+use std::collections::HashSet;
+
 use qm_kernel::Timestamp;
 use qm_kernel::engine::*;
 
@@ -58,21 +60,30 @@ fn whole_option(number: &mut Option<u64>) {
 }
 
 fn fraction(number: &mut f64) {
-    *number = if number.is_nan() { 0.0 } else { number.clamp(0.0, 1.0) };
+    *number = if number.is_nan() {
+        0.0
+    } else {
+        number.clamp(0.0, 1.0)
+    };
 }
 
 /// Seconds as the plugin gave them to an instant; 0 and what is past the calendar mean "unknown".
 pub(super) fn instant(seconds: Option<u64>) -> Option<Timestamp> {
-    seconds.filter(|&s| s != 0 && s <= LATEST).map(|s| Timestamp::from_secs(s as i64))
+    seconds
+        .filter(|&s| s != 0 && s <= LATEST)
+        .map(|s| Timestamp::from_secs(s as i64))
 }
 
 /// Returns how many rows were dropped.
 pub(super) fn delta(delta: &mut Delta) -> usize {
     let before = delta.changed.len() + delta.removed.len();
     delta.changed.truncate(TORRENTS);
-    delta.changed.retain_mut(|torrent| is_hash(&torrent.hash) && torrent_row(torrent));
+    delta
+        .changed
+        .retain_mut(|torrent| is_hash(&torrent.hash) && torrent_row(torrent));
     delta.removed.truncate(TORRENTS);
     delta.removed.retain(|hash| is_hash(hash));
+    once_each(delta);
     let stats = &mut delta.stats;
     whole(&mut stats.download_rate);
     whole(&mut stats.upload_rate);
@@ -83,6 +94,21 @@ pub(super) fn delta(delta: &mut Delta) -> usize {
     before - delta.changed.len() - delta.removed.len()
 }
 
+/// Keeps the first row of each torrent, and nothing removed that is listed in the same breath.
+fn once_each(delta: &mut Delta) {
+    let mut seen = HashSet::with_capacity(delta.changed.len());
+    let first: Vec<bool> = delta
+        .changed
+        .iter()
+        .map(|torrent| seen.insert(&*torrent.hash))
+        .collect();
+    delta.removed.retain(|hash| !seen.contains(hash.as_str()));
+    if first.contains(&false) {
+        let mut first = first.into_iter();
+        delta.changed.retain(|_| first.next().unwrap_or(true));
+    }
+}
+
 /// Bends a row into shape; always true, so that it serves as the second half of a filter.
 fn torrent_row(torrent: &mut Torrent) -> bool {
     cut(&mut torrent.name, LONG);
@@ -91,7 +117,11 @@ fn torrent_row(torrent: &mut Torrent) -> bool {
     cut_option(&mut torrent.label, SHORT);
     cut_option(&mut torrent.message, SHORT);
     fraction(&mut torrent.progress);
-    torrent.ratio = if torrent.ratio.is_finite() { torrent.ratio.max(0.0) } else { 0.0 };
+    torrent.ratio = if torrent.ratio.is_finite() {
+        torrent.ratio.max(0.0)
+    } else {
+        0.0
+    };
     torrent.priority = torrent.priority.min(3);
     whole(&mut torrent.size);
     whole(&mut torrent.downloaded);
@@ -103,10 +133,12 @@ fn torrent_row(torrent: &mut Torrent) -> bool {
 }
 
 pub(super) fn torrent(torrent: Option<Torrent>) -> Option<Torrent> {
-    torrent.filter(|torrent| is_hash(&torrent.hash)).map(|mut torrent| {
-        torrent_row(&mut torrent);
-        torrent
-    })
+    torrent
+        .filter(|torrent| is_hash(&torrent.hash))
+        .map(|mut torrent| {
+            torrent_row(&mut torrent);
+            torrent
+        })
 }
 
 pub(super) fn files(files: &mut Vec<File>) {
@@ -144,7 +176,11 @@ pub(super) fn trackers(trackers: &mut Vec<Tracker>) {
 /// One outcome for each hash asked about, in the order asked: what the plugin left out did not happen.
 pub(super) fn outcomes(hashes: &[String], mut given: Vec<Outcome>) -> Vec<Outcome> {
     given.truncate(OUTCOMES);
-    let in_order = given.len() == hashes.len() && given.iter().zip(hashes).all(|(outcome, hash)| outcome.hash == *hash);
+    let in_order = given.len() == hashes.len()
+        && given
+            .iter()
+            .zip(hashes)
+            .all(|(outcome, hash)| outcome.hash == *hash);
     if in_order {
         return given;
     }
@@ -152,7 +188,9 @@ pub(super) fn outcomes(hashes: &[String], mut given: Vec<Outcome>) -> Vec<Outcom
         Some(at) => given[at].clone(),
         None => Outcome {
             hash: hash.clone(),
-            result: Err(EngineError::Protocol("the plugin did not say what became of it".to_owned())),
+            result: Err(EngineError::Protocol(
+                "the plugin did not say what became of it".to_owned(),
+            )),
         },
     };
     hashes.iter().map(outcome).collect()
@@ -214,21 +252,59 @@ mod tests {
     #[test]
     fn rows_are_bent_into_shape_or_dropped() {
         let good = "0123456789abcdef0123456789abcdef01234567";
-        let hashes = [good, "", "0123456789ABCDEF0123456789ABCDEF01234567", "0123456789abcdef0123456789abcdef0123456x"];
-        let mut given = Delta { changed: hashes.map(row).to_vec(), removed: vec!["x".into()], ..Delta::default() };
+        let hashes = [
+            good,
+            "",
+            "0123456789ABCDEF0123456789ABCDEF01234567",
+            "0123456789abcdef0123456789abcdef0123456x",
+        ];
+        let mut given = Delta {
+            changed: hashes.map(row).to_vec(),
+            removed: vec!["x".into()],
+            ..Delta::default()
+        };
         assert_eq!(delta(&mut given), 4);
-        let [row] = &given.changed[..] else { panic!("one row is left, not {}", given.changed.len()) };
+        let [row] = &given.changed[..] else {
+            panic!("one row is left, not {}", given.changed.len())
+        };
         assert_eq!((row.progress, row.ratio, row.priority), (0.0, 0.0, 3));
         assert_eq!((row.size, row.eta), (i64::MAX as u64, Some(i64::MAX as u64)));
         assert_eq!((row.name.len(), &row.label), (LONG, &None));
     }
 
     #[test]
+    fn a_torrent_is_listed_once() {
+        let (a, b) = ("a".repeat(40), "b".repeat(40));
+        let changed = [&a, &b, &a].map(|hash| row(hash)).to_vec();
+        let mut given = Delta {
+            changed,
+            removed: vec![b.clone(), "c".repeat(40)],
+            ..Delta::default()
+        };
+        assert_eq!(delta(&mut given), 2);
+        assert_eq!(
+            given
+                .changed
+                .iter()
+                .map(|torrent| &*torrent.hash)
+                .collect::<Vec<_>>(),
+            [&a, &b]
+        );
+        assert_eq!(given.removed, ["c".repeat(40)]);
+    }
+
+    #[test]
     fn outcomes_follow_the_question() {
         let hashes = ["a", "b", "c"].map(str::to_owned);
-        let ok = |hash: &str| Outcome { hash: hash.to_owned(), result: Ok(()) };
+        let ok = |hash: &str| Outcome {
+            hash: hash.to_owned(),
+            result: Ok(()),
+        };
         let answer = outcomes(&hashes, vec![ok("c"), ok("z"), ok("a")]);
-        let shape: Vec<_> = answer.iter().map(|outcome| (outcome.hash.as_str(), outcome.result.is_ok())).collect();
+        let shape: Vec<_> = answer
+            .iter()
+            .map(|outcome| (outcome.hash.as_str(), outcome.result.is_ok()))
+            .collect();
         assert_eq!(shape, [("a", true), ("b", false), ("c", true)]);
     }
 

@@ -217,19 +217,27 @@ pub(super) fn session_stats(given: wit::SessionStats) -> kernel::SessionStats {
 }
 
 pub(super) fn transfer(given: wit::Transfer) -> kernel::Transfer {
-    let mut transfer = kernel::Transfer { downloaded: given.downloaded, uploaded: given.uploaded };
+    let mut transfer = kernel::Transfer {
+        downloaded: given.downloaded,
+        uploaded: given.uploaded,
+    };
     sanitize::transfer(&mut transfer);
     transfer
 }
 
 pub(super) fn rate_limits(given: wit::RateLimits) -> kernel::RateLimits {
-    let mut limits = kernel::RateLimits { download: given.download, upload: given.upload };
+    let mut limits = kernel::RateLimits {
+        download: given.download,
+        upload: given.upload,
+    };
     sanitize::rate_limits(&mut limits);
     limits
 }
 
 pub(super) fn health(given: wit::Health) -> kernel::Health {
-    let mut health = kernel::Health { version: given.version };
+    let mut health = kernel::Health {
+        version: given.version,
+    };
     sanitize::health(&mut health);
     health
 }

@@ -83,7 +83,10 @@ impl transport::Host for State {
         idle_ms: u32,
     ) -> Result<Result<Resource<Connection>, NetError>> {
         let endpoint = match endpoint {
-            transport::Endpoint::Tcp(address) => Endpoint::Tcp { host: address.host, port: address.port },
+            transport::Endpoint::Tcp(address) => Endpoint::Tcp {
+                host: address.host,
+                port: address.port,
+            },
             transport::Endpoint::Unix(path) => Endpoint::Unix(path),
         };
         let network = self.network.clone();
@@ -100,7 +103,11 @@ impl transport::HostConnection for State {
         Ok(connection.inner.read(max as usize).await.map_err(NetError::from))
     }
 
-    async fn read_to_end(&mut self, this: Resource<Connection>, limit: u64) -> Result<Result<Vec<u8>, NetError>> {
+    async fn read_to_end(
+        &mut self,
+        this: Resource<Connection>,
+        limit: u64,
+    ) -> Result<Result<Vec<u8>, NetError>> {
         let limit = size(limit).min(self.network.max_body());
         let connection = self.table.get_mut(&this)?;
         Ok(connection.inner.read_to_end(limit).await.map_err(NetError::from))
@@ -124,7 +131,10 @@ impl transport::HostConnection for State {
 
 impl http::Host for State {
     async fn send(&mut self, request: http::Request) -> Result<Result<Resource<Response>, NetError>> {
-        let headers = request.headers.into_iter().map(|header| (header.name, header.value));
+        let headers = request
+            .headers
+            .into_iter()
+            .map(|header| (header.name, header.value));
         let request = HttpRequest {
             method: request.method,
             url: request.url,

@@ -51,7 +51,10 @@ impl Code {
 impl EngineCode for Code {
     async fn describe(&self, mut store: Store<State>) -> wasmtime::Result<Descriptor> {
         let world = self.0.instantiate_async(&mut store).await?;
-        let said = world.quartermaster_plugin_engine().call_describe(&mut store).await?;
+        let said = world
+            .quartermaster_plugin_engine()
+            .call_describe(&mut store)
+            .await?;
         Ok(Descriptor {
             id: said.id,
             label: said.label,
@@ -63,7 +66,11 @@ impl EngineCode for Code {
 
     async fn open(&self, mut store: Store<State>, config: &str) -> Answer<Box<dyn Session>> {
         let world = self.0.instantiate_async(&mut store).await?;
-        let opened = world.quartermaster_plugin_engine().session().call_open(&mut store, config).await?;
+        let opened = world
+            .quartermaster_plugin_engine()
+            .session()
+            .call_open(&mut store, config)
+            .await?;
         Ok(match opened {
             Ok(handle) => Ok(Box::new(session::Live::new(store, world, handle))),
             Err(error) => Err(convert::error(error, &store.data().voice)),

@@ -36,20 +36,36 @@ pub(super) struct Live {
 
 impl Live {
     pub(super) fn new(store: Store<State>, world: EngineProvider, handle: ResourceAny) -> Self {
-        Self { store, world, handle, cursor: None, told: false }
+        Self {
+            store,
+            world,
+            handle,
+            cursor: None,
+            told: false,
+        }
     }
 
-    fn word<T, U>(&self, answer: Result<T, PluginError>, convert: impl FnOnce(T) -> U) -> Result<U, EngineError> {
-        answer.map(convert).map_err(|error| convert::error(error, &self.store.data().voice))
+    fn word<T, U>(
+        &self,
+        answer: Result<T, PluginError>,
+        convert: impl FnOnce(T) -> U,
+    ) -> Result<U, EngineError> {
+        answer
+            .map(convert)
+            .map_err(|error| convert::error(error, &self.store.data().voice))
     }
 
     fn take(&mut self, asked: Option<u64>, given: wit::Delta) -> Result<Delta, EngineError> {
         if asked.is_none() && !given.full {
-            return Err(EngineError::Protocol("the plugin gave a part when it was asked for everything".to_owned()));
+            return Err(EngineError::Protocol(
+                "the plugin gave a part when it was asked for everything".to_owned(),
+            ));
         }
         let (delta, dropped) = convert::delta(given);
         if dropped > 0 && !std::mem::replace(&mut self.told, true) {
-            let text = format!("{dropped} torrents without a proper info-hash (40 lower-case hex digits) were dropped");
+            let text = format!(
+                "{dropped} torrents without a proper info-hash (40 lower-case hex digits) were dropped"
+            );
             self.store.data().voice.say(tracing::Level::WARN, &text);
         }
         self.cursor = Some(delta.cursor);
@@ -58,7 +74,9 @@ impl Live {
 
     async fn run_command(&mut self, hashes: &[String], command: &wit::Command) -> Answer<Vec<Outcome>> {
         let answer = call!(self.call_run(hashes, command))?;
-        Ok(self.word(answer, |given| convert::outcomes(hashes, given, &self.store.data().voice)))
+        Ok(self.word(answer, |given| {
+            convert::outcomes(hashes, given, &self.store.data().voice)
+        }))
     }
 }
 
@@ -110,9 +128,9 @@ impl Session for Live {
         self.run_command(&hashes, &convert::command(command)).await
     }
 
-    async fn run_other(&mut self, name: &str, arguments: &str) -> Answer<Vec<Outcome>> {
+    async fn run_other(&mut self, hashes: Vec<String>, name: &str, arguments: &str) -> Answer<Vec<Outcome>> {
         let command = wit::Command::Other((name.to_owned(), arguments.to_owned()));
-        self.run_command(&[], &command).await
+        self.run_command(&hashes, &command).await
     }
 
     async fn session_stats(&mut self) -> Answer<SessionStats> {
@@ -131,7 +149,10 @@ impl Session for Live {
     }
 
     async fn set_rate_limits(&mut self, limits: RateLimits) -> Answer<()> {
-        let limits = wit::RateLimits { download: limits.download, upload: limits.upload };
+        let limits = wit::RateLimits {
+            download: limits.download,
+            upload: limits.upload,
+        };
         let answer = call!(self.call_set_rate_limits(limits))?;
         Ok(self.word(answer, |()| ()))
     }

@@ -1,0 +1,155 @@
+//! A plugin host over a directory of its own, with limits small enough to reach.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use qm_kernel::Ctx;
+use qm_kernel::engine::{EngineConfig, EngineDriver, EngineError, EngineKinds};
+use qm_net::{Net, NetConfig};
+use qm_plugin_host::{LaneStatus, Limits, PluginHost, PluginHostConfig, PluginStatus};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// How long a test waits for what must happen.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+pub struct Bench {
+    pub host: Arc<PluginHost>,
+    home: TempDir,
+}
+
+/// Small, so that they are reached soon; strikes are many, so that only the tests about parking meet it.
+pub fn limits() -> Limits {
+    Limits {
+        memory_bytes: 32 << 20,
+        cpu: Duration::from_millis(300),
+        silence: Duration::from_millis(800),
+        poll_total: Duration::from_secs(4),
+        call_total: Duration::from_secs(4),
+        ..Limits::default()
+    }
+}
+
+/// A fixture's bytes.
+pub fn fixture(name: &str) -> Vec<u8> {
+    let dir = std::env::var_os("QM_FIXTURES_DIR")
+        .map(PathBuf::from)
+        .unwrap_or_else(|| {
+            let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
+            home.join(".cache/quartermaster/plugins-fixtures")
+        });
+    let path = dir.join(name);
+    std::fs::read(&path).unwrap_or_else(|error| {
+        panic!(
+            "{}: {error}; run `cargo xtask plugins` to build it",
+            path.display()
+        )
+    })
+}
+
+impl Bench {
+    /// A host with these fixtures installed, file name and fixture name.
+    pub async fn start(files: &[(&str, &str)]) -> Self {
+        Self::with(files, limits()).await
+    }
+
+    pub async fn with(files: &[(&str, &str)], limits: Limits) -> Self {
+        let home = tempfile::tempdir().unwrap();
+        std::fs::create_dir(home.path().join("plugins")).unwrap();
+        for (file, name) in files {
+            std::fs::write(home.path().join("plugins").join(file), fixture(name)).unwrap();
+        }
+        let host = start(home.path(), limits).await;
+        Self { host, home }
+    }
+
+    pub fn dir(&self) -> PathBuf {
+        self.home.path().join("plugins")
+    }
+
+    pub fn cache(&self) -> PathBuf {
+        self.home.path().join("cache")
+    }
+
+    /// A second host over the same directories, as after a restart.
+    pub async fn again(&self) -> Arc<PluginHost> {
+        start(self.home.path(), limits()).await
+    }
+
+    /// Puts a file in place in one step.
+    pub fn install(&self, file: &str, bytes: &[u8]) {
+        let temporary = self.home.path().join("new");
+        std::fs::write(&temporary, bytes).unwrap();
+        std::fs::rename(temporary, self.dir().join(file)).unwrap();
+    }
+
+    /// An engine of the kind `misbehave`.
+    pub async fn engine(&self, id: &str, config: Value) -> Arc<dyn EngineDriver> {
+        self.open(id, "misbehave", config).await.unwrap()
+    }
+
+    pub async fn open(
+        &self,
+        id: &str,
+        kind: &str,
+        config: Value,
+    ) -> Result<Arc<dyn EngineDriver>, EngineError> {
+        let Value::Object(config) = config else {
+            panic!("a configuration is an object")
+        };
+        self.host.open(id, kind, EngineConfig(config)).await
+    }
+
+    /// The plugin in this file.
+    pub fn status(&self, file: &str) -> PluginStatus {
+        let found = self.host.list().into_iter().find(|status| status.file == file);
+        found.unwrap_or_else(|| panic!("{file} is not listed"))
+    }
+
+    pub fn lane(&self, engine: &str, lane: &str) -> LaneStatus {
+        let all = self.host.list().into_iter().flat_map(|status| status.lanes);
+        all.into_iter()
+            .find(|l| l.engine == engine && l.lane == lane)
+            .unwrap_or_else(|| panic!("no lane {lane} of {engine}"))
+    }
+
+    /// Waits until the list is as wanted.
+    pub async fn until(&self, what: &str, wanted: impl Fn(&[PluginStatus]) -> bool) {
+        let started = Instant::now();
+        while !wanted(&self.host.list()) {
+            assert!(
+                started.elapsed() < PATIENCE,
+                "{what} did not happen: {:#?}",
+                self.host.list()
+            );
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+}
+
+async fn start(home: &Path, limits: Limits) -> Arc<PluginHost> {
+    let config = PluginHostConfig {
+        plugins_dir: home.join("plugins"),
+        cache_dir: home.join("cache"),
+        limits,
+        net: Net::new(NetConfig::default()).unwrap(),
+    };
+    PluginHost::start(config, Ctx::system()).await.unwrap()
+}
+
+/// The text of a plugin's failure.
+pub fn plugin_error<T: std::fmt::Debug>(result: Result<T, EngineError>) -> String {
+    match result {
+        Err(EngineError::Plugin(text)) => text,
+        other => panic!("not a failure of the plugin: {other:?}"),
+    }
+}
+
+/// What a fixture answers as `other("…", text)`.
+pub fn told<T: std::fmt::Debug>(result: Result<T, EngineError>) -> String {
+    match result {
+        Err(EngineError::Protocol(text)) => text,
+        other => panic!("not an answer of the fixture: {other:?}"),
+    }
+}

@@ -1,0 +1,89 @@
+//! `quartermaster plugin check`.
+
+use qm_kernel::Ctx;
+use qm_net::{Net, NetConfig};
+use qm_plugin_host::{CheckReport, PluginState, check};
+use serde_json::{Value, json};
+
+use crate::bench::fixture;
+
+async fn run(name: &str, target: Option<Value>) -> CheckReport {
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join(name);
+    std::fs::write(&file, fixture(name)).unwrap();
+    let target = target.map(|target| target.as_object().unwrap().clone());
+    check(
+        &file,
+        target,
+        &Net::new(NetConfig::default()).unwrap(),
+        Ctx::system(),
+    )
+    .await
+    .unwrap()
+}
+
+fn failed(report: &CheckReport) -> Vec<&'static str> {
+    report
+        .checks
+        .iter()
+        .filter(|check| !check.passed)
+        .map(|check| check.name)
+        .collect()
+}
+
+#[tokio::test]
+async fn an_honest_engine_passes() {
+    let report = run("misbehave.wasm", Some(json!({"torrents": 5, "changing": 1}))).await;
+    assert!(report.passed(), "{:#?}", report.checks);
+    assert!(report.checks.len() >= 12 && report.config_schema.is_some());
+}
+
+#[tokio::test]
+async fn each_breach_is_named() {
+    for (target, breach) in [
+        (
+            json!({"mode": "no_base"}),
+            "a first poll gives every torrent once",
+        ),
+        (
+            json!({"mode": "trap", "after": 1}),
+            "a poll with that cursor gives what changed",
+        ),
+        (
+            json!({"mode": "error", "on": "health", "error": "auth"}),
+            "health tells the product's version",
+        ),
+        (
+            json!({"mode": "trap", "on": "files"}),
+            "files of an unknown torrent are not found",
+        ),
+        (
+            json!({"mode": "trap", "on": "open"}),
+            "it opens a session with this configuration",
+        ),
+    ] {
+        let report = run("misbehave.wasm", Some(target.clone())).await;
+        assert_eq!(failed(&report), [breach], "{target}");
+        assert!(!report.passed());
+    }
+}
+
+#[tokio::test]
+async fn without_a_target_it_tells_what_the_file_is() {
+    let report = run("transmission.wasm", None).await;
+    assert!(report.passed() && report.checks.is_empty());
+    assert_eq!(report.plugin.label.as_deref(), Some("Transmission"));
+    let report = run("future_api.wasm", None).await;
+    assert_eq!(
+        (report.plugin.state, report.passed()),
+        (PluginState::Incompatible, false)
+    );
+    let nowhere = check(
+        "nowhere.wasm".as_ref(),
+        None,
+        &Net::new(NetConfig::default()).unwrap(),
+        Ctx::system(),
+    )
+    .await;
+    assert!(nowhere.is_err());
+}
