@@ -4,10 +4,10 @@
 use std::borrow::Cow;
 
 use axum::extract::{FromRequest, FromRequestParts, Request};
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use http::request::Parts;
 use http::{HeaderMap, header};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use http_body_util::BodyExt;
 use qm_kernel::ErrorKind;
 use serde_json::{Map, Value};
 use url::form_urlencoded;
@@ -18,6 +18,9 @@ use crate::fields::{Fields, FromBody, FromQuery, Pairs};
 /// Largest JSON or form body, in bytes.
 pub(crate) const MAX_BODY: usize = 25 * 1024 * 1024;
 
+/// Largest refused body that is still read to its end, in bytes.
+pub(crate) const MAX_DRAIN: usize = 100 * 1024 * 1024;
+
 /// A validated body. No body at all is an empty object.
 #[derive(Clone, Copy, Debug)]
 pub struct Body<T>(pub T);
@@ -27,7 +30,7 @@ impl<T: FromBody, S: Sync> FromRequest<S> for Body<T> {
 
     async fn from_request(request: Request, _state: &S) -> Result<Self, ApiError> {
         let (parts, body) = request.into_parts();
-        let bytes = read_all(body, MAX_BODY).await?;
+        let bytes = read_all(body).await?;
         parse(&parts.headers, &bytes).map(Body)
     }
 }
@@ -70,12 +73,31 @@ impl<T: serde::de::DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> 
     }
 }
 
-pub(crate) async fn read_all(body: axum::body::Body, limit: usize) -> Result<Bytes, ApiError> {
-    match Limited::new(body, limit).collect().await {
-        Ok(collected) => Ok(collected.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => Err(ApiError::body_too_large()),
-        Err(error) => {
-            Err(ApiError::new(ErrorKind::BadRequest, "The request body ended early").with_source(error))
+async fn read_all(mut body: axum::body::Body) -> Result<Bytes, ApiError> {
+    let mut whole = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| {
+            ApiError::new(ErrorKind::BadRequest, "The request body ended early").with_source(error)
+        })?;
+        let data = frame.data_ref().map_or(&[][..], |data| data);
+        if whole.len() + data.len() > MAX_BODY {
+            drop(whole);
+            drain(body).await;
+            return Err(ApiError::body_too_large());
+        }
+        whole.extend_from_slice(data);
+    }
+    Ok(whole.freeze())
+}
+
+/// A caller that is still sending does not listen: it would see a broken connection instead of the answer. So the rest
+/// of a refused body is read, up to a point.
+async fn drain(mut body: axum::body::Body) {
+    let mut read = 0;
+    while let Some(Ok(frame)) = body.frame().await {
+        read += frame.data_ref().map_or(0, Bytes::len);
+        if read > MAX_DRAIN {
+            break;
         }
     }
 }

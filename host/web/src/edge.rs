@@ -22,7 +22,7 @@ use tracing::field::Empty;
 
 use crate::client::{Origin, RequestId, client_ip};
 use crate::error::{ApiError, Failure, JSON};
-use crate::headers::{Cors, secure};
+use crate::headers::{Cors, cross_origin, preflight, secure};
 use crate::silence::TimedBody;
 use crate::{WebConfig, etag};
 
@@ -95,8 +95,7 @@ where
         let edge = Arc::clone(&self.edge);
         let asked = edge.receive(&mut request);
         if request.method() == Method::OPTIONS {
-            let response = edge.preflight(&request, asked);
-            return Box::pin(std::future::ready(Ok(response)));
+            return Box::pin(std::future::ready(Ok(answer_preflight(&request, asked))));
         }
         let span = tracing::info_span!(
             "http.request",
@@ -140,18 +139,6 @@ impl Edge {
         }
     }
 
-    fn preflight(&self, request: &Request, asked: Asked) -> Response {
-        let mut response = StatusCode::NO_CONTENT.into_response();
-        let headers = response.headers_mut();
-        let wanted = request
-            .headers()
-            .get(header::ACCESS_CONTROL_REQUEST_HEADERS)
-            .cloned();
-        self.cors.preflight(asked.origin.clone(), wanted, headers);
-        decorate(asked.request_id, headers);
-        response
-    }
-
     async fn send(&self, asked: Asked, response: Response) -> Response {
         let mut response = report(in_our_words(response));
         if asked.tagged {
@@ -164,11 +151,22 @@ impl Edge {
         {
             headers.insert(header::CONTENT_TYPE, JSON);
         }
-        self.cors.mark(asked.origin, headers);
+        cross_origin(asked.origin, headers);
         decorate(asked.request_id, headers);
         tracing::Span::current().record("http.status", response.status().as_u16());
         response
     }
+}
+
+fn answer_preflight(request: &Request, asked: Asked) -> Response {
+    let mut response = StatusCode::NO_CONTENT.into_response();
+    let wanted = request
+        .headers()
+        .get(header::ACCESS_CONTROL_REQUEST_HEADERS)
+        .cloned();
+    preflight(asked.origin, wanted, response.headers_mut());
+    decorate(asked.request_id, response.headers_mut());
+    response
 }
 
 fn decorate(request_id: RequestId, headers: &mut http::HeaderMap) {

@@ -10,8 +10,8 @@ use std::task::{Context, Poll};
 use axum::extract::{FromRequestParts, Request};
 use axum::response::{IntoResponse, Response};
 use http::request::Parts;
-use http::{HeaderMap, HeaderName, HeaderValue, header};
-use qm_kernel::{Ctx, ErrorKind, Principal, Timestamp, TokenError, TokenVerifier};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use qm_kernel::{Ctx, ErrorKind, Permission, Principal, Timestamp, TokenError, TokenVerifier};
 use tower::{Layer, Service};
 
 use crate::client::{Origin, client_ip};
@@ -52,7 +52,7 @@ struct Guard {
     access: Access,
     /// `None`: not throttled.
     limit: Option<u32>,
-    /// Numbers method and pattern in the throttle's keys.
+    /// Numbers the pattern; with the method it makes the throttle's key.
     route: u32,
 }
 
@@ -101,7 +101,13 @@ where
         let now = self.guard.gate.ctx.now();
         let budget = match self.guard.count(&request, now) {
             Ok(budget) => budget,
-            Err(refused) => return Box::pin(std::future::ready(Ok(refused))),
+            Err(Throttled { retry_secs }) => {
+                let mut response = ApiError::throttled().into_response();
+                response
+                    .headers_mut()
+                    .insert(header::RETRY_AFTER, HeaderValue::from(retry_secs));
+                return Box::pin(std::future::ready(Ok(response)));
+            }
         };
         if let Err(error) = self.guard.admit(&mut request, now) {
             let mut response = error.into_response();
@@ -118,7 +124,7 @@ where
 }
 
 impl Guard {
-    fn count(&self, request: &Request, now: Timestamp) -> Result<Budget, Response> {
+    fn count(&self, request: &Request, now: Timestamp) -> Result<Budget, Throttled> {
         let Some(limit) = self.limit else {
             return Ok(Budget(None));
         };
@@ -126,18 +132,13 @@ impl Guard {
             || client_ip(request.headers(), request.extensions(), self.gate.trusted_proxies),
             |origin| origin.ip,
         );
-        match self.gate.throttle.hit(self.route, ip, limit, now) {
+        let key = self.route * METHODS + method_number(request.method());
+        match self.gate.throttle.hit(key, ip, limit, now) {
             Verdict::Allowed {
                 remaining,
                 reset_secs,
             } => Ok(Budget(Some([limit, remaining, reset_secs]))),
-            Verdict::Blocked { retry_secs } => {
-                let mut response = ApiError::throttled().into_response();
-                response
-                    .headers_mut()
-                    .insert(header::RETRY_AFTER, HeaderValue::from(retry_secs));
-                Err(response)
-            }
+            Verdict::Blocked { retry_secs } => Err(Throttled { retry_secs }),
         }
     }
 
@@ -151,12 +152,30 @@ impl Guard {
         let token = bearer(request.headers()).ok_or_else(|| ApiError::bare(401))?;
         let principal = self.gate.tokens.verify(token, now).map_err(refused)?;
         if !needed.iter().all(|permission| principal.may(*permission)) {
-            let missing: Vec<&str> = principal.missing(needed).into_iter().map(|p| p.key()).collect();
+            let missing: Vec<&str> = principal
+                .missing(needed)
+                .into_iter()
+                .map(Permission::key)
+                .collect();
             let message = format!("Missing permission(s): {}", missing.join(", "));
             return Err(ApiError::new(ErrorKind::Forbidden, message));
         }
         request.extensions_mut().insert(principal);
         Ok(())
+    }
+}
+
+const METHODS: u32 = 8;
+
+/// A HEAD spends the budget of the GET that answers it.
+fn method_number(method: &Method) -> u32 {
+    match *method {
+        Method::GET | Method::HEAD => 0,
+        Method::POST => 1,
+        Method::PUT => 2,
+        Method::PATCH => 3,
+        Method::DELETE => 4,
+        _ => METHODS - 1,
     }
 }
 
@@ -177,6 +196,10 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
         .split_once(' ')?;
     let token = token.trim();
     (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
+}
+
+struct Throttled {
+    retry_secs: u32,
 }
 
 /// Limit, remaining hits and seconds to the window's end; nothing where a line is not throttled.

@@ -55,32 +55,27 @@ impl Cors {
         let origin = request.get(header::ORIGIN)?;
         self.0.iter().find(|listed| *listed == origin).cloned()
     }
+}
 
-    pub(crate) fn mark(&self, allowed: Option<HeaderValue>, headers: &mut HeaderMap) {
-        headers.append(header::VARY, ORIGIN);
-        self.credentials(allowed, headers);
+/// Marks an answer; `allowed` is the listed origin that asked.
+pub(crate) fn cross_origin(allowed: Option<HeaderValue>, headers: &mut HeaderMap) {
+    headers.append(header::VARY, ORIGIN);
+    credentials(allowed, headers);
+}
+
+/// Marks a preflight's 204; the headers that were asked for are echoed.
+pub(crate) fn preflight(allowed: Option<HeaderValue>, asked: Option<HeaderValue>, headers: &mut HeaderMap) {
+    headers.insert(header::VARY, ORIGIN_AND_HEADERS);
+    headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, METHODS);
+    if let Some(asked) = asked {
+        headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, asked);
     }
+    credentials(allowed, headers);
+}
 
-    /// The headers of a preflight's 204; `asked` is echoed.
-    pub(crate) fn preflight(
-        &self,
-        allowed: Option<HeaderValue>,
-        asked: Option<HeaderValue>,
-        headers: &mut HeaderMap,
-    ) {
-        headers.insert(header::VARY, ORIGIN_AND_HEADERS);
-        headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, METHODS);
-        if let Some(asked) = asked {
-            headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, asked);
-        }
-        headers.insert(header::CONTENT_LENGTH, HeaderValue::from_static("0"));
-        self.credentials(allowed, headers);
-    }
-
-    fn credentials(&self, allowed: Option<HeaderValue>, headers: &mut HeaderMap) {
-        headers.insert(header::ACCESS_CONTROL_ALLOW_CREDENTIALS, TRUE);
-        if let Some(origin) = allowed {
-            headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
-        }
+fn credentials(allowed: Option<HeaderValue>, headers: &mut HeaderMap) {
+    headers.insert(header::ACCESS_CONTROL_ALLOW_CREDENTIALS, TRUE);
+    if let Some(origin) = allowed {
+        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
     }
 }

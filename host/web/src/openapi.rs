@@ -270,7 +270,7 @@ fn make_ids_unique(api: &mut OpenApi) {
         );
         let unique = [id, tagged.clone()]
             .into_iter()
-            .chain((2..).map(|number| format!("{tagged}_{number}")))
+            .chain((2..100).map(|number| format!("{tagged}_{number}")))
             .find(|candidate| !taken.contains(candidate));
         taken.extend(unique.clone());
         operation.operation_id = unique;

@@ -148,9 +148,16 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
     pub fn described(self) -> Routes {
         let lines = self.lines.into_iter().map(|line| {
             let (schemas, paths, _) = line.described;
-            GuardedLine { described: (schemas, paths, MethodRouter::new()), access: line.access, limit: line.limit }
+            GuardedLine {
+                described: (schemas, paths, MethodRouter::new()),
+                access: line.access,
+                limit: line.limit,
+            }
         });
-        Routes { lines: lines.collect(), mounted: Vec::new() }
+        Routes {
+            lines: lines.collect(),
+            mounted: Vec::new(),
+        }
     }
 
     /// Routes that authenticate in a way of their own, which is the realtime channel and nothing else: they get request

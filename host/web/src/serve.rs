@@ -1,5 +1,5 @@
 //! The listener: accepts connections and speaks HTTP/1.1 on them.
-//! Bounds: connections at once, 100 headers in 64 KiB, 15 s for a request head and as long between two requests,
+//! Bounds: connections at once, 100 headers in 128 KiB, 15 s for a request head and as long between two requests,
 //! 60 s for a peer that reads nothing, 10 s for running requests to end at shutdown. Upgraded connections (WebSocket)
 //! leave this module with their own rules, but keep the one on silent readers.
 
@@ -23,10 +23,10 @@ use crate::client::Peer;
 use crate::silence::TimedIo;
 
 const MAX_CONNECTIONS: usize = 8192;
-const MAX_HEADERS: usize = 100;
-const MAX_HEAD_BYTES: usize = 64 * 1024;
+/// Bounds a request head too: one that does not fit in two of these is refused.
+const READ_BUFFER: usize = 64 * 1024;
 const HEAD_TIMEOUT: Duration = Duration::from_secs(15);
-const READER_SILENCE: Duration = Duration::from_secs(60);
+const READER_SILENCE: Duration = Duration::from_mins(1);
 const DRAIN: Duration = Duration::from_secs(10);
 /// After a failed accept (no file descriptor left), before the next.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
@@ -102,8 +102,7 @@ impl Connection {
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(HEAD_TIMEOUT)
-            .max_headers(MAX_HEADERS)
-            .max_buf_size(MAX_HEAD_BYTES)
+            .max_buf_size(READ_BUFFER)
             .serve_connection(TokioIo::new(TimedIo::new(stream, READER_SILENCE)), service)
             .with_upgrades();
         tokio::pin!(connection);

@@ -33,18 +33,17 @@ pub fn finish(
             Limit::None => None,
         };
         let (_, paths, handlers) = line.described;
-        let guard = GuardLayer::new(Arc::clone(&gate), line.access, limit, next_route);
-        let handlers = handlers.route_layer(guard);
         for path in paths.paths.keys() {
-            router = router.route(path, handlers.clone());
+            let guard = GuardLayer::new(Arc::clone(&gate), line.access.clone(), limit, next_route);
+            router = router.route(path, handlers.clone().route_layer(guard));
+            next_route += 1;
         }
-        next_route += 1;
     }
     if config.docs {
         match openapi::document(&api) {
             Ok(document) => router = router.merge(docs::router(document, &gate, general, next_route)),
             Err(error) => {
-                tracing::error!(%error, "the API document cannot be written, /api/docs is not served")
+                tracing::error!(%error, "the API document cannot be written, /api/docs is not served");
             }
         }
     }

@@ -1,5 +1,5 @@
 //! Multipart bodies: one file in the part `file`, and text fields validated like any other body.
-//! Bounds: 20 MiB for the file, 1 MiB a field, 100 parts.
+//! Bounds: 20 MiB for the file, 1 MiB a field, 100 parts, 25 MB in all.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use bytes::{Bytes, BytesMut};
 use http::header;
 use qm_kernel::ErrorKind;
 
-use crate::body::{Body, MAX_BODY, from_pairs};
+use crate::body::{Body, MAX_BODY, MAX_DRAIN, from_pairs};
 use crate::error::ApiError;
 use crate::fields::FromBody;
 
@@ -49,67 +49,85 @@ impl<T: FromBody, S: Send + Sync> FromRequest<S> for Upload<T> {
             let Body(fields) = Body::from_request(request, state).await?;
             return Ok(Upload { fields, file: None });
         }
-        DefaultBodyLimit::max(MAX_BODY).apply(&mut request);
-        let multipart = Multipart::from_request(request, state)
+        // The bound on what is kept is counted below; this one bounds what is read of a body that is refused.
+        DefaultBodyLimit::max(MAX_DRAIN).apply(&mut request);
+        let mut multipart = Multipart::from_request(request, state)
             .await
             .map_err(|rejection| ApiError::new(ErrorKind::BadRequest, rejection.body_text()))?;
-        let (texts, file) = read_parts(multipart).await?;
-        let pairs: Vec<_> = texts
+        let mut parts = Parts::default();
+        if let Err(error) = parts.read(&mut multipart).await {
+            // Read to the end: a caller that is still sending would not hear the answer.
+            while let Ok(Some(_)) = multipart.next_field().await {}
+            return Err(error);
+        }
+        let pairs: Vec<_> = parts
+            .texts
             .into_iter()
             .map(|(name, text)| (Cow::Owned(name), Cow::Owned(text)))
             .collect();
         Ok(Upload {
             fields: from_pairs(&pairs)?,
-            file,
+            file: parts.file,
         })
     }
 }
 
-async fn read_parts(
-    mut multipart: Multipart,
-) -> Result<(Vec<(String, String)>, Option<UploadedFile>), ApiError> {
-    let mut texts = Vec::new();
-    let mut file = None;
-    let mut parts = 0;
-    while let Some(field) = multipart.next_field().await.map_err(malformed)? {
-        parts += 1;
-        if parts > MAX_PARTS {
-            return Err(ApiError::new(ErrorKind::BadRequest, "Too many parts"));
-        }
-        let name = field.name().unwrap_or_default().to_owned();
-        match field.file_name().map(str::to_owned) {
-            Some(file_name) if name == FILE_PART && file.is_none() => {
-                let too_large = || ApiError::new(ErrorKind::PayloadTooLarge, "File too large");
-                let bytes = read_part(field, MAX_FILE, too_large).await?;
-                file = Some(UploadedFile {
-                    name: file_name,
-                    bytes,
-                });
-            }
-            Some(_) => return Err(ApiError::new(ErrorKind::BadRequest, "Unexpected field")),
-            None => {
-                let too_long = || ApiError::new(ErrorKind::BadRequest, "Field value too long");
-                let bytes = read_part(field, MAX_FIELD, too_long).await?;
-                texts.push((name, String::from_utf8_lossy(&bytes).into_owned()));
-            }
-        }
-    }
-    Ok((texts, file))
+#[derive(Default)]
+struct Parts {
+    texts: Vec<(String, String)>,
+    file: Option<UploadedFile>,
+    count: usize,
+    bytes: usize,
 }
 
-async fn read_part(
-    mut field: Field<'_>,
-    limit: usize,
-    too_large: impl Fn() -> ApiError,
-) -> Result<Bytes, ApiError> {
-    let mut whole = BytesMut::new();
-    while let Some(chunk) = field.chunk().await.map_err(malformed)? {
-        if whole.len() + chunk.len() > limit {
-            return Err(too_large());
+impl Parts {
+    async fn read(&mut self, multipart: &mut Multipart) -> Result<(), ApiError> {
+        while let Some(field) = multipart.next_field().await.map_err(malformed)? {
+            self.count += 1;
+            if self.count > MAX_PARTS {
+                return Err(ApiError::new(ErrorKind::BadRequest, "Too many parts"));
+            }
+            let name = field.name().unwrap_or_default().to_owned();
+            match field.file_name().map(str::to_owned) {
+                Some(file_name) if name == FILE_PART && self.file.is_none() => {
+                    let too_large = || ApiError::new(ErrorKind::PayloadTooLarge, "File too large");
+                    let bytes = self.read_part(field, MAX_FILE, too_large).await?;
+                    self.file = Some(UploadedFile {
+                        name: file_name,
+                        bytes,
+                    });
+                }
+                Some(_) => return Err(ApiError::new(ErrorKind::BadRequest, "Unexpected field")),
+                None => {
+                    let too_long = || ApiError::new(ErrorKind::BadRequest, "Field value too long");
+                    let bytes = self.read_part(field, MAX_FIELD, too_long).await?;
+                    self.texts
+                        .push((name, String::from_utf8_lossy(&bytes).into_owned()));
+                }
+            }
         }
-        whole.extend_from_slice(&chunk);
+        Ok(())
     }
-    Ok(whole.freeze())
+
+    async fn read_part(
+        &mut self,
+        mut field: Field<'_>,
+        limit: usize,
+        too_large: impl Fn() -> ApiError,
+    ) -> Result<Bytes, ApiError> {
+        let mut whole = BytesMut::new();
+        while let Some(chunk) = field.chunk().await.map_err(malformed)? {
+            self.bytes += chunk.len();
+            if whole.len() + chunk.len() > limit {
+                return Err(too_large());
+            }
+            if self.bytes > MAX_BODY {
+                return Err(ApiError::body_too_large());
+            }
+            whole.extend_from_slice(&chunk);
+        }
+        Ok(whole.freeze())
+    }
 }
 
 fn malformed(error: MultipartError) -> ApiError {

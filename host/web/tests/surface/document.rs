@@ -1,0 +1,154 @@
+//! The API document and its page.
+
+use std::collections::BTreeSet;
+
+use qm_web::{WebConfig, document};
+use serde_json::{Value, json};
+
+use crate::support::{server, start};
+
+#[tokio::test]
+async fn the_document_says_who_may_call_and_what_can_fail() {
+    let server = server().await;
+    let served = server.get("/api/docs/openapi.json").await;
+    assert_eq!(
+        served.body,
+        document(&server.api).unwrap(),
+        "what is served is what is committed"
+    );
+    let api = served.json();
+    assert_eq!(api["openapi"], "3.1.0");
+    assert_eq!(api["info"]["title"], "Quartermaster");
+    assert_eq!(api["components"]["securitySchemes"]["bearer"]["scheme"], "bearer");
+
+    for (path, method, access, permissions, codes) in [
+        ("/api/things", "get", "public", vec![], "200 400 429 500"),
+        (
+            "/api/things/{id}",
+            "get",
+            "authenticated",
+            vec![],
+            "200 401 404 429 500 502",
+        ),
+        (
+            "/api/things/{id}",
+            "delete",
+            "permissions",
+            vec!["torrents.view"],
+            "200 401 403 404 429 500",
+        ),
+        ("/api/account", "post", "public", vec![], "201 400 413 429 500"),
+        (
+            "/api/strict",
+            "post",
+            "permissions",
+            vec!["torrents.view", "torrents.add"],
+            "201 400 401 403 413 429 500",
+        ),
+    ] {
+        let operation = &api["paths"][path][method];
+        assert_eq!(operation["x-access"], access, "{method} {path}");
+        assert_eq!(operation["x-permissions"], json!(permissions), "{method} {path}");
+        let security = if access == "public" {
+            json!([])
+        } else {
+            json!([{ "bearer": [] }])
+        };
+        assert_eq!(operation["security"], security, "{method} {path}");
+        let responses: Vec<&str> = operation["responses"]
+            .as_object()
+            .unwrap()
+            .keys()
+            .map(String::as_str)
+            .collect();
+        assert_eq!(responses.join(" "), codes, "{method} {path}");
+        assert_eq!(operation["tags"], json!(["test"]));
+    }
+    let upstream = &api["paths"]["/api/things/{id}"]["get"]["responses"]["502"];
+    assert_eq!(
+        upstream["content"]["application/json"]["schema"]["$ref"],
+        "#/components/schemas/Error"
+    );
+}
+
+#[tokio::test]
+async fn every_reference_leads_somewhere_and_ids_are_unique() {
+    let api = server().await.get("/api/docs/openapi.json").await.json();
+    let mut ids = BTreeSet::new();
+    for operation in api["paths"]
+        .as_object()
+        .unwrap()
+        .values()
+        .flat_map(|item| item.as_object().unwrap().values())
+    {
+        assert!(
+            ids.insert(operation["operationId"].as_str().unwrap().to_owned()),
+            "{}",
+            operation["operationId"]
+        );
+    }
+    let mut references = Vec::new();
+    collect(&api, &mut references);
+    assert!(!references.is_empty());
+    for reference in references {
+        let pointer = reference.strip_prefix('#').unwrap();
+        assert!(api.pointer(pointer).is_some(), "{reference} leads nowhere");
+    }
+}
+
+fn collect(value: &Value, references: &mut Vec<String>) {
+    match value {
+        Value::Object(map) => {
+            references.extend(map.get("$ref").and_then(Value::as_str).map(str::to_owned));
+            map.values().for_each(|value| collect(value, references));
+        }
+        Value::Array(items) => items.iter().for_each(|value| collect(value, references)),
+        _ => {}
+    }
+}
+
+#[tokio::test]
+async fn the_page_needs_no_other_host_and_no_inline_script() {
+    let server = server().await;
+    for (path, kind) in [
+        ("/api/docs", "text/html; charset=utf-8"),
+        ("/api/docs/page.js", "text/javascript; charset=utf-8"),
+        ("/api/docs/page.css", "text/css; charset=utf-8"),
+    ] {
+        let answer = server.get(path).await;
+        assert_eq!(
+            (answer.status, answer.header("content-type").as_deref()),
+            (200, Some(kind)),
+            "{path}"
+        );
+        assert!(!answer.body.contains("://"), "{path} names another host");
+        let policy = answer.header("content-security-policy").unwrap();
+        assert!(
+            policy.contains("script-src 'self'") && !policy.contains("unsafe"),
+            "{policy}"
+        );
+    }
+    let page = server.get("/api/docs").await.body;
+    assert_eq!(
+        page.matches("<script").count(),
+        page.matches("<script src=").count(),
+        "an inline script"
+    );
+    assert!(
+        !page.contains("style=") && !page.contains("onclick"),
+        "inline style or handler"
+    );
+}
+
+#[tokio::test]
+async fn the_page_is_there_only_when_asked_for() {
+    let server = start(WebConfig {
+        docs: false,
+        ..WebConfig::default()
+    })
+    .await;
+    for path in ["/api/docs", "/api/docs/openapi.json", "/api/docs/page.js"] {
+        assert_eq!(server.get(path).await.status, 404, "{path}");
+    }
+    assert!(!server.api.paths.paths.is_empty());
+}

@@ -1,0 +1,123 @@
+//! Bytes that no browser sends.
+
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::support::{Server, server};
+
+/// Sends bytes and reads what comes; a closed connection is an answer too.
+async fn raw(server: &Server, bytes: &[u8]) -> String {
+    let mut stream = TcpStream::connect(server.address).await.unwrap();
+    let _ = stream.write_all(bytes).await;
+    let mut answer = [0; 4096];
+    let read = tokio::time::timeout(Duration::from_secs(5), stream.read(&mut answer)).await;
+    let length = read.ok().and_then(Result::ok).unwrap_or_default();
+    String::from_utf8_lossy(&answer[..length]).into_owned()
+}
+
+#[tokio::test]
+async fn nonsense_never_takes_the_server_down() {
+    let server = server().await;
+    let many_headers = (0..200).fold(
+        String::from("GET /api/things HTTP/1.1\r\nHost: x\r\n"),
+        |text, number| format!("{text}x-{number}: 1\r\n"),
+    ) + "\r\n";
+    let long_head = format!(
+        "GET /api/things HTTP/1.1\r\nHost: x\r\nx: {}\r\n\r\n",
+        "a".repeat(200_000)
+    );
+    let long_path = format!("GET /{} HTTP/1.1\r\nHost: x\r\n\r\n", "a".repeat(60_000));
+    for (bytes, statuses) in [
+        (&b"\0\xff\xfe garbage\r\n\r\n"[..], &["400", ""][..]),
+        (b"GET / HTTP/9.9\r\n\r\n", &["400", "505", ""]),
+        (
+            b"POST /api/account HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
+            &["400"],
+        ),
+        (
+            b"POST /api/account HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n",
+            &["400"],
+        ),
+        (
+            b"POST /api/account HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n",
+            &["400"],
+        ),
+        (b"GET /api/things/%00%ff HTTP/1.1\r\nHost: x\r\n\r\n", &["401"]),
+        (
+            b"GET /api/failing/\xff HTTP/1.1\r\nHost: x\r\n\r\n",
+            &["400", "404"],
+        ),
+        (b"GET /../../etc/passwd HTTP/1.1\r\nHost: x\r\n\r\n", &["404"]),
+        (b"BREW /api/things HTTP/1.1\r\nHost: x\r\n\r\n", &["404"]),
+        (
+            b"CONNECT example.org:443 HTTP/1.1\r\nHost: x\r\n\r\n",
+            &["404", "400", ""],
+        ),
+        (many_headers.as_bytes(), &["431"]),
+        (long_head.as_bytes(), &["431"]),
+        (long_path.as_bytes(), &["404", "414"]),
+        (
+            b"GET /api/things HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \xff\xfe\r\n\r\n",
+            &["200"],
+        ),
+        (
+            b"GET /api/things/1 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \xff\xfe\r\n\r\n",
+            &["401"],
+        ),
+        (
+            b"GET /api/things HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: \xff, ,\r\nIf-None-Match: \xff\r\n\r\n",
+            &["200"],
+        ),
+    ] {
+        let answer = raw(&server, bytes).await;
+        let status = answer.split(' ').nth(1).unwrap_or_default();
+        let shown = String::from_utf8_lossy(&bytes[..bytes.len().min(80)]).into_owned();
+        assert!(statuses.contains(&status), "{shown:?} got {answer:?}");
+    }
+    assert_eq!(server.get("/api/things").await.status, 200, "it still stands");
+}
+
+#[tokio::test]
+async fn a_token_of_any_size_is_an_answer() {
+    let server = server().await;
+    for size in [1, 1_000, 16 * 1024, 20_000, 40_000] {
+        assert_eq!(
+            server.get_as(&"x".repeat(size), "/api/things/1").await.status,
+            401,
+            "{size}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_connection_serves_many_requests_after_an_error_and_a_panic() {
+    let server = server().await;
+    let mut stream = TcpStream::connect(server.address).await.unwrap();
+    for (target, status) in [
+        ("/api/nope", "404"),
+        ("/api/failing/panic", "500"),
+        ("/api/things/1", "401"),
+        ("/api/things", "200"),
+    ] {
+        stream
+            .write_all(format!("GET {target} HTTP/1.1\r\nHost: x\r\n\r\n").as_bytes())
+            .await
+            .unwrap();
+        let mut answer = Vec::new();
+        while !answer.ends_with(b"}") {
+            let mut piece = [0; 4096];
+            let read = tokio::time::timeout(Duration::from_secs(5), stream.read(&mut piece))
+                .await
+                .unwrap()
+                .unwrap();
+            assert_ne!(read, 0, "the connection ended at {target}");
+            answer.extend_from_slice(&piece[..read]);
+        }
+        assert!(
+            answer.starts_with(format!("HTTP/1.1 {status}").as_bytes()),
+            "{target}"
+        );
+    }
+}
