@@ -51,10 +51,7 @@ pub struct AppParts {
 
 /// The service, wired and seeded, its background loops running; it answers once [`App::run`] is polled.
 pub struct App {
-    listener: TcpListener,
-    address: SocketAddr,
-    router: Router,
-    docs: bool,
+    front: Front,
     first_admin: Option<(String, Secret)>,
     db: Db,
     identity: Identity,
@@ -67,24 +64,26 @@ pub struct App {
     stop: CancellationToken,
 }
 
-impl App {
-    pub async fn build(parts: AppParts) -> Result<Self, StartError> {
-        let started = Instant::now();
-        let AppParts {
-            config,
-            secrets,
-            ctx,
-            net,
-            db,
-            listener,
-            kinds,
-            limits,
-            hash_cost,
-        } = parts;
-        let address = listener
-            .local_addr()
-            .map_err(|source| StartError::listen(config.listen, source))?;
+/// Where requests come in.
+struct Front {
+    listener: TcpListener,
+    address: SocketAddr,
+    router: Router,
+    /// Whether `/api/docs` is among the routes.
+    docs: bool,
+}
 
+/// What every area stands on.
+struct Ground {
+    bus: Bus,
+    audit: Audit,
+    cipher: Cipher,
+    tokens: Arc<TokenService>,
+    identity: Identity,
+}
+
+impl Ground {
+    fn lay(config: &Config, secrets: &Secrets, db: &Db, hash_cost: HashCost, ctx: &Ctx) -> Self {
         let bus = Bus::new(ctx.clone());
         bus.register(qm_identity::EVENTS);
         bus.register(qm_torrents::EVENTS);
@@ -105,16 +104,44 @@ impl App {
             refresh_ttl: config.refresh_ttl,
             ctx: ctx.clone(),
         });
-        let plugin_config = PluginHostConfig {
-            plugins_dir: config.plugins_dir.clone(),
-            cache_dir: config.data_dir.join(PLUGIN_CACHE),
+        Self {
+            bus,
+            audit,
+            cipher,
+            tokens,
+            identity,
+        }
+    }
+}
+
+impl App {
+    pub async fn build(parts: AppParts) -> Result<Self, StartError> {
+        let started = Instant::now();
+        let AppParts {
+            config,
+            secrets,
+            ctx,
+            net,
+            db,
+            listener,
+            kinds,
             limits,
-            net: net.clone(),
-        };
+            hash_cost,
+        } = parts;
+        let address = listener
+            .local_addr()
+            .map_err(|source| StartError::listen(config.listen, source))?;
+        let Ground {
+            bus,
+            audit,
+            cipher,
+            tokens,
+            identity,
+        } = Ground::lay(&config, &secrets, &db, hash_cost, &ctx);
         // Neither waits for the other: one reads files, the other the database.
         let (seeded, plugins) = tokio::join!(
             seed(&db, &identity, &config.admin, &ctx),
-            PluginHost::start(plugin_config, ctx.clone()),
+            start_plugins(&config, limits, &net, &ctx),
         );
         let (seeded, plugins) = (seeded?, plugins?);
         let hub_config = HubConfig {
@@ -160,11 +187,14 @@ impl App {
         let first_admin = seeded
             .generated_password
             .map(|password| (config.admin.username, password));
-        Ok(Self {
+        let front = Front {
             listener,
             address,
             router,
             docs,
+        };
+        Ok(Self {
+            front,
             first_admin,
             db,
             identity,
@@ -180,12 +210,12 @@ impl App {
 
     /// Where it listens; with `PORT=0` the port that was free.
     pub fn address(&self) -> SocketAddr {
-        self.address
+        self.front.address
     }
 
     /// Whether `/api/docs` is served.
     pub fn has_docs(&self) -> bool {
-        self.docs
+        self.front.docs
     }
 
     /// Name and generated password of the administrator this start created, to be shown once.
@@ -227,8 +257,7 @@ impl App {
     /// finish, loops stop, engines store and close, the database is closed.
     pub async fn run(self, until: impl Future<Output = ()>) {
         let Self {
-            listener,
-            router,
+            front,
             db,
             hub,
             plugins,
@@ -241,7 +270,7 @@ impl App {
             until.await;
             hub.shutdown();
         };
-        qm_web::serve(listener, router, until).await;
+        qm_web::serve(front.listener, front.router, until).await;
         stop.cancel();
         while loops.join_next().await.is_some() {}
         if tokio::time::timeout(ENGINES_CLOSE, torrents.shutdown())
@@ -268,6 +297,22 @@ async fn seed(db: &Db, identity: &Identity, admin: &FirstAdmin, ctx: &Ctx) -> Re
     Settings::new(ctx.clone()).seed_defaults(&mut tx, PRODUCT).await?;
     tx.commit_quiet().await?;
     Ok(seeded)
+}
+
+async fn start_plugins(
+    config: &Config,
+    limits: Limits,
+    net: &Net,
+    ctx: &Ctx,
+) -> Result<Arc<PluginHost>, StartError> {
+    let (plugins_dir, cache_dir) = (config.plugins_dir.clone(), config.data_dir.join(PLUGIN_CACHE));
+    let plugins = PluginHostConfig {
+        plugins_dir,
+        cache_dir,
+        limits,
+        net: net.clone(),
+    };
+    Ok(PluginHost::start(plugins, ctx.clone()).await?)
 }
 
 fn web_config(config: &Config) -> WebConfig {

@@ -70,11 +70,15 @@ pub fn main() -> ExitCode {
     }
 }
 
+/// Work waits far more than it computes: more workers would cost memory and gain nothing.
+const MOST_WORKERS: usize = 8;
 /// Threads that wait (files, name resolution) or compute (password hashes) beside the workers.
 const BLOCKING_THREADS: usize = 32;
 
 fn runtime() -> Result<tokio::runtime::Runtime, StartError> {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(cores.min(MOST_WORKERS))
         .max_blocking_threads(BLOCKING_THREADS)
         .enable_all()
         .build()

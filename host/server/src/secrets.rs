@@ -181,8 +181,15 @@ fn load(path: &Path, warnings: &mut Vec<String>) -> Result<Stored, SecretsError>
     };
     let file = match File::open(path) {
         Ok(file) => file,
-        // Without the directory there is no file either.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Stored::default()),
+        // Without the directory there is no file either; making the directory comes later and tells its own troubles.
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+            ) =>
+        {
+            return Ok(Stored::default());
+        }
         Err(error) => return Err(unreadable(error.to_string())),
     };
     let metadata = file.metadata().map_err(|error| unreadable(error.to_string()))?;

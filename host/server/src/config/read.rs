@@ -79,10 +79,10 @@ impl<'a> Reader<'a> {
     }
 
     /// A path may be any bytes the system takes; it is not trimmed.
-    pub(super) fn path(&self, variable: &'static str) -> Result<Option<PathBuf>, ConfigError> {
-        Ok((self.lookup)(variable)
+    pub(super) fn path(&self, variable: &'static str) -> Option<PathBuf> {
+        (self.lookup)(variable)
             .filter(|path| !path.is_empty())
-            .map(PathBuf::from))
+            .map(PathBuf::from)
     }
 
     /// Items between commas, trimmed, blanks dropped; `None` when nothing is left.

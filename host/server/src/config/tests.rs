@@ -29,8 +29,8 @@ fn defaults_are_those_of_the_contract() {
     assert_eq!(config.file_roots, ["/downloads"]);
     assert!(config.ssrf_allow_hosts.is_empty());
     assert!(config.secrets.jwt_access.is_none() && config.secrets.encryption.is_none());
-    assert_eq!(config.access_ttl, Duration::from_secs(900));
-    assert_eq!(config.refresh_ttl, Duration::from_secs(30 * 86_400));
+    assert_eq!(config.access_ttl, Duration::from_mins(15));
+    assert_eq!(config.refresh_ttl, Duration::from_hours(30 * 24));
     assert_eq!(
         (&*config.admin.username, &*config.admin.email),
         ("admin", "admin@quartermaster.local")
@@ -77,8 +77,8 @@ fn values_are_read() {
         Some(" spaces count ")
     );
     assert_eq!(config.secrets.encryption_previous.len(), 2);
-    assert_eq!(config.access_ttl, Duration::from_secs(7200));
-    assert_eq!(config.refresh_ttl, Duration::from_secs(86_400));
+    assert_eq!(config.access_ttl, Duration::from_hours(2));
+    assert_eq!(config.refresh_ttl, Duration::from_hours(24));
     assert_eq!(
         config.log,
         LogConfig {

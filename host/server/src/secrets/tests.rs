@@ -50,8 +50,8 @@ fn production_lists_every_problem() {
             ],
         ),
         (
-            Some("short"),
-            Some("short"),
+            Some("s3cret"),
+            Some("s3cret"),
             &[
                 "JWT_ACCESS_SECRET is shorter than 32 characters",
                 "ENCRYPTION_KEY is shorter than 32 characters",
@@ -95,13 +95,13 @@ fn production_lists_every_problem() {
 fn outside_production_weak_ones_are_used_with_a_warning() {
     let folder = tempfile::tempdir().expect("a temporary directory");
     let resolved = resolve(
-        &supplied(Some("short"), Some("short")),
+        &supplied(Some("s3cret"), Some("s3cret")),
         false,
         folder.path(),
         &Ctx::system(),
     )
     .expect("taken");
-    assert_eq!(resolved.secrets.jwt_access.expose(), "short");
+    assert_eq!(resolved.secrets.jwt_access.expose(), "s3cret");
     assert_eq!(resolved.warnings.len(), 3);
     assert!(resolved.unsaved.is_none());
 }

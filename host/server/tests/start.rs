@@ -1,0 +1,372 @@
+//! The real binary: starts that fail say one line and write nothing, starts that succeed do what they say.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+/// Long enough for a slow machine; a start that takes longer is stuck.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+const STRONG_A: &str = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+const STRONG_B: &str = "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb";
+
+/// A working directory with an empty plugins directory in it.
+struct Place(TempDir);
+
+impl Place {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        std::fs::create_dir(folder.path().join("plugins")).expect("made");
+        Self(folder)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// The program with nothing in its environment but `variables`.
+    fn command(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_quartermaster"));
+        command
+            .args(arguments)
+            .env_clear()
+            .env("PORT", "0")
+            .envs(variables.iter().copied())
+            .current_dir(self.0.path());
+        command
+    }
+
+    fn run(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Output {
+        self.command(arguments, variables)
+            .output()
+            .expect("the binary runs")
+    }
+
+    /// Every file and directory below, with sizes.
+    fn contents(&self) -> Vec<(PathBuf, u64)> {
+        let mut found = Vec::new();
+        let mut open = vec![self.0.path().to_owned()];
+        while let Some(directory) = open.pop() {
+            for entry in std::fs::read_dir(directory).expect("readable") {
+                let entry = entry.expect("readable");
+                let metadata = entry.metadata().expect("readable");
+                if metadata.is_dir() {
+                    open.push(entry.path());
+                }
+                found.push((entry.path(), if metadata.is_file() { metadata.len() } else { 0 }));
+            }
+        }
+        found.sort();
+        found
+    }
+
+    fn serve(&self, variables: &[(&str, &str)]) -> Running {
+        let mut child = self
+            .command(&[], variables)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the binary runs");
+        let mut stdout = BufReader::new(child.stdout.take().expect("piped"));
+        let mut said = String::new();
+        stdout.read_line(&mut said).expect("readable");
+        let Some((_, address)) = said.trim().rsplit_once("http://") else {
+            let mut complaint = String::new();
+            child
+                .stderr
+                .take()
+                .expect("piped")
+                .read_to_string(&mut complaint)
+                .expect("readable");
+            panic!("no address: {said}{complaint}");
+        };
+        let address = address.to_owned();
+        Running {
+            child,
+            stdout,
+            address,
+        }
+    }
+}
+
+/// A server that is up; killed when the test is over.
+struct Running {
+    child: Child,
+    stdout: BufReader<std::process::ChildStdout>,
+    address: String,
+}
+
+impl Running {
+    fn get(&self, path: &str) -> String {
+        let mut stream = TcpStream::connect(&self.address).expect("connected");
+        stream.set_read_timeout(Some(PATIENCE)).expect("set");
+        let request = format!(
+            "GET {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n\r\n",
+            self.address
+        );
+        stream.write_all(request.as_bytes()).expect("sent");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("received");
+        answer
+    }
+
+    /// Asks it to end; answers how it ended and what it had said after its address.
+    fn stop(mut self, signal: &str) -> (ExitStatus, String) {
+        let done = Command::new("kill")
+            .args([signal, &self.child.id().to_string()])
+            .status()
+            .expect("kill runs");
+        assert!(done.success());
+        let deadline = Instant::now() + PATIENCE;
+        let status = loop {
+            if let Some(status) = self.child.try_wait().expect("waited") {
+                break status;
+            }
+            assert!(Instant::now() < deadline, "it does not end");
+            std::thread::sleep(Duration::from_millis(10));
+        };
+        let mut said = String::new();
+        self.stdout.read_to_string(&mut said).expect("readable");
+        (status, said)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Already gone after `stop`.
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+fn text(path: &Path) -> String {
+    path.to_str().expect("UTF-8").to_owned()
+}
+
+/// Runs a start that must fail and checks how.
+fn refused(place: &Place, variables: &[(&str, &str)], expected: &[&str]) {
+    let before = place.contents();
+    let output = place.run(&[], variables);
+    let line = String::from_utf8(output.stderr).expect("UTF-8");
+    assert_eq!(output.status.code(), Some(1), "{variables:?}: {line}");
+    assert!(
+        line.starts_with("quartermaster: ") && line.ends_with('\n') && line.matches('\n').count() == 1,
+        "{line:?}"
+    );
+    for part in expected {
+        assert!(line.contains(part), "{variables:?}: `{part}` is not in: {line}");
+    }
+    assert!(output.stdout.is_empty(), "{variables:?}");
+    assert_eq!(place.contents(), before, "{variables:?}: something was written");
+}
+
+#[test]
+fn a_mistake_is_told_in_one_line_and_nothing_is_written() {
+    let place = Place::new();
+    std::fs::write(
+        place.path("garbage"),
+        "this is no database, and nobody may overwrite it".repeat(50),
+    )
+    .expect("written");
+    let taken = TcpListener::bind("127.0.0.1:0").expect("bound");
+    let port = taken.local_addr().expect("bound").port().to_string();
+    let production = ("NODE_ENV", "production");
+    let table: &[(&[(&str, &str)], &[&str])] = &[
+        (&[("PORT", "http")], &["PORT is `http`", "65535"]),
+        (&[("JWT_ACCESS_TTL", "900")], &["JWT_ACCESS_TTL is `900`", "15m"]),
+        (&[("THROTTLE_LIMIT", "a\nb")], &["THROTTLE_LIMIT is `a\\nb`"]),
+        (
+            &[("SSRF_ALLOW_HOSTS", "10.0.0.0/99")],
+            &["SSRF_ALLOW_HOSTS", "10.0.0.0/99"],
+        ),
+        (
+            &[("PLUGINS_DIR", "./nowhere")],
+            &["plugins directory `./nowhere`", "PLUGINS_DIR"],
+        ),
+        (
+            &[("PLUGINS_DIR", "./garbage")],
+            &["plugins directory `./garbage`", "PLUGINS_DIR"],
+        ),
+        (&[("PORT", &port)], &[&port, "set PORT"]),
+        (&[("HOST", "203.0.113.7")], &["203.0.113.7", "HOST"]),
+        (
+            &[production],
+            &[
+                "JWT_ACCESS_SECRET is not set",
+                "ENCRYPTION_KEY is not set",
+                "openssl rand",
+            ],
+        ),
+        (
+            &[
+                production,
+                ("JWT_ACCESS_SECRET", STRONG_A),
+                ("ENCRYPTION_KEY", STRONG_A),
+            ],
+            &["JWT_ACCESS_SECRET and ENCRYPTION_KEY are equal"],
+        ),
+        (
+            &[
+                production,
+                ("JWT_ACCESS_SECRET", "dev-secret"),
+                ("ENCRYPTION_KEY", STRONG_B),
+            ],
+            &[
+                "JWT_ACCESS_SECRET is a known default",
+                "JWT_ACCESS_SECRET is shorter than 32 characters",
+            ],
+        ),
+        (
+            &[("DATABASE_URL", "mysql://user:hunter2@db/x")],
+            &["DATABASE_URL", "sqlite:"],
+        ),
+        (&[("DATABASE_URL", "sqlite:./garbage")], &["./garbage"]),
+        (&[("DATABASE_URL", "sqlite:./plugins")], &["./plugins"]),
+        (
+            &[("DATABASE_URL", "sqlite:./nowhere/file.db")],
+            &["./nowhere/file.db"],
+        ),
+        (
+            &[("DATABASE_URL", "postgres://user:hunter2@127.0.0.1:1/x")],
+            &["127.0.0.1", "DATABASE_URL"],
+        ),
+        (
+            &[("DATA_DIR", "./garbage/data")],
+            &["data directory `./garbage/data`", "DATA_DIR"],
+        ),
+    ];
+    for (variables, expected) in table {
+        refused(&place, variables, expected);
+    }
+    drop(taken);
+}
+
+#[test]
+fn a_broken_secrets_file_is_kept() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("data")).expect("made");
+    std::fs::write(place.path("data/secrets.json"), "{ half").expect("written");
+    refused(&place, &[], &["data/secrets.json", "restore the file"]);
+}
+
+#[test]
+fn wrong_usage_is_told_apart() {
+    let place = Place::new();
+    for arguments in [
+        &["nonsense"][..],
+        &["serve", "--port", "1"],
+        &["plugin"],
+        &["plugin", "check"],
+        &["plugin", "check", "x.wasm", "--config", "{"],
+        &["plugin", "check", "x.wasm", "--config", "@nowhere"],
+    ] {
+        let output = place.run(arguments, &[]);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(output.stdout.is_empty());
+    }
+    let output = place.run(&["plugin", "check", "nowhere.wasm"], &[]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("nowhere.wasm"));
+    assert_eq!(place.contents(), [(place.path("plugins"), 0)]);
+}
+
+#[test]
+fn a_first_start_makes_what_it_needs_and_a_second_one_keeps_it() {
+    let place = Place::new();
+    let first = place.serve(&[]);
+    assert!(first.get("/api/system/live").starts_with("HTTP/1.1 200 "));
+    assert!(first.get("/api/docs/openapi.json").starts_with("HTTP/1.1 200 "));
+    let (status, said) = first.stop("-TERM");
+    assert!(status.success(), "{status}");
+    assert!(
+        said.contains("/api/docs") && said.contains("First administrator: admin, password "),
+        "{said}"
+    );
+
+    let mode = |name: &str| {
+        std::fs::metadata(place.path(name))
+            .expect(name)
+            .permissions()
+            .mode()
+            & 0o777
+    };
+    assert_eq!(
+        (
+            mode("data"),
+            mode("data/secrets.json"),
+            mode("data/quartermaster.db")
+        ),
+        (0o700, 0o600, 0o600)
+    );
+    let secrets = std::fs::read(place.path("data/secrets.json")).expect("readable");
+
+    let second = place.serve(&[]);
+    assert!(second.get("/api/system/ready").contains("\"database\":true"));
+    let (status, said) = second.stop("-INT");
+    assert!(status.success(), "{status}");
+    assert!(!said.contains("password"), "{said}");
+    assert_eq!(
+        std::fs::read(place.path("data/secrets.json")).expect("readable"),
+        secrets
+    );
+}
+
+#[test]
+fn production_serves_no_documentation_and_writes_no_secrets() {
+    let place = Place::new();
+    let data = text(&place.path("state/deep"));
+    let server = place.serve(&[
+        ("NODE_ENV", "production"),
+        ("JWT_ACCESS_SECRET", STRONG_A),
+        ("ENCRYPTION_KEY", STRONG_B),
+        ("ADMIN_PASSWORD", "a password of the operator"),
+        ("DATA_DIR", &data),
+        ("LOG_FORMAT", "json"),
+    ]);
+    assert!(server.get("/api/docs").starts_with("HTTP/1.1 404 "));
+    let (status, said) = server.stop("-TERM");
+    assert!(status.success(), "{status}");
+    assert_eq!(said, "", "a supplied password is not shown");
+    assert!(!place.path("state/deep/secrets.json").exists());
+}
+
+#[test]
+fn migrate_prepares_the_database_and_nothing_else() {
+    let place = Place::new();
+    for _ in 0..2 {
+        let output = place.run(&["migrate"], &[]);
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        assert_eq!(output.stdout, b"The database is up to date.\n");
+    }
+    assert!(place.path("data/quartermaster.db").exists());
+    assert!(!place.path("data/secrets.json").exists());
+}
+
+#[test]
+fn the_document_is_printed_without_starting_anything() {
+    let place = Place::new();
+    let output = place.run(&["openapi"], &[("PORT", "nonsense")]);
+    assert!(output.status.success());
+    let document = qm_server::api::document().expect("serialised");
+    assert!(output.stdout == document.as_bytes());
+    assert_eq!(place.contents(), [(place.path("plugins"), 0)]);
+
+    let document: serde_json::Value = serde_json::from_str(&document).expect("JSON");
+    assert_eq!(document["openapi"], "3.1.0");
+    let login = &document["paths"]["/api/auth/login"]["post"];
+    assert_eq!(
+        (&login["x-access"], &login["security"]),
+        (&serde_json::json!("public"), &serde_json::json!([]))
+    );
+    let reload = &document["paths"]["/api/plugins/{id}/reload"]["post"];
+    assert_eq!(reload["x-permissions"], serde_json::json!(["system.manage"]));
+}
