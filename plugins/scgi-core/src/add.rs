@@ -14,7 +14,8 @@ use crate::xml::{self, Param};
 
 /// Waits between looks at the list, milliseconds: 6 s in all.
 const WAITS_MS: [u32; 24] = [
-    10, 20, 40, 80, 150, 300, 300, 300, 300, 300, 300, 300, 300, 300, 300, 300, 300, 300, 300, 300, 300, 300, 300, 300,
+    10, 20, 40, 80, 150, 300, 300, 300, 300, 300, 300, 300, 300, 300, 300, 300, 300, 300, 300, 300, 300, 300,
+    300, 300,
 ];
 /// rTorrent closes the connection on a request that is larger, whatever its settings are.
 const MAX_REQUEST_BYTES: usize = 16_000_000;
@@ -22,23 +23,35 @@ const MAX_REQUEST_BYTES: usize = 16_000_000;
 impl<T: Transport, C: Clock> Client<T, C> {
     /// Adds a torrent; one that is there already stays as it is.
     pub fn add(&self, request: &AddRequest) -> Result<(), Error> {
-        let target = target(&request.hash).map_err(|_| Error::Rejected("the info-hash is not one".to_owned()))?;
+        let target =
+            target(&request.hash).map_err(|_| Error::Rejected("the info-hash is not one".to_owned()))?;
         let commands = commands(&target, request)?;
         if self.is_listed(&target)? {
             return Ok(());
         }
+        if let Some(path) = &request.save_path {
+            self.make_directory(directory(path)?)?;
+        }
         if is_limited(request) {
-            self.set_group(&limits::group(&target), request.upload_limit, request.download_limit)?;
+            self.set_group(
+                &limits::group(&target),
+                request.upload_limit,
+                request.download_limit,
+            )?;
         }
         let magnet;
         let (method, source) = match (&request.source, request.start_paused) {
             (Source::Magnet(uri), paused) => {
                 magnet = magnet_uri(uri)?;
-                (if paused { "load.normal" } else { "load.start" }, Param::Text(&magnet))
+                (
+                    if paused { "load.normal" } else { "load.start" },
+                    Param::Text(&magnet),
+                )
             }
-            (Source::Metainfo(bytes), paused) => {
-                (if paused { "load.raw" } else { "load.raw_start" }, Param::Bytes(bytes))
-            }
+            (Source::Metainfo(bytes), paused) => (
+                if paused { "load.raw" } else { "load.raw_start" },
+                Param::Bytes(bytes),
+            ),
         };
         let mut params = vec![Param::Text(""), source];
         params.extend(commands.iter().map(Param::from));
@@ -49,9 +62,9 @@ impl<T: Transport, C: Clock> Client<T, C> {
             // It shows once rTorrent gets round to it; the next polls will tell.
             Source::Magnet(_) => Ok(()),
             Source::Metainfo(_) if listed => Ok(()),
-            Source::Metainfo(_) => {
-                Err(Error::Rejected("rTorrent accepted the torrent but never registered it within 6s".to_owned()))
-            }
+            Source::Metainfo(_) => Err(Error::Rejected(
+                "rTorrent accepted the torrent but never registered it within 6s".to_owned(),
+            )),
         }
     }
 
@@ -77,7 +90,9 @@ impl<T: Transport, C: Clock> Client<T, C> {
     /// rTorrent refuses requests above a size that can be raised.
     fn make_room(&self, bytes: usize) -> Result<(), Error> {
         if bytes > MAX_REQUEST_BYTES {
-            return Err(Error::Rejected("the .torrent file is larger than rTorrent takes over this connection".to_owned()));
+            return Err(Error::Rejected(
+                "the .torrent file is larger than rTorrent takes over this connection".to_owned(),
+            ));
         }
         let bytes = bytes as i64 + 1024;
         // The smallest limit it can have been built with; below it nothing needs asking.
@@ -101,12 +116,20 @@ fn commands(target: &str, request: &AddRequest) -> Result<Vec<String>, Error> {
     if let Some(path) = &request.save_path {
         commands.push(command("d.directory.set", directory(path)?));
     }
-    if let Some(category) = request.category.as_deref().filter(|category| !category.is_empty()) {
+    if let Some(category) = request
+        .category
+        .as_deref()
+        .filter(|category| !category.is_empty())
+    {
         if category.chars().any(|char| char == '"' || char.is_control()) {
-            return Err(Error::Rejected("the category has characters that no command of rTorrent may hold".to_owned()));
+            return Err(Error::Rejected(
+                "the category has characters that no command of rTorrent may hold".to_owned(),
+            ));
         }
         if category.starts_with('$') {
-            return Err(Error::Unsupported("This engine cannot take a category that starts with $".to_owned()));
+            return Err(Error::Unsupported(
+                "This engine cannot take a category that starts with $".to_owned(),
+            ));
         }
         commands.push(command("d.custom1.set", category));
     }
@@ -156,12 +179,21 @@ mod tests {
     #[test]
     fn values_cannot_leave_their_quotes() {
         let with = |category: &str, save_path: &str| {
-            let request =
-                AddRequest { category: Some(category.to_owned()), save_path: Some(save_path.to_owned()), ..request() };
+            let request = AddRequest {
+                category: Some(category.to_owned()),
+                save_path: Some(save_path.to_owned()),
+                ..request()
+            };
             commands("AB", &request)
         };
         let commands = with(r"a\,b;c$cat=x", "/d/$cat=x, y;z/").unwrap();
-        assert_eq!(commands, [r#"d.directory.set="/d/$cat=x, y;z""#, r#"d.custom1.set="a\\,b;c$cat=x""#]);
+        assert_eq!(
+            commands,
+            [
+                r#"d.directory.set="/d/$cat=x, y;z""#,
+                r#"d.custom1.set="a\\,b;c$cat=x""#
+            ]
+        );
         for (category, save_path) in [
             ("a\"b", "/d"),
             ("a\nb", "/d"),
@@ -173,9 +205,15 @@ mod tests {
             ("a", "~/d"),
             ("a", ""),
         ] {
-            assert!(matches!(with(category, save_path), Err(Error::Rejected(_))), "{category:?} {save_path:?}");
+            assert!(
+                matches!(with(category, save_path), Err(Error::Rejected(_))),
+                "{category:?} {save_path:?}"
+            );
         }
-        assert!(matches!(with("$execute.throw=touch,/x", "/d"), Err(Error::Unsupported(_))));
+        assert!(matches!(
+            with("$execute.throw=touch,/x", "/d"),
+            Err(Error::Unsupported(_))
+        ));
     }
 
     #[test]

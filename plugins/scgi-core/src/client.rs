@@ -23,7 +23,12 @@ pub(crate) type Call<'a> = (&'a str, Vec<Param<'a>>);
 impl<T: Transport, C: Clock> Client<T, C> {
     /// `idle_ms` bounds every silence of the other side.
     pub fn new(endpoint: Endpoint, idle_ms: u32, transport: T, clock: C) -> Self {
-        Self { transport, clock, endpoint, idle_ms }
+        Self {
+            transport,
+            clock,
+            endpoint,
+            idle_ms,
+        }
     }
 
     /// The version, by the cheapest call there is.
@@ -44,7 +49,11 @@ impl<T: Transport, C: Clock> Client<T, C> {
             let reply = self.ask(request)??;
             let parts = match reply {
                 Value::Array(parts) if parts.len() == calls.len() => parts,
-                _ => return Err(Error::Protocol("other answers than there were questions".to_owned())),
+                _ => {
+                    return Err(Error::Protocol(
+                        "other answers than there were questions".to_owned(),
+                    ));
+                }
             };
             answers.extend(parts.into_iter().map(answer));
         }
@@ -75,7 +84,10 @@ fn answer(part: Value) -> Response {
     }
     match part {
         Value::Array(mut values) if values.len() == 1 => Ok(values.remove(0)),
-        _ => Err(Fault { code: 0, text: "an answer without a value".to_owned() }),
+        _ => Err(Fault {
+            code: 0,
+            text: "an answer without a value".to_owned(),
+        }),
     }
 }
 
@@ -88,7 +100,11 @@ pub(crate) fn hash_bytes(hex: &str) -> Option<[u8; 20]> {
     let mut bytes = [0; 20];
     let (pairs, _) = digits.as_chunks::<2>();
     for (byte, pair) in bytes.iter_mut().zip(pairs) {
-        let nibble = |digit: u8| char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok());
+        let nibble = |digit: u8| {
+            char::from(digit)
+                .to_digit(16)
+                .and_then(|value| u8::try_from(value).ok())
+        };
         *byte = nibble(pair[0])? << 4 | nibble(pair[1])?;
     }
     Some(bytes)

@@ -14,34 +14,56 @@ impl<T: Transport, C: Clock> Client<T, C> {
     pub fn run(&self, hashes: &[String], command: &Command) -> Vec<Outcome> {
         match command {
             // A torrent that was paused is started already, but not running until it is resumed as well.
-            Command::Start | Command::Resume => self.each(hashes, &[("d.start", None), ("d.resume", None)], 0),
+            Command::Start | Command::Resume => {
+                self.each(hashes, &[("d.start", None), ("d.resume", None)], 0)
+            }
             Command::Stop => self.each(hashes, &[("d.stop", None), ("d.close", None)], 1),
             Command::Pause => self.each(hashes, &[("d.pause", None)], 0),
-            Command::ForceStart(true) => {
-                self.each(hashes, &[("d.priority.set", Some(3)), ("d.start", None), ("d.resume", None)], 0)
-            }
+            Command::ForceStart(true) => self.each(
+                hashes,
+                &[("d.priority.set", Some(3)), ("d.start", None), ("d.resume", None)],
+                0,
+            ),
             Command::ForceStart(false) => self.each(hashes, &[("d.priority.set", Some(2))], 0),
             Command::Recheck => self.each(hashes, &[("d.check_hash", None)], 0),
             Command::Priority(priority @ 0..=3) => {
                 self.each(hashes, &[("d.priority.set", Some(i64::from(*priority)))], 0)
             }
-            Command::Priority(_) => refuse(hashes, Error::Rejected("a torrent's priority is 0 to 3".to_owned())),
+            Command::Priority(_) => refuse(
+                hashes,
+                Error::Rejected("a torrent's priority is 0 to 3".to_owned()),
+            ),
             Command::Remove(with_data) => self.remove(hashes, *with_data),
-            Command::Rename => refuse(hashes, Error::Unsupported("This engine cannot rename torrents".to_owned())),
-            Command::RenameFile => refuse(hashes, Error::Unsupported("This engine cannot rename files".to_owned())),
+            Command::Rename => refuse(
+                hashes,
+                Error::Unsupported("This engine cannot rename torrents".to_owned()),
+            ),
+            Command::RenameFile => refuse(
+                hashes,
+                Error::Unsupported("This engine cannot rename files".to_owned()),
+            ),
             Command::Move(destination) => self.one_by_one(hashes, |hash| self.relocate(hash, destination)),
             Command::FilePriority { index, priority } => {
                 self.one_by_one(hashes, |hash| self.set_file_priority(hash, *index, *priority))
             }
-            Command::UploadLimit(bytes) => self.one_by_one(hashes, |hash| self.limit(hash, Some(*bytes), None)),
-            Command::DownloadLimit(bytes) => self.one_by_one(hashes, |hash| self.limit(hash, None, Some(*bytes))),
+            Command::UploadLimit(bytes) => {
+                self.one_by_one(hashes, |hash| self.limit(hash, Some(*bytes), None))
+            }
+            Command::DownloadLimit(bytes) => {
+                self.one_by_one(hashes, |hash| self.limit(hash, None, Some(*bytes)))
+            }
             Command::AddTracker(url) => self.one_by_one(hashes, |hash| self.add_tracker(hash, url)),
             Command::RemoveTracker(url) => self.one_by_one(hashes, |hash| self.remove_tracker(hash, url)),
         }
     }
 
     /// The same calls for every hash, all in one connection. Faults of the last `optional` calls don't count.
-    fn each(&self, hashes: &[String], steps: &[(&'static str, Option<i64>)], optional: usize) -> Vec<Outcome> {
+    fn each(
+        &self,
+        hashes: &[String],
+        steps: &[(&'static str, Option<i64>)],
+        optional: usize,
+    ) -> Vec<Outcome> {
         let targets: Vec<Result<String, Error>> = hashes.iter().map(|hash| target(hash)).collect();
         let calls: Vec<Call<'_>> = targets
             .iter()
@@ -65,7 +87,9 @@ impl<T: Transport, C: Clock> Client<T, C> {
             .map(|target| {
                 let _valid = target?;
                 let mine: Vec<Response> = answers.by_ref().take(steps.len()).collect();
-                mine.into_iter().take(needed).try_for_each(|answer| answer.map(drop).map_err(Error::from))
+                mine.into_iter()
+                    .take(needed)
+                    .try_for_each(|answer| answer.map(drop).map_err(Error::from))
             })
             .collect()
     }
@@ -80,7 +104,11 @@ impl<T: Transport, C: Clock> Client<T, C> {
                     return Err(error.clone());
                 }
                 let outcome = target(hash).and_then(|target| step(&target));
-                broken = outcome.as_ref().err().filter(|error| error.is_transport()).cloned();
+                broken = outcome
+                    .as_ref()
+                    .err()
+                    .filter(|error| error.is_transport())
+                    .cloned();
                 outcome
             })
             .collect()
@@ -92,7 +120,10 @@ impl<T: Transport, C: Clock> Client<T, C> {
         }
         let file = format!("{target}:f{index}");
         let answers = self.multicall(&[
-            ("f.priority.set", vec![Param::from(&file), Param::Int(i64::from(priority))]),
+            (
+                "f.priority.set",
+                vec![Param::from(&file), Param::Int(i64::from(priority))],
+            ),
             ("d.update_priorities", vec![target.into()]),
             ("f.priority", vec![Param::from(&file)]),
         ])?;
@@ -100,7 +131,9 @@ impl<T: Transport, C: Clock> Client<T, C> {
         set.map_err(|fault| fault.about(Thing::File))?;
         update?;
         if now?.int() != i64::from(priority) {
-            return Err(Error::Rejected("rTorrent did not take the file's priority".to_owned()));
+            return Err(Error::Rejected(
+                "rTorrent did not take the file's priority".to_owned(),
+            ));
         }
         Ok(())
     }
@@ -134,7 +167,10 @@ impl<T: Transport, C: Clock> Client<T, C> {
         if trackers.is_empty() {
             return Err(Error::NotFound(Thing::Tracker));
         }
-        let calls: Vec<Call<'_>> = trackers.iter().map(|tracker| ("t.disable", vec![Param::from(tracker)])).collect();
+        let calls: Vec<Call<'_>> = trackers
+            .iter()
+            .map(|tracker| ("t.disable", vec![Param::from(tracker)]))
+            .collect();
         for answer in self.multicall(&calls)? {
             answer.map_err(|fault| fault.about(Thing::Tracker))?;
         }
@@ -143,7 +179,16 @@ impl<T: Transport, C: Clock> Client<T, C> {
 
     fn tracker_urls(&self, target: &str) -> Result<Vec<String>, Error> {
         let list = self.call("t.multicall", &[target.into(), "".into(), "t.url=".into()])??;
-        Ok(list.array().iter().map(|row| row.array().first().map(crate::xml::Value::text).unwrap_or_default()).collect())
+        Ok(list
+            .array()
+            .iter()
+            .map(|row| {
+                row.array()
+                    .first()
+                    .map(crate::xml::Value::text)
+                    .unwrap_or_default()
+            })
+            .collect())
     }
 }
 
@@ -154,5 +199,10 @@ pub(crate) fn refuse(hashes: &[String], error: Error) -> Vec<Outcome> {
 
 /// The answers of a multicall of known length.
 pub(crate) fn parts<const N: usize>(answers: Vec<Response>) -> Result<[Response; N], Error> {
-    answers.try_into().map_err(|_| Error::from(Fault { code: 0, text: "an answer is missing".to_owned() }))
+    answers.try_into().map_err(|_| {
+        Error::from(Fault {
+            code: 0,
+            text: "an answer is missing".to_owned(),
+        })
+    })
 }

@@ -40,8 +40,13 @@ impl<T: Transport, C: Clock> Client<T, C> {
     /// One torrent, asked now; none when rTorrent has none of that hash.
     pub fn get(&self, hash: &str) -> Result<Option<Torrent>, Error> {
         let Ok(target) = target(hash) else { return Ok(None) };
-        let methods = NUMBERS.iter().chain(&["d.message", "d.directory"]).chain(&RESTING);
-        let calls: Vec<Call<'_>> = methods.map(|method| (*method, vec![Param::from(&target)])).collect();
+        let methods = NUMBERS
+            .iter()
+            .chain(&["d.message", "d.directory"])
+            .chain(&RESTING);
+        let calls: Vec<Call<'_>> = methods
+            .map(|method| (*method, vec![Param::from(&target)]))
+            .collect();
         let mut values = Vec::with_capacity(calls.len());
         for answer in self.multicall(&calls)? {
             match answer.map_err(Error::from) {
@@ -68,12 +73,21 @@ impl<T: Transport, C: Clock> Client<T, C> {
     pub(crate) fn resting(&self, targets: &[String]) -> Result<Vec<Option<Resting>>, Error> {
         let calls: Vec<Call<'_>> = targets
             .iter()
-            .flat_map(|target| RESTING.iter().map(move |method| (*method, vec![Param::from(target)])))
+            .flat_map(|target| {
+                RESTING
+                    .iter()
+                    .map(move |method| (*method, vec![Param::from(target)]))
+            })
             .collect();
         let mut answers = self.multicall(&calls)?.into_iter();
         let mut rests = Vec::with_capacity(targets.len());
         for _ in targets {
-            let values: Result<Vec<Value>, _> = answers.by_ref().take(RESTING.len()).collect::<Vec<_>>().into_iter().collect();
+            let values: Result<Vec<Value>, _> = answers
+                .by_ref()
+                .take(RESTING.len())
+                .collect::<Vec<_>>()
+                .into_iter()
+                .collect();
             match values.map_err(Error::from) {
                 Ok(values) => rests.push(Some(resting(&values))),
                 Err(Error::NotFound(Thing::Torrent)) => rests.push(None),
@@ -84,9 +98,19 @@ impl<T: Transport, C: Clock> Client<T, C> {
     }
 
     pub fn files(&self, hash: &str) -> Result<Vec<File>, Error> {
-        let columns = ["f.path=", "f.size_bytes=", "f.completed_chunks=", "f.size_chunks=", "f.priority="];
+        let columns = [
+            "f.path=",
+            "f.size_bytes=",
+            "f.completed_chunks=",
+            "f.size_chunks=",
+            "f.priority=",
+        ];
         let rows = self.rows_of(hash, "f.multicall", &columns)?;
-        Ok(rows.iter().zip(0..).map(|(row, index)| file(index, &Columns(row.array()))).collect())
+        Ok(rows
+            .iter()
+            .zip(0..)
+            .map(|(row, index)| file(index, &Columns(row.array())))
+            .collect())
     }
 
     pub fn peers(&self, hash: &str) -> Result<Vec<Peer>, Error> {
@@ -104,7 +128,13 @@ impl<T: Transport, C: Clock> Client<T, C> {
     }
 
     pub fn trackers(&self, hash: &str) -> Result<Vec<Tracker>, Error> {
-        let columns = ["t.url=", "t.group=", "t.is_enabled=", "t.scrape_complete=", "t.scrape_incomplete="];
+        let columns = [
+            "t.url=",
+            "t.group=",
+            "t.is_enabled=",
+            "t.scrape_complete=",
+            "t.scrape_incomplete=",
+        ];
         let rows = self.rows_of(hash, "t.multicall", &columns)?;
         Ok(rows.iter().map(|row| tracker(&Columns(row.array()))).collect())
     }
@@ -116,10 +146,16 @@ impl<T: Transport, C: Clock> Client<T, C> {
             ("dht.statistics", vec![]),
         ])?;
         let [version, port, dht] = parts(answers)?;
-        let dht_mode = dht.ok().and_then(|dht| dht.member("dht").map(Value::text)).unwrap_or_default();
+        let dht_mode = dht
+            .ok()
+            .and_then(|dht| dht.member("dht").map(Value::text))
+            .unwrap_or_default();
         Ok(SessionStats {
             version: version?.text(),
-            listen_port: port.ok().and_then(|port| u16::try_from(port.int()).ok()).filter(|port| *port > 0),
+            listen_port: port
+                .ok()
+                .and_then(|port| u16::try_from(port.int()).ok())
+                .filter(|port| *port > 0),
             dht_enabled: !matches!(dht_mode.as_str(), "" | "off" | "disable"),
         })
     }
@@ -169,7 +205,11 @@ fn resting(values: &[Value]) -> Resting {
 fn file(index: u32, row: &Columns<'_>) -> File {
     let (done, all) = (row.uint(2), row.uint(3));
     // Small files share chunks, so more of them may be done than the file alone has.
-    let progress = if all == 0 { 1.0 } else { (done as f64 / all as f64).min(1.0) };
+    let progress = if all == 0 {
+        1.0
+    } else {
+        (done as f64 / all as f64).min(1.0)
+    };
     File {
         index,
         path: row.text(0),

@@ -42,7 +42,11 @@ impl Error {
     pub const fn is_transport(&self) -> bool {
         matches!(
             self,
-            Error::Unreachable(_) | Error::Timeout(_) | Error::Auth(_) | Error::InvalidConfig(_) | Error::Protocol(_)
+            Error::Unreachable(_)
+                | Error::Timeout(_)
+                | Error::Auth(_)
+                | Error::InvalidConfig(_)
+                | Error::Protocol(_)
         )
     }
 }
@@ -91,7 +95,11 @@ impl Fault {
 
     /// The fault as an error, where an index means a `thing`.
     pub fn about(self, thing: Thing) -> Error {
-        if self.is_missing_index() { Error::NotFound(thing) } else { self.into() }
+        if self.is_missing_index() {
+            Error::NotFound(thing)
+        } else {
+            self.into()
+        }
     }
 }
 
@@ -100,7 +108,10 @@ impl From<Fault> for Error {
         if fault.is_missing_torrent() {
             Error::NotFound(Thing::Torrent)
         } else if fault.is_missing_method() {
-            Error::Unsupported(format!("This version of rTorrent cannot do that ({})", fault.text))
+            Error::Unsupported(format!(
+                "This version of rTorrent cannot do that ({})",
+                fault.text
+            ))
         } else {
             Error::Rejected(format!("XML-RPC fault {}: {}", fault.code, fault.text))
         }

@@ -73,7 +73,11 @@ impl Moving {
     /// Reads the first element of a row; `directory` is the second.
     pub fn parse(joined: &str, directory: String) -> Result<Self, Error> {
         let mut words = joined.splitn(17, ' ');
-        let mut word = || words.next().ok_or_else(|| Error::Protocol("a torrent without all its fields".to_owned()));
+        let mut word = || {
+            words
+                .next()
+                .ok_or_else(|| Error::Protocol("a torrent without all its fields".to_owned()))
+        };
         let hash = hash_bytes(word()?)
             .ok_or_else(|| Error::Protocol("a torrent without an info-hash".to_owned()))?;
         let mut number = || word().map(uint);
@@ -117,8 +121,12 @@ impl Resting {
     /// Reads the third to sixth element of a row.
     pub fn parse(joined: &str, name: String, label: String, base_path: String) -> Result<Self, Error> {
         let mut words = joined.split(' ');
-        let mut number =
-            || words.next().map(uint).ok_or_else(|| Error::Protocol("a torrent without all its fields".to_owned()));
+        let mut number = || {
+            words
+                .next()
+                .map(uint)
+                .ok_or_else(|| Error::Protocol("a torrent without all its fields".to_owned()))
+        };
         Ok(Self {
             is_multi_file: number()? != 0,
             is_private: number()? != 0,
@@ -172,7 +180,9 @@ fn complains(message: &str) -> bool {
         return false;
     }
     let message = message.to_ascii_lowercase();
-    ["error", "unreachable", "denied"].iter().any(|word| message.contains(word))
+    ["error", "unreachable", "denied"]
+        .iter()
+        .any(|word| message.contains(word))
 }
 
 /// Both parts as one torrent.
@@ -183,8 +193,16 @@ pub fn torrent(moving: &Moving, resting: &Resting) -> Torrent {
         (_, 0) => None,
         (left, rate) => Some((left + rate / 2) / rate),
     };
-    let progress = if moving.size == 0 { 0.0 } else { (moving.completed as f64 / moving.size as f64).min(1.0) };
-    let content_path = if resting.base_path.is_empty() { &moving.directory } else { &resting.base_path };
+    let progress = if moving.size == 0 {
+        0.0
+    } else {
+        (moving.completed as f64 / moving.size as f64).min(1.0)
+    };
+    let content_path = if resting.base_path.is_empty() {
+        &moving.directory
+    } else {
+        &resting.base_path
+    };
     Torrent {
         hash: hex(&moving.hash),
         name: resting.name.clone(),
@@ -214,7 +232,9 @@ pub fn torrent(moving: &Moving, resting: &Resting) -> Torrent {
 
 /// The directory that torrents share. rTorrent's own one of a torrent with several files ends in that torrent's folder.
 fn save_path<'a>(directory: &'a str, resting: &Resting) -> &'a str {
-    let shared = directory.strip_suffix(resting.name.as_str()).and_then(|parent| parent.strip_suffix('/'));
+    let shared = directory
+        .strip_suffix(resting.name.as_str())
+        .and_then(|parent| parent.strip_suffix('/'));
     match shared {
         Some(parent) if resting.is_multi_file && !parent.is_empty() => parent,
         _ => directory,
@@ -285,8 +305,12 @@ mod tests {
 
     #[test]
     fn a_row_becomes_a_torrent() {
-        let resting =
-            Resting::parse("0 1 1700000000 0", "film.mkv".to_owned(), "films".to_owned(), "/d/film.mkv".to_owned());
+        let resting = Resting::parse(
+            "0 1 1700000000 0",
+            "film.mkv".to_owned(),
+            "films".to_owned(),
+            "/d/film.mkv".to_owned(),
+        );
         let row = format!("{HASH} 1000 250 500 10 20 1500 1 1 0 1 0 3 7 2 9 Tracker: [a b]");
         let torrent = example(&row, "/d", &resting.unwrap());
         let expected = Torrent {
@@ -321,27 +345,57 @@ mod tests {
     fn odd_numbers_are_clamped() {
         let resting = Resting::default();
         let row = |size: &str, done: &str, rate: &str, priority: &str| {
-            example(&format!("{HASH} {size} {done} -5 {rate} x 0 1 1 0 1 0 {priority} 99999999999 0 0 "), "/d", &resting)
+            example(
+                &format!("{HASH} {size} {done} -5 {rate} x 0 1 1 0 1 0 {priority} 99999999999 0 0 "),
+                "/d",
+                &resting,
+            )
         };
         let more_than_all = row("100", "300", "0", "7");
-        assert_eq!((more_than_all.progress, more_than_all.eta, more_than_all.priority), (1.0, Some(0), 2));
-        assert_eq!((more_than_all.uploaded, more_than_all.upload_rate, more_than_all.peers_connected), (0, 0, u32::MAX));
+        assert_eq!(
+            (more_than_all.progress, more_than_all.eta, more_than_all.priority),
+            (1.0, Some(0), 2)
+        );
+        assert_eq!(
+            (
+                more_than_all.uploaded,
+                more_than_all.upload_rate,
+                more_than_all.peers_connected
+            ),
+            (0, 0, u32::MAX)
+        );
         let nothing = row("0", "0", "5", "-1");
-        assert_eq!((nothing.progress, nothing.eta, nothing.message), (0.0, Some(0), None));
+        assert_eq!(
+            (nothing.progress, nothing.eta, nothing.message),
+            (0.0, Some(0), None)
+        );
         assert_eq!(row("100", "0", "0", "0").eta, None);
         assert_eq!(row("100", "0", "30", "1").eta, Some(3));
     }
 
     #[test]
     fn short_rows_are_refused() {
-        for row in ["", "x", HASH, &format!("{HASH} 1 2 3"), "ZZC347373CE10AECB894A2D2C8E3383353EF9BE2 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 "] {
-            assert!(matches!(Moving::parse(row, String::new()), Err(Error::Protocol(_))), "{row:?}");
+        for row in [
+            "",
+            "x",
+            HASH,
+            &format!("{HASH} 1 2 3"),
+            "ZZC347373CE10AECB894A2D2C8E3383353EF9BE2 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 ",
+        ] {
+            assert!(
+                matches!(Moving::parse(row, String::new()), Err(Error::Protocol(_))),
+                "{row:?}"
+            );
         }
     }
 
     #[test]
     fn the_save_path_is_the_shared_directory() {
-        let with = |is_multi_file, name: &str| Resting { is_multi_file, name: name.to_owned(), ..Resting::default() };
+        let with = |is_multi_file, name: &str| Resting {
+            is_multi_file,
+            name: name.to_owned(),
+            ..Resting::default()
+        };
         assert_eq!(save_path("/d/Pack", &with(true, "Pack")), "/d");
         assert_eq!(save_path("/d/Other", &with(true, "Pack")), "/d/Other");
         assert_eq!(save_path("/d/BackPack", &with(true, "Pack")), "/d/BackPack");

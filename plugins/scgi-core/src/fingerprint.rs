@@ -35,7 +35,9 @@ pub fn fingerprint(bytes: &[u8]) -> u64 {
 }
 
 fn mix(lane: u64, word: u64) -> u64 {
-    (lane.wrapping_add(word.wrapping_mul(PRIME_2))).rotate_left(31).wrapping_mul(PRIME_1)
+    (lane.wrapping_add(word.wrapping_mul(PRIME_2)))
+        .rotate_left(31)
+        .wrapping_mul(PRIME_1)
 }
 
 #[cfg(test)]

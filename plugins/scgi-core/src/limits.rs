@@ -64,7 +64,10 @@ impl<T: Transport, C: Clock> Client<T, C> {
             (Direction::Up.client_rate(), vec!["".into()]),
         ])?;
         let [down, up] = parts(answers)?;
-        Ok(RateLimits { download: limit_of_rate(down?.uint()), upload: limit_of_rate(up?.uint()) })
+        Ok(RateLimits {
+            download: limit_of_rate(down?.uint()),
+            upload: limit_of_rate(up?.uint()),
+        })
     }
 
     pub fn set_rate_limits(&self, limits: RateLimits) -> Result<(), Error> {
@@ -75,7 +78,12 @@ impl<T: Transport, C: Clock> Client<T, C> {
     }
 
     /// Limits one torrent, 0 = unlimited; a direction that is not given stays as it is.
-    pub(crate) fn limit(&self, target: &str, upload: Option<u64>, download: Option<u64>) -> Result<(), Error> {
+    pub(crate) fn limit(
+        &self,
+        target: &str,
+        upload: Option<u64>,
+        download: Option<u64>,
+    ) -> Result<(), Error> {
         let answers = self.multicall(&[
             ("d.throttle_name", vec![target.into()]),
             ("d.is_active", vec![target.into()]),
@@ -88,18 +96,36 @@ impl<T: Transport, C: Clock> Client<T, C> {
             return Ok(());
         }
         self.set_group(&group, upload, download)?;
-        if name == group { Ok(()) } else { self.join_group(target, &group, active) }
+        if name == group {
+            return Ok(());
+        }
+        match self.join_group(target, &group, active) {
+            // It began to run meanwhile: its check ended, say.
+            Err(Error::Rejected(_)) if !active => self.join_group(target, &group, true),
+            joined => joined,
+        }
     }
 
     /// Makes a group, or changes its rates, and sees to it that groups count.
-    pub(crate) fn set_group(&self, group: &str, upload: Option<u64>, download: Option<u64>) -> Result<(), Error> {
+    pub(crate) fn set_group(
+        &self,
+        group: &str,
+        upload: Option<u64>,
+        download: Option<u64>,
+    ) -> Result<(), Error> {
         let given = [(Direction::Up, upload), (Direction::Down, download)];
-        for (direction, limit) in given.into_iter().filter_map(|(direction, limit)| Some((direction, limit?))) {
+        for (direction, limit) in given
+            .into_iter()
+            .filter_map(|(direction, limit)| Some((direction, limit?)))
+        {
             if limit > 0 && self.call(direction.client_rate(), &["".into()])??.int() == 0 {
                 self.set_client_rate(direction, UNLIMITED_BYTES)?;
             }
             let rate = group_kib(limit).to_string();
-            self.call(direction.group_rate(), &["".into(), group.into(), Param::Text(&rate)])??;
+            self.call(
+                direction.group_rate(),
+                &["".into(), group.into(), Param::Text(&rate)],
+            )??;
         }
         Ok(())
     }
@@ -123,7 +149,9 @@ impl<T: Transport, C: Clock> Client<T, C> {
         match name {
             Some(Ok(name)) if name == group => Ok(()),
             Some(Err(fault)) => Err(fault.into()),
-            _ => Err(Error::Rejected("rTorrent did not put the torrent into its throttle group".to_owned())),
+            _ => Err(Error::Rejected(
+                "rTorrent did not put the torrent into its throttle group".to_owned(),
+            )),
         }
     }
 
@@ -135,21 +163,33 @@ impl<T: Transport, C: Clock> Client<T, C> {
             rate => rate.clamp(KIB, UNLIMITED_BYTES),
         };
         let answers = self.multicall(&[
-            (direction.set_client_rate(), vec!["".into(), Param::Int(rate as i64)]),
+            (
+                direction.set_client_rate(),
+                vec!["".into(), Param::Int(rate as i64)],
+            ),
             (direction.client_rate(), vec!["".into()]),
         ])?;
         let [set, now] = parts(answers)?;
         match (set, now?.uint()) {
             (_, now) if now / KIB == rate / KIB => Ok(()),
             (Err(fault), _) => Err(fault.into()),
-            (Ok(_), now) => Err(Error::Rejected(format!("rTorrent set the limit to {now} instead of {rate} bytes/s"))),
+            (Ok(_), now) => Err(Error::Rejected(format!(
+                "rTorrent set the limit to {now} instead of {rate} bytes/s"
+            ))),
         }
     }
 
     /// Whether any torrent is limited by a group.
     fn uses_groups(&self) -> Result<bool, Error> {
-        let list = self.call("d.multicall2", &["".into(), "main".into(), "d.throttle_name=".into()])??;
-        let is_group = |row: &Value| row.array().first().is_some_and(|name| name.text().starts_with(GROUP_PREFIX));
+        let list = self.call(
+            "d.multicall2",
+            &["".into(), "main".into(), "d.throttle_name=".into()],
+        )??;
+        let is_group = |row: &Value| {
+            row.array()
+                .first()
+                .is_some_and(|name| name.text().starts_with(GROUP_PREFIX))
+        };
         Ok(list.array().iter().any(is_group))
     }
 }

@@ -133,7 +133,10 @@ pub enum Command {
     Move(String),
     Rename,
     RenameFile,
-    FilePriority { index: u32, priority: u8 },
+    FilePriority {
+        index: u32,
+        priority: u8,
+    },
     Priority(u8),
     UploadLimit(u64),
     DownloadLimit(u64),

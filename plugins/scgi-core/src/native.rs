@@ -45,7 +45,9 @@ fn net_error(error: std::io::Error) -> NetError {
 
 fn dial_tcp(host: &str, port: u16, idle: Duration) -> Result<TcpStream, NetError> {
     let mut addresses = (host, port).to_socket_addrs().map_err(net_error)?;
-    let address = addresses.next().ok_or_else(|| NetError::Other("the name has no address".to_owned()))?;
+    let address = addresses
+        .next()
+        .ok_or_else(|| NetError::Other("the name has no address".to_owned()))?;
     let stream = TcpStream::connect_timeout(&address, idle).map_err(net_error)?;
     stream.set_read_timeout(Some(idle)).map_err(net_error)?;
     stream.set_write_timeout(Some(idle)).map_err(net_error)?;
@@ -71,14 +73,23 @@ impl Transport for Native {
             }
             Endpoint::Http { .. } => return Err(NetError::Other("HTTP is posted, not dialled".to_owned())),
         };
-        Ok(Stream { inner, early: Vec::new() })
+        Ok(Stream {
+            inner,
+            early: Vec::new(),
+        })
     }
 
     fn post(&self, url: &str, idle_ms: u32, body: Vec<u8>) -> Result<(u16, Stream), NetError> {
-        let rest = url.strip_prefix("http://").ok_or_else(|| NetError::Other("only http here".to_owned()))?;
+        let rest = url
+            .strip_prefix("http://")
+            .ok_or_else(|| NetError::Other("only http here".to_owned()))?;
         let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
         let (host, port) = match authority.rsplit_once(':') {
-            Some((host, port)) => (host, port.parse().map_err(|_| NetError::Other("the port is none".to_owned()))?),
+            Some((host, port)) => (
+                host,
+                port.parse()
+                    .map_err(|_| NetError::Other("the port is none".to_owned()))?,
+            ),
             None => (authority, 80),
         };
         let mut stream = dial_tcp(host, port, Duration::from_millis(u64::from(idle_ms)))?;
@@ -86,7 +97,10 @@ impl Transport for Native {
             "POST /{path} HTTP/1.0\r\nHost: {authority}\r\nContent-Type: text/xml\r\nContent-Length: {}\r\n\r\n",
             body.len()
         );
-        stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(&body)).map_err(net_error)?;
+        stream
+            .write_all(head.as_bytes())
+            .and_then(|()| stream.write_all(&body))
+            .map_err(net_error)?;
         let mut answer = Vec::new();
         let head_end = loop {
             if let Some(end) = answer.windows(4).position(|window| window == b"\r\n\r\n") {
@@ -102,7 +116,13 @@ impl Transport for Native {
         let head = String::from_utf8_lossy(&answer);
         let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
         let status = status.ok_or_else(|| NetError::Other("the answer is not HTTP".to_owned()))?;
-        Ok((status, Stream { inner: Box::new(stream), early }))
+        Ok((
+            status,
+            Stream {
+                inner: Box::new(stream),
+                early,
+            },
+        ))
     }
 }
 

@@ -107,7 +107,12 @@ impl Poller {
         let removed = self.drop_unseen();
         self.add_up(&mut stats);
         self.cursor = Some(self.polls);
-        Ok(Summary { cursor: self.polls, full, removed, stats })
+        Ok(Summary {
+            cursor: self.polls,
+            full,
+            removed,
+            stats,
+        })
     }
 
     fn read_everything<T: Transport, C: Clock>(
@@ -116,9 +121,20 @@ impl Poller {
         tell: &mut dyn FnMut(Torrent),
     ) -> Result<GlobalStats, Error> {
         self.reads += 1;
-        let mut reader = FullReader { poller: &mut *self, next: 0, tell };
+        let mut reader = FullReader {
+            poller: &mut *self,
+            next: 0,
+            tell,
+        };
         let [name, label, base_path] = fields::TEXTS;
-        let columns = [fields::MOVING, fields::DIRECTORY, fields::RESTING, name, label, base_path];
+        let columns = [
+            fields::MOVING,
+            fields::DIRECTORY,
+            fields::RESTING,
+            name,
+            label,
+            base_path,
+        ];
         let stats = read_list(client, &columns, &mut reader)?;
         self.full_read_at = client.clock.monotonic_ms();
         Ok(stats)
@@ -130,7 +146,12 @@ impl Poller {
         tell: &mut dyn FnMut(Torrent),
     ) -> Result<(GlobalStats, Vec<Single>), Error> {
         self.reads += 1;
-        let mut reader = LightReader { poller: &mut *self, next: 0, tell, singles: Vec::new() };
+        let mut reader = LightReader {
+            poller: &mut *self,
+            next: 0,
+            tell,
+            singles: Vec::new(),
+        };
         let stats = read_list(client, &[fields::MOVING, fields::DIRECTORY], &mut reader)?;
         let singles = reader.singles;
         Ok((stats, singles))
@@ -143,7 +164,10 @@ impl Poller {
         singles: Vec<Single>,
         tell: &mut dyn FnMut(Torrent),
     ) -> Result<(), Error> {
-        let hashes: Vec<String> = singles.iter().map(|single| fields::hex(&single.moving.hash).to_uppercase()).collect();
+        let hashes: Vec<String> = singles
+            .iter()
+            .map(|single| fields::hex(&single.moving.hash).to_uppercase())
+            .collect();
         let rests = client.resting(&hashes)?;
         for (single, resting) in singles.into_iter().zip(rests) {
             let Some(resting) = resting else { continue };
@@ -155,7 +179,14 @@ impl Poller {
     }
 
     /// Takes in what a row said. Without `resting` the remembered one stays.
-    fn remember(&mut self, at: Option<usize>, print: u64, resting_print: u64, moving: &Moving, resting: Option<Resting>) {
+    fn remember(
+        &mut self,
+        at: Option<usize>,
+        print: u64,
+        resting_print: u64,
+        moving: &Moving,
+        resting: Option<Resting>,
+    ) {
         let state = moving.state();
         let (reads, polls) = (self.reads, self.polls);
         let at = at.unwrap_or_else(|| {
@@ -163,7 +194,9 @@ impl Poller {
             self.entries.push(Entry::new(moving.hash));
             self.entries.len() - 1
         });
-        let Some(entry) = self.entries.get_mut(at) else { return };
+        let Some(entry) = self.entries.get_mut(at) else {
+            return;
+        };
         entry.moving = print;
         if let Some(resting) = resting {
             entry.resting_print = resting_print;
@@ -191,7 +224,12 @@ impl Poller {
             stays
         });
         if !removed.is_empty() {
-            self.index = self.entries.iter().enumerate().map(|(at, entry)| (entry.hash, at)).collect();
+            self.index = self
+                .entries
+                .iter()
+                .enumerate()
+                .map(|(at, entry)| (entry.hash, at))
+                .collect();
         }
         removed
     }
@@ -263,7 +301,9 @@ struct LightReader<'a> {
 impl Sink for LightReader<'_> {
     fn row(&mut self, raw: &[u8]) -> Result<(), Error> {
         let Some(front) = rows::without_closing(raw) else {
-            return Err(Error::Protocol("a torrent in the list is not an array".to_owned()));
+            return Err(Error::Protocol(
+                "a torrent in the list is not an array".to_owned(),
+            ));
         };
         let print = fingerprint(front);
         if self.poller.same_as_expected(&mut self.next, print) {
@@ -311,7 +351,9 @@ impl Sink for FullReader<'_> {
         let row = rows::columns::<{ fields::FULL_COLUMNS }>(raw)?;
         let [_, moving_end, ..] = row.ends;
         let front = raw.get(..moving_end).unwrap_or_default();
-        let rest = rows::without_closing(raw).and_then(|raw| raw.get(moving_end..)).unwrap_or_default();
+        let rest = rows::without_closing(raw)
+            .and_then(|raw| raw.get(moving_end..))
+            .unwrap_or_default();
         let (print, resting_print) = (fingerprint(front), fingerprint(rest));
         let expected = self.poller.entries.get(self.next);
         if expected.is_some_and(|entry| entry.resting_print == resting_print)
@@ -321,7 +363,12 @@ impl Sink for FullReader<'_> {
         }
         let [moving, directory, resting, name, label, base_path] = row.columns.map(text);
         let moving = Moving::parse(&moving, directory.into_owned())?;
-        let resting = Resting::parse(&resting, name.into_owned(), label.into_owned(), base_path.into_owned())?;
+        let resting = Resting::parse(
+            &resting,
+            name.into_owned(),
+            label.into_owned(),
+            base_path.into_owned(),
+        )?;
         let found = self.poller.find(&moving.hash, &mut self.next);
         let (reads, polls) = (self.poller.reads, self.poller.polls);
         if let Some(entry) = found.and_then(|at| self.poller.entries.get_mut(at)) {
@@ -336,13 +383,16 @@ impl Sink for FullReader<'_> {
             }
         }
         if self.poller.entries.len() >= MAX_TORRENTS {
-            return Err(Error::Protocol("more than 100,000 torrents in the list".to_owned()));
+            return Err(Error::Protocol(
+                "more than 100,000 torrents in the list".to_owned(),
+            ));
         }
         (self.tell)(fields::torrent(&moving, &resting));
         if found.is_none() {
             self.next = self.poller.entries.len() + 1;
         }
-        self.poller.remember(found, print, resting_print, &moving, Some(resting));
+        self.poller
+            .remember(found, print, resting_print, &moving, Some(resting));
         Ok(())
     }
 }
@@ -362,7 +412,10 @@ fn read_list<T: Transport, C: Clock>(
     let mut list: Vec<Param<'_>> = vec!["".into(), "main".into()];
     list.extend(columns.iter().map(|column| Param::Text(column)));
     let nothing = [Param::Text("")];
-    let calls = RATES.iter().map(|rate| (*rate, nothing.as_slice())).chain([("d.multicall2", list.as_slice())]);
+    let calls = RATES
+        .iter()
+        .map(|rate| (*rate, nothing.as_slice()))
+        .chain([("d.multicall2", list.as_slice())]);
     let mut exchange = client.exchange(xml::multicall(calls))?;
     let mut rows = Rows::new(RATES.len());
     while !rows.is_done() {
@@ -371,7 +424,12 @@ fn read_list<T: Transport, C: Clock>(
         };
         rows.feed(&piece, sink)?;
     }
-    let number = |at: usize| rows.numbers.get(at).and_then(|number| u64::try_from(*number).ok()).unwrap_or(0);
+    let number = |at: usize| {
+        rows.numbers
+            .get(at)
+            .and_then(|number| u64::try_from(*number).ok())
+            .unwrap_or(0)
+    };
     Ok(GlobalStats {
         download_rate: number(0),
         upload_rate: number(1),

@@ -17,22 +17,55 @@ impl<T: Transport, C: Clock> Client<T, C> {
             ("d.name", vec![target.into()]),
         ])?;
         let [started, active, open, name] = parts(answers)?;
-        let (started, active, open, name) = (started?.int() != 0, active?.int() != 0, open?.int() != 0, name?.text());
-        if open {
+        let (started, active, open, name) = (
+            started?.int() != 0,
+            active?.int() != 0,
+            open?.int() != 0,
+            name?.text(),
+        );
+        self.make_directory(destination)?;
+        // Also one that is started but could not be opened: starting it again would do nothing.
+        if open || started {
             self.steps(target, &["d.stop", "d.close"])?;
         }
         self.call("d.directory.set", &[target.into(), destination.into()])??;
         let now = self.call("d.directory", &[target.into()])??.text();
-        if started && open {
-            self.steps(target, if active { &["d.start"] } else { &["d.start", "d.pause"] })?;
+        if started {
+            let was_paused = open && !active;
+            self.steps(
+                target,
+                if was_paused {
+                    &["d.start", "d.pause"]
+                } else {
+                    &["d.start"]
+                },
+            )?;
         }
         // A torrent with several files has a folder of its own in there.
-        let is_there = now == destination || now.strip_prefix(destination).and_then(|own| own.strip_prefix('/')) == Some(&name);
-        if is_there { Ok(()) } else { Err(Error::Rejected(format!("rTorrent saves into `{now}` instead"))) }
+        let is_there = now == destination
+            || now
+                .strip_prefix(destination)
+                .and_then(|own| own.strip_prefix('/'))
+                == Some(&name);
+        if is_there {
+            Ok(())
+        } else {
+            Err(Error::Rejected(format!("rTorrent saves into `{now}` instead")))
+        }
+    }
+
+    /// rTorrent makes a torrent's own folder, but not the directories above it; without them it stands still and does
+    /// not say why. Where this fails (no permission, say) the torrent will show it.
+    pub(crate) fn make_directory(&self, path: &str) -> Result<(), Error> {
+        let _made = self.call("execute.throw", &["", "mkdir", "-p", "--", path].map(Into::into))?;
+        Ok(())
     }
 
     fn steps(&self, target: &str, methods: &[&'static str]) -> Result<(), Error> {
-        let calls: Vec<Call<'_>> = methods.iter().map(|method| (*method, vec![target.into()])).collect();
+        let calls: Vec<Call<'_>> = methods
+            .iter()
+            .map(|method| (*method, vec![target.into()]))
+            .collect();
         for answer in self.multicall(&calls)? {
             answer?;
         }
@@ -46,7 +79,9 @@ pub(crate) fn directory(path: &str) -> Result<&str, Error> {
         return Err(Error::Rejected("the directory must be absolute".to_owned()));
     }
     if path.chars().any(|char| char == '"' || char.is_control()) {
-        return Err(Error::Rejected("the directory has characters that no command of rTorrent may hold".to_owned()));
+        return Err(Error::Rejected(
+            "the directory has characters that no command of rTorrent may hold".to_owned(),
+        ));
     }
     let trimmed = path.trim_end_matches('/');
     Ok(if trimmed.is_empty() { "/" } else { trimmed })

@@ -27,14 +27,29 @@ impl<T: Transport, C: Clock> Client<T, C> {
         let mut leaving: Vec<Leaving> = hashes
             .iter()
             .map(|hash| match target(hash) {
-                Ok(target) => Leaving { target, data: None, outcome: None },
-                Err(error) => Leaving { target: String::new(), data: None, outcome: Some(Err(error)) },
+                Ok(target) => Leaving {
+                    target,
+                    data: None,
+                    outcome: None,
+                },
+                Err(error) => Leaving {
+                    target: String::new(),
+                    data: None,
+                    outcome: Some(Err(error)),
+                },
             })
             .collect();
-        let done = if with_data { self.find_data(&mut leaving) } else { Ok(()) };
+        let done = if with_data {
+            self.find_data(&mut leaving)
+        } else {
+            Ok(())
+        };
         let done = done.and_then(|()| self.erase(&mut leaving));
         self.delete_data(&mut leaving);
-        leaving.into_iter().map(|torrent| torrent.outcome.unwrap_or_else(|| done.clone())).collect()
+        leaving
+            .into_iter()
+            .map(|torrent| torrent.outcome.unwrap_or_else(|| done.clone()))
+            .collect()
     }
 
     /// Decides what to delete of each, and refuses those whose data is not theirs alone.
@@ -51,10 +66,16 @@ impl<T: Transport, C: Clock> Client<T, C> {
                 "d.is_multi_file=".into(),
             ],
         )??;
-        let default_directory = self.call("directory.default", &["".into()])?.map(|path| path.text()).unwrap_or_default();
+        let default_directory = self
+            .call("directory.default", &["".into()])?
+            .map(|path| path.text())
+            .unwrap_or_default();
         let places: Vec<Place> = list.array().iter().map(Place::read).collect();
         let going: HashSet<String> = leaving.iter().map(|torrent| torrent.target.clone()).collect();
-        let others: Vec<&Place> = places.iter().filter(|place| !going.contains(&place.hash)).collect();
+        let others: Vec<&Place> = places
+            .iter()
+            .filter(|place| !going.contains(&place.hash))
+            .collect();
         for torrent in leaving.iter_mut().filter(|torrent| torrent.outcome.is_none()) {
             let Some(place) = places.iter().find(|place| place.hash == torrent.target) else {
                 torrent.outcome = Some(Err(Error::NotFound(Thing::Torrent)));
@@ -63,7 +84,10 @@ impl<T: Transport, C: Clock> Client<T, C> {
             match place.data(&default_directory, &others) {
                 Ok(data) => torrent.data = data,
                 Err(why) => {
-                    let text = format!("the data at `{}` is not deleted: {why}. Nothing was removed", place.base_path);
+                    let text = format!(
+                        "the data at `{}` is not deleted: {why}. Nothing was removed",
+                        place.base_path
+                    );
                     torrent.outcome = Some(Err(Error::Rejected(text)));
                 }
             }
@@ -90,7 +114,9 @@ impl<T: Transport, C: Clock> Client<T, C> {
             }
         }
         for torrent in leaving.iter_mut().filter(|torrent| torrent.outcome.is_none()) {
-            torrent.outcome = Some(Err(Error::Rejected("rTorrent still lists the torrent after 5 attempts to erase it".to_owned())));
+            torrent.outcome = Some(Err(Error::Rejected(
+                "rTorrent still lists the torrent after 5 attempts to erase it".to_owned(),
+            )));
         }
         Ok(())
     }
@@ -105,7 +131,11 @@ impl<T: Transport, C: Clock> Client<T, C> {
         }
         let answers = self.multicall(&calls)?;
         let erased = answers.into_iter().skip(2).step_by(3);
-        for (torrent, answer) in leaving.iter_mut().filter(|torrent| torrent.outcome.is_none()).zip(erased) {
+        for (torrent, answer) in leaving
+            .iter_mut()
+            .filter(|torrent| torrent.outcome.is_none())
+            .zip(erased)
+        {
             // Later a missing one is what was wanted.
             if first && let Err(Error::NotFound(thing)) = answer.map_err(Error::from) {
                 torrent.outcome = Some(Err(Error::NotFound(thing)));
@@ -117,15 +147,20 @@ impl<T: Transport, C: Clock> Client<T, C> {
     /// The hashes of all torrents there are.
     fn listed(&self) -> Result<HashSet<String>, Error> {
         match self.call("d.multicall2", &["".into(), "main".into(), "d.hash=".into()])?? {
-            Value::Array(rows) => {
-                Ok(rows.iter().filter_map(|row| row.array().first()).map(|hash| hash.text().to_ascii_uppercase()).collect())
-            }
+            Value::Array(rows) => Ok(rows
+                .iter()
+                .filter_map(|row| row.array().first())
+                .map(|hash| hash.text().to_ascii_uppercase())
+                .collect()),
             _ => Err(Error::Protocol("d.multicall2 gave no list".to_owned())),
         }
     }
 
     fn delete_data(&self, leaving: &mut [Leaving]) {
-        for torrent in leaving.iter_mut().filter(|torrent| torrent.outcome == Some(Ok(()))) {
+        for torrent in leaving
+            .iter_mut()
+            .filter(|torrent| torrent.outcome == Some(Ok(())))
+        {
             let Some(path) = torrent.data.take() else { continue };
             let params = ["", "rm", "-rf", "--", &path].map(Into::into);
             let why = match self.call("execute.throw", &params) {
@@ -133,7 +168,8 @@ impl<T: Transport, C: Clock> Client<T, C> {
                 Ok(Err(fault)) => fault.text,
                 Err(error) => error.to_string(),
             };
-            let text = format!("the torrent is removed, but its data at `{path}` could not be deleted ({why})");
+            let text =
+                format!("the torrent is removed, but its data at `{path}` could not be deleted ({why})");
             torrent.outcome = Some(Err(Error::Rejected(text)));
         }
     }
@@ -188,7 +224,8 @@ impl Place {
             return Err("it is not a plain path");
         }
         let directory = self.directory.trim_end_matches('/');
-        let is_shared = path == default_directory.trim_end_matches('/') || (!self.is_multi_file && path == directory);
+        let is_shared =
+            path == default_directory.trim_end_matches('/') || (!self.is_multi_file && path == directory);
         if is_shared || (self.is_multi_file && segments.last() != Some(&self.name.as_str())) {
             return Err("it is a directory that is not the torrent's own");
         }
@@ -200,7 +237,10 @@ impl Place {
 
     fn lies_in(&self, path: &str) -> bool {
         let is_below = |place: &str| {
-            place.trim_end_matches('/').strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            place
+                .trim_end_matches('/')
+                .strip_prefix(path)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
         is_below(&self.base_path) || is_below(&self.directory)
     }
@@ -224,12 +264,23 @@ mod tests {
     fn only_the_torrents_own_path_is_deleted() {
         let safe = [
             (place("a.mkv", "/dl/a.mkv", "/dl", false), Some("/dl/a.mkv")),
-            (place("Pack", "/dl/tv/Pack", "/dl/tv/Pack", true), Some("/dl/tv/Pack")),
-            (place("Pack", "/dl/tv/Pack/", "/dl/tv/Pack", true), Some("/dl/tv/Pack")),
+            (
+                place("Pack", "/dl/tv/Pack", "/dl/tv/Pack", true),
+                Some("/dl/tv/Pack"),
+            ),
+            (
+                place("Pack", "/dl/tv/Pack/", "/dl/tv/Pack", true),
+                Some("/dl/tv/Pack"),
+            ),
             (place("a", "", "/dl", false), None),
         ];
         for (place, expected) in safe {
-            assert_eq!(place.data("/dl", &[]), Ok(expected.map(str::to_owned)), "{}", place.base_path);
+            assert_eq!(
+                place.data("/dl", &[]),
+                Ok(expected.map(str::to_owned)),
+                "{}",
+                place.base_path
+            );
         }
         let unsafe_places = [
             place("a", "a", "/dl", false),

@@ -115,7 +115,11 @@ impl Rows {
             | Token::Scalar(..)
             | Token::StructEnd
             | Token::Name(_)
-            | Token::End => return Err(Error::Protocol("the answer is not the list that was asked for".to_owned())),
+            | Token::End => {
+                return Err(Error::Protocol(
+                    "the answer is not the list that was asked for".to_owned(),
+                ));
+            }
         }
         Ok(true)
     }
@@ -149,9 +153,13 @@ impl Rows {
         };
         let array_end = found + ROW_END.needle().len();
         let close = skip_blanks(rest, array_end);
-        let Some(closing) = rest.get(close..close + CLOSE.len()) else { return Ok(false) };
+        let Some(closing) = rest.get(close..close + CLOSE.len()) else {
+            return Ok(false);
+        };
         if closing != CLOSE {
-            return Err(Error::Protocol("a torrent in the list is not an array".to_owned()));
+            return Err(Error::Protocol(
+                "a torrent in the list is not an array".to_owned(),
+            ));
         }
         let end = close + CLOSE.len();
         sink.row(&rest[..end])?;
@@ -164,8 +172,14 @@ impl Rows {
         const OPEN: &[u8] = b"<value>";
         const END: &[u8] = b"</data>";
         let seen = &rest[..rest.len().min(OPEN.len())];
-        if !OPEN.starts_with(seen) && !END.starts_with(seen) && !b"<data>".starts_with(seen) && !b"<data/>".starts_with(seen) {
-            return Err(Error::Protocol("something else than torrents in the list".to_owned()));
+        if !OPEN.starts_with(seen)
+            && !END.starts_with(seen)
+            && !b"<data>".starts_with(seen)
+            && !b"<data/>".starts_with(seen)
+        {
+            return Err(Error::Protocol(
+                "something else than torrents in the list".to_owned(),
+            ));
         }
         let inner = skip_blanks(rest, OPEN.len().min(rest.len()));
         let inner = rest.get(inner..).unwrap_or_default();
@@ -198,7 +212,9 @@ impl Rows {
                     return Ok(false);
                 }
                 Step::Token(Token::StructStart) => {}
-                Step::Token(Token::Name(range)) => name = text(self.buffer.get(range).unwrap_or_default()).into_owned(),
+                Step::Token(Token::Name(range)) => {
+                    name = text(self.buffer.get(range).unwrap_or_default()).into_owned()
+                }
                 Step::Token(Token::Scalar(_, range)) => {
                     let value = text(self.buffer.get(range).unwrap_or_default()).into_owned();
                     members.push((std::mem::take(&mut name), value));
@@ -206,7 +222,12 @@ impl Rows {
                 Step::Token(_) => break,
             }
         }
-        let member = |wanted: &str| members.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.as_str());
+        let member = |wanted: &str| {
+            members
+                .iter()
+                .find(|(name, _)| name == wanted)
+                .map(|(_, value)| value.as_str())
+        };
         let code = member("faultCode").unwrap_or("0");
         let reason = member("faultString").unwrap_or("no reason given");
         Err(Error::Protocol(format!("XML-RPC fault {code}: {reason}")))
@@ -229,14 +250,23 @@ pub fn columns<const N: usize>(raw: &[u8]) -> Result<Row<'_, N>, Error> {
         Ok(Step::Token(token)) => Ok((token, lexer.position())),
         Ok(Step::More) | Err(_) => Err(odd()),
     };
-    let (Token::ArrayStart, _) = next()? else { return Err(odd()) };
-    let mut row = Row { columns: [[].as_slice(); N], ends: [0; N] };
+    let (Token::ArrayStart, _) = next()? else {
+        return Err(odd());
+    };
+    let mut row = Row {
+        columns: [[].as_slice(); N],
+        ends: [0; N],
+    };
     for (column, end) in row.columns.iter_mut().zip(&mut row.ends) {
-        let (Token::Scalar(_, range), after) = next()? else { return Err(odd()) };
+        let (Token::Scalar(_, range), after) = next()? else {
+            return Err(odd());
+        };
         *column = raw.get(range).unwrap_or_default();
         *end = after;
     }
-    let (Token::ArrayEnd, _) = next()? else { return Err(odd()) };
+    let (Token::ArrayEnd, _) = next()? else {
+        return Err(odd());
+    };
     Ok(row)
 }
 

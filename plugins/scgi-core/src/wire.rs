@@ -54,7 +54,9 @@ impl NetError {
             }
             NetError::Timeout => Error::Timeout(format!("{endpoint} fell silent")),
             NetError::Refused => Error::Unreachable(format!("{endpoint} refused the connection")),
-            NetError::Closed => Error::Unreachable(format!("{endpoint} closed the connection before it had answered")),
+            NetError::Closed => {
+                Error::Unreachable(format!("{endpoint} closed the connection before it had answered"))
+            }
             NetError::TooLarge => Error::Protocol(format!("the answer of {endpoint} is larger than 64 MiB")),
             NetError::Other(why) => Error::Unreachable(format!("{endpoint}: {why}")),
         }
@@ -131,17 +133,26 @@ impl<R: Reply> Exchange<R> {
     ) -> Result<Self, Error> {
         let (reply, head) = match endpoint {
             Endpoint::Http { url } => {
-                let (status, reply) = transport.post(url, idle_ms, xml).map_err(|error| error.at(endpoint))?;
+                let (status, reply) = transport
+                    .post(url, idle_ms, xml)
+                    .map_err(|error| error.at(endpoint))?;
                 accept_status(endpoint, status)?;
                 (reply, None)
             }
             Endpoint::Tcp { .. } | Endpoint::Unix { .. } => {
                 let request = scgi_frame(&xml);
-                let reply = transport.dial(endpoint, idle_ms, &request).map_err(|error| error.at(endpoint))?;
+                let reply = transport
+                    .dial(endpoint, idle_ms, &request)
+                    .map_err(|error| error.at(endpoint))?;
                 (reply, Some(Vec::new()))
             }
         };
-        Ok(Self { reply, head, received: 0, endpoint: endpoint.clone() })
+        Ok(Self {
+            reply,
+            head,
+            received: 0,
+            endpoint: endpoint.clone(),
+        })
     }
 
     /// The next piece of XML, never empty; `None` at the end.
@@ -149,13 +160,19 @@ impl<R: Reply> Exchange<R> {
         loop {
             let piece = self.reply.read().map_err(|error| error.at(&self.endpoint))?;
             if piece.is_empty() {
-                return if self.received == 0 { Err(NetError::Closed.at(&self.endpoint)) } else { Ok(None) };
+                return if self.received == 0 {
+                    Err(NetError::Closed.at(&self.endpoint))
+                } else {
+                    Ok(None)
+                };
             }
             self.received += piece.len() as u64;
             if self.received > MAX_REPLY_BYTES {
                 return Err(NetError::TooLarge.at(&self.endpoint));
             }
-            let Some(mut head) = self.head.take() else { return Ok(Some(piece)) };
+            let Some(mut head) = self.head.take() else {
+                return Ok(Some(piece));
+            };
             head.extend_from_slice(&piece);
             match body_start(&head) {
                 Some(start) if start < head.len() => return Ok(Some(head.split_off(start))),
@@ -175,9 +192,9 @@ fn accept_status(endpoint: &Endpoint, status: u16) -> Result<(), Error> {
     match status {
         200..=299 => Ok(()),
         401 | 403 => Err(Error::Auth(format!("{endpoint} answered HTTP {status}"))),
-        502..=504 => {
-            Err(Error::Unreachable(format!("{endpoint} answered HTTP {status}: its web server cannot reach rTorrent")))
-        }
+        502..=504 => Err(Error::Unreachable(format!(
+            "{endpoint} answered HTTP {status}: its web server cannot reach rTorrent"
+        ))),
         _ => Err(Error::Protocol(format!("{endpoint} answered HTTP {status}"))),
     }
 }
@@ -189,7 +206,8 @@ mod tests {
     #[test]
     fn a_frame_is_a_netstring_and_the_body() {
         let frame = scgi_frame(b"<x/>");
-        let expected = b"66:CONTENT_LENGTH\x004\0SCGI\x001\0REQUEST_METHOD\0POST\0CONTENT_TYPE\0text/xml\0,<x/>";
+        let expected =
+            b"66:CONTENT_LENGTH\x004\0SCGI\x001\0REQUEST_METHOD\0POST\0CONTENT_TYPE\0text/xml\0,<x/>";
         assert_eq!(frame, expected);
     }
 
@@ -204,7 +222,12 @@ mod tests {
             (b"", None),
         ];
         for (bytes, expected) in cases {
-            assert_eq!(body_start(bytes), expected, "{:?}", String::from_utf8_lossy(bytes));
+            assert_eq!(
+                body_start(bytes),
+                expected,
+                "{:?}",
+                String::from_utf8_lossy(bytes)
+            );
         }
     }
 

@@ -75,12 +75,22 @@ struct Tag<'a> {
 impl Lexer {
     /// For a whole reply.
     pub fn response() -> Self {
-        Self { at: 0, open: Vec::new(), begun: false, fragment: false }
+        Self {
+            at: 0,
+            open: Vec::new(),
+            begun: false,
+            fragment: false,
+        }
     }
 
     /// For a piece of a reply that begins with `<value>`; ends after that value.
     pub fn fragment() -> Self {
-        Self { at: 0, open: Vec::new(), begun: true, fragment: true }
+        Self {
+            at: 0,
+            open: Vec::new(),
+            begun: true,
+            fragment: true,
+        }
     }
 
     pub fn position(&self) -> usize {
@@ -106,9 +116,14 @@ impl Lexer {
     pub fn next(&mut self, buffer: &[u8]) -> Result<Step, SyntaxError> {
         loop {
             let start = skip_blanks(buffer, self.at);
-            let Some(tag) = read_tag(buffer, start)? else { return Ok(Step::More) };
+            let Some(tag) = read_tag(buffer, start)? else {
+                return Ok(Step::More);
+            };
             if !self.begun && !matches!(tag.name, b"methodResponse" | b"?xml") {
-                return Err(SyntaxError { at: start, what: "not a reply" });
+                return Err(SyntaxError {
+                    at: start,
+                    what: "not a reply",
+                });
             }
             match (tag.name, tag.closing) {
                 (b"methodResponse", false) => self.begun = true,
@@ -122,7 +137,12 @@ impl Lexer {
                 (b"struct", true) => return self.close(Open::Struct, tag.end, start),
                 (b"name", false) if !tag.empty => return self.name(buffer, tag.end),
                 (b"params" | b"param" | b"data" | b"member" | b"fault" | b"value" | b"?xml", _) => {}
-                _ => return Err(SyntaxError { at: start, what: "unexpected element" }),
+                _ => {
+                    return Err(SyntaxError {
+                        at: start,
+                        what: "unexpected element",
+                    });
+                }
             }
             self.at = tag.end;
         }
@@ -130,7 +150,10 @@ impl Lexer {
 
     fn token(&mut self, token: Token, end: usize, start: usize) -> Result<Step, SyntaxError> {
         if token == Token::End && !self.open.is_empty() {
-            return Err(SyntaxError { at: start, what: "the reply ends inside an array" });
+            return Err(SyntaxError {
+                at: start,
+                what: "the reply ends inside an array",
+            });
         }
         self.at = end;
         Ok(Step::Token(token))
@@ -138,7 +161,10 @@ impl Lexer {
 
     fn close(&mut self, what: Open, end: usize, start: usize) -> Result<Step, SyntaxError> {
         if self.open.pop() != Some(what) {
-            return Err(SyntaxError { at: start, what: "mismatched end" });
+            return Err(SyntaxError {
+                at: start,
+                what: "mismatched end",
+            });
         }
         self.at = end;
         Ok(Step::Token(match what {
@@ -149,7 +175,10 @@ impl Lexer {
 
     fn open(&mut self, what: Open, end: usize) -> Result<Step, SyntaxError> {
         if self.open.len() == MAX_DEPTH {
-            return Err(SyntaxError { at: end, what: "nested too deep" });
+            return Err(SyntaxError {
+                at: end,
+                what: "nested too deep",
+            });
         }
         self.open.push(what);
         self.at = end;
@@ -161,21 +190,35 @@ impl Lexer {
 
     /// After `<value>`: bare text, or an element that names the type.
     fn value(&mut self, buffer: &[u8], start: usize) -> Result<Step, SyntaxError> {
-        let Some(next) = find(b'<', buffer, start) else { return Ok(Step::More) };
-        let Some(tag) = read_tag(buffer, next)? else { return Ok(Step::More) };
+        let Some(next) = find(b'<', buffer, start) else {
+            return Ok(Step::More);
+        };
+        let Some(tag) = read_tag(buffer, next)? else {
+            return Ok(Step::More);
+        };
         if tag.name == b"value" && tag.closing {
             return self.scalar(Kind::Text, start..next, tag.end);
         }
         if tag.closing || skip_blanks(buffer, start) != next {
-            return Err(SyntaxError { at: start, what: "text beside a type" });
+            return Err(SyntaxError {
+                at: start,
+                what: "text beside a type",
+            });
         }
         let kind = match tag.name {
             b"array" | b"struct" => {
-                let what = if tag.name == b"array" { Open::Array } else { Open::Struct };
+                let what = if tag.name == b"array" {
+                    Open::Array
+                } else {
+                    Open::Struct
+                };
                 if !tag.empty {
                     return self.open(what, tag.end);
                 }
-                return Err(SyntaxError { at: next, what: "an array without data" });
+                return Err(SyntaxError {
+                    at: next,
+                    what: "an array without data",
+                });
             }
             b"string" | b"dateTime.iso8601" => Kind::Text,
             b"i4" | b"int" | b"i8" | b"ex:i8" => Kind::Int,
@@ -183,22 +226,39 @@ impl Lexer {
             b"boolean" => Kind::Bool,
             b"base64" => Kind::Base64,
             b"nil" | b"ex:nil" => Kind::Nil,
-            _ => return Err(SyntaxError { at: next, what: "unknown type" }),
+            _ => {
+                return Err(SyntaxError {
+                    at: next,
+                    what: "unknown type",
+                });
+            }
         };
         let (content, after) = if tag.empty {
             (tag.end..tag.end, tag.end)
         } else {
-            let Some(close) = find(b'<', buffer, tag.end) else { return Ok(Step::More) };
-            let Some(closing) = read_tag(buffer, close)? else { return Ok(Step::More) };
+            let Some(close) = find(b'<', buffer, tag.end) else {
+                return Ok(Step::More);
+            };
+            let Some(closing) = read_tag(buffer, close)? else {
+                return Ok(Step::More);
+            };
             if !closing.closing || closing.name != tag.name {
-                return Err(SyntaxError { at: close, what: "mismatched end" });
+                return Err(SyntaxError {
+                    at: close,
+                    what: "mismatched end",
+                });
             }
             (tag.end..close, closing.end)
         };
         let end = skip_blanks(buffer, after);
-        let Some(closing) = read_tag(buffer, end)? else { return Ok(Step::More) };
+        let Some(closing) = read_tag(buffer, end)? else {
+            return Ok(Step::More);
+        };
         if !closing.closing || closing.name != b"value" {
-            return Err(SyntaxError { at: end, what: "a value with two types" });
+            return Err(SyntaxError {
+                at: end,
+                what: "a value with two types",
+            });
         }
         self.scalar(kind, content, closing.end)
     }
@@ -209,10 +269,17 @@ impl Lexer {
     }
 
     fn name(&mut self, buffer: &[u8], start: usize) -> Result<Step, SyntaxError> {
-        let Some(close) = find(b'<', buffer, start) else { return Ok(Step::More) };
-        let Some(tag) = read_tag(buffer, close)? else { return Ok(Step::More) };
+        let Some(close) = find(b'<', buffer, start) else {
+            return Ok(Step::More);
+        };
+        let Some(tag) = read_tag(buffer, close)? else {
+            return Ok(Step::More);
+        };
         if !tag.closing || tag.name != b"name" {
-            return Err(SyntaxError { at: close, what: "mismatched end" });
+            return Err(SyntaxError {
+                at: close,
+                what: "mismatched end",
+            });
         }
         self.at = tag.end;
         Ok(Step::Token(Token::Name(start..close)))
@@ -227,7 +294,10 @@ impl Lexer {
 /// The first position from `at` on that is no white space.
 pub fn skip_blanks(buffer: &[u8], at: usize) -> usize {
     let rest = buffer.get(at..).unwrap_or_default();
-    at + rest.iter().position(|byte| !byte.is_ascii_whitespace()).unwrap_or(rest.len())
+    at + rest
+        .iter()
+        .position(|byte| !byte.is_ascii_whitespace())
+        .unwrap_or(rest.len())
 }
 
 fn find(byte: u8, buffer: &[u8], from: usize) -> Option<usize> {
@@ -240,11 +310,19 @@ fn read_tag(buffer: &[u8], start: usize) -> Result<Option<Tag<'_>>, SyntaxError>
     match rest.first() {
         None => return Ok(None),
         Some(b'<') => {}
-        Some(_) => return Err(SyntaxError { at: start, what: "text between elements" }),
+        Some(_) => {
+            return Err(SyntaxError {
+                at: start,
+                what: "text between elements",
+            });
+        }
     }
     let Some(length) = memchr::memchr(b'>', &rest[..rest.len().min(MAX_TAG_BYTES)]) else {
         if rest.len() >= MAX_TAG_BYTES {
-            return Err(SyntaxError { at: start, what: "an endless tag" });
+            return Err(SyntaxError {
+                at: start,
+                what: "an endless tag",
+            });
         }
         return Ok(None);
     };
@@ -260,5 +338,10 @@ fn read_tag(buffer: &[u8], start: usize) -> Result<Option<Tag<'_>>, SyntaxError>
     if let Some(blank) = name.iter().position(u8::is_ascii_whitespace) {
         name = &name[..blank];
     }
-    Ok(Some(Tag { name, closing, empty, end: start + length + 1 }))
+    Ok(Some(Tag {
+        name,
+        closing,
+        empty,
+        end: start + length + 1,
+    }))
 }

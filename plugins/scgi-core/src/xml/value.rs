@@ -28,7 +28,10 @@ impl Value {
             Value::Double(number) => *number as i64,
             Value::Text(text) => {
                 let text = text.trim();
-                text.parse().ok().or_else(|| text.parse::<f64>().ok().map(|number| number as i64)).unwrap_or(0)
+                text.parse()
+                    .ok()
+                    .or_else(|| text.parse::<f64>().ok().map(|number| number as i64))
+                    .unwrap_or(0)
             }
             Value::Bytes(_) | Value::Nil | Value::Array(_) | Value::Struct(_) => 0,
         }
@@ -58,7 +61,10 @@ impl Value {
 
     pub fn member(&self, name: &str) -> Option<&Value> {
         match self {
-            Value::Struct(members) => members.iter().find(|(key, _)| key == name).map(|(_, value)| value),
+            Value::Struct(members) => members
+                .iter()
+                .find(|(key, _)| key == name)
+                .map(|(_, value)| value),
             _ => None,
         }
     }
@@ -73,7 +79,10 @@ impl Value {
 
 impl From<SyntaxError> for Error {
     fn from(error: SyntaxError) -> Self {
-        Error::Protocol(format!("the answer is not XML-RPC: {} at byte {}", error.what, error.at))
+        Error::Protocol(format!(
+            "the answer is not XML-RPC: {} at byte {}",
+            error.what, error.at
+        ))
     }
 }
 
@@ -83,12 +92,18 @@ const MAX_VALUES: usize = 600_000;
 
 /// Reads a whole reply.
 pub fn parse_response(xml: &[u8]) -> Result<Response, Error> {
-    let mut tree = Tree { lexer: Lexer::response(), xml, values: 0 };
+    let mut tree = Tree {
+        lexer: Lexer::response(),
+        xml,
+        values: 0,
+    };
     let first = tree.token()?;
     if first == Token::Fault {
         let start = tree.token()?;
         let fault = tree.value(start)?.as_fault();
-        return fault.map(Err).ok_or_else(|| Error::Protocol("a fault that names none".to_owned()));
+        return fault
+            .map(Err)
+            .ok_or_else(|| Error::Protocol("a fault that names none".to_owned()));
     }
     let value = tree.value(first)?;
     match tree.token()? {
@@ -107,7 +122,9 @@ impl Tree<'_> {
     fn token(&mut self) -> Result<Token, Error> {
         match self.lexer.next(self.xml)? {
             Step::Token(token) => Ok(token),
-            Step::More => Err(Error::Protocol("the answer ends before it is complete".to_owned())),
+            Step::More => Err(Error::Protocol(
+                "the answer ends before it is complete".to_owned(),
+            )),
         }
     }
 
@@ -119,7 +136,9 @@ impl Tree<'_> {
     fn value(&mut self, start: Token) -> Result<Value, Error> {
         self.values += 1;
         if self.values > MAX_VALUES {
-            return Err(Error::Protocol("more values in the answer than any question has".to_owned()));
+            return Err(Error::Protocol(
+                "more values in the answer than any question has".to_owned(),
+            ));
         }
         match start {
             Token::Scalar(kind, range) => Ok(scalar(kind, self.slice(range))),
@@ -146,9 +165,9 @@ impl Tree<'_> {
                     }
                 }
             }
-            Token::ArrayEnd | Token::StructEnd | Token::Name(_) | Token::Fault | Token::End => {
-                Err(Error::Protocol("the answer has no value where one belongs".to_owned()))
-            }
+            Token::ArrayEnd | Token::StructEnd | Token::Name(_) | Token::Fault | Token::End => Err(
+                Error::Protocol("the answer has no value where one belongs".to_owned()),
+            ),
         }
     }
 }
@@ -161,7 +180,11 @@ fn scalar(kind: Kind, raw: &[u8]) -> Value {
         Kind::Double => Value::Double(content.trim().parse().unwrap_or(0.0)),
         Kind::Base64 => {
             let compact: String = content.split_ascii_whitespace().collect();
-            Value::Bytes(base64::engine::general_purpose::STANDARD.decode(compact).unwrap_or_default())
+            Value::Bytes(
+                base64::engine::general_purpose::STANDARD
+                    .decode(compact)
+                    .unwrap_or_default(),
+            )
         }
         Kind::Nil => Value::Nil,
     }

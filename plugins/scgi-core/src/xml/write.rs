@@ -125,7 +125,10 @@ mod tests {
         let xml = multicall([("a", ["x".into()].as_slice()), ("b", &[])]);
         let xml = String::from_utf8(xml).unwrap();
         assert!(xml.contains("<methodName>system.multicall</methodName>"), "{xml}");
-        assert!(xml.contains("<member><name>methodName</name><value><string>b</string></value></member>"), "{xml}");
+        assert!(
+            xml.contains("<member><name>methodName</name><value><string>b</string></value></member>"),
+            "{xml}"
+        );
         assert_eq!(xml.matches("<struct>").count(), 2);
     }
 }

@@ -1,0 +1,654 @@
+//! Every operation against the rTorrent of this machine, verified by asking rTorrent itself in words of its own.
+//!
+//! Without rTorrent the tests are skipped with a printed line; with CI=true they fail.
+
+mod support;
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::time::Duration;
+
+use scgi_core::model::{AddRequest, Command, RateLimits, Source, State, Torrent};
+use scgi_core::native::Native;
+use scgi_core::wire::Exchange;
+use scgi_core::xml::{self, Param, Value, parse_response};
+use scgi_core::{Endpoint, Error, Poller, Thing};
+use support::daemon::{Daemon, Listen, NativeClient, wait_for};
+use support::metainfo::{self, Metainfo};
+
+/// Asks rTorrent without the code under test's own questions.
+fn ask(endpoint: &Endpoint, method: &str, params: &[Param<'_>]) -> Value {
+    let mut exchange = Exchange::start(&Native, endpoint, 5_000, xml::call(method, params)).unwrap();
+    let mut body = Vec::new();
+    while let Some(piece) = exchange.next().unwrap() {
+        body.extend(piece);
+    }
+    parse_response(&body)
+        .unwrap()
+        .unwrap_or_else(|fault| Value::Text(fault.text))
+}
+
+struct Rig {
+    daemon: Daemon,
+    client: NativeClient,
+    poller: Poller,
+    cursor: Option<u64>,
+    known: HashMap<String, Torrent>,
+}
+
+impl Rig {
+    fn new(daemon: Daemon) -> Self {
+        let client = daemon.client();
+        Self {
+            daemon,
+            client,
+            poller: Poller::default(),
+            cursor: None,
+            known: HashMap::new(),
+        }
+    }
+
+    fn text(&self, method: &str, hash: &str) -> String {
+        ask(
+            &self.daemon.endpoint,
+            method,
+            &[Param::Text(&hash.to_uppercase())],
+        )
+        .text()
+    }
+
+    fn int(&self, method: &str, hash: &str) -> i64 {
+        ask(
+            &self.daemon.endpoint,
+            method,
+            &[Param::Text(&hash.to_uppercase())],
+        )
+        .int()
+    }
+
+    fn run(&self, hash: &str, command: Command) -> Result<(), Error> {
+        let mut outcomes = self.client.run(&[hash.to_owned()], &command);
+        assert_eq!(outcomes.len(), 1);
+        outcomes.remove(0)
+    }
+
+    /// Polls as the host does, and keeps the list as the host does.
+    fn poll(&mut self) -> &HashMap<String, Torrent> {
+        let known = &mut self.known;
+        let mut told = Vec::new();
+        let summary = self
+            .poller
+            .poll(&self.client, self.cursor, &mut |torrent| told.push(torrent))
+            .unwrap();
+        if summary.full {
+            known.clear();
+        }
+        for hash in &summary.removed {
+            assert!(known.remove(hash).is_some(), "{hash} is gone but was never told");
+        }
+        for torrent in told {
+            known.insert(torrent.hash.clone(), torrent);
+        }
+        assert_eq!(summary.stats.torrent_count as usize, known.len());
+        let active = known
+            .values()
+            .filter(|t| matches!(t.state, State::Downloading | State::Seeding))
+            .count();
+        assert_eq!(summary.stats.active_count as usize, active);
+        assert_eq!(
+            summary.stats.total_downloaded,
+            known.values().map(|torrent| torrent.downloaded).sum::<u64>()
+        );
+        self.cursor = Some(summary.cursor);
+        known
+    }
+
+    fn wait_for_state(&mut self, hash: &str, state: State) -> Torrent {
+        wait_for(&format!("{state:?}"), || {
+            self.poll()
+                .get(hash)
+                .filter(|torrent| torrent.state == state)
+                .cloned()
+        })
+    }
+}
+
+fn add(metainfo: &Metainfo, save_path: &Path) -> AddRequest {
+    AddRequest {
+        hash: metainfo.hash.clone(),
+        source: Source::Metainfo(metainfo.bytes.clone()),
+        category: None,
+        save_path: Some(save_path.display().to_string()),
+        start_paused: false,
+        upload_limit: None,
+        download_limit: None,
+    }
+}
+
+fn home() -> tempfile::TempDir {
+    tempfile::Builder::new()
+        .prefix("qm-rtorrent")
+        .tempdir_in("/tmp")
+        .unwrap()
+}
+
+const UNKNOWN: &str = "0123456789abcdef0123456789abcdef01234567";
+
+#[test]
+fn a_torrent_from_adding_to_removing() {
+    let (home_a, home_b) = (home(), home());
+    let Some(seeder) = Daemon::start(home_a.path(), Listen::Tcp) else {
+        return;
+    };
+    let Some(leecher) = Daemon::start(home_b.path(), Listen::Unix) else {
+        return;
+    };
+    let (mut seeder, mut leecher) = (Rig::new(seeder), Rig::new(leecher));
+    assert!(
+        leecher.client.health().unwrap().starts_with("0."),
+        "{:?}",
+        leecher.client.health()
+    );
+
+    let content = metainfo::noise(3_000_000, 1);
+    let torrent = metainfo::single("film & <one>, \"two\"; $x.mkv", &content, 65_536);
+    let hash = torrent.hash.clone();
+    std::fs::write(seeder.daemon.downloads.join(&torrent.name), &content).unwrap();
+    seeder
+        .client
+        .add(&add(&torrent, &seeder.daemon.downloads))
+        .unwrap();
+    assert_eq!(seeder.wait_for_state(&hash, State::Seeding).progress, 1.0);
+
+    // Added with everything that rTorrent's command parser could trip over.
+    let save_path = leecher
+        .daemon
+        .downloads
+        .join(r"is not/there yet/a,b;c $cat=x \d ü (y) {z} #");
+    let category = r"tv \, $execute.throw=false; (é)";
+    let request = AddRequest {
+        category: Some(category.to_owned()),
+        start_paused: true,
+        download_limit: Some(200 * 1024),
+        ..add(&torrent, &save_path)
+    };
+    assert_eq!(leecher.poll().len(), 0);
+    leecher.client.add(&request).unwrap();
+    leecher
+        .client
+        .add(&request)
+        .expect("one that is there already is a success");
+    assert_eq!(
+        leecher.text("d.directory", &hash),
+        save_path.display().to_string()
+    );
+    assert_eq!(leecher.text("d.custom1", &hash), category);
+    let stopped = leecher.poll()[&hash].clone();
+    assert_eq!(
+        (stopped.state, stopped.name.as_str(), stopped.progress),
+        (State::Stopped, torrent.name.as_str(), 0.0)
+    );
+    assert_eq!(
+        (stopped.label.as_deref(), stopped.size),
+        (Some(category), 3_000_000)
+    );
+    assert_eq!(
+        leecher.client.get(&hash.to_uppercase()).unwrap().unwrap(),
+        stopped
+    );
+
+    // Downloaded, at the limit it was added with.
+    leecher.run(&hash, Command::Start).unwrap();
+    leecher.wait_for_state(&hash, State::Downloading);
+    let peer = format!("127.0.0.1:{}", seeder.daemon.peer_port);
+    let upper = hash.to_uppercase();
+    ask(
+        &leecher.daemon.endpoint,
+        "add_peer",
+        &[Param::Text(&upper), Param::Text(&peer)],
+    );
+    wait_for("a peer", || {
+        (!leecher.client.peers(&hash).unwrap().is_empty()).then_some(())
+    });
+    let peers = leecher.client.peers(&hash).unwrap();
+    assert_eq!((peers[0].ip.as_str(), peers[0].progress), ("127.0.0.1", 1.0));
+    let downloaded = || leecher.client.get(&hash).unwrap().unwrap().downloaded;
+    let before = wait_for("the first piece", || {
+        Some(downloaded()).filter(|bytes| *bytes > 0)
+    });
+    std::thread::sleep(Duration::from_secs(2));
+    let after = downloaded();
+    assert!(
+        after - before < 1_000_000,
+        "{before} to {after} bytes in 2 s at 200 KiB/s"
+    );
+    leecher.run(&hash, Command::DownloadLimit(0)).unwrap();
+    let whole = leecher.wait_for_state(&hash, State::Seeding);
+    assert_eq!(
+        (whole.progress, whole.eta, whole.downloaded),
+        (1.0, Some(0), 3_000_000)
+    );
+    assert!(whole.completed_at.is_some() && whole.added_at.is_some());
+    assert_eq!(
+        whole.content_path,
+        save_path.join(&torrent.name).display().to_string()
+    );
+    assert_eq!(std::fs::read(save_path.join(&torrent.name)).unwrap(), content);
+
+    run_states(&mut leecher, &hash);
+
+    // Removed with its data, and only that.
+    std::fs::write(save_path.join("other"), b"x").unwrap();
+    leecher.run(&hash, Command::Remove(true)).unwrap();
+    assert!(leecher.text("d.hash", &hash).contains("info-hash"));
+    assert!(!save_path.join(&torrent.name).exists() && save_path.join("other").exists());
+    assert!(leecher.poll().is_empty());
+    // Removed without its data.
+    seeder.run(&hash, Command::Remove(false)).unwrap();
+    assert!(seeder.poll().is_empty());
+    assert!(seeder.daemon.downloads.join(&torrent.name).exists());
+}
+
+/// Stop, start, pause, resume, recheck, priorities and the like; each shows at the next poll.
+fn run_states(rig: &mut Rig, hash: &str) {
+    rig.run(hash, Command::Pause).unwrap();
+    assert_eq!(rig.poll()[hash].state, State::Paused);
+    assert_eq!((rig.int("d.state", hash), rig.int("d.is_active", hash)), (1, 0));
+    rig.run(hash, Command::Resume).unwrap();
+    assert_eq!(rig.poll()[hash].state, State::Seeding);
+    assert_eq!(rig.int("d.is_active", hash), 1);
+    rig.run(hash, Command::Pause).unwrap();
+    rig.run(hash, Command::Start).unwrap();
+    assert_eq!(rig.int("d.is_active", hash), 1, "start also ends a pause");
+    rig.run(hash, Command::Stop).unwrap();
+    assert_eq!(rig.poll()[hash].state, State::Stopped);
+    assert_eq!((rig.int("d.state", hash), rig.int("d.is_open", hash)), (0, 0));
+    rig.run(hash, Command::Resume).unwrap();
+    assert_eq!(rig.wait_for_state(hash, State::Seeding).progress, 1.0);
+    assert_eq!(rig.int("d.state", hash), 1, "resume also starts what was stopped");
+    rig.run(hash, Command::Recheck).unwrap();
+    rig.wait_for_state(hash, State::Seeding);
+    rig.run(hash, Command::Stop).unwrap();
+    rig.run(hash, Command::Recheck).unwrap();
+    wait_for("the check to end", || {
+        (rig.int("d.hashing", hash) == 0).then_some(())
+    });
+    rig.run(hash, Command::ForceStart(true)).unwrap();
+    assert_eq!(rig.wait_for_state(hash, State::Seeding).priority, 3);
+    rig.run(hash, Command::ForceStart(false)).unwrap();
+    assert_eq!(rig.poll()[hash].priority, 2);
+    for priority in [0, 1, 3, 2] {
+        rig.run(hash, Command::Priority(priority)).unwrap();
+        assert_eq!(rig.int("d.priority", hash), i64::from(priority));
+        assert_eq!(rig.poll()[hash].priority, priority);
+    }
+}
+
+#[test]
+fn settings_of_a_torrent() {
+    let home = home();
+    let Some(daemon) = Daemon::start(home.path(), Listen::Tcp) else {
+        return;
+    };
+    let mut rig = Rig::new(daemon);
+    let files: [(&str, &[u8]); 3] = [
+        ("a.bin", &[1; 40_000]),
+        ("sub/b.bin", &[2; 100]),
+        ("sub/c.bin", &[3; 70_000]),
+    ];
+    let pack = metainfo::folder("Pack", &files, 16_384);
+    let hash = pack.hash.clone();
+    let upper = hash.to_uppercase();
+    rig.client
+        .add(&AddRequest {
+            start_paused: true,
+            ..add(&pack, &rig.daemon.downloads)
+        })
+        .unwrap();
+    let downloads = rig.daemon.downloads.display().to_string();
+    assert_eq!(rig.poll()[&hash].save_path, downloads);
+
+    // Files.
+    let listed = rig.client.files(&hash).unwrap();
+    let paths: Vec<_> = listed
+        .iter()
+        .map(|file| (file.index, file.path.as_str(), file.size, file.priority))
+        .collect();
+    assert_eq!(
+        paths,
+        [
+            (0, "a.bin", 40_000, 1),
+            (1, "sub/b.bin", 100, 1),
+            (2, "sub/c.bin", 70_000, 1)
+        ]
+    );
+    for priority in [0, 2, 1] {
+        rig.run(&hash, Command::FilePriority { index: 1, priority })
+            .unwrap();
+        assert_eq!(
+            ask(
+                &rig.daemon.endpoint,
+                "f.priority",
+                &[Param::Text(&format!("{upper}:f1"))]
+            )
+            .int(),
+            i64::from(priority)
+        );
+        assert_eq!(rig.client.files(&hash).unwrap()[1].priority, priority);
+    }
+    let no_file = rig.run(
+        &hash,
+        Command::FilePriority {
+            index: 9,
+            priority: 1,
+        },
+    );
+    assert_eq!(no_file, Err(Error::NotFound(Thing::File)));
+    assert!(
+        rig.run(
+            &hash,
+            Command::FilePriority {
+                index: 1,
+                priority: 3
+            }
+        )
+        .is_err()
+    );
+
+    // Trackers.
+    let url = "udp://127.0.0.1:9/announce?x=1&y=<2>";
+    rig.run(&hash, Command::AddTracker(url.to_owned())).unwrap();
+    let enabled = |rig: &Rig| {
+        let trackers = rig.client.trackers(&hash).unwrap();
+        trackers
+            .into_iter()
+            .filter(|tracker| tracker.url == url)
+            .map(|tracker| tracker.enabled)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(enabled(&rig), [true]);
+    rig.run(&hash, Command::RemoveTracker(url.to_owned())).unwrap();
+    assert_eq!(enabled(&rig), [false]);
+    rig.run(&hash, Command::AddTracker(url.to_owned())).unwrap();
+    assert_eq!(
+        enabled(&rig),
+        [true],
+        "added again it is switched on, not listed twice"
+    );
+    let no_tracker = rig.run(
+        &hash,
+        Command::RemoveTracker("http://127.0.0.1:9/other".to_owned()),
+    );
+    assert_eq!(no_tracker, Err(Error::NotFound(Thing::Tracker)));
+
+    // Limits.
+    let group = format!("qm_{hash}");
+    let rate = |method: &str| {
+        ask(
+            &rig.daemon.endpoint,
+            method,
+            &[Param::Text(""), Param::Text(&group)],
+        )
+        .int()
+    };
+    rig.run(&hash, Command::Start).unwrap();
+    wait_for("it to run", || (rig.int("d.is_active", &hash) == 1).then_some(()));
+    rig.run(&hash, Command::UploadLimit(50_000)).unwrap();
+    assert_eq!(
+        (rig.text("d.throttle_name", &hash), rate("throttle.up.max")),
+        (group.clone(), 49 * 1024)
+    );
+    assert_eq!(rig.int("d.is_active", &hash), 1, "it runs on");
+    rig.run(&hash, Command::DownloadLimit(2048)).unwrap();
+    assert_eq!(
+        (rate("throttle.up.max"), rate("throttle.down.max")),
+        (49 * 1024, 2048)
+    );
+    rig.run(&hash, Command::UploadLimit(0)).unwrap();
+    assert_eq!(rate("throttle.up.max"), 1 << 30);
+    assert_eq!(
+        rig.client.rate_limits().unwrap(),
+        RateLimits::default(),
+        "the client as a whole stays unlimited"
+    );
+
+    // Moved: the pointer, at once, and a started torrent runs on.
+    let destination = rig.daemon.downloads.join("else where");
+    rig.run(&hash, Command::Move(destination.display().to_string()))
+        .unwrap();
+    assert_eq!(
+        rig.text("d.directory", &hash),
+        destination.join("Pack").display().to_string()
+    );
+    assert_eq!(rig.poll()[&hash].save_path, destination.display().to_string());
+    assert_eq!(rig.int("d.state", &hash), 1);
+    for path in ["relative", "$cat=/tmp/x", "~/x", "", "/a\"b", "/a\nb"] {
+        assert!(
+            matches!(
+                rig.run(&hash, Command::Move(path.to_owned())),
+                Err(Error::Rejected(_))
+            ),
+            "{path:?}"
+        );
+    }
+    let renamed = Err(Error::Unsupported(
+        "This engine cannot rename torrents".to_owned(),
+    ));
+    assert_eq!(rig.run(&hash, Command::Rename), renamed);
+}
+
+#[test]
+fn the_session() {
+    let home = home();
+    let Some(daemon) = Daemon::start(home.path(), Listen::Unix) else {
+        return;
+    };
+    let mut rig = Rig::new(daemon);
+    let stats = rig.client.session_stats().unwrap();
+    assert_eq!(
+        (stats.listen_port, stats.dht_enabled),
+        (Some(rig.daemon.peer_port), false)
+    );
+    for (download, upload) in [
+        (Some(100_000), Some(1)),
+        (None, Some(600_000_000)),
+        (Some(1 << 40), None),
+        (None, None),
+    ] {
+        rig.client
+            .set_rate_limits(RateLimits { download, upload })
+            .unwrap();
+        let now = |method: &str| ask(&rig.daemon.endpoint, method, &[Param::Text("")]).uint();
+        let expected = |limit: Option<u64>| limit.map_or(0, |limit| limit.clamp(1024, 1 << 30) / 1024 * 1024);
+        assert_eq!(now("throttle.global_down.max_rate"), expected(download));
+        assert_eq!(now("throttle.global_up.max_rate"), expected(upload));
+        let limits = rig.client.rate_limits().unwrap();
+        assert_eq!(
+            limits.download,
+            download
+                .filter(|limit| *limit < 1 << 30)
+                .map(|limit| expected(Some(limit)))
+        );
+        rig.poll();
+    }
+    // What names no torrent.
+    for hash in [UNKNOWN, "abc", "", "main"] {
+        let commands = [
+            Command::Start,
+            Command::Stop,
+            Command::Recheck,
+            Command::Remove(false),
+            Command::Remove(true),
+            Command::Move("/tmp/x".to_owned()),
+            Command::Priority(1),
+            Command::UploadLimit(5),
+            Command::FilePriority {
+                index: 0,
+                priority: 1,
+            },
+            Command::AddTracker("http://x/".to_owned()),
+            Command::RemoveTracker("http://x/".to_owned()),
+        ];
+        for command in commands {
+            assert_eq!(
+                rig.run(hash, command.clone()),
+                Err(Error::NotFound(Thing::Torrent)),
+                "{hash:?} {command:?}"
+            );
+        }
+        assert_eq!(rig.client.get(hash).unwrap(), None);
+        assert_eq!(
+            rig.client.files(hash).unwrap_err(),
+            Error::NotFound(Thing::Torrent)
+        );
+        assert_eq!(
+            rig.client.peers(hash).unwrap_err(),
+            Error::NotFound(Thing::Torrent)
+        );
+        assert_eq!(
+            rig.client.trackers(hash).unwrap_err(),
+            Error::NotFound(Thing::Torrent)
+        );
+    }
+}
+
+#[test]
+fn adding() {
+    let home = home();
+    let Some(daemon) = Daemon::start(home.path(), Listen::Tcp) else {
+        return;
+    };
+    let mut rig = Rig::new(daemon);
+    let downloads = rig.daemon.downloads.clone();
+
+    // A magnet keeps its options until the metadata is there.
+    let hash = "ab".repeat(20);
+    let magnet = AddRequest {
+        hash: hash.clone(),
+        source: Source::Magnet(format!(
+            "magnet:?xt=urn:btih:{hash}&dn=a+b&tr=http%3A%2F%2F127.0.0.1%3A9%2F"
+        )),
+        category: Some("films, \\ new".to_owned()),
+        ..add(&metainfo::single("x", b"x", 16_384), &downloads.join("magnets"))
+    };
+    rig.client.add(&magnet).unwrap();
+    assert_eq!(rig.text("d.custom1", &hash), "films, \\ new");
+    assert_eq!(rig.poll()[&hash].state, State::Downloading);
+    assert!(
+        rig.client
+            .add(&AddRequest {
+                hash: UNKNOWN.to_owned(),
+                source: Source::Magnet("/etc/passwd".to_owned()),
+                ..magnet
+            })
+            .is_err()
+    );
+
+    // Larger than rTorrent takes unasked.
+    let names: Vec<String> = (0..6000).map(|number| format!("{number:0100}")).collect();
+    let files: Vec<(&str, &[u8])> = names
+        .iter()
+        .map(|name| (name.as_str(), b"x".as_slice()))
+        .collect();
+    let large = metainfo::folder("large", &files, 16_384);
+    assert!(large.bytes.len() > 700_000);
+    rig.client
+        .add(&AddRequest {
+            start_paused: true,
+            ..add(&large, &downloads)
+        })
+        .unwrap();
+    assert_eq!(rig.text("d.name", &large.hash), "large");
+
+    // Never executed.
+    let small = metainfo::single("small", b"abc", 16_384);
+    let proof = home.path().join("executed");
+    let category = Some(format!("$execute.throw=touch,{}", proof.display()));
+    let refused = rig.client.add(&AddRequest {
+        category,
+        ..add(&small, &downloads)
+    });
+    assert!(matches!(refused, Err(Error::Unsupported(_))), "{refused:?}");
+    for path in [
+        format!("$execute.throw=touch,{}", proof.display()),
+        "/x\",execute.throw=touch".to_owned(),
+    ] {
+        let refused = rig.client.add(&AddRequest {
+            save_path: Some(path),
+            ..add(&small, &downloads)
+        });
+        assert!(matches!(refused, Err(Error::Rejected(_))), "{refused:?}");
+    }
+    assert!(!proof.exists() && rig.text("d.hash", &small.hash).contains("info-hash"));
+
+    // Examined and refused.
+    let garbage = AddRequest {
+        source: Source::Metainfo(b"d4:infod4:name1:xee".to_vec()),
+        ..add(&small, &downloads)
+    };
+    assert!(matches!(rig.client.add(&garbage), Err(Error::Rejected(_))));
+}
+
+#[test]
+fn data_that_is_not_the_torrents_own_stays() {
+    let home = home();
+    let Some(daemon) = Daemon::start(home.path(), Listen::Tcp) else {
+        return;
+    };
+    let rig = Rig::new(daemon);
+    let downloads = rig.daemon.downloads.clone();
+    let files: [(&str, &[u8]); 2] = [("a", &[1; 100]), ("b", &[2; 100])];
+    let pack = metainfo::folder("Pack", &files, 16_384);
+    rig.client.add(&add(&pack, &downloads)).unwrap();
+    wait_for("its folder", || downloads.join("Pack").exists().then_some(()));
+    let keep = downloads.join("Pack/keep.me");
+    let other = metainfo::single("other", b"abc", 16_384);
+    rig.client
+        .add(&AddRequest {
+            start_paused: true,
+            ..add(&other, &downloads.join("Pack"))
+        })
+        .unwrap();
+    std::fs::write(&keep, b"x").unwrap();
+    let refused = rig.run(&pack.hash, Command::Remove(true));
+    assert!(
+        matches!(refused, Err(Error::Rejected(_))),
+        "another torrent saves there: {refused:?}"
+    );
+    assert!(keep.exists());
+    assert_eq!(rig.text("d.name", &pack.hash), "Pack", "nothing was removed");
+    rig.run(&other.hash, Command::Remove(true)).unwrap();
+
+    // A shared root made the torrent's own by the client's other users.
+    let upper = pack.hash.to_uppercase();
+    rig.run(&pack.hash, Command::Stop).unwrap();
+    ask(
+        &rig.daemon.endpoint,
+        "d.directory_base.set",
+        &[Param::Text(&upper), Param::Text(&downloads.display().to_string())],
+    );
+    rig.run(&pack.hash, Command::Start).unwrap();
+    wait_for("the new place", || {
+        (rig.text("d.base_path", &pack.hash) == downloads.display().to_string()).then_some(())
+    });
+    let refused = rig.run(&pack.hash, Command::Remove(true));
+    assert!(matches!(refused, Err(Error::Rejected(_))), "{refused:?}");
+    assert!(keep.exists());
+
+    // A link is removed, not what it points to.
+    let target = home.path().join("elsewhere");
+    std::fs::create_dir_all(&target).unwrap();
+    std::fs::write(target.join("keep.me"), b"x").unwrap();
+    let links = home.path().join("links");
+    let link = links.join("Pack");
+    rig.run(&pack.hash, Command::Move(links.display().to_string()))
+        .unwrap();
+    wait_for("the new folder", || {
+        (rig.text("d.base_path", &pack.hash) == link.display().to_string()).then_some(())
+    });
+    rig.run(&pack.hash, Command::Stop).unwrap();
+    let _ = std::fs::remove_dir_all(&link);
+    std::os::unix::fs::symlink(&target, &link).unwrap();
+    rig.run(&pack.hash, Command::Remove(true)).unwrap();
+    assert!(!link.exists() && target.join("keep.me").exists());
+}

@@ -1,0 +1,119 @@
+//! A real rTorrent of this machine, with a session of its own.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use scgi_core::native::{Native, NativeClock};
+use scgi_core::{Client, Endpoint};
+
+pub type NativeClient = Client<Native, NativeClock>;
+
+pub const BINARY: &str = "/usr/bin/rtorrent";
+
+/// A daemon that ends with the test.
+pub struct Daemon {
+    child: Child,
+    pub endpoint: Endpoint,
+    /// Where it saves by default.
+    pub downloads: PathBuf,
+    /// Where other clients connect to it.
+    pub peer_port: u16,
+}
+
+/// How rTorrent is reached; it opens one or the other.
+pub enum Listen {
+    Tcp,
+    Unix,
+}
+
+impl Daemon {
+    /// Starts one in `home`; none when rTorrent is not installed, which is an error where CI says so.
+    pub fn start(home: &Path, listen: Listen) -> Option<Self> {
+        if !Path::new(BINARY).exists() {
+            assert!(
+                std::env::var("CI").as_deref() != Ok("true"),
+                "{BINARY} is missing: apt-get install rtorrent"
+            );
+            println!("skipped: {BINARY} is not installed (apt-get install rtorrent)");
+            return None;
+        }
+        let downloads = home.join("downloads");
+        let session = home.join("session");
+        std::fs::create_dir_all(&downloads).unwrap();
+        std::fs::create_dir_all(&session).unwrap();
+        let peer_port = free_port();
+        let (endpoint, scgi) = match listen {
+            Listen::Tcp => {
+                let port = free_port();
+                let endpoint = Endpoint::Tcp {
+                    host: "127.0.0.1".to_owned(),
+                    port,
+                };
+                (endpoint, format!("network.scgi.open_port = 127.0.0.1:{port}"))
+            }
+            Listen::Unix => {
+                let path = home.join("rpc.socket").display().to_string();
+                (
+                    Endpoint::Unix { path: path.clone() },
+                    format!("network.scgi.open_local = {path}"),
+                )
+            }
+        };
+        let settings = format!(
+            "{scgi}\nsession.path.set = {}\ndirectory.default.set = {}\nnetwork.port_range.set = {peer_port}-{peer_port}\n\
+             network.bind_address.set = 127.0.0.1\ndht.mode.set = off\nprotocol.pex.set = no\nsystem.daemon.set = true\n",
+            session.display(),
+            downloads.display()
+        );
+        let file = home.join("rtorrent.rc");
+        std::fs::write(&file, settings).unwrap();
+        let child = Command::new(BINARY)
+            .args(["-n", "-o", &format!("import={}", file.display())])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let daemon = Self {
+            child,
+            endpoint,
+            downloads,
+            peer_port,
+        };
+        let client = daemon.client();
+        wait_for("rTorrent to answer", || client.health().ok());
+        Some(daemon)
+    }
+
+    pub fn client(&self) -> NativeClient {
+        Client::new(self.endpoint.clone(), 10_000, Native, NativeClock::default())
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn free_port() -> u16 {
+    std::net::TcpListener::bind(("127.0.0.1", 0))
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port()
+}
+
+/// Looks again and again until there is something to see, for 30 s.
+pub fn wait_for<R>(what: &str, mut look: impl FnMut() -> Option<R>) -> R {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    loop {
+        if let Some(result) = look() {
+            return result;
+        }
+        assert!(Instant::now() < deadline, "waited 30 s for {what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
