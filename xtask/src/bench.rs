@@ -19,10 +19,7 @@ pub fn run(args: &[String]) -> Result<(), String> {
             "quartermaster",
         ],
     )?;
-    setup::command(
-        "cargo",
-        &["build", "--release", "--package", "qm-tests", "--bin", "qm-bench"],
-    )?;
+    setup::command("cargo", &["build", "--release", "--package", "qm-bench"])?;
     let release = run::target().join("release");
     let status = Command::new(release.join("qm-bench"))
         .args(args)

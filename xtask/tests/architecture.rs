@@ -14,7 +14,7 @@ fn tier(name: &str) -> u8 {
         "qm-torrents" => 5,
         "qm-server" => 8,
         "qm-testkit" => 9,
-        "qm-tests" | "xtask" => 10,
+        "qm-tests" | "qm-bench" | "xtask" => 10,
         other => panic!(
             "`{other}` has no tier: give it one in {} and in ARCHITECTURE.md",
             file!()
@@ -62,7 +62,11 @@ const ONLY_IN: &[(&str, &[&str])] = &[
 fn libraries_stay_where_they_belong() {
     let mut wrong = Vec::new();
     for (path, text) in sources() {
-        if path.contains("/tests/") || path.starts_with("xtask/") || path.starts_with("tests/") {
+        if path.contains("/tests/")
+            || path.starts_with("xtask/")
+            || path.starts_with("tests/")
+            || path.starts_with("bench/")
+        {
             continue;
         }
         for (word, places) in ONLY_IN {
@@ -124,7 +128,7 @@ fn both_databases_have_the_same_migrations() {
 /// Every Rust source of the repository as (path from the root, text).
 fn sources() -> Vec<(String, String)> {
     let mut found = Vec::new();
-    let mut open = ["host", "tests", "xtask", "plugins"]
+    let mut open = ["host", "tests", "bench", "xtask", "plugins"]
         .map(|dir| root().join(dir))
         .to_vec();
     while let Some(dir) = open.pop() {

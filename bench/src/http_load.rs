@@ -1,0 +1,56 @@
+//! Load on one route by `wrk` (Debian), 16 connections on 2 threads, beside the server on the same cores.
+
+use std::process::Command;
+
+pub struct Load {
+    pub per_second: f64,
+    pub p99_ms: f64,
+}
+
+/// The median of three runs of 10 s.
+pub fn run(url: &str, token: &str) -> Load {
+    let runs: Vec<Load> = (0..3).map(|_| once(url, token)).collect();
+    Load {
+        per_second: crate::report::median(runs.iter().map(|load| load.per_second).collect()),
+        p99_ms: crate::report::median(runs.iter().map(|load| load.p99_ms).collect()),
+    }
+}
+
+fn once(url: &str, token: &str) -> Load {
+    let output = Command::new("wrk")
+        .args([
+            "-t2",
+            "-c16",
+            "-d10s",
+            "--latency",
+            "-H",
+            &format!("Authorization: Bearer {token}"),
+            url,
+        ])
+        .output()
+        .expect("wrk is installed by `cargo xtask setup bench`");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(!text.contains("Non-2xx"), "the server refused the load: {text}");
+    let word = |label: &str| {
+        let line = text.lines().find(|line| line.trim_start().starts_with(label));
+        line.and_then(|line| line.split_whitespace().last())
+            .unwrap_or_default()
+            .to_owned()
+    };
+    Load {
+        per_second: word("Requests/sec:").parse().unwrap_or(0.0),
+        p99_ms: milliseconds(&word("99%")),
+    }
+}
+
+/// `823.00us`, `4.21ms`, `1.02s`.
+fn milliseconds(text: &str) -> f64 {
+    let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let number: f64 = number.parse().unwrap_or(f64::NAN);
+    match unit {
+        "us" => number / 1000.0,
+        "s" => number * 1000.0,
+        _ => number,
+    }
+}

@@ -1,0 +1,145 @@
+//! The measured process: the release binary with a data directory of its own.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use qm_testkit::http::Http;
+use qm_testkit::process::{Process, free_port};
+use qm_testkit::wait::until;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+const PASSWORD: &str = "a-password-for-measuring";
+
+/// A running release server.
+pub struct Server {
+    process: Process,
+    port: u16,
+    http: Http,
+    token: String,
+    _dir: TempDir,
+}
+
+/// CPU seconds a process has used, user and system.
+pub fn cpu_seconds(pid: u32) -> f64 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    // The name in parentheses may hold blanks; fields count from behind it. Linux ticks 100 times a second.
+    let fields: Vec<&str> = stat
+        .rsplit(')')
+        .next()
+        .unwrap_or_default()
+        .split_whitespace()
+        .collect();
+    let ticks = |at: usize| {
+        fields
+            .get(at)
+            .and_then(|text| text.parse::<f64>().ok())
+            .unwrap_or(0.0)
+    };
+    (ticks(11) + ticks(12)) / 100.0
+}
+
+/// The binary that `cargo xtask bench` built.
+pub fn binary() -> PathBuf {
+    std::env::var_os("QM_SERVER")
+        .map(PathBuf::from)
+        .expect("QM_SERVER names the server: call `cargo xtask bench`")
+}
+
+/// The command line of a server on `port` with its data in `dir`.
+pub fn command(dir: &Path, port: u16) -> Command {
+    let mut command = Command::new(binary());
+    command
+        .arg("serve")
+        .env("PORT", port.to_string())
+        .env("DATA_DIR", dir)
+        .env(
+            "PLUGINS_DIR",
+            std::env::var_os("QM_PLUGINS_DIR").expect("QM_PLUGINS_DIR"),
+        )
+        .env("FILE_MANAGER_ROOTS", "/tmp")
+        .env("THROTTLE_LIMIT", "1000000000")
+        .env("JWT_ACCESS_TTL", "1d")
+        .env("ADMIN_PASSWORD", PASSWORD)
+        .env("RUST_LOG", "warn")
+        .current_dir(dir);
+    command
+}
+
+impl Server {
+    pub async fn start() -> Server {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let port = free_port();
+        let process = Process::start("quartermaster", dir.path(), &mut command(dir.path(), port));
+        let http = Http::new();
+        let url = format!("http://127.0.0.1:{port}/api/auth/login");
+        let token = until("the server to log us in", || async {
+            let reply = http
+                .request("POST", &url)
+                .json(&json!({ "username": "admin", "password": PASSWORD }))
+                .send()
+                .await;
+            Some(reply.ok()?.json()["accessToken"].as_str()?.to_owned())
+        })
+        .await;
+        Server {
+            process,
+            port,
+            http,
+            token,
+            _dir: dir,
+        }
+    }
+
+    pub fn url(&self, path: &str) -> String {
+        format!("http://127.0.0.1:{}{path}", self.port)
+    }
+
+    pub fn token(&self) -> &str {
+        &self.token
+    }
+
+    pub fn ws_url(&self) -> String {
+        format!("ws://127.0.0.1:{}/ws/?token={}", self.port, self.token)
+    }
+
+    pub fn cpu_seconds(&self) -> f64 {
+        cpu_seconds(self.process.pid())
+    }
+
+    pub fn resident_mib(&self) -> f64 {
+        self.process.resident_bytes() as f64 / (1024.0 * 1024.0)
+    }
+
+    async fn call(&self, method: &str, path: &str, body: Option<&Value>) -> Value {
+        let mut request = self
+            .http
+            .request(method, &self.url(path))
+            .header("authorization", &format!("Bearer {}", self.token));
+        if let Some(body) = body {
+            request = request.json(body);
+        }
+        let reply = request
+            .send()
+            .await
+            .unwrap_or_else(|error| panic!("{method} {path}: {error}"));
+        assert!(
+            reply.status < 300,
+            "{method} {path}: {} {}",
+            reply.status,
+            reply.text()
+        );
+        reply.json()
+    }
+
+    /// Adds an engine and waits until its list holds `torrents`.
+    pub async fn add_engine(&self, kind: &str, config: &Value, torrents: u64) {
+        let body = json!({ "name": kind, "kind": kind, "config": config, "isDefault": true });
+        self.call("POST", "/api/engines", Some(&body)).await;
+        until("the server to list the torrents", || async {
+            let page = self.call("GET", "/api/torrents?pageSize=1", None).await;
+            (page["total"].as_u64() == Some(torrents)).then_some(())
+        })
+        .await;
+    }
+}
