@@ -18,7 +18,7 @@ use crate::silence::Progress;
 /// The most a connect may take, resolution included.
 pub const CONNECT: Duration = Duration::from_secs(5);
 /// The longest silence anybody may ask for.
-pub const MAX_IDLE: Duration = Duration::from_secs(60);
+pub const MAX_IDLE: Duration = Duration::from_mins(1);
 /// The most one read gives.
 const MAX_READ: usize = 256 << 10;
 /// The room `read_to_end` makes for the next piece.
@@ -60,17 +60,26 @@ pub enum DialError {
     Other(String),
 }
 
+impl DialError {
+    /// What the kind of an I/O error means; none when only its text tells.
+    pub(crate) fn of(kind: io::ErrorKind) -> Option<Self> {
+        use io::ErrorKind as K;
+        match kind {
+            K::ConnectionRefused => Some(DialError::Refused),
+            K::TimedOut => Some(DialError::Timeout),
+            K::UnexpectedEof
+            | K::BrokenPipe
+            | K::ConnectionReset
+            | K::ConnectionAborted
+            | K::NotConnected => Some(DialError::Closed),
+            _ => None,
+        }
+    }
+}
+
 impl From<io::Error> for DialError {
     fn from(error: io::Error) -> Self {
-        use io::ErrorKind::*;
-        match error.kind() {
-            ConnectionRefused => DialError::Refused,
-            TimedOut => DialError::Timeout,
-            UnexpectedEof | BrokenPipe | ConnectionReset | ConnectionAborted | NotConnected => {
-                DialError::Closed
-            }
-            _ => DialError::Other(error.to_string()),
-        }
+        Self::of(error.kind()).unwrap_or_else(|| DialError::Other(error.to_string()))
     }
 }
 

@@ -129,14 +129,9 @@ fn dial_error(error: &reqwest::Error) -> DialError {
         if let Some(forbidden) = inner.downcast_ref::<Forbidden>() {
             return DialError::Denied(forbidden.to_string());
         }
-        if let Some(io) = inner.downcast_ref::<std::io::Error>() {
-            use std::io::ErrorKind::*;
-            match io.kind() {
-                ConnectionRefused => return DialError::Refused,
-                TimedOut => return DialError::Timeout,
-                UnexpectedEof | BrokenPipe | ConnectionReset | ConnectionAborted => return DialError::Closed,
-                _ => {}
-            }
+        let io = inner.downcast_ref::<std::io::Error>();
+        if let Some(known) = io.and_then(|io| DialError::of(io.kind())) {
+            return known;
         }
         cause = inner.source();
     }

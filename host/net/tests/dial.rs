@@ -1,5 +1,7 @@
 //! Endpoints an operator configured: grants by name, addresses checked where they are dialled, silence bounded.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
 mod common;
 
 use std::time::{Duration, Instant};

@@ -112,8 +112,10 @@ impl CodeCache {
     }
 }
 
+/// Ours, and nothing of it for anybody else.
 fn is_private(meta: &Metadata, owner: u32) -> bool {
-    meta.uid() == owner && meta.mode() & 0o077 == 0
+    const OTHERS: u32 = 0o077;
+    meta.uid() == owner && meta.mode() & OTHERS == 0
 }
 
 /// Makes `path` if need be and checks that it is ours alone.

@@ -49,10 +49,10 @@ impl Default for Limits {
             queue: 32,
             // More than connect (5 s) and silence (15 s) of the network together: the plugin gets to say what happened.
             silence: Duration::from_secs(25),
-            poll_total: Duration::from_secs(600),
-            call_total: Duration::from_secs(120),
+            poll_total: Duration::from_mins(10),
+            call_total: Duration::from_mins(2),
             strikes: 8,
-            back_off: Duration::from_secs(60),
+            back_off: Duration::from_mins(1),
         }
     }
 }

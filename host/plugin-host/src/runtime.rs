@@ -117,6 +117,7 @@ fn config(address_space: u64) -> Config {
     if address_space < PLENTY {
         config
             .memory_reservation(SCARCE_RESERVATION)
+            .memory_reservation_for_growth(SCARCE_RESERVATION)
             .memory_guard_size(64 << 10);
     }
     config

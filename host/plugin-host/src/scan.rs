@@ -43,7 +43,10 @@ pub(crate) fn scan(dir: &Path) -> io::Result<BTreeMap<String, Signature>> {
         let Ok(name) = entry.file_name().into_string() else {
             continue;
         };
-        if !name.ends_with(".wasm") || name.starts_with('.') {
+        let wasm = Path::new(&name)
+            .extension()
+            .is_some_and(|ending| ending == "wasm");
+        if !wasm || name.starts_with('.') {
             continue;
         }
         // A file that went away between the two calls is simply not there.

@@ -33,12 +33,11 @@ pub fn limits() -> Limits {
 
 /// A fixture's bytes.
 pub fn fixture(name: &str) -> Vec<u8> {
-    let dir = std::env::var_os("QM_FIXTURES_DIR")
-        .map(PathBuf::from)
-        .unwrap_or_else(|| {
-            let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
-            home.join(".cache/quartermaster/plugins-fixtures")
-        });
+    let default = || {
+        let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
+        home.join(".cache/quartermaster/plugins-fixtures")
+    };
+    let dir = std::env::var_os("QM_FIXTURES_DIR").map_or_else(default, PathBuf::from);
     let path = dir.join(name);
     std::fs::read(&path).unwrap_or_else(|error| {
         panic!(

@@ -186,3 +186,23 @@ async fn without_a_directory_there_is_one_clear_line() {
         "{error}"
     );
 }
+
+/// Runs one of the tests above in a process that may use 3 GiB of address space, less than a memory's usual reservation.
+#[tokio::test]
+async fn little_address_space_is_enough() {
+    let this = std::env::current_exe().unwrap();
+    let limited = std::process::Command::new("sh")
+        .args([
+            "-c",
+            r#"ulimit -v 3145728 && exec "$0" --exact files::a_start_after_the_first_maps_what_was_compiled"#,
+        ])
+        .arg(this)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&limited.stdout);
+    assert!(
+        limited.status.success() && said.contains("1 passed"),
+        "{said}{}",
+        String::from_utf8_lossy(&limited.stderr)
+    );
+}

@@ -1,5 +1,7 @@
 //! The plugin host against guests that misbehave (`plugins/fixtures`): contained, counted and shown.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
 mod bench;
 mod check;
 mod files;
