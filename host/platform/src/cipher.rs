@@ -20,17 +20,31 @@ const TAG: usize = 16;
 #[derive(Clone)]
 pub struct Cipher {
     aes: Arc<Aes256Gcm>,
+    /// Keys used before `aes`: they open what is stored, and never seal anything again.
+    previous: Arc<[Aes256Gcm]>,
     ctx: Ctx,
+}
+
+fn aes(key: &Secret) -> Aes256Gcm {
+    Aes256Gcm::new(Key::<Aes256Gcm>::from_slice(&Sha256::digest(
+        key.expose().as_bytes(),
+    )))
 }
 
 impl Cipher {
     /// `key` is the text of `ENCRYPTION_KEY`, of any length.
     pub fn new(key: &Secret, ctx: Ctx) -> Self {
-        let key = Sha256::digest(key.expose().as_bytes());
         Self {
-            aes: Arc::new(Aes256Gcm::new(Key::<Aes256Gcm>::from_slice(&key))),
+            aes: Arc::new(aes(key)),
+            previous: Arc::default(),
             ctx,
         }
+    }
+
+    /// Opens what was stored under these keys too: `ENCRYPTION_KEY_PREVIOUS`.
+    pub fn with_previous(mut self, keys: &[Secret]) -> Self {
+        self.previous = keys.iter().map(aes).collect();
+        self
     }
 
     pub fn encrypt(&self, text: &str) -> String {
@@ -51,17 +65,23 @@ impl Cipher {
         STANDARD.encode(stored)
     }
 
-    /// `None` for anything that was not encrypted under this key, or was changed since.
+    /// `None` for anything that was encrypted under none of the keys, or was changed since.
     pub fn decrypt(&self, stored: &str) -> Option<Secret> {
         let mut stored = STANDARD.decode(stored).ok()?;
         if stored.len() < IV + TAG {
             return None;
         }
-        let mut body = stored.split_off(IV + TAG);
+        let sealed = stored.split_off(IV + TAG);
         let (iv, tag) = stored.split_at(IV);
-        self.aes
-            .decrypt_in_place_detached(Nonce::from_slice(iv), &[], &mut body, Tag::from_slice(tag))
-            .ok()?;
+        let body = std::iter::once(&*self.aes)
+            .chain(&*self.previous)
+            .find_map(|aes| {
+                let mut body = sealed.clone();
+                let (iv, tag) = (Nonce::from_slice(iv), Tag::from_slice(tag));
+                aes.decrypt_in_place_detached(iv, &[], &mut body, tag)
+                    .ok()
+                    .map(|()| body)
+            })?;
         String::from_utf8(body).ok().map(Secret::new)
     }
 }
@@ -99,6 +119,15 @@ mod tests {
     fn equal_texts_are_stored_differently() {
         let cipher = cipher(KEY);
         assert_ne!(cipher.encrypt("same"), cipher.encrypt("same"));
+    }
+
+    #[test]
+    fn earlier_keys_open_but_do_not_seal() {
+        let old = cipher("old").encrypt("kept");
+        let rotated = cipher("new").with_previous(&[Secret::new("older"), Secret::new("old")]);
+        assert_eq!(rotated.decrypt(&old), Some(Secret::new("kept")));
+        assert!(cipher("new").decrypt(&old).is_none());
+        assert!(cipher("old").decrypt(&rotated.encrypt("fresh")).is_none());
     }
 
     proptest! {

@@ -88,7 +88,8 @@ impl Ground {
         bus.register(qm_identity::EVENTS);
         bus.register(qm_torrents::EVENTS);
         let audit = Audit::new(ctx.clone());
-        let cipher = Cipher::new(&secrets.encryption, ctx.clone());
+        let cipher =
+            Cipher::new(&secrets.encryption, ctx.clone()).with_previous(&secrets.encryption_previous);
         let tokens = Arc::new(TokenService::new(
             &secrets.jwt_access,
             config.access_ttl,
