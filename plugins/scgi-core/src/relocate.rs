@@ -30,16 +30,9 @@ impl<T: Transport, C: Clock> Client<T, C> {
         }
         self.call("d.directory.set", &[target.into(), destination.into()])??;
         let now = self.call("d.directory", &[target.into()])??.text();
-        if started {
-            let was_paused = open && !active;
-            self.steps(
-                target,
-                if was_paused {
-                    &["d.start", "d.pause"]
-                } else {
-                    &["d.start"]
-                },
-            )?;
+        // One that was paused stays stopped: rTorrent cannot open it without running it.
+        if started && (active || !open) {
+            self.steps(target, &["d.start"])?;
         }
         // A torrent with several files has a folder of its own in there.
         let is_there = now == destination
