@@ -243,9 +243,12 @@ fn webapi_config(stored: &Map<String, Value>) -> Map<String, Value> {
         .map(ToOwned::to_owned);
     let base = given.or_else(|| {
         let port = stored.get("port").and_then(Value::as_i64).unwrap_or(8080);
-        text(stored, "host").map(|host| match host.contains(':') && !host.starts_with('[') {
-            true => format!("http://[{host}]:{port}"),
-            false => format!("http://{host}:{port}"),
+        text(stored, "host").map(|host| {
+            if host.contains(':') && !host.starts_with('[') {
+                format!("http://[{host}]:{port}")
+            } else {
+                format!("http://{host}:{port}")
+            }
         })
     });
     if let Some(base) = base {

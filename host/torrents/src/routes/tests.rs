@@ -48,7 +48,7 @@ impl Site {
             client.put(Torrent {
                 size: u64::from(n),
                 ..torrent(n)
-            })
+            });
         });
         let config = WebConfig {
             throttle_limit: 0,

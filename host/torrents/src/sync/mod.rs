@@ -219,7 +219,7 @@ impl SyncLoop {
                 tracing::error!(engine.id = %self.engine.id, %error, cause, "torrents cannot be stored; they stay due");
             }
             Ok(()) if self.db_failing => {
-                tracing::info!(engine.id = %self.engine.id, "torrents are stored again")
+                tracing::info!(engine.id = %self.engine.id, "torrents are stored again");
             }
             Ok(()) | Err(_) => {}
         }

@@ -19,6 +19,9 @@ use crate::repo;
 /// How long what may wait does.
 const FLUSH_EVERY: Duration = Duration::from_secs(10);
 
+/// A client that is slow to refuse its all-time counters must not hold up every tick.
+const BASELINE_RETRY: Duration = Duration::from_secs(30);
+
 /// The loop's hand on the database.
 pub struct Store {
     engine: Arc<Engine>,
@@ -30,6 +33,8 @@ pub struct Store {
     /// The first list was compared with the rows of the last run.
     reconciled: bool,
     last_flush: Instant,
+    /// When a client that did not tell its all-time counters is asked again.
+    next_baseline: Instant,
 }
 
 impl Store {
@@ -41,6 +46,7 @@ impl Store {
             ledger: None,
             reconciled: false,
             last_flush: Instant::now(),
+            next_baseline: Instant::now(),
         }
     }
 
@@ -126,14 +132,14 @@ impl Store {
     }
 
     /// Sets where the ledger begins, once in the life of an engine: its all-time counters if it has them, else what its
-    /// torrents have moved so far. A client that does not tell now is asked again at the next tick.
+    /// torrents have moved so far. A client that does not tell now is asked again later.
     pub async fn take_baseline(
         &mut self,
         current: &Snapshot,
         at: Timestamp,
         stop: &CancellationToken,
     ) -> Result<(), DbError> {
-        if self.ledger.is_some() || self.tracker.is_none() {
+        if self.ledger.is_some() || self.tracker.is_none() || Instant::now() < self.next_baseline {
             return Ok(());
         }
         let of_torrents = || (Counters::sum(current.torrents()), BaselineSource::CurrentTorrents);
@@ -141,7 +147,12 @@ impl Store {
             match stop.run_until_cancelled(self.engine.driver.all_time()).await {
                 Some(Ok(Some(transfer))) => (transfer.into(), BaselineSource::EngineAllTime),
                 Some(Ok(None) | Err(EngineError::Unsupported(_))) => of_torrents(),
-                Some(Err(_)) | None => return Ok(()),
+                Some(Err(error)) => {
+                    tracing::debug!(engine.id = %self.engine.id, %error, "no baseline for the ledger yet");
+                    self.next_baseline = Instant::now() + BASELINE_RETRY;
+                    return Ok(());
+                }
+                None => return Ok(()),
             }
         } else {
             of_torrents()

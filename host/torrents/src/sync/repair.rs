@@ -18,7 +18,7 @@ use crate::model::names;
 
 const PER_ROUND: usize = 5;
 const CALL_LIMIT: Duration = Duration::from_secs(10);
-const RETRY_AFTER: Duration = Duration::from_secs(5 * 60);
+const RETRY_AFTER: Duration = Duration::from_mins(5);
 
 #[derive(Clone, Copy)]
 enum Plan {
@@ -132,7 +132,7 @@ async fn repair(engine: &Engine, hash: &str) -> Plan {
     match outcome {
         Ok(()) => engine.poke(),
         Err(error) => {
-            tracing::warn!(engine.id = %engine.id, hash, %error, "a torrent kept its placeholder name")
+            tracing::warn!(engine.id = %engine.id, hash, %error, "a torrent kept its placeholder name");
         }
     }
     Plan::Settled

@@ -128,7 +128,7 @@ db_test! {
         assert_eq!(events[0].payload["sizeBytes"], "1000");
         let ratios: RatioChanged = serde_json::from_value(events[1].payload.clone()).unwrap();
         assert_eq!((ratios.changes[0].previous, ratios.changes[0].current), (0.0, 0.25));
-        assert_eq!(bench.stored().await[0].1, 1.0);
+        assert!(bench.stored().await[0].1 >= 1.0);
         let mut bench = bench.restarted();
         bench.work.tick().await;
         bench.work.tick().await;
