@@ -6,8 +6,8 @@ use crate::error::Error;
 use crate::wire::{Clock, Transport};
 
 impl<T: Transport, C: Clock> Client<T, C> {
-    /// An open torrent would go on with the old files until it is closed and opened again, so that is done at once.
-    /// What it finds in the new place, rTorrent checks by itself.
+    /// An open torrent would go on with the old files until it is closed and opened again, so that is done at once;
+    /// what lies in the new place is checked.
     pub(crate) fn relocate(&self, target: &str, destination: &str) -> Result<(), Error> {
         let destination = directory(destination)?;
         let answers = self.multicall(&[
@@ -30,9 +30,10 @@ impl<T: Transport, C: Clock> Client<T, C> {
         }
         self.call("d.directory.set", &[target.into(), destination.into()])??;
         let now = self.call("d.directory", &[target.into()])??.text();
-        // One that was paused stays stopped: rTorrent cannot open it without running it.
+        // One that was paused stays stopped: rTorrent cannot open it without running it. The check comes first, or one
+        // whose files are not there yet would stand still.
         if started && (active || !open) {
-            self.steps(target, &["d.start"])?;
+            self.steps(target, &["d.check_hash", "d.start"])?;
         }
         // A torrent with several files has a folder of its own in there.
         let is_there = now == destination

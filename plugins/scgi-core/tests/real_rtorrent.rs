@@ -421,7 +421,7 @@ fn settings_of_a_torrent() {
         destination.join("Pack").display().to_string()
     );
     assert_eq!(rig.poll()[&hash].save_path, destination.display().to_string());
-    assert_eq!(rig.int("d.state", &hash), 1);
+    wait_for("it to run there", || (rig.int("d.is_active", &hash) == 1).then_some(()));
     for path in ["relative", "$cat=/tmp/x", "~/x", "", "/a\"b", "/a\nb"] {
         assert!(
             matches!(
@@ -639,16 +639,13 @@ fn data_that_is_not_the_torrents_own_stays() {
     let target = home.path().join("elsewhere");
     std::fs::create_dir_all(&target).unwrap();
     std::fs::write(target.join("keep.me"), b"x").unwrap();
-    let links = home.path().join("links");
-    let link = links.join("Pack");
-    rig.run(&pack.hash, Command::Move(links.display().to_string()))
-        .unwrap();
-    wait_for("the new folder", || {
-        (rig.text("d.base_path", &pack.hash) == link.display().to_string()).then_some(())
-    });
-    rig.run(&pack.hash, Command::Stop).unwrap();
-    let _ = std::fs::remove_dir_all(&link);
+    let linked = metainfo::folder("Linked", &files, 16_384);
+    rig.client.add(&add(&linked, &downloads)).unwrap();
+    let link = downloads.join("Linked");
+    wait_for("its folder", || link.join("b").exists().then_some(()));
+    rig.run(&linked.hash, Command::Stop).unwrap();
+    std::fs::remove_dir_all(&link).unwrap();
     std::os::unix::fs::symlink(&target, &link).unwrap();
-    rig.run(&pack.hash, Command::Remove(true)).unwrap();
+    rig.run(&linked.hash, Command::Remove(true)).unwrap();
     assert!(!link.exists() && target.join("keep.me").exists());
 }
