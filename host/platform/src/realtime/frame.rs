@@ -126,8 +126,8 @@ struct Head {
     fin: bool,
     opcode: u8,
     mask: [u8; 4],
-    /// Bytes of the head itself.
-    head: usize,
+    /// Lengths in bytes.
+    own: usize,
     payload: usize,
 }
 
@@ -135,10 +135,10 @@ impl Decoder {
     /// The next whole message, `None` while more bytes are needed. After an error the connection is beyond use.
     pub(super) fn next(&mut self, buffer: &mut BytesMut) -> Result<Option<Incoming>, CloseReason> {
         while let Some(head) = parse_head(buffer)? {
-            if buffer.len() < head.head + head.payload {
+            if buffer.len() < head.own + head.payload {
                 return Ok(None);
             }
-            buffer.advance(head.head);
+            buffer.advance(head.own);
             let mut payload = buffer.split_to(head.payload);
             for (byte, mask) in payload.iter_mut().zip(head.mask.iter().cycle()) {
                 *byte ^= mask;
@@ -216,7 +216,7 @@ fn parse_head(buffer: &[u8]) -> Result<Option<Head>, CloseReason> {
         fin,
         opcode,
         mask: *mask,
-        head: 2 + extra + 4,
+        own: 2 + extra + 4,
         payload: payload as usize,
     }))
 }
@@ -232,11 +232,11 @@ mod tests {
         match payload.len() {
             length @ 0..126 => frame.push(0x80 | length as u8),
             length @ 126..65_536 => {
-                frame.push(0x80 | 126);
+                frame.push(0xFE);
                 frame.extend((length as u16).to_be_bytes());
             }
             length => {
-                frame.push(0x80 | 127);
+                frame.push(0xFF);
                 frame.extend((length as u64).to_be_bytes());
             }
         }
@@ -266,7 +266,7 @@ mod tests {
         stream.extend(client(0x89, b"!"));
         stream.extend(client(0x80, b"two"));
         stream.extend(client(0x82, &[0; 300]));
-        stream.extend(client(0x81, &[b'x'; MAX_MESSAGE]));
+        stream.extend(client(0x81, &vec![b'x'; MAX_MESSAGE]));
         stream.extend(client(0x8A, b""));
         stream.extend(client(0x88, &[0x03, 0xE8]));
         let expected = [
@@ -292,7 +292,7 @@ mod tests {
 
     #[test]
     fn what_a_client_may_not_send_is_refused() {
-        let mut too_long = client(0x01, &[b'x'; MAX_MESSAGE]);
+        let mut too_long = client(0x01, &vec![b'x'; MAX_MESSAGE]);
         too_long.extend(client(0x80, b"x"));
         for (bytes, expected) in [
             (vec![0x81, 0x01, b'x'], CloseReason::PROTOCOL),  // not masked
@@ -306,7 +306,7 @@ mod tests {
                 CloseReason::PROTOCOL,
             ),
             (client(0x81, &[0xFF, 0xFE]), CloseReason::NOT_UTF8),
-            (client(0x81, &[b'x'; MAX_MESSAGE + 1]), CloseReason::TOO_BIG),
+            (client(0x81, &vec![b'x'; MAX_MESSAGE + 1]), CloseReason::TOO_BIG),
             (
                 vec![0x81, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF],
                 CloseReason::TOO_BIG,

@@ -33,16 +33,9 @@ async fn connect(State(hub): State<Hub>, Client(client): Client, request: Reques
     } else {
         Protocol::Plain
     };
-    if let Err(refusal) = check(&hub, &query, &request) {
-        return refusal;
-    }
-    let Some(accept) = accept_key(request.headers()) else {
-        return match protocol {
-            Protocol::SocketIo => engine_io_error(3, "Bad request"),
-            Protocol::Plain => {
-                ApiError::new(ErrorKind::BadRequest, "This address speaks WebSocket only").into_response()
-            }
-        };
+    let accept = match check(&hub, &query, &request) {
+        Ok(accept) => accept,
+        Err(refusal) => return refusal.into_response(),
     };
     let socket = match hub.enter(protocol, client.ip) {
         Ok(socket) => socket,
@@ -77,48 +70,80 @@ fn switching(accept: HeaderValue) -> Response {
     response
 }
 
-fn check(hub: &Hub, query: &Query, request: &Request) -> Result<(), Response> {
-    let is_engine_io = match query.eio.as_deref() {
-        None => false,
-        Some("4") => true,
-        Some(_) => return Err(engine_io_error(5, "Unsupported protocol version")),
-    };
-    if is_engine_io && query.sid.is_some() {
-        return Err(engine_io_error(1, "Session ID unknown"));
-    }
-    if is_engine_io && query.transport.as_deref() != Some("websocket") {
-        return Err(engine_io_error(0, "Transport unknown"));
-    }
-    if request.method() != Method::GET {
-        return Err(if is_engine_io {
-            engine_io_error(2, "Bad handshake method")
-        } else {
-            let message = format!("Cannot {} {}", request.method(), request.uri().path());
-            ApiError::new(ErrorKind::NotFound, message).into_response()
-        });
-    }
-    if !origin_allowed(&hub.config().cors_origins, request.headers()) {
-        hub.refuse(Refused::Origin);
-        return Err(if is_engine_io {
-            (
-                StatusCode::FORBIDDEN,
-                axum::Json(json!({ "code": 4, "message": "Forbidden" })),
-            )
-                .into_response()
-        } else {
-            ApiError::new(ErrorKind::Forbidden, "Origin not allowed").into_response()
-        });
-    }
-    Ok(())
+/// Why there is no connection, in the words of the protocol that was asked for.
+enum Refusal {
+    EngineIo {
+        status: StatusCode,
+        code: u8,
+        message: &'static str,
+    },
+    Plain(ApiError),
 }
 
-/// Engine.IO's own error body.
-fn engine_io_error(code: u8, message: &str) -> Response {
-    (
-        StatusCode::BAD_REQUEST,
-        axum::Json(json!({ "code": code, "message": message })),
-    )
-        .into_response()
+impl Refusal {
+    fn engine_io(code: u8, message: &'static str) -> Self {
+        Self::EngineIo {
+            status: StatusCode::BAD_REQUEST,
+            code,
+            message,
+        }
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        match self {
+            Self::EngineIo {
+                status,
+                code,
+                message,
+            } => (status, axum::Json(json!({ "code": code, "message": message }))).into_response(),
+            Self::Plain(error) => error.into_response(),
+        }
+    }
+}
+
+/// Gives the value of `Sec-WebSocket-Accept`.
+fn check(hub: &Hub, query: &Query, request: &Request) -> Result<HeaderValue, Refusal> {
+    let origin_ok = origin_allowed(&hub.config().cors_origins, request.headers());
+    let accept = accept_key(request.headers());
+    let is_get = request.method() == Method::GET;
+    if is_get && !origin_ok {
+        hub.refuse(Refused::Origin);
+    }
+    let Some(version) = query.eio.as_deref() else {
+        let path = request.uri().path();
+        let error = |kind, message: &'static str| Refusal::Plain(ApiError::new(kind, message));
+        return match accept {
+            _ if !is_get => {
+                let message = format!("Cannot {} {path}", request.method());
+                Err(Refusal::Plain(ApiError::new(ErrorKind::NotFound, message)))
+            }
+            _ if !origin_ok => Err(error(ErrorKind::Forbidden, "Origin not allowed")),
+            None => Err(error(ErrorKind::BadRequest, "This address speaks WebSocket only")),
+            Some(accept) => Ok(accept),
+        };
+    };
+    if version != "4" {
+        return Err(Refusal::engine_io(5, "Unsupported protocol version"));
+    }
+    if query.sid.is_some() {
+        return Err(Refusal::engine_io(1, "Session ID unknown"));
+    }
+    if query.transport.as_deref() != Some("websocket") {
+        return Err(Refusal::engine_io(0, "Transport unknown"));
+    }
+    if !is_get {
+        return Err(Refusal::engine_io(2, "Bad handshake method"));
+    }
+    if !origin_ok {
+        return Err(Refusal::EngineIo {
+            status: StatusCode::FORBIDDEN,
+            code: 4,
+            message: "Forbidden",
+        });
+    }
+    accept.ok_or_else(|| Refusal::engine_io(3, "Bad request"))
 }
 
 #[derive(Default)]

@@ -28,110 +28,105 @@ async fn ask(server: &Server, method: &str, target: &str, headers: &str) -> (u16
 }
 
 #[tokio::test]
-async fn refusals_have_the_body_of_their_protocol() {
-    let config = HubConfig {
-        cors_origins: vec!["https://box.example".to_owned()],
-        ..HubConfig::default()
-    };
-    let server = Server::start(config).await;
+async fn socket_io_clients_are_refused_in_their_own_words() {
+    let server = Server::start(listing_box()).await;
     let evil = format!("{UPGRADE}Origin: https://evil.example\r\n");
-    let good = format!("{UPGRADE}Origin: https://box.example\r\n");
-    let own = format!("{UPGRADE}Origin: http://{}\r\n", server.address);
+    for (target, headers, status, code, message) in [
+        (
+            "?EIO=3&transport=websocket",
+            UPGRADE,
+            400,
+            5,
+            "Unsupported protocol version",
+        ),
+        (
+            "?EIO=4&transport=websocket&sid=nope",
+            UPGRADE,
+            400,
+            1,
+            "Session ID unknown",
+        ),
+        (
+            "?EIO=4&transport=polling&sid=nope",
+            "",
+            400,
+            1,
+            "Session ID unknown",
+        ),
+        ("?EIO=4&transport=polling", "", 400, 0, "Transport unknown"),
+        ("?EIO=4", "", 400, 0, "Transport unknown"),
+        ("?EIO=4&transport=websocket", "", 400, 3, "Bad request"),
+        ("?EIO=4&transport=websocket", &evil, 403, 4, "Forbidden"),
+    ] {
+        let answer = ask(&server, "GET", &format!("/ws/{target}"), headers).await;
+        assert_eq!(
+            answer,
+            (status, json!({ "code": code, "message": message }).to_string()),
+            "{target} {headers:?}"
+        );
+    }
+    let answer = ask(
+        &server,
+        "POST",
+        "/ws/?EIO=4&transport=websocket",
+        "Content-Length: 0\r\n",
+    )
+    .await;
+    assert_eq!(
+        answer,
+        (400, r#"{"code":2,"message":"Bad handshake method"}"#.to_owned())
+    );
+}
+
+#[tokio::test]
+async fn plain_clients_are_refused_like_any_request() {
+    let server = Server::start(listing_box()).await;
+    let evil = format!("{UPGRADE}Origin: https://evil.example\r\n");
     let old = UPGRADE.replace("13", "8");
-    for (method, target, headers, status, body) in [
-        (
-            "GET",
-            "/ws/?EIO=3&transport=websocket",
-            UPGRADE,
-            400,
-            r#"{"code":5,"message":"Unsupported protocol version"}"#,
-        ),
-        (
-            "GET",
-            "/ws/?EIO=4&transport=websocket&sid=nope",
-            UPGRADE,
-            400,
-            r#"{"code":1,"message":"Session ID unknown"}"#,
-        ),
-        (
-            "GET",
-            "/ws/?EIO=4&transport=polling&sid=nope",
-            "",
-            400,
-            r#"{"code":1,"message":"Session ID unknown"}"#,
-        ),
-        (
-            "GET",
-            "/ws/?EIO=4&transport=polling",
-            "",
-            400,
-            r#"{"code":0,"message":"Transport unknown"}"#,
-        ),
-        (
-            "GET",
-            "/ws/?EIO=4",
-            "",
-            400,
-            r#"{"code":0,"message":"Transport unknown"}"#,
-        ),
-        (
-            "GET",
-            "/ws/?EIO=4&transport=websocket",
-            "",
-            400,
-            r#"{"code":3,"message":"Bad request"}"#,
-        ),
+    let speaks = "This address speaks WebSocket only";
+    for (method, headers, status, message, error) in [
+        ("GET", evil.as_str(), 403, "Origin not allowed", "Forbidden"),
+        ("GET", &old, 400, speaks, "Bad Request"),
+        ("GET", "", 400, speaks, "Bad Request"),
         (
             "POST",
-            "/ws/?EIO=4&transport=websocket",
-            "Content-Length: 0\r\n",
-            400,
-            r#"{"code":2,"message":"Bad handshake method"}"#,
-        ),
-        (
-            "GET",
-            "/ws/?EIO=4&transport=websocket",
-            &evil,
-            403,
-            r#"{"code":4,"message":"Forbidden"}"#,
-        ),
-        ("GET", "/ws/?EIO=4&transport=websocket", &good, 101, ""),
-        ("GET", "/ws", &own, 101, ""),
-        ("GET", "/ws/", UPGRADE, 101, ""),
-        (
-            "GET",
-            "/ws/",
-            &evil,
-            403,
-            r#"{"message":"Origin not allowed","error":"Forbidden","statusCode":403}"#,
-        ),
-        (
-            "GET",
-            "/ws/",
-            &old,
-            400,
-            r#"{"message":"This address speaks WebSocket only","error":"Bad Request","statusCode":400}"#,
-        ),
-        (
-            "GET",
-            "/ws/",
-            "",
-            400,
-            r#"{"message":"This address speaks WebSocket only","error":"Bad Request","statusCode":400}"#,
-        ),
-        (
-            "POST",
-            "/ws/",
             "Content-Length: 0\r\n",
             404,
-            r#"{"message":"Cannot POST /ws/","error":"Not Found","statusCode":404}"#,
+            "Cannot POST /ws/",
+            "Not Found",
         ),
     ] {
-        let (got_status, got_body) = ask(&server, method, target, headers).await;
-        assert_eq!(got_status, status, "{method} {target} {headers:?}: {got_body}");
-        if status != 101 {
-            assert_eq!(got_body, body, "{method} {target} {headers:?}");
+        let (got, body) = ask(&server, method, "/ws/", headers).await;
+        let expected = json!({ "message": message, "error": error, "statusCode": status });
+        assert_eq!(
+            (got, serde_json::from_str::<Value>(&body).unwrap()),
+            (status, expected),
+            "{method} {headers:?}"
+        );
+    }
+    assert_eq!(server.hub.counters().refused, 1);
+}
+
+#[tokio::test]
+async fn listed_origins_our_own_and_none_are_let_in() {
+    let server = Server::start(listing_box()).await;
+    let listed = format!("{UPGRADE}Origin: https://box.example\r\n");
+    let own = format!("{UPGRADE}Origin: http://{}\r\n", server.address);
+    for target in ["/ws", "/ws/", "/ws/?EIO=4&transport=websocket"] {
+        for headers in [listed.as_str(), &own, UPGRADE] {
+            assert_eq!(
+                ask(&server, "GET", target, headers).await.0,
+                101,
+                "{target} {headers:?}"
+            );
         }
+    }
+}
+
+fn listing_box() -> HubConfig {
+    HubConfig {
+        cors_origins: vec!["https://box.example".to_owned()],
+        ..HubConfig::default()
     }
 }
 
