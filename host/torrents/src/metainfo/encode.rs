@@ -40,7 +40,9 @@ impl Value {
             Value::Bytes(bytes) => string(out, bytes),
             Value::List(items) => {
                 out.push(b'l');
-                items.iter().for_each(|item| item.write(out));
+                for item in items {
+                    item.write(out);
+                }
                 out.push(b'e');
             }
             Value::Dict(entries) => {
