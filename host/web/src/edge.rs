@@ -80,7 +80,7 @@ struct Asked {
 impl<S> Service<Request> for EdgeService<S>
 where
     S: Service<Request, Error = Infallible>,
-    S::Response: IntoResponse,
+    S::Response: IntoResponse + Send + 'static,
     S::Future: Send + 'static,
 {
     type Response = Response;
@@ -104,9 +104,15 @@ where
             http.route = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str),
             http.status = Empty,
         );
-        let answer = AssertUnwindSafe(self.inner.call(request)).catch_unwind();
+        let reads_only = asked.tagged;
+        let answer = self.inner.call(request);
         let work = async move {
-            let response = match answer.await {
+            let outcome = if reads_only {
+                AssertUnwindSafe(answer).catch_unwind().await
+            } else {
+                to_the_end(answer).await
+            };
+            let response = match outcome {
                 Ok(Ok(response)) => response.into_response(),
                 Ok(Err(never)) => match never {},
                 Err(panic) => panicked(panic.as_ref()),
@@ -115,6 +121,20 @@ where
         };
         Box::pin(work.instrument(span))
     }
+}
+
+/// Runs what may change something in a task of its own: a caller that hangs up must not stop it between the change and
+/// its audit, or between the commit and its events.
+async fn to_the_end<F>(answer: F) -> Result<F::Output, Box<dyn Any + Send>>
+where
+    F: Future<Output: Send> + Send + 'static,
+{
+    let task = tokio::spawn(answer.in_current_span());
+    task.await.map_err(|ended| match ended.try_into_panic() {
+        Ok(panic) => panic,
+        // The runtime is shutting down.
+        Err(_) => Box::new("the server is stopping") as Box<dyn Any + Send>,
+    })
 }
 
 impl Edge {

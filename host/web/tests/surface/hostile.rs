@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::support::{Server, server};
+use crate::support::{FIRST_STEP, GO_ON, SECOND_STEP, Server, server};
 
 /// Sends bytes and reads what comes; a closed connection is an answer too.
 async fn raw(server: &Server, bytes: &[u8]) -> String {
@@ -120,4 +120,25 @@ async fn a_connection_serves_many_requests_after_an_error_and_a_panic() {
             "{target}"
         );
     }
+}
+
+#[tokio::test]
+async fn a_change_goes_on_when_its_caller_hangs_up() {
+    let server = server().await;
+    let mut stream = TcpStream::connect(server.address).await.unwrap();
+    stream
+        .write_all(b"POST /api/steps HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n")
+        .await
+        .unwrap();
+    let patience = Duration::from_secs(10);
+    tokio::time::timeout(patience, FIRST_STEP.notified())
+        .await
+        .unwrap();
+    drop(stream);
+    // Time for the server to see the end of the connection; a handler that it drops never gets to its second step.
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    GO_ON.notify_one();
+    tokio::time::timeout(patience, SECOND_STEP.notified())
+        .await
+        .unwrap();
 }

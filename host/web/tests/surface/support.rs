@@ -19,6 +19,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
 use utoipa::ToSchema;
 
 pub const START: i64 = 1_900_000_000_000;
@@ -257,8 +258,22 @@ async fn framework_error() -> (http::StatusCode, &'static str) {
     )
 }
 
+/// A change in two steps, between which a caller may hang up.
+pub static FIRST_STEP: Notify = Notify::const_new();
+pub static GO_ON: Notify = Notify::const_new();
+pub static SECOND_STEP: Notify = Notify::const_new();
+
+#[utoipa::path(post, path = "/api/steps", tag = "test", responses((status = 201)))]
+async fn change_in_steps() -> Created<bool> {
+    FIRST_STEP.notify_one();
+    GO_ON.notified().await;
+    SECOND_STEP.notify_one();
+    Created(true)
+}
+
 fn all_routes() -> Routes {
     Routes::new()
+        .add(routes!(change_in_steps).public())
         .add(routes!(create_account).public())
         .add(routes!(create_strict).need_all(&[Permission::TorrentsView, Permission::TorrentsAdd]))
         .add(routes!(update_loose).public())
