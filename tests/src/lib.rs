@@ -1,1 +1,1 @@
-//! qm-tests
+//! Whole-server tests over real HTTP and real torrent clients; they live in `tests/all`, a module an area.

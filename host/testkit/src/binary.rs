@@ -55,9 +55,18 @@ pub fn command(dir: &Path, database_url: &str) -> Command {
 impl Binary {
     /// Starts it and waits until it answers.
     pub async fn start(dir: &Path, database_url: &str) -> Binary {
+        Self::start_with(dir, database_url, &[]).await
+    }
+
+    /// The same, with more variables set.
+    pub async fn start_with(dir: &Path, database_url: &str, env: &[(&str, &str)]) -> Binary {
         // A log of its own each time: the port of the last start must not be read again.
         let _ = std::fs::remove_file(dir.join("quartermaster.log"));
-        let mut process = Process::start("quartermaster", dir, &mut command(dir, database_url));
+        let mut process = Process::start(
+            "quartermaster",
+            dir,
+            command(dir, database_url).envs(env.iter().copied()),
+        );
         let address = until("the server to say where it listens", || {
             process.assert_running();
             let address = listening_at(&process.output());

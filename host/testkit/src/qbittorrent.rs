@@ -192,9 +192,19 @@ impl Qbittorrent {
 
     /// Adds many torrents at once, paused, without waiting for them to be listed.
     pub async fn add_all_paused(&self, samples: &[Sample]) {
-        let files: Vec<_> = samples.iter().map(|sample| ("torrents", sample.name.as_str(), sample.metainfo.as_slice())).collect();
-        let request = self.http.request("POST", &self.api("torrents/add")).header("cookie", &self.cookie);
-        let reply = request.multipart(&[("paused", "true")], &files).send().await.expect("qBittorrent answers");
+        let files: Vec<_> = samples
+            .iter()
+            .map(|sample| ("torrents", sample.name.as_str(), sample.metainfo.as_slice()))
+            .collect();
+        let request = self
+            .http
+            .request("POST", &self.api("torrents/add"))
+            .header("cookie", &self.cookie);
+        let reply = request
+            .multipart(&[("paused", "true")], &files)
+            .send()
+            .await
+            .expect("qBittorrent answers");
         assert_eq!(reply.text(), "Ok.", "qBittorrent took the torrents");
     }
 

@@ -10,6 +10,7 @@ use qm_kernel::engine::EngineKinds;
 use qm_kernel::{Ctx, PermissionSet, Role, Secret};
 use qm_net::{Net, NetConfig};
 use qm_platform::realtime::Hub;
+use qm_platform::{Bus, Subscription};
 use qm_plugin_host::{Limits, PluginHost};
 use qm_server::app::{App, AppParts};
 use qm_server::config::Config;
@@ -132,6 +133,7 @@ pub struct TestServer {
     http: Http,
     db: Db,
     hub: Hub,
+    bus: Bus,
     plugins: Arc<PluginHost>,
     tokens: Arc<TokenService>,
     /// Ids of the seeded users, in the order of [`Role::ALL`].
@@ -174,6 +176,7 @@ impl TestServer {
             http: Http::new(),
             db,
             hub: app.hub().clone(),
+            bus: app.bus().clone(),
             plugins: app.plugins().clone(),
             tokens: app.tokens().clone(),
             users,
@@ -196,6 +199,11 @@ impl TestServer {
 
     pub fn hub(&self) -> &Hub {
         &self.hub
+    }
+
+    /// Domain events from now on.
+    pub fn events(&self) -> Subscription {
+        self.bus.subscribe("test")
     }
 
     pub fn plugins(&self) -> &Arc<PluginHost> {

@@ -1,0 +1,13 @@
+//! Whole-server tests: real HTTP, real WebSocket, real torrent clients, real plugins, both databases.
+//!
+//! A module an area. Loopback only; nothing waits without a deadline and nothing measures the clock: speed is the
+//! business of `cargo xtask bench`.
+
+mod access;
+mod client;
+mod errors;
+mod guard;
+mod isolation;
+mod main_job;
+mod realtime;
+mod resilience;
