@@ -18,13 +18,25 @@ pub fn read(config: &str) -> Result<(Endpoint, u32), PluginError> {
         config.text(name).map(str::to_owned).ok_or_else(missing)
     };
     let endpoint = match config.text("mode").unwrap_or("scgi-tcp") {
-        mode @ "scgi-tcp" => {
-            Endpoint::Tcp { host: needed("host", mode)?, port: config.port("port")?.unwrap_or(DEFAULT_PORT) }
+        mode @ "scgi-tcp" => Endpoint::Tcp {
+            host: needed("host", mode)?,
+            port: config.port("port")?.unwrap_or(DEFAULT_PORT),
+        },
+        mode @ "scgi-unix" => Endpoint::Unix {
+            path: needed("socketPath", mode)?,
+        },
+        mode @ "http" => Endpoint::Http {
+            url: needed("url", mode)?,
+        },
+        _ => {
+            return Err(PluginError::InvalidConfig(
+                "`mode` must be scgi-tcp, scgi-unix or http".to_owned(),
+            ));
         }
-        mode @ "scgi-unix" => Endpoint::Unix { path: needed("socketPath", mode)? },
-        mode @ "http" => Endpoint::Http { url: needed("url", mode)? },
-        _ => return Err(PluginError::InvalidConfig("`mode` must be scgi-tcp, scgi-unix or http".to_owned())),
     };
-    let idle_ms = config.number("timeoutMs")?.unwrap_or(DEFAULT_IDLE_MS).clamp(*IDLE_MS.start(), *IDLE_MS.end());
+    let idle_ms = config
+        .number("timeoutMs")?
+        .unwrap_or(DEFAULT_IDLE_MS)
+        .clamp(*IDLE_MS.start(), *IDLE_MS.end());
     Ok((endpoint, u32::try_from(idle_ms).unwrap_or(u32::MAX)))
 }

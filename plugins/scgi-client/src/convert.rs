@@ -102,7 +102,11 @@ pub fn tracker(tracker: model::Tracker) -> sdk::Tracker {
     sdk::Tracker {
         url: tracker.url,
         tier: tracker.tier,
-        status: if tracker.enabled { TrackerStatus::Enabled } else { TrackerStatus::Disabled },
+        status: if tracker.enabled {
+            TrackerStatus::Enabled
+        } else {
+            TrackerStatus::Disabled
+        },
         seeders: tracker.seeders,
         leechers: tracker.leechers,
         message: None,
@@ -150,16 +154,19 @@ pub fn command(command: sdk::Command) -> Result<model::Command, PluginError> {
         sdk::Command::Move(destination) => model::Command::Move(destination),
         sdk::Command::Rename(_) => model::Command::Rename,
         sdk::Command::RenameFile(_) => model::Command::RenameFile,
-        sdk::Command::FilePriority(file) => {
-            model::Command::FilePriority { index: file.index, priority: file.priority }
-        }
+        sdk::Command::FilePriority(file) => model::Command::FilePriority {
+            index: file.index,
+            priority: file.priority,
+        },
         sdk::Command::TorrentPriority(priority) => model::Command::Priority(priority),
         sdk::Command::UploadLimit(bytes) => model::Command::UploadLimit(bytes),
         sdk::Command::DownloadLimit(bytes) => model::Command::DownloadLimit(bytes),
         sdk::Command::AddTracker(url) => model::Command::AddTracker(url),
         sdk::Command::RemoveTracker(url) => model::Command::RemoveTracker(url),
         sdk::Command::Other((name, _)) => {
-            return Err(PluginError::Unsupported(format!("This engine does not know the command `{name}`")));
+            return Err(PluginError::Unsupported(format!(
+                "This engine does not know the command `{name}`"
+            )));
         }
     })
 }

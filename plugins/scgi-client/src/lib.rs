@@ -44,12 +44,18 @@ impl sdk::EngineSession for ScgiSession {
         sdk::install_panic_hook();
         let (endpoint, idle_ms) = config::read(&config)?;
         let client = Client::new(endpoint, idle_ms, HostNetwork, HostClock);
-        Ok(Session::new(Self { client, poller: RefCell::default() }))
+        Ok(Session::new(Self {
+            client,
+            poller: RefCell::default(),
+        }))
     }
 
     fn health(&self) -> Result<Health, PluginError> {
         let version = self.client.health().map_err(convert::error)?;
-        Ok(Health { version, extra: Vec::new() })
+        Ok(Health {
+            version,
+            extra: Vec::new(),
+        })
     }
 
     fn poll(&self, cursor: Option<u64>) -> Result<Delta, PluginError> {
@@ -57,13 +63,19 @@ impl sdk::EngineSession for ScgiSession {
         let summary = self
             .poller
             .borrow_mut()
-            .poll(&self.client, cursor, &mut |torrent| changed.push(convert::torrent(torrent)))
+            .poll(&self.client, cursor, &mut |torrent| {
+                changed.push(convert::torrent(torrent));
+            })
             .map_err(convert::error)?;
         Ok(convert::delta(summary, changed))
     }
 
     fn get(&self, hash: String) -> Result<Option<Torrent>, PluginError> {
-        Ok(self.client.get(&hash).map_err(convert::error)?.map(convert::torrent))
+        Ok(self
+            .client
+            .get(&hash)
+            .map_err(convert::error)?
+            .map(convert::torrent))
     }
 
     fn files(&self, hash: String) -> Result<Vec<File>, PluginError> {
@@ -82,7 +94,9 @@ impl sdk::EngineSession for ScgiSession {
     }
 
     fn add(&self, request: AddRequest) -> Result<(), PluginError> {
-        self.client.add(&convert::add_request(request)).map_err(convert::error)
+        self.client
+            .add(&convert::add_request(request))
+            .map_err(convert::error)
     }
 
     fn run(&self, hashes: Vec<String>, command: Command) -> Result<Vec<Outcome>, PluginError> {
@@ -96,7 +110,10 @@ impl sdk::EngineSession for ScgiSession {
     }
 
     fn session_stats(&self) -> Result<SessionStats, PluginError> {
-        self.client.session_stats().map(convert::session_stats).map_err(convert::error)
+        self.client
+            .session_stats()
+            .map(convert::session_stats)
+            .map_err(convert::error)
     }
 
     fn all_time(&self) -> Result<Option<Transfer>, PluginError> {
@@ -105,11 +122,17 @@ impl sdk::EngineSession for ScgiSession {
 
     fn get_rate_limits(&self) -> Result<RateLimits, PluginError> {
         let limits = self.client.rate_limits().map_err(convert::error)?;
-        Ok(RateLimits { download: limits.download, upload: limits.upload })
+        Ok(RateLimits {
+            download: limits.download,
+            upload: limits.upload,
+        })
     }
 
     fn set_rate_limits(&self, limits: RateLimits) -> Result<(), PluginError> {
-        let limits = scgi_core::model::RateLimits { download: limits.download, upload: limits.upload };
+        let limits = scgi_core::model::RateLimits {
+            download: limits.download,
+            upload: limits.upload,
+        };
         self.client.set_rate_limits(limits).map_err(convert::error)
     }
 }

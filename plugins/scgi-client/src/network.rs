@@ -28,7 +28,9 @@ impl Transport for HostNetwork {
     }
 
     fn post(&self, url: &str, idle_ms: u32, body: Vec<u8>) -> Result<(u16, HostReply), NetError> {
-        let response = HttpRequest::new("POST", url, idle_ms).body("text/xml", body).send_raw();
+        let response = HttpRequest::new("POST", url, idle_ms)
+            .body("text/xml", body)
+            .send_raw();
         let response = response.map_err(|(_, error)| net_error(error))?;
         Ok((response.status(), HostReply::Http(response)))
     }

@@ -67,7 +67,7 @@ impl<T: Transport, C: Clock> Client<T, C> {
     fn ask(&self, request: Vec<u8>) -> Result<Response, Error> {
         let mut exchange = self.exchange(request)?;
         let mut body = Vec::new();
-        while let Some(piece) = exchange.next()? {
+        while let Some(piece) = exchange.piece()? {
             if body.len() + piece.len() > MAX_GATHERED_BYTES {
                 return Err(NetError::TooLarge.at(&self.endpoint));
             }

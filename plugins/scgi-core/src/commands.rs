@@ -42,18 +42,14 @@ impl<T: Transport, C: Clock> Client<T, C> {
                 hashes,
                 Error::Unsupported("This engine cannot rename files".to_owned()),
             ),
-            Command::Move(destination) => self.one_by_one(hashes, |hash| self.relocate(hash, destination)),
+            Command::Move(destination) => one_by_one(hashes, |hash| self.relocate(hash, destination)),
             Command::FilePriority { index, priority } => {
-                self.one_by_one(hashes, |hash| self.set_file_priority(hash, *index, *priority))
+                one_by_one(hashes, |hash| self.set_file_priority(hash, *index, *priority))
             }
-            Command::UploadLimit(bytes) => {
-                self.one_by_one(hashes, |hash| self.limit(hash, Some(*bytes), None))
-            }
-            Command::DownloadLimit(bytes) => {
-                self.one_by_one(hashes, |hash| self.limit(hash, None, Some(*bytes)))
-            }
-            Command::AddTracker(url) => self.one_by_one(hashes, |hash| self.add_tracker(hash, url)),
-            Command::RemoveTracker(url) => self.one_by_one(hashes, |hash| self.remove_tracker(hash, url)),
+            Command::UploadLimit(bytes) => one_by_one(hashes, |hash| self.limit(hash, Some(*bytes), None)),
+            Command::DownloadLimit(bytes) => one_by_one(hashes, |hash| self.limit(hash, None, Some(*bytes))),
+            Command::AddTracker(url) => one_by_one(hashes, |hash| self.add_tracker(hash, url)),
+            Command::RemoveTracker(url) => one_by_one(hashes, |hash| self.remove_tracker(hash, url)),
         }
     }
 
@@ -90,26 +86,6 @@ impl<T: Transport, C: Clock> Client<T, C> {
                 mine.into_iter()
                     .take(needed)
                     .try_for_each(|answer| answer.map(drop).map_err(Error::from))
-            })
-            .collect()
-    }
-
-    /// One after the other, until the connection fails: then the rest would fail the same way, only later.
-    fn one_by_one(&self, hashes: &[String], mut step: impl FnMut(&str) -> Outcome) -> Vec<Outcome> {
-        let mut broken: Option<Error> = None;
-        hashes
-            .iter()
-            .map(|hash| {
-                if let Some(error) = &broken {
-                    return Err(error.clone());
-                }
-                let outcome = target(hash).and_then(|target| step(&target));
-                broken = outcome
-                    .as_ref()
-                    .err()
-                    .filter(|error| error.is_transport())
-                    .cloned();
-                outcome
             })
             .collect()
     }
@@ -190,6 +166,26 @@ impl<T: Transport, C: Clock> Client<T, C> {
             })
             .collect())
     }
+}
+
+/// One after the other, until the connection fails: then the rest would fail the same way, only later.
+fn one_by_one(hashes: &[String], mut step: impl FnMut(&str) -> Outcome) -> Vec<Outcome> {
+    let mut broken: Option<Error> = None;
+    hashes
+        .iter()
+        .map(|hash| {
+            if let Some(error) = &broken {
+                return Err(error.clone());
+            }
+            let outcome = target(hash).and_then(|target| step(&target));
+            broken = outcome
+                .as_ref()
+                .err()
+                .filter(|error| error.is_transport())
+                .cloned();
+            outcome
+        })
+        .collect()
 }
 
 /// The same error for every hash.

@@ -419,7 +419,7 @@ fn read_list<T: Transport, C: Clock>(
     let mut exchange = client.exchange(xml::multicall(calls))?;
     let mut rows = Rows::new(RATES.len());
     while !rows.is_done() {
-        let Some(piece) = exchange.next()? else {
+        let Some(piece) = exchange.piece()? else {
             return Err(Error::Protocol("the list ends before it is complete".to_owned()));
         };
         rows.feed(&piece, sink)?;

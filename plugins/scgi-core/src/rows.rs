@@ -101,7 +101,7 @@ impl Rows {
                 }
                 self.stage = Stage::List;
                 // The tags between the array and its first value are behind us when the first row is.
-                return self.skip_data_tag();
+                return Ok(self.skip_data_tag());
             }
             Token::ArrayStart if self.lexer.depth() < LIST_DEPTH => {}
             Token::ArrayEnd if self.lexer.depth() == 1 => {}
@@ -125,24 +125,24 @@ impl Rows {
     }
 
     /// `<data>`, which the lexer would skip together with the first row.
-    fn skip_data_tag(&mut self) -> Result<bool, Error> {
+    fn skip_data_tag(&mut self) -> bool {
         let at = skip_blanks(&self.buffer, self.lexer.position());
         let rest = self.buffer.get(at..).unwrap_or_default();
         for (tag, stage) in [(b"<data>".as_slice(), Stage::List), (b"<data/>", Stage::Tail)] {
             if rest.starts_with(tag) {
                 self.lexer.seek(at + tag.len());
                 self.stage = stage;
-                return Ok(true);
+                return true;
             }
         }
-        Ok(false)
+        false
     }
 
     fn list(&mut self, sink: &mut impl Sink) -> Result<bool, Error> {
         let start = skip_blanks(&self.buffer, self.lexer.position());
         let rest = self.buffer.get(start..).unwrap_or_default();
         if rest.starts_with(b"<data") {
-            return self.skip_data_tag();
+            return Ok(self.skip_data_tag());
         }
         if rest.starts_with(b"</data>") {
             self.stage = Stage::Tail;
@@ -213,7 +213,7 @@ impl Rows {
                 }
                 Step::Token(Token::StructStart) => {}
                 Step::Token(Token::Name(range)) => {
-                    name = text(self.buffer.get(range).unwrap_or_default()).into_owned()
+                    name = text(self.buffer.get(range).unwrap_or_default()).into_owned();
                 }
                 Step::Token(Token::Scalar(_, range)) => {
                     let value = text(self.buffer.get(range).unwrap_or_default()).into_owned();

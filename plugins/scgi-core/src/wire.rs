@@ -156,7 +156,7 @@ impl<R: Reply> Exchange<R> {
     }
 
     /// The next piece of XML, never empty; `None` at the end.
-    pub fn next(&mut self) -> Result<Option<Vec<u8>>, Error> {
+    pub fn piece(&mut self) -> Result<Option<Vec<u8>>, Error> {
         loop {
             let piece = self.reply.read().map_err(|error| error.at(&self.endpoint))?;
             if piece.is_empty() {

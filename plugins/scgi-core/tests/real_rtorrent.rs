@@ -2,135 +2,22 @@
 //!
 //! Without rTorrent the tests are skipped with a printed line; with CI=true they fail.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::float_cmp,
+    reason = "a test that cannot go on has failed; values are exact"
+)]
+
 mod support;
 
-use std::collections::HashMap;
-use std::path::Path;
 use std::time::Duration;
 
-use scgi_core::model::{AddRequest, Command, RateLimits, Source, State, Torrent};
-use scgi_core::native::Native;
-use scgi_core::wire::Exchange;
-use scgi_core::xml::{self, Param, Value, parse_response};
-use scgi_core::{Endpoint, Error, Poller, Thing};
-use support::daemon::{Daemon, Listen, NativeClient, wait_for};
-use support::metainfo::{self, Metainfo};
-
-/// Asks rTorrent without the code under test's own questions.
-fn ask(endpoint: &Endpoint, method: &str, params: &[Param<'_>]) -> Value {
-    let mut exchange = Exchange::start(&Native, endpoint, 5_000, xml::call(method, params)).unwrap();
-    let mut body = Vec::new();
-    while let Some(piece) = exchange.next().unwrap() {
-        body.extend(piece);
-    }
-    parse_response(&body)
-        .unwrap()
-        .unwrap_or_else(|fault| Value::Text(fault.text))
-}
-
-struct Rig {
-    daemon: Daemon,
-    client: NativeClient,
-    poller: Poller,
-    cursor: Option<u64>,
-    known: HashMap<String, Torrent>,
-}
-
-impl Rig {
-    fn new(daemon: Daemon) -> Self {
-        let client = daemon.client();
-        Self {
-            daemon,
-            client,
-            poller: Poller::default(),
-            cursor: None,
-            known: HashMap::new(),
-        }
-    }
-
-    fn text(&self, method: &str, hash: &str) -> String {
-        ask(
-            &self.daemon.endpoint,
-            method,
-            &[Param::Text(&hash.to_uppercase())],
-        )
-        .text()
-    }
-
-    fn int(&self, method: &str, hash: &str) -> i64 {
-        ask(
-            &self.daemon.endpoint,
-            method,
-            &[Param::Text(&hash.to_uppercase())],
-        )
-        .int()
-    }
-
-    fn run(&self, hash: &str, command: Command) -> Result<(), Error> {
-        let mut outcomes = self.client.run(&[hash.to_owned()], &command);
-        assert_eq!(outcomes.len(), 1);
-        outcomes.remove(0)
-    }
-
-    /// Polls as the host does, and keeps the list as the host does.
-    fn poll(&mut self) -> &HashMap<String, Torrent> {
-        let known = &mut self.known;
-        let mut told = Vec::new();
-        let summary = self
-            .poller
-            .poll(&self.client, self.cursor, &mut |torrent| told.push(torrent))
-            .unwrap();
-        if summary.full {
-            known.clear();
-        }
-        for hash in &summary.removed {
-            assert!(known.remove(hash).is_some(), "{hash} is gone but was never told");
-        }
-        for torrent in told {
-            known.insert(torrent.hash.clone(), torrent);
-        }
-        assert_eq!(summary.stats.torrent_count as usize, known.len());
-        let active = known
-            .values()
-            .filter(|t| matches!(t.state, State::Downloading | State::Seeding))
-            .count();
-        assert_eq!(summary.stats.active_count as usize, active);
-        assert_eq!(
-            summary.stats.total_downloaded,
-            known.values().map(|torrent| torrent.downloaded).sum::<u64>()
-        );
-        self.cursor = Some(summary.cursor);
-        known
-    }
-
-    fn wait_for_state(&mut self, hash: &str, state: State) -> Torrent {
-        wait_for(&format!("{state:?}"), || {
-            self.poll()
-                .get(hash)
-                .filter(|torrent| torrent.state == state)
-                .cloned()
-        })
-    }
-}
-
-fn add(metainfo: &Metainfo, save_path: &Path) -> AddRequest {
-    AddRequest {
-        hash: metainfo.hash.clone(),
-        source: Source::Metainfo(metainfo.bytes.clone()),
-        category: None,
-        save_path: Some(save_path.display().to_string()),
-        start_paused: false,
-        upload_limit: None,
-        download_limit: None,
-    }
-}
-
-fn home() -> tempfile::TempDir {
-    tempfile::Builder::new()
-        .prefix("qm-rtorrent")
-        .tempdir_in("/tmp")
-        .unwrap()
-}
+use scgi_core::model::{AddRequest, Command, RateLimits, Source, State};
+use scgi_core::xml::Param;
+use scgi_core::{Error, Thing};
+use support::daemon::{Daemon, Listen, wait_for};
+use support::metainfo;
+use support::rig::{Rig, add, ask, home};
 
 const UNKNOWN: &str = "0123456789abcdef0123456789abcdef01234567";
 
@@ -197,43 +84,11 @@ fn a_torrent_from_adding_to_removing() {
         stopped
     );
 
-    // Downloaded, at the limit it was added with.
-    leecher.run(&hash, Command::Start).unwrap();
-    leecher.wait_for_state(&hash, State::Downloading);
     let peer = format!("127.0.0.1:{}", seeder.daemon.peer_port);
-    let upper = hash.to_uppercase();
-    ask(
-        &leecher.daemon.endpoint,
-        "add_peer",
-        &[Param::Text(&upper), Param::Text(&peer)],
-    );
-    wait_for("a peer", || {
-        (!leecher.client.peers(&hash).unwrap().is_empty()).then_some(())
-    });
-    let peers = leecher.client.peers(&hash).unwrap();
-    assert_eq!((peers[0].ip.as_str(), peers[0].progress), ("127.0.0.1", 1.0));
-    let downloaded = || leecher.client.get(&hash).unwrap().unwrap().downloaded;
-    let before = wait_for("the first piece", || {
-        Some(downloaded()).filter(|bytes| *bytes > 0)
-    });
-    std::thread::sleep(Duration::from_secs(2));
-    let after = downloaded();
-    assert!(
-        after - before < 1_000_000,
-        "{before} to {after} bytes in 2 s at 200 KiB/s"
-    );
-    leecher.run(&hash, Command::DownloadLimit(0)).unwrap();
-    let whole = leecher.wait_for_state(&hash, State::Seeding);
-    assert_eq!(
-        (whole.progress, whole.eta, whole.downloaded),
-        (1.0, Some(0), 3_000_000)
-    );
-    assert!(whole.completed_at.is_some() && whole.added_at.is_some());
-    assert_eq!(
-        whole.content_path,
-        save_path.join(&torrent.name).display().to_string()
-    );
-    assert_eq!(std::fs::read(save_path.join(&torrent.name)).unwrap(), content);
+    download_at_a_limit(&mut leecher, &hash, &peer);
+    let file = save_path.join(&torrent.name);
+    assert_eq!(leecher.known[&hash].content_path, file.display().to_string());
+    assert_eq!(std::fs::read(&file).unwrap(), content);
 
     run_states(&mut leecher, &hash);
 
@@ -247,6 +102,40 @@ fn a_torrent_from_adding_to_removing() {
     seeder.run(&hash, Command::Remove(false)).unwrap();
     assert!(seeder.poll().is_empty());
     assert!(seeder.daemon.downloads.join(&torrent.name).exists());
+}
+
+/// Downloads from one peer: slowly, at the limit it was added with, then without one.
+fn download_at_a_limit(rig: &mut Rig, hash: &str, peer: &str) {
+    rig.run(hash, Command::Start).unwrap();
+    rig.wait_for_state(hash, State::Downloading);
+    let upper = hash.to_uppercase();
+    ask(
+        &rig.daemon.endpoint,
+        "add_peer",
+        &[Param::Text(&upper), Param::Text(peer)],
+    );
+    wait_for("a peer", || {
+        (!rig.client.peers(hash).unwrap().is_empty()).then_some(())
+    });
+    let peers = rig.client.peers(hash).unwrap();
+    assert_eq!((peers[0].ip.as_str(), peers[0].progress), ("127.0.0.1", 1.0));
+    let downloaded = || rig.client.get(hash).unwrap().unwrap().downloaded;
+    let before = wait_for("the first piece", || {
+        Some(downloaded()).filter(|bytes| *bytes > 0)
+    });
+    std::thread::sleep(Duration::from_secs(2));
+    let after = downloaded();
+    assert!(
+        after - before < 1_000_000,
+        "{before} to {after} bytes in 2 s at 200 KiB/s"
+    );
+    rig.run(hash, Command::DownloadLimit(0)).unwrap();
+    let whole = rig.wait_for_state(hash, State::Seeding);
+    assert_eq!(
+        (whole.progress, whole.eta, whole.downloaded),
+        (1.0, Some(0), 3_000_000)
+    );
+    assert!(whole.completed_at.is_some() && whole.added_at.is_some());
 }
 
 /// Stop, start, pause, resume, recheck, priorities and the like; each shows at the next poll.
@@ -284,31 +173,32 @@ fn run_states(rig: &mut Rig, hash: &str) {
     }
 }
 
-#[test]
-fn settings_of_a_torrent() {
-    let home = home();
-    let Some(daemon) = Daemon::start(home.path(), Listen::Tcp) else {
-        return;
-    };
-    let mut rig = Rig::new(daemon);
-    let files: [(&str, &[u8]); 3] = [
-        ("a.bin", &[1; 40_000]),
-        ("sub/b.bin", &[2; 100]),
-        ("sub/c.bin", &[3; 70_000]),
-    ];
-    let pack = metainfo::folder("Pack", &files, 16_384);
-    let hash = pack.hash.clone();
-    let upper = hash.to_uppercase();
+/// A stopped torrent of three files, its hash, and the rTorrent that has it.
+fn with_a_pack(home: &tempfile::TempDir) -> Option<(Rig, String)> {
+    let mut rig = Rig::new(Daemon::start(home.path(), Listen::Tcp)?);
+    let (a, b, c) = (vec![1; 40_000], vec![2; 100], vec![3; 70_000]);
+    let pack = metainfo::folder(
+        "Pack",
+        &[("a.bin", &a), ("sub/b.bin", &b), ("sub/c.bin", &c)],
+        16_384,
+    );
+    let downloads = rig.daemon.downloads.clone();
     rig.client
         .add(&AddRequest {
             start_paused: true,
-            ..add(&pack, &rig.daemon.downloads)
+            ..add(&pack, &downloads)
         })
         .unwrap();
-    let downloads = rig.daemon.downloads.display().to_string();
-    assert_eq!(rig.poll()[&hash].save_path, downloads);
+    assert_eq!(rig.poll()[&pack.hash].save_path, downloads.display().to_string());
+    Some((rig, pack.hash))
+}
 
-    // Files.
+#[test]
+fn priorities_of_files() {
+    let home = home();
+    let Some((rig, hash)) = with_a_pack(&home) else {
+        return;
+    };
     let listed = rig.client.files(&hash).unwrap();
     let paths: Vec<_> = listed
         .iter()
@@ -329,7 +219,7 @@ fn settings_of_a_torrent() {
             ask(
                 &rig.daemon.endpoint,
                 "f.priority",
-                &[Param::Text(&format!("{upper}:f1"))]
+                &[Param::Text(&format!("{}:f1", hash.to_uppercase()))]
             )
             .int(),
             i64::from(priority)
@@ -354,8 +244,14 @@ fn settings_of_a_torrent() {
         )
         .is_err()
     );
+}
 
-    // Trackers.
+#[test]
+fn trackers() {
+    let home = home();
+    let Some((rig, hash)) = with_a_pack(&home) else {
+        return;
+    };
     let url = "udp://127.0.0.1:9/announce?x=1&y=<2>";
     rig.run(&hash, Command::AddTracker(url.to_owned())).unwrap();
     let enabled = |rig: &Rig| {
@@ -380,8 +276,14 @@ fn settings_of_a_torrent() {
         Command::RemoveTracker("http://127.0.0.1:9/other".to_owned()),
     );
     assert_eq!(no_tracker, Err(Error::NotFound(Thing::Tracker)));
+}
 
-    // Limits.
+#[test]
+fn limits_of_a_torrent() {
+    let home = home();
+    let Some((rig, hash)) = with_a_pack(&home) else {
+        return;
+    };
     let group = format!("qm_{hash}");
     let rate = |method: &str| {
         ask(
@@ -411,8 +313,16 @@ fn settings_of_a_torrent() {
         RateLimits::default(),
         "the client as a whole stays unlimited"
     );
+}
 
-    // Moved: the pointer, at once, and a started torrent runs on.
+#[test]
+fn the_pointer_moves() {
+    let home = home();
+    let Some((mut rig, hash)) = with_a_pack(&home) else {
+        return;
+    };
+    rig.run(&hash, Command::Start).unwrap();
+    wait_for("it to run", || (rig.int("d.is_active", &hash) == 1).then_some(()));
     let destination = rig.daemon.downloads.join("else where");
     rig.run(&hash, Command::Move(destination.display().to_string()))
         .unwrap();
@@ -421,7 +331,9 @@ fn settings_of_a_torrent() {
         destination.join("Pack").display().to_string()
     );
     assert_eq!(rig.poll()[&hash].save_path, destination.display().to_string());
-    wait_for("it to run there", || (rig.int("d.is_active", &hash) == 1).then_some(()));
+    wait_for("it to run there", || {
+        (rig.int("d.is_active", &hash) == 1).then_some(())
+    });
     for path in ["relative", "$cat=/tmp/x", "~/x", "", "/a\"b", "/a\nb"] {
         assert!(
             matches!(

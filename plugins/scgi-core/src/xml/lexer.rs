@@ -197,7 +197,7 @@ impl Lexer {
             return Ok(Step::More);
         };
         if tag.name == b"value" && tag.closing {
-            return self.scalar(Kind::Text, start..next, tag.end);
+            return Ok(self.scalar(Kind::Text, start..next, tag.end));
         }
         if tag.closing || skip_blanks(buffer, start) != next {
             return Err(SyntaxError {
@@ -260,12 +260,12 @@ impl Lexer {
                 what: "a value with two types",
             });
         }
-        self.scalar(kind, content, closing.end)
+        Ok(self.scalar(kind, content, closing.end))
     }
 
-    fn scalar(&mut self, kind: Kind, content: Range<usize>, end: usize) -> Result<Step, SyntaxError> {
+    fn scalar(&mut self, kind: Kind, content: Range<usize>, end: usize) -> Step {
         self.at = end;
-        Ok(Step::Token(Token::Scalar(kind, content)))
+        Step::Token(Token::Scalar(kind, content))
     }
 
     fn name(&mut self, buffer: &[u8], start: usize) -> Result<Step, SyntaxError> {
