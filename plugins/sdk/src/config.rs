@@ -11,15 +11,23 @@ impl Config {
     pub fn parse(json: &str) -> Result<Self, PluginError> {
         match serde_json::from_str(json) {
             Ok(Value::Object(fields)) => Ok(Self(fields)),
-            Ok(_) => Err(PluginError::InvalidConfig("the configuration must be a JSON object".to_owned())),
+            Ok(_) => Err(PluginError::InvalidConfig(
+                "the configuration must be a JSON object".to_owned(),
+            )),
             // serde_json quotes nothing of the text, so no secret ends in the message.
-            Err(error) => Err(PluginError::InvalidConfig(format!("the configuration is not JSON: {error}"))),
+            Err(error) => Err(PluginError::InvalidConfig(format!(
+                "the configuration is not JSON: {error}"
+            ))),
         }
     }
 
     /// A text; `None` when absent or blank.
     pub fn text(&self, name: &str) -> Option<&str> {
-        self.0.get(name).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty())
+        self.0
+            .get(name)
+            .and_then(Value::as_str)
+            .map(str::trim)
+            .filter(|text| !text.is_empty())
     }
 
     /// A text in which blanks count, such as a password; `None` when absent.
@@ -36,15 +44,21 @@ impl Config {
             Some(Value::Number(number)) => number.as_u64(),
             Some(_) => None,
         };
-        number.map(Some).ok_or_else(|| PluginError::InvalidConfig(format!("`{name}` must be a whole number")))
+        number
+            .map(Some)
+            .ok_or_else(|| PluginError::InvalidConfig(format!("`{name}` must be a whole number")))
     }
 
     /// A TCP port; `None` when absent or blank.
     pub fn port(&self, name: &str) -> Result<Option<u16>, PluginError> {
-        let Some(number) = self.number(name)? else { return Ok(None) };
+        let Some(number) = self.number(name)? else {
+            return Ok(None);
+        };
         match u16::try_from(number) {
             Ok(port) if port > 0 => Ok(Some(port)),
-            _ => Err(PluginError::InvalidConfig(format!("`{name}` must be a port, 1 to 65535"))),
+            _ => Err(PluginError::InvalidConfig(format!(
+                "`{name}` must be a port, 1 to 65535"
+            ))),
         }
     }
 }

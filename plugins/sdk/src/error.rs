@@ -11,7 +11,9 @@ pub fn plugin_error(whom: &str, error: NetError) -> PluginError {
         }
         NetError::Timeout => PluginError::Timeout(format!("{whom} fell silent")),
         NetError::Refused => PluginError::Unreachable(format!("{whom} refused the connection")),
-        NetError::Closed => PluginError::Unreachable(format!("{whom} closed the connection before it had answered")),
+        NetError::Closed => {
+            PluginError::Unreachable(format!("{whom} closed the connection before it had answered"))
+        }
         NetError::TooLarge => PluginError::Protocol(format!("the answer of {whom} is too large")),
         NetError::Other(why) => PluginError::Unreachable(format!("{whom}: {why}")),
     }

@@ -8,7 +8,12 @@
 //! On wasm32-unknown-unknown there is no clock, no randomness, no thread and no file: take the time from [`clock`], and
 //! keep state in `Cell` and `RefCell` (an instance takes one call at a time).
 
-#[allow(unsafe_code, clippy::pedantic, clippy::all, reason = "generated; the canonical ABI is raw memory")]
+#[allow(
+    unsafe_code,
+    clippy::pedantic,
+    clippy::all,
+    reason = "generated; the canonical ABI is raw memory"
+)]
 pub mod bindings {
     wit_bindgen::generate!({
         world: "engine-provider",
@@ -25,8 +30,8 @@ mod error;
 mod net;
 
 pub use bindings::exports::quartermaster::plugin::engine::{
-    AddRequest, Command, Delta, Descriptor, File, Guest as Engine, GuestSession as EngineSession, Health, Outcome, Peer,
-    PluginError, RateLimits, Session, SessionStats, Torrent, Tracker, Transfer,
+    AddRequest, Command, Delta, Descriptor, File, Guest as Engine, GuestSession as EngineSession, Health,
+    Outcome, Peer, PluginError, RateLimits, Session, SessionStats, Torrent, Tracker, Transfer,
 };
 pub use bindings::quartermaster::plugin::engine_types::{
     AddOptions, FilePriorityArgs, GlobalStats, RenameFileArgs, Source, TorrentState, TrackerStatus,

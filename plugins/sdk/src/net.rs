@@ -5,7 +5,13 @@ use crate::{PluginError, http, plugin_error};
 
 /// Dials `host`:`port` as the operator entered it. `idle_ms` bounds every silence.
 pub fn connect_tcp(host: &str, port: u16, idle_ms: u32) -> Result<Connection, NetError> {
-    transport::connect(&Endpoint::Tcp(TcpAddress { host: host.to_owned(), port }), idle_ms)
+    transport::connect(
+        &Endpoint::Tcp(TcpAddress {
+            host: host.to_owned(),
+            port,
+        }),
+        idle_ms,
+    )
 }
 
 /// Dials a unix socket by its absolute path. `idle_ms` bounds every silence.
@@ -33,7 +39,10 @@ impl HttpRequest {
     }
 
     pub fn header(mut self, name: &str, value: &str) -> Self {
-        self.request.headers.push(http::Header { name: name.to_owned(), value: value.as_bytes().to_vec() });
+        self.request.headers.push(http::Header {
+            name: name.to_owned(),
+            value: value.as_bytes().to_vec(),
+        });
         self
     }
 
@@ -60,6 +69,8 @@ impl HttpRequest {
 
 /// The first header of that name, in any case, as text.
 pub fn header<'a>(headers: &'a [http::Header], name: &str) -> Option<&'a str> {
-    let found = headers.iter().find(|header| header.name.eq_ignore_ascii_case(name))?;
+    let found = headers
+        .iter()
+        .find(|header| header.name.eq_ignore_ascii_case(name))?;
     std::str::from_utf8(&found.value).ok()
 }
