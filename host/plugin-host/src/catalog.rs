@@ -242,12 +242,13 @@ impl Catalog {
             .get(&name)
             .ok_or_else(|| PluginHostError::NoSuchPlugin(id.to_owned()))?;
         let status = status(&name, entry);
-        let refused = if status.state == PluginState::Active {
-            status.pending_error.clone()
-        } else {
-            status.reason.clone()
+        let refused = match status.state {
+            PluginState::Active => status.pending_error.clone(),
+            PluginState::Failed | PluginState::Incompatible | PluginState::Conflicting => {
+                status.reason.clone()
+            }
         };
-        match refused.filter(|_| status.state != PluginState::Active || status.pending_error.is_some()) {
+        match refused {
             Some(reason) => Err(PluginHostError::NotReloaded {
                 id: status.id,
                 reason,
