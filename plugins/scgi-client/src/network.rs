@@ -3,7 +3,8 @@
 use scgi_core::{Clock, Endpoint, NetError, Reply, Transport};
 use sdk::{HttpRequest, clock, http, transport};
 
-const PIECE_BYTES: u32 = 256 << 10;
+/// What a socket has ready at once; asking for more costs the host a larger buffer each time.
+const PIECE_BYTES: u32 = 64 << 10;
 
 pub struct HostNetwork;
 
