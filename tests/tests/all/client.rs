@@ -75,6 +75,13 @@ impl Client {
         }
     }
 
+    /// Has it store what it knows. rTorrent does so only now and then; what it did since is lost in a kill.
+    pub async fn store_session(&self) {
+        if let Client::Rtorrent(client) = self {
+            client.call("session.save", &[Param::Text("")]).await;
+        }
+    }
+
     pub fn kill(&mut self) {
         match self {
             Client::Rtorrent(client) => client.kill(),

@@ -387,6 +387,10 @@ impl Job {
     async fn move_there_and_back(&self) {
         let (home, away) = (self.client.downloads(), self.client.other_directory());
         let moves_data = matches!(self.client, Client::Qbittorrent(_));
+        if !moves_data {
+            // rTorrent only looks elsewhere; carrying the data there is the user's part. Without it the torrent stops.
+            self.sample.write_to(&away);
+        }
         for destination in [&away, &home] {
             self.tell("move", json!({ "destination": destination })).await;
             let wanted = destination.display().to_string();

@@ -160,6 +160,7 @@ async fn killed_and_restarted(db: &TestDb, seeder: Client, mut client: Client) {
     })
     .await;
 
+    client.store_session().await;
     client.kill();
     let status = until_status(&mut socket, &engine, false).await;
     assert!(status["error"].is_string(), "{status}");
@@ -210,7 +211,10 @@ async fn upload(api: &Api, engine: &str, sample: &Sample) {
     let file = ("file", "sample.torrent", sample.metainfo.as_slice());
     let request = api
         .request("POST", "/api/torrents/upload")
-        .multipart(&[("engineId", engine)], &[file]);
+        .multipart(&[("engineId", engine), ("startPaused", "true")], &[file]);
     let reply = request.send().await.expect("the server answers");
     assert_eq!(reply.status, 201, "{}", reply.text());
+    // Seen once before it moves, so that its completion is an edge and not a first sight.
+    api.until_torrent(engine, &sample.hash, "the torrent to be listed", |torrent| torrent["progress"] == json!(0.0)).await;
+    api.act(&format!("/api/torrents/{}/start?engineId={engine}", sample.hash)).await;
 }

@@ -28,12 +28,14 @@ pub enum AddSource {
 }
 
 impl AddSource {
-    /// A file goes before a magnet link, which goes before a URL; blank texts are none.
+    /// A file goes before a magnet link, which goes before a URL; blank texts are none. A blank magnet link alone is
+    /// taken, and refused in its own words.
     pub fn choose(file: Option<Bytes>, magnet: Option<String>, url: Option<String>) -> Option<Self> {
-        let given = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
+        let given = |text: &String| !text.trim().is_empty();
         file.map(AddSource::File)
-            .or_else(|| given(magnet).map(AddSource::Magnet))
-            .or_else(|| given(url).map(AddSource::Url))
+            .or_else(|| magnet.clone().filter(given).map(AddSource::Magnet))
+            .or_else(|| url.filter(given).map(AddSource::Url))
+            .or_else(|| magnet.map(AddSource::Magnet))
     }
 }
 
