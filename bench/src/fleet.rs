@@ -27,12 +27,13 @@ pub async fn measure(report: &mut Report, seconds: u64) {
     let config = json!({ "baseUrl": format!("http://127.0.0.1:{port}"), "username": "u", "password": "p" });
     server.add_engine("webapi_client", &config, TORRENTS).await;
     let received = Arc::new(AtomicU64::new(0));
+    let bytes = Arc::new(AtomicU64::new(0));
     let mut readers = Vec::new();
     for _ in 0..CLIENTS {
         let (mut socket, _) = connect_async(server.ws_url())
             .await
             .expect("the realtime channel");
-        let received = received.clone();
+        let (received, bytes) = (received.clone(), bytes.clone());
         readers.push(tokio::spawn(async move {
             while let Some(Ok(message)) = socket.next().await {
                 if message
@@ -40,18 +41,20 @@ pub async fn measure(report: &mut Report, seconds: u64) {
                     .is_ok_and(|text| text.contains("\"full\":false"))
                 {
                     received.fetch_add(1, Ordering::Relaxed);
+                    bytes.fetch_add(message.len() as u64, Ordering::Relaxed);
                 }
             }
         }));
     }
     tokio::time::sleep(Duration::from_secs(10)).await;
     let (cpu, deltas) = (server.cpu_seconds(), received.load(Ordering::Relaxed));
+    bytes.store(0, Ordering::Relaxed);
     tokio::time::sleep(Duration::from_secs(seconds)).await;
     let cores = (server.cpu_seconds() - cpu) / seconds as f64;
     let deltas = received.load(Ordering::Relaxed) - deltas;
     report.add(
         format!("{CLIENTS} WebSocket clients, {CHANGING} of {TORRENTS} torrents change each tick; readers in the bench process"),
-        format!("{cores:.2} cores ({:.1} deltas a client in {seconds} s)", deltas as f64 / CLIENTS as f64),
+        format!("{cores:.2} cores ({:.1} deltas a client in {seconds} s, {:.0} KiB each)", deltas as f64 / CLIENTS as f64, bytes.load(Ordering::Relaxed) as f64 / 1024.0 / deltas as f64),
         "≤ 0.5 core",
     );
     report.add(
