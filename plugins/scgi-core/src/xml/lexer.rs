@@ -16,7 +16,7 @@ pub enum Token {
     Scalar(Kind, Range<usize>),
     /// The reply is a fault; a struct follows.
     Fault,
-    /// `</methodResponse>`, or the end of a fragment.
+    /// `</methodResponse>`
     End,
 }
 
@@ -61,7 +61,6 @@ pub struct Lexer {
     open: Vec<Open>,
     /// `<methodResponse>` was seen, or need not be.
     begun: bool,
-    fragment: bool,
 }
 
 struct Tag<'a> {
@@ -79,17 +78,15 @@ impl Lexer {
             at: 0,
             open: Vec::new(),
             begun: false,
-            fragment: false,
         }
     }
 
-    /// For a piece of a reply that begins with `<value>`; ends after that value.
+    /// For a piece of a reply that begins with `<value>`; it has no end of its own.
     pub fn fragment() -> Self {
         Self {
             at: 0,
             open: Vec::new(),
             begun: true,
-            fragment: true,
         }
     }
 
@@ -283,11 +280,6 @@ impl Lexer {
         }
         self.at = tag.end;
         Ok(Step::Token(Token::Name(start..close)))
-    }
-
-    /// Whether a fragment's value is complete.
-    pub fn is_done(&self) -> bool {
-        self.fragment && self.open.is_empty() && self.at > 0
     }
 }
 
