@@ -12,7 +12,7 @@ use qm_testkit::sample::{Format, Sample};
 use qm_testkit::tracker::Tracker;
 use qm_testkit::transmission::Transmission;
 use qm_testkit::wait::{until, until_true};
-use qm_testkit::{Api, TestDb, TestServer, both_databases};
+use qm_testkit::{Api, TestServer, both_databases};
 use serde_json::{Value, json};
 
 use crate::resilience::{assert_ticks, steady_engine};

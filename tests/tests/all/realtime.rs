@@ -89,7 +89,7 @@ both_databases! {
         let mut mirror = Mirror::default();
         mirror.apply(&client.until_event("torrents:update").await);
         fake.forget(&torrent(1).hash);
-        fake.change(&torrent(3).hash, |torrent| torrent.name = "renamed".to_owned());
+        fake.change(&torrent(3).hash, |torrent| "renamed".clone_into(&mut torrent.name));
         while mirror.torrents.len() != 2 || mirror.torrents[&*torrent(3).hash]["name"] != json!("renamed") {
             mirror.apply(&client.until_event("torrents:update").await);
         }
@@ -212,7 +212,7 @@ both_databases! {
         const SAID: u64 = 400;
         for _ in 0..SAID {
             let seq = source.seq.fetch_add(1, Ordering::SeqCst) + 1;
-            server.hub().state_changed("counter", seq, source.render(seq, false, 256 * 1024));
+            server.hub().state_changed("counter", seq, Counter::render(seq, false, 256 * 1024));
         }
         while mirror.seq != Some(SAID) {
             mirror.apply(&socket.until("the rest", ours).await);
@@ -227,7 +227,7 @@ struct Counter {
 }
 
 impl Counter {
-    fn render(&self, seq: u64, full: bool, padding: usize) -> Bytes {
+    fn render(seq: u64, full: bool, padding: usize) -> Bytes {
         let padding = "x".repeat(padding);
         let state = json!({ "engineId": "counter", "seq": seq, "full": full, "torrents": [], "removed": [], "padding": padding });
         Bytes::from(state.to_string())
@@ -245,7 +245,7 @@ impl StateSource for Counter {
 
     fn snapshot(&self) -> (u64, Bytes) {
         let seq = self.seq.load(Ordering::SeqCst);
-        (seq, self.render(seq, true, 0))
+        (seq, Self::render(seq, true, 0))
     }
 
     fn full_list(&self) -> Bytes {
