@@ -23,10 +23,14 @@ pub fn progress_to_store(prior: Option<&Prior>, now: &Torrent) -> f64 {
     }
 }
 
-/// The completion instant that is stored: one that was known stays until a new one is told.
+/// The completion instant that is stored: one that was known stays until a new one is told of a complete torrent.
+/// A client that checks what it has just downloaded tells the instant first and the completion only afterwards.
 pub fn completion_to_store(prior: Option<&Prior>, now: &Torrent) -> Option<Timestamp> {
-    now.completed_at
-        .or_else(|| prior.and_then(|prior| prior.completed_at))
+    match prior {
+        Some(prior) if progress_to_store(Some(prior), now) < 1.0 => prior.completed_at,
+        Some(prior) => now.completed_at.or(prior.completed_at),
+        None => now.completed_at,
+    }
 }
 
 /// The torrent was not complete and is now. A torrent without a prior only sets the line.
@@ -85,6 +89,15 @@ mod tests {
                 vec![
                     seen(Downloading, 0.9, None),
                     seen(Seeding, 1.0, Some(5)),
+                    seen(Seeding, 1.0, Some(5)),
+                ],
+                1,
+            ),
+            (
+                "checked after the download, the instant being told already",
+                vec![
+                    seen(Downloading, 0.9, None),
+                    seen(Checking, 0.0, Some(5)),
                     seen(Seeding, 1.0, Some(5)),
                 ],
                 1,
