@@ -17,7 +17,7 @@ use tokio_tungstenite::connect_async;
 use crate::report::Report;
 use crate::server::Server;
 
-const TORRENTS: u64 = 5_000;
+pub const TORRENTS: u64 = 5_000;
 const CHANGING: u64 = 500;
 const CLIENTS: usize = 500;
 
@@ -66,7 +66,7 @@ pub async fn measure(report: &mut Report, seconds: u64) {
 }
 
 /// A Web API whose `sync/maindata` reports other rates for the next 500 torrents on each call.
-async fn serve_script() -> u16 {
+pub async fn serve_script() -> u16 {
     let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0))
         .await
         .expect("a free port");

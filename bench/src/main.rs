@@ -7,6 +7,7 @@ mod clients;
 mod fleet;
 mod http_load;
 mod idle;
+mod neighbours;
 mod poll;
 mod report;
 mod server;
@@ -36,6 +37,8 @@ enum Measure {
     Idle,
     /// A poll of 10,000 torrents through the component against the same code native.
     Poll,
+    /// Ticks and lists of a healthy engine beside each kind of broken one.
+    Neighbours,
     /// 500 WebSocket clients while 500 of 5,000 torrents change each tick.
     Fleet,
 }
@@ -53,6 +56,9 @@ async fn main() {
     }
     if wanted(Measure::Fleet) {
         fleet::measure(&mut report, args.seconds).await;
+    }
+    if wanted(Measure::Neighbours) {
+        neighbours::measure(&mut report).await;
     }
     if wanted(Measure::Idle) {
         idle::measure(&mut report, args.seconds).await;

@@ -142,14 +142,31 @@ impl Server {
         reply.json()
     }
 
-    /// Adds an engine and waits until its list holds `torrents`.
-    pub async fn add_engine(&self, kind: &str, config: &Value, torrents: u64) {
-        let body = json!({ "name": kind, "kind": kind, "config": config, "isDefault": true });
-        self.call("POST", "/api/engines", Some(&body)).await;
+    /// Adds the default engine, waits until its list holds `torrents`, and gives its id.
+    pub async fn add_engine(&self, kind: &str, config: &Value, torrents: u64) -> String {
+        let id = self
+            .create_engine(&json!({ "name": kind, "kind": kind, "config": config, "isDefault": true }))
+            .await;
         until("the server to list the torrents", || async {
             let page = self.call("GET", "/api/torrents?pageSize=1", None).await;
             (page["total"].as_u64() == Some(torrents)).then_some(())
         })
         .await;
+        id
+    }
+
+    /// Adds an engine that need not answer.
+    pub async fn add_neighbour(&self, kind: &str, config: &Value) -> String {
+        self.create_engine(&json!({ "name": "neighbour", "kind": kind, "config": config }))
+            .await
+    }
+
+    async fn create_engine(&self, body: &Value) -> String {
+        let created = self.call("POST", "/api/engines", Some(body)).await;
+        created["id"].as_str().expect("the id of the engine").to_owned()
+    }
+
+    pub async fn remove_engine(&self, id: &str) {
+        self.call("DELETE", &format!("/api/engines/{id}"), None).await;
     }
 }

@@ -1,0 +1,78 @@
+//! What a broken engine does to its neighbours: the tick interval of a healthy engine and the list's p99, alone and
+//! beside one engine that misbehaves in each manner.
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use futures_util::StreamExt as _;
+use qm_testkit::hostile::{HostileServer, Manner, Protocol};
+use serde_json::json;
+use tokio_tungstenite::connect_async;
+
+use crate::report::{Report, median};
+use crate::server::Server;
+use crate::{fleet, http_load};
+
+pub async fn measure(report: &mut Report) {
+    let port = fleet::serve_script().await;
+    let server = Server::start().await;
+    let config = json!({ "baseUrl": format!("http://127.0.0.1:{port}"), "username": "u", "password": "p" });
+    let healthy = server.add_engine("webapi_client", &config, fleet::TORRENTS).await;
+    let ticks = watch_ticks(&server, healthy).await;
+    round(report, &server, &ticks, "alone").await;
+    for protocol in [Protocol::Scgi, Protocol::Http] {
+        for manner in Manner::ALL {
+            let hostile = HostileServer::start(protocol, *manner).await;
+            let (kind, config) = hostile.engine();
+            let engine = server.add_neighbour(kind, &config).await;
+            round(report, &server, &ticks, &format!("beside a {manner:?} {kind}")).await;
+            server.remove_engine(&engine).await;
+        }
+    }
+}
+
+type Ticks = Arc<Mutex<Vec<Instant>>>;
+
+/// Notes the instant of every `stats:update` of the healthy engine.
+async fn watch_ticks(server: &Server, engine: String) -> Ticks {
+    let (mut socket, _) = connect_async(server.ws_url())
+        .await
+        .expect("the realtime channel");
+    let ticks = Ticks::default();
+    let noted = ticks.clone();
+    tokio::spawn(async move {
+        while let Some(Ok(message)) = socket.next().await {
+            let ours = |text: &str| text.contains("\"stats:update\"") && text.contains(&engine);
+            if message.to_text().is_ok_and(ours) {
+                noted.lock().expect("no panic").push(Instant::now());
+            }
+        }
+    });
+    ticks
+}
+
+/// 20 s of ticks without load, then the load.
+async fn round(report: &mut Report, server: &Server, ticks: &Ticks, what: &str) {
+    ticks.lock().expect("no panic").clear();
+    tokio::time::sleep(Duration::from_secs(20)).await;
+    let seen = std::mem::take(&mut *ticks.lock().expect("no panic"));
+    let gaps: Vec<f64> = seen
+        .windows(2)
+        .map(|pair| (pair[1] - pair[0]).as_secs_f64())
+        .collect();
+    let longest = gaps.iter().copied().fold(0.0, f64::max);
+    let load = http_load::run(
+        &server.url("/api/torrents?pageSize=50&sortBy=name&sortDir=asc"),
+        server.token(),
+    );
+    report.add(
+        format!("healthy engine {what}"),
+        format!(
+            "tick every {:.2} s, longest {longest:.2} s; list p99 {:.1} ms at {:.0} req/s",
+            median(gaps),
+            load.p99_ms,
+            load.per_second
+        ),
+        "as alone",
+    );
+}
