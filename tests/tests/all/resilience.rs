@@ -214,7 +214,12 @@ async fn upload(api: &Api, engine: &str, sample: &Sample) {
         .multipart(&[("engineId", engine), ("startPaused", "true")], &[file]);
     let reply = request.send().await.expect("the server answers");
     assert_eq!(reply.status, 201, "{}", reply.text());
-    // Seen once before it moves, so that its completion is an edge and not a first sight.
-    api.until_torrent(engine, &sample.hash, "the torrent to be listed", |torrent| torrent["progress"] == json!(0.0)).await;
-    api.act(&format!("/api/torrents/{}/start?engineId={engine}", sample.hash)).await;
+    // Read once before it moves, so that its completion is an edge and not a first sight.
+    assert_ticks(api, engine, 2).await;
+    assert_eq!(
+        api.torrent(engine, &sample.hash).await.expect("listed")["progress"],
+        json!(0.0)
+    );
+    api.act(&format!("/api/torrents/{}/start?engineId={engine}", sample.hash))
+        .await;
 }
