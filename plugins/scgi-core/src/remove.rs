@@ -64,6 +64,7 @@ impl<T: Transport, C: Clock> Client<T, C> {
                 "d.base_path=".into(),
                 "d.directory=".into(),
                 "d.is_multi_file=".into(),
+                "d.completed_bytes=".into(),
             ],
         )??;
         let default_directory = self
@@ -84,10 +85,8 @@ impl<T: Transport, C: Clock> Client<T, C> {
             match place.data(&default_directory, &others) {
                 Ok(data) => torrent.data = data,
                 Err(why) => {
-                    let text = format!(
-                        "the data at `{}` is not deleted: {why}. Nothing was removed",
-                        place.base_path
-                    );
+                    let path = place.own_path().unwrap_or_default();
+                    let text = format!("the data at `{path}` is not deleted: {why}. Nothing was removed");
                     torrent.outcome = Some(Err(Error::Rejected(text)));
                 }
             }
@@ -192,6 +191,7 @@ struct Place {
     base_path: String,
     directory: String,
     is_multi_file: bool,
+    has_data: bool,
 }
 
 impl Place {
@@ -203,30 +203,48 @@ impl Place {
             base_path: text(2),
             directory: text(3),
             is_multi_file: row.array().get(4).is_some_and(|multi| multi.int() != 0),
+            has_data: row.array().get(5).is_some_and(|bytes| bytes.int() > 0),
+        }
+    }
+
+    /// The torrent's own file or folder; none when it has no data.
+    ///
+    /// rTorrent reckons `d.base_path` when it opens a torrent: it is empty before, and after a move of a torrent that is
+    /// closed it still names the old place. The directory is always the present one.
+    fn own_path(&self) -> Option<String> {
+        let directory = self.directory.trim_end_matches('/');
+        let base = self.base_path.trim_end_matches('/');
+        let is_present = if self.is_multi_file {
+            base == directory
+        } else {
+            base.rsplit_once('/')
+                .is_some_and(|(parent, _)| parent == directory)
+        };
+        match (base.is_empty(), is_present) {
+            (true, _) if !self.has_data => None,
+            (false, true) => Some(self.base_path.clone()),
+            _ if self.is_multi_file => Some(self.directory.clone()),
+            _ => Some(format!("{directory}/{}", self.name)),
         }
     }
 
     /// The path to delete, none when the torrent has no data yet, or why nothing may be deleted.
     fn data(&self, default_directory: &str, others: &[&Place]) -> Result<Option<String>, &'static str> {
-        if self.base_path.is_empty() {
+        let Some(own) = self.own_path() else {
             return Ok(None);
+        };
+        // A client that names nonsense is not believed about the rest either.
+        if !self.base_path.is_empty() {
+            plain(&self.base_path)?;
         }
-        if !self.base_path.starts_with('/') {
-            return Err("it is not an absolute path");
-        }
+        plain(&own)?;
         // With a slash at its end a link would be followed.
-        let path = self.base_path.trim_end_matches('/');
-        let segments: Vec<&str> = path.split('/').filter(|segment| !segment.is_empty()).collect();
-        if segments.len() < 2 {
-            return Err("it is too close to the root");
-        }
-        if segments.iter().any(|segment| matches!(*segment, "." | "..")) || path.contains('\0') {
-            return Err("it is not a plain path");
-        }
+        let path = own.trim_end_matches('/');
         let directory = self.directory.trim_end_matches('/');
         let is_shared =
             path == default_directory.trim_end_matches('/') || (!self.is_multi_file && path == directory);
-        if is_shared || (self.is_multi_file && segments.last() != Some(&self.name.as_str())) {
+        let is_named = path.rsplit('/').next() == Some(self.name.as_str());
+        if is_shared || (self.is_multi_file && !is_named) {
             return Err("it is a directory that is not the torrent's own");
         }
         if others.iter().any(|other| other.lies_in(path)) {
@@ -242,8 +260,25 @@ impl Place {
                 .strip_prefix(path)
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
-        is_below(&self.base_path) || is_below(&self.directory)
+        is_below(&self.base_path)
+            || is_below(&self.directory)
+            || self.own_path().is_some_and(|own| is_below(&own))
     }
+}
+
+/// Absolute, without detours, and not too close to the root.
+fn plain(path: &str) -> Result<(), &'static str> {
+    if !path.starts_with('/') {
+        return Err("it is not an absolute path");
+    }
+    let segments: Vec<&str> = path.split('/').filter(|segment| !segment.is_empty()).collect();
+    if segments.len() < 2 {
+        return Err("it is too close to the root");
+    }
+    if segments.iter().any(|segment| matches!(*segment, "." | "..")) || path.contains('\0') {
+        return Err("it is not a plain path");
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -257,6 +292,25 @@ mod tests {
             base_path: base_path.to_owned(),
             directory: directory.to_owned(),
             is_multi_file,
+            has_data: true,
+        }
+    }
+
+    #[test]
+    fn a_path_that_rtorrent_reckoned_before_a_move_is_not_deleted() {
+        for (place, expected) in [
+            (place("a.mkv", "/old/a.mkv", "/new/tv", false), "/new/tv/a.mkv"),
+            (place("a.mkv", "/dl/a.mkv", "/dl/tv/", false), "/dl/tv/a.mkv"),
+            (place("Pack", "/old/Pack", "/new/Pack", true), "/new/Pack"),
+            (place("a.mkv", "", "/dl/tv", false), "/dl/tv/a.mkv"),
+            (place("Pack", "", "/dl/Pack", true), "/dl/Pack"),
+        ] {
+            assert_eq!(
+                place.data("/dl", &[]),
+                Ok(Some(expected.to_owned())),
+                "{}",
+                place.base_path
+            );
         }
     }
 
@@ -272,7 +326,13 @@ mod tests {
                 place("Pack", "/dl/tv/Pack/", "/dl/tv/Pack", true),
                 Some("/dl/tv/Pack"),
             ),
-            (place("a", "", "/dl", false), None),
+            (
+                Place {
+                    has_data: false,
+                    ..place("a", "", "/dl", false)
+                },
+                None,
+            ),
         ];
         for (place, expected) in safe {
             assert_eq!(
