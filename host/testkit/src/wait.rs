@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// How long anything on this machine may take before a test gives up. Generous: a loaded two-core machine is no failure.
-pub const PATIENCE: Duration = Duration::from_mins(1);
+pub const PATIENCE: Duration = Duration::from_mins(2);
 
 const PAUSE: Duration = Duration::from_millis(40);
 

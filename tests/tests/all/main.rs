@@ -6,6 +6,7 @@
 mod access;
 mod client;
 mod errors;
+mod formats;
 mod guard;
 mod isolation;
 mod main_job;

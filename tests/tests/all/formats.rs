@@ -1,0 +1,67 @@
+//! BitTorrent v1, v2 and hybrid torrents, as files and as magnet links, through the API to real clients. A hybrid goes by
+//! its v1 hash with us, whatever the client calls it.
+
+use qm_testkit::qbittorrent::Qbittorrent;
+use qm_testkit::rtorrent::{Mode, Rtorrent};
+use qm_testkit::sample::{Format, Sample};
+use qm_testkit::wait::until_true;
+use qm_testkit::{Api, TestServer, both_databases};
+use serde_json::{Value, json};
+
+const ANNOUNCE: &str = "http://127.0.0.1:9/announce";
+
+async fn upload(api: &Api, engine: &str, sample: &Sample) -> Value {
+    let fields = [("engineId", engine), ("startPaused", "true")];
+    let file = ("file", "sample.torrent", sample.metainfo.as_slice());
+    let request = api
+        .request("POST", "/api/torrents/upload")
+        .multipart(&fields, &[file]);
+    let reply = request.send().await.expect("the server answers");
+    assert_eq!(reply.status, 201, "{}: {}", sample.name, reply.text());
+    reply.json()
+}
+
+both_databases! {
+    async fn qbittorrent_takes_every_format(db: &TestDb) {
+        let client = Qbittorrent::start().await;
+        let server = TestServer::builder(db).plugins(&["webapi_client.wasm"]).start().await;
+        let api = server.admin();
+        let engine = api.add_engine("q", "webapi_client", client.config()).await;
+        for (seed, format) in (41..).zip([Format::V1, Format::V2, Format::Hybrid]) {
+            let file = Sample::new(&format!("file-{seed}.bin"), 700_000, seed, format, ANNOUNCE);
+            assert_eq!(upload(&api, &engine, &file).await, json!({ "hash": file.hash }), "{format:?}");
+            let again = upload(&api, &engine, &file).await;
+            assert_eq!(again, json!({ "hash": file.hash }), "{format:?}: what it has already is adopted");
+            let link = Sample::new(&format!("link-{seed}.bin"), 700_000, seed, format, ANNOUNCE);
+            let body = json!({ "engineId": engine, "magnet": link.magnet });
+            assert_eq!(api.post("/api/torrents", body).await, json!({ "hash": link.hash }), "{format:?}");
+            for sample in [&file, &link] {
+                assert!(client.torrent(&sample.qbittorrent_hash).await.is_some(), "{format:?}: asked directly");
+                api.until_torrent(&engine, &sample.hash, "it to be listed", |_| true).await;
+                api.delete(&format!("/api/torrents/{}?engineId={engine}", sample.hash)).await;
+                until_true("the client to forget it", || async {
+                    client.torrent(&sample.qbittorrent_hash).await.is_none()
+                })
+                .await;
+            }
+        }
+    }
+
+    async fn rtorrent_takes_v1_and_hybrids_and_says_no_to_v2(db: &TestDb) {
+        let client = Rtorrent::start(Mode::Tcp).await;
+        let server = TestServer::builder(db).plugins(&["scgi_client.wasm"]).start().await;
+        let api = server.admin();
+        let engine = api.add_engine("r", "scgi_client", client.config()).await;
+        for (seed, format) in (51..).zip([Format::V1, Format::Hybrid]) {
+            let sample = Sample::new(&format!("file-{seed}.bin"), 700_000, seed, format, ANNOUNCE);
+            assert_eq!(upload(&api, &engine, &sample).await, json!({ "hash": sample.hash }), "{format:?}");
+            assert!(client.hashes().await.contains(&sample.hash), "{format:?}: asked directly");
+        }
+        let v2 = Sample::new("two.bin", 700_000, 53, Format::V2, ANNOUNCE);
+        let file = ("file", "two.torrent", v2.metainfo.as_slice());
+        let request = api.request("POST", "/api/torrents/upload").multipart(&[("engineId", engine.as_str())], &[file]);
+        let reply = request.send().await.expect("the server answers");
+        assert!((400..=504).contains(&reply.status) && reply.status != 500, "{}: {}", reply.status, reply.text());
+        assert!(reply.json()["message"].is_string(), "{}", reply.text());
+    }
+}
