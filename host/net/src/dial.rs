@@ -8,6 +8,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::BufMut as _;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpStream, UnixStream};
 
@@ -186,11 +187,13 @@ pub struct Stream {
 impl Stream {
     /// At most `max` bytes; empty at the end of the stream.
     pub async fn read(&mut self, max: usize) -> Result<Vec<u8>, DialError> {
-        let mut buffer = vec![0; max.clamp(1, MAX_READ)];
-        let read = tokio::time::timeout(self.idle, self.io.get().read(&mut buffer)).await;
+        let max = max.clamp(1, MAX_READ);
+        // Not zeroed first: of a poll that brings nothing new, that would be a good part.
+        let mut buffer = Vec::with_capacity(max);
+        let mut piece = (&mut buffer).limit(max);
+        let read = tokio::time::timeout(self.idle, self.io.get().read_buf(&mut piece)).await;
         let n = read.map_err(|_| DialError::Timeout)??;
         self.progress.add(n);
-        buffer.truncate(n);
         Ok(buffer)
     }
 
