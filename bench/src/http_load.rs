@@ -7,21 +7,21 @@ pub struct Load {
     pub p99_ms: f64,
 }
 
-/// The median of three runs of 10 s.
-pub fn run(url: &str, token: &str) -> Load {
-    let runs: Vec<Load> = (0..3).map(|_| once(url, token)).collect();
+/// The median of some runs of some seconds each.
+pub fn run(url: &str, token: &str, runs: u32, seconds: u32) -> Load {
+    let runs: Vec<Load> = (0..runs).map(|_| once(url, token, seconds)).collect();
     Load {
         per_second: crate::report::median(runs.iter().map(|load| load.per_second).collect()),
         p99_ms: crate::report::median(runs.iter().map(|load| load.p99_ms).collect()),
     }
 }
 
-fn once(url: &str, token: &str) -> Load {
+fn once(url: &str, token: &str, seconds: u32) -> Load {
     let output = Command::new("wrk")
         .args([
             "-t2",
             "-c16",
-            "-d10s",
+            &format!("-d{seconds}s"),
             "--latency",
             "-H",
             &format!("Authorization: Bearer {token}"),

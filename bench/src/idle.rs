@@ -82,6 +82,8 @@ async fn one(
         let load = http_load::run(
             &server.url("/api/torrents?pageSize=50&sortBy=name&sortDir=asc"),
             server.token(),
+            3,
+            10,
         );
         report.add(
             format!(

@@ -51,10 +51,10 @@ async fn watch_ticks(server: &Server, engine: String) -> Ticks {
     ticks
 }
 
-/// 20 s of ticks without load, then the load.
+/// 10 s of ticks without load, then the load.
 async fn round(report: &mut Report, server: &Server, ticks: &Ticks, what: &str) {
     ticks.lock().expect("no panic").clear();
-    tokio::time::sleep(Duration::from_secs(20)).await;
+    tokio::time::sleep(Duration::from_secs(10)).await;
     let seen = std::mem::take(&mut *ticks.lock().expect("no panic"));
     let gaps: Vec<f64> = seen
         .windows(2)
@@ -64,6 +64,8 @@ async fn round(report: &mut Report, server: &Server, ticks: &Ticks, what: &str) 
     let load = http_load::run(
         &server.url("/api/torrents?pageSize=50&sortBy=name&sortDir=asc"),
         server.token(),
+        1,
+        5,
     );
     report.add(
         format!("healthy engine {what}"),

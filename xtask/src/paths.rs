@@ -2,9 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-/// The root of the checkout this xtask was built from.
+/// The root of the checkout this was called in. Cargo says so at run time; what was true when this was built may be
+/// another checkout that shares the target directory.
 pub fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
+    let manifest = std::env::var_os("CARGO_MANIFEST_DIR")
+        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
+    manifest
         .parent()
         .map_or_else(|| PathBuf::from("."), Path::to_path_buf)
 }

@@ -23,7 +23,7 @@ fn tier(name: &str) -> u8 {
 }
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
+    Path::new(&std::env::var("CARGO_MANIFEST_DIR").expect("cargo says where"))
         .parent()
         .expect("xtask lies in the workspace")
         .to_path_buf()
