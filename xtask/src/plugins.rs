@@ -48,8 +48,6 @@ enum Toolchain {
     Distribution { linker: PathBuf },
 }
 
-const DISTRIBUTION_RUSTC: &str = "/usr/bin/rustc";
-
 impl Toolchain {
     fn find() -> Result<Self, String> {
         if setup::wasm_target() {
@@ -57,7 +55,7 @@ impl Toolchain {
         }
         let how = "no toolchain here builds for wasm. Run `rustup target add wasm32-unknown-unknown`, or on Debian \
                    `apt-get install --no-install-recommends rustc-web rust-web-src lld`";
-        if !Path::new(DISTRIBUTION_RUSTC).exists() || !has_std_source() {
+        if !Path::new(setup::DISTRIBUTION_RUSTC).exists() || !setup::distribution_std_source() {
             return Err(how.to_owned());
         }
         let linker = bundled_linker()
@@ -73,7 +71,7 @@ impl Toolchain {
         if let Self::Distribution { linker } = self {
             command
                 .arg("-Zbuild-std=std,panic_abort")
-                .env("RUSTC", DISTRIBUTION_RUSTC)
+                .env("RUSTC", setup::DISTRIBUTION_RUSTC)
                 .env("RUSTC_BOOTSTRAP", "1")
                 .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", linker);
         }
@@ -81,19 +79,9 @@ impl Toolchain {
     }
 }
 
-fn sysroot(rustc: &str) -> Option<PathBuf> {
-    let output = Command::new(rustc).args(["--print", "sysroot"]).output().ok()?;
-    Some(PathBuf::from(String::from_utf8(output.stdout).ok()?.trim()))
-}
-
-fn has_std_source() -> bool {
-    sysroot(DISTRIBUTION_RUSTC)
-        .is_some_and(|root| root.join("lib/rustlib/src/rust/library/std/Cargo.toml").exists())
-}
-
 /// The linker that comes with rustup's toolchains.
 fn bundled_linker() -> Option<PathBuf> {
-    let host_dirs = std::fs::read_dir(sysroot("rustc")?.join("lib/rustlib")).ok()?;
+    let host_dirs = std::fs::read_dir(setup::sysroot("rustc")?.join("lib/rustlib")).ok()?;
     host_dirs
         .flatten()
         .map(|dir| dir.path().join("bin/rust-lld"))

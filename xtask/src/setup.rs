@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 
 use crate::paths;
 
@@ -38,12 +39,12 @@ const PACKAGES: &[Package] = &[
     Package {
         name: "rustc-web",
         purpose: Purpose::Run,
-        present: || wasm_target() || Path::new("/usr/bin/rustc").exists(),
+        present: || wasm_target() || Path::new(DISTRIBUTION_RUSTC).exists(),
     },
     Package {
         name: "rust-web-src",
         purpose: Purpose::Run,
-        present: || wasm_target() || debian_std_source(),
+        present: || wasm_target() || distribution_std_source(),
     },
     Package {
         name: "rtorrent",
@@ -136,35 +137,38 @@ pub fn postgres_bin() -> Option<PathBuf> {
     versions.pop().map(|(_, bin)| bin)
 }
 
-/// Whether the active toolchain can build for wasm by itself, asking rustup for the target if need be.
+/// Whether the active toolchain can build for wasm by itself, asking rustup for the target if need be. Asked once: where
+/// rustup cannot help, it takes its time to say so.
 pub fn wasm_target() -> bool {
-    let has_target = || {
-        let sysroot = Command::new("rustc").args(["--print", "sysroot"]).output().ok()?;
-        let sysroot = PathBuf::from(String::from_utf8(sysroot.stdout).ok()?.trim());
-        Some(sysroot.join("lib/rustlib/wasm32-unknown-unknown/lib").is_dir())
-    };
-    if has_target() == Some(true) {
-        return true;
-    }
-    let added = Command::new("rustup")
-        .args(["target", "add", "wasm32-unknown-unknown"])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
-    added.is_ok_and(|status| status.success()) && has_target() == Some(true)
+    static ANSWER: OnceLock<bool> = OnceLock::new();
+    let has_target =
+        || sysroot("rustc").is_some_and(|root| root.join("lib/rustlib/wasm32-unknown-unknown/lib").is_dir());
+    *ANSWER.get_or_init(|| {
+        if has_target() {
+            return true;
+        }
+        let added = Command::new("rustup")
+            .args(["target", "add", "wasm32-unknown-unknown"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
+        added.is_ok_and(|status| status.success()) && has_target()
+    })
 }
 
-fn debian_std_source() -> bool {
-    let Ok(output) = Command::new("/usr/bin/rustc")
-        .args(["--print", "sysroot"])
-        .output()
-    else {
-        return false;
-    };
-    let sysroot = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-    Path::new(&sysroot)
-        .join("lib/rustlib/src/rust/library/std/Cargo.toml")
-        .exists()
+/// The compiler of the distribution, which comes with the sources of its standard library.
+pub const DISTRIBUTION_RUSTC: &str = "/usr/bin/rustc";
+
+/// Whether those sources are there.
+pub fn distribution_std_source() -> bool {
+    sysroot(DISTRIBUTION_RUSTC)
+        .is_some_and(|root| root.join("lib/rustlib/src/rust/library/std/Cargo.toml").exists())
+}
+
+/// Where a compiler keeps its libraries and tools.
+pub fn sysroot(rustc: &str) -> Option<PathBuf> {
+    let output = Command::new(rustc).args(["--print", "sysroot"]).output().ok()?;
+    Some(PathBuf::from(String::from_utf8(output.stdout).ok()?.trim()))
 }
 
 fn has(program: &str) -> bool {
