@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 fn tier(name: &str) -> u8 {
     match name {
         "qm-kernel" => 0,
-        "qm-db" | "qm-web" | "qm-net" => 1,
+        "qm-db" | "qm-web" | "qm-net" | "qm-release" => 1,
         "qm-plugin-host" => 2,
         "qm-platform" => 3,
         "qm-identity" => 4,
-        "qm-torrents" => 5,
+        "qm-torrents" | "qm-files" => 5,
         "qm-server" => 8,
         "qm-testkit" => 9,
         "qm-tests" | "qm-bench" | "xtask" => 10,

@@ -1,0 +1,1 @@
+//! The file manager: browses and changes the download folders, confined to their roots.
