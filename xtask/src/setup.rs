@@ -86,6 +86,17 @@ const PACKAGES: &[Package] = &[
         purpose: Purpose::Test,
         present: || has("npm"),
     },
+    // A browser that seeks in a stream, and a demuxer that reads one.
+    Package {
+        name: "chromium",
+        purpose: Purpose::Test,
+        present: || has("chromium"),
+    },
+    Package {
+        name: "ffmpeg",
+        purpose: Purpose::Test,
+        present: || has("ffmpeg") && has("ffprobe"),
+    },
     Package {
         name: "wrk",
         purpose: Purpose::Bench,
