@@ -11,6 +11,7 @@ pub mod event;
 pub mod page;
 pub mod payload;
 pub mod permission;
+pub mod probe;
 pub mod secret;
 pub mod time;
 
@@ -20,5 +21,6 @@ pub use error::ErrorKind;
 pub use page::{Page, PageQuery};
 pub use payload::{TorrentPayload, TorrentPayloads};
 pub use permission::{Permission, PermissionSet, Role};
+pub use probe::{EngineProbe, EngineProbes};
 pub use secret::Secret;
 pub use time::Timestamp;

@@ -5,6 +5,7 @@
 //! AES-256-GCM and reads as absent when it cannot be decrypted.
 
 mod audit;
+mod background;
 mod build;
 mod bus;
 mod cipher;
@@ -14,6 +15,7 @@ mod routes;
 mod settings;
 
 pub use audit::{Audit, AuditEntry, AuditResult};
+pub use background::Background;
 pub use bus::{Bus, BusCounts, Subscription};
 pub use cipher::Cipher;
 pub use error::PlatformError;

@@ -324,5 +324,6 @@ fn web_config(config: &Config) -> WebConfig {
         docs: !config.production,
         product: PRODUCT.to_owned(),
         version: VERSION.to_owned(),
+        ..WebConfig::default()
     }
 }

@@ -1,5 +1,7 @@
 //! What the HTTP surface needs to know of the configuration.
 
+use prometheus::Registry;
+
 /// Settings of the surface; read from the environment by `server`.
 #[derive(Clone, Debug)]
 pub struct WebConfig {
@@ -14,6 +16,8 @@ pub struct WebConfig {
     /// The name that stands in the document's title.
     pub product: String,
     pub version: String,
+    /// Where the surface counts its requests; the areas of the same server register theirs beside it.
+    pub metrics: Registry,
 }
 
 impl Default for WebConfig {
@@ -25,6 +29,7 @@ impl Default for WebConfig {
             docs: true,
             product: "Quartermaster".to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
+            metrics: Registry::new(),
         }
     }
 }

@@ -1,0 +1,33 @@
+//! Whether the configured engines answer, as an area sees it that does not know the torrents area.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+use crate::time::Timestamp;
+
+/// What one engine said when it was asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EngineProbe {
+    pub engine_id: String,
+    /// As the operator calls it.
+    pub name: String,
+    pub kind: String,
+    pub online: bool,
+    /// Of the answer, in milliseconds; `None` when there was none.
+    pub latency_ms: Option<u64>,
+    /// The client's version.
+    pub version: Option<String>,
+    /// Why it is not online: a sentence that names the engine and no secret.
+    pub error: Option<String>,
+    pub checked_at: Timestamp,
+}
+
+/// Asks engines for a sign of life.
+#[async_trait]
+pub trait EngineProbes: Send + Sync {
+    /// Asks every enabled engine at once, in the order of their configuration. Answers within `patience`: an engine
+    /// that has not answered by then is offline, and so is one that nothing installed can drive. Nothing at all only
+    /// when it is not known which engines there are.
+    async fn probe_all(&self, patience: Duration) -> Option<Vec<EngineProbe>>;
+}
