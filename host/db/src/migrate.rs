@@ -30,6 +30,8 @@ const MIGRATIONS: &[Migration] = migrations! {
     1 "0001_identity",
     2 "0002_platform",
     3 "0003_torrents",
+    4 "0004_files",
+    5 "0005_accounts",
 };
 
 sql! {
@@ -147,14 +149,14 @@ mod tests {
     use crate::{DbError, db_test, value};
 
     const GOOD: Migration = Migration {
-        version: 4,
-        name: "0004_good",
+        version: 9001,
+        name: "9001_good",
         sqlite: "CREATE TABLE good (a TEXT NOT NULL) STRICT; INSERT INTO good (a) VALUES ('x');",
         postgres: "CREATE TABLE good (a TEXT NOT NULL); INSERT INTO good (a) VALUES ('x');",
     };
     const BAD: Migration = Migration {
-        version: 5,
-        name: "0005_bad",
+        version: 9002,
+        name: "9002_bad",
         sqlite: "CREATE TABLE bad (a TEXT) STRICT; INSERT INTO nowhere (a) VALUES (1);",
         postgres: "CREATE TABLE bad (a TEXT); INSERT INTO nowhere (a) VALUES (1);",
     };
@@ -189,9 +191,9 @@ mod tests {
         async fn a_failure_names_the_migration_and_leaves_nothing(db: Db) {
             let before = count(&db).await;
             let error = apply(&db, &with(vec![GOOD, BAD])).await.unwrap_err();
-            assert!(matches!(&error, DbError::Migration { name, .. } if name == "0005_bad"), "{error:?}");
+            assert!(matches!(&error, DbError::Migration { name, .. } if name == "9002_bad"), "{error:?}");
             let line = error.to_string();
-            assert!(line.contains("`0005_bad`") && line.contains("nowhere") && !line.contains('\n'), "{line}");
+            assert!(line.contains("`9002_bad`") && line.contains("nowhere") && !line.contains('\n'), "{line}");
             assert_eq!(count(&db).await, before);
             apply(&db, &with(vec![GOOD])).await.unwrap();
         }
@@ -199,14 +201,14 @@ mod tests {
         async fn a_newer_database_is_refused(db: Db) {
             apply(&db, &with(vec![GOOD])).await.unwrap();
             let error = db.migrate().await.unwrap_err();
-            assert!(matches!(&error, DbError::Newer { found } if found == "0004_good"), "{error:?}");
+            assert!(matches!(&error, DbError::Newer { found } if found == "9001_good"), "{error:?}");
         }
 
         async fn an_edited_migration_is_refused(db: Db) {
             apply(&db, &with(vec![GOOD])).await.unwrap();
             let edited = Migration { sqlite: "SELECT 1", postgres: "SELECT 1", ..GOOD };
             let error = apply(&db, &with(vec![edited])).await.unwrap_err();
-            assert!(matches!(&error, DbError::Changed { name } if name == "0004_good"), "{error:?}");
+            assert!(matches!(&error, DbError::Changed { name } if name == "9001_good"), "{error:?}");
         }
 
         async fn two_programs_that_start_at_once_migrate_once(db: Db) {

@@ -1,0 +1,24 @@
+-- The file manager's trash: what was deleted, where it came from and where it lies.
+
+CREATE TABLE file_trash (
+    id            TEXT    NOT NULL PRIMARY KEY,
+    -- Absolute: the root whose trash directory holds the item.
+    storage_root  TEXT    NOT NULL,
+    -- Below storage_root, the place it came from, as people see it …
+    original_path TEXT    NOT NULL,
+    -- … and its percent-encoded bytes, where they are not UTF-8.
+    original_raw  TEXT,
+    name          TEXT    NOT NULL,
+    -- Absolute: where it lies.
+    trash_path    TEXT    NOT NULL UNIQUE,
+    is_directory  BOOLEAN NOT NULL,
+    -- Bytes, with everything in it.
+    size          BIGINT  NOT NULL,
+    -- NULL: a user since deleted, or an item that was found without a record.
+    deleted_by    TEXT    REFERENCES users (id) ON DELETE SET NULL,
+    deleted_at    BIGINT  NOT NULL,
+    -- Written before the item is moved and cleared after: only a crash leaves one behind, and the next start settles it.
+    pending       BOOLEAN NOT NULL
+);
+
+CREATE INDEX file_trash_deleted_at ON file_trash (deleted_at, id);
