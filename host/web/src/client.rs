@@ -19,6 +19,8 @@ pub struct Origin {
     /// The address one trusted hop behind the peer.
     pub ip: IpAddr,
     pub request_id: RequestId,
+    /// Whether `X-Forwarded-For` is the word of a proxy and not the caller's own.
+    pub proxied: bool,
 }
 
 /// Sixteen hexadecimal digits, kept inline: every request has one, few need it as text.
@@ -52,22 +54,30 @@ impl<S: Sync> FromRequestParts<S> for Client {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ApiError> {
-        let (ip, request_id) = match parts.extensions.get::<Origin>() {
-            Some(origin) => (origin.ip, origin.request_id.as_str().to_owned()),
-            None => (peer_ip(&parts.extensions), String::new()),
+        let (ip, request_id, proxied) = match parts.extensions.get::<Origin>() {
+            Some(origin) => (origin.ip, origin.request_id.as_str().to_owned(), origin.proxied),
+            None => (peer_ip(&parts.extensions), String::new(), false),
         };
-        let text = |name| {
-            let value = parts.headers.get(name)?;
-            let text = String::from_utf8_lossy(value.as_bytes());
-            Some(text[..text.floor_char_boundary(MAX_TEXT)].to_owned())
-        };
+        let forwarded = text(&parts.headers, &FORWARDED_FOR).filter(|_| proxied);
         Ok(Client(ClientInfo {
             ip,
-            forwarded: text(FORWARDED_FOR).unwrap_or_else(|| ip.to_string()),
-            user_agent: text(header::USER_AGENT),
+            forwarded: forwarded.unwrap_or_else(|| ip.to_string()),
+            user_agent: text(&parts.headers, &header::USER_AGENT),
             request_id,
         }))
     }
+}
+
+/// The whole text of a header, several of them joined as HTTP allows; `None` when it is absent or says nothing.
+fn text(headers: &HeaderMap, name: &header::HeaderName) -> Option<String> {
+    let values: Vec<_> = headers
+        .get_all(name)
+        .iter()
+        .map(|value| String::from_utf8_lossy(value.as_bytes()))
+        .collect();
+    let text = values.join(", ");
+    let text = &text[..text.floor_char_boundary(MAX_TEXT)];
+    (!text.trim().is_empty()).then(|| text.to_owned())
 }
 
 pub(crate) const FORWARDED_FOR: header::HeaderName = header::HeaderName::from_static("x-forwarded-for");

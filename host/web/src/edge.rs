@@ -18,11 +18,11 @@ use http_body::Body as _;
 use qm_kernel::{Ctx, ErrorKind};
 use tower::{Layer, Service};
 use tracing::Instrument;
-use tracing::field::Empty;
 
 use crate::client::{Origin, RequestId, client_ip};
 use crate::error::{ApiError, Failure, JSON};
 use crate::headers::{Cors, cross_origin, preflight, secure};
+use crate::metrics::{HttpMetrics, Running};
 use crate::silence::TimedBody;
 use crate::{WebConfig, etag};
 
@@ -37,15 +37,17 @@ pub(crate) struct EdgeLayer(Arc<Edge>);
 struct Edge {
     cors: Cors,
     trusted_proxies: u8,
+    metrics: Arc<HttpMetrics>,
     ctx: Ctx,
 }
 
 impl EdgeLayer {
-    pub(crate) fn new(config: &WebConfig, ctx: Ctx) -> Self {
+    pub(crate) fn new(config: &WebConfig, metrics: Arc<HttpMetrics>, ctx: Ctx) -> Self {
         let cors = Cors::new(&config.cors_origins);
         Self(Arc::new(Edge {
             cors,
             trusted_proxies: config.trusted_proxies,
+            metrics,
             ctx,
         }))
     }
@@ -94,18 +96,22 @@ where
     fn call(&mut self, mut request: Request) -> Self::Future {
         let edge = Arc::clone(&self.edge);
         let asked = edge.receive(&mut request);
-        if request.method() == Method::OPTIONS {
-            return Box::pin(std::future::ready(Ok(answer_preflight(&request, asked))));
-        }
-        let span = tracing::info_span!(
+        let route = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
+        let running = edge.metrics.begin(request.method(), route);
+        // A target and a level of its own: whatever is filtered out of the logs, the lines that stay name their request.
+        let span = tracing::error_span!(
+            target: "request",
             "http.request",
             request.id = asked.request_id.as_str(),
             http.method = request.method().as_str(),
-            http.route = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str),
-            http.status = Empty,
+            http.route = route,
         );
+        if request.method() == Method::OPTIONS {
+            let response = span.in_scope(|| ended(running, answer_preflight(&request, asked)));
+            return Box::pin(std::future::ready(Ok(response)));
+        }
         let reads_only = asked.tagged;
-        let answer = self.inner.call(request);
+        let answer = span.in_scope(|| self.inner.call(request));
         let work = async move {
             let outcome = if reads_only {
                 AssertUnwindSafe(answer).catch_unwind().await
@@ -117,7 +123,7 @@ where
                 Ok(Err(never)) => match never {},
                 Err(panic) => panicked(panic.as_ref()),
             };
-            Ok(edge.send(asked, response).await)
+            Ok(ended(running, edge.send(asked, response).await))
         };
         Box::pin(work.instrument(span))
     }
@@ -141,7 +147,11 @@ impl Edge {
     fn receive(&self, request: &mut Request) -> Asked {
         let request_id = RequestId::from_bytes(self.ctx.bytes());
         let ip = client_ip(request.headers(), request.extensions(), self.trusted_proxies);
-        request.extensions_mut().insert(Origin { ip, request_id });
+        request.extensions_mut().insert(Origin {
+            ip,
+            request_id,
+            proxied: self.trusted_proxies > 0,
+        });
         if !request.body().is_end_stream() {
             let body = std::mem::take(request.body_mut());
             *request.body_mut() = axum::body::Body::new(TimedBody::new(body, BODY_SILENCE));
@@ -173,9 +183,21 @@ impl Edge {
         }
         cross_origin(asked.origin, headers);
         decorate(asked.request_id, headers);
-        tracing::Span::current().record("http.status", response.status().as_u16());
         response
     }
+}
+
+/// Counts an answer and, for who asks for it (`access=debug`), writes the line of the access log.
+fn ended(running: Running, response: Response) -> Response {
+    let status = response.status();
+    let seconds = running.end(status);
+    tracing::debug!(
+        target: "access",
+        status = status.as_u16(),
+        ms = seconds * 1000.0,
+        "answered"
+    );
+    response
 }
 
 fn answer_preflight(request: &Request, asked: Asked) -> Response {

@@ -11,6 +11,7 @@ use axum::extract::{FromRequestParts, Request};
 use axum::response::{IntoResponse, Response};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use prometheus::IntCounter;
 use qm_kernel::{Ctx, ErrorKind, Permission, Principal, Timestamp, TokenError, TokenVerifier};
 use tower::{Layer, Service};
 
@@ -30,15 +31,23 @@ pub(crate) struct Gate {
     tokens: Tokens,
     ctx: Ctx,
     trusted_proxies: u8,
+    throttled: IntCounter,
 }
 
 impl Gate {
-    pub(crate) fn new(verifier: Arc<dyn TokenVerifier>, ctx: Ctx, trusted_proxies: u8) -> Self {
+    /// `throttled` counts who is refused for asking too often.
+    pub(crate) fn new(
+        verifier: Arc<dyn TokenVerifier>,
+        ctx: Ctx,
+        trusted_proxies: u8,
+        throttled: IntCounter,
+    ) -> Self {
         Self {
             throttle: Throttle::new(),
             tokens: Tokens::new(verifier),
             ctx,
             trusted_proxies,
+            throttled,
         }
     }
 }
@@ -138,7 +147,10 @@ impl Guard {
                 remaining,
                 reset_secs,
             } => Ok(Budget(Some([limit, remaining, reset_secs]))),
-            Verdict::Blocked { retry_secs } => Err(Throttled { retry_secs }),
+            Verdict::Blocked { retry_secs } => {
+                self.gate.throttled.inc();
+                Err(Throttled { retry_secs })
+            }
         }
     }
 

@@ -53,6 +53,7 @@ mod etag;
 mod fields;
 mod guard;
 mod headers;
+mod metrics;
 mod openapi;
 mod reply;
 mod routes;

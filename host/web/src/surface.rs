@@ -9,11 +9,12 @@ use utoipa::openapi::OpenApi;
 use crate::WebConfig;
 use crate::edge::{EdgeLayer, not_found};
 use crate::guard::{Gate, GuardLayer};
+use crate::metrics::HttpMetrics;
 use crate::routes::{Limit, Routes};
 use crate::{docs, openapi};
 
-/// Guards every line, wraps everything in the edge, and describes it. Two lines for one method and path are a mistake
-/// of ours and panic here, at start.
+/// Guards every line, wraps everything in the edge, and describes it. Two lines for one method and path, or two
+/// surfaces that count in one registry, are a mistake of ours and panic here, at start.
 pub fn finish(
     routes: Routes<()>,
     config: WebConfig,
@@ -21,7 +22,17 @@ pub fn finish(
     ctx: Ctx,
 ) -> (Router, OpenApi) {
     let api = openapi::describe(&config, &routes);
-    let gate = Arc::new(Gate::new(verifier, ctx.clone(), config.trusted_proxies));
+    let patterns = routes.lines.iter().flat_map(|line| line.described.1.paths.keys());
+    let metrics = match HttpMetrics::new(&config.metrics, patterns.map(String::as_str)) {
+        Ok(metrics) => Arc::new(metrics),
+        Err(error) => panic!("requests cannot be counted: {error}"),
+    };
+    let gate = Arc::new(Gate::new(
+        verifier,
+        ctx.clone(),
+        config.trusted_proxies,
+        metrics.throttled().clone(),
+    ));
     let general = (config.throttle_limit > 0).then_some(config.throttle_limit);
 
     let mut router = Router::new();
@@ -53,6 +64,6 @@ pub fn finish(
     let router = router
         .fallback(not_found)
         .method_not_allowed_fallback(not_found)
-        .layer(EdgeLayer::new(&config, ctx));
+        .layer(EdgeLayer::new(&config, metrics, ctx));
     (router, api)
 }
