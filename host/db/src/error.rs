@@ -8,6 +8,10 @@ pub enum DbError {
     #[error("{0}")]
     Open(String),
 
+    /// A copy of the file could not be made or taken over: what failed and what to do about it, in one line.
+    #[error("{0}")]
+    Copy(String),
+
     #[error("migration `{name}` failed, and the database was left as it was: {source}")]
     Migration { name: String, source: sqlx::Error },
 
@@ -57,6 +61,7 @@ impl DbError {
             DbError::Busy(_) | DbError::Unreachable(_) | DbError::Storage(_) => ErrorKind::Unavailable,
             DbError::Nul(_) => ErrorKind::BadRequest,
             DbError::Open(_)
+            | DbError::Copy(_)
             | DbError::Migration { .. }
             | DbError::Newer { .. }
             | DbError::Changed { .. }

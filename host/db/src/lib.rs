@@ -12,8 +12,10 @@
 //! Bounds: SQLite one writer and four readers; PostgreSQL ten connections; ten seconds of waiting for one of them.
 //! A transaction is never held across a plugin call or an HTTP request: on SQLite it holds up every other writer.
 
+mod backup;
 mod error;
 mod json;
+mod lock;
 mod macros;
 mod migrate;
 mod open;
@@ -22,8 +24,10 @@ mod statement;
 pub mod testing;
 mod tx;
 
+pub use backup::{Copied, Restored, SqliteFile};
 pub use error::DbError;
 pub use json::Json;
+pub use migrate::Outdated;
 pub use open::{Backend, Db};
 pub use sqlx::FromRow;
 pub use statement::{Bulk, Registered, STATEMENTS, Statement};

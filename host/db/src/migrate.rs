@@ -47,7 +47,50 @@ const LEDGER: &str = "CREATE TABLE IF NOT EXISTS schema_migrations \
 /// one server migrate one after the other. (On SQLite the write transaction itself does that.)
 const POSTGRES_LOCK: &str = "SELECT pg_advisory_xact_lock(7381462019)";
 
+/// The migrations a database holds, as it tells them.
+#[derive(Clone, Debug)]
+pub(crate) struct Applied(Vec<(i64, String, String)>);
+
+impl Applied {
+    /// `None` when it is not a database this program, of whatever version, has made.
+    pub(crate) async fn read(connection: &mut sqlx::SqliteConnection) -> Option<Self> {
+        let rows = sqlx::query_as(APPLIED.text).fetch_all(connection).await.ok()?;
+        let ours = |rows: &Vec<(i64, String, String)>| {
+            let first = rows.first().map(|(version, name, _)| (*version, name.as_str()));
+            first
+                == MIGRATIONS
+                    .first()
+                    .map(|migration| (migration.version, migration.name))
+        };
+        Some(rows).filter(ours).map(Self)
+    }
+
+    /// The name of the last one.
+    pub(crate) fn last(&self) -> String {
+        self.0.last().map(|(_, name, _)| name.clone()).unwrap_or_default()
+    }
+}
+
+/// Refuses an SQLite database that this program cannot bring up to date.
+pub(crate) fn known_to_us(applied: &Applied) -> Result<(), DbError> {
+    pending(Backend::Sqlite, MIGRATIONS, &applied.0).map(drop)
+}
+
+/// A database that lacks migrations.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outdated {
+    /// The version of the last migration it holds; `None` for a new database.
+    pub version: Option<i64>,
+    /// The last migration it lacks.
+    pub target: &'static str,
+}
+
 impl Db {
+    /// What [`Db::migrate`] would start from; `None` when nothing is pending. Changes nothing.
+    pub async fn outdated(&self) -> Result<Option<Outdated>, DbError> {
+        outdated(self, MIGRATIONS).await.map_err(explain)
+    }
+
     /// Brings the schema up to what this program needs. Changes nothing when it is there already.
     pub async fn migrate(&self) -> Result<(), DbError> {
         apply(self, MIGRATIONS).await.map_err(explain)
@@ -68,6 +111,18 @@ fn explain(error: DbError) -> DbError {
         }
         other => other,
     }
+}
+
+async fn outdated(db: &Db, known: &[Migration]) -> Result<Option<Outdated>, DbError> {
+    // Rolled back: a new database has no ledger to read yet.
+    let mut tx = db.begin_write().await?;
+    script(&mut tx, LEDGER).await?;
+    let applied = all!(&mut tx, (i64, String, String), APPLIED).await?;
+    let pending = pending(db.backend(), known, &applied)?;
+    Ok(pending.last().map(|last| Outdated {
+        version: applied.last().map(|(version, ..)| *version),
+        target: last.name,
+    }))
 }
 
 async fn apply(db: &Db, known: &[Migration]) -> Result<(), DbError> {
@@ -183,8 +238,12 @@ mod tests {
         async fn applies_what_is_missing_and_nothing_twice(db: Db) {
             let before = count(&db).await;
             db.migrate().await.unwrap();
-            apply(&db, &with(vec![GOOD])).await.unwrap();
-            apply(&db, &with(vec![GOOD])).await.unwrap();
+            assert_eq!(db.outdated().await.unwrap(), None);
+            let known = with(vec![GOOD]);
+            let outdated = outdated(&db, &known).await.unwrap().unwrap();
+            assert_eq!((outdated.version, outdated.target), (Some(before), GOOD.name));
+            apply(&db, &known).await.unwrap();
+            apply(&db, &known).await.unwrap();
             assert_eq!(count(&db).await, before + 1);
         }
 

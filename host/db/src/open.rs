@@ -16,6 +16,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, S
 use sqlx::{ConnectOptions, Connection as _, PgPool, SqlitePool};
 
 use crate::error::{Class, DbError, class};
+use crate::lock::FileLock;
 use crate::tx::{Connection, Tx};
 use crate::{exec, sql, value};
 
@@ -34,6 +35,8 @@ const STATEMENT_CACHE: usize = 256;
 pub struct Db {
     pools: Pools,
     health: Arc<Health>,
+    /// Keeps other servers off the file, see [`Db::open_alone`].
+    _alone: Option<Arc<FileLock>>,
 }
 
 #[derive(Clone)]
@@ -71,7 +74,27 @@ impl Db {
         Ok(Db {
             pools,
             health: Arc::default(),
+            _alone: None,
         })
+    }
+
+    /// [`Db::open`] for a server: an SQLite file that another one has open so is refused, until the last clone of this
+    /// value is gone. What commands do beside a running server, they do without it.
+    pub async fn open_alone(url: &str) -> Result<Db, DbError> {
+        let Some(("sqlite", rest)) = url.split_once(':') else {
+            return Self::open(url).await;
+        };
+        let lock = FileLock::take(&sqlite_path(rest)?)?;
+        match Self::open(url).await {
+            Ok(db) => Ok(Db {
+                _alone: Some(Arc::new(lock)),
+                ..db
+            }),
+            Err(error) => {
+                lock.discard();
+                Err(error)
+            }
+        }
     }
 
     pub fn backend(&self) -> Backend {
@@ -161,7 +184,7 @@ impl Health {
 }
 
 /// `sqlite:file.db`, `sqlite:/path/file.db` and `sqlite:///path/file.db` name a file; nothing else is accepted.
-fn sqlite_path(rest: &str) -> Result<PathBuf, DbError> {
+pub(crate) fn sqlite_path(rest: &str) -> Result<PathBuf, DbError> {
     let path = rest.strip_prefix("//").unwrap_or(rest);
     if path.is_empty() || path == ":memory:" || path.contains('?') {
         return Err(DbError::Open(format!(
@@ -210,13 +233,12 @@ async fn open_sqlite(path: PathBuf) -> Result<Pools, DbError> {
 
 /// Makes the file when it is missing, closed to everybody else, and finds out early what would stop SQLite.
 fn claim_file(path: &Path) -> Result<(), DbError> {
-    use std::io::ErrorKind;
     use std::os::unix::fs::OpenOptionsExt as _;
 
-    let shown = path.display();
     if path.is_dir() {
         return Err(DbError::Open(format!(
-            "the database `{shown}` is a directory; name a file in it"
+            "the database `{}` is a directory; name a file in it",
+            path.display()
         )));
     }
     let opened = std::fs::OpenOptions::new()
@@ -226,26 +248,26 @@ fn claim_file(path: &Path) -> Result<(), DbError> {
         .truncate(false)
         .mode(0o600)
         .open(path);
-    let advice = match opened {
-        Ok(_) => return Ok(()),
-        Err(error) => match error.kind() {
-            ErrorKind::NotFound | ErrorKind::NotADirectory => "make its directory first".to_owned(),
-            ErrorKind::PermissionDenied => {
-                "permission denied; let the user that runs the server read and write it".to_owned()
-            }
-            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
-                "the disk is full; free some space".to_owned()
-            }
-            ErrorKind::ReadOnlyFilesystem => "the file system is read-only; put it elsewhere".to_owned(),
-            _ => error.to_string(),
-        },
-    };
-    Err(DbError::Open(format!(
-        "cannot open the database `{shown}`: {advice}"
-    )))
+    opened.map(drop).map_err(|error| file_refusal(path, &error))
 }
 
-fn sqlite_refusal(path: &Path, error: &sqlx::Error) -> DbError {
+/// What the system says of a database file or its directory, with the remedy.
+pub(crate) fn file_refusal(path: &Path, error: &std::io::Error) -> DbError {
+    use std::io::ErrorKind;
+
+    let advice = match error.kind() {
+        ErrorKind::NotFound | ErrorKind::NotADirectory => "make its directory first".to_owned(),
+        ErrorKind::PermissionDenied => {
+            "permission denied; let the user that runs the server read and write it".to_owned()
+        }
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "the disk is full; free some space".to_owned(),
+        ErrorKind::ReadOnlyFilesystem => "the file system is read-only; put it elsewhere".to_owned(),
+        _ => error.to_string(),
+    };
+    DbError::Open(format!("cannot open the database `{}`: {advice}", path.display()))
+}
+
+pub(crate) fn sqlite_refusal(path: &Path, error: &sqlx::Error) -> DbError {
     let code = match error {
         sqlx::Error::Database(database) => database.code().and_then(|code| code.parse::<u32>().ok()),
         _ => None,

@@ -25,6 +25,26 @@ pub struct Cipher {
     ctx: Ctx,
 }
 
+/// What a stored value is under the keys there are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Under the key that seals now.
+    Current(Secret),
+    /// Under a key used before: to be sealed anew.
+    Previous(Secret),
+    /// Under none of the keys, or changed since it was sealed. It reads as absent.
+    Unreadable,
+}
+
+impl Standing {
+    pub fn secret(self) -> Option<Secret> {
+        match self {
+            Standing::Current(secret) | Standing::Previous(secret) => Some(secret),
+            Standing::Unreadable => None,
+        }
+    }
+}
+
 fn aes(key: &Secret) -> Aes256Gcm {
     Aes256Gcm::new(Key::<Aes256Gcm>::from_slice(&Sha256::digest(
         key.expose().as_bytes(),
@@ -67,21 +87,47 @@ impl Cipher {
 
     /// `None` for anything that was encrypted under none of the keys, or was changed since.
     pub fn decrypt(&self, stored: &str) -> Option<Secret> {
-        let mut stored = STANDARD.decode(stored).ok()?;
-        if stored.len() < IV + TAG {
-            return None;
+        self.standing(stored).secret()
+    }
+
+    /// Opens a value and tells whether the key of today did it.
+    pub fn standing(&self, stored: &str) -> Standing {
+        let Some(sealed) = Sealed::parse(stored) else {
+            return Standing::Unreadable;
+        };
+        if let Some(secret) = sealed.open(&self.aes) {
+            return Standing::Current(secret);
         }
-        let sealed = stored.split_off(IV + TAG);
-        let (iv, tag) = stored.split_at(IV);
-        let body = std::iter::once(&*self.aes)
-            .chain(&*self.previous)
-            .find_map(|aes| {
-                let mut body = sealed.clone();
-                let (iv, tag) = (Nonce::from_slice(iv), Tag::from_slice(tag));
-                aes.decrypt_in_place_detached(iv, &[], &mut body, tag)
-                    .ok()
-                    .map(|()| body)
-            })?;
+        self.previous
+            .iter()
+            .find_map(|aes| sealed.open(aes))
+            .map_or(Standing::Unreadable, Standing::Previous)
+    }
+}
+
+/// A stored value taken apart.
+struct Sealed {
+    iv: [u8; IV],
+    tag: [u8; TAG],
+    body: Vec<u8>,
+}
+
+impl Sealed {
+    fn parse(stored: &str) -> Option<Self> {
+        let stored = STANDARD.decode(stored).ok()?;
+        let (iv, rest) = stored.split_first_chunk()?;
+        let (tag, body) = rest.split_first_chunk()?;
+        Some(Self {
+            iv: *iv,
+            tag: *tag,
+            body: body.to_vec(),
+        })
+    }
+
+    fn open(&self, aes: &Aes256Gcm) -> Option<Secret> {
+        let mut body = self.body.clone();
+        let (iv, tag) = (Nonce::from_slice(&self.iv), Tag::from_slice(&self.tag));
+        aes.decrypt_in_place_detached(iv, &[], &mut body, tag).ok()?;
         String::from_utf8(body).ok().map(Secret::new)
     }
 }
@@ -128,6 +174,11 @@ mod tests {
         assert_eq!(rotated.decrypt(&old), Some(Secret::new("kept")));
         assert!(cipher("new").decrypt(&old).is_none());
         assert!(cipher("old").decrypt(&rotated.encrypt("fresh")).is_none());
+
+        let kept = Secret::new("kept");
+        assert_eq!(rotated.standing(&old), Standing::Previous(kept.clone()));
+        assert_eq!(rotated.standing(&rotated.encrypt("kept")), Standing::Current(kept));
+        assert_eq!(cipher("new").standing(&old), Standing::Unreadable);
     }
 
     proptest! {

@@ -12,15 +12,19 @@ mod cipher;
 mod error;
 pub mod realtime;
 mod routes;
+mod sealed;
 mod settings;
 
 pub use audit::{Audit, AuditEntry, AuditResult};
 pub use background::Background;
 pub use bus::{Bus, BusCounts, Subscription};
-pub use cipher::Cipher;
+pub use cipher::{Cipher, Standing};
 pub use error::PlatformError;
 pub use routes::{Build, Platform, routes};
-pub use settings::{Setting, SettingSpec, SettingValue, Settings, catalogue};
+pub use sealed::{AreaReport, Sealed, SealedPage, SealedRow, SealedValues, SecretSettings, Unreadable};
+pub use settings::{
+    SecretSetting, Setting, SettingSpec, SettingValue, Settings, UpdateCheck, catalogue, settings_table,
+};
 
 #[cfg(test)]
 mod tests {

@@ -1,0 +1,123 @@
+//! One server a database file: an advisory lock on a small file beside it, gone with the process however that ends.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use crate::error::DbError;
+use crate::open::file_refusal;
+
+/// Held until dropped. The file stays: taking it away would let two processes lock two files of one name.
+pub(crate) struct FileLock {
+    file: File,
+    path: PathBuf,
+    /// Whether this lock's file was not there before.
+    made: bool,
+}
+
+impl FileLock {
+    /// Locks the database at `database`, which need not exist yet, out of every other process that does the same.
+    pub(crate) fn take(database: &Path) -> Result<Self, DbError> {
+        // A link to the file is the same database.
+        let real = std::fs::canonicalize(database).unwrap_or_else(|_| database.to_owned());
+        let path = beside(&real, ".lock");
+        loop {
+            let mut lock = Self::open(path.clone()).map_err(|error| file_refusal(database, &error))?;
+            match lock.file.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => return Err(held(database, &mut lock.file)),
+                Err(TryLockError::Error(error)) => return Err(file_refusal(database, &error)),
+            }
+            // One that failed to start may have taken its file away between our opening and our locking.
+            if lock.is_in_place() {
+                lock.sign();
+                return Ok(lock);
+            }
+        }
+    }
+
+    fn open(path: PathBuf) -> io::Result<Self> {
+        let options = || {
+            let mut options = OpenOptions::new();
+            options.read(true).write(true).mode(0o600);
+            options
+        };
+        let (file, made) = match options().create_new(true).open(&path) {
+            Ok(file) => (file, true),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                (options().create(true).truncate(false).open(&path)?, false)
+            }
+            Err(error) => return Err(error),
+        };
+        Ok(Self { file, path, made })
+    }
+
+    fn is_in_place(&self) -> bool {
+        let ours = self.file.metadata().map(|ours| (ours.dev(), ours.ino()));
+        let there = std::fs::metadata(&self.path).map(|there| (there.dev(), there.ino()));
+        matches!((ours, there), (Ok(ours), Ok(there)) if ours == there)
+    }
+
+    /// Leaves word who holds it, for the message the next one shows. It is the lock that counts.
+    fn sign(&mut self) {
+        let signed = self
+            .file
+            .set_len(0)
+            .and_then(|()| writeln!(self.file, "{}", std::process::id()));
+        drop(signed);
+    }
+
+    /// Gives it up and leaves nothing behind that was not there before.
+    pub(crate) fn discard(self) {
+        if self.made {
+            drop(std::fs::remove_file(&self.path));
+        }
+    }
+}
+
+fn held(database: &Path, file: &mut File) -> DbError {
+    let mut signature = String::new();
+    let holder = match file.take(32).read_to_string(&mut signature) {
+        Ok(_) if signature.trim().parse::<u32>().is_ok() => format!(" (process {})", signature.trim()),
+        _ => String::new(),
+    };
+    DbError::Open(format!(
+        "the database `{}` is in use by another Quartermaster{holder}; stop that first",
+        database.display()
+    ))
+}
+
+/// `path` with something added to its name.
+pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_holder_at_a_time_and_nothing_left_of_one_that_is_discarded() {
+        let folder = tempfile::tempdir().unwrap();
+        let database = folder.path().join("x.db");
+        let first = FileLock::take(&database).unwrap();
+        let line = FileLock::take(&database).err().unwrap().to_string();
+        let holder = format!("(process {})", std::process::id());
+        assert!(line.contains("in use") && line.contains(&holder), "{line}");
+
+        std::fs::write(&database, "").unwrap();
+        let link = folder.path().join("link.db");
+        std::os::unix::fs::symlink(&database, &link).unwrap();
+        assert!(FileLock::take(&link).is_err(), "a link is the same database");
+
+        drop(first);
+        FileLock::take(&database).unwrap().discard();
+        assert!(folder.path().join("x.db.lock").exists(), "it was there before");
+        let other = folder.path().join("y.db");
+        FileLock::take(&other).unwrap().discard();
+        assert!(!folder.path().join("y.db.lock").exists());
+    }
+}

@@ -1,0 +1,51 @@
+//! The encrypted values of this area: the TOTP seeds in `users`.
+
+use async_trait::async_trait;
+use qm_db::{DbError, Tx, all, exec, sql};
+use qm_platform::{SealedPage, SealedRow, SealedValues};
+
+const FIELD: &str = "totp_secret";
+
+sql! {
+    LIST = "SELECT id, totp_secret FROM users WHERE totp_secret IS NOT NULL AND id > $1 ORDER BY id LIMIT $2";
+    REPLACE = "UPDATE users SET totp_secret = $3 WHERE id = $1 AND totp_secret = $2";
+}
+
+/// What two-factor authentication keeps encrypted.
+pub struct TotpSeeds;
+
+#[async_trait]
+impl SealedValues for TotpSeeds {
+    fn area(&self) -> &'static str {
+        "identity"
+    }
+
+    async fn list(&self, tx: &mut Tx, after: Option<&str>, limit: u32) -> Result<SealedPage, DbError> {
+        let seeds = all!(
+            tx,
+            (String, String),
+            LIST,
+            after.unwrap_or_default(),
+            i64::from(limit)
+        )
+        .await?;
+        let rows: Vec<SealedRow> = seeds
+            .into_iter()
+            .map(|(object, stored)| SealedRow {
+                object,
+                field: FIELD.to_owned(),
+                stored,
+            })
+            .collect();
+        let next = rows
+            .last()
+            .filter(|_| rows.len() == limit as usize)
+            .map(|row| row.object.clone());
+        Ok(SealedPage { rows, next })
+    }
+
+    async fn replace(&self, tx: &mut Tx, row: &SealedRow, new: &str) -> Result<bool, DbError> {
+        let done = exec!(tx, REPLACE, &row.object, &row.stored, new).await?;
+        Ok(done.rows() == 1)
+    }
+}

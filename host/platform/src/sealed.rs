@@ -1,0 +1,227 @@
+//! Everything stored encrypted, across the areas: what is under an earlier key, what is under none, and the change of
+//! keys.
+//!
+//! An area names its encrypted values through [`SealedValues`]; this module never learns its tables. A value goes from
+//! one key to the next by compare-and-swap on the stored text, so a change that a running server makes meanwhile is
+//! never overwritten. Every transaction of a rotation is whole in itself (its values and their audit row), so one that
+//! is interrupted is simply run again.
+//!
+//! Bounds: [`BATCH`] objects a transaction; [`PASSES`] passes over an area; [`NAMED`] unreadable values named by area;
+//! the look of the health route reads [`EXAMINED`] objects of an area at most.
+
+mod settings;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use qm_db::{Db, DbError, Tx};
+use serde::Serialize;
+use serde_json::json;
+
+use crate::audit::{Audit, AuditEntry};
+use crate::cipher::{Cipher, Standing};
+
+pub use settings::SecretSettings;
+
+/// Objects read, and at most changed, in one transaction: a running server waits for no more than that.
+const BATCH: u32 = 50;
+/// A running server may put a value it had read before back while it is rotated; the next pass finds it.
+const PASSES: usize = 3;
+const NAMED: usize = 1000;
+const EXAMINED: usize = 1000;
+
+/// One encrypted value as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SealedRow {
+    /// Id or key of what it belongs to.
+    pub object: String,
+    /// Which of its fields.
+    pub field: String,
+    /// The cipher text.
+    pub stored: String,
+}
+
+/// The encrypted values of some objects.
+#[derive(Clone, Debug, Default)]
+pub struct SealedPage {
+    pub rows: Vec<SealedRow>,
+    /// The last object looked at, to go on from; `None` when it was the last of all.
+    pub next: Option<String>,
+}
+
+/// The encrypted values of an area.
+#[async_trait]
+pub trait SealedValues: Send + Sync {
+    /// The area's name, as reports show it.
+    fn area(&self) -> &'static str;
+
+    /// The values of the next `limit` objects after the object `after`, in the order of the objects' ids.
+    async fn list(&self, tx: &mut Tx, after: Option<&str>, limit: u32) -> Result<SealedPage, DbError>;
+
+    /// Puts `new` where exactly `row.stored` stands; `false` when something else stands there by now.
+    async fn replace(&self, tx: &mut Tx, row: &SealedRow, new: &str) -> Result<bool, DbError>;
+}
+
+/// A stored value that opens under none of the keys, or was damaged. It reads as absent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+pub struct Unreadable {
+    /// e.g. `identity`
+    pub area: String,
+    /// Id or key of what the value belongs to.
+    pub object: String,
+    /// Which of its fields.
+    pub field: String,
+}
+
+/// What a rotation found and did in one area.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AreaReport {
+    pub area: &'static str,
+    /// Values that were under the current key already.
+    pub current: u64,
+    /// Values sealed anew under the current key; with `dry_run` those that would be.
+    pub rotated: u64,
+    /// Values that a running server changed at the very moment, in the last pass: to be looked at again.
+    pub contested: u64,
+    pub unreadable: u64,
+    /// The first of them.
+    pub named: Vec<Unreadable>,
+}
+
+/// All encrypted values of the service. Cheap to clone.
+#[derive(Clone)]
+pub struct Sealed {
+    db: Db,
+    cipher: Cipher,
+    audit: Audit,
+    areas: Arc<[Arc<dyn SealedValues>]>,
+}
+
+impl Sealed {
+    pub fn new(db: Db, cipher: Cipher, audit: Audit, areas: Vec<Arc<dyn SealedValues>>) -> Self {
+        Self {
+            db,
+            cipher,
+            audit,
+            areas: areas.into(),
+        }
+    }
+
+    /// Seals everything stored under an earlier key with the current one. With `dry_run` it only counts.
+    pub async fn rotate(&self, dry_run: bool) -> Result<Vec<AreaReport>, DbError> {
+        let mut reports = Vec::new();
+        for area in self.areas.iter() {
+            let mut report = self.pass(&**area, dry_run).await?;
+            let mut unsettled = report.rotated + report.contested;
+            for _ in 1..PASSES {
+                if dry_run || unsettled == 0 {
+                    break;
+                }
+                let again = self.pass(&**area, dry_run).await?;
+                report.rotated += again.rotated;
+                report.contested = again.contested;
+                unsettled = again.rotated + again.contested;
+            }
+            reports.push(report);
+        }
+        Ok(reports)
+    }
+
+    /// The stored values that read as absent, for the health of the system: bounded, and empty when the database does
+    /// not answer, which shows elsewhere.
+    pub async fn unreadable(&self) -> Vec<Unreadable> {
+        let mut found = Vec::new();
+        for area in self.areas.iter() {
+            if let Err(error) = self.look(&**area, &mut found).await {
+                let error = &error as &dyn std::error::Error;
+                tracing::warn!(area = area.area(), error, "stored secrets were not looked at");
+            }
+        }
+        found
+    }
+
+    async fn look(&self, area: &dyn SealedValues, found: &mut Vec<Unreadable>) -> Result<(), DbError> {
+        let mut tx = self.db.begin_read().await?;
+        let page = area.list(&mut tx, None, EXAMINED as u32).await?;
+        let unreadable = page
+            .rows
+            .iter()
+            .filter(|row| self.cipher.standing(&row.stored) == Standing::Unreadable)
+            .map(|row| named(area, row));
+        found.extend(unreadable.take(NAMED));
+        Ok(())
+    }
+
+    /// One pass over an area, a transaction a batch.
+    async fn pass(&self, area: &dyn SealedValues, dry_run: bool) -> Result<AreaReport, DbError> {
+        let mut report = AreaReport {
+            area: area.area(),
+            ..AreaReport::default()
+        };
+        let mut after: Option<String> = None;
+        loop {
+            let mut tx = if dry_run {
+                self.db.begin_read().await?
+            } else {
+                self.db.begin_write().await?
+            };
+            let page = area.list(&mut tx, after.as_deref(), BATCH).await?;
+            let before = report.rotated;
+            for row in &page.rows {
+                self.one(area, &mut tx, row, dry_run, &mut report).await?;
+            }
+            if !dry_run && report.rotated > before {
+                let entry = AuditEntry {
+                    action: "secrets.rotate",
+                    metadata: Some(json!({ "area": area.area(), "rotated": report.rotated - before })),
+                    ..AuditEntry::default()
+                };
+                self.audit.record(&mut tx, entry).await?;
+            }
+            tx.commit_quiet().await?;
+            after = page.next;
+            if after.is_none() {
+                return Ok(report);
+            }
+        }
+    }
+
+    async fn one(
+        &self,
+        area: &dyn SealedValues,
+        tx: &mut Tx,
+        row: &SealedRow,
+        dry_run: bool,
+        report: &mut AreaReport,
+    ) -> Result<(), DbError> {
+        match self.cipher.standing(&row.stored) {
+            Standing::Current(_) => report.current += 1,
+            Standing::Previous(_) if dry_run => report.rotated += 1,
+            Standing::Previous(secret) => {
+                let new = self.cipher.encrypt(secret.expose());
+                if area.replace(tx, row, &new).await? {
+                    report.rotated += 1;
+                } else {
+                    report.contested += 1;
+                }
+            }
+            Standing::Unreadable => {
+                report.unreadable += 1;
+                if report.named.len() < NAMED {
+                    report.named.push(named(area, row));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn named(area: &dyn SealedValues, row: &SealedRow) -> Unreadable {
+    Unreadable {
+        area: area.area().to_owned(),
+        object: row.object.clone(),
+        field: row.field.clone(),
+    }
+}

@@ -1,0 +1,73 @@
+//! The settings that are secrets: a JSON string that holds the cipher text.
+
+use async_trait::async_trait;
+use qm_db::{DbError, Json, Tx, exec, opt, sql};
+use serde_json::Value;
+
+use super::{SealedPage, SealedRow, SealedValues};
+use crate::settings::catalogue;
+
+const FIELD: &str = "value";
+
+sql! {
+    FIND = "SELECT value FROM settings WHERE key = $1";
+    REPLACE = "UPDATE settings SET value = $3 WHERE key = $1 AND value = $2";
+}
+
+/// The encrypted values of the table `settings`.
+pub struct SecretSettings {
+    /// In order.
+    keys: Vec<&'static str>,
+}
+
+impl SecretSettings {
+    /// Those the catalogue marks as secret.
+    pub fn catalogued() -> Self {
+        let secret = catalogue::all().into_iter().filter(|spec| spec.secret);
+        Self::of(secret.map(|spec| spec.key).collect())
+    }
+
+    pub(super) fn of(mut keys: Vec<&'static str>) -> Self {
+        keys.sort_unstable();
+        Self { keys }
+    }
+}
+
+#[async_trait]
+impl SealedValues for SecretSettings {
+    fn area(&self) -> &'static str {
+        "settings"
+    }
+
+    async fn list(&self, tx: &mut Tx, after: Option<&str>, limit: u32) -> Result<SealedPage, DbError> {
+        let rest: Vec<&str> = self
+            .keys
+            .iter()
+            .copied()
+            .filter(|key| after.is_none_or(|after| *key > after))
+            .collect();
+        let mut page = SealedPage::default();
+        for key in rest.iter().take(limit as usize) {
+            let stored = opt!(tx, (Json<Value>,), FIND, *key).await?;
+            // Anything but a text is no value of a secret; an empty one is none either.
+            if let Some((Json(Value::String(stored)),)) = stored
+                && !stored.is_empty()
+            {
+                page.rows.push(SealedRow {
+                    object: (*key).to_owned(),
+                    field: FIELD.to_owned(),
+                    stored,
+                });
+            }
+        }
+        if rest.len() > limit as usize {
+            page.next = rest.get(limit as usize - 1).map(|key| (*key).to_owned());
+        }
+        Ok(page)
+    }
+
+    async fn replace(&self, tx: &mut Tx, row: &SealedRow, new: &str) -> Result<bool, DbError> {
+        let done = exec!(tx, REPLACE, &row.object, Json(&row.stored), Json(new)).await?;
+        Ok(done.rows() == 1)
+    }
+}
