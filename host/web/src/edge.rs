@@ -23,6 +23,7 @@ use crate::client::{Origin, RequestId, client_ip};
 use crate::error::{ApiError, Failure, JSON};
 use crate::headers::{Cors, cross_origin, preflight, secure};
 use crate::metrics::{HttpMetrics, Running};
+use crate::reply::Framable;
 use crate::silence::TimedBody;
 use crate::{WebConfig, etag};
 
@@ -174,6 +175,7 @@ impl Edge {
         if asked.tagged {
             response = etag::apply(asked.validator.as_ref(), response).await;
         }
+        let framable = response.extensions_mut().remove::<Framable>().is_some();
         let headers = response.headers_mut();
         if headers
             .get(header::CONTENT_TYPE)
@@ -183,6 +185,9 @@ impl Edge {
         }
         cross_origin(asked.origin, headers);
         decorate(asked.request_id, headers);
+        if framable {
+            headers.remove(header::X_FRAME_OPTIONS);
+        }
         response
     }
 }
@@ -226,7 +231,10 @@ fn in_our_words(response: Response) -> Response {
         .headers()
         .get(header::CONTENT_TYPE)
         .is_some_and(|value| value.as_bytes().starts_with(b"application/json"));
-    if !is_error || is_ours {
+    // A handler's own answer to a range that does not exist: no body, the size in a header.
+    let is_range =
+        status == StatusCode::RANGE_NOT_SATISFIABLE && response.headers().contains_key(header::CONTENT_RANGE);
+    if !is_error || is_ours || is_range {
         return response;
     }
     if status == StatusCode::PAYLOAD_TOO_LARGE {

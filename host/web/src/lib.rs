@@ -74,7 +74,7 @@ pub use fields::{
 };
 pub use guard::Auth;
 pub use openapi::{describe, document};
-pub use reply::{Created, Json, Prepared};
+pub use reply::{Created, Framable, Json, Prepared};
 pub use routes::{Access, Described, GuardedLine, Line, Routes};
 pub use serve::serve;
 pub use surface::finish;

@@ -44,6 +44,10 @@ fn json(status: StatusCode, value: &impl Serialize) -> Response {
     }
 }
 
+/// In an answer's extensions: it goes out without `X-Frame-Options`, because its own policy says who may frame it.
+#[derive(Clone, Copy, Debug)]
+pub struct Framable;
+
 /// 200 with JSON that its owner has serialised and tagged already; the edge neither hashes nor copies it.
 #[derive(Clone, Debug)]
 pub struct Prepared {
