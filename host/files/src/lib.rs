@@ -1,1 +1,4 @@
 //! The file manager: browses and changes the download folders, confined to their roots.
+
+pub mod confined;
+pub mod ops;

@@ -1,0 +1,213 @@
+//! A directory handle: the only door to the file system. Every call names one [`Component`] and follows no link, so nothing
+//! it does can leave the directory.
+//!
+//! Handles are `O_PATH`: they can be stepped through without the right to list. Calls answer the bare errno; callers know
+//! which path to blame.
+
+use std::fs::File;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+
+use rustix::fs::{self, AtFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags, Stat};
+use rustix::io::{Errno, Result};
+
+use super::names::Component;
+use super::{Identity, Meta};
+
+#[derive(Debug)]
+pub(crate) struct Dir(OwnedFd);
+
+/// Something opened by name, whatever it is; a link is the link itself.
+pub(crate) struct Node {
+    fd: OwnedFd,
+    pub stat: Stat,
+}
+
+impl Node {
+    pub fn file_type(&self) -> FileType {
+        FileType::from_raw_mode(self.stat.st_mode)
+    }
+
+    pub fn into_dir(self) -> Dir {
+        Dir(self.fd)
+    }
+
+    /// Where this link points. Read through the handle: the link that was looked at.
+    pub fn link_target(&self) -> Result<Vec<u8>> {
+        Ok(fs::readlinkat(&self.fd, "", Vec::new())?.into_bytes())
+    }
+}
+
+impl AsFd for Dir {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// How a directory is held while it is only passed through.
+const HOLD: OFlags = OFlags::PATH
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC);
+
+impl Dir {
+    /// The directory at `absolute`, which has no link, `.` or `..` in it: one with a link where none should be is refused
+    /// (`ENOTDIR`). Also answers the identities of the directories passed, `/` first, this one last.
+    pub fn at(absolute: &Path) -> Result<(Dir, Vec<Identity>)> {
+        let mut dir = Dir(fs::openat(fs::CWD, "/", HOLD, Mode::empty())?);
+        let mut lineage = vec![dir.identity()?];
+        for part in absolute.components() {
+            if let std::path::Component::Normal(name) = part {
+                let name = Component::new(name).ok_or(Errno::INVAL)?;
+                dir = dir.child(&name)?;
+                lineage.push(dir.identity()?);
+            }
+        }
+        Ok((dir, lineage))
+    }
+
+    pub fn try_clone(&self) -> Result<Dir> {
+        Ok(Dir(rustix::io::fcntl_dupfd_cloexec(&self.0, 0)?))
+    }
+
+    /// The directory `name`; `ENOTDIR` when it is something else, or a link.
+    pub fn child(&self, name: &Component) -> Result<Dir> {
+        Ok(Dir(fs::openat(&self.0, name.as_os(), HOLD, Mode::empty())?))
+    }
+
+    /// The directory above, if it is still the one of that identity. Only for ways back that were walked down before.
+    pub fn above(&self, expected: Identity) -> Result<Dir> {
+        let dir = Dir(fs::openat(&self.0, "..", HOLD, Mode::empty())?);
+        if dir.identity()? == expected {
+            Ok(dir)
+        } else {
+            Err(Errno::LOOP)
+        }
+    }
+
+    /// Whatever `name` is, opened without touching its content.
+    pub fn node(&self, name: &Component) -> Result<Node> {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let fd = fs::openat(&self.0, name.as_os(), flags, Mode::empty())?;
+        let stat = fs::fstat(&fd)?;
+        Ok(Node { fd, stat })
+    }
+
+    pub fn stat(&self, name: &Component) -> Result<Stat> {
+        fs::statat(&self.0, name.as_os(), AtFlags::SYMLINK_NOFOLLOW)
+    }
+
+    /// `None` when there is nothing of that name.
+    pub fn find(&self, name: &Component) -> Result<Option<Meta>> {
+        match self.stat(name) {
+            Ok(stat) => Ok(Some(Meta::of(&stat))),
+            Err(Errno::NOENT) => Ok(None),
+            Err(other) => Err(other),
+        }
+    }
+
+    pub fn meta(&self) -> Result<Meta> {
+        Ok(Meta::of(&fs::fstat(&self.0)?))
+    }
+
+    pub fn identity(&self) -> Result<Identity> {
+        Ok(self.meta()?.identity)
+    }
+
+    /// Starts to read the entries. `.` and `..` are among them.
+    pub fn entries(&self) -> Result<fs::Dir> {
+        fs::Dir::new(self.readable()?)
+    }
+
+    /// The same directory opened for reading: to list it, to sync it, to lock it.
+    pub fn readable(&self) -> Result<OwnedFd> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        fs::openat(&self.0, ".", flags, Mode::empty())
+    }
+
+    /// Whether the server's user may list and enter, and may change it.
+    pub fn access(&self) -> (bool, bool) {
+        let may = |what| fs::accessat(&self.0, ".", what, AtFlags::EACCESS).is_ok();
+        (
+            may(fs::Access::READ_OK | fs::Access::EXEC_OK),
+            may(fs::Access::WRITE_OK | fs::Access::EXEC_OK),
+        )
+    }
+
+    /// Whether the server's user may write to the entry `name` (a link: to the link's own permissions, which are none).
+    pub fn may_write(&self, name: &Component) -> bool {
+        let flags = AtFlags::EACCESS | AtFlags::SYMLINK_NOFOLLOW;
+        fs::accessat(&self.0, name.as_os(), fs::Access::WRITE_OK, flags).is_ok()
+    }
+
+    /// A regular file's content. Anything else is `ENOTSUP` and never opened: opening a device can have effects, and a
+    /// FIFO would wait.
+    pub fn read(&self, name: &Component) -> Result<(File, Meta)> {
+        match FileType::from_raw_mode(self.stat(name)?.st_mode) {
+            FileType::RegularFile => {}
+            FileType::Directory => return Err(Errno::ISDIR),
+            FileType::Symlink => return Err(Errno::LOOP),
+            _ => return Err(Errno::NOTSUP),
+        }
+        // Should it be swapped for something else now, it is opened without waiting and given back unread.
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let fd = fs::openat(&self.0, name.as_os(), flags, Mode::empty())?;
+        let stat = fs::fstat(&fd)?;
+        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+            return Err(Errno::NOTSUP);
+        }
+        Ok((File::from(fd), Meta::of(&stat)))
+    }
+
+    /// A new, empty file that nobody else can read yet.
+    pub fn create_file(&self, name: &Component) -> Result<File> {
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let fd = fs::openat(&self.0, name.as_os(), flags, Mode::RUSR | Mode::WUSR)?;
+        Ok(File::from(fd))
+    }
+
+    pub fn create_dir(&self, name: &Component, mode: Mode) -> Result<()> {
+        fs::mkdirat(&self.0, name.as_os(), mode)
+    }
+
+    pub fn create_link(&self, name: &Component, target: &[u8]) -> Result<()> {
+        fs::symlinkat(target, &self.0, name.as_os())
+    }
+
+    pub fn remove_file(&self, name: &Component) -> Result<()> {
+        fs::unlinkat(&self.0, name.as_os(), AtFlags::empty())
+    }
+
+    pub fn remove_dir(&self, name: &Component) -> Result<()> {
+        fs::unlinkat(&self.0, name.as_os(), AtFlags::REMOVEDIR)
+    }
+
+    /// Replaces a file, or an empty directory by a directory, in one step.
+    pub fn rename(&self, name: &Component, to: &Dir, new: &Component) -> Result<()> {
+        fs::renameat(&self.0, name.as_os(), &to.0, new.as_os())
+    }
+
+    pub fn rename_with(&self, name: &Component, to: &Dir, new: &Component, how: RenameFlags) -> Result<()> {
+        fs::renameat_with(&self.0, name.as_os(), &to.0, new.as_os(), how)
+    }
+
+    /// Makes what was renamed, created or removed in here survive a power cut. File systems that cannot are left alone.
+    pub fn sync(&self) -> Result<()> {
+        match fs::fsync(self.readable()?) {
+            Ok(()) | Err(Errno::INVAL | Errno::NOTSUP | Errno::ROFS) => Ok(()),
+            // A directory that may be written but not listed cannot be opened for it.
+            Err(Errno::ACCESS) => Ok(()),
+            Err(other) => Err(other),
+        }
+    }
+
+    /// Keeps the directory `name` locked while the answer lives; `None` when somebody else has it.
+    pub fn lock(&self) -> Result<Option<OwnedFd>> {
+        let fd = self.readable()?;
+        match fs::flock(&fd, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Some(fd)),
+            Err(Errno::WOULDBLOCK) => Ok(None),
+            Err(other) => Err(other),
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! What a file system operation can answer instead of a result. One enum for this layer; every message names the thing
+//! and, where there is one, the way out.
+
+use qm_kernel::ErrorKind;
+use rustix::io::Errno;
+
+/// A refused or failed operation. Paths in messages are those of the API: relative to the root in effect.
+#[derive(Debug, thiserror::Error)]
+pub enum FsError {
+    /// NUL, or a malformed percent-encoded raw path.
+    #[error("Invalid path")]
+    InvalidPath,
+    #[error("Invalid file name")]
+    InvalidFileName,
+    #[error("Invalid folder name")]
+    InvalidFolderName,
+    #[error("No file manager root is available: check FILE_MANAGER_ROOTS")]
+    NoRoot,
+    #[error("Path is outside the allowed roots")]
+    Outside,
+    /// A symbolic link leads out of the roots.
+    #[error("Resolved path escapes the allowed roots")]
+    Escapes,
+    /// A root, an ancestor of one, a system directory, the trash directory.
+    #[error("{0} is protected: it cannot be deleted, renamed or moved")]
+    Protected(String),
+    #[error("Item is already in the trash")]
+    InTrash,
+    #[error("{0} does not exist")]
+    NotFound(String),
+    #[error("A file or folder with that name already exists")]
+    Exists,
+    #[error("Destination already exists")]
+    DestinationExists,
+    #[error("A folder cannot replace a file, nor a file a folder: {0}")]
+    MixedKinds(String),
+    #[error("{0} is a folder that is not empty: empty or delete it first")]
+    NotEmpty(String),
+    #[error("Cannot move or copy an item into itself")]
+    IntoItself,
+    /// With overwrite the source would be deleted together with what it replaces.
+    #[error("The destination contains the item itself: choose another folder")]
+    ContainsSource,
+    #[error("Not a directory")]
+    NotADirectory(String),
+    #[error("{0} is a folder")]
+    IsADirectory(String),
+    /// A FIFO, a socket or a device: its content is never opened.
+    #[error(
+        "{0} is neither a file nor a folder: it can be renamed, moved within its file system or deleted, not read or copied"
+    )]
+    Special(String),
+    #[error("Too many symbolic links in {0}")]
+    TooManyLinks(String),
+    #[error("The name is too long for the file system: {0}")]
+    NameTooLong(String),
+    #[error("Permission denied: {0} (the server's user may not do this)")]
+    Denied(String),
+    #[error("The file system is read-only: {0}")]
+    ReadOnly(String),
+    #[error("No space left on the device: free some space, then repeat ({0})")]
+    NoSpace(String),
+    #[error("The file is larger than the file system allows: {0}")]
+    FileTooLarge(String),
+    /// A mount point, or a file in use by the system.
+    #[error("{0} is in use by the system (a mount point?)")]
+    InUse(String),
+    /// Another program changed what was being worked on.
+    #[error("{0} was changed by another program meanwhile: try again")]
+    Changed(String),
+    /// The copy of a verified transfer differs from its source, which was kept.
+    #[error("The copy of {0} does not match its source: the source was kept; check the disk")]
+    Mismatch(String),
+    #[error("Cancelled")]
+    Cancelled,
+    /// All workers of this kind are taken: a slow or hung mount.
+    #[error("The file system is busy or does not answer: try again later")]
+    Busy,
+    #[error("Input/output error at {path}: {source}")]
+    Io { path: String, source: std::io::Error },
+}
+
+impl FsError {
+    /// The error of a system call on `path`.
+    pub(crate) fn os(errno: Errno, path: impl std::fmt::Display) -> Self {
+        let path = path.to_string();
+        match errno {
+            Errno::NOENT => FsError::NotFound(path),
+            Errno::EXIST => FsError::Exists,
+            Errno::NOTEMPTY => FsError::NotEmpty(path),
+            Errno::NOTDIR => FsError::NotADirectory(path),
+            Errno::ISDIR => FsError::IsADirectory(path),
+            // A link where none was a moment ago: handles are opened without following.
+            Errno::LOOP => FsError::Changed(path),
+            Errno::NAMETOOLONG => FsError::NameTooLong(path),
+            Errno::ACCESS | Errno::PERM => FsError::Denied(path),
+            Errno::ROFS => FsError::ReadOnly(path),
+            Errno::NOSPC | Errno::DQUOT => FsError::NoSpace(path),
+            Errno::FBIG => FsError::FileTooLarge(path),
+            Errno::BUSY | Errno::TXTBSY => FsError::InUse(path),
+            other => FsError::Io {
+                path,
+                source: other.into(),
+            },
+        }
+    }
+
+    /// The error of a `std` operation on `path`.
+    pub(crate) fn io(error: std::io::Error, path: impl std::fmt::Display) -> Self {
+        match Errno::from_io_error(&error) {
+            Some(errno) => FsError::os(errno, path),
+            None => FsError::Io {
+                path: path.to_string(),
+                source: error,
+            },
+        }
+    }
+
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            FsError::InvalidPath
+            | FsError::InvalidFileName
+            | FsError::InvalidFolderName
+            | FsError::InTrash
+            | FsError::IntoItself
+            | FsError::ContainsSource
+            | FsError::NotADirectory(_)
+            | FsError::IsADirectory(_)
+            | FsError::Special(_)
+            | FsError::TooManyLinks(_)
+            | FsError::NameTooLong(_)
+            | FsError::NoSpace(_)
+            | FsError::FileTooLarge(_) => ErrorKind::BadRequest,
+            FsError::NoRoot
+            | FsError::Outside
+            | FsError::Escapes
+            | FsError::Protected(_)
+            | FsError::Denied(_)
+            | FsError::ReadOnly(_) => ErrorKind::Forbidden,
+            FsError::NotFound(_) => ErrorKind::NotFound,
+            FsError::Exists
+            | FsError::DestinationExists
+            | FsError::MixedKinds(_)
+            | FsError::NotEmpty(_)
+            | FsError::InUse(_)
+            | FsError::Changed(_)
+            | FsError::Cancelled => ErrorKind::Conflict,
+            FsError::Busy => ErrorKind::Unavailable,
+            FsError::Mismatch(_) | FsError::Io { .. } => ErrorKind::Internal,
+        }
+    }
+}

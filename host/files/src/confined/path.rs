@@ -1,0 +1,354 @@
+//! What the walk hands out: an item, a destination, an item in the trash. Each holds the handle it was checked with.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::Mode;
+use rustix::io::Errno;
+
+use super::roots::{Base, Root, Roots, is_system};
+use super::walk::{self, End, Last, Walked};
+use super::{Component, Dir, FsError, Meta, RelPath, TRASH_DIR};
+
+/// What the caller is going to do with the path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Intent {
+    /// Read it. A link is followed, inside the roots. It must exist.
+    Read,
+    /// Change the entry itself: a link, not its target. It must exist and not be protected.
+    Change,
+}
+
+/// An item inside the roots: the open directory that holds it, and its name there. Only [`Base::resolve`] makes one.
+#[derive(Debug)]
+pub struct ConfinedPath {
+    pub(crate) parent: Dir,
+    /// None: the root itself, and `parent` is its handle.
+    pub(crate) entry: Option<Component>,
+    rel: RelPath,
+    root: Root,
+    /// Below the root, links resolved, the entry included.
+    real: Vec<Component>,
+}
+
+/// A directory that exists or is to be created, to put something into. Only [`Base::destination`] makes one.
+#[derive(Debug)]
+pub struct Destination {
+    /// The deepest directory that exists.
+    dir: Dir,
+    missing: Vec<Component>,
+    rel: RelPath,
+    root: Root,
+    real: Vec<Component>,
+}
+
+/// An item in a trash directory, named by its record. Only [`Roots::trashed`] makes one.
+#[derive(Debug)]
+pub struct TrashedItem {
+    pub(crate) base: Base,
+    pub(crate) trash: Dir,
+    pub(crate) name: Component,
+}
+
+/// A finished walk with the path that was asked for.
+pub(super) struct Located {
+    walked: Walked,
+    rel: RelPath,
+    root: Root,
+}
+
+impl Located {
+    pub fn new(base: &Base, walked: Walked, rel: RelPath) -> Self {
+        let root = base.roots[walked.root].clone();
+        Self { walked, rel, root }
+    }
+
+    fn is_hidden(&self) -> bool {
+        let missing = match &self.walked.end {
+            End::Missing(_, missing) => missing.as_slice(),
+            _ => &[],
+        };
+        self.walked.real.iter().chain(missing).any(Component::is_hidden)
+    }
+
+    fn into_item(self) -> Result<ConfinedPath, FsError> {
+        let (parent, entry) = match self.walked.end {
+            End::Root(dir) => (dir, None),
+            End::Entry(dir) => (dir, self.walked.real.last().cloned()),
+            End::Missing(..) => return Err(FsError::NotFound(self.rel.text())),
+        };
+        Ok(ConfinedPath {
+            parent,
+            entry,
+            rel: self.rel,
+            root: self.root,
+            real: self.walked.real,
+        })
+    }
+
+    pub fn into_destination(self) -> Result<Destination, FsError> {
+        if self.is_hidden() {
+            return Err(FsError::Protected(self.rel.text()));
+        }
+        let shown = self.rel.text();
+        let (dir, missing) = match self.walked.end {
+            End::Root(dir) => (dir, Vec::new()),
+            End::Missing(dir, missing) => (dir, missing),
+            End::Entry(above) => match self.walked.real.last() {
+                Some(name) => (above.child(name).map_err(|e| FsError::os(e, &shown))?, Vec::new()),
+                None => return Err(FsError::NotFound(shown)),
+            },
+        };
+        Ok(Destination {
+            dir,
+            missing,
+            rel: self.rel,
+            root: self.root,
+            real: self.walked.real,
+        })
+    }
+}
+
+impl Base {
+    /// The item at `path`. Hidden names do not exist, for reading; for changing they are in the trash or protected.
+    pub fn resolve(&self, path: &RelPath, intent: Intent) -> Result<ConfinedPath, FsError> {
+        let last = match intent {
+            Intent::Read => Last::Follow,
+            Intent::Change => Last::Keep,
+        };
+        let located = self.locate(path, last)?;
+        if path.is_hidden() || located.is_hidden() {
+            return Err(hidden(path, &located.walked.real, intent));
+        }
+        let item = located.into_item()?;
+        if intent == Intent::Change {
+            self.refuse_protected(&item)?;
+        }
+        Ok(item)
+    }
+
+    /// The directory at `path`, to put things into. What is missing of it is created by the operation that uses it, after
+    /// that has checked everything else.
+    pub fn destination(&self, path: &RelPath) -> Result<Destination, FsError> {
+        if path.is_hidden() {
+            return Err(FsError::Protected(path.text()));
+        }
+        self.locate(path, Last::Follow)?.into_destination()
+    }
+
+    fn locate(&self, path: &RelPath, last: Last) -> Result<Located, FsError> {
+        let walked = walk::walk(&self.roots, 0, path.components(), last, path)?;
+        Ok(Located::new(self, walked, path.clone()))
+    }
+
+    /// Roots, their ancestors and system directories stay, under whatever name they were reached.
+    fn refuse_protected(&self, item: &ConfinedPath) -> Result<(), FsError> {
+        let protected = || Err(FsError::Protected(item.rel.text()));
+        let at = item.absolute();
+        let roots = || self.hard.iter().chain(self.roots.iter());
+        let is_root_or_above =
+            |root: &Root| root.canonical.starts_with(&at) || root.configured.starts_with(&at);
+        if item.entry.is_none() || is_system(&at) || roots().any(is_root_or_above) {
+            return protected();
+        }
+        let meta = item.entry_meta()?;
+        // By identity too: a second mount or another spelling of the same directory.
+        if meta.is_dir()
+            && roots()
+                .filter_map(|root| root.open().ok())
+                .any(|(_, lineage)| lineage.contains(&meta.identity))
+        {
+            return protected();
+        }
+        Ok(())
+    }
+}
+
+fn hidden(path: &RelPath, real: &[Component], intent: Intent) -> FsError {
+    let is_trash_itself = |names: &[Component]| names.last().is_some_and(Component::is_trash);
+    let in_trash = path.components().iter().chain(real).any(Component::is_trash);
+    match intent {
+        Intent::Read => FsError::NotFound(path.text()),
+        Intent::Change if is_trash_itself(path.components()) || is_trash_itself(real) => {
+            FsError::Protected(path.text())
+        }
+        Intent::Change if in_trash => FsError::InTrash,
+        Intent::Change => FsError::NotFound(path.text()),
+    }
+}
+
+impl ConfinedPath {
+    /// As it was asked for.
+    pub fn rel(&self) -> &RelPath {
+        &self.rel
+    }
+
+    /// The last name as it was asked for; none at the root.
+    pub fn name(&self) -> Option<&Component> {
+        self.rel.name()
+    }
+
+    /// Absolute, without links: of the item itself, or with [`Intent::Read`] of what it leads to.
+    pub fn absolute(&self) -> PathBuf {
+        absolute(&self.root, &self.real)
+    }
+
+    /// The canonical path of the root that holds it: where its trash is.
+    pub fn storage_root(&self) -> &Path {
+        &self.root.canonical
+    }
+
+    /// Its place below [`storage_root`](Self::storage_root).
+    pub fn within_root(&self) -> RelPath {
+        RelPath::from_components(self.real.clone())
+    }
+
+    pub(crate) fn root(&self) -> &Root {
+        &self.root
+    }
+
+    pub(crate) fn real(&self) -> &[Component] {
+        &self.real
+    }
+
+    /// One stat. Not following: with [`Intent::Read`] links are already resolved.
+    pub fn meta(&self) -> Result<Meta, FsError> {
+        self.entry_meta()
+    }
+
+    fn entry_meta(&self) -> Result<Meta, FsError> {
+        match &self.entry {
+            None => self.parent.meta(),
+            Some(name) => self.parent.stat(name).map(|stat| Meta::of(&stat)),
+        }
+        .map_err(|e| FsError::os(e, &self.rel))
+    }
+
+    /// The content of a regular file, and its stat by the same handle. Anything else is refused unopened.
+    pub fn open_file(&self) -> Result<(File, Meta), FsError> {
+        let Some(name) = &self.entry else {
+            return Err(FsError::IsADirectory(self.rel.text()));
+        };
+        self.parent.read(name).map_err(|errno| match errno {
+            Errno::NOTSUP => FsError::Special(self.rel.text()),
+            other => FsError::os(other, &self.rel),
+        })
+    }
+
+    /// A handle of the directory this is.
+    pub(crate) fn open_dir(&self) -> Result<Dir, FsError> {
+        match &self.entry {
+            None => self.parent.try_clone(),
+            Some(name) => self.parent.child(name),
+        }
+        .map_err(|e| FsError::os(e, &self.rel))
+    }
+
+    /// The item `name` in this directory, for reading: a link is followed inside the roots.
+    pub(crate) fn below(&self, base: &Base, name: &Component) -> Result<ConfinedPath, FsError> {
+        base.resolve(&self.rel.join(name), Intent::Read)
+    }
+}
+
+impl Destination {
+    pub fn rel(&self) -> &RelPath {
+        &self.rel
+    }
+
+    /// Absolute, without links.
+    pub fn absolute(&self) -> PathBuf {
+        let existing = absolute(&self.root, &self.real);
+        self.missing
+            .iter()
+            .fold(existing, |path, name| path.join(name.as_os()))
+    }
+
+    pub fn exists(&self) -> bool {
+        self.missing.is_empty()
+    }
+
+    pub(crate) fn existing(&self) -> &Dir {
+        &self.dir
+    }
+
+    /// Creates what is missing and answers the directory. On failure what it created is gone again.
+    pub(crate) fn create(&self) -> Result<Created, FsError> {
+        let mut created = Created {
+            chain: vec![self.dir.try_clone().map_err(|e| FsError::os(e, &self.rel))?],
+            names: Vec::new(),
+        };
+        for name in &self.missing {
+            if let Err(errno) = created.step(name) {
+                created.undo();
+                return Err(FsError::os(errno, &self.rel));
+            }
+        }
+        Ok(created)
+    }
+}
+
+/// Directories created on the way to a destination.
+pub(crate) struct Created {
+    chain: Vec<Dir>,
+    names: Vec<Component>,
+}
+
+impl Created {
+    fn step(&mut self, name: &Component) -> rustix::io::Result<()> {
+        let Some(last) = self.chain.last() else {
+            return Ok(());
+        };
+        match last.create_dir(name, Mode::from_raw_mode(0o777)) {
+            // Somebody was quicker: as good, if it is a directory.
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(other) => return Err(other),
+        }
+        last.sync()?;
+        let next = last.child(name)?;
+        self.chain.push(next);
+        self.names.push(name.clone());
+        Ok(())
+    }
+
+    pub fn dir(&self) -> Option<&Dir> {
+        self.chain.last()
+    }
+
+    /// Removes what was created, as far as it is still empty.
+    pub fn undo(&self) {
+        for (dir, name) in self.chain.iter().zip(&self.names).rev() {
+            if dir.remove_dir(name).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+impl Roots {
+    /// The item of a trash record. `trash_path` is what [`crate::ops::TrashPlace`] said when it was trashed.
+    pub fn trashed(&self, storage_root: &str, trash_path: &str) -> Result<TrashedItem, FsError> {
+        let base = self.storage(storage_root)?;
+        let inside = Path::new(storage_root).join(TRASH_DIR);
+        let name = Path::new(trash_path)
+            .strip_prefix(&inside)
+            .ok()
+            .and_then(|rest| Component::new(rest.as_os_str()))
+            .ok_or(FsError::Outside)?;
+        let gone = |errno| match errno {
+            Errno::NOENT => FsError::NotFound(name.text()),
+            other => FsError::os(other, trash_path),
+        };
+        let (root, _) = base.roots[0].open()?;
+        let trash = root
+            .child(&Component::new(OsStr::new(TRASH_DIR)).ok_or(FsError::InvalidPath)?)
+            .map_err(gone)?;
+        trash.stat(&name).map_err(gone)?;
+        Ok(TrashedItem { base, trash, name })
+    }
+}
+
+fn absolute(root: &Root, real: &[Component]) -> PathBuf {
+    real.iter()
+        .fold(root.canonical.clone(), |path, name| path.join(name.as_os()))
+}

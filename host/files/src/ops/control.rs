@@ -1,0 +1,80 @@
+//! How a long operation is watched and stopped.
+
+use tokio_util::sync::CancellationToken;
+
+use crate::confined::FsError;
+
+/// How far an operation has come. Totals are of everything it was asked to do, once known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    pub items: u64,
+    pub bytes: u64,
+    pub total_items: Option<u64>,
+    pub total_bytes: Option<u64>,
+}
+
+/// Told after every item and every chunk of a file; from the working thread, so it must be quick and throttle by itself.
+pub type OnProgress = Box<dyn Fn(Progress) + Send + Sync>;
+
+/// Handed to every operation that can take long.
+pub struct Control {
+    cancel: CancellationToken,
+    on_progress: Option<OnProgress>,
+    done: std::sync::Mutex<Progress>,
+}
+
+impl Control {
+    pub fn new(cancel: CancellationToken, on_progress: OnProgress) -> Self {
+        Self {
+            cancel,
+            on_progress: Some(on_progress),
+            done: std::sync::Mutex::default(),
+        }
+    }
+
+    /// Nobody watches; only the token can stop it.
+    pub fn quiet(cancel: CancellationToken) -> Self {
+        Self {
+            cancel,
+            on_progress: None,
+            done: std::sync::Mutex::default(),
+        }
+    }
+
+    /// Between items and between chunks.
+    pub(crate) fn check(&self) -> Result<(), FsError> {
+        if self.cancel.is_cancelled() {
+            return Err(FsError::Cancelled);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn expect(&self, items: u64, bytes: u64) {
+        self.report(|done| {
+            done.total_items = Some(done.total_items.unwrap_or(0) + items);
+            done.total_bytes = Some(done.total_bytes.unwrap_or(0) + bytes);
+        });
+    }
+
+    pub(crate) fn item_done(&self) {
+        self.report(|done| done.items += 1);
+    }
+
+    pub(crate) fn bytes_done(&self, bytes: u64) {
+        self.report(|done| done.bytes += bytes);
+    }
+
+    fn report(&self, change: impl FnOnce(&mut Progress)) {
+        let now = {
+            let mut done = self
+                .done
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner);
+            change(&mut done);
+            *done
+        };
+        if let Some(tell) = &self.on_progress {
+            tell(now);
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! What can be done with a confined path. Blocking functions: run them through [`Workers`].
+//!
+//! Every change leaves the old state or the new one. What takes long is prepared under a temporary name
+//! ([`TEMP_PREFIX`](crate::confined::TEMP_PREFIX)) beside its place, synced and renamed into place; what is to vanish is
+//! renamed away first. A temporary never holds the only copy of anything, so [`sweep`] may remove those of a killed
+//! process. Trees are walked with a bounded number of handles, at any depth, without recursion and without following links.
+//!
+//! Progress and cancellation: [`Control`].
+
+mod change;
+mod control;
+mod list;
+mod measure;
+mod transfer;
+mod trash;
+mod visit;
+mod workers;
+
+pub use change::{Renamed, create_dir, remove, rename};
+pub use control::{Control, OnProgress, Progress};
+pub use list::{Entry, Listing, Page, list};
+pub use measure::{Usage, measure, measure_all};
+pub use transfer::{Transfer, Transferred, copy, move_to, sweep};
+pub use trash::{TrashPlace, purge, trash, untrash};
+pub use visit::{Found, Visit, visit};
+pub use workers::{Lane, Workers};
