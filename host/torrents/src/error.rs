@@ -40,6 +40,17 @@ pub enum TorrentsError {
     NoFile,
     #[error("Missing permission: {0}")]
     MissingPermission(&'static str),
+    /// The directory of a category, which no torrent could be saved into.
+    #[error("{0}")]
+    CategoryPath(PathError),
+    #[error("A category of this name exists already")]
+    CategoryTaken,
+    #[error("Category not found")]
+    NoSuchCategory,
+    #[error("A tag of this name exists already")]
+    TagTaken,
+    #[error("Tag not found")]
+    NoSuchTag,
     #[error(transparent)]
     Database(#[from] DbError),
 }
@@ -56,12 +67,16 @@ impl TorrentsError {
             TorrentsError::NoEngine
             | TorrentsError::EngineUnavailable(_)
             | TorrentsError::NoSuchEngine
-            | TorrentsError::NoSuchTorrent => ErrorKind::NotFound,
+            | TorrentsError::NoSuchTorrent
+            | TorrentsError::NoSuchCategory
+            | TorrentsError::NoSuchTag => ErrorKind::NotFound,
+            TorrentsError::CategoryTaken | TorrentsError::TagTaken => ErrorKind::Conflict,
             TorrentsError::Engine { source, .. } => source.kind(),
             TorrentsError::Fields(_)
             | TorrentsError::Magnet(_)
             | TorrentsError::Metainfo(_)
             | TorrentsError::NoSource
+            | TorrentsError::CategoryPath(_)
             | TorrentsError::NoFile => ErrorKind::BadRequest,
             TorrentsError::Path(error) => match error {
                 PathError::IllegalCharacters(_) | PathError::Blank => ErrorKind::BadRequest,

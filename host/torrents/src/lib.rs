@@ -20,6 +20,7 @@ mod sync;
 mod testing;
 
 pub use error::TorrentsError;
+pub use repo::sealed::EngineSecrets;
 pub use routes::routes;
 pub use service::{Torrents, TorrentsDeps};
 pub use sync::engine::EngineStatus;

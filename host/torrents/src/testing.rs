@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use qm_db::Db;
+use qm_db::{Db, FromRow, Json, sql};
 use qm_kernel::engine::changes::{Changes, Receiver};
 use qm_kernel::engine::*;
 use qm_kernel::event::{DomainEvent, EventSink};
@@ -19,6 +19,7 @@ use qm_platform::realtime::{Hub, HubConfig};
 use qm_platform::{Audit, Cipher};
 use tokio::sync::watch;
 
+use crate::dto::engines::CreateEngine;
 use crate::service::{Caller, Torrents, TorrentsDeps};
 use crate::sync::SyncDeps;
 use crate::sync::snapshot::tests::torrent;
@@ -330,6 +331,21 @@ impl House {
         }
     }
 
+    /// Configures an engine of kind `fake` over the client `host`.
+    pub async fn engine(&self, name: &str, host: &str) -> String {
+        let new = CreateEngine {
+            name: name.into(),
+            kind: "fake".into(),
+            config: serde_json::Map::from_iter([
+                ("host".into(), host.into()),
+                ("password".into(), "secret".into()),
+            ]),
+            is_default: false,
+            is_enabled: true,
+        };
+        self.torrents.create_engine(self.caller(), new).await.unwrap()
+    }
+
     pub fn caller(&self) -> Caller<'_> {
         Caller {
             principal: &self.principal,
@@ -353,6 +369,35 @@ pub fn principal(role: Role) -> Principal {
         permissions: role.permissions().collect::<PermissionSet>(),
         expires_at: Timestamp::from_ms(i64::MAX),
     }
+}
+
+sql! {
+    AUDITED = "SELECT action, result, object_type, object_id, metadata FROM audit_logs ORDER BY action, result";
+}
+
+/// An audit row.
+#[derive(FromRow)]
+pub struct Audited {
+    pub action: String,
+    pub result: String,
+    pub object_type: Option<String>,
+    pub object_id: Option<String>,
+    pub metadata: Option<Json<serde_json::Value>>,
+}
+
+impl Audited {
+    /// Type and id of what it was done to; blank when it was done to nothing in particular.
+    pub fn object(&self) -> (&str, &str) {
+        let id = self.object_id.as_deref().unwrap_or_default();
+        (self.object_type.as_deref().unwrap_or_default(), id)
+    }
+}
+
+/// The audit rows by action and result.
+pub async fn audited(db: &Db) -> Vec<Audited> {
+    qm_db::all!(&mut db.begin_read().await.unwrap(), Audited, AUDITED)
+        .await
+        .unwrap()
 }
 
 /// Waits for a condition that must come true.

@@ -24,10 +24,7 @@ pub struct ListParams {
 
 impl FromQuery for ListParams {
     fn from_query(f: &mut Fields<'_>) -> Self {
-        let engines = match engine_id(f) {
-            Some(id) if id == ALL_ENGINES => EngineChoice::All,
-            id => EngineChoice::One(id),
-        };
+        let engines = engine_choice(f);
         let mut text = |name| f.string(name).optional();
         let (state, category, search) = (text("state"), text("category"), text("search"));
         let (sort_by, sort_dir) = (text("sortBy"), text("sortDir"));
@@ -38,6 +35,14 @@ impl FromQuery for ListParams {
             engines,
             query: ListQuery::new(filter, order, page),
         }
+    }
+}
+
+/// `engineId` of a query that may mean every engine.
+pub fn engine_choice(f: &mut Fields<'_>) -> EngineChoice {
+    match engine_id(f) {
+        Some(id) if id == ALL_ENGINES => EngineChoice::All,
+        id => EngineChoice::One(id),
     }
 }
 

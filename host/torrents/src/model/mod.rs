@@ -1,5 +1,6 @@
 //! What the area knows without a database, a client or a socket: pure types and rules, each with its tests.
 
+pub mod activity;
 pub mod edges;
 pub mod engine;
 pub mod ledger;

@@ -68,8 +68,13 @@ pub fn check_directory(path: &str, label: &'static str, roots: &Roots) -> Result
 
 /// Checks a category; it ends up in a quoted client command like a path does.
 pub fn check_category(category: &str) -> Result<(), PathError> {
-    if has_illegal_characters(category) {
-        Err(PathError::IllegalCharacters("category"))
+    check_label(category, "category")
+}
+
+/// Checks a name that clients may be told. `label` names the field in messages.
+pub fn check_label(text: &str, label: &'static str) -> Result<(), PathError> {
+    if has_illegal_characters(text) {
+        Err(PathError::IllegalCharacters(label))
     } else {
         Ok(())
     }
@@ -80,7 +85,7 @@ fn has_illegal_characters(text: &str) -> bool {
 }
 
 /// Absolute, without `.`, `..`, doubled or trailing slashes. A relative path is taken from `/`.
-fn normalise(path: &str) -> String {
+pub fn normalise(path: &str) -> String {
     let mut segments: Vec<&str> = Vec::new();
     for segment in path.split('/') {
         match segment {

@@ -1,5 +1,10 @@
-//! The tables of this area: `torrent_engines`, `torrent_snapshots`, `transfer_ledger`, `torrent_archive`.
+//! The tables of this area: `torrent_engines`, `torrent_snapshots`, `transfer_ledger`, `torrent_archive`,
+//! `torrent_categories`, `torrent_tags`; and the audit trail, read for the dashboard.
 
+pub mod activity;
 pub mod engines;
 pub mod ledger;
+pub mod sealed;
+pub mod search;
 pub mod snapshots;
+pub mod taxonomy;

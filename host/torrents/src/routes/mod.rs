@@ -1,8 +1,10 @@
 //! The routes of engines and torrents: parse, call the service, shape.
 
 mod commands;
+mod dashboard;
 mod engines;
 mod sources;
+mod taxonomy;
 #[cfg(test)]
 mod tests;
 mod torrents;
@@ -48,6 +50,15 @@ pub fn routes() -> Routes<Arc<Torrents>> {
         .add(routes!(commands::set_file_priority).need(P::TorrentsManageFiles))
         .add(routes!(commands::add_tracker, commands::remove_tracker).need(P::TorrentsManageTrackers))
         .add(routes!(commands::rename_torrent).need(P::TorrentsRename))
+        .add(routes!(dashboard::dashboard_summary).need(P::TorrentsView))
+        .add(routes!(dashboard::dashboard_activity).need(P::TorrentsView))
+        .add(routes!(dashboard::search_torrents).need(P::TorrentsView))
+        .add(routes!(taxonomy::list_categories).need(P::TorrentsView))
+        .add(routes!(taxonomy::create_category).need(P::CategoriesManage))
+        .add(routes!(taxonomy::delete_category).need(P::CategoriesManage))
+        .add(routes!(taxonomy::list_tags).need(P::TorrentsView))
+        .add(routes!(taxonomy::create_tag).need(P::TagsManage))
+        .add(routes!(taxonomy::delete_tag).need(P::TagsManage))
 }
 
 fn caller<'a>(Auth(principal): &'a Auth, Client(client): &'a Client) -> Caller<'a> {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use qm_kernel::engine::{AddOptions, AddRequest, EngineError, Source};
 use qm_net::GuardKind;
+use serde_json::json;
 
 use super::commands::show;
 use super::{Caller, Torrents};
@@ -68,8 +69,9 @@ impl Torrents {
         }
         let engine = self.resolve(input.engine_id.as_deref())?;
         let prepared = self.prepare(input.source).await?;
+        let metadata = json!({ "engineId": &*engine.id, "name": prepared.name });
         let hash = self.hand_over(&engine, prepared, input.options).await?;
-        self.audit_torrent(caller, "torrents.add", &hash).await;
+        self.audit_torrent(caller, "torrents.add", &hash, metadata).await;
         Ok(hash)
     }
 

@@ -1,6 +1,7 @@
 //! What users ask of torrents that exist: one at a time or many.
 //!
-//! A change is audited once the client has done it, and shown at once: the sync loop is asked for an early read.
+//! A change is audited once the client has done it, and shown at once: the sync loop is asked for an early read. The
+//! change is the client's and no row of ours, so its audit row stands alone; a client that refused changed nothing.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -8,7 +9,7 @@ use std::time::Duration;
 use qm_kernel::Permission;
 use qm_kernel::engine::{Command, EngineError, capability};
 use qm_platform::{AuditEntry, AuditResult};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::{Caller, Torrents, audit_entry};
 use crate::error::TorrentsError;
@@ -140,6 +141,8 @@ impl Torrents {
         }
         let removes = matches!(command, Command::Remove { .. });
         let asked = [checked_hash(hash)?];
+        // Told of now: afterwards it may be gone, or be called otherwise.
+        let metadata = told_of(&engine, &asked[0], &command);
         let done = engine.driver.run(&asked, command).await.and_then(|outcomes| {
             let missing = || EngineError::Protocol("it did not tell what became of the torrent".into());
             outcomes
@@ -148,7 +151,8 @@ impl Torrents {
                 .map_or_else(|| Err(missing()), |o| o.result)
         });
         done.map_err(TorrentsError::of(&engine.name()))?;
-        self.audit_torrent(caller, permission.key(), hash).await;
+        self.audit_torrent(caller, permission.key(), &asked[0], metadata)
+            .await;
         show(&engine, removes).await;
         Ok(())
     }
@@ -200,7 +204,13 @@ impl Torrents {
             .iter()
             .filter(|hash| done.contains(&hash.to_ascii_lowercase()))
             .count();
-        let metadata = json!({ "count": hashes.len(), "libraryItemsRemoved": 0 });
+        let metadata = json!({
+            "engineId": &*engine.id,
+            "count": hashes.len(),
+            "succeeded": succeeded,
+            "failed": hashes.len() - succeeded,
+            "libraryItemsRemoved": 0,
+        });
         let entry = audit_entry(caller, name, None, Some(metadata));
         self.audit.record_alone(&self.db, entry).await;
         if succeeded > 0 {
@@ -212,10 +222,60 @@ impl Torrents {
         })
     }
 
-    pub(super) async fn audit_torrent(&self, caller: Caller<'_>, action: &'static str, hash: &str) {
-        let entry = audit_entry(caller, action, Some((OBJECT, hash)), None);
+    pub(super) async fn audit_torrent(
+        &self,
+        caller: Caller<'_>,
+        action: &'static str,
+        hash: &str,
+        metadata: Value,
+    ) {
+        let entry = audit_entry(caller, action, Some((OBJECT, hash)), Some(metadata));
         self.audit.record_alone(&self.db, entry).await;
     }
+}
+
+/// What the audit row of a command says beside its action: the engine, the torrent's name as far as it is known, and what
+/// was asked for. A tracker's address stays out of it: private trackers put the user's key there.
+fn told_of(engine: &Engine, hash: &str, command: &Command) -> Value {
+    let mut told = Map::new();
+    told.insert("engineId".into(), (*engine.id).into());
+    if let Some(entry) = engine.snapshot().and_then(|list| list.get(hash).cloned()) {
+        told.insert("name".into(), entry.torrent.name.as_str().into());
+    }
+    match command {
+        Command::Move { destination } => {
+            told.insert("destination".into(), destination.as_str().into());
+        }
+        Command::Rename { name } => {
+            told.insert("newName".into(), name.as_str().into());
+        }
+        Command::UploadLimit(rate) => {
+            told.insert("uploadBytesPerSec".into(), (*rate).into());
+        }
+        Command::DownloadLimit(rate) => {
+            told.insert("downloadBytesPerSec".into(), (*rate).into());
+        }
+        Command::FilePriority { index, priority } => {
+            told.insert("fileIndex".into(), (*index).into());
+            told.insert("priority".into(), (*priority).into());
+        }
+        Command::AddTracker { .. } => {
+            told.insert("change".into(), "added".into());
+        }
+        Command::RemoveTracker { .. } => {
+            told.insert("change".into(), "removed".into());
+        }
+        Command::Start
+        | Command::Stop
+        | Command::Pause
+        | Command::Resume
+        | Command::ForceStart(_)
+        | Command::Recheck
+        | Command::Remove { .. }
+        | Command::RenameFile { .. }
+        | Command::Priority(_) => {}
+    }
+    Value::Object(told)
 }
 
 /// The hashes the action was done to. Once the engine itself is gone the rest is not tried.

@@ -2,11 +2,14 @@
 
 mod add;
 mod commands;
+mod dashboard;
 mod details;
 mod engines;
 mod list;
 pub mod pages;
+mod payloads;
 mod registry;
+mod taxonomy;
 #[cfg(test)]
 mod tests;
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use qm_db::{Db, db_test, sql};
+use qm_db::{Db, db_test};
 use qm_kernel::engine::{AddOptions, Command, EngineError, File, Torrent};
 use qm_kernel::secret::MASK;
 use qm_kernel::{PageQuery, Permission, Role};
@@ -17,18 +17,10 @@ use crate::model::query::{Filter, ListQuery, Order};
 use crate::sync::snapshot::tests::{hash, torrent};
 use crate::testing::{House, eventually, principal};
 
-sql! {
-    AUDITED = "SELECT action, result, object_type, metadata FROM audit_logs ORDER BY action, result";
-}
-
 async fn audited(db: &Db) -> Vec<String> {
-    type Row = (String, String, Option<String>, Option<String>);
-    let mut tx = db.begin_read().await.unwrap();
-    qm_db::all!(&mut tx, Row, AUDITED)
-        .await
-        .unwrap()
-        .into_iter()
-        .map(|row| format!("{} {}", row.0, row.1))
+    let rows = crate::testing::audited(db).await;
+    rows.iter()
+        .map(|row| format!("{} {}", row.action, row.result))
         .collect()
 }
 
@@ -44,11 +36,6 @@ fn engine(name: &str, kind: &str, config: Value) -> CreateEngine {
         is_default: false,
         is_enabled: true,
     }
-}
-
-async fn create(house: &House, name: &str, host: &str) -> String {
-    let new = engine(name, "fake", json!({ "host": host, "password": "secret" }));
-    house.torrents.create_engine(house.caller(), new).await.unwrap()
 }
 
 fn everything() -> ListQuery {
@@ -102,8 +89,8 @@ db_test! {
         let house = House::new(&db, &["fake"]).await;
         assert_eq!(message(house.torrents.resolve(None)), "No torrent engine is configured");
         assert_eq!(message(house.torrents.resolve(Some("x"))), "Engine x is not available");
-        let first = create(&house, "first", "a").await;
-        let second = create(&house, "second", "b").await;
+        let first = house.engine("first", "a").await;
+        let second = house.engine("second", "b").await;
         assert_eq!(*house.torrents.resolve(None).unwrap().id, *first);
         let default = UpdateEngine { is_default: Some(true), ..UpdateEngine::default() };
         house.torrents.update_engine(house.caller(), &second, default).await.unwrap();
@@ -123,7 +110,7 @@ db_test! {
 
     async fn only_changed_engines_are_opened_again(db: Db) {
         let house = House::new(&db, &["fake"]).await;
-        let (first, second) = (create(&house, "first", "a").await, create(&house, "second", "b").await);
+        let (first, second) = (house.engine("first", "a").await, house.engine("second", "b").await);
         assert_eq!(house.kinds.opened.lock().unwrap().len(), 2);
         let before = house.torrents.resolve(Some(&first)).unwrap();
         let renamed = UpdateEngine { name: Some("other".into()), ..UpdateEngine::default() };
@@ -142,7 +129,7 @@ db_test! {
 
     async fn passwords_are_kept_and_never_shown(db: Db) {
         let house = House::new(&db, &["fake"]).await;
-        let id = create(&house, "first", "a").await;
+        let id = house.engine("first", "a").await;
         let shown = serde_json::to_value(house.torrents.list_engines().await.unwrap()).unwrap();
         let expected = json!([{ "id": id, "name": "first", "kind": "fake", "isDefault": false, "isEnabled": true,
             "host": "a", "hasPassword": true }]);
@@ -174,8 +161,8 @@ db_test! {
         let (a, b) = (house.kinds.client("a"), house.kinds.client("b"));
         a.put(torrent(1));
         b.fail(Some(EngineError::Unreachable("refused".into())));
-        let first = create(&house, "first", "a").await;
-        let second = create(&house, "second", "b").await;
+        let first = house.engine("first", "a").await;
+        let second = house.engine("second", "b").await;
         assert_eq!(names(&house, EngineChoice::One(None)).await.unwrap(), ["torrent 1"]);
         let offline = names(&house, EngineChoice::One(Some(second.clone()))).await;
         assert_eq!(offline, Err("second cannot be reached: refused".into()));
@@ -196,7 +183,7 @@ db_test! {
         let house = House::new(&db, &["fake"]).await;
         let client = house.kinds.client("a");
         client.put(torrent(1));
-        create(&house, "seedbox", "a").await;
+        house.engine("seedbox", "a").await;
         let upper = hash(1).to_uppercase();
         let run = |hash: String, permission, command| {
             let (torrents, caller) = (house.torrents.clone(), house.caller());
@@ -225,7 +212,7 @@ db_test! {
         let house = House::new(&db, &["fake"]).await;
         let client = house.kinds.client("a");
         (0..120).for_each(|n| client.put(torrent(n)));
-        create(&house, "seedbox", "a").await;
+        house.engine("seedbox", "a").await;
         let mut hashes: Vec<String> = (0..130).map(|n| hash(n).to_uppercase()).collect();
         hashes.push("nonsense".into());
         hashes.push(hash(0).to_string());
@@ -249,7 +236,7 @@ db_test! {
     async fn adding_ends_when_the_client_lists_it(db: Db) {
         let house = House::new(&db, &["fake"]).await;
         let client = house.kinds.client("a");
-        create(&house, "seedbox", "a").await;
+        house.engine("seedbox", "a").await;
         let file = || AddSource::File(bytes::Bytes::from_static(METAINFO));
         let mut add = input(file());
         add.options = AddOptions { save_path: Some("/downloads//tv".into()), category: Some("tv".into()), ..AddOptions::default() };
@@ -269,7 +256,7 @@ db_test! {
     async fn what_cannot_be_added_is_refused_before_the_client_is_asked(db: Db) {
         let house = House::new(&db, &["fake"]).await;
         assert_eq!(message(house.torrents.add(house.caller(), input(magnet())).await), "No torrent engine is configured");
-        create(&house, "seedbox", "a").await;
+        house.engine("seedbox", "a").await;
         let with = |source, save_path: Option<&str>, category: Option<&str>| {
             let mut add = input(source);
             add.options.save_path = save_path.map(Into::into);
@@ -293,7 +280,7 @@ db_test! {
         let file = File { index: 0, path: "Show/a.mkv".into(), size: 1, downloaded: 0, progress: 0.0, priority: 1 };
         client.files.lock().unwrap().push(file);
         client.put(Torrent { name: hash(1).to_string(), ..torrent(1) });
-        let id = create(&house, "seedbox", "a").await;
+        let id = house.engine("seedbox", "a").await;
         let name = || house.torrents.torrent(&id, &hash(1)).map(|entry| entry.torrent.name.clone());
         eventually("it has a name", || name().as_deref() == Some("Show")).await;
         assert!(client.polls.load(Ordering::SeqCst) > 1);

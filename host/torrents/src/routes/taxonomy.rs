@@ -1,0 +1,93 @@
+//! `/api/categories` and `/api/tags`
+
+use axum::extract::State;
+use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Path};
+
+use super::{App, caller};
+use crate::dto::taxonomy::{CategoryView, NewCategory, NewTag, TagView};
+
+/// Lists the categories by name.
+#[utoipa::path(get, path = "/api/categories", tag = "taxonomy", responses((status = 200, body = Vec<CategoryView>)))]
+pub async fn list_categories(State(app): App) -> ApiResult<Json<Vec<CategoryView>>> {
+    let rows = app.categories().await?;
+    Ok(Json(rows.into_iter().map(CategoryView::from).collect()))
+}
+
+/// Creates a category.
+#[utoipa::path(
+    post,
+    path = "/api/categories",
+    tag = "taxonomy",
+    request_body = NewCategory,
+    responses((status = 201, body = CategoryView))
+)]
+pub async fn create_category(
+    State(app): App,
+    auth: Auth,
+    client: Client,
+    Body(body): Body<NewCategory>,
+) -> ApiResult<Created<CategoryView>> {
+    let row = app.create_category(caller(&auth, &client), body).await?;
+    Ok(Created(row.into()))
+}
+
+/// Deletes a category. Torrents that carry its name keep it.
+#[utoipa::path(
+    delete,
+    path = "/api/categories/{id}",
+    tag = "taxonomy",
+    params(("id" = String, Path)),
+    responses((status = 200, body = CategoryView))
+)]
+pub async fn delete_category(
+    State(app): App,
+    auth: Auth,
+    client: Client,
+    Path(id): Path<String>,
+) -> ApiResult<Json<CategoryView>> {
+    let row = app.delete_category(caller(&auth, &client), &id).await?;
+    Ok(Json(row.into()))
+}
+
+/// Lists the tags by name.
+#[utoipa::path(get, path = "/api/tags", tag = "taxonomy", responses((status = 200, body = Vec<TagView>)))]
+pub async fn list_tags(State(app): App) -> ApiResult<Json<Vec<TagView>>> {
+    let rows = app.tags().await?;
+    Ok(Json(rows.into_iter().map(TagView::from).collect()))
+}
+
+/// Creates a tag.
+#[utoipa::path(
+    post,
+    path = "/api/tags",
+    tag = "taxonomy",
+    request_body = NewTag,
+    responses((status = 201, body = TagView))
+)]
+pub async fn create_tag(
+    State(app): App,
+    auth: Auth,
+    client: Client,
+    Body(body): Body<NewTag>,
+) -> ApiResult<Created<TagView>> {
+    let row = app.create_tag(caller(&auth, &client), body).await?;
+    Ok(Created(row.into()))
+}
+
+/// Deletes a tag. Torrents that carry it keep it.
+#[utoipa::path(
+    delete,
+    path = "/api/tags/{id}",
+    tag = "taxonomy",
+    params(("id" = String, Path)),
+    responses((status = 200, body = TagView))
+)]
+pub async fn delete_tag(
+    State(app): App,
+    auth: Auth,
+    client: Client,
+    Path(id): Path<String>,
+) -> ApiResult<Json<TagView>> {
+    let row = app.delete_tag(caller(&auth, &client), &id).await?;
+    Ok(Json(row.into()))
+}

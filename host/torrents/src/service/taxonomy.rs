@@ -1,0 +1,106 @@
+//! Categories and tags: labels of our own, which torrents may carry without being in the list.
+
+use serde_json::json;
+
+use super::{Caller, Torrents, audit_entry};
+use crate::dto::taxonomy::{NewCategory, NewTag};
+use crate::error::TorrentsError;
+use crate::model::paths::{check_category, check_directory, check_label};
+use crate::repo::taxonomy::{self, CategoryRow, TagRow};
+
+const CATEGORY: &str = "torrent_category";
+const TAG: &str = "torrent_tag";
+
+impl Torrents {
+    /// All categories by name.
+    pub async fn categories(&self) -> Result<Vec<CategoryRow>, TorrentsError> {
+        Ok(taxonomy::categories(&mut self.db.begin_read().await?).await?)
+    }
+
+    pub async fn create_category(
+        &self,
+        caller: Caller<'_>,
+        new: NewCategory,
+    ) -> Result<CategoryRow, TorrentsError> {
+        check_category(&new.name)?;
+        let save_path = new
+            .save_path
+            .map(|path| check_directory(&path, "save path", &self.roots));
+        let row = CategoryRow {
+            id: self.ctx.id(),
+            name: new.name,
+            color: new.color,
+            save_path: save_path.transpose().map_err(TorrentsError::CategoryPath)?,
+            created_at: self.ctx.now().ms(),
+        };
+        let mut tx = self.db.begin_write().await?;
+        if !taxonomy::add_category(&mut tx, &row).await? {
+            return Err(TorrentsError::CategoryTaken);
+        }
+        let metadata = json!({ "name": row.name, "savePath": row.save_path });
+        let entry = audit_entry(
+            caller,
+            "categories.create",
+            Some((CATEGORY, &row.id)),
+            Some(metadata),
+        );
+        self.audit.record(&mut tx, entry).await?;
+        tx.commit(&*self.events).await?;
+        Ok(row)
+    }
+
+    /// Deletes a category; torrents keep their label.
+    pub async fn delete_category(&self, caller: Caller<'_>, id: &str) -> Result<CategoryRow, TorrentsError> {
+        let mut tx = self.db.begin_write().await?;
+        let row = taxonomy::delete_category(&mut tx, id)
+            .await?
+            .ok_or(TorrentsError::NoSuchCategory)?;
+        let metadata = json!({ "name": row.name });
+        let entry = audit_entry(
+            caller,
+            "categories.delete",
+            Some((CATEGORY, &row.id)),
+            Some(metadata),
+        );
+        self.audit.record(&mut tx, entry).await?;
+        tx.commit(&*self.events).await?;
+        Ok(row)
+    }
+
+    /// All tags by name.
+    pub async fn tags(&self) -> Result<Vec<TagRow>, TorrentsError> {
+        Ok(taxonomy::tags(&mut self.db.begin_read().await?).await?)
+    }
+
+    pub async fn create_tag(&self, caller: Caller<'_>, new: NewTag) -> Result<TagRow, TorrentsError> {
+        check_label(&new.name, "tag")?;
+        let row = TagRow {
+            id: self.ctx.id(),
+            name: new.name,
+            color: new.color,
+            created_at: self.ctx.now().ms(),
+        };
+        let mut tx = self.db.begin_write().await?;
+        if !taxonomy::add_tag(&mut tx, &row).await? {
+            return Err(TorrentsError::TagTaken);
+        }
+        let metadata = json!({ "name": row.name });
+        let entry = audit_entry(caller, "tags.create", Some((TAG, &row.id)), Some(metadata));
+        self.audit.record(&mut tx, entry).await?;
+        tx.commit(&*self.events).await?;
+        Ok(row)
+    }
+
+    /// Deletes a tag; torrents keep theirs.
+    pub async fn delete_tag(&self, caller: Caller<'_>, id: &str) -> Result<TagRow, TorrentsError> {
+        let mut tx = self.db.begin_write().await?;
+        let row = taxonomy::delete_tag(&mut tx, id)
+            .await?
+            .ok_or(TorrentsError::NoSuchTag)?;
+        let metadata = json!({ "name": row.name });
+        let entry = audit_entry(caller, "tags.delete", Some((TAG, &row.id)), Some(metadata));
+        self.audit.record(&mut tx, entry).await?;
+        tx.commit(&*self.events).await?;
+        Ok(row)
+    }
+}
