@@ -27,12 +27,44 @@ pub enum IdentityError {
     /// The token is good, but its user was deleted meanwhile.
     #[error("the user of this token no longer exists")]
     NoSuchUser,
-    #[error("Username or email is already in use")]
-    Taken,
+    #[error("Username is already in use")]
+    UsernameTaken,
+    #[error("Email is already in use")]
+    EmailTaken,
+    #[error("Unknown timezone: {0}")]
+    UnknownTimezone(String),
+    #[error("Two-factor is already enabled")]
+    TwoFactorAlreadyEnabled,
+    #[error("Start setup before enabling two-factor")]
+    TwoFactorNotSetUp,
+    #[error("Two-factor is not enabled")]
+    TwoFactorNotEnabled,
+    #[error("Invalid verification code")]
+    InvalidVerificationCode,
+    #[error("Incorrect password")]
+    IncorrectPassword,
+    #[error("User not found")]
+    UserNotFound,
+    #[error("One or more roles do not exist")]
+    UnknownRoles,
+    #[error("Only a super admin can grant the SUPER_ADMIN role")]
+    GrantsSuperAdmin,
+    #[error("Only a super admin can change a super admin")]
+    ChangesSuperAdmin,
+    #[error("You cannot change your own roles")]
+    OwnRoles,
+    #[error("The last active super admin cannot be deactivated, demoted or deleted")]
+    LastSuperAdmin,
+    #[error("System users cannot be deleted")]
+    SystemUser,
     #[error("Too many logins at once, try again in a moment")]
     Busy,
     #[error("role `{0}` is not in the database, run the seeding of the start first")]
     RoleMissing(&'static str),
+    #[error("no free API key prefix was found")]
+    NoFreePrefix,
+    #[error("no QR code could be drawn: {0}")]
+    QrCode(String),
     #[error("password hashing failed: {0}")]
     Hashing(String),
     #[error("an access token could not be written")]
@@ -48,6 +80,17 @@ pub enum IdentityError {
 }
 
 impl IdentityError {
+    /// A user could not be written: says which of the texts that are unique is another user's.
+    pub(crate) fn taken(error: DbError) -> Self {
+        if error.is_unique_violation_of("users", "username") {
+            IdentityError::UsernameTaken
+        } else if error.is_unique_violation_of("users", "email") {
+            IdentityError::EmailTaken
+        } else {
+            IdentityError::Database(error)
+        }
+    }
+
     pub const fn kind(&self) -> ErrorKind {
         match self {
             IdentityError::InvalidCredentials
@@ -58,11 +101,26 @@ impl IdentityError {
             | IdentityError::RefreshTokenReused
             | IdentityError::RefreshTokenExpired
             | IdentityError::AccountDisabled
+            | IdentityError::IncorrectPassword
             | IdentityError::NoSuchUser => ErrorKind::Unauthorized,
-            IdentityError::WrongCurrentPassword => ErrorKind::BadRequest,
-            IdentityError::Taken => ErrorKind::Conflict,
+            IdentityError::WrongCurrentPassword
+            | IdentityError::UnknownTimezone(_)
+            | IdentityError::TwoFactorAlreadyEnabled
+            | IdentityError::TwoFactorNotSetUp
+            | IdentityError::TwoFactorNotEnabled
+            | IdentityError::InvalidVerificationCode
+            | IdentityError::UnknownRoles
+            | IdentityError::SystemUser => ErrorKind::BadRequest,
+            IdentityError::GrantsSuperAdmin
+            | IdentityError::ChangesSuperAdmin
+            | IdentityError::OwnRoles
+            | IdentityError::LastSuperAdmin => ErrorKind::Forbidden,
+            IdentityError::UserNotFound => ErrorKind::NotFound,
+            IdentityError::UsernameTaken | IdentityError::EmailTaken => ErrorKind::Conflict,
             IdentityError::Busy => ErrorKind::Unavailable,
             IdentityError::RoleMissing(_)
+            | IdentityError::NoFreePrefix
+            | IdentityError::QrCode(_)
             | IdentityError::Hashing(_)
             | IdentityError::Token(_)
             | IdentityError::RecoveryCodes { .. } => ErrorKind::Internal,

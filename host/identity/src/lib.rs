@@ -1,9 +1,11 @@
 //! Identity: who may come in, and as whom.
 //!
-//! Owns users, roles, refresh tokens and the signing of access tokens.
-//! Invariants: a principal comes from the claims of its token alone; a password and a refresh token are stored as
-//! hashes only; every failed login reads alike; a refresh token is good once.
-//! Events: `security.login_failed`, `security.password_changed`.
+//! Owns users, roles, second factors, API keys, refresh tokens and the signing of access tokens.
+//! Invariants: a principal comes from the claims of its token alone; a password, a refresh token and an API key are
+//! stored as hashes only; every failed login reads alike; a refresh token, a code and a recovery code are good once;
+//! there is always an active SUPER_ADMIN.
+//! Events: `security.login_failed`, `.password_changed`, `.two_factor_disabled`, `.api_key_created`; `user.created`,
+//! `user.role_changed`.
 //! Bounds: two password hashes at a time; expired tokens are pruned hourly.
 
 mod dto;
@@ -16,14 +18,16 @@ mod service;
 
 pub use error::IdentityError;
 pub use events::EVENTS;
-pub use model::{Account, FirstAdmin, NewUser};
+pub use model::{Account, FirstAdmin, Listed, NewUser};
+pub use repo::sealed::TotpSeeds;
 pub use routes::routes;
 pub use service::login::Credentials;
+pub use service::operator::{Operator, Reset};
 pub use service::password::HashCost;
 pub use service::seed::Seeded;
 pub use service::session::Session;
 pub use service::token::{Subject, TokenService};
-pub use service::{Identity, IdentityDeps};
+pub use service::{Caller, Identity, IdentityDeps};
 
 #[cfg(test)]
 mod tests;

@@ -1,10 +1,13 @@
 //! Domain types of identity and the pure rules on them.
 
+pub mod api_key;
+pub mod qr;
 pub mod recovery;
 pub mod refresh;
+pub mod timezone;
 pub mod totp;
 
-use qm_kernel::{PermissionSet, Role, Secret};
+use qm_kernel::{PermissionSet, Role, Secret, Timestamp};
 
 /// A user with what their roles grant, freshly read.
 #[derive(Clone, Debug)]
@@ -39,4 +42,71 @@ pub struct FirstAdmin {
     pub email: String,
     /// `None` = generate one; see [`crate::Seeded::generated_password`].
     pub password: Option<Secret>,
+}
+
+/// What a partial change does to a value that may be absent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change<T> {
+    Keep,
+    Clear,
+    Set(T),
+}
+
+impl<T> Change<T> {
+    /// The value afterwards.
+    pub fn applied_to(self, old: Option<T>) -> Option<T> {
+        match self {
+            Change::Keep => old,
+            Change::Clear => None,
+            Change::Set(new) => Some(new),
+        }
+    }
+}
+
+/// What a user sees of themselves.
+#[derive(Clone, Debug)]
+pub struct Profile {
+    pub id: String,
+    pub username: String,
+    pub email: String,
+    pub display_name: Option<String>,
+    pub roles: Vec<Role>,
+    pub timezone: Option<String>,
+    pub two_factor: bool,
+    pub last_login_at: Option<Timestamp>,
+    pub created_at: Timestamp,
+}
+
+/// What a user may change about themselves.
+#[derive(Clone, Debug)]
+pub struct ProfileChange {
+    pub email: Option<String>,
+    pub display_name: Change<String>,
+    /// As the caller wrote it; see [`timezone::choose`].
+    pub timezone: Change<String>,
+}
+
+/// A user as lists show them.
+#[derive(Clone, Debug)]
+pub struct Listed {
+    pub id: String,
+    pub username: String,
+    pub email: String,
+    pub display_name: Option<String>,
+    pub is_active: bool,
+    pub is_system: bool,
+    pub two_factor: bool,
+    pub last_login_at: Option<Timestamp>,
+    pub created_at: Timestamp,
+    pub roles: Vec<Role>,
+}
+
+/// What an administrator may change about a user.
+#[derive(Clone, Debug)]
+pub struct UserChange {
+    pub email: Option<String>,
+    pub display_name: Change<String>,
+    pub is_active: Option<bool>,
+    /// Replaces the set; names as the caller wrote them.
+    pub role_names: Option<Vec<String>>,
 }

@@ -1,5 +1,7 @@
 //! The statements of identity. Each function is one statement or a few in the caller's transaction.
 
+pub mod api_keys;
 pub mod roles;
+pub mod sealed;
 pub mod tokens;
 pub mod users;

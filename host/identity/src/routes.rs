@@ -1,12 +1,16 @@
 //! HTTP surface of identity.
 
+mod account;
+mod api_keys;
 mod auth;
+mod users;
 
-use qm_web::{ApiError, Routes, routes};
+use qm_kernel::Permission as P;
+use qm_web::{ApiError, Auth, Client, Routes, routes};
 use serde_json::json;
 
 use crate::error::IdentityError;
-use crate::service::Identity;
+use crate::service::{Caller, Identity};
 
 const LOGINS_A_MINUTE: u32 = 5;
 const REFRESHES_A_MINUTE: u32 = 20;
@@ -18,6 +22,23 @@ pub fn routes() -> Routes<Identity> {
         .add(routes!(auth::logout).authenticated())
         .add(routes!(auth::me).authenticated())
         .add(routes!(auth::change_password).authenticated())
+        .add(routes!(account::profile, account::update_profile).authenticated())
+        .add(routes!(account::password).authenticated())
+        .add(routes!(account::two_factor).authenticated())
+        .add(routes!(account::setup).authenticated())
+        .add(routes!(account::enable).authenticated())
+        .add(routes!(account::disable).authenticated())
+        .add(routes!(account::recovery).authenticated())
+        .add(routes!(users::list_users).need(P::UsersView))
+        .add(routes!(users::create_user).need(P::UsersManage))
+        .add(routes!(users::list_roles).need(P::UsersView))
+        .add(routes!(users::update_user, users::delete_user).need(P::UsersManage))
+        .add(routes!(api_keys::list_api_keys, api_keys::create_api_key).need(P::ApikeysManage))
+        .add(routes!(api_keys::revoke_api_key).need(P::ApikeysManage))
+}
+
+fn caller<'a>(Auth(principal): &'a Auth, Client(client): &'a Client) -> Caller<'a> {
+    Caller { principal, client }
 }
 
 impl From<IdentityError> for ApiError {
@@ -35,6 +56,8 @@ impl From<IdentityError> for ApiError {
             ),
             IdentityError::NoSuchUser => ApiError::bare(kind.status()),
             IdentityError::RoleMissing(_)
+            | IdentityError::NoFreePrefix
+            | IdentityError::QrCode(_)
             | IdentityError::Hashing(_)
             | IdentityError::Token(_)
             | IdentityError::RecoveryCodes { .. }
@@ -47,7 +70,21 @@ impl From<IdentityError> for ApiError {
             | IdentityError::RefreshTokenExpired
             | IdentityError::AccountDisabled
             | IdentityError::WrongCurrentPassword
-            | IdentityError::Taken
+            | IdentityError::UsernameTaken
+            | IdentityError::EmailTaken
+            | IdentityError::UnknownTimezone(_)
+            | IdentityError::TwoFactorAlreadyEnabled
+            | IdentityError::TwoFactorNotSetUp
+            | IdentityError::TwoFactorNotEnabled
+            | IdentityError::InvalidVerificationCode
+            | IdentityError::IncorrectPassword
+            | IdentityError::UserNotFound
+            | IdentityError::UnknownRoles
+            | IdentityError::GrantsSuperAdmin
+            | IdentityError::ChangesSuperAdmin
+            | IdentityError::OwnRoles
+            | IdentityError::LastSuperAdmin
+            | IdentityError::SystemUser
             | IdentityError::Busy => ApiError::new(kind, error.to_string()),
         }
     }

@@ -1,10 +1,14 @@
 //! Use cases of identity. No transaction is held while a password is hashed.
 
+pub mod account;
+pub mod api_keys;
 pub mod login;
+pub mod operator;
 pub mod password;
 pub mod seed;
 pub mod session;
 pub mod token;
+pub mod two_factor;
 pub mod upkeep;
 pub mod users;
 
@@ -12,9 +16,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use qm_db::{Db, Tx};
-use qm_kernel::Ctx;
-use qm_kernel::event::EventSink;
-use qm_platform::{Audit, Cipher};
+use qm_kernel::event::{DomainEvent, EventSink};
+use qm_kernel::{ClientInfo, Ctx, Principal, Timestamp};
+use qm_platform::{Audit, AuditEntry, Cipher};
+use serde_json::Value;
 
 use crate::error::IdentityError;
 use crate::model::Account;
@@ -28,13 +33,36 @@ pub struct IdentityDeps {
     pub db: Db,
     pub events: Arc<dyn EventSink>,
     pub audit: Audit,
-    /// Reads TOTP seeds.
+    /// Seals and opens TOTP seeds.
     pub cipher: Cipher,
     pub tokens: Arc<TokenService>,
     pub hash_cost: HashCost,
     /// `JWT_REFRESH_TTL_DAYS`.
     pub refresh_ttl: Duration,
     pub ctx: Ctx,
+}
+
+/// Who asks, from where.
+#[derive(Clone, Copy)]
+pub struct Caller<'a> {
+    pub principal: &'a Principal,
+    pub client: &'a ClientInfo,
+}
+
+impl<'a> Caller<'a> {
+    fn user_id(self) -> &'a str {
+        &self.principal.user_id
+    }
+
+    /// An audit row of what the caller did.
+    fn entry(self, action: &'static str) -> AuditEntry<'a> {
+        AuditEntry {
+            user_id: Some(self.user_id().to_owned()),
+            action,
+            client: Some(self.client),
+            ..AuditEntry::default()
+        }
+    }
 }
 
 /// Accounts and sessions. Cheap to clone.
@@ -89,6 +117,32 @@ impl Identity {
             .await?
             .ok_or(IdentityError::NoSuchUser)?;
         account_of(&mut tx, user).await
+    }
+}
+
+impl Inner {
+    /// An event about the user `subject`, which leaves when `tx` has committed.
+    fn publish(
+        &self,
+        tx: &mut Tx,
+        key: &'static str,
+        actor: Option<&str>,
+        subject: &str,
+        payload: Value,
+        now: Timestamp,
+    ) {
+        tx.publish(DomainEvent {
+            id: self.ctx.id(),
+            event_key: key,
+            occurred_at: now,
+            actor_user_id: actor.map(str::to_owned),
+            subject_user_id: Some(subject.to_owned()),
+            resource_type: Some("user"),
+            resource_id: Some(subject.to_owned()),
+            payload,
+            correlation_id: None,
+            causation_id: None,
+        });
     }
 }
 

@@ -2,31 +2,59 @@
 
 use data_encoding::BASE32_NOPAD;
 use hmac::{Hmac, Mac};
-use qm_kernel::{Secret, Timestamp};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use qm_kernel::{Ctx, Secret, Timestamp};
 use sha1::Sha1;
-use subtle::{Choice, ConstantTimeEq};
+use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 
 const STEP_SECS: i64 = 30;
 const DRIFT_STEPS: i64 = 1;
 const DIGITS: usize = 6;
+/// 80 bits: what authenticators of every make take, and 16 characters to type where no camera is at hand.
+const SEED_BYTES: usize = 10;
 
-/// Whether `code` (trimmed) is the one of `now`, of the step before or of the step after.
+/// What stands for itself in a URI (RFC 3986 §2.3); everything else is encoded.
+const RESERVED: AsciiSet = NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
+
+/// A new seed as authenticators take it: base32 without padding.
+pub fn new_seed(ctx: &Ctx) -> Secret {
+    Secret::new(BASE32_NOPAD.encode(&ctx.bytes::<SEED_BYTES>()))
+}
+
+/// The URI that an authenticator reads, typed or scanned.
+pub fn otpauth_url(issuer: &str, username: &str, seed: &Secret) -> String {
+    let (issuer, username) = (
+        utf8_percent_encode(issuer, &RESERVED),
+        utf8_percent_encode(username, &RESERVED),
+    );
+    format!(
+        "otpauth://totp/{issuer}:{username}?secret={}&period={STEP_SECS}&digits={DIGITS}&algorithm=SHA1&issuer={issuer}",
+        seed.expose()
+    )
+}
+
+/// The step whose code `code` (trimmed) is: that of `now`, the one before or the one after. `None` for any other code.
 /// `seed` is base32 text as authenticators take it; one that cannot be read matches nothing.
-pub fn verify(seed: &Secret, code: &str, now: Timestamp) -> bool {
+pub fn matching_step(seed: &Secret, code: &str, now: Timestamp) -> Option<i64> {
     let code = code.trim();
     if code.len() != DIGITS {
-        return false;
+        return None;
     }
     let text = seed.expose().trim_end_matches('=').to_ascii_uppercase();
-    let Ok(key) = BASE32_NOPAD.decode(text.as_bytes()) else {
-        return false;
-    };
+    let key = BASE32_NOPAD.decode(text.as_bytes()).ok()?;
     let step = now.secs().div_euclid(STEP_SECS);
     // Every step is reckoned and compared in full, so the time taken says nothing about which one matched.
-    let matched = (step - DRIFT_STEPS..=step + DRIFT_STEPS)
-        .map(|step| code_of(&key, step).as_bytes().ct_eq(code.as_bytes()))
-        .fold(Choice::from(0), |any, one| any | one);
-    matched.into()
+    let (mut any, mut matched) = (Choice::from(0), 0);
+    for candidate in step - DRIFT_STEPS..=step + DRIFT_STEPS {
+        let same = code_of(&key, candidate).as_bytes().ct_eq(code.as_bytes());
+        matched.conditional_assign(&candidate, same);
+        any |= same;
+    }
+    bool::from(any).then_some(matched)
 }
 
 /// The code of one step, with leading zeros.
@@ -82,8 +110,9 @@ mod tests {
                 "at {secs}"
             );
             let six = format!("{:06}", eight_digits % 1_000_000);
-            assert!(
-                verify(&rfc_seed(), &six, Timestamp::from_secs(secs)),
+            assert_eq!(
+                matching_step(&rfc_seed(), &six, Timestamp::from_secs(secs)),
+                Some(secs / STEP_SECS),
                 "{six} at {secs}"
             );
         }
@@ -102,8 +131,8 @@ mod tests {
             (start_of_step + 2 * STEP_SECS, false),
         ] {
             assert_eq!(
-                verify(&seed, code, Timestamp::from_secs(secs)),
-                taken,
+                matching_step(&seed, code, Timestamp::from_secs(secs)),
+                taken.then_some(at / STEP_SECS),
                 "at {secs}"
             );
         }
@@ -112,18 +141,45 @@ mod tests {
     #[test]
     fn spaces_around_and_lower_case_seeds_are_fine() {
         let seed = Secret::new(BASE32_NOPAD.encode(RFC_KEY).to_lowercase());
-        assert!(verify(&seed, " 287082\n", Timestamp::from_secs(59)));
-        assert!(!verify(
-            &Secret::new("not base32!"),
-            "287082",
-            Timestamp::from_secs(59)
-        ));
+        assert_eq!(
+            matching_step(&seed, " 287082\n", Timestamp::from_secs(59)),
+            Some(1)
+        );
+        let unreadable = Secret::new("not base32!");
+        assert_eq!(
+            matching_step(&unreadable, "287082", Timestamp::from_secs(59)),
+            None
+        );
+    }
+
+    #[test]
+    fn a_seed_is_16_characters_and_no_two_are_alike() {
+        let seed = new_seed(&Ctx::system());
+        assert_eq!(seed.expose().len(), 16);
+        assert_eq!(
+            BASE32_NOPAD
+                .decode(seed.expose().as_bytes())
+                .expect("base32")
+                .len(),
+            SEED_BYTES
+        );
+        assert!(seed != new_seed(&Ctx::system()));
+    }
+
+    #[test]
+    fn names_are_encoded_so_that_nobody_can_add_a_parameter() {
+        let seed = Secret::new("JBSWY3DPEHPK3PXP");
+        assert_eq!(
+            otpauth_url("Quarter & master", "zoë@home:1?secret=x", &seed),
+            "otpauth://totp/Quarter%20%26%20master:zo%C3%AB%40home%3A1%3Fsecret%3Dx\
+             ?secret=JBSWY3DPEHPK3PXP&period=30&digits=6&algorithm=SHA1&issuer=Quarter%20%26%20master"
+        );
     }
 
     proptest! {
         #[test]
         fn hostile_texts_never_panic(seed in ".*", code in ".*", ms in any::<i64>()) {
-            let _ = verify(&Secret::new(seed), &code, Timestamp::from_ms(ms));
+            let _ = matching_step(&Secret::new(seed), &code, Timestamp::from_ms(ms));
         }
     }
 }

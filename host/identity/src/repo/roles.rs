@@ -21,6 +21,35 @@ sql! {
         ON CONFLICT (user_id, role_id) DO NOTHING";
     HAS_ROLE = "SELECT COUNT(*) FROM user_roles ur JOIN roles r ON r.id = ur.role_id \
         WHERE ur.user_id = $1 AND r.name = $2";
+    REVOKE_ALL = "DELETE FROM user_roles WHERE user_id = $1";
+    ROLES_OF_PAGE = "SELECT ur.user_id, r.name FROM user_roles ur JOIN roles r ON r.id = ur.role_id WHERE ur.user_id IN \
+        (SELECT id FROM users ORDER BY created_at, id LIMIT $1 OFFSET $2)";
+    LOCK = "UPDATE roles SET updated_at = updated_at WHERE name = $1";
+    OTHER_ACTIVE_HOLDERS = "SELECT COUNT(*) FROM user_roles ur JOIN roles r ON r.id = ur.role_id \
+        JOIN users u ON u.id = ur.user_id WHERE r.name = $1 AND u.is_active AND u.id <> $2";
+    FULL_ROLES = "SELECT id, name, description, is_system, created_at, updated_at FROM roles ORDER BY name";
+    FULL_LINKS = "SELECT rp.role_id, p.id AS permission_id, p.key, p.description FROM role_permissions rp \
+        JOIN permissions p ON p.id = rp.permission_id ORDER BY p.key";
+}
+
+/// A role with everything that is stored about it.
+#[derive(FromRow)]
+pub struct RoleRow {
+    pub id: String,
+    pub name: String,
+    pub description: Option<String>,
+    pub is_system: bool,
+    pub created_at: i64,
+    pub updated_at: i64,
+}
+
+/// What a role is linked to.
+#[derive(FromRow)]
+pub struct LinkRow {
+    pub role_id: String,
+    pub permission_id: String,
+    pub key: String,
+    pub description: Option<String>,
 }
 
 /// A role or a permission: its id and the name by which the code knows it.
@@ -88,4 +117,39 @@ pub async fn grant(tx: &mut Tx, user_id: &str, role: Role) -> Result<bool, DbErr
     // Nothing is inserted when the user has it already, so the answer comes from looking.
     let _ = qm_db::exec!(tx, GRANT, user_id, role.name()).await?;
     Ok(qm_db::value!(tx, i64, HAS_ROLE, user_id, role.name()).await? == 1)
+}
+
+/// Replaces the user's roles. The caller holds the user's row.
+pub async fn set_roles(tx: &mut Tx, user_id: &str, roles: &[Role]) -> Result<(), DbError> {
+    let _ = qm_db::exec!(tx, REVOKE_ALL, user_id).await?;
+    for role in roles {
+        qm_db::exec!(tx, GRANT, user_id, role.name()).await?.exactly(1)?;
+    }
+    Ok(())
+}
+
+/// The roles of the users on a page of [`super::users::page`]: user id and role name.
+pub async fn roles_of_page(tx: &mut Tx, limit: i64, offset: i64) -> Result<Vec<(String, String)>, DbError> {
+    qm_db::all!(tx, (String, String), ROLES_OF_PAGE, limit, offset).await
+}
+
+/// Holds the role's row until the transaction ends. Whatever may take an active holder from the role holds it first,
+/// and only then a user's row: on Postgres two such changes would otherwise each count on the other's holder.
+pub async fn lock(tx: &mut Tx, role: Role) -> Result<(), DbError> {
+    qm_db::exec!(tx, LOCK, role.name()).await.map(drop)
+}
+
+/// Active users beside this one who have the role.
+pub async fn other_active_holders(tx: &mut Tx, role: Role, user_id: &str) -> Result<i64, DbError> {
+    qm_db::value!(tx, i64, OTHER_ACTIVE_HOLDERS, role.name(), user_id).await
+}
+
+/// Every role by name.
+pub async fn full_roles(tx: &mut Tx) -> Result<Vec<RoleRow>, DbError> {
+    qm_db::all!(tx, RoleRow, FULL_ROLES).await
+}
+
+/// Every permission of every role, by key.
+pub async fn full_links(tx: &mut Tx) -> Result<Vec<LinkRow>, DbError> {
+    qm_db::all!(tx, LinkRow, FULL_LINKS).await
 }

@@ -6,21 +6,37 @@ use qm_kernel::Timestamp;
 use crate::model::NewUser;
 
 sql! {
-    FIND_BY_USERNAME = "SELECT id, username, email, display_name, timezone, password_hash, is_active, totp_secret, \
-        totp_enabled, recovery_codes FROM users WHERE username = $1";
-    FIND_BY_ID = "SELECT id, username, email, display_name, timezone, password_hash, is_active, totp_secret, \
-        totp_enabled, recovery_codes FROM users WHERE id = $1";
+    FIND_BY_USERNAME = "SELECT id, username, email, display_name, timezone, password_hash, is_active, is_system, \
+        totp_secret, totp_enabled, recovery_codes, last_login_at, created_at FROM users WHERE username = $1";
+    FIND_BY_ID = "SELECT id, username, email, display_name, timezone, password_hash, is_active, is_system, \
+        totp_secret, totp_enabled, recovery_codes, last_login_at, created_at FROM users WHERE id = $1";
     LOCK = "UPDATE users SET updated_at = updated_at WHERE id = $1 RETURNING id, username, email, display_name, \
-        timezone, password_hash, is_active, totp_secret, totp_enabled, recovery_codes";
+        timezone, password_hash, is_active, is_system, totp_secret, totp_enabled, recovery_codes, last_login_at, \
+        created_at";
+    PAGE = "SELECT id, username, email, display_name, timezone, password_hash, is_active, is_system, totp_secret, \
+        totp_enabled, recovery_codes, last_login_at, created_at FROM users ORDER BY created_at, id LIMIT $1 OFFSET $2";
+    COUNT = "SELECT COUNT(*) FROM users";
     COUNT_FAILURE = "UPDATE users SET failed_login_attempts = failed_login_attempts + 1, updated_at = $2 \
         WHERE id = $1 AND is_active RETURNING failed_login_attempts";
-    MARK_LOGIN = "UPDATE users SET last_login_at = $3, failed_login_attempts = 0, \
-        updated_at = $3 WHERE id = $1 AND password_hash = $2 AND is_active";
+    MARK_LOGIN = "UPDATE users SET last_login_at = $4, failed_login_attempts = 0, updated_at = $4 \
+        WHERE id = $1 AND password_hash = $2 AND totp_enabled = $3 AND is_active";
+    SPEND_STEP = "UPDATE users SET totp_last_step = $3 WHERE id = $1 AND totp_secret = $2 \
+        AND COALESCE(totp_last_step, -1) < $3";
     SET_RECOVERY_CODES = "UPDATE users SET recovery_codes = $3, updated_at = $4 WHERE id = $1 AND recovery_codes = $2";
     SET_PASSWORD = "UPDATE users SET password_hash = $3, updated_at = $4 WHERE id = $1 AND password_hash = $2";
+    SET_PROFILE = "UPDATE users SET email = $2, display_name = $3, timezone = $4, is_active = $5, updated_at = $6 \
+        WHERE id = $1";
+    START_TOTP = "UPDATE users SET totp_secret = $2, updated_at = $3 WHERE id = $1 AND NOT totp_enabled";
+    ENABLE_TOTP = "UPDATE users SET totp_enabled = $3, recovery_codes = $4, totp_last_step = NULL, updated_at = $5 \
+        WHERE id = $1 AND totp_secret = $2 AND NOT totp_enabled";
+    RENEW_RECOVERY_CODES = "UPDATE users SET recovery_codes = $3, updated_at = $4 \
+        WHERE id = $1 AND totp_secret = $2 AND totp_enabled";
+    DISABLE_TOTP = "UPDATE users SET totp_enabled = $2, totp_secret = NULL, totp_last_step = NULL, \
+        recovery_codes = '[]', updated_at = $3 WHERE id = $1";
     INSERT = "INSERT INTO users (id, username, email, display_name, password_hash, is_active, is_system, \
         failed_login_attempts, totp_enabled, recovery_codes, created_at, updated_at) \
         VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, '[]', $9, $9)";
+    DELETE = "DELETE FROM users WHERE id = $1";
 }
 
 /// A user with everything a login needs. Never leaves the crate.
@@ -33,28 +49,50 @@ pub struct UserRow {
     pub timezone: Option<String>,
     pub password_hash: String,
     pub is_active: bool,
+    pub is_system: bool,
     pub totp_secret: Option<String>,
     pub totp_enabled: bool,
     /// JSON array of SHA-256 hex texts.
     pub recovery_codes: String,
+    pub last_login_at: Option<i64>,
+    pub created_at: i64,
+}
+
+/// PostgreSQL refuses a text with a NUL, so no row can have one in its name or id.
+fn cannot_exist(text: &str) -> bool {
+    text.contains('\0')
 }
 
 pub async fn find_by_username(tx: &mut Tx, username: &str) -> Result<Option<UserRow>, DbError> {
-    // PostgreSQL refuses a text with a NUL, so nobody can have such a name.
-    if username.contains('\0') {
+    if cannot_exist(username) {
         return Ok(None);
     }
     qm_db::opt!(tx, UserRow, FIND_BY_USERNAME, username).await
 }
 
 pub async fn find(tx: &mut Tx, id: &str) -> Result<Option<UserRow>, DbError> {
+    if cannot_exist(id) {
+        return Ok(None);
+    }
     qm_db::opt!(tx, UserRow, FIND_BY_ID, id).await
 }
 
 /// Reads the user and holds the row until the transaction ends. Whatever issues or revokes a user's tokens holds it
 /// first: a revocation on Postgres would otherwise miss the token that a concurrent refresh is just inserting.
 pub async fn lock(tx: &mut Tx, id: &str) -> Result<Option<UserRow>, DbError> {
+    if cannot_exist(id) {
+        return Ok(None);
+    }
     qm_db::opt!(tx, UserRow, LOCK, id).await
+}
+
+/// A page of users, oldest first.
+pub async fn page(tx: &mut Tx, limit: i64, offset: i64) -> Result<Vec<UserRow>, DbError> {
+    qm_db::all!(tx, UserRow, PAGE, limit, offset).await
+}
+
+pub async fn count(tx: &mut Tx) -> Result<i64, DbError> {
+    qm_db::value!(tx, i64, COUNT).await
 }
 
 /// Counts a failed login of an active user; answers how many there were in a row.
@@ -63,9 +101,25 @@ pub async fn count_failure(tx: &mut Tx, id: &str, now: Timestamp) -> Result<Opti
     Ok(row.map(|(attempts,)| attempts))
 }
 
-/// Notes a login, unless the account was deactivated or its password changed since it was checked.
+/// Notes a login and holds the row, unless the account was deactivated, its password changed or its second factor
+/// switched since it was checked.
 pub async fn mark_login(tx: &mut Tx, user: &UserRow, now: Timestamp) -> Result<bool, DbError> {
-    let affected = qm_db::exec!(tx, MARK_LOGIN, &user.id, &user.password_hash, now.ms()).await?;
+    let affected = qm_db::exec!(
+        tx,
+        MARK_LOGIN,
+        &user.id,
+        &user.password_hash,
+        user.totp_enabled,
+        now.ms()
+    )
+    .await?;
+    Ok(affected.rows() == 1)
+}
+
+/// Notes the step of a code that was used, unless that one or a later one was used before. Of two concurrent callers
+/// with one code one gets true.
+pub async fn spend_step(tx: &mut Tx, user: &UserRow, step: i64) -> Result<bool, DbError> {
+    let affected = qm_db::exec!(tx, SPEND_STEP, &user.id, &user.totp_secret, step).await?;
     Ok(affected.rows() == 1)
 }
 
@@ -92,6 +146,69 @@ pub async fn set_recovery_codes(
 pub async fn set_password(tx: &mut Tx, user: &UserRow, hash: &str, now: Timestamp) -> Result<bool, DbError> {
     let affected = qm_db::exec!(tx, SET_PASSWORD, &user.id, &user.password_hash, hash, now.ms()).await?;
     Ok(affected.rows() == 1)
+}
+
+/// Writes address, names, time zone and whether the account is active, as `user` has them. The caller holds the row.
+pub async fn set_profile(tx: &mut Tx, user: &UserRow, now: Timestamp) -> Result<(), DbError> {
+    qm_db::exec!(
+        tx,
+        SET_PROFILE,
+        &user.id,
+        &user.email,
+        &user.display_name,
+        &user.timezone,
+        user.is_active,
+        now.ms()
+    )
+    .await?
+    .exactly(1)
+}
+
+/// Stores the encrypted seed of a second factor that is being set up; false when one is on already.
+pub async fn start_totp(tx: &mut Tx, id: &str, sealed: &str, now: Timestamp) -> Result<bool, DbError> {
+    let affected = qm_db::exec!(tx, START_TOTP, id, sealed, now.ms()).await?;
+    Ok(affected.rows() == 1)
+}
+
+/// Switches the second factor on, unless its seed changed, or it was switched on, since `user` was read.
+pub async fn enable_totp(tx: &mut Tx, user: &UserRow, codes: &str, now: Timestamp) -> Result<bool, DbError> {
+    let affected = qm_db::exec!(
+        tx,
+        ENABLE_TOTP,
+        &user.id,
+        &user.totp_secret,
+        true,
+        codes,
+        now.ms()
+    )
+    .await?;
+    Ok(affected.rows() == 1)
+}
+
+/// Replaces all recovery codes, unless the second factor changed since `user` was read.
+pub async fn renew_recovery_codes(
+    tx: &mut Tx,
+    user: &UserRow,
+    codes: &str,
+    now: Timestamp,
+) -> Result<bool, DbError> {
+    let affected = qm_db::exec!(
+        tx,
+        RENEW_RECOVERY_CODES,
+        &user.id,
+        &user.totp_secret,
+        codes,
+        now.ms()
+    )
+    .await?;
+    Ok(affected.rows() == 1)
+}
+
+/// Forgets seed, flag and recovery codes.
+pub async fn disable_totp(tx: &mut Tx, id: &str, now: Timestamp) -> Result<(), DbError> {
+    qm_db::exec!(tx, DISABLE_TOTP, id, false, now.ms())
+        .await?
+        .exactly(1)
 }
 
 pub async fn insert(
@@ -123,4 +240,9 @@ pub async fn insert(
     )
     .await?
     .exactly(1)
+}
+
+/// Deletes the user with everything of theirs; audit rows stay without a name. The caller holds the row.
+pub async fn delete(tx: &mut Tx, id: &str) -> Result<(), DbError> {
+    qm_db::exec!(tx, DELETE, id).await?.exactly(1)
 }

@@ -3,8 +3,10 @@
 use axum::extract::State;
 use qm_web::{ApiResult, Auth, Body, Client, Created, Json};
 
-use crate::dto::{
-    AuthUser, ChangePasswordRequest, Done, LoginRequest, LogoutRequest, RefreshRequest, TokenResponse,
+use super::caller;
+use crate::dto::Done;
+use crate::dto::auth::{
+    AuthUser, ChangePasswordRequest, LoginRequest, LogoutRequest, RefreshRequest, TokenResponse,
 };
 use crate::service::Identity;
 use crate::service::login::Credentials;
@@ -70,10 +72,11 @@ pub async fn refresh(
 )]
 pub async fn logout(
     State(identity): State<Identity>,
-    Auth(principal): Auth,
+    auth: Auth,
+    client: Client,
     Body(_): Body<LogoutRequest>,
 ) -> ApiResult<Created<Done>> {
-    identity.logout(&principal).await?;
+    identity.logout(caller(&auth, &client)).await?;
     Ok(Created(Done::YES))
 }
 
@@ -97,8 +100,8 @@ pub async fn me(State(identity): State<Identity>, Auth(principal): Auth) -> ApiR
 )]
 pub async fn change_password(
     State(identity): State<Identity>,
-    Auth(principal): Auth,
-    Client(client): Client,
+    auth: Auth,
+    client: Client,
     Body(request): Body<ChangePasswordRequest>,
 ) -> ApiResult<Created<Done>> {
     let ChangePasswordRequest {
@@ -106,7 +109,12 @@ pub async fn change_password(
         new_password,
     } = request;
     identity
-        .change_password(&principal, &current_password, &new_password, &client)
+        .change_password(
+            caller(&auth, &client),
+            &current_password,
+            &new_password,
+            "auth.change_password",
+        )
         .await?;
     Ok(Created(Done::YES))
 }

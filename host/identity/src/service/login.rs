@@ -1,14 +1,13 @@
 //! Login: password, then the second factor when the account has one, then a new session.
 
 use qm_db::Tx;
-use qm_kernel::event::DomainEvent;
 use qm_kernel::{ClientInfo, Secret, Timestamp};
 use qm_platform::{AuditEntry, AuditResult};
 use serde_json::json;
 
 use crate::error::IdentityError;
 use crate::events::LOGIN_FAILED;
-use crate::model::{recovery, totp};
+use crate::model::recovery;
 use crate::repo;
 use crate::repo::users::UserRow;
 use crate::service::Identity;
@@ -28,12 +27,13 @@ pub struct Credentials {
     pub second_factor: Option<String>,
 }
 
-/// How the second factor was met.
-enum SecondFactor {
+/// How the second factor is met; what can be used once is used up only when the session opens.
+#[derive(Clone, Copy)]
+enum SecondFactor<'a> {
     NotNeeded,
-    Totp,
-    /// The recovery codes that are left, as stored.
-    Recovery(String),
+    /// The step of the code.
+    Totp(i64),
+    Recovery(&'a str),
 }
 
 impl Identity {
@@ -49,56 +49,44 @@ impl Identity {
         };
         let stored = user.as_ref().map(|user| user.password_hash.as_str());
         let matches = self.inner.passwords.verify(&credentials.password, stored).await?;
-        let Some(user) = user.filter(|user| matches && user.is_active) else {
-            self.note_failure(&credentials.username, client).await?;
-            return Err(IdentityError::InvalidCredentials);
+        let opened = match user.filter(|user| matches && user.is_active) {
+            Some(user) => match self.check_second_factor(&user, credentials.second_factor.as_deref()) {
+                Ok(factor) => self.open_session(user, factor, client).await,
+                Err(error) => Err(error),
+            },
+            None => Err(IdentityError::InvalidCredentials),
         };
-        match self.check_second_factor(&user, credentials.second_factor.as_deref()) {
-            Ok(factor) => self.open_session(user, factor, client).await,
-            Err(error @ IdentityError::InvalidTwoFactorCode) => {
-                self.note_failure(&user.username, client).await?;
-                Err(error)
-            }
-            Err(error) => Err(error),
+        if let Err(IdentityError::InvalidCredentials | IdentityError::InvalidTwoFactorCode) = &opened {
+            self.note_failure(&credentials.username, client).await?;
         }
+        opened
     }
 
-    fn check_second_factor(
+    fn check_second_factor<'a>(
         &self,
         user: &UserRow,
-        given: Option<&str>,
-    ) -> Result<SecondFactor, IdentityError> {
+        given: Option<&'a str>,
+    ) -> Result<SecondFactor<'a>, IdentityError> {
         if !user.totp_enabled {
             return Ok(SecondFactor::NotNeeded);
         }
         let Some(code) = given.map(str::trim).filter(|code| !code.is_empty()) else {
             return Err(IdentityError::TwoFactorRequired);
         };
-        // A seed that cannot be decrypted (the key was changed) matches nothing: recovery codes still let the owner in.
-        let seed = user
-            .totp_secret
-            .as_deref()
-            .and_then(|stored| self.inner.cipher.decrypt(stored));
-        if seed.is_some_and(|seed| totp::verify(&seed, code, self.inner.ctx.now())) {
-            return Ok(SecondFactor::Totp);
+        if let Some(step) = self.inner.matching_step(user, code) {
+            return Ok(SecondFactor::Totp(step));
         }
-        let unreadable = |source| IdentityError::RecoveryCodes {
-            user_id: user.id.clone(),
-            source,
-        };
-        let stored: Vec<String> = serde_json::from_str(&user.recovery_codes).map_err(unreadable)?;
-        let left = recovery::consume(&stored, code).ok_or(IdentityError::InvalidTwoFactorCode)?;
-        Ok(SecondFactor::Recovery(
-            serde_json::to_string(&left).map_err(unreadable)?,
-        ))
+        recovery::consume(&stored_codes(user)?, code)
+            .map(|_| SecondFactor::Recovery(code))
+            .ok_or(IdentityError::InvalidTwoFactorCode)
     }
 
-    /// Everything a full login changes, in one transaction. What was checked outside it is checked again by the
-    /// conditions of the updates: the account is active, the password and the recovery codes are the same.
+    /// Everything a full login changes, in one transaction. What was checked outside it is checked again: the account
+    /// is active, the password is the same, the code or recovery code has not been used meanwhile.
     async fn open_session(
         &self,
         user: UserRow,
-        factor: SecondFactor,
+        factor: SecondFactor<'_>,
         client: &ClientInfo,
     ) -> Result<Session, IdentityError> {
         let now = self.inner.ctx.now();
@@ -106,18 +94,26 @@ impl Identity {
         if !repo::users::mark_login(&mut tx, &user, now).await? {
             return Err(IdentityError::InvalidCredentials);
         }
-        if let SecondFactor::Recovery(left) = &factor
-            && !repo::users::set_recovery_codes(&mut tx, &user, left, now).await?
-        {
-            return Err(IdentityError::InvalidTwoFactorCode);
-        }
+        let metadata = match factor {
+            SecondFactor::NotNeeded => None,
+            SecondFactor::Totp(step) => {
+                if !repo::users::spend_step(&mut tx, &user, step).await? {
+                    return Err(IdentityError::InvalidTwoFactorCode);
+                }
+                None
+            }
+            SecondFactor::Recovery(code) => {
+                spend_recovery_code(&mut tx, &user.id, code, now).await?;
+                Some(json!({ "recoveryCode": true }))
+            }
+        };
         let family = self.inner.ctx.id();
         let session = self.issue(&mut tx, user, &family, client, now).await?;
         let entry = AuditEntry {
             user_id: Some(session.account.id.clone()),
             action: LOGIN_ACTION,
             client: Some(client),
-            metadata: matches!(factor, SecondFactor::Recovery(_)).then(|| json!({ "recoveryCode": true })),
+            metadata,
             ..AuditEntry::default()
         };
         self.inner.audit.record(&mut tx, entry).await?;
@@ -133,7 +129,13 @@ impl Identity {
             && let Some(attempts) = repo::users::count_failure(&mut tx, &user.id, now).await?
             && attempts % ALARMING_FAILURES == 0
         {
-            self.publish_failed(&mut tx, user, attempts, now);
+            let payload = json!({
+                "username": user.username,
+                "displayName": user.display_name,
+                "attempts": attempts,
+            });
+            self.inner
+                .publish(&mut tx, LOGIN_FAILED, None, &user.id, payload, now);
         }
         let entry = AuditEntry {
             action: LOGIN_ACTION,
@@ -146,24 +148,35 @@ impl Identity {
         tx.commit(&*self.inner.events).await?;
         Ok(())
     }
+}
 
-    fn publish_failed(&self, tx: &mut Tx, user: UserRow, attempts: i64, now: Timestamp) {
-        let payload = json!({
-            "username": user.username,
-            "displayName": user.display_name,
-            "attempts": attempts,
-        });
-        tx.publish(DomainEvent {
-            id: self.inner.ctx.id(),
-            event_key: LOGIN_FAILED,
-            occurred_at: now,
-            actor_user_id: None,
-            subject_user_id: Some(user.id.clone()),
-            resource_type: Some("user"),
-            resource_id: Some(user.id),
-            payload,
-            correlation_id: None,
-            causation_id: None,
-        });
+/// The hashes of the recovery codes that are left.
+fn stored_codes(user: &UserRow) -> Result<Vec<String>, IdentityError> {
+    serde_json::from_str(&user.recovery_codes).map_err(|source| IdentityError::RecoveryCodes {
+        user_id: user.id.clone(),
+        source,
+    })
+}
+
+/// Takes the code from those that are left now: another login may have used this one, or another one, meanwhile.
+async fn spend_recovery_code(
+    tx: &mut Tx,
+    user_id: &str,
+    code: &str,
+    now: Timestamp,
+) -> Result<(), IdentityError> {
+    let user = repo::users::lock(tx, user_id)
+        .await?
+        .ok_or(IdentityError::InvalidCredentials)?;
+    let left =
+        recovery::consume(&stored_codes(&user)?, code).ok_or(IdentityError::InvalidTwoFactorCode)?;
+    let left = serde_json::to_string(&left).map_err(|source| IdentityError::RecoveryCodes {
+        user_id: user.id.clone(),
+        source,
+    })?;
+    if repo::users::set_recovery_codes(tx, &user, &left, now).await? {
+        Ok(())
+    } else {
+        Err(IdentityError::InvalidTwoFactorCode)
     }
 }

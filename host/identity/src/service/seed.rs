@@ -6,17 +6,13 @@ use std::collections::{BTreeSet, HashMap};
 use qm_db::Tx;
 use qm_kernel::{Permission, Role, Secret};
 
-use base64::Engine as _;
-use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-
 use crate::error::IdentityError;
 use crate::model::{FirstAdmin, NewUser};
 use crate::repo;
 use crate::service::Identity;
+use crate::service::operator::generate_password;
 
 const DISPLAY_NAME: &str = "Administrator";
-/// 144 random bits: 24 characters.
-const GENERATED_PASSWORD_BYTES: usize = 18;
 
 /// What seeding did that its caller must tell a person.
 #[derive(Debug, Default)]
@@ -98,9 +94,10 @@ impl Identity {
             return Ok(Seeded::default());
         }
         drop(tx);
-        let generated = admin.password.is_none().then(|| {
-            Secret::new(BASE64_URL_SAFE_NO_PAD.encode(self.inner.ctx.bytes::<GENERATED_PASSWORD_BYTES>()))
-        });
+        let generated = admin
+            .password
+            .is_none()
+            .then(|| generate_password(&self.inner.ctx));
         let password = admin
             .password
             .clone()

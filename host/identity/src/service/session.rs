@@ -4,9 +4,8 @@
 //! it, so the whole family ends. Whoever changes a user's tokens holds the user's row first.
 
 use qm_db::Tx;
-use qm_kernel::event::DomainEvent;
-use qm_kernel::{ClientInfo, Principal, Secret, Timestamp};
-use qm_platform::AuditEntry;
+use qm_kernel::{ClientInfo, Secret, Timestamp};
+use qm_platform::{AuditEntry, AuditResult};
 use serde_json::json;
 
 use crate::error::IdentityError;
@@ -16,7 +15,7 @@ use crate::repo;
 use crate::repo::tokens::{NewToken, TokenRow};
 use crate::repo::users::UserRow;
 use crate::service::token::Subject;
-use crate::service::{Identity, account_of};
+use crate::service::{Caller, Identity, account_of};
 
 /// What a client goes on with.
 pub struct Session {
@@ -42,14 +41,14 @@ impl Identity {
             .await?
             .ok_or(IdentityError::InvalidRefreshToken)?;
         if token.revoked_at.is_some() {
-            return self.end_family(tx, token, now).await;
+            return self.end_family(tx, token, client, now).await;
         }
         if token.expires_at <= now.ms() {
             return Err(IdentityError::RefreshTokenExpired);
         }
         if !repo::tokens::revoke(&mut tx, &token.id, now).await? {
             // Another exchange took it between our reading it and holding the user's row.
-            return self.end_family(tx, token, now).await;
+            return self.end_family(tx, token, client, now).await;
         }
         if !user.is_active {
             repo::tokens::revoke_all(&mut tx, &user.id, now).await?;
@@ -65,40 +64,52 @@ impl Identity {
         &self,
         mut tx: Tx,
         token: TokenRow,
+        client: &ClientInfo,
         now: Timestamp,
     ) -> Result<Session, IdentityError> {
         let ended = repo::tokens::revoke_family(&mut tx, &token.family, now).await?;
+        // Whoever presented it need not be the user, so the row is about them and not by them.
+        let entry = AuditEntry {
+            action: "auth.refresh_reuse",
+            object_type: Some("user"),
+            object_id: Some(token.user_id.clone()),
+            result: AuditResult::Failure,
+            client: Some(client),
+            metadata: Some(json!({ "revoked": ended })),
+            ..AuditEntry::default()
+        };
+        self.inner.audit.record(&mut tx, entry).await?;
         tx.commit(&*self.inner.events).await?;
         tracing::warn!(user.id = %token.user_id, ended, "a refresh token was presented twice, its family is revoked");
         Err(IdentityError::RefreshTokenReused)
     }
 
-    /// Revokes every refresh token of the user.
+    /// Revokes every refresh token of the caller.
     #[tracing::instrument(name = "identity.logout", skip_all)]
-    pub async fn logout(&self, principal: &Principal) -> Result<(), IdentityError> {
+    pub async fn logout(&self, caller: Caller<'_>) -> Result<(), IdentityError> {
         let mut tx = self.inner.db.begin_write().await?;
-        if repo::users::lock(&mut tx, &principal.user_id).await?.is_some() {
-            repo::tokens::revoke_all(&mut tx, &principal.user_id, self.inner.ctx.now()).await?;
+        if repo::users::lock(&mut tx, caller.user_id()).await?.is_some() {
+            repo::tokens::revoke_all(&mut tx, caller.user_id(), self.inner.ctx.now()).await?;
+            self.inner
+                .audit
+                .record(&mut tx, caller.entry("auth.logout"))
+                .await?;
         }
         tx.commit(&*self.inner.events).await?;
         Ok(())
     }
 
     /// Replaces the caller's password and revokes every refresh token. Access tokens live on until they expire.
+    /// `action` is what the audit row is called.
     #[tracing::instrument(name = "identity.change_password", skip_all)]
     pub async fn change_password(
         &self,
-        principal: &Principal,
+        caller: Caller<'_>,
         current: &Secret,
         new: &Secret,
-        client: &ClientInfo,
+        action: &'static str,
     ) -> Result<(), IdentityError> {
-        let user = {
-            let mut tx = self.inner.db.begin_read().await?;
-            repo::users::find(&mut tx, &principal.user_id)
-                .await?
-                .ok_or(IdentityError::NoSuchUser)?
-        };
+        let user = self.own(caller).await?;
         if !self
             .inner
             .passwords
@@ -115,25 +126,15 @@ impl Identity {
             return Err(IdentityError::WrongCurrentPassword);
         }
         repo::tokens::revoke_all(&mut tx, &user.id, now).await?;
-        let entry = AuditEntry {
-            user_id: Some(user.id.clone()),
-            action: "auth.change_password",
-            client: Some(client),
-            ..AuditEntry::default()
-        };
-        self.inner.audit.record(&mut tx, entry).await?;
-        tx.publish(DomainEvent {
-            id: self.inner.ctx.id(),
-            event_key: PASSWORD_CHANGED,
-            occurred_at: now,
-            actor_user_id: Some(user.id.clone()),
-            subject_user_id: Some(user.id.clone()),
-            resource_type: Some("user"),
-            resource_id: Some(user.id),
-            payload: json!({}),
-            correlation_id: None,
-            causation_id: None,
-        });
+        self.inner.audit.record(&mut tx, caller.entry(action)).await?;
+        self.inner.publish(
+            &mut tx,
+            PASSWORD_CHANGED,
+            Some(&user.id),
+            &user.id,
+            json!({}),
+            now,
+        );
         tx.commit(&*self.inner.events).await?;
         Ok(())
     }

@@ -1,14 +1,188 @@
-//! Users: creation.
+//! Users and their roles, as administrators manage them.
+//!
+//! Invariant: there is always an active SUPER_ADMIN. Whatever may take one away holds that role's row first, then the
+//! user's, and only then counts those who are left.
+
+use std::collections::HashMap;
 
 use qm_db::Tx;
-use qm_kernel::Timestamp;
+use qm_kernel::{PageQuery, Role, Secret, Timestamp};
+use serde_json::{Value, json};
 
 use crate::error::IdentityError;
-use crate::model::NewUser;
+use crate::events::{ROLE_CHANGED, USER_CREATED};
+use crate::model::{Listed, NewUser, UserChange};
 use crate::repo;
-use crate::service::Identity;
+use crate::repo::roles::{LinkRow, RoleRow};
+use crate::repo::users::UserRow;
+use crate::service::{Caller, Identity};
+
+/// A user that an administrator asks for.
+pub struct UserRequest {
+    pub username: String,
+    pub email: String,
+    pub display_name: Option<String>,
+    pub password: Secret,
+    /// As the caller wrote them.
+    pub role_names: Vec<String>,
+}
+
+/// Some users and how many there are.
+pub struct UserList {
+    pub users: Vec<Listed>,
+    pub total: u64,
+}
 
 impl Identity {
+    /// A page of users, oldest first.
+    pub async fn users(&self, page: PageQuery) -> Result<UserList, IdentityError> {
+        let mut tx = self.inner.db.begin_read().await?;
+        listed_page(&mut tx, page).await
+    }
+
+    /// Every role by name, each with its permissions.
+    pub async fn roles(&self) -> Result<Vec<(RoleRow, Vec<LinkRow>)>, IdentityError> {
+        let mut tx = self.inner.db.begin_read().await?;
+        let roles = repo::roles::full_roles(&mut tx).await?;
+        let mut links: HashMap<String, Vec<LinkRow>> = HashMap::new();
+        for link in repo::roles::full_links(&mut tx).await? {
+            links.entry(link.role_id.clone()).or_default().push(link);
+        }
+        Ok(roles
+            .into_iter()
+            .map(|role| {
+                let links = links.remove(&role.id).unwrap_or_default();
+                (role, links)
+            })
+            .collect())
+    }
+
+    /// Creates a user on behalf of the caller.
+    #[tracing::instrument(name = "identity.add_user", skip_all)]
+    pub async fn add_user(&self, caller: Caller<'_>, request: UserRequest) -> Result<Listed, IdentityError> {
+        guard_grant(caller, &request.role_names)?;
+        let roles = parse_roles(&request.role_names)?;
+        let user = NewUser {
+            username: request.username,
+            email: request.email,
+            display_name: request.display_name,
+            password: request.password,
+            roles,
+            is_system: false,
+        };
+        let hash = self.inner.passwords.hash(&user.password).await?;
+        let now = self.inner.ctx.now();
+        let mut tx = self.inner.db.begin_write().await?;
+        let id = self.insert_user(&mut tx, &user, &hash, now).await?;
+        let mut entry = caller.entry("users.create");
+        entry.object_type = Some("user");
+        entry.object_id = Some(id.clone());
+        entry.metadata = Some(json!({ "username": user.username, "roles": user.roles }));
+        self.inner.audit.record(&mut tx, entry).await?;
+        let payload = json!({ "username": user.username, "displayName": user.display_name });
+        let actor = Some(caller.user_id());
+        self.inner
+            .publish(&mut tx, USER_CREATED, actor, &id, payload, now);
+        tx.commit(&*self.inner.events).await?;
+        Ok(Listed {
+            id,
+            username: user.username,
+            email: user.email,
+            display_name: user.display_name,
+            is_active: true,
+            is_system: false,
+            two_factor: false,
+            last_login_at: None,
+            created_at: now,
+            roles: sorted(user.roles),
+        })
+    }
+
+    /// Changes what `change` names; the rest stays. Deactivation revokes every refresh token.
+    #[tracing::instrument(name = "identity.update_user", skip_all)]
+    pub async fn update_user(
+        &self,
+        caller: Caller<'_>,
+        id: &str,
+        change: UserChange,
+    ) -> Result<Listed, IdentityError> {
+        let now = self.inner.ctx.now();
+        let mut tx = self.inner.db.begin_write().await?;
+        let (mut user, held) = hold(&mut tx, id).await?;
+        if let Some(names) = &change.role_names {
+            guard_grant(caller, names)?;
+            if user.id == caller.user_id() {
+                return Err(IdentityError::OwnRoles);
+            }
+        }
+        guard_super_admin(caller, &held)?;
+        let roles = match &change.role_names {
+            Some(names) => sorted(parse_roles(names)?),
+            None => held.clone(),
+        };
+        let is_active = change.is_active.unwrap_or(user.is_active);
+        if !(is_active && roles.contains(&Role::SuperAdmin)) {
+            guard_last_super_admin(&mut tx, &user, &held).await?;
+        }
+
+        let mut changed = serde_json::Map::new();
+        let mut note = |name: &str, differs: bool, value: Value| {
+            if differs {
+                changed.insert(name.to_owned(), value);
+            }
+        };
+        let email = change.email.unwrap_or_else(|| user.email.clone());
+        let display_name = change.display_name.applied_to(user.display_name.clone());
+        note("email", email != user.email, json!(email));
+        note("displayName", display_name != user.display_name, json!(display_name));
+        note("isActive", is_active != user.is_active, json!(is_active));
+        note("roles", roles != held, json!(roles));
+        (user.email, user.display_name, user.is_active) = (email, display_name, is_active);
+        if !changed.is_empty() {
+            repo::users::set_profile(&mut tx, &user, now)
+                .await
+                .map_err(IdentityError::taken)?;
+        }
+        if roles != held {
+            repo::roles::set_roles(&mut tx, &user.id, &roles).await?;
+        }
+        if !user.is_active {
+            repo::tokens::revoke_all(&mut tx, &user.id, now).await?;
+        }
+        if !changed.is_empty() {
+            let metadata = json!({ "username": user.username, "changed": changed });
+            let entry = about(caller, "users.update", &user.id, metadata);
+            self.inner.audit.record(&mut tx, entry).await?;
+        }
+        if change.role_names.is_some() {
+            let payload =
+                json!({ "username": user.username, "displayName": user.display_name, "roles": roles });
+            let actor = Some(caller.user_id());
+            self.inner
+                .publish(&mut tx, ROLE_CHANGED, actor, &user.id, payload, now);
+        }
+        tx.commit(&*self.inner.events).await?;
+        Ok(listed(user, roles))
+    }
+
+    /// Deletes the user with roles, tokens and API keys; what the audit trail tells of them stays.
+    #[tracing::instrument(name = "identity.delete_user", skip_all)]
+    pub async fn delete_user(&self, caller: Caller<'_>, id: &str) -> Result<(), IdentityError> {
+        let mut tx = self.inner.db.begin_write().await?;
+        let (user, held) = hold(&mut tx, id).await?;
+        if user.is_system {
+            return Err(IdentityError::SystemUser);
+        }
+        guard_super_admin(caller, &held)?;
+        guard_last_super_admin(&mut tx, &user, &held).await?;
+        repo::users::delete(&mut tx, &user.id).await?;
+        let metadata = json!({ "username": user.username, "roles": held });
+        let entry = about(caller, "users.delete", &user.id, metadata);
+        self.inner.audit.record(&mut tx, entry).await?;
+        tx.commit(&*self.inner.events).await?;
+        Ok(())
+    }
+
     /// Creates a user and answers its id.
     pub async fn create_user(&self, user: NewUser) -> Result<String, IdentityError> {
         let hash = self.inner.passwords.hash(&user.password).await?;
@@ -30,18 +204,122 @@ impl Identity {
         let id = self.inner.ctx.id();
         repo::users::insert(tx, &id, user, hash, now)
             .await
-            .map_err(|error| {
-                if error.is_unique_violation() {
-                    IdentityError::Taken
-                } else {
-                    error.into()
-                }
-            })?;
+            .map_err(IdentityError::taken)?;
         for &role in &user.roles {
             if !repo::roles::grant(tx, &id, role).await? {
                 return Err(IdentityError::RoleMissing(role.name()));
             }
         }
         Ok(id)
+    }
+}
+
+/// A page of users with their roles, of one state of the database.
+pub(super) async fn listed_page(tx: &mut Tx, page: PageQuery) -> Result<UserList, IdentityError> {
+    let (limit, offset) = (page.page_size as i64, page.offset() as i64);
+    let rows = repo::users::page(tx, limit, offset).await?;
+    let mut roles: HashMap<String, Vec<Role>> = HashMap::new();
+    for (user_id, name) in repo::roles::roles_of_page(tx, limit, offset).await? {
+        roles
+            .entry(user_id)
+            .or_default()
+            .extend(Role::from_name(&name));
+    }
+    let total = repo::users::count(tx).await?;
+    let users = rows
+        .into_iter()
+        .map(|row| {
+            let roles = roles.remove(&row.id).unwrap_or_default();
+            listed(row, sorted(roles))
+        })
+        .collect();
+    Ok(UserList {
+        users,
+        total: total.max(0) as u64,
+    })
+}
+
+fn listed(user: UserRow, roles: Vec<Role>) -> Listed {
+    Listed {
+        id: user.id,
+        username: user.username,
+        email: user.email,
+        display_name: user.display_name,
+        is_active: user.is_active,
+        is_system: user.is_system,
+        two_factor: user.totp_enabled,
+        last_login_at: user.last_login_at.map(Timestamp::from_ms),
+        created_at: Timestamp::from_ms(user.created_at),
+        roles,
+    }
+}
+
+/// Holds the rows that a change of this user may concern; answers the user and their roles.
+async fn hold(tx: &mut Tx, id: &str) -> Result<(UserRow, Vec<Role>), IdentityError> {
+    repo::roles::lock(tx, Role::SuperAdmin).await?;
+    let user = repo::users::lock(tx, id)
+        .await?
+        .ok_or(IdentityError::UserNotFound)?;
+    let roles = repo::roles::roles_of(tx, &user.id).await?;
+    Ok((user, roles))
+}
+
+/// Only a super admin makes another one.
+fn guard_grant(caller: Caller<'_>, names: &[String]) -> Result<(), IdentityError> {
+    let asked = names.iter().any(|name| name == Role::SuperAdmin.name());
+    if asked && !caller.principal.is_super_admin() {
+        return Err(IdentityError::GrantsSuperAdmin);
+    }
+    Ok(())
+}
+
+/// Only a super admin changes one.
+fn guard_super_admin(caller: Caller<'_>, held: &[Role]) -> Result<(), IdentityError> {
+    if held.contains(&Role::SuperAdmin) && !caller.principal.is_super_admin() {
+        return Err(IdentityError::ChangesSuperAdmin);
+    }
+    Ok(())
+}
+
+/// Refuses when nobody is left, given that this user will be no active super admin any more. The caller has [`hold`].
+async fn guard_last_super_admin(tx: &mut Tx, user: &UserRow, held: &[Role]) -> Result<(), IdentityError> {
+    if user.is_active
+        && held.contains(&Role::SuperAdmin)
+        && repo::roles::other_active_holders(tx, Role::SuperAdmin, &user.id).await? == 0
+    {
+        return Err(IdentityError::LastSuperAdmin);
+    }
+    Ok(())
+}
+
+/// The roles of these names; one that does not exist, or stands there twice, is an error.
+fn parse_roles(names: &[String]) -> Result<Vec<Role>, IdentityError> {
+    let mut roles = Vec::with_capacity(names.len().min(Role::ALL.len()));
+    for name in names {
+        match Role::from_name(name) {
+            Some(role) if !roles.contains(&role) => roles.push(role),
+            Some(_) | None => return Err(IdentityError::UnknownRoles),
+        }
+    }
+    Ok(roles)
+}
+
+/// The most powerful first, as everywhere.
+fn sorted(mut roles: Vec<Role>) -> Vec<Role> {
+    roles.sort_unstable();
+    roles
+}
+
+fn about<'a>(
+    caller: Caller<'a>,
+    action: &'static str,
+    user_id: &str,
+    metadata: Value,
+) -> qm_platform::AuditEntry<'a> {
+    qm_platform::AuditEntry {
+        object_type: Some("user"),
+        object_id: Some(user_id.to_owned()),
+        metadata: Some(metadata),
+        ..caller.entry(action)
     }
 }

@@ -104,6 +104,6 @@ qm_db::db_test! {
         let mut tx = house.db.begin_write().await.expect("begun");
         qm_db::exec!(&mut tx, RENAME, "admin", "boss").await.expect("renamed").exactly(1).expect("one row");
         tx.commit_quiet().await.expect("committed");
-        assert!(matches!(house.identity.seed(&admin()).await, Err(IdentityError::Taken)));
+        assert!(matches!(house.identity.seed(&admin()).await, Err(IdentityError::EmailTaken)));
     }
 }

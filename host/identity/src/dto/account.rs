@@ -1,0 +1,188 @@
+//! Bodies of `/api/account`.
+
+use qm_kernel::{Role, Secret, Timestamp};
+use qm_web::{Fields, FromBody};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::display_name_change;
+use crate::model::{Change, Profile, ProfileChange};
+use crate::service::two_factor::Setup;
+
+/// Far longer than any zone's name.
+const MAX_TIMEZONE: usize = 64;
+const MAX_CODE: usize = 64;
+
+/// The caller's own account.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ProfileView {
+    /// UUID.
+    pub id: String,
+    pub username: String,
+    pub email: String,
+    pub display_name: Option<String>,
+    #[schema(value_type = Vec<String>, example = json!(["ADMINISTRATOR"]))]
+    pub roles: Vec<Role>,
+    /// IANA zone name; null = follow the device.
+    #[schema(example = "Europe/Berlin")]
+    pub timezone: Option<String>,
+    pub two_factor_enabled: bool,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub last_login_at: Option<Timestamp>,
+    #[schema(value_type = String, format = DateTime)]
+    pub created_at: Timestamp,
+}
+
+/// What to change; what is absent stays.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+pub struct UpdateProfile {
+    #[schema(format = Email, nullable = false)]
+    pub email: Option<String>,
+    /// `null` or blank removes it.
+    #[schema(value_type = Option<String>, max_length = 120)]
+    pub display_name: Change<String>,
+    /// IANA zone name. `null`, empty and `auto` follow the device.
+    #[schema(value_type = Option<String>, max_length = 64, example = "Europe/Berlin")]
+    pub timezone: Change<String>,
+}
+
+/// Whether a second factor is asked for at login.
+#[derive(Serialize, ToSchema)]
+pub struct TwoFactorView {
+    pub enabled: bool,
+}
+
+/// What an authenticator needs. Shown once; setting up again makes another.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TwoFactorSetup {
+    /// Base32, to be typed.
+    #[schema(example = "JBSWY3DPEHPK3PXP")]
+    pub secret: String,
+    /// The same as a URI.
+    #[schema(
+        example = "otpauth://totp/Quartermaster:admin?secret=JBSWY3DPEHPK3PXP&period=30&digits=6&algorithm=SHA1&issuer=Quartermaster"
+    )]
+    pub otpauth_url: String,
+    /// The URI as a QR code: a PNG in a `data:` URL.
+    pub qr_data_url: String,
+}
+
+/// A code that the authenticator shows.
+#[derive(ToSchema)]
+pub struct CodeRequest {
+    #[schema(value_type = String, max_length = 64, example = "123456")]
+    pub code: Secret,
+}
+
+/// The account's password, as a confirmation.
+#[derive(ToSchema)]
+pub struct PasswordRequest {
+    #[schema(value_type = String)]
+    pub password: Secret,
+}
+
+/// Codes that each stand in for the authenticator once. Shown once.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RecoveryCodes {
+    #[schema(min_items = 10, max_items = 10, example = json!(["0f3a1-9bc27-44d0e-8a6b5"]))]
+    pub recovery_codes: Vec<String>,
+}
+
+impl From<Profile> for ProfileView {
+    fn from(profile: Profile) -> Self {
+        let Profile {
+            id,
+            username,
+            email,
+            display_name,
+            roles,
+            timezone,
+            two_factor,
+            last_login_at,
+            created_at,
+        } = profile;
+        Self {
+            id,
+            username,
+            email,
+            display_name,
+            roles,
+            timezone,
+            two_factor_enabled: two_factor,
+            last_login_at,
+            created_at,
+        }
+    }
+}
+
+impl From<Setup> for TwoFactorSetup {
+    fn from(setup: Setup) -> Self {
+        Self {
+            secret: setup.seed.expose().to_owned(),
+            otpauth_url: setup.otpauth_url.expose().to_owned(),
+            qr_data_url: setup.qr_data_url.expose().to_owned(),
+        }
+    }
+}
+
+impl From<Vec<Secret>> for RecoveryCodes {
+    fn from(codes: Vec<Secret>) -> Self {
+        Self {
+            recovery_codes: codes.iter().map(|code| code.expose().to_owned()).collect(),
+        }
+    }
+}
+
+impl From<UpdateProfile> for ProfileChange {
+    fn from(body: UpdateProfile) -> Self {
+        let UpdateProfile {
+            email,
+            display_name,
+            timezone,
+        } = body;
+        Self {
+            email,
+            display_name,
+            timezone,
+        }
+    }
+}
+
+impl FromBody for UpdateProfile {
+    fn from_body(f: &mut Fields<'_>) -> Self {
+        Self {
+            email: f.string("email").email().optional(),
+            display_name: display_name_change(f),
+            timezone: timezone_change(f),
+        }
+    }
+}
+
+fn timezone_change(f: &mut Fields<'_>) -> Change<String> {
+    let cleared = f.is_null("timezone");
+    match f.string("timezone").max(MAX_TIMEZONE).optional() {
+        Some(zone) => Change::Set(zone),
+        None if cleared => Change::Clear,
+        None => Change::Keep,
+    }
+}
+
+impl FromBody for CodeRequest {
+    fn from_body(f: &mut Fields<'_>) -> Self {
+        Self {
+            code: Secret::new(f.string("code").required().max(MAX_CODE).get()),
+        }
+    }
+}
+
+impl FromBody for PasswordRequest {
+    fn from_body(f: &mut Fields<'_>) -> Self {
+        Self {
+            password: Secret::new(f.string("password").required().get()),
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! Bodies of `/api/users`.
+
+use qm_kernel::{PageQuery, Role, Secret, Timestamp};
+use qm_web::{Fields, FromBody, FromQuery};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{display_name, display_name_change, is_printable};
+use crate::model::{Change, Listed, UserChange};
+use crate::repo::roles::{LinkRow, RoleRow};
+use crate::service::users::{UserList, UserRequest};
+
+const MAX_PAGE: u64 = 200;
+/// The longest a login takes.
+const MAX_USERNAME: usize = 120;
+/// More than there are; a longer list breaks the rule that each stands there once.
+const MAX_ROLES: usize = 20;
+
+/// Which users to list.
+pub struct UserQuery(pub PageQuery);
+
+/// A user to create.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+pub struct CreateUser {
+    /// Told apart by case.
+    #[schema(min_length = 1, max_length = 120, example = "jo")]
+    pub username: String,
+    #[schema(format = Email)]
+    pub email: String,
+    #[schema(max_length = 120)]
+    pub display_name: Option<String>,
+    #[schema(value_type = String, min_length = 10, max_length = 256)]
+    pub password: Secret,
+    /// Each once; see `GET /api/users/roles`.
+    #[schema(min_items = 1, example = json!(["USER"]))]
+    pub role_names: Vec<String>,
+}
+
+/// What to change; what is absent stays.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+pub struct UpdateUser {
+    #[schema(format = Email, nullable = false)]
+    pub email: Option<String>,
+    /// `null` or blank removes it.
+    #[schema(value_type = Option<String>, max_length = 120)]
+    pub display_name: Change<String>,
+    /// False also revokes all of the user's refresh tokens.
+    #[schema(nullable = false)]
+    pub is_active: Option<bool>,
+    /// Replaces the set.
+    #[schema(nullable = false, min_items = 1, example = json!(["USER"]))]
+    pub role_names: Option<Vec<String>>,
+}
+
+/// A user as administrators see them.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UserView {
+    /// UUID.
+    pub id: String,
+    pub username: String,
+    pub email: String,
+    pub display_name: Option<String>,
+    pub is_active: bool,
+    /// The first administrator: cannot be deleted.
+    pub is_system: bool,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub last_login_at: Option<Timestamp>,
+    #[schema(value_type = Vec<String>, example = json!(["USER"]))]
+    pub roles: Vec<Role>,
+}
+
+/// A page of users.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UserPage {
+    pub items: Vec<UserView>,
+    /// Users over all pages.
+    pub total: u64,
+    /// The page used, from 1.
+    pub page: u64,
+    /// The page size used, at most 200.
+    pub page_size: u64,
+}
+
+/// A role and what it grants.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RoleView {
+    /// UUID.
+    pub id: String,
+    #[schema(example = "POWER_USER")]
+    pub name: String,
+    pub description: Option<String>,
+    pub is_system: bool,
+    #[schema(value_type = String, format = DateTime)]
+    pub created_at: Timestamp,
+    #[schema(value_type = String, format = DateTime)]
+    pub updated_at: Timestamp,
+    /// By key.
+    pub permissions: Vec<RolePermission>,
+}
+
+/// The link of a role to a permission.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RolePermission {
+    pub role_id: String,
+    pub permission_id: String,
+    pub permission: PermissionView,
+}
+
+/// A permission.
+#[derive(Serialize, ToSchema)]
+pub struct PermissionView {
+    /// UUID.
+    pub id: String,
+    #[schema(example = "torrents.view")]
+    pub key: String,
+    pub description: Option<String>,
+}
+
+impl From<Listed> for UserView {
+    fn from(user: Listed) -> Self {
+        Self {
+            id: user.id,
+            username: user.username,
+            email: user.email,
+            display_name: user.display_name,
+            is_active: user.is_active,
+            is_system: user.is_system,
+            last_login_at: user.last_login_at,
+            roles: user.roles,
+        }
+    }
+}
+
+impl UserPage {
+    pub fn new(list: UserList, query: PageQuery) -> Self {
+        Self {
+            items: list.users.into_iter().map(UserView::from).collect(),
+            total: list.total,
+            page: query.page,
+            page_size: query.page_size,
+        }
+    }
+}
+
+impl From<(RoleRow, Vec<LinkRow>)> for RoleView {
+    fn from((role, links): (RoleRow, Vec<LinkRow>)) -> Self {
+        let RoleRow {
+            id,
+            name,
+            description,
+            is_system,
+            created_at,
+            updated_at,
+        } = role;
+        Self {
+            id,
+            name,
+            description,
+            is_system,
+            created_at: Timestamp::from_ms(created_at),
+            updated_at: Timestamp::from_ms(updated_at),
+            permissions: links.into_iter().map(RolePermission::from).collect(),
+        }
+    }
+}
+
+impl From<LinkRow> for RolePermission {
+    fn from(link: LinkRow) -> Self {
+        let LinkRow {
+            role_id,
+            permission_id,
+            key,
+            description,
+        } = link;
+        Self {
+            role_id,
+            permission: PermissionView {
+                id: permission_id.clone(),
+                key,
+                description,
+            },
+            permission_id,
+        }
+    }
+}
+
+impl From<CreateUser> for UserRequest {
+    fn from(body: CreateUser) -> Self {
+        let CreateUser {
+            username,
+            email,
+            display_name,
+            password,
+            role_names,
+        } = body;
+        Self {
+            username,
+            email,
+            display_name: display_name.filter(|name| !name.trim().is_empty()),
+            password,
+            role_names,
+        }
+    }
+}
+
+impl From<UpdateUser> for UserChange {
+    fn from(body: UpdateUser) -> Self {
+        let UpdateUser {
+            email,
+            display_name,
+            is_active,
+            role_names,
+        } = body;
+        Self {
+            email,
+            display_name,
+            is_active,
+            role_names,
+        }
+    }
+}
+
+impl FromQuery for UserQuery {
+    fn from_query(f: &mut Fields<'_>) -> Self {
+        Self(f.page(MAX_PAGE))
+    }
+}
+
+impl FromBody for CreateUser {
+    fn from_body(f: &mut Fields<'_>) -> Self {
+        Self {
+            username: f
+                .string("username")
+                .required()
+                .min(1)
+                .max(MAX_USERNAME)
+                .check(
+                    is_username,
+                    "must not begin or end with a space or contain control characters",
+                )
+                .get(),
+            email: f.string("email").required().email().get(),
+            display_name: display_name(f),
+            password: Secret::new(f.string("password").required().min(10).max(256).get()),
+            role_names: f
+                .strings("roleNames")
+                .required()
+                .min_items(1)
+                .max_items(MAX_ROLES)
+                .get(),
+        }
+    }
+}
+
+impl FromBody for UpdateUser {
+    fn from_body(f: &mut Fields<'_>) -> Self {
+        Self {
+            email: f.string("email").email().optional(),
+            display_name: display_name_change(f),
+            is_active: f.boolean("isActive").optional(),
+            role_names: f
+                .strings("roleNames")
+                .min_items(1)
+                .max_items(MAX_ROLES)
+                .optional(),
+        }
+    }
+}
+
+/// A name that looks like another one is a trap for whoever reads a list.
+fn is_username(text: &str) -> bool {
+    is_printable(text) && text.trim() == text
+}

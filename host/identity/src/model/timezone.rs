@@ -1,0 +1,97 @@
+//! Time zones by their IANA names. The database is part of the program: every machine knows the same names, one
+//! without any zones installed too.
+
+use std::sync::LazyLock;
+
+use jiff::tz::TimeZoneDatabase;
+
+static ZONES: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bundled);
+
+/// What a user chose: `Ok(None)` follows the device (empty, or `auto` in any case), `Ok(Some)` is a zone spelt as the
+/// database spells it, `Err` is a text that names none.
+pub fn choose(text: &str) -> Result<Option<String>, ()> {
+    let name = text.trim();
+    if name.is_empty() || name.eq_ignore_ascii_case("auto") {
+        return Ok(None);
+    }
+    if is_bare_offset(name) {
+        return Err(());
+    }
+    let zone = ZONES.get(name).map_err(drop)?;
+    zone.iana_name().map(|name| Some(name.to_owned())).ok_or(())
+}
+
+/// `+02:00`, `GMT-5`, `UTC+1`: the database knows some of these under old names, yet they are no places.
+fn is_bare_offset(name: &str) -> bool {
+    let rest = ["GMT", "UTC"]
+        .iter()
+        .find_map(|prefix| {
+            name.get(..prefix.len())
+                .filter(|start| start.eq_ignore_ascii_case(prefix))
+                .map(|_| &name[prefix.len()..])
+        })
+        .unwrap_or(name);
+    rest.starts_with(['+', '-'])
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn zone(name: &str) -> Result<Option<String>, ()> {
+        Ok(Some(name.to_owned()))
+    }
+
+    #[test]
+    fn zones_are_known_and_spelt_as_the_database_does() {
+        for name in [
+            "Europe/Berlin",
+            "America/Argentina/Buenos_Aires",
+            "Asia/Kolkata",
+            "Etc/GMT+5",
+            "UTC",
+            "GMT",
+            "EST5EDT",
+        ] {
+            assert_eq!(choose(name), zone(name));
+        }
+        assert_eq!(choose(" europe/berlin "), zone("Europe/Berlin"));
+    }
+
+    #[test]
+    fn the_device_decides_when_nothing_is_named() {
+        for text in ["", "  ", "auto", "AUTO", "Auto"] {
+            assert_eq!(choose(text), Ok(None), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn offsets_and_nonsense_are_refused() {
+        for text in [
+            "-04:00",
+            "+02:00",
+            "-4",
+            "GMT+2",
+            "gmt-0",
+            "UTC-5",
+            "utc+1",
+            "Mars/Olympus",
+            "Europe",
+            "../etc/passwd",
+            "Europe/Berlin\0",
+            "posix/Europe/Berlin",
+            "é",
+        ] {
+            assert_eq!(choose(text), Err(()), "{text:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn hostile_texts_never_panic(text in ".*") {
+            let _ = choose(&text);
+        }
+    }
+}

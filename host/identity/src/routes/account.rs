@@ -1,0 +1,171 @@
+//! `/api/account`: the caller's own profile, password and second factor.
+
+use axum::extract::State;
+use qm_web::{ApiResult, Auth, Body, Client, Created, Json};
+
+use super::caller;
+use crate::dto::Done;
+use crate::dto::account::{
+    CodeRequest, PasswordRequest, ProfileView, RecoveryCodes, TwoFactorSetup, TwoFactorView, UpdateProfile,
+};
+use crate::dto::auth::ChangePasswordRequest;
+use crate::service::Identity;
+
+const TAG: &str = "account";
+
+/// The caller's own profile.
+#[utoipa::path(
+    get, path = "/api/account/profile", tag = TAG,
+    responses((status = 200, description = "The profile", body = ProfileView)),
+)]
+pub async fn profile(
+    State(identity): State<Identity>,
+    auth: Auth,
+    client: Client,
+) -> ApiResult<Json<ProfileView>> {
+    let profile = identity.profile(caller(&auth, &client)).await?;
+    Ok(Json(profile.into()))
+}
+
+/// Changes the caller's own profile.
+///
+/// A time zone is an IANA name such as `Europe/Berlin`; offsets such as `GMT+2` are refused, for they know no summer.
+#[utoipa::path(
+    patch, path = "/api/account/profile", tag = TAG,
+    request_body = UpdateProfile,
+    responses(
+        (status = 200, description = "The profile as it is now", body = ProfileView),
+        (status = 409, description = "The email is another user's"),
+    ),
+)]
+pub async fn update_profile(
+    State(identity): State<Identity>,
+    auth: Auth,
+    client: Client,
+    Body(body): Body<UpdateProfile>,
+) -> ApiResult<Json<ProfileView>> {
+    let profile = identity
+        .update_profile(caller(&auth, &client), body.into())
+        .await?;
+    Ok(Json(profile.into()))
+}
+
+/// Changes the caller's own password.
+///
+/// Revokes all of the caller's refresh tokens.
+#[utoipa::path(
+    post, path = "/api/account/password", tag = TAG,
+    request_body = ChangePasswordRequest,
+    responses((status = 201, description = "Changed", body = Done)),
+)]
+pub async fn password(
+    State(identity): State<Identity>,
+    auth: Auth,
+    client: Client,
+    Body(request): Body<ChangePasswordRequest>,
+) -> ApiResult<Created<Done>> {
+    let ChangePasswordRequest {
+        current_password,
+        new_password,
+    } = request;
+    identity
+        .change_password(
+            caller(&auth, &client),
+            &current_password,
+            &new_password,
+            "account.password_changed",
+        )
+        .await?;
+    Ok(Created(Done::YES))
+}
+
+/// Whether a second factor is asked for when the caller signs in.
+#[utoipa::path(
+    get, path = "/api/account/2fa", tag = TAG,
+    responses((status = 200, description = "On or off", body = TwoFactorView)),
+)]
+pub async fn two_factor(
+    State(identity): State<Identity>,
+    auth: Auth,
+    client: Client,
+) -> ApiResult<Json<TwoFactorView>> {
+    let enabled = identity.two_factor_enabled(caller(&auth, &client)).await?;
+    Ok(Json(TwoFactorView { enabled }))
+}
+
+/// Makes a secret for an authenticator.
+///
+/// The second factor stays off until a code of that secret is given to `POST /api/account/2fa/enable`.
+#[utoipa::path(
+    post, path = "/api/account/2fa/setup", tag = TAG,
+    responses(
+        (status = 201, description = "What the authenticator needs", body = TwoFactorSetup),
+        (status = 400, description = "It is on already"),
+    ),
+)]
+pub async fn setup(
+    State(identity): State<Identity>,
+    auth: Auth,
+    client: Client,
+) -> ApiResult<Created<TwoFactorSetup>> {
+    let setup = identity.setup_two_factor(caller(&auth, &client)).await?;
+    Ok(Created(setup.into()))
+}
+
+/// Switches the second factor on.
+///
+/// Answers ten recovery codes; they are shown here and never again.
+#[utoipa::path(
+    post, path = "/api/account/2fa/enable", tag = TAG,
+    request_body = CodeRequest,
+    responses((status = 201, description = "It is on", body = RecoveryCodes)),
+)]
+pub async fn enable(
+    State(identity): State<Identity>,
+    auth: Auth,
+    client: Client,
+    Body(request): Body<CodeRequest>,
+) -> ApiResult<Created<RecoveryCodes>> {
+    let codes = identity
+        .enable_two_factor(caller(&auth, &client), request.code.expose())
+        .await?;
+    Ok(Created(codes.into()))
+}
+
+/// Switches the second factor off, confirmed with the password.
+///
+/// Forgets the secret and all recovery codes.
+#[utoipa::path(
+    post, path = "/api/account/2fa/disable", tag = TAG,
+    request_body = PasswordRequest,
+    responses((status = 201, description = "It is off", body = Done)),
+)]
+pub async fn disable(
+    State(identity): State<Identity>,
+    auth: Auth,
+    client: Client,
+    Body(request): Body<PasswordRequest>,
+) -> ApiResult<Created<Done>> {
+    identity
+        .disable_two_factor(caller(&auth, &client), &request.password)
+        .await?;
+    Ok(Created(Done::YES))
+}
+
+/// Replaces all recovery codes, confirmed with a current code of the authenticator.
+#[utoipa::path(
+    post, path = "/api/account/2fa/recovery", tag = TAG,
+    request_body = CodeRequest,
+    responses((status = 201, description = "The new codes; the old ones no longer work", body = RecoveryCodes)),
+)]
+pub async fn recovery(
+    State(identity): State<Identity>,
+    auth: Auth,
+    client: Client,
+    Body(request): Body<CodeRequest>,
+) -> ApiResult<Created<RecoveryCodes>> {
+    let codes = identity
+        .renew_recovery_codes(caller(&auth, &client), request.code.expose())
+        .await?;
+    Ok(Created(codes.into()))
+}

@@ -1,0 +1,93 @@
+//! What users see and change of themselves.
+
+use qm_db::Tx;
+use qm_kernel::Timestamp;
+use serde_json::json;
+
+use crate::error::IdentityError;
+use crate::model::{Change, Profile, ProfileChange, timezone};
+use crate::repo;
+use crate::repo::users::UserRow;
+use crate::service::{Caller, Identity};
+
+impl Identity {
+    /// The caller's own profile, read fresh.
+    pub async fn profile(&self, caller: Caller<'_>) -> Result<Profile, IdentityError> {
+        let mut tx = self.inner.db.begin_read().await?;
+        let user = repo::users::find(&mut tx, caller.user_id())
+            .await?
+            .ok_or(IdentityError::NoSuchUser)?;
+        profile_of(&mut tx, user).await
+    }
+
+    /// Changes what `change` names; the rest stays.
+    #[tracing::instrument(name = "identity.update_profile", skip_all)]
+    pub async fn update_profile(
+        &self,
+        caller: Caller<'_>,
+        change: ProfileChange,
+    ) -> Result<Profile, IdentityError> {
+        let zone = match change.timezone {
+            Change::Set(text) => match timezone::choose(&text) {
+                Ok(Some(zone)) => Change::Set(zone),
+                Ok(None) => Change::Clear,
+                Err(()) => return Err(IdentityError::UnknownTimezone(text)),
+            },
+            other => other,
+        };
+        let now = self.inner.ctx.now();
+        let mut tx = self.inner.db.begin_write().await?;
+        let old = repo::users::lock(&mut tx, caller.user_id())
+            .await?
+            .ok_or(IdentityError::NoSuchUser)?;
+        let mut fields = Vec::new();
+        let mut new = old;
+        let email = change.email.unwrap_or_else(|| new.email.clone());
+        let display_name = change.display_name.applied_to(new.display_name.clone());
+        let zone = zone.applied_to(new.timezone.clone());
+        if email != new.email {
+            fields.push("email");
+        }
+        if display_name != new.display_name {
+            fields.push("displayName");
+        }
+        if zone != new.timezone {
+            fields.push("timezone");
+        }
+        (new.email, new.display_name, new.timezone) = (email, display_name, zone);
+        if !fields.is_empty() {
+            repo::users::set_profile(&mut tx, &new, now)
+                .await
+                .map_err(IdentityError::taken)?;
+            let mut entry = caller.entry("account.profile_updated");
+            entry.metadata = Some(json!({ "fields": fields }));
+            self.inner.audit.record(&mut tx, entry).await?;
+        }
+        let profile = profile_of(&mut tx, new).await?;
+        tx.commit(&*self.inner.events).await?;
+        Ok(profile)
+    }
+
+    /// The caller's own row, outside any transaction: what is decided on it is checked again when it is written.
+    pub(super) async fn own(&self, caller: Caller<'_>) -> Result<UserRow, IdentityError> {
+        let mut tx = self.inner.db.begin_read().await?;
+        repo::users::find(&mut tx, caller.user_id())
+            .await?
+            .ok_or(IdentityError::NoSuchUser)
+    }
+}
+
+async fn profile_of(tx: &mut Tx, user: UserRow) -> Result<Profile, IdentityError> {
+    let roles = repo::roles::roles_of(tx, &user.id).await?;
+    Ok(Profile {
+        id: user.id,
+        username: user.username,
+        email: user.email,
+        display_name: user.display_name,
+        roles,
+        timezone: user.timezone,
+        two_factor: user.totp_enabled,
+        last_login_at: user.last_login_at.map(Timestamp::from_ms),
+        created_at: Timestamp::from_ms(user.created_at),
+    })
+}

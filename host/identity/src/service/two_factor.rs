@@ -1,0 +1,164 @@
+//! The second factor of one's own account: setup, enabling with a first code, disabling, new recovery codes.
+
+use qm_kernel::Secret;
+use qm_platform::catalogue::PRODUCT_NAME;
+use qm_platform::Settings;
+use serde_json::json;
+
+use crate::error::IdentityError;
+use crate::events::TWO_FACTOR_DISABLED;
+use crate::model::{qr, recovery, totp};
+use crate::repo;
+use crate::repo::users::UserRow;
+use crate::service::{Caller, Identity, Inner};
+
+/// What an authenticator needs, shown while the second factor is set up.
+pub struct Setup {
+    /// Base32.
+    pub seed: Secret,
+    /// The same with names, as a URI.
+    pub otpauth_url: Secret,
+    /// The URI as a picture, in a `data:` URL.
+    pub qr_data_url: Secret,
+}
+
+impl Inner {
+    /// The stored seed in the clear. One that cannot be decrypted (the key was changed) reads as absent: recovery
+    /// codes still let the owner in.
+    fn seed_of(&self, user: &UserRow) -> Option<Secret> {
+        user.totp_secret
+            .as_deref()
+            .and_then(|stored| self.cipher.decrypt(stored))
+    }
+
+    /// The step whose code of this user `code` is now.
+    pub(super) fn matching_step(&self, user: &UserRow, code: &str) -> Option<i64> {
+        self.seed_of(user)
+            .and_then(|seed| totp::matching_step(&seed, code, self.ctx.now()))
+    }
+}
+
+impl Identity {
+    pub async fn two_factor_enabled(&self, caller: Caller<'_>) -> Result<bool, IdentityError> {
+        Ok(self.own(caller).await?.totp_enabled)
+    }
+
+    /// Makes a seed and keeps it until [`Identity::enable_two_factor`]; the second factor stays off. A seed made
+    /// before and not enabled is replaced.
+    #[tracing::instrument(name = "identity.setup_two_factor", skip_all)]
+    pub async fn setup_two_factor(&self, caller: Caller<'_>) -> Result<Setup, IdentityError> {
+        let user = self.own(caller).await?;
+        if user.totp_enabled {
+            return Err(IdentityError::TwoFactorAlreadyEnabled);
+        }
+        let seed = totp::new_seed(&self.inner.ctx);
+        let sealed = self.inner.cipher.encrypt(seed.expose());
+        let mut tx = self.inner.db.begin_write().await?;
+        let issuer = Settings::new(self.inner.ctx.clone(), self.inner.cipher.clone())
+            .get(&mut tx, &PRODUCT_NAME)
+            .await?;
+        let otpauth_url = totp::otpauth_url(&issuer, &user.username, &seed);
+        let qr_data_url = qr::data_url(&otpauth_url).map_err(IdentityError::QrCode)?;
+        if !repo::users::start_totp(&mut tx, &user.id, &sealed, self.inner.ctx.now()).await? {
+            return Err(IdentityError::TwoFactorAlreadyEnabled);
+        }
+        tx.commit(&*self.inner.events).await?;
+        Ok(Setup {
+            seed,
+            otpauth_url: Secret::new(otpauth_url),
+            qr_data_url: Secret::new(qr_data_url),
+        })
+    }
+
+    /// Switches the second factor on, given a code of the seed that was set up. Answers the recovery codes.
+    #[tracing::instrument(name = "identity.enable_two_factor", skip_all)]
+    pub async fn enable_two_factor(
+        &self,
+        caller: Caller<'_>,
+        code: &str,
+    ) -> Result<Vec<Secret>, IdentityError> {
+        let user = self.own(caller).await?;
+        if user.totp_enabled {
+            return Err(IdentityError::TwoFactorAlreadyEnabled);
+        }
+        let seed = self
+            .inner
+            .seed_of(&user)
+            .ok_or(IdentityError::TwoFactorNotSetUp)?;
+        let now = self.inner.ctx.now();
+        totp::matching_step(&seed, code, now).ok_or(IdentityError::InvalidVerificationCode)?;
+        let issued = recovery::issue(&self.inner.ctx);
+        let mut tx = self.inner.db.begin_write().await?;
+        if !repo::users::enable_totp(&mut tx, &user, &json!(issued.hashes).to_string(), now).await? {
+            // Set up anew, or enabled, since it was read: the code belongs to a seed that is no longer pending.
+            return Err(IdentityError::InvalidVerificationCode);
+        }
+        let entry = caller.entry("account.2fa_enabled");
+        self.inner.audit.record(&mut tx, entry).await?;
+        tx.commit(&*self.inner.events).await?;
+        Ok(issued.codes)
+    }
+
+    /// Switches the second factor off and forgets seed and recovery codes, a pending setup too.
+    #[tracing::instrument(name = "identity.disable_two_factor", skip_all)]
+    pub async fn disable_two_factor(
+        &self,
+        caller: Caller<'_>,
+        password: &Secret,
+    ) -> Result<(), IdentityError> {
+        let user = self.own(caller).await?;
+        let stored = Some(user.password_hash.as_str());
+        if !self.inner.passwords.verify(password, stored).await? {
+            return Err(IdentityError::IncorrectPassword);
+        }
+        let now = self.inner.ctx.now();
+        let mut tx = self.inner.db.begin_write().await?;
+        let current = repo::users::lock(&mut tx, &user.id)
+            .await?
+            .ok_or(IdentityError::NoSuchUser)?;
+        if current.password_hash != user.password_hash {
+            return Err(IdentityError::IncorrectPassword);
+        }
+        repo::users::disable_totp(&mut tx, &user.id, now).await?;
+        if current.totp_enabled {
+            let entry = caller.entry("account.2fa_disabled");
+            self.inner.audit.record(&mut tx, entry).await?;
+            self.inner.publish(
+                &mut tx,
+                TWO_FACTOR_DISABLED,
+                Some(&user.id),
+                &user.id,
+                json!({}),
+                now,
+            );
+        }
+        tx.commit(&*self.inner.events).await?;
+        Ok(())
+    }
+
+    /// Replaces all recovery codes, given a current code of the authenticator; a recovery code will not do.
+    #[tracing::instrument(name = "identity.renew_recovery_codes", skip_all)]
+    pub async fn renew_recovery_codes(
+        &self,
+        caller: Caller<'_>,
+        code: &str,
+    ) -> Result<Vec<Secret>, IdentityError> {
+        let user = self.own(caller).await?;
+        if !user.totp_enabled {
+            return Err(IdentityError::TwoFactorNotEnabled);
+        }
+        self.inner
+            .matching_step(&user, code)
+            .ok_or(IdentityError::InvalidVerificationCode)?;
+        let issued = recovery::issue(&self.inner.ctx);
+        let hashes = json!(issued.hashes).to_string();
+        let mut tx = self.inner.db.begin_write().await?;
+        if !repo::users::renew_recovery_codes(&mut tx, &user, &hashes, self.inner.ctx.now()).await? {
+            return Err(IdentityError::TwoFactorNotEnabled);
+        }
+        let entry = caller.entry("account.2fa_recovery_regenerated");
+        self.inner.audit.record(&mut tx, entry).await?;
+        tx.commit(&*self.inner.events).await?;
+        Ok(issued.codes)
+    }
+}
