@@ -118,6 +118,12 @@ impl<'a> Fields<'a> {
         PageQuery::parse(page.as_deref(), size.as_deref(), max)
     }
 
+    /// Whether the property stands there as `null`, which every typed reader takes for absent: for a body in which
+    /// `null` clears a value and absence keeps it.
+    pub fn is_null(&self, name: &str) -> bool {
+        matches!(self.input, Input::Json(map) if map.get(name).is_some_and(Value::is_null))
+    }
+
     /// The body has keys of its own choosing: none is unknown. For a route whose body is declared loosely.
     pub fn allow_unknown(&mut self) {
         self.free = true;
