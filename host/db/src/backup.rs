@@ -19,7 +19,7 @@ use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection};
 use crate::error::{Class, DbError, class};
 use crate::lock::{FileLock, beside};
 use crate::migrate::{Applied, known_to_us};
-use crate::open::sqlite_path;
+use crate::open::{postgres_options, sqlite_path};
 
 /// What SQLite keeps beside a database.
 const LOG: &str = "-wal";
@@ -197,6 +197,33 @@ impl SqliteFile {
             ));
         }
         Ok(())
+    }
+}
+
+/// The arguments by which PostgreSQL's own tools reach the database of `url`, without its password.
+pub fn postgres_arguments(url: &str) -> Result<String, DbError> {
+    let options = postgres_options(url)?;
+    let host = options
+        .get_socket()
+        .map_or_else(|| options.get_host().into(), |socket| socket.to_string_lossy());
+    let (user, port) = (options.get_username(), options.get_port().to_string());
+    let named = [
+        ("--host", &*host),
+        ("--port", &port),
+        ("--username", user),
+        ("--dbname", options.get_database().unwrap_or(user)),
+    ];
+    let arguments = named.map(|(name, value)| format!("{name}={}", shell_word(value)));
+    Ok(arguments.join(" "))
+}
+
+/// `text` as one word of a shell.
+fn shell_word(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
     }
 }
 
@@ -383,4 +410,20 @@ fn sqlite(path: &Path, error: &sqlx::Error) -> DbError {
         _ => error.to_string(),
     };
     refuse(path, &advice)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tools_of_postgresql_are_told_all_but_the_password() {
+        let arguments = postgres_arguments("postgres://qm:s3cret@db.example:5433/media").unwrap();
+        assert_eq!(
+            arguments,
+            "--host=db.example --port=5433 --username=qm --dbname=media"
+        );
+        let odd = postgres_arguments("postgres://o%27b:x@h/a%20b").unwrap();
+        assert!(odd.ends_with(r"--username='o'\''b' --dbname='a b'"), "{odd}");
+    }
 }

@@ -24,7 +24,7 @@ mod statement;
 pub mod testing;
 mod tx;
 
-pub use backup::{Copied, Restored, SqliteFile};
+pub use backup::{Copied, Restored, SqliteFile, postgres_arguments};
 pub use error::DbError;
 pub use json::Json;
 pub use migrate::Outdated;

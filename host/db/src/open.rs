@@ -288,9 +288,13 @@ pub(crate) fn sqlite_refusal(path: &Path, error: &sqlx::Error) -> DbError {
     DbError::Open(format!("cannot open the database `{}`: {advice}", path.display()))
 }
 
+pub(crate) fn postgres_options(url: &str) -> Result<PgConnectOptions, DbError> {
+    PgConnectOptions::from_str(url)
+        .map_err(|error| DbError::Open(format!("DATABASE_URL is not a PostgreSQL address: {error}")))
+}
+
 async fn open_postgres(url: &str) -> Result<Pools, DbError> {
-    let options = PgConnectOptions::from_str(url)
-        .map_err(|error| DbError::Open(format!("DATABASE_URL is not a PostgreSQL address: {error}")))?
+    let options = postgres_options(url)?
         .application_name("quartermaster")
         .statement_cache_capacity(STATEMENT_CACHE);
     // One connection by itself first: the pool would go on trying in silence and then say only that it timed out.

@@ -1,6 +1,9 @@
-//! The command line. Exit codes: 0 done, 1 failed with one line on standard error, 2 wrong usage.
+//! The command line. Exit codes: 0 done, 1 failed with one line on standard error, 2 wrong usage, 3 done but for some
+//! stored secrets (`secrets rotate`).
 
+mod backup;
 mod plugin;
+mod secrets;
 
 use std::fmt::Display;
 use std::io::Write as _;
@@ -33,9 +36,41 @@ enum Command {
     Migrate,
     /// Print the OpenAPI document of all routes.
     Openapi,
+    /// Copy the SQLite database to a file, also while the service runs.
+    Backup {
+        /// Where the copy goes. Put it on another disk, and the key (ENCRYPTION_KEY or secrets.json) elsewhere.
+        file: PathBuf,
+        /// Replace the file when it is there already.
+        #[arg(long)]
+        force: bool,
+    },
+    /// Put a backup in the place of the SQLite database, which is kept beside it. The service must be stopped.
+    Restore {
+        /// What `backup` wrote, or one of DATA_DIR/backups.
+        file: PathBuf,
+    },
+    /// Work on what is stored encrypted.
+    #[command(subcommand)]
+    Secrets(SecretsCommand),
     /// Work on plugin files.
     #[command(subcommand)]
     Plugin(PluginCommand),
+}
+
+#[derive(Subcommand)]
+enum SecretsCommand {
+    /// Encrypt everything stored under an earlier key with the current one.
+    ///
+    /// To change keys: set ENCRYPTION_KEY to the new key and ENCRYPTION_KEY_PREVIOUS to the one used so far (a key the
+    /// service generated is `encryptionKey` in DATA_DIR/secrets.json), restart the service, run this with the same
+    /// environment, and when a run rotates nothing unset ENCRYPTION_KEY_PREVIOUS. It may be interrupted and run again,
+    /// and run beside the service. Exit codes: 0 all is under the current key, 1 failed, 3 some values are not; those
+    /// that cannot be read are named.
+    Rotate {
+        /// Count, and change nothing.
+        #[arg(long)]
+        dry_run: bool,
+    },
 }
 
 #[derive(Subcommand)]
@@ -56,6 +91,17 @@ pub fn main() -> ExitCode {
     let outcome = match arguments.command.unwrap_or(Command::Serve) {
         Command::Serve => runtime().and_then(|runtime| runtime.block_on(serve())),
         Command::Migrate => runtime().and_then(|runtime| runtime.block_on(migrate())),
+        Command::Backup { file, force } => {
+            runtime().and_then(|runtime| runtime.block_on(backup::backup(&file, force)))
+        }
+        Command::Restore { file } => {
+            runtime().and_then(|runtime| runtime.block_on(backup::restore(&file)))
+        }
+        Command::Secrets(SecretsCommand::Rotate { dry_run }) => {
+            return runtime()
+                .and_then(|runtime| runtime.block_on(secrets::rotate(dry_run)))
+                .unwrap_or_else(|error| fail(&error.line()));
+        }
         Command::Openapi => return print(api::document()),
         Command::Plugin(PluginCommand::Check { file, config }) => {
             return match runtime() {
@@ -99,7 +145,7 @@ async fn migrate() -> Result<(), StartError> {
     let config = Config::from_env()?;
     logging::init(&config.log);
     let db = start::open_database(&config).await?;
-    db.migrate().await?;
+    start::migrate(&db, &config, &Ctx::system()).await?;
     db.close().await;
     say("The database is up to date.");
     Ok(())

@@ -32,6 +32,21 @@ pub enum StartError {
     DataDir { path: PathBuf, source: io::Error },
     #[error(transparent)]
     Database(#[from] DbError),
+    #[error("there is no database `{}`; start the service once, or correct DATABASE_URL", .0.display())]
+    NoDatabase(PathBuf),
+    #[error("the database lacks migration `{0}`; start the service or run `quartermaster migrate` first")]
+    Outdated(&'static str),
+    #[error("cannot use the directory `{}` for the backup before a migration ({source}); let the user that runs the service write there", .path.display())]
+    BackupDir { path: PathBuf, source: io::Error },
+    #[error("migration `{migration}` was not begun, because the database could not be backed up before: {source}")]
+    NotBackedUp {
+        migration: &'static str,
+        source: DbError,
+    },
+    #[error("a PostgreSQL database is copied with its own tools (PGPASSWORD holds the password): {0}")]
+    PostgresTools(String),
+    #[error("there is no key yet that anything could be stored under; set ENCRYPTION_KEY, or start the service once")]
+    NoKey,
     #[error(
         "ADMIN_EMAIL `{email}` belongs to another user than `{username}`; set ADMIN_USERNAME to that user's name, or another ADMIN_EMAIL"
     )]
@@ -44,6 +59,8 @@ pub enum StartError {
     Plugins(#[from] PluginHostError),
     #[error("cannot load the configured engines")]
     Engines(#[source] TorrentsError),
+    #[error("cannot set up the metrics")]
+    Metrics(#[from] prometheus::Error),
     #[error("cannot listen for signals")]
     Signals(#[source] io::Error),
     #[error("cannot start the asynchronous runtime")]

@@ -9,6 +9,7 @@ pub mod cli;
 pub mod config;
 pub mod failure;
 pub mod logging;
+pub mod sealed;
 pub mod secrets;
 pub mod shutdown;
 pub mod start;

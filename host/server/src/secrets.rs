@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use qm_kernel::{Ctx, Secret};
+use qm_platform::Cipher;
 use serde::{Deserialize, Serialize};
 
 use crate::config::SuppliedSecrets;
@@ -28,6 +29,18 @@ pub struct Secrets {
     pub encryption: Secret,
     /// Keys that older stored values may still be encrypted with, the newest first.
     pub encryption_previous: Vec<Secret>,
+}
+
+impl Secrets {
+    /// What encrypts and decrypts with them.
+    pub fn cipher(&self, ctx: &Ctx) -> Cipher {
+        Cipher::new(&self.encryption, ctx.clone()).with_previous(&self.encryption_previous)
+    }
+}
+
+/// Where generated secrets are kept.
+pub fn file(data_dir: &Path) -> PathBuf {
+    data_dir.join(FILE)
 }
 
 /// Where the secrets came from and what is still to be done about them.
@@ -147,7 +160,7 @@ pub fn resolve(
         });
     }
 
-    let path = data_dir.join(FILE);
+    let path = file(data_dir);
     let mut stored = load(&path, &mut warnings)?;
     let mut generated = false;
     let mut pick = |supplied: &Option<Secret>, kept: &mut Option<Stash>| match supplied {

@@ -1,10 +1,12 @@
 //! The start of the service, in the order that finds every mistake before anything is written: configuration,
-//! secrets, plugins directory, network settings, port, database; only then generated secrets, migrations, seeding.
+//! secrets, plugins directory, network settings, port, database; only then migrations, generated secrets, seeding.
+
+mod backups;
 
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
-use qm_db::Db;
+use qm_db::{Db, DbError, SqliteFile};
 use qm_identity::HashCost;
 use qm_kernel::Ctx;
 use qm_net::{Net, NetConfig};
@@ -15,6 +17,8 @@ use crate::app::{App, AppParts};
 use crate::config::Config;
 use crate::failure::StartError;
 use crate::secrets;
+
+pub use backups::{migrate, stamp};
 
 /// Brings the whole service up to the point where [`App::run`] answers requests.
 pub async fn start(config: Config, ctx: Ctx) -> Result<App, StartError> {
@@ -30,7 +34,7 @@ pub async fn start(config: Config, ctx: Ctx) -> Result<App, StartError> {
         .await
         .map_err(|source| StartError::listen(config.listen, source))?;
     let db = open_database(&config).await?;
-    db.migrate().await?;
+    migrate(&db, &config, &ctx).await?;
     if let Some(unsaved) = &resolved.unsaved {
         unsaved.save()?;
     }
@@ -51,15 +55,37 @@ pub async fn start(config: Config, ctx: Ctx) -> Result<App, StartError> {
     .await
 }
 
-/// Opens the database, making the data directory first. A directory made for a database that then does not open is
-/// taken away again.
+/// Opens the database for a server, making the data directory first. It is the only one on an SQLite file.
 pub async fn open_database(config: &Config) -> Result<Db, StartError> {
+    in_data_dir(config, Db::open_alone(config.database_url.expose())).await
+}
+
+/// Opens a database that is there and up to date, beside a server that may be running.
+pub async fn open_existing(config: &Config) -> Result<Db, StartError> {
+    let url = config.database_url.expose();
+    if let Some(file) = SqliteFile::of(url)?
+        && !file.path().is_file()
+    {
+        return Err(StartError::NoDatabase(file.path().to_owned()));
+    }
+    let db = Db::open(url).await?;
+    match db.outdated().await? {
+        None => Ok(db),
+        Some(outdated) => Err(StartError::Outdated(outdated.target)),
+    }
+}
+
+/// Does `work` in the data directory, made first. A directory made for work that then fails is taken away again.
+pub async fn in_data_dir<T>(
+    config: &Config,
+    work: impl Future<Output = Result<T, DbError>>,
+) -> Result<T, StartError> {
     let made = make_private_dir(&config.data_dir).map_err(|source| StartError::DataDir {
         path: config.data_dir.clone(),
         source,
     })?;
-    match Db::open(config.database_url.expose()).await {
-        Ok(db) => Ok(db),
+    match work.await {
+        Ok(done) => Ok(done),
         Err(error) => {
             for directory in made.iter().rev() {
                 // One that is no longer empty stays.
