@@ -3,10 +3,15 @@
 //! Pure; no I/O. Never fails: what is not recognised is absent. Bounds: every pattern runs in linear time, and of a
 //! name the first [`MAX_NAME`] bytes count.
 
+mod episode;
 mod identity;
 mod model;
 mod parse;
 mod quick;
+mod vocabulary;
+
+#[cfg(test)]
+mod tests;
 
 pub use identity::identity;
 pub use model::{ContentType, Explanation, QuickView, Release};

@@ -8,19 +8,18 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::Router;
+use prometheus::Registry;
 use qm_db::Db;
 use qm_identity::{FirstAdmin, HashCost, Identity, IdentityDeps, IdentityError, Seeded, TokenService};
 use qm_kernel::engine::EngineKinds;
 use qm_kernel::{Ctx, Secret};
 use qm_net::Net;
 use qm_platform::realtime::{Hub, HubConfig, ws_router};
-use qm_platform::{Audit, Bus, Cipher, Platform, Settings};
+use qm_platform::{Audit, Background, Bus, Cipher, Platform, Settings};
 use qm_plugin_host::{Limits, PluginHost, PluginHostConfig};
 use qm_torrents::{Torrents, TorrentsDeps};
 use qm_web::WebConfig;
 use tokio::net::TcpListener;
-use tokio::task::JoinSet;
-use tokio_util::sync::CancellationToken;
 
 use crate::api::{self, States};
 use crate::config::Config;
@@ -60,8 +59,7 @@ pub struct App {
     hub: Hub,
     plugins: Arc<PluginHost>,
     torrents: Arc<Torrents>,
-    loops: JoinSet<()>,
-    stop: CancellationToken,
+    background: Background,
 }
 
 /// Where requests come in.
@@ -75,21 +73,32 @@ struct Front {
 
 /// What every area stands on.
 struct Ground {
+    /// Each area registers what it counts; `GET /api/system/metrics` shows it.
+    metrics: Registry,
+    background: Background,
     bus: Bus,
     audit: Audit,
     cipher: Cipher,
+    settings: Settings,
     tokens: Arc<TokenService>,
     identity: Identity,
 }
 
 impl Ground {
-    fn lay(config: &Config, secrets: &Secrets, db: &Db, hash_cost: HashCost, ctx: &Ctx) -> Self {
+    fn lay(
+        config: &Config,
+        secrets: &Secrets,
+        db: &Db,
+        hash_cost: HashCost,
+        ctx: &Ctx,
+    ) -> Result<Self, StartError> {
+        let metrics = Registry::new();
+        let background = Background::new(&metrics)?;
         let bus = Bus::new(ctx.clone());
         bus.register(qm_identity::EVENTS);
         bus.register(qm_torrents::EVENTS);
         let audit = Audit::new(ctx.clone());
-        let cipher =
-            Cipher::new(&secrets.encryption, ctx.clone()).with_previous(&secrets.encryption_previous);
+        let cipher = secrets.cipher(ctx);
         let tokens = Arc::new(TokenService::new(
             &secrets.jwt_access,
             config.access_ttl,
@@ -105,13 +114,17 @@ impl Ground {
             refresh_ttl: config.refresh_ttl,
             ctx: ctx.clone(),
         });
-        Self {
+        let settings = Settings::new(ctx.clone(), cipher.clone());
+        Ok(Self {
+            metrics,
+            background,
             bus,
             audit,
             cipher,
+            settings,
             tokens,
             identity,
-        }
+        })
     }
 }
 
@@ -133,15 +146,18 @@ impl App {
             .local_addr()
             .map_err(|source| StartError::listen(config.listen, source))?;
         let Ground {
+            metrics,
+            background,
             bus,
             audit,
             cipher,
+            settings,
             tokens,
             identity,
-        } = Ground::lay(&config, &secrets, &db, hash_cost, &ctx);
+        } = Ground::lay(&config, &secrets, &db, hash_cost, &ctx)?;
         // Neither waits for the other: one reads files, the other the database.
         let (seeded, plugins) = tokio::join!(
-            seed(&db, &identity, &config.admin, &ctx),
+            seed(&db, &identity, &config.admin, &settings),
             start_plugins(&config, limits, &net, &ctx),
         );
         let (seeded, plugins) = (seeded?, plugins?);
@@ -164,7 +180,7 @@ impl App {
         .await
         .map_err(StartError::Engines)?;
 
-        let web = web_config(&config);
+        let web = web_config(&config, &metrics);
         let docs = web.docs;
         let platform = Platform {
             db: db.clone(),
@@ -182,9 +198,10 @@ impl App {
         let routes = api::routes(states).mount(ws_router(hub.clone()));
         let (router, _) = qm_web::finish(routes, web, tokens.clone(), ctx);
 
-        let stop = CancellationToken::new();
-        let mut loops = JoinSet::new();
-        loops.spawn(identity.clone().prune_loop(stop.clone()));
+        let pruned = identity.clone();
+        background.supervise("identity.prune_tokens", move |stop| {
+            pruned.clone().prune_loop(stop)
+        });
         let first_admin = seeded
             .generated_password
             .map(|password| (config.admin.username, password));
@@ -204,8 +221,7 @@ impl App {
             hub,
             plugins,
             torrents,
-            loops,
-            stop,
+            background,
         })
     }
 
@@ -263,8 +279,7 @@ impl App {
             hub,
             plugins,
             torrents,
-            mut loops,
-            stop,
+            background,
             ..
         } = self;
         let until = async {
@@ -272,8 +287,7 @@ impl App {
             hub.shutdown();
         };
         qm_web::serve(front.listener, front.router, until).await;
-        stop.cancel();
-        while loops.join_next().await.is_some() {}
+        background.shutdown().await;
         if tokio::time::timeout(ENGINES_CLOSE, torrents.shutdown())
             .await
             .is_err()
@@ -286,16 +300,21 @@ impl App {
 }
 
 /// What every start makes sure of: permissions, roles, the first administrator, default settings.
-async fn seed(db: &Db, identity: &Identity, admin: &FirstAdmin, ctx: &Ctx) -> Result<Seeded, StartError> {
+async fn seed(
+    db: &Db,
+    identity: &Identity,
+    admin: &FirstAdmin,
+    settings: &Settings,
+) -> Result<Seeded, StartError> {
     let seeded = identity.seed(admin).await.map_err(|error| match error {
-        IdentityError::Taken => StartError::AdminEmailTaken {
+        IdentityError::EmailTaken => StartError::AdminEmailTaken {
             username: admin.username.clone(),
             email: admin.email.clone(),
         },
         other => StartError::Accounts(other),
     })?;
     let mut tx = db.begin_write().await?;
-    Settings::new(ctx.clone()).seed_defaults(&mut tx, PRODUCT).await?;
+    settings.seed_defaults(&mut tx, PRODUCT).await?;
     tx.commit_quiet().await?;
     Ok(seeded)
 }
@@ -316,7 +335,7 @@ async fn start_plugins(
     Ok(PluginHost::start(plugins, ctx.clone()).await?)
 }
 
-fn web_config(config: &Config) -> WebConfig {
+fn web_config(config: &Config, metrics: &Registry) -> WebConfig {
     WebConfig {
         cors_origins: config.cors_origins.clone(),
         trusted_proxies: config.trusted_proxies,
@@ -324,6 +343,6 @@ fn web_config(config: &Config) -> WebConfig {
         docs: !config.production,
         product: PRODUCT.to_owned(),
         version: VERSION.to_owned(),
-        ..WebConfig::default()
+        metrics: metrics.clone(),
     }
 }

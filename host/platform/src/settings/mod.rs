@@ -1,0 +1,26 @@
+//! Settings: a typed registry over the table of key and JSON value.
+//!
+//! A setting is a constant that names its key, type, default and owner; areas read through it. The generic writers of
+//! the API store what they are given, so a stored value that is not of the setting's type reads as the default. They
+//! refuse a setting that has a route of its own, and every secret.
+//!
+//! Bounds: a key of [`MAX_KEY`] characters, a value of [`MAX_VALUE`] bytes of JSON.
+
+pub mod catalogue;
+mod document;
+mod service;
+mod spec;
+mod value;
+
+#[cfg(test)]
+mod tests;
+
+pub use document::settings_table;
+pub use service::Settings;
+pub use spec::{SecretSetting, Setting, SettingSpec};
+pub use value::{SettingValue, UpdateCheck};
+
+/// Longest key a generic writer takes, in characters.
+pub const MAX_KEY: usize = 200;
+/// Longest value a generic writer takes, in bytes of JSON.
+pub const MAX_VALUE: usize = 64 * 1024;

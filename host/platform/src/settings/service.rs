@@ -1,0 +1,146 @@
+//! Reading and writing settings.
+
+use std::collections::BTreeMap;
+
+use qm_db::{DbError, Json, Tx, all, exec, opt, sql};
+use qm_kernel::{Ctx, Secret, secret::MASK};
+use serde_json::Value;
+
+use super::catalogue;
+use super::spec::{SecretSetting, Setting, SettingSpec};
+use super::value::SettingValue;
+use crate::cipher::Cipher;
+
+sql! {
+    FIND = "SELECT value FROM settings WHERE key = $1";
+    LIST = "SELECT key, value FROM settings ORDER BY key";
+    PUT = "INSERT INTO settings (key, value, updated_at) VALUES ($1, $2, $3) \
+        ON CONFLICT (key) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at";
+    SEED = "INSERT INTO settings (key, value, updated_at) VALUES ($1, $2, $3) ON CONFLICT (key) DO NOTHING";
+    REMOVE = "DELETE FROM settings WHERE key = $1";
+}
+
+/// Reads and writes settings. Cheap to clone.
+#[derive(Clone)]
+pub struct Settings {
+    ctx: Ctx,
+    cipher: Cipher,
+}
+
+impl Settings {
+    pub fn new(ctx: Ctx, cipher: Cipher) -> Self {
+        Self { ctx, cipher }
+    }
+
+    /// The stored value, or the default when there is none or it is not one the setting takes.
+    pub async fn get<T: SettingValue>(&self, tx: &mut Tx, setting: &Setting<T>) -> Result<T, DbError> {
+        Ok(setting.read(stored(tx, setting.key).await?.as_ref()))
+    }
+
+    pub async fn put<T: SettingValue>(
+        &self,
+        tx: &mut Tx,
+        setting: &Setting<T>,
+        value: &T,
+    ) -> Result<(), DbError> {
+        self.store(tx, setting.key, &value.to_json()).await
+    }
+
+    /// `None` when nothing is stored, or what is stored cannot be decrypted.
+    pub async fn get_secret(&self, tx: &mut Tx, setting: &SecretSetting) -> Result<Option<Secret>, DbError> {
+        let stored = stored(tx, setting.key).await?;
+        Ok(stored
+            .as_ref()
+            .and_then(Value::as_str)
+            .and_then(|sealed| self.cipher.decrypt(sealed)))
+    }
+
+    pub async fn put_secret(
+        &self,
+        tx: &mut Tx,
+        setting: &SecretSetting,
+        secret: &Secret,
+    ) -> Result<(), DbError> {
+        let sealed = self.cipher.encrypt(secret.expose());
+        self.store(tx, setting.key, &Value::from(sealed)).await
+    }
+
+    /// Writes the seeded settings that are missing; what is stored stays. `product_name` is the name the server was
+    /// started with.
+    pub async fn seed_defaults(&self, tx: &mut Tx, product_name: &str) -> Result<(), DbError> {
+        for spec in catalogue::all().into_iter().filter(|spec| spec.seeded) {
+            let value = if spec.key == catalogue::PRODUCT_NAME.key {
+                Value::from(product_name)
+            } else {
+                spec.default
+            };
+            let _ = exec!(tx, SEED, spec.key, Json(&value), self.ctx.now().ms()).await?;
+        }
+        Ok(())
+    }
+
+    /// Every stored setting as a response may show it: secrets are masks, and absent when they cannot be decrypted.
+    pub(crate) async fn list(&self, tx: &mut Tx) -> Result<BTreeMap<String, Value>, DbError> {
+        let specs = catalogue::all();
+        let mut shown = BTreeMap::new();
+        for (key, text) in all!(tx, (String, String), LIST).await? {
+            // Written by this service as JSON; anything else in the column was not, and is nobody's setting.
+            let Ok(value) = serde_json::from_str(&text) else {
+                continue;
+            };
+            let spec = specs.iter().find(|spec| spec.key == key);
+            if let Some(value) = self.shown(spec, value) {
+                shown.insert(key, value);
+            }
+        }
+        Ok(shown)
+    }
+
+    /// What a response shows of `value`.
+    fn shown(&self, spec: Option<&SettingSpec>, value: Value) -> Option<Value> {
+        match (spec, value) {
+            (Some(spec), Value::String(sealed)) if spec.secret => {
+                self.cipher.decrypt(&sealed).map(|_| Value::from(MASK))
+            }
+            (Some(spec), _) if spec.secret => None,
+            (Some(spec), Value::Object(mut members)) => {
+                for &name in spec.secret_members {
+                    if let Some(member) = members.get_mut(name)
+                        && !member.is_null()
+                    {
+                        *member = Value::from(MASK);
+                    }
+                }
+                Some(Value::Object(members))
+            }
+            (_, value) => Some(value),
+        }
+    }
+
+    /// Stores what a generic writer was given. A secret that comes as its mask stays, and an empty one is removed.
+    pub(crate) async fn write(&self, tx: &mut Tx, key: &str, value: &Value) -> Result<(), DbError> {
+        let secret = catalogue::SECRETS.iter().find(|secret| secret.key == key);
+        match (secret, value.as_str()) {
+            (None, _) => self.store(tx, key, value).await,
+            (Some(_), Some(text)) if is_mask(text) => Ok(()),
+            (Some(_), None | Some("")) => exec!(tx, REMOVE, key).await.map(drop),
+            (Some(secret), Some(text)) => self.put_secret(tx, secret, &Secret::new(text)).await,
+        }
+    }
+
+    async fn store(&self, tx: &mut Tx, key: &str, value: &Value) -> Result<(), DbError> {
+        exec!(tx, PUT, key, Json(value), self.ctx.now().ms())
+            .await?
+            .exactly(1)
+    }
+}
+
+async fn stored(tx: &mut Tx, key: &str) -> Result<Option<Value>, DbError> {
+    let stored = opt!(tx, (String,), FIND, key).await?;
+    Ok(stored.and_then(|(text,)| serde_json::from_str(&text).ok()))
+}
+
+/// Bullets and nothing else: what a response showed of the secret that is to be kept.
+fn is_mask(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c == '•')
+}

@@ -1,0 +1,150 @@
+//! What a setting is.
+
+use serde_json::Value;
+
+use super::value::SettingValue;
+
+/// A setting and how to read it.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting<T> {
+    /// Dotted; its identity, never renamed.
+    pub key: &'static str,
+    /// The area that reads it.
+    pub owner: &'static str,
+    /// What it does, one sentence.
+    pub about: &'static str,
+    /// The only route that changes it, e.g. `PUT /api/files/root`; the generic writers refuse it then.
+    pub route: Option<&'static str>,
+    /// Members of an object that are secrets: stored encrypted, shown as a mask.
+    pub secret_members: &'static [&'static str],
+    /// Written to the database at the first start, so that lists of settings show it.
+    pub seeded: bool,
+    /// What holds while nothing usable is stored.
+    pub default: fn() -> T,
+    /// Values that the type allows and the setting does not read as the default too.
+    pub accepts: fn(&T) -> bool,
+}
+
+/// A setting that is a secret: stored encrypted, shown as a mask, absent when it cannot be decrypted.
+#[derive(Clone, Copy, Debug)]
+pub struct SecretSetting {
+    pub key: &'static str,
+    pub owner: &'static str,
+    pub about: &'static str,
+    /// The only route that changes it; `None`: the generic writers take it as text and store it encrypted.
+    pub route: Option<&'static str>,
+}
+
+/// A setting as lists and documents show it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SettingSpec {
+    pub key: &'static str,
+    pub owner: &'static str,
+    pub about: &'static str,
+    /// The whole value is a secret.
+    pub secret: bool,
+    pub secret_members: &'static [&'static str],
+    pub seeded: bool,
+    pub route: Option<&'static str>,
+    /// `text`, `number`, `integer`, `boolean`, `list of texts`, `object` or `secret`.
+    pub kind: &'static str,
+    /// `null`: none.
+    pub default: Value,
+}
+
+impl<T: SettingValue> Setting<T> {
+    /// A setting whose route is the generic writers, of which every value of the type will do.
+    pub(super) const fn plain(
+        key: &'static str,
+        owner: &'static str,
+        about: &'static str,
+        default: fn() -> T,
+    ) -> Self {
+        Self {
+            key,
+            owner,
+            about,
+            route: None,
+            secret_members: &[],
+            seeded: false,
+            default,
+            accepts: |_| true,
+        }
+    }
+
+    pub(super) const fn seeded(self) -> Self {
+        Self { seeded: true, ..self }
+    }
+
+    pub(super) const fn by_route(self, route: &'static str) -> Self {
+        Self {
+            route: Some(route),
+            ..self
+        }
+    }
+
+    pub(super) const fn accepts(self, accepts: fn(&T) -> bool) -> Self {
+        Self { accepts, ..self }
+    }
+
+    pub(super) const fn secret_members(self, secret_members: &'static [&'static str]) -> Self {
+        Self {
+            secret_members,
+            ..self
+        }
+    }
+
+    pub fn spec(&self) -> SettingSpec {
+        SettingSpec {
+            key: self.key,
+            owner: self.owner,
+            about: self.about,
+            secret: false,
+            secret_members: self.secret_members,
+            seeded: self.seeded,
+            route: self.route,
+            kind: T::KIND,
+            default: (self.default)().to_json(),
+        }
+    }
+
+    /// What a stored value means.
+    pub(super) fn read(&self, stored: Option<&Value>) -> T {
+        stored
+            .and_then(T::from_json)
+            .filter(self.accepts)
+            .unwrap_or_else(self.default)
+    }
+}
+
+impl SecretSetting {
+    pub(super) const fn plain(key: &'static str, owner: &'static str, about: &'static str) -> Self {
+        Self {
+            key,
+            owner,
+            about,
+            route: None,
+        }
+    }
+
+    pub(super) const fn by_route(self, route: &'static str) -> Self {
+        Self {
+            route: Some(route),
+            ..self
+        }
+    }
+
+    pub fn spec(&self) -> SettingSpec {
+        SettingSpec {
+            key: self.key,
+            owner: self.owner,
+            about: self.about,
+            secret: true,
+            secret_members: &[],
+            seeded: false,
+            route: self.route,
+            kind: "secret",
+            default: Value::Null,
+        }
+    }
+}

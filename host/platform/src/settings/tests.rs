@@ -1,0 +1,183 @@
+//! Reading, writing and showing settings, on both databases.
+
+use qm_db::{Db, Json, db_test, exec, sql, value};
+use qm_kernel::secret::MASK;
+use qm_kernel::{Ctx, Secret};
+use serde_json::{Value, json};
+
+use super::*;
+use crate::cipher::Cipher;
+
+sql! {
+    COUNT = "SELECT COUNT(*) FROM settings";
+    VALUE = "SELECT value FROM settings WHERE key = $1";
+    SET = "INSERT INTO settings (key, value, updated_at) VALUES ($1, $2, 0) \
+        ON CONFLICT (key) DO UPDATE SET value = excluded.value";
+}
+
+fn settings_under(key: &str) -> Settings {
+    let ctx = Ctx::system();
+    Settings::new(ctx.clone(), Cipher::new(&Secret::new(key), ctx))
+}
+
+fn settings() -> Settings {
+    settings_under("the key of these tests")
+}
+
+#[test]
+fn keys_are_unique_and_described() {
+    let specs = catalogue::all();
+    assert!(specs.windows(2).all(|pair| pair[0].key < pair[1].key));
+    assert!(
+        specs
+            .iter()
+            .all(|spec| spec.about.ends_with('.') && !(spec.secret && spec.seeded))
+    );
+    assert!(specs.iter().all(|spec| spec.key.len() <= MAX_KEY));
+}
+
+/// What holds secrets beside others is changed by its own route: a generic writer would store them as they come.
+#[test]
+fn an_object_with_secret_members_has_a_route_of_its_own() {
+    let specs = catalogue::all();
+    assert!(
+        specs
+            .iter()
+            .all(|spec| spec.secret_members.is_empty() || spec.route.is_some())
+    );
+}
+
+#[test]
+fn defaults_are_values_of_their_own_setting() {
+    assert_eq!(catalogue::TRASH_RETENTION_DAYS.spec().default, json!(30));
+    assert_eq!(catalogue::PUBLIC_URL.spec().default, Value::Null);
+    assert_eq!(catalogue::UPDATE_CHECK.spec().default, json!({ "enabled": true }));
+    assert_eq!(
+        catalogue::TORRENTS_PARKING.spec().default["probeIntervalMinutes"],
+        json!(60)
+    );
+}
+
+#[test]
+fn the_document_has_a_line_for_every_setting() {
+    let table = settings_table();
+    for spec in catalogue::all() {
+        assert!(
+            table.lines().any(|line| line.starts_with(&format!("| `{}` | {} |", spec.key, spec.kind))),
+            "{} is missing",
+            spec.key
+        );
+    }
+}
+
+#[test]
+fn unusable_numbers_of_days_are_the_default() {
+    let days = &catalogue::TRASH_RETENTION_DAYS;
+    for (stored, read) in [
+        (json!(0), 0.0),
+        (json!(0.5), 0.5),
+        (json!(90), 90.0),
+        (json!(-1), 30.0),
+        (json!("7"), 30.0),
+        (json!(null), 30.0),
+        (json!([7]), 30.0),
+    ] {
+        assert_eq!(days.read(Some(&stored)), read, "{stored}");
+    }
+    assert_eq!(days.read(None), 30.0);
+}
+
+#[test]
+fn values_of_every_type_come_back_as_they_were_stored() {
+    fn back<T: SettingValue>(value: &T) -> Option<T> {
+        T::from_json(&value.to_json())
+    }
+    assert_eq!(back(&"text".to_owned()), Some("text".to_owned()));
+    assert_eq!(back(&-7_i64), Some(-7));
+    assert_eq!(back(&30.0_f64), Some(30.0));
+    assert_eq!(back(&0.25_f64), Some(0.25));
+    assert_eq!(back(&true), Some(true));
+    assert_eq!(back(&vec!["a".to_owned()]), Some(vec!["a".to_owned()]));
+    assert_eq!(back(&UpdateCheck { enabled: false }), Some(UpdateCheck { enabled: false }));
+    assert_eq!(Vec::<String>::from_json(&json!(["a", 1])), None);
+    assert_eq!(UpdateCheck::from_json(&json!({ "enabled": "yes" })), None);
+    assert_eq!(Option::<String>::from_json(&json!(5)), None);
+}
+
+db_test! {
+    async fn seeding_fills_gaps_and_changes_nothing(db: Db) {
+        let settings = settings();
+        let mut tx = db.begin_write().await.unwrap();
+        settings.put(&mut tx, &catalogue::THEME, &"light".to_owned()).await.unwrap();
+        for name in ["Box", "Other"] {
+            settings.seed_defaults(&mut tx, name).await.unwrap();
+        }
+        assert_eq!(value!(&mut tx, i64, COUNT).await.unwrap(), 6);
+        assert_eq!(settings.get(&mut tx, &catalogue::THEME).await.unwrap(), "light");
+        assert_eq!(settings.get(&mut tx, &catalogue::PRODUCT_NAME).await.unwrap(), "Box");
+        assert_eq!(settings.get(&mut tx, &catalogue::POLL_INTERVAL_MS).await.unwrap(), 2000);
+    }
+
+    async fn unusable_values_read_as_the_default(db: Db) {
+        let settings = settings();
+        let mut tx = db.begin_write().await.unwrap();
+        assert_eq!(settings.get(&mut tx, &catalogue::REFRESH_TOKEN_TTL_DAYS).await.unwrap(), 30);
+        for (stored, read) in [(json!(7), 7), (json!("7"), 30), (json!(0), 30), (json!(1.5), 30), (json!(null), 30)] {
+            exec!(&mut tx, SET, "security.refreshTokenTtlDays", Json(stored)).await.unwrap().exactly(1).unwrap();
+            assert_eq!(settings.get(&mut tx, &catalogue::REFRESH_TOKEN_TTL_DAYS).await.unwrap(), read);
+        }
+        settings.put(&mut tx, &catalogue::REFRESH_TOKEN_TTL_DAYS, &90).await.unwrap();
+        assert_eq!(settings.get(&mut tx, &catalogue::REFRESH_TOKEN_TTL_DAYS).await.unwrap(), 90);
+    }
+
+    async fn secrets_are_stored_encrypted_and_read_with_the_key(db: Db) {
+        let settings = settings();
+        let mut tx = db.begin_write().await.unwrap();
+        let key = catalogue::PROVIDER_A_API_KEY;
+        assert_eq!(settings.get_secret(&mut tx, &key).await.unwrap(), None);
+        settings.put_secret(&mut tx, &key, &Secret::new("k-123")).await.unwrap();
+        let stored = value!(&mut tx, String, VALUE, key.key).await.unwrap();
+        assert!(!stored.contains("k-123"), "{stored}");
+        assert_eq!(settings.get_secret(&mut tx, &key).await.unwrap(), Some(Secret::new("k-123")));
+        let stranger = settings_under("another key");
+        assert_eq!(stranger.get_secret(&mut tx, &key).await.unwrap(), None);
+    }
+
+    async fn lists_show_no_secret(db: Db) {
+        let settings = settings();
+        let mut tx = db.begin_write().await.unwrap();
+        settings.put_secret(&mut tx, &catalogue::OMDB_API_KEY, &Secret::new("k-123")).await.unwrap();
+        let proxy = json!({ "enabled": true, "apiKey": "sealed", "publicUrl": "http://x" });
+        for (key, stored) in [
+            ("indexer_proxy.settings", proxy),
+            ("media.titledb", json!({ "apiKey": null })),
+            ("media.providerBPin", json!("stored without encryption")),
+            ("media_server_analytics.newsletter_images", json!({ "token": "t" })),
+            ("somebody.elses", json!([1, "two"])),
+        ] {
+            exec!(&mut tx, SET, key, Json(stored)).await.unwrap().exactly(1).unwrap();
+        }
+        let shown = settings.list(&mut tx).await.unwrap();
+        let expected = json!({
+            "indexer_proxy.settings": { "enabled": true, "apiKey": MASK, "publicUrl": "http://x" },
+            "media.omdbApiKey": MASK,
+            "media.titledb": { "apiKey": null },
+            "somebody.elses": [1, "two"],
+        });
+        assert_eq!(json!(shown), expected);
+        // Under another key the value reads as absent.
+        let stranger = settings_under("another key").list(&mut tx).await.unwrap();
+        assert!(!stranger.contains_key("media.omdbApiKey"));
+    }
+
+    async fn a_mask_sent_back_keeps_and_an_empty_text_removes(db: Db) {
+        let settings = settings();
+        let mut tx = db.begin_write().await.unwrap();
+        let key = catalogue::PROVIDER_B_PIN;
+        settings.write(&mut tx, key.key, &json!("1234")).await.unwrap();
+        for (sent, kept) in [(json!(MASK), Some("1234")), (json!("••"), Some("1234")), (json!("5678"), Some("5678")), (json!(""), None)] {
+            settings.write(&mut tx, key.key, &sent).await.unwrap();
+            assert_eq!(settings.get_secret(&mut tx, &key).await.unwrap(), kept.map(Secret::new), "{sent}");
+        }
+    }
+}

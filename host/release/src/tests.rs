@@ -1,0 +1,502 @@
+//! Names as they occur, and names that nobody would give.
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// The fields that a table of names tells apart.
+#[derive(Debug, Default, PartialEq)]
+struct Facts {
+    title: &'static str,
+    episode: (Option<u32>, Option<u32>, Option<u32>),
+    absolute: Option<u32>,
+    date: Option<&'static str>,
+    part: Option<u32>,
+    year: Option<u32>,
+    quality: (Option<&'static str>, Option<&'static str>, Option<&'static str>),
+    group: Option<&'static str>,
+    kind: ContentType,
+}
+
+fn check(name: &str, facts: &Facts) -> Release {
+    let release = parse(name);
+    let found = (
+        release.title.as_deref().unwrap_or_default(),
+        (release.season, release.episode, release.episode_end),
+        (
+            release.absolute_episode,
+            release.air_date.as_deref(),
+            release.part,
+            release.year,
+        ),
+        (release.resolution, release.source, release.codec),
+        (release.release_group.as_deref(), release.content_type),
+    );
+    let expected = (
+        facts.title,
+        facts.episode,
+        (facts.absolute, facts.date, facts.part, facts.year),
+        facts.quality,
+        (facts.group, facts.kind),
+    );
+    assert_eq!(found, expected, "{name}");
+    release
+}
+
+const HD: Option<&str> = Some("1080p");
+
+#[test]
+fn episodes() {
+    let release = check(
+        "Orchard.Lane.S02E07.The.Long.Winter.1080p.WEB-DL.H.264-KESTREL",
+        &Facts {
+            title: "Orchard Lane",
+            episode: (Some(2), Some(7), None),
+            quality: (HD, Some("WEB-DL"), Some("x264")),
+            group: Some("KESTREL"),
+            kind: ContentType::TvEpisode,
+            ..Facts::default()
+        },
+    );
+    assert_eq!((release.confidence, release.warnings.len()), (100, 0));
+    check(
+        "Harbor Nine - S01E01 S01E02 - Arrivals 1080p WEBRip x265-TIDE",
+        &Facts {
+            title: "Harbor Nine",
+            episode: (Some(1), Some(1), Some(2)),
+            quality: (HD, Some("WEBRip"), Some("x265")),
+            group: Some("TIDE"),
+            kind: ContentType::TvEpisode,
+            ..Facts::default()
+        },
+    );
+    let release = check(
+        "Harbor.Nine.S01E03-E05.2160p.UHD.BluRay.HDR10.HEVC.Atmos-TIDE",
+        &Facts {
+            title: "Harbor Nine",
+            episode: (Some(1), Some(3), Some(5)),
+            quality: (Some("2160p"), Some("BluRay"), Some("x265")),
+            group: Some("TIDE"),
+            kind: ContentType::TvEpisode,
+            ..Facts::default()
+        },
+    );
+    assert_eq!((&*release.audio, &*release.hdr), (&["Atmos"][..], &["HDR10"][..]));
+    let release = check(
+        "A.B.'s Corner S01E02 PROPER REPACK German 1080p WEBRip AV1 Opus",
+        &Facts {
+            title: "A.B.'s Corner",
+            episode: (Some(1), Some(2), None),
+            quality: (HD, Some("WEBRip"), Some("AV1")),
+            kind: ContentType::TvEpisode,
+            ..Facts::default()
+        },
+    );
+    assert!(release.proper && release.repack);
+    assert_eq!(
+        (&*release.languages, &*release.audio),
+        (&["GERMAN"][..], &["Opus"][..])
+    );
+    assert_eq!(release.warnings, ["No release group was recognised"]);
+}
+
+#[test]
+fn episodes_with_a_year() {
+    check(
+        "Atlas.2023.S02E03.1080p.WEB.h264-TIDE",
+        &Facts {
+            title: "Atlas",
+            episode: (Some(2), Some(3), None),
+            year: Some(2023),
+            quality: (HD, Some("WEB"), Some("x264")),
+            group: Some("TIDE"),
+            kind: ContentType::TvEpisode,
+            ..Facts::default()
+        },
+    );
+    check(
+        "7-4-2 (2018) S05E01 720p HDTV x264-MOTH",
+        &Facts {
+            title: "7-4-2",
+            episode: (Some(5), Some(1), None),
+            year: Some(2018),
+            quality: (Some("720p"), Some("HDTV"), Some("x264")),
+            group: Some("MOTH"),
+            kind: ContentType::TvEpisode,
+            ..Facts::default()
+        },
+    );
+    // A year that the title needs stays in it.
+    check(
+        "Class of 2020 S01E01",
+        &Facts {
+            title: "Class of 2020",
+            episode: (Some(1), Some(1), None),
+            kind: ContentType::TvEpisode,
+            ..Facts::default()
+        },
+    );
+    // A year in the episode's own title cuts nothing off.
+    check(
+        "Harbor Nine S01E04 Summer 1984 720p",
+        &Facts {
+            title: "Harbor Nine",
+            episode: (Some(1), Some(4), None),
+            year: Some(1984),
+            quality: (Some("720p"), None, None),
+            kind: ContentType::TvEpisode,
+            ..Facts::default()
+        },
+    );
+}
+
+#[test]
+fn anime_and_daily() {
+    let release = check(
+        "[Kitsune] Paper Lantern - 05 [1080p] [HEVC].mkv",
+        &Facts {
+            title: "Paper Lantern",
+            absolute: Some(5),
+            quality: (HD, None, Some("x265")),
+            group: Some("Kitsune"),
+            kind: ContentType::AnimeEpisode,
+            ..Facts::default()
+        },
+    );
+    assert_eq!(release.confidence, 78);
+    // The season stays in the title: the number is counted within it.
+    check(
+        "[Kitsune] Paper Lantern S2 - 05v2 (720p).mkv",
+        &Facts {
+            title: "Paper Lantern S2",
+            absolute: Some(5),
+            quality: (Some("720p"), None, None),
+            group: Some("Kitsune"),
+            kind: ContentType::AnimeEpisode,
+            ..Facts::default()
+        },
+    );
+    let release = check(
+        "Nightly.Ledger.2026.03.14.720p.WEB.x264-DESK",
+        &Facts {
+            title: "Nightly Ledger",
+            date: Some("2026-03-14"),
+            year: Some(2026),
+            quality: (Some("720p"), Some("WEB"), Some("x264")),
+            group: Some("DESK"),
+            kind: ContentType::Daily,
+            ..Facts::default()
+        },
+    );
+    assert_eq!(release.confidence, 93);
+    check(
+        "Nightly Ledger 2026-03-14",
+        &Facts {
+            title: "Nightly Ledger",
+            date: Some("2026-03-14"),
+            year: Some(2026),
+            kind: ContentType::Daily,
+            ..Facts::default()
+        },
+    );
+    check(
+        "Nightly Ledger 2026 13 14",
+        &Facts {
+            title: "Nightly Ledger",
+            year: Some(2026),
+            kind: ContentType::Movie,
+            ..Facts::default()
+        },
+    );
+}
+
+#[test]
+fn movies() {
+    check(
+        "1944 (2021) 1080p WEBRip",
+        &Facts {
+            title: "1944",
+            year: Some(2021),
+            quality: (HD, Some("WEBRip"), None),
+            kind: ContentType::Movie,
+            ..Facts::default()
+        },
+    );
+    check(
+        "The Quiet Web (2019)",
+        &Facts {
+            title: "The Quiet Web",
+            year: Some(2019),
+            kind: ContentType::Movie,
+            ..Facts::default()
+        },
+    );
+    check(
+        "Silver River 2 Part 2 (2023) 1080p BluRay x265-CEDAR",
+        &Facts {
+            title: "Silver River 2 Part 2",
+            part: Some(2),
+            year: Some(2023),
+            quality: (HD, Some("BluRay"), Some("x265")),
+            group: Some("CEDAR"),
+            kind: ContentType::Movie,
+            ..Facts::default()
+        },
+    );
+    check(
+        "Orbit.2049.2017.2160p.BluRay.REMUX.HDR10+.DV.TrueHD.7.1.Atmos-CEDAR.mkv",
+        &Facts {
+            title: "Orbit 2049",
+            year: Some(2017),
+            quality: (Some("2160p"), Some("BluRay"), None),
+            group: Some("CEDAR"),
+            kind: ContentType::Movie,
+            ..Facts::default()
+        },
+    );
+    // Part of a title in another script, right up to its year.
+    check(
+        "千年の森 (2001) 720p",
+        &Facts {
+            title: "千年の森",
+            year: Some(2001),
+            quality: (Some("720p"), None, None),
+            kind: ContentType::Movie,
+            ..Facts::default()
+        },
+    );
+}
+
+#[test]
+fn seasons() {
+    let release = check(
+        "Harbor.Nine.S03.1080p.WEB-DL.DDP5.1.H.264-TIDE",
+        &Facts {
+            title: "Harbor Nine",
+            episode: (Some(3), None, None),
+            quality: (HD, Some("WEB-DL"), Some("x264")),
+            group: Some("TIDE"),
+            ..Facts::default()
+        },
+    );
+    assert_eq!(identity(&release), None);
+    for (name, season, year) in [
+        ("Harbor Nine Season 3 (2019) 720p", Some(3), Some(2019)),
+        ("Harbor Nine 2019 S03", Some(3), Some(2019)),
+        ("Harbor.Nine.S01-S03.720p", None, None),
+        ("Harbor Nine Seasons 1 to 3", None, None),
+    ] {
+        let release = parse(name);
+        let found = (release.title.as_deref(), release.season, release.year);
+        assert_eq!(found, (Some("Harbor Nine"), season, year), "{name}");
+        assert_eq!((release.episode, identity(&release)), (None, None), "{name}");
+    }
+}
+
+#[test]
+fn groups() {
+    for (name, group) in [
+        ("Harbor.Nine.S01E01.1080p-TIDE", Some("TIDE")),
+        ("Harbor.Nine.S01E01-TIDE_2.torrent", Some("TIDE_2")),
+        ("Harbor.Nine.S01E01.1080p.WEB-DL", None),
+        ("Harbor.Nine.S01E01.Blu-ray", None),
+        ("Harbor.Nine.S01E03-05", None),
+        ("Harbor.Nine.S01E03-E05", None),
+        ("Harbor.Nine.S01E03-720p", None),
+        ("Harbor Nine - Arrivals", None),
+        ("Harbor-x", None),
+    ] {
+        assert_eq!(parse(name).release_group.as_deref(), group, "{name}");
+    }
+    assert_eq!(parse("Harbor.Nine.S01E03-05").episode_end, Some(5));
+}
+
+#[test]
+fn sound_and_picture() {
+    for (name, audio, hdr) in [
+        ("A S01E01 DDP5.1", &["DDP"][..], &[][..]),
+        ("A S01E01 DDP.5.1 Atmos", &["Atmos", "DDP"], &[]),
+        ("A S01E01 DD5.1", &["AC3"], &[]),
+        ("A S01E01 DD+5.1", &["DDP"], &[]),
+        ("A S01E01 EAC3", &["DDP"], &[]),
+        ("A S01E01 AAC2.0 MP3", &["AAC", "MP3"], &[]),
+        ("A S01E01 DTS-HD.MA.5.1", &["DTS-HD", "DTS"], &[]),
+        ("A S01E01 TrueHD.7.1 FLAC", &["TrueHD", "FLAC"], &[]),
+        ("A S01E01 HDR10+ DV", &[], &["HDR10+", "DV"]),
+        ("A S01E01 DV HDR", &[], &["HDR", "DV"]),
+        ("A S01E01 HDR10Plus HDR10", &[], &["HDR10+", "HDR10"]),
+        ("A S01E01 HDR HDR", &[], &["HDR"]),
+    ] {
+        let release = parse(name);
+        assert_eq!((&*release.audio, &*release.hdr), (audio, hdr), "{name}");
+    }
+}
+
+#[test]
+fn acronyms_keep_their_dots() {
+    for (name, title) in [
+        ("Agents.of.S.H.I.E.L.D.S01E01", "Agents of S.H.I.E.L.D."),
+        ("S.W.A.T.2017.S05E01", "S.W.A.T."),
+        ("Harbor.H.264", "Harbor"),
+        ("Mr.Orchard.1080p", "Mr Orchard"),
+    ] {
+        assert_eq!(parse(name).title.as_deref(), Some(title), "{name}");
+    }
+}
+
+#[test]
+fn identities_are_those_of_the_thing_not_of_the_release() {
+    for (name, expected) in [
+        (
+            "Orchard.Lane.S02E07.1080p.WEB-DL-KESTREL",
+            Some("ep:orchard lane:2:7"),
+        ),
+        ("orchard lane - 2x07 [720p]", Some("ep:orchard lane:2:7")),
+        ("[Kitsune] Paper Lantern! - 05", Some("anime:paper lantern:5")),
+        (
+            "Nightly.Ledger.2026.03.14.720p",
+            Some("daily:nightly ledger:2026-03-14"),
+        ),
+        ("1944 (2021) 1080p", Some("movie:1944:2021")),
+        ("Élan Vital (2021)", Some("movie:élan vital:2021")),
+        ("Something", None),
+        ("S01E01", None),
+        ("!!! (2021)", None),
+    ] {
+        assert_eq!(identity(&parse(name)).as_deref(), expected, "{name}");
+    }
+}
+
+#[test]
+fn the_wire_form_has_every_field() {
+    let empty = serde_json::to_value(parse("")).unwrap();
+    let expected = serde_json::json!({
+        "title": null, "season": null, "episode": null, "episodeEnd": null, "absoluteEpisode": null, "part": null,
+        "airDate": null, "year": null, "resolution": null, "source": null, "codec": null, "audio": [], "hdr": [],
+        "languages": [], "releaseGroup": null, "proper": false, "repack": false, "contentType": "unknown",
+        "explanations": [], "confidence": 0,
+        "warnings": ["No release group was recognised", "No resolution was recognised", "No source was recognised",
+            "No title was recognised"],
+    });
+    assert_eq!(empty, expected);
+    let release = serde_json::to_value(parse("Atlas S02E03")).unwrap();
+    assert_eq!(
+        release["explanations"],
+        serde_json::json!([
+            { "field": "season", "value": "2", "reason": "read from `S02E03`" },
+            { "field": "episode", "value": "3", "reason": "read from `S02E03`" },
+            { "field": "title", "value": "Atlas", "reason": "stands before everything else that was recognised" },
+        ])
+    );
+}
+
+#[test]
+fn the_quick_view_leaves_out_what_is_absent() {
+    let view = |name: &str| serde_json::to_value(quick(name)).unwrap();
+    assert_eq!(
+        view("Harbor.Nine.2023.S01E03-E05.4K.WEB-DL.MULTI.PROPER.HEVC"),
+        serde_json::json!({
+            "resolution": "2160p", "source": "webdl", "codec": "x265", "season": 1, "episode": 3, "episodeEnd": 5,
+            "year": 2023, "languages": ["multi"], "repack": false, "proper": true, "badQuality": [],
+        })
+    );
+    assert_eq!(
+        view("silver_river_hdcam_telesync_dubbed_repack_web"),
+        serde_json::json!({
+            "source": "web", "languages": [], "repack": true, "proper": false,
+            "badQuality": ["telesync", "hdcam", "dubbed"],
+        })
+    );
+    assert_eq!(view("A Season 2 Episode 7 BDRip x264")["source"], "bluray");
+}
+
+/// Words that the parser looks for, so that random names are made of what it acts upon.
+fn names() -> impl Strategy<Value = String> {
+    let word = prop::sample::select(vec![
+        "S01E02",
+        "S01",
+        "1x02",
+        "E05",
+        " - 05 ",
+        "-03",
+        "Season 2",
+        "Episode 7",
+        "Part 2",
+        "2026.03.14",
+        "(2021)",
+        "1999",
+        "1080p",
+        "4K",
+        "WEB",
+        "WEB-DL",
+        "x264",
+        "H.264",
+        "A.B.",
+        "S.H.",
+        "[Kitsune]",
+        "-TIDE",
+        ".mkv",
+        "HDR10+",
+        "DTS-HD",
+        "É",
+        "千",
+        "\u{301}",
+        "\0",
+        "(",
+        "]",
+        ".",
+        "_",
+        " ",
+        "of",
+    ]);
+    prop::collection::vec(prop_oneof![word.prop_map(str::to_owned), ".{0,6}"], 0..40)
+        .prop_map(|parts| parts.concat())
+}
+
+proptest! {
+    #[test]
+    fn no_name_breaks_it(name in prop_oneof![names(), "(?s).{0,200}"]) {
+        let release = parse(&name);
+        let _ = quick(&name);
+        prop_assert!(release.confidence <= 100);
+        prop_assert!(release.title.as_ref().is_none_or(|title| !title.trim().is_empty() && title.len() <= name.len()));
+        prop_assert!(release.episode_end.is_none_or(|last| release.episode.is_some_and(|first| first < last)));
+        prop_assert_eq!(release.content_type == ContentType::TvEpisode, release.episode.is_some());
+        if let Some(identity) = identity(&release) {
+            prop_assert!(!identity.contains("::"), "{identity}");
+        }
+    }
+
+    #[test]
+    fn case_does_not_matter_to_what_is_recognised(name in names()) {
+        let (name, upper) = (parse(&name.to_ascii_lowercase()), parse(&name.to_ascii_uppercase()));
+        prop_assert_eq!((name.season, name.episode, name.year), (upper.season, upper.episode, upper.year));
+        prop_assert_eq!((name.resolution, name.source, name.codec), (upper.resolution, upper.source, upper.codec));
+    }
+}
+
+#[test]
+fn of_an_endless_name_the_beginning_counts() {
+    for unit in [
+        "a",
+        "S01E01",
+        "S01E01-",
+        "A.",
+        "(2021",
+        "[",
+        "千",
+        "E0",
+        " - 05",
+        "1x01-1x02",
+    ] {
+        let name = unit.repeat(10_000 / unit.len());
+        let release = parse(&name);
+        assert!(
+            release.title.is_none_or(|title| title.len() <= MAX_NAME),
+            "{unit}"
+        );
+        let _ = quick(&name);
+    }
+    let late = format!("Atlas {} S01E01", "x".repeat(MAX_NAME));
+    assert_eq!(parse(&late).episode, None);
+}
