@@ -4,6 +4,7 @@
 mod backup;
 mod plugin;
 mod secrets;
+mod user;
 
 use std::fmt::Display;
 use std::io::Write as _;
@@ -52,6 +53,9 @@ enum Command {
     /// Work on what is stored encrypted.
     #[command(subcommand)]
     Secrets(SecretsCommand),
+    /// Work on user accounts, also while the service runs.
+    #[command(subcommand)]
+    User(user::UserCommand),
     /// Work on plugin files.
     #[command(subcommand)]
     Plugin(PluginCommand),
@@ -102,6 +106,7 @@ pub fn main() -> ExitCode {
                 .and_then(|runtime| runtime.block_on(secrets::rotate(dry_run)))
                 .unwrap_or_else(|error| fail(&error.line()));
         }
+        Command::User(command) => runtime().and_then(|runtime| runtime.block_on(user::run(command))),
         Command::Openapi => return print(api::document()),
         Command::Plugin(PluginCommand::Check { file, config }) => {
             return match runtime() {

@@ -79,8 +79,9 @@ pub enum LogFormat {
 const DEFAULT_PORT: u16 = 4000;
 const DEFAULT_FILTER: &str = "info,sqlx=warn,wasmtime=warn,cranelift=warn,hyper=warn,reqwest=warn";
 const DATABASE_FILE: &str = "quartermaster.db";
-const MIN_PASSWORD: usize = 10;
-const MAX_PASSWORD: usize = 256;
+/// Characters of a password, as every route that takes a new one asks for.
+pub const MIN_PASSWORD: usize = 10;
+pub const MAX_PASSWORD: usize = 256;
 const DAY: Duration = Duration::from_hours(24);
 /// Far beyond any use, and far from overflowing an instant.
 const LONGEST_TTL: Duration = Duration::from_hours(10 * 365 * 24);

@@ -51,6 +51,14 @@ pub enum StartError {
         "ADMIN_EMAIL `{email}` belongs to another user than `{username}`; set ADMIN_USERNAME to that user's name, or another ADMIN_EMAIL"
     )]
     AdminEmailTaken { username: String, email: String },
+    #[error("no user is named `{0}`; `quartermaster user list` shows the names, which are told apart by case")]
+    NoUser(String),
+    #[error("the password on standard input has {0} characters; give one of 10 to 256 characters on the first line")]
+    PasswordLength(usize),
+    #[error("cannot read the password from standard input")]
+    Input(#[source] io::Error),
+    #[error("cannot work on the accounts")]
+    Users(#[source] IdentityError),
     #[error("cannot prepare the accounts")]
     Accounts(#[source] IdentityError),
     #[error(transparent)]
