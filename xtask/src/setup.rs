@@ -72,6 +72,11 @@ const PACKAGES: &[Package] = &[
         present: || has("nginx"),
     },
     Package {
+        name: "caddy",
+        purpose: Purpose::Test,
+        present: || has("caddy"),
+    },
+    Package {
         name: "postgresql",
         purpose: Purpose::Test,
         present: || postgres_bin().is_some(),
@@ -220,7 +225,7 @@ fn install(packages: &[&str]) -> Result<(), String> {
         command(words[0], &words[1..])
     };
     println!("installing {}", packages.join(" "));
-    let _quiet = root.then(ServicesStayDown::new).flatten();
+    let _quiet = ServicesStayDown::new(sudo);
     apt(&["update"])?;
     let mut args = vec!["install", "-y", "--no-install-recommends"];
     args.extend_from_slice(packages);
@@ -228,27 +233,36 @@ fn install(packages: &[&str]) -> Result<(), String> {
 }
 
 /// While it lives, packages that bring a service install without starting it (Debian's own hook for that).
-struct ServicesStayDown;
+struct ServicesStayDown {
+    sudo: bool,
+}
 
 const POLICY: &str = "/usr/sbin/policy-rc.d";
 
 impl ServicesStayDown {
-    fn new() -> Option<Self> {
-        use std::os::unix::fs::PermissionsExt as _;
+    fn new(sudo: bool) -> Option<Self> {
         if Path::new(POLICY).exists() {
             return None;
         }
-        std::fs::write(POLICY, "#!/bin/sh\nexit 101\n").ok()?;
-        std::fs::set_permissions(POLICY, std::fs::Permissions::from_mode(0o755)).ok()?;
-        Some(Self)
+        let script = format!("printf '#!/bin/sh\\nexit 101\\n' >{POLICY} && chmod 755 {POLICY}");
+        shell(sudo, &script).then_some(Self { sudo })
     }
 }
 
 impl Drop for ServicesStayDown {
     fn drop(&mut self) {
         // Left behind it would only keep services from starting; nothing to do about it here.
-        let _ = std::fs::remove_file(POLICY);
+        shell(self.sudo, &format!("rm -f {POLICY}"));
     }
+}
+
+fn shell(sudo: bool, script: &str) -> bool {
+    let mut command = Command::new(if sudo { "sudo" } else { "sh" });
+    if sudo {
+        command.arg("sh");
+    }
+    let status = command.args(["-c", script]).status();
+    status.is_ok_and(|status| status.success())
 }
 
 /// The JavaScript clients of the tests, as their lock file says.

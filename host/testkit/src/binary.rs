@@ -101,9 +101,19 @@ impl Binary {
         .await
     }
 
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Nobody.
+    pub fn anonymous(&self) -> Api {
+        Api::new(Http::new(), format!("http://{}", self.address), None)
+    }
+
     /// The administrator, logged in.
     pub async fn admin(&self) -> Api {
-        let anonymous = Api::new(Http::new(), format!("http://{}", self.address), None);
+        let anonymous = self.anonymous();
         let login = serde_json::json!({ "username": "admin", "password": PASSWORD });
         let session = anonymous.post("/api/auth/login", login).await;
         anonymous.with_token(session["accessToken"].as_str().map(str::to_owned))

@@ -1,5 +1,7 @@
 //! The plain HTTP client of the tests: bodies read whole, nothing followed, nothing retried, no cookies.
 
+use std::net::{IpAddr, Ipv4Addr};
+
 use reqwest::Method;
 use reqwest::header::HeaderMap;
 use serde_json::Value;
@@ -49,11 +51,21 @@ impl Default for Http {
 
 impl Http {
     pub fn new() -> Http {
+        Self::build(None)
+    }
+
+    /// A client whose connections come from this address of 127.0.0.0/8.
+    pub fn from_address(address: Ipv4Addr) -> Http {
+        Self::build(Some(address.into()))
+    }
+
+    fn build(local: Option<IpAddr>) -> Http {
         // Fails when another test of this process installed it already.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = reqwest::Client::builder()
             .no_proxy()
             .redirect(reqwest::redirect::Policy::none())
+            .local_address(local)
             .build();
         Http(client.expect("a client without options that can fail"))
     }
@@ -117,8 +129,13 @@ impl Request {
         self.body(&format!("multipart/form-data; boundary={BOUNDARY}"), body)
     }
 
+    /// Sends it and leaves the body to be read piece by piece.
+    pub async fn open(self) -> Result<reqwest::Response, reqwest::Error> {
+        self.client.execute(self.inner.build()?).await
+    }
+
     pub async fn send(self) -> Result<Reply, reqwest::Error> {
-        let answer = self.client.execute(self.inner.build()?).await?;
+        let answer = self.open().await?;
         let (status, headers) = (answer.status().as_u16(), answer.headers().clone());
         Ok(Reply {
             status,

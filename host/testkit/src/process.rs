@@ -104,14 +104,19 @@ impl Process {
 
     /// Resident memory in bytes, from `/proc`.
     pub fn resident_bytes(&self) -> u64 {
+        self.status_bytes("VmRSS:")
+    }
+
+    /// The most memory it ever had resident, in bytes.
+    pub fn peak_resident_bytes(&self) -> u64 {
+        self.status_bytes("VmHWM:")
+    }
+
+    fn status_bytes(&self, label: &str) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap_or_default();
-        let kib = status.lines().find_map(|line| {
-            line.strip_prefix("VmRSS:")?
-                .split_whitespace()
-                .next()?
-                .parse()
-                .ok()
-        });
+        let kib = status
+            .lines()
+            .find_map(|line| line.strip_prefix(label)?.split_whitespace().next()?.parse().ok());
         kib.unwrap_or(0u64) * 1024
     }
 

@@ -18,32 +18,36 @@ pub struct Ws {
 impl Ws {
     /// Connects with the user's token in the query.
     pub async fn connect(api: &Api) -> Ws {
-        Self::open(&format!("{}/ws/?token={}", api.base(), api.token()), None).await
+        Self::open(&format!("{}/ws/?token={}", api.base(), api.token()), &[]).await
     }
 
     /// Connects with an `Authorization` header.
     pub async fn connect_with_header(api: &Api) -> Ws {
-        Self::open(
-            &format!("{}/ws/", api.base()),
-            Some(&format!("Bearer {}", api.token())),
-        )
-        .await
+        let authorization = format!("Bearer {}", api.token());
+        let headers = [("authorization", authorization.as_str())];
+        Self::open(&format!("{}/ws/", api.base()), &headers).await
     }
 
     /// Connects as nobody; [`Ws::authenticate`] comes next.
     pub async fn connect_bare(api: &Api) -> Ws {
-        Self::open(&format!("{}/ws/", api.base()), None).await
+        Self::open(&format!("{}/ws/", api.base()), &[]).await
     }
 
-    async fn open(url: &str, authorization: Option<&str>) -> Ws {
+    /// Connects with the user's token in the query, as a browser does that shows a page of `origin`.
+    pub async fn connect_from(api: &Api, origin: &str) -> Ws {
+        let url = format!("{}/ws/?token={}", api.base(), api.token());
+        Self::open(&url, &[("origin", origin)]).await
+    }
+
+    async fn open(url: &str, headers: &[(&'static str, &str)]) -> Ws {
         let mut request = url
             .replacen("http", "ws", 1)
             .into_client_request()
             .expect("a ws:// address");
-        if let Some(value) = authorization {
+        for &(name, value) in headers {
             request
                 .headers_mut()
-                .insert("authorization", value.parse().expect("a header value"));
+                .insert(name, value.parse().expect("a header value"));
         }
         let (stream, _) = connect_async(request)
             .await

@@ -4,11 +4,20 @@
 //! business of `cargo xtask bench`.
 
 mod access;
+mod agreed;
+mod attack;
 mod client;
+mod crash;
+mod document;
 mod errors;
 mod formats;
 mod guard;
 mod isolation;
+mod leaks;
+mod logins;
 mod main_job;
+mod proxies;
 mod realtime;
 mod resilience;
+mod statements;
+mod table;

@@ -1,0 +1,155 @@
+//! Real reverse proxies in front of a server, running the very example configurations that the project ships: names,
+//! ports and certificates are put in, nothing else is changed.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tempfile::TempDir;
+
+use crate::process::{Process, free_port};
+
+/// A running reverse proxy on 127.0.0.1.
+pub struct Proxy {
+    process: Process,
+    port: u16,
+    dir: TempDir,
+}
+
+/// The name the examples stand for.
+const NAME: &str = "quartermaster.example.org";
+/// Where the examples expect the service.
+const UPSTREAM: &str = "127.0.0.1:4000";
+
+impl Proxy {
+    /// Debian's nginx with `docs/deploy/nginx.conf.example`.
+    pub async fn nginx(upstream: SocketAddr) -> Proxy {
+        Self::start("nginx", |dir, port| {
+            std::fs::write(dir.join("site.conf"), nginx_site(upstream, port)).expect("our own directory");
+            std::fs::write(dir.join("nginx.conf"), nginx_main(dir)).expect("our own directory");
+            let mut command = Command::new("/usr/sbin/nginx");
+            command
+                .arg("-p")
+                .arg(dir)
+                .arg("-c")
+                .arg(dir.join("nginx.conf"))
+                .args(["-e", "stderr"]);
+            command
+        })
+        .await
+    }
+
+    /// Debian's Caddy with `docs/deploy/Caddyfile`.
+    pub async fn caddy(upstream: SocketAddr) -> Proxy {
+        Self::start("caddy", |dir, port| {
+            std::fs::write(dir.join("Caddyfile"), caddyfile(upstream, port)).expect("our own directory");
+            let mut command = Command::new("caddy");
+            command
+                .args(["run", "--adapter", "caddyfile", "--config"])
+                .arg(dir.join("Caddyfile"));
+            command
+                .env("HOME", dir)
+                .env("XDG_DATA_HOME", dir)
+                .env("XDG_CONFIG_HOME", dir);
+            command
+        })
+        .await
+    }
+
+    async fn start(name: &'static str, command: impl Fn(&Path, u16) -> Command) -> Proxy {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        for _ in 0..5 {
+            let port = free_port();
+            let mut process = Process::start(name, dir.path(), &mut command(dir.path(), port));
+            while process.exit_status().is_none() {
+                if tokio::net::TcpStream::connect(("127.0.0.1", port)).await.is_ok() {
+                    return Proxy { process, port, dir };
+                }
+                tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            }
+            eprintln!("{name} did not start: {}", process.output());
+        }
+        panic!("{name} found no port it could bind");
+    }
+
+    /// `http://127.0.0.1:PORT`
+    pub fn base(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// Bytes of bodies it has put aside on disk.
+    pub fn buffered_bytes(&self) -> u64 {
+        size_below(&self.dir.path().join("buffers"))
+    }
+
+    /// What it said.
+    pub fn output(&self) -> String {
+        self.process.output()
+    }
+}
+
+/// An example of `docs/deploy`, with our upstream in it.
+fn example(file: &str, upstream: SocketAddr) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../docs/deploy")
+        .join(file);
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    replaced(&text, UPSTREAM, &upstream.to_string())
+}
+
+/// # Panics
+/// When the example no longer holds what is to be replaced: then this module is out of date.
+fn replaced(text: &str, from: &str, to: &str) -> String {
+    assert!(text.contains(from), "`{from}` is not in the example");
+    text.replace(from, to)
+}
+
+fn nginx_site(upstream: SocketAddr, port: u16) -> String {
+    let text = example("nginx.conf.example", upstream);
+    // The example's last server redirects port 80 to the first one, and is not started.
+    let (text, _) = text
+        .split_once("server {\n    listen 80;")
+        .expect("the redirecting server comes last");
+    let text = replaced(text, "listen 443 ssl;", &format!("listen 127.0.0.1:{port};"));
+    let text = replaced(&text, NAME, "_");
+    let lines = text
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("ssl_certificate"));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// What Debian's own nginx.conf brings, reduced to one process and our directory.
+fn nginx_main(dir: &Path) -> String {
+    let buffers = dir.join("buffers");
+    let kinds = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(|kind| {
+        let path = buffers.join(kind);
+        std::fs::create_dir_all(&path).expect("our own directory");
+        format!("  {kind}_temp_path {};\n", path.display())
+    });
+    let dir = dir.display();
+    format!(
+        "daemon off;\nmaster_process off;\npid {dir}/nginx.pid;\nerror_log stderr;\nevents {{}}\nhttp {{\n  access_log off;\n{}  \
+         include {dir}/site.conf;\n}}\n",
+        kinds.concat()
+    )
+}
+
+fn caddyfile(upstream: SocketAddr, port: u16) -> String {
+    let text = example("Caddyfile", upstream);
+    let site = replaced(&text, NAME, &format!("http://127.0.0.1:{port}"));
+    format!("{{\n\tadmin off\n\tauto_https off\n}}\n{site}")
+}
+
+fn size_below(directory: &PathBuf) -> u64 {
+    let Ok(entries) = std::fs::read_dir(directory) else {
+        return 0;
+    };
+    entries
+        .flatten()
+        .map(|entry| match entry.metadata() {
+            Ok(data) if data.is_dir() => size_below(&entry.path()),
+            Ok(data) => data.len(),
+            Err(_) => 0,
+        })
+        .sum()
+}

@@ -1,0 +1,281 @@
+//! Every operation of the served document, attacked: wrong bodies, unknown properties, oversized bodies, ids nobody has,
+//! texts no database takes. What an attack needs is derived from the document; [`TABLE`] holds only what cannot be: a
+//! body without a mistake, and the exceptions with their reasons. A route without a row fails.
+
+use std::collections::BTreeSet;
+
+use qm_testkit::fake::{FakeKinds, torrent};
+use qm_testkit::http::Reply;
+use qm_testkit::{Api, TestDb, TestServer, both_databases};
+use serde_json::{Value, json};
+
+use crate::document::{Kind, Operation, Property, fresh, operations};
+use crate::table::{Row, TABLE, Unknown};
+
+/// A server whose only file root is its own, with an engine that has a torrent.
+struct Target {
+    server: TestServer,
+    _root: tempfile::TempDir,
+}
+
+async fn target(db: &TestDb) -> Target {
+    let kinds = FakeKinds::new();
+    kinds.engine("one").put(torrent(1));
+    let root = tempfile::tempdir().expect("a temporary directory");
+    let server = TestServer::builder(db)
+        .kinds(kinds)
+        .env("FILE_MANAGER_ROOTS", root.path().display().to_string())
+        .start()
+        .await;
+    let api = server.admin();
+    let engine = api
+        .add_engine("fake", "scgi_client", json!({ "host": "one" }))
+        .await;
+    api.until_torrent(&engine, &torrent(1).hash, "the torrent to be listed", |_| true)
+        .await;
+    Target { server, _root: root }
+}
+
+/// The operations with their rows.
+async fn rows(api: &Api) -> Vec<(Operation, &'static Row)> {
+    let operations = operations(api).await;
+    operations
+        .into_iter()
+        .map(|operation| {
+            let row = row(&operation);
+            (operation, row)
+        })
+        .collect()
+}
+
+fn row(operation: &Operation) -> &'static Row {
+    let name = operation.name();
+    let row = TABLE.iter().find(|row| row.route == name);
+    row.unwrap_or_else(|| panic!("{name} has no row in the table of attacks"))
+}
+
+async fn send(api: &Api, operation: &Operation, path: &str, body: Option<String>) -> Reply {
+    let mut request = fresh(api, &operation.method, path);
+    if let Some(body) = body {
+        request = request.body("application/json", body);
+    }
+    request
+        .send()
+        .await
+        .unwrap_or_else(|error| panic!("{}: {error}", operation.name()))
+}
+
+/// The body of a failure: a text with the reason phrase, and nothing else.
+fn told(reply: &Reply, status: u16, phrase: &str, what: &str) -> String {
+    let body = reply.json();
+    assert_eq!(reply.status, status, "{what}: {body}");
+    let message = body["message"]
+        .as_str()
+        .unwrap_or_else(|| panic!("{what}: {body}"));
+    let wanted = json!({ "message": message, "error": phrase, "statusCode": status });
+    assert_eq!(body, wanted, "{what}");
+    assert!(!message.is_empty(), "{what}: {body}");
+    labelled(reply, what);
+    message.to_owned()
+}
+
+/// The broken rules of a body, and nothing else.
+fn broken(reply: &Reply, what: &str) -> Vec<String> {
+    let body = reply.json();
+    assert_eq!(reply.status, 400, "{what}: {body}");
+    let rules: Option<Vec<String>> = body["message"]
+        .as_array()
+        .and_then(|list| list.iter().map(|rule| rule.as_str().map(str::to_owned)).collect());
+    let rules = rules.unwrap_or_else(|| panic!("{what}: {body}"));
+    let wanted = json!({ "message": rules, "error": "Bad Request", "statusCode": 400 });
+    assert_eq!(body, wanted, "{what}");
+    labelled(reply, what);
+    rules
+}
+
+fn labelled(reply: &Reply, what: &str) {
+    assert_eq!(
+        reply.header("content-type"),
+        Some("application/json; charset=utf-8"),
+        "{what}"
+    );
+    assert!(reply.header("x-request-id").is_some(), "{what}");
+}
+
+/// A value that is not of the declared type, and the rule it breaks.
+fn mistaken(property: &Property) -> Option<(Value, String)> {
+    let (value, rule) = match property.kind {
+        Kind::Text => (json!({}), "must be a string"),
+        Kind::Whole => (json!("many"), "must be an integer number"),
+        Kind::Number => (
+            json!("many"),
+            "must be a number conforming to the specified constraints",
+        ),
+        Kind::Flag => (json!("perhaps"), "must be a boolean value"),
+        Kind::List => (json!("one"), "must be an array"),
+        Kind::Object => (json!(7), "must be an object"),
+        Kind::Free => return None,
+    };
+    Some((value, format!("{} {rule}", property.name)))
+}
+
+/// The row's good body as an object.
+fn good(row: &Row) -> Option<Value> {
+    let text = row.body?;
+    let body: Value = serde_json::from_str(text).unwrap_or_else(|error| panic!("{}: {error}", row.route));
+    assert!(body.is_object(), "{}", row.route);
+    Some(body)
+}
+
+both_databases! {
+    async fn every_route_has_a_row_and_every_row_a_route(db: &TestDb) {
+        let target = target(db).await;
+        let operations = operations(&target.server.anonymous()).await;
+        let served: BTreeSet<String> = operations.iter().map(Operation::name).collect();
+        let rows: BTreeSet<String> = TABLE.iter().map(|row| row.route.to_owned()).collect();
+        assert_eq!(rows.len(), TABLE.len(), "a route has one row");
+        let missing: Vec<_> = served.difference(&rows).collect();
+        let gone: Vec<_> = rows.difference(&served).collect();
+        assert!(missing.is_empty() && gone.is_empty(), "without a row: {missing:#?}\nwithout a route: {gone:#?}");
+        for operation in &operations {
+            let row = row(operation);
+            assert_eq!(operation.body.is_some(), row.body.is_some(), "{}: a body where one is taken", row.route);
+            let reasons = [row.loose, row.unknown.and_then(|unknown| unknown.reason)];
+            assert!(reasons.into_iter().flatten().all(|reason| reason.len() > 10), "{}: an exception has a reason", row.route);
+            let names: BTreeSet<&str> = operation.body.iter().flatten().map(|property| property.name.as_str()).collect();
+            let body = good(row);
+            let used = body.iter().filter_map(Value::as_object).flat_map(serde_json::Map::keys);
+            for name in used.filter(|_| row.loose.is_none()) {
+                assert!(names.contains(name.as_str()), "{}: {name} is not in the document", row.route);
+            }
+        }
+    }
+
+    async fn what_is_no_object_is_refused(db: &TestDb) {
+        let target = target(db).await;
+        let api = target.server.admin();
+        for (operation, _) in rows(&api).await.iter().filter(|(operation, _)| operation.body.is_some()) {
+            let path = operation.target();
+            for body in ["{", "{\"a\":", "[]", "[{}]", "\"text\"", "7", "null", "true", "{}{}", "\u{0}", "{\"a\":\"\\ud800\"}"] {
+                let reply = send(&api, operation, &path, Some(body.to_owned())).await;
+                told(&reply, 400, "Bad Request", &format!("{} with {body:?}", operation.name()));
+            }
+        }
+    }
+
+    async fn a_property_of_the_wrong_type_is_named(db: &TestDb) {
+        let target = target(db).await;
+        let api = target.server.admin();
+        for (operation, row) in rows(&api).await {
+            for property in operation.body.iter().flatten() {
+                let Some((value, rule)) = mistaken(property) else { continue };
+                if row.lenient.contains(&property.name.as_str()) {
+                    continue;
+                }
+                let body = json!({ &property.name: value });
+                let what = format!("{} with {body}", operation.name());
+                let reply = send(&api, &operation, &operation.target(), Some(body.to_string())).await;
+                let rules = broken(&reply, &what);
+                assert!(rules.contains(&rule), "{what}: `{rule}` is not in {rules:?}");
+            }
+        }
+    }
+
+    async fn an_unknown_property_is_refused_by_name(db: &TestDb) {
+        let target = target(db).await;
+        let api = target.server.admin();
+        for (operation, row) in rows(&api).await {
+            let Some(mut body) = good(row).filter(|_| row.loose.is_none()) else { continue };
+            body["noSuchProperty"] = json!(1);
+            let reply = send(&api, &operation, &operation.target(), Some(body.to_string())).await;
+            assert_eq!(broken(&reply, row.route), ["property noSuchProperty should not exist"], "{}", row.route);
+            let reply = send(&api, &operation, &operation.target(), Some("{\"__proto__\":{\"a\":1}}".to_owned())).await;
+            let rules = broken(&reply, row.route);
+            assert_eq!(rules[0], "property __proto__ should not exist", "{}", row.route);
+        }
+    }
+
+    async fn an_oversized_body_is_a_413(db: &TestDb) {
+        let target = target(db).await;
+        let api = target.server.admin();
+        let body = format!("{{\"a\":\"{}\"}}", "x".repeat(25 * 1024 * 1024));
+        for (operation, row) in rows(&api).await.iter().filter(|(operation, _)| operation.body.is_some()) {
+            let reply = send(&api, operation, &operation.target(), Some(body.clone())).await;
+            let wanted = json!({ "statusCode": 413, "message": "The uploaded file is too large for this endpoint." });
+            assert_eq!((reply.status, reply.json()), (413, wanted), "{}", row.route);
+            labelled(&reply, row.route);
+        }
+    }
+
+    async fn an_id_nobody_has_is_a_404(db: &TestDb) {
+        let target = target(db).await;
+        let api = target.server.admin();
+        for (operation, row) in rows(&api).await {
+            let unknown = match (operation.has_parameter(), row.unknown) {
+                (false, None) => continue,
+                (_, Some(unknown)) => unknown,
+                (true, None) => Unknown { status: 404, reason: None },
+            };
+            let body = good(row).map(|body| body.to_string());
+            let reply = send(&api, &operation, &operation.target(), body).await;
+            if unknown.status == 404 {
+                told(&reply, 404, "Not Found", row.route);
+            } else {
+                assert_eq!(reply.status, unknown.status, "{}: {}", row.route, reply.text());
+            }
+        }
+    }
+
+    /// Ids in a path are looked up, never trusted: whatever stands there is an answer of the caller's making.
+    async fn hostile_ids_and_queries_are_no_fault_of_ours(db: &TestDb) {
+        let target = target(db).await;
+        let api = target.server.admin();
+        let long = "x".repeat(3000);
+        let hostile = ["%00", "%ff%fe", "..%2f..%2fetc%2fpasswd", "%0d%0aX-Evil:1", "'%20OR%201=1--", "%F0%9F%92%A9", "-1", &long];
+        for (operation, row) in rows(&api).await {
+            let body = good(row).map(|body| body.to_string());
+            let parameters = if operation.has_parameter() { &hostile[..] } else { &[] };
+            for value in parameters {
+                let path = operation.with(|_| (*value).to_owned());
+                let reply = send(&api, &operation, &path, body.clone()).await;
+                assert!(reply.status < 500, "{} with {value}: {}", row.route, reply.text());
+                assert!(reply.header("x-evil").is_none(), "{}", row.route);
+            }
+            for (parameter, value) in operation.query.iter().flat_map(|name| hostile.iter().map(move |value| (name, value))) {
+                let path = format!("{}?{parameter}={value}", operation.target());
+                let reply = send(&api, &operation, &path, body.clone()).await;
+                let ours = reply.status == 500;
+                assert!(!ours, "{} with {parameter}={value}: {}", row.route, reply.text());
+            }
+        }
+    }
+
+    /// A good body with one text replaced by something that a column, an index or a parser may not like.
+    async fn hostile_texts_are_no_fault_of_ours(db: &TestDb) {
+        let target = target(db).await;
+        let api = target.server.admin();
+        // Does not compress: an index entry of it is too long for PostgreSQL.
+        let mut state = 1_u64;
+        let noise: String = std::iter::repeat_with(|| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            char::from(b'!' + (state >> 33) as u8 % 90)
+        })
+        .take(30_000)
+        .collect();
+        let hostile = ["", " ", "a\u{0}b", "\u{202e}\u{feff}", "'; DROP TABLE users; --", "../../etc/passwd", "\r\nX-Evil: 1", "\u{1f4a9}", "-0", &noise];
+        for (operation, row) in rows(&api).await {
+            let Some(body) = good(row) else { continue };
+            let properties = operation.body.iter().flatten();
+            for property in properties.filter(|property| matches!(property.kind, Kind::Text | Kind::List | Kind::Free)) {
+                for text in hostile {
+                    let mut body = body.clone();
+                    body[&property.name] = if property.kind == Kind::List { json!([text]) } else { json!(text) };
+                    let reply = send(&api, &operation, &operation.target(), Some(body.to_string())).await;
+                    let shown: String = text.chars().take(20).collect();
+                    assert_ne!(reply.status, 500, "{} with {} = {shown:?}: {}", row.route, property.name, reply.text());
+                }
+            }
+        }
+        assert_eq!(target.server.anonymous().send("GET", "/api/system/ready", None).await.json()["status"], json!("ok"));
+    }
+}

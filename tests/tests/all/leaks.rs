@@ -1,0 +1,423 @@
+//! No secret leaves the server. Known secrets are put wherever one can be kept, every GET of the document is walked with
+//! ids that exist, mistakes are made on every route that takes a body; then every answer, header, live message and line
+//! of the log (both formats, talkative) is searched for any of the secrets and for what is stored of them.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use qm_db::{Db, Json, all, exec, sql};
+use qm_testkit::binary::Binary;
+use qm_testkit::http::Reply;
+use qm_testkit::server::PASSWORD;
+use qm_testkit::wait::until_true;
+use qm_testkit::ws::Ws;
+use qm_testkit::{Api, TestDb, both_databases, plugins, totp};
+use serde_json::{Value, json};
+
+use crate::document::{Kind, Operation, fresh, operations};
+use crate::table::TABLE;
+
+const JWT_SECRET: &str = "leak-jwt-3f9c1e7a5b2d4860-not-used-anywhere";
+const ENCRYPTION_KEY: &str = "leak-sealing-8d2b6f4a0c1e3957-not-used-anywhere";
+const PREVIOUS_KEY: &str = "leak-previous-5a7c9e1b3d2f4068-not-used-anywhere";
+const DATABASE_PASSWORD: &str = "leak-database-1b3d5f7a9c2e4608";
+const USER_PASSWORD: &str = "leak-user-6e8a0c2b4d1f3579";
+const ENGINE_PASSWORDS: [&str; 3] = [
+    "leak-engine-2c4e6a8b0d1f3597",
+    "leak-engine-9b7d5f3a1c2e4806",
+    "leak-engine-4a6c8e0b2d1f3795",
+];
+const PROVIDER_KEY: &str = "leak-provider-7f9b1d3a5c2e4068";
+/// Talkative about everything, most so about what is ours.
+const FILTER: &str = "debug,quartermaster=trace,qm_server=trace,qm_web=trace,qm_identity=trace,qm_platform=trace,\
+qm_torrents=trace,qm_files=trace,qm_plugin_host=trace,qm_net=trace,qm_db=trace";
+
+sql! {
+    STORED_USERS = "SELECT password_hash, totp_secret, recovery_codes FROM users";
+    STORED_TOKENS = "SELECT token_hash FROM refresh_tokens";
+    STORED_KEYS = "SELECT key_hash FROM api_keys";
+    STORED_ENGINES = "SELECT config FROM torrent_engines";
+    PUT_SETTING = "INSERT INTO settings (key, value, updated_at) VALUES ($1, $2, 0)";
+}
+
+/// What must not be seen, each with what it is.
+#[derive(Default)]
+struct Secrets(Vec<(String, String)>);
+
+impl Secrets {
+    fn add(&mut self, what: &str, secret: impl Into<String>) {
+        let secret = secret.into();
+        assert!(secret.len() >= 8, "{what} is too short to search for: {secret:?}");
+        self.0.push((what.to_owned(), secret));
+    }
+
+    fn absent(&self, place: &str, text: &str) {
+        for (what, secret) in &self.0 {
+            if let Some(at) = text.find(secret.as_str()) {
+                let around: String = text[text.floor_char_boundary(at.saturating_sub(200))..]
+                    .chars()
+                    .take(400)
+                    .collect();
+                panic!("{what} is in {place}: …{around}…");
+            }
+        }
+    }
+
+    fn absent_from(&self, place: &str, reply: &Reply) {
+        self.absent(place, &reply.text());
+        for (name, value) in &reply.headers {
+            self.absent(
+                &format!("header {name} of {place}"),
+                &String::from_utf8_lossy(value.as_bytes()),
+            );
+        }
+    }
+
+    /// The tokens of a session, and whom they belong to.
+    fn session(&mut self, api: &Api, session: &Value) -> Api {
+        let text = |key: &str| session[key].as_str().expect("a token").to_owned();
+        self.add("an access token", text("accessToken"));
+        let refresh = text("refreshToken");
+        let (_, secret) = refresh.split_once('.').expect("family and secret");
+        self.add("a refresh token", secret);
+        api.with_token(Some(text("accessToken")))
+    }
+}
+
+/// The address with a password in it; the test servers ask for none and take any.
+fn with_password(url: &str) -> String {
+    url.replacen("postgres@", &format!("postgres:{DATABASE_PASSWORD}@"), 1)
+}
+
+async fn start(dir: &Path, db: &TestDb, format: &str) -> Binary {
+    let plugins_dir = dir.join("plugins");
+    std::fs::create_dir_all(&plugins_dir).expect("our own directory");
+    for plugin in ["webapi_client.wasm", "misbehave.wasm"] {
+        plugins::install(plugin, &plugins_dir);
+    }
+    let roots = dir.join("files");
+    std::fs::create_dir_all(&roots).expect("our own directory");
+    std::fs::write(roots.join("note.txt"), "nothing secret").expect("our own directory");
+    let roots = roots.display().to_string();
+    let env = [
+        ("JWT_ACCESS_SECRET", JWT_SECRET),
+        ("ENCRYPTION_KEY", ENCRYPTION_KEY),
+        ("ENCRYPTION_KEY_PREVIOUS", PREVIOUS_KEY),
+        ("FILE_MANAGER_ROOTS", roots.as_str()),
+        ("THROTTLE_LIMIT", "1000000"),
+        ("LOG_FORMAT", format),
+        ("RUST_LOG", FILTER),
+    ];
+    Binary::start_with(dir, &with_password(db.url()), &env).await
+}
+
+async fn log_in(api: &Api, body: Value) -> Value {
+    let reply = fresh(api, "POST", "/api/auth/login")
+        .json(&body)
+        .send()
+        .await
+        .expect("an answer");
+    assert_eq!(reply.status, 201, "{}", reply.text());
+    reply.json()
+}
+
+/// Puts secrets everywhere. Answers the administrator.
+async fn seed(binary: &Binary, db: &Db, secrets: &mut Secrets) -> Api {
+    for (what, secret) in [
+        ("the signing key", JWT_SECRET),
+        ("the encryption key", ENCRYPTION_KEY),
+        ("the previous encryption key", PREVIOUS_KEY),
+        ("the database's password", DATABASE_PASSWORD),
+        ("the administrator's password", PASSWORD),
+        ("a user's password", USER_PASSWORD),
+        ("a provider's key", PROVIDER_KEY),
+    ] {
+        secrets.add(what, secret);
+    }
+    let anonymous = binary.anonymous();
+    let session = log_in(&anonymous, json!({ "username": "admin", "password": PASSWORD })).await;
+    let admin = secrets.session(&anonymous, &session);
+    second_factor(&anonymous, &admin, secrets).await;
+
+    let key = admin.post("/api/api-keys", json!({ "name": "a script" })).await;
+    let (_, secret) = key["key"]
+        .as_str()
+        .and_then(|key| key.split_once('.'))
+        .expect("prefix and secret");
+    secrets.add("an API key", secret);
+
+    for password in ENGINE_PASSWORDS {
+        secrets.add("an engine's password", password);
+    }
+    let nowhere =
+        json!({ "baseUrl": "http://127.0.0.1:9", "username": "somebody", "password": ENGINE_PASSWORDS[0] });
+    admin
+        .add_engine("unreachable", "webapi_client", nowhere.clone())
+        .await;
+    let steady = json!({ "mode": "ok", "torrents": 3, "password": ENGINE_PASSWORDS[0] });
+    let engine = admin.add_engine("steady", "misbehave", steady).await;
+    let changed = json!({ "config": { "mode": "ok", "torrents": 3, "password": ENGINE_PASSWORDS[1] } });
+    admin.patch(&format!("/api/engines/{engine}"), changed).await;
+    let mut tested = nowhere;
+    tested["password"] = json!(ENGINE_PASSWORDS[2]);
+    admin
+        .post(
+            "/api/engines/test",
+            json!({ "kind": "webapi_client", "config": tested }),
+        )
+        .await;
+
+    // As the routes of later areas will store it.
+    let mut tx = db.begin_write().await.expect("a write");
+    let written = exec!(
+        &mut tx,
+        PUT_SETTING,
+        "media.providerAApiKey",
+        Json(json!(PROVIDER_KEY))
+    )
+    .await;
+    written.and_then(|rows| rows.exactly(1)).expect("a setting");
+    tx.commit_quiet().await.expect("a commit");
+    stored(db, secrets).await;
+    admin
+}
+
+/// A user with two-factor on, signed in with a code, with a recovery code, and by refreshing.
+async fn second_factor(anonymous: &Api, admin: &Api, secrets: &mut Secrets) {
+    let body = json!({ "username": "leaky", "email": "leaky@example.org", "password": USER_PASSWORD, "roleNames": ["SUPER_ADMIN"] });
+    admin.post("/api/users", body).await;
+    let credentials =
+        |code: Option<&str>| json!({ "username": "leaky", "password": USER_PASSWORD, "totp": code });
+    let session = log_in(anonymous, credentials(None)).await;
+    let leaky = secrets.session(anonymous, &session);
+    let setup = leaky.act("/api/account/2fa/setup").await;
+    let seed = setup["secret"].as_str().expect("a seed");
+    secrets.add("a TOTP seed", seed);
+    let enabled = leaky
+        .post("/api/account/2fa/enable", json!({ "code": totp::code(seed) }))
+        .await;
+    let codes: Vec<&str> = enabled["recoveryCodes"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    assert_eq!(codes.len(), 10);
+    for code in &codes {
+        secrets.add("a recovery code", *code);
+        secrets.add("a recovery code", code.replace('-', ""));
+    }
+    let session = log_in(anonymous, credentials(Some(codes[0]))).await;
+    secrets.session(anonymous, &session);
+    let refreshed = anonymous
+        .post(
+            "/api/auth/refresh",
+            json!({ "refreshToken": session["refreshToken"] }),
+        )
+        .await;
+    secrets.session(anonymous, &refreshed);
+    // Used again: told apart from one that never was, and logged.
+    let reused = json!({ "refreshToken": session["refreshToken"] });
+    assert_eq!(
+        anonymous
+            .send("POST", "/api/auth/refresh", Some(&reused))
+            .await
+            .status,
+        401
+    );
+    let reused = fresh(anonymous, "POST", "/api/auth/login")
+        .json(&credentials(Some(codes[0])))
+        .send()
+        .await;
+    assert_eq!(reused.expect("an answer").status, 401);
+}
+
+/// What the database keeps of them is as little for anybody's eyes.
+async fn stored(db: &Db, secrets: &mut Secrets) {
+    let mut tx = db.begin_read().await.expect("a read");
+    type Row = (String, Option<String>, Json<Vec<String>>);
+    for (hash, seed, Json(codes)) in all!(&mut tx, Row, STORED_USERS).await.expect("users") {
+        secrets.add("a password's hash", hash);
+        seed.into_iter()
+            .for_each(|seed| secrets.add("a sealed TOTP seed", seed));
+        codes
+            .into_iter()
+            .for_each(|code| secrets.add("a recovery code's hash", code));
+    }
+    for (hash,) in all!(&mut tx, (String,), STORED_TOKENS).await.expect("tokens") {
+        secrets.add("a refresh token's hash", hash);
+    }
+    for (hash,) in all!(&mut tx, (String,), STORED_KEYS).await.expect("keys") {
+        secrets.add("an API key's hash", hash);
+    }
+    for (Json(config),) in all!(&mut tx, (Json<Value>,), STORED_ENGINES)
+        .await
+        .expect("engines")
+    {
+        let Some(sealed) = config["password"].as_str() else {
+            continue;
+        };
+        assert!(!ENGINE_PASSWORDS.contains(&sealed), "it is stored sealed");
+        secrets.add("an engine's sealed password", sealed);
+    }
+}
+
+/// A path of an operation that names things that exist.
+async fn existing(admin: &Api, operation: &Operation) -> String {
+    let first = async |list: &str, key: &str| {
+        let list = admin.get(list).await;
+        let items = list.get("items").unwrap_or(&list);
+        items[0][key].as_str().unwrap_or("none").to_owned()
+    };
+    let hash = if operation.path.contains("{hash}") {
+        first("/api/torrents?engineId=all", "hash").await
+    } else {
+        String::new()
+    };
+    let id = match operation.path.split('/').nth(2) {
+        Some("engines") => first("/api/engines", "id").await,
+        Some("users") => first("/api/users", "id").await,
+        Some("plugins") => first("/api/plugins", "id").await,
+        Some("settings") => "media.providerAApiKey".to_owned(),
+        _ => "none".to_owned(),
+    };
+    operation.with(|name| if name == "hash" { hash.clone() } else { id.clone() })
+}
+
+/// Values under which the query's parameters find something.
+fn query(operation: &Operation) -> String {
+    let value = |name: &str| match name {
+        "engineId" => Some("all"),
+        "path" => Some("note.txt"),
+        "q" | "search" => Some("e"),
+        "pageSize" | "limit" => Some("200"),
+        _ => None,
+    };
+    let pairs = operation
+        .query
+        .iter()
+        .filter_map(|name| Some(format!("{name}={}", value(name)?)));
+    pairs.collect::<Vec<_>>().join("&")
+}
+
+/// Bodies with mistakes in them, and secrets where secrets go.
+fn mistakes(operation: &Operation) -> Vec<String> {
+    let Some(row) = TABLE.iter().find(|row| row.route == operation.name()) else {
+        return Vec::new();
+    };
+    let Some(good) = row.body else { return Vec::new() };
+    let mut secretive: Value = serde_json::from_str(good).expect("JSON");
+    for property in operation.body.iter().flatten() {
+        let name = property.name.to_lowercase();
+        let keeps_secrets = ["password", "totp", "code", "token", "secret", "key"]
+            .iter()
+            .any(|word| name.contains(word));
+        if property.kind == Kind::Text && keeps_secrets {
+            secretive[&property.name] = json!(USER_PASSWORD);
+        } else if property.kind == Kind::Object {
+            secretive[&property.name]["password"] = json!(ENGINE_PASSWORDS[0]);
+        }
+    }
+    let mut unknown = secretive.clone();
+    unknown["noSuchProperty"] = json!({ "password": USER_PASSWORD });
+    let mut mistyped = secretive.clone();
+    for (_, value) in mistyped.as_object_mut().into_iter().flatten() {
+        *value = json!([{ "password": USER_PASSWORD }]);
+    }
+    let cut = format!("{{\"password\":\"{USER_PASSWORD}\",\"token\":{USER_PASSWORD}");
+    vec![
+        secretive.to_string(),
+        unknown.to_string(),
+        mistyped.to_string(),
+        cut,
+    ]
+}
+
+/// Listens until the server ends, and keeps what it hears.
+fn listen(mut socket: Ws) -> (Arc<Mutex<Vec<String>>>, tokio::task::JoinHandle<()>) {
+    let heard: Arc<Mutex<Vec<String>>> = Arc::default();
+    let kept = heard.clone();
+    let task = tokio::spawn(async move {
+        while let Some(message) = socket.next().await {
+            kept.lock()
+                .expect("no test panics holding it")
+                .push(message.to_string());
+        }
+    });
+    (heard, task)
+}
+
+async fn nothing_leaks(test_db: &TestDb, format: &str) {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let mut binary = start(dir.path(), test_db, format).await;
+    let db = Db::open(test_db.url()).await.expect("the database is open to us");
+    let mut secrets = Secrets::default();
+    let admin = seed(&binary, &db, &mut secrets).await;
+    let (heard, listener) = listen(Ws::connect(&admin).await);
+    let page = "/api/torrents?engineId=all";
+    until_true("the torrents", || async {
+        admin.get(page).await["total"] == json!(3)
+    })
+    .await;
+
+    let operations = operations(&admin).await;
+    for operation in operations.iter().filter(|operation| operation.method == "GET") {
+        let path = existing(&admin, operation).await;
+        for path in [path.clone(), format!("{path}?{}", query(operation))] {
+            let reply = fresh(&admin, "GET", &path).send().await.expect("an answer");
+            secrets.absent_from(&format!("GET {path}"), &reply);
+        }
+    }
+    for operation in operations.iter().filter(|operation| operation.body.is_some()) {
+        let path = existing(&admin, operation).await;
+        for body in mistakes(operation) {
+            for api in [&admin, &binary.anonymous()] {
+                let request = fresh(api, &operation.method, &path).body("application/json", body.clone());
+                let reply = request.send().await.expect("an answer");
+                assert_ne!(reply.status, 500, "{} {path}: {}", operation.method, reply.text());
+                secrets.absent_from(&format!("{} {path}", operation.method), &reply);
+            }
+        }
+    }
+    let mask = "••••••••";
+    let settings = admin.get("/api/settings").await;
+    assert_eq!(settings["media.providerAApiKey"], json!(mask), "{settings}");
+
+    // What those requests stored is searched for as well.
+    stored(&db, &mut secrets).await;
+    assert!(binary.stop().await.success());
+    listener.await.expect("the listener ends with the server");
+    let heard = heard.lock().expect("no test panics holding it");
+    assert!(!heard.is_empty(), "the live channel said something");
+    heard
+        .iter()
+        .for_each(|message| secrets.absent("a live message", message));
+    let log = binary.process().output();
+    readable(&log, format);
+    log.lines().for_each(|line| secrets.absent("the log", line));
+}
+
+/// The log is one, and talkative: nothing would leak into an empty one.
+fn readable(log: &str, format: &str) {
+    let requests = log
+        .lines()
+        .filter(|line| line.contains("request.id") || line.contains("request_id"));
+    assert!(requests.count() > 100, "requests are in the log: {log}");
+    if format == "json" {
+        let lines = log.lines().filter(|line| line.starts_with('{'));
+        for line in lines {
+            let parsed: Result<Value, _> = serde_json::from_str(line);
+            assert!(parsed.is_ok_and(|line| line["level"].is_string()), "{line}");
+        }
+    }
+}
+
+both_databases! {
+    async fn nothing_leaks_into_answers_or_a_readable_log(db: &TestDb) {
+        nothing_leaks(db, "pretty").await;
+    }
+
+    async fn nothing_leaks_into_answers_or_a_structured_log(db: &TestDb) {
+        nothing_leaks(db, "json").await;
+    }
+}

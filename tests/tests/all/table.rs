@@ -1,0 +1,212 @@
+//! The table of [`crate::attack`]: one row a route, with what cannot be read from the document.
+
+/// One route.
+pub struct Row {
+    /// `METHOD /path/{parameter}`, as the document has it.
+    pub route: &'static str,
+    /// A body without a mistake, where the route takes one. What it names need not exist.
+    pub body: Option<&'static str>,
+    /// What an id that nobody has is answered, where that is not a plain 404 for an id in the path.
+    pub unknown: Option<Unknown>,
+    /// Why properties nobody declared are taken.
+    pub loose: Option<&'static str>,
+    /// Properties that are read leniently: a value of another type stands for the default.
+    pub lenient: &'static [&'static str],
+}
+
+#[derive(Clone, Copy)]
+pub struct Unknown {
+    pub status: u16,
+    /// Why it is no 404.
+    pub reason: Option<&'static str>,
+}
+
+const fn row(route: &'static str) -> Row {
+    Row {
+        route,
+        body: None,
+        unknown: None,
+        loose: None,
+        lenient: &[],
+    }
+}
+
+impl Row {
+    const fn body(self, body: &'static str) -> Row {
+        Row {
+            body: Some(body),
+            ..self
+        }
+    }
+
+    /// An id that nobody has is answered otherwise.
+    const fn unknown(self, status: u16, reason: &'static str) -> Row {
+        let reason = Some(reason);
+        Row {
+            unknown: Some(Unknown { status, reason }),
+            ..self
+        }
+    }
+
+    /// The body names something; what is not there is a 404 too.
+    const fn names_in_body(self) -> Row {
+        let (status, reason) = (404, None);
+        Row {
+            unknown: Some(Unknown { status, reason }),
+            ..self
+        }
+    }
+
+    const fn loose(self, reason: &'static str) -> Row {
+        Row {
+            loose: Some(reason),
+            ..self
+        }
+    }
+
+    const fn lenient(self, lenient: &'static [&'static str]) -> Row {
+        Row { lenient, ..self }
+    }
+}
+
+pub const TABLE: &[Row] = &[
+    // Accounts
+    row("POST /api/auth/login").body(r#"{"username":"nobody","password":"not the password"}"#),
+    row("POST /api/auth/refresh").body(r#"{"refreshToken":"family.secret"}"#),
+    row("POST /api/auth/logout").body(r#"{"refreshToken":"family.secret"}"#),
+    row("GET /api/auth/me"),
+    row("POST /api/auth/change-password")
+        .body(r#"{"currentPassword":"not the password","newPassword":"long enough for one"}"#),
+    row("GET /api/account/profile"),
+    row("PATCH /api/account/profile").body(r#"{"displayName":"Somebody","timezone":"Europe/Lisbon"}"#),
+    row("POST /api/account/password")
+        .body(r#"{"currentPassword":"not the password","newPassword":"long enough for one"}"#),
+    row("GET /api/account/2fa"),
+    row("POST /api/account/2fa/setup"),
+    row("POST /api/account/2fa/enable").body(r#"{"code":"000000"}"#),
+    row("POST /api/account/2fa/disable").body(r#"{"password":"not the password"}"#),
+    row("POST /api/account/2fa/recovery").body(r#"{"code":"000000"}"#),
+    row("GET /api/users"),
+    row("GET /api/users/roles"),
+    row("POST /api/users").body(
+        r#"{"username":"attacked","email":"attacked@example.org","password":"long enough","roleNames":["USER"]}"#,
+    ),
+    row("PATCH /api/users/{id}").body(r#"{"displayName":"Somebody"}"#),
+    row("DELETE /api/users/{id}"),
+    row("GET /api/api-keys"),
+    row("POST /api/api-keys").body(r#"{"name":"a script","scopes":["torrents.view"]}"#),
+    row("DELETE /api/api-keys/{id}")
+        .unknown(200, "revoking tells nobody which keys exist: an unknown id is answered like any other"),
+    // What every area shares
+    row("GET /api/audit"),
+    row("GET /api/settings"),
+    row("PUT /api/settings/{key}")
+        .body(r#"{"value":"anything"}"#)
+        .unknown(200, "settings are free keys: writing one that is not there makes it"),
+    row("PATCH /api/settings")
+        .body(r#"{"test.attack":"anything"}"#)
+        .loose("settings are free keys, each a property of the body"),
+    row("GET /api/settings/environment"),
+    row("GET /api/modules/enabled"),
+    row("GET /api/plugins"),
+    row("POST /api/plugins/{id}/reload"),
+    row("GET /api/system/live"),
+    row("GET /api/system/ready"),
+    row("GET /api/system/version"),
+    row("GET /api/system/health"),
+    row("GET /api/system/metrics"),
+    row("GET /api/system/update"),
+    row("POST /api/system/update/check"),
+    row("PATCH /api/system/update/settings")
+        .body(r#"{"enabled":false}"#)
+        .lenient(&["enabled"]),
+    // Torrents
+    row("GET /api/engines"),
+    row("POST /api/engines")
+        .body(r#"{"name":"attacked","kind":"scgi_client","config":{"host":"two"},"isEnabled":false}"#),
+    row("PATCH /api/engines/{id}").body(r#"{"name":"renamed"}"#),
+    row("DELETE /api/engines/{id}"),
+    row("GET /api/engines/health"),
+    row("POST /api/engines/test").body(r#"{"kind":"scgi_client","config":{"host":"one"}}"#),
+    row("GET /api/torrents"),
+    row("POST /api/torrents")
+        .body(r#"{"magnet":"magnet:?xt=urn:btih:c12fe1c06bba254a9dc9f519b335aa7c1367a88a"}"#),
+    row("POST /api/torrents/upload").body(r#"{"category":"films"}"#),
+    row("POST /api/torrents/bulk")
+        .body(r#"{"hashes":["c12fe1c06bba254a9dc9f519b335aa7c1367a88a"],"action":"start"}"#),
+    row("POST /api/torrents/imported-items")
+        .body(r#"{"hashes":["c12fe1c06bba254a9dc9f519b335aa7c1367a88a"]}"#),
+    row("GET /api/torrents/{hash}"),
+    row("DELETE /api/torrents/{hash}"),
+    row("DELETE /api/torrents/{hash}/data"),
+    row("GET /api/torrents/{hash}/files"),
+    row("POST /api/torrents/{hash}/files/priority").body(r#"{"fileIndex":0,"priority":1}"#),
+    row("POST /api/torrents/{hash}/limits/download").body(r#"{"bytesPerSec":1000}"#),
+    row("POST /api/torrents/{hash}/limits/upload").body(r#"{"bytesPerSec":1000}"#),
+    row("GET /api/torrents/{hash}/matched-rule")
+        .unknown(200, "no rule has matched a torrent that nobody knows, which is what the answer says"),
+    row("POST /api/torrents/{hash}/move").body(r#"{"destination":"/"}"#),
+    row("POST /api/torrents/{hash}/pause"),
+    row("GET /api/torrents/{hash}/peers"),
+    row("POST /api/torrents/{hash}/recheck"),
+    row("POST /api/torrents/{hash}/rename").body(r#"{"name":"another"}"#),
+    row("POST /api/torrents/{hash}/resume"),
+    row("POST /api/torrents/{hash}/start"),
+    row("POST /api/torrents/{hash}/stop"),
+    row("GET /api/torrents/{hash}/trackers"),
+    row("POST /api/torrents/{hash}/trackers").body(r#"{"url":"http://tracker.example/announce"}"#),
+    row("DELETE /api/torrents/{hash}/trackers").body(r#"{"url":"http://tracker.example/announce"}"#),
+    row("GET /api/dashboard/summary"),
+    row("GET /api/dashboard/activity"),
+    row("GET /api/search"),
+    row("GET /api/categories"),
+    row("POST /api/categories").body(r##"{"name":"films","color":"#336699","savePath":"/films"}"##),
+    row("DELETE /api/categories/{id}"),
+    row("GET /api/tags"),
+    row("POST /api/tags").body(r##"{"name":"seen","color":"#336699"}"##),
+    row("DELETE /api/tags/{id}"),
+    // Files
+    row("GET /api/files"),
+    row("GET /api/files/root"),
+    row("PUT /api/files/root").body(r#"{"path":"/nowhere"}"#),
+    row("GET /api/files/properties"),
+    row("GET /api/files/preview"),
+    row("POST /api/files/media-ticket")
+        .body(r#"{"path":"not/there.mkv"}"#)
+        .names_in_body(),
+    row("GET /api/files/stream"),
+    row("GET /api/files/download"),
+    row("GET /api/files/inspect"),
+    row("POST /api/files/folders").body(r#"{"path":"/","name":"new"}"#),
+    row("POST /api/files/ensure-dir").body(r#"{"path":"/nowhere/at/all"}"#),
+    row("POST /api/files/rename")
+        .body(r#"{"path":"not-there","newName":"another"}"#)
+        .names_in_body(),
+    row("POST /api/files/move")
+        .body(r#"{"source":"not-there","destination":"folder"}"#)
+        .names_in_body(),
+    row("POST /api/files/copy")
+        .body(r#"{"source":"not-there","destination":"folder"}"#)
+        .names_in_body(),
+    row("POST /api/files/delete/preview").body(r#"{"path":"not-there"}"#),
+    row("POST /api/files/bulk/delete-preview").body(r#"{"paths":["not-there"]}"#),
+    row("POST /api/files/delete")
+        .body(r#"{"path":"not-there"}"#)
+        .names_in_body(),
+    row("POST /api/files/bulk").body(r#"{"operation":"delete","paths":["not-there"]}"#),
+    row("POST /api/files/move-conflicts")
+        .body(r#"{"operation":"move","sources":["not-there"],"destination":"/"}"#),
+    row("POST /api/files/resolve-conflicts").body(
+        r#"{"operation":"move","destination":"/","items":[{"source":"not-there","resolution":"skip"}]}"#,
+    ),
+    row("POST /api/files/cleanup-preview").body(r#"{"path":"/"}"#),
+    row("POST /api/files/cleanup-execute").body(r#"{"path":"/","paths":["not-there"]}"#),
+    row("GET /api/files/trash"),
+    row("POST /api/files/trash/restore")
+        .body(r#"{"id":"00000000-0000-4000-8000-000000000000"}"#)
+        .names_in_body(),
+    row("POST /api/files/trash/purge")
+        .body(r#"{"id":"00000000-0000-4000-8000-000000000000"}"#)
+        .names_in_body(),
+    row("POST /api/files/trash/empty"),
+];
