@@ -15,7 +15,10 @@ use qm_kernel::engine::EngineKinds;
 use qm_kernel::{Ctx, Secret};
 use qm_net::Net;
 use qm_platform::realtime::{Hub, HubConfig, ws_router};
-use qm_platform::{Audit, Background, Bus, Cipher, Platform, Settings};
+use qm_platform::health::{Health, disks::Disks};
+use qm_platform::{
+    Audit, Background, Bus, Cipher, Platform, Settings, Sources, UpdateDeps, Updates, Watches,
+};
 use qm_plugin_host::{Limits, PluginHost, PluginHostConfig};
 use qm_torrents::{Torrents, TorrentsDeps};
 use qm_web::WebConfig;
@@ -97,6 +100,7 @@ impl Ground {
         let bus = Bus::new(ctx.clone());
         bus.register(qm_identity::EVENTS);
         bus.register(qm_torrents::EVENTS);
+        bus.register(qm_platform::EVENTS);
         let audit = Audit::new(ctx.clone());
         let cipher = secrets.cipher(ctx);
         let tokens = Arc::new(TokenService::new(
@@ -169,26 +173,65 @@ impl App {
         let torrents = Torrents::start(TorrentsDeps {
             db: db.clone(),
             kinds: kinds.unwrap_or_else(|| plugins.clone()),
-            net,
+            net: net.clone(),
             audit: audit.clone(),
-            cipher,
+            cipher: cipher.clone(),
             events: Arc::new(bus.clone()),
             hub: hub.clone(),
             ctx: ctx.clone(),
             file_roots: config.file_roots.clone(),
+            background: background.clone(),
+            metrics: metrics.clone(),
         })
         .await
         .map_err(StartError::Engines)?;
 
         let web = web_config(&config, &metrics);
         let docs = web.docs;
+        let build = qm_platform::build!();
+        let disks = Disks::new(&config.file_roots);
+        let sources = Sources {
+            db: db.clone(),
+            bus: bus.clone(),
+            hub: hub.clone(),
+            plugins: plugins.clone(),
+            build,
+            started,
+        };
+        sources.register(&metrics)?;
+        let watches = Watches {
+            disks: disks.clone(),
+            engines: torrents.clone(),
+            events: Arc::new(bus.clone()),
+            ctx: ctx.clone(),
+        };
+        watches.start(&background);
+        let updates = Updates::new(UpdateDeps {
+            db: db.clone(),
+            settings: settings.clone(),
+            audit: audit.clone(),
+            net,
+            ctx: ctx.clone(),
+            url: config.update_check_url.clone(),
+            current: build.version,
+        });
+        updates.start(&background);
         let platform = Platform {
             db: db.clone(),
+            health: Health {
+                engines: torrents.clone(),
+                plugins: plugins.clone(),
+                disks,
+                sealed: crate::sealed::sealed(&db, &cipher, &audit),
+                started,
+            },
             audit,
             plugins: plugins.clone(),
             product: PRODUCT.into(),
-            build: qm_platform::build!(),
+            build,
             started,
+            updates,
+            metrics,
         };
         let states = States {
             identity: identity.clone(),

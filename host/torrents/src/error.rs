@@ -53,6 +53,9 @@ pub enum TorrentsError {
     NoSuchTag,
     #[error(transparent)]
     Database(#[from] DbError),
+    /// Two areas count under one name.
+    #[error("the counters of the sync loops cannot be registered")]
+    Metrics(#[from] prometheus::Error),
 }
 
 impl TorrentsError {
@@ -85,6 +88,7 @@ impl TorrentsError {
             TorrentsError::Fetch(error) => error.kind(),
             TorrentsError::MissingPermission(_) => ErrorKind::Forbidden,
             TorrentsError::Database(error) => error.kind(),
+            TorrentsError::Metrics(_) => ErrorKind::Internal,
         }
     }
 }

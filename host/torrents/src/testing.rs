@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use prometheus::Registry;
 use qm_db::{Db, FromRow, Json, sql};
 use qm_kernel::engine::changes::{Changes, Receiver};
 use qm_kernel::engine::*;
@@ -16,12 +17,13 @@ use qm_kernel::{
 };
 use qm_net::{Net, NetConfig};
 use qm_platform::realtime::{Hub, HubConfig};
-use qm_platform::{Audit, Cipher};
+use qm_platform::{Audit, Background, Cipher};
 use tokio::sync::watch;
 
 use crate::dto::engines::CreateEngine;
 use crate::service::{Caller, Torrents, TorrentsDeps};
 use crate::sync::SyncDeps;
+use crate::sync::metrics::SyncMetrics;
 use crate::sync::snapshot::tests::torrent;
 
 /// A client that does what it is told, or fails with what it is told to fail with.
@@ -37,6 +39,8 @@ pub struct FakeClient {
     pub files: Mutex<Vec<File>>,
     pub added: Mutex<Vec<AddRequest>>,
     pub polls: AtomicUsize,
+    /// Polls to come that panic.
+    pub panics: AtomicUsize,
 }
 
 impl FakeClient {
@@ -94,6 +98,12 @@ impl EngineDriver for FakeDriver {
 
     async fn poll(&self, _cursor: Option<u64>) -> Result<Delta, EngineError> {
         self.0.polls.fetch_add(1, Ordering::SeqCst);
+        let less = |left: usize| left.checked_sub(1);
+        let panics = self
+            .0
+            .panics
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, less);
+        assert!(panics.is_err(), "a poll that panics");
         self.0.check()?;
         let changed: Vec<Torrent> = self.0.torrents.lock().unwrap().values().cloned().collect();
         Ok(Delta {
@@ -291,6 +301,7 @@ pub fn sync_deps(db: &Db, heard: &Arc<Heard>) -> SyncDeps {
         events: heard.clone(),
         hub: Hub::new(HubConfig::default(), Arc::new(NoTokens), ctx.clone()),
         ctx,
+        metrics: SyncMetrics::new(&Registry::new()).unwrap(),
     }
 }
 
@@ -298,6 +309,8 @@ pub fn sync_deps(db: &Db, heard: &Arc<Heard>) -> SyncDeps {
 pub struct House {
     pub torrents: Arc<Torrents>,
     pub kinds: Arc<FakeKinds>,
+    /// What the area counts.
+    pub metrics: Registry,
     principal: Principal,
     client: ClientInfo,
 }
@@ -307,6 +320,7 @@ impl House {
         let kinds = FakeKinds::new(kinds);
         let heard = Arc::new(Heard::default());
         let sync = sync_deps(db, &heard);
+        let metrics = Registry::new();
         let deps = TorrentsDeps {
             db: db.clone(),
             kinds: kinds.clone(),
@@ -317,10 +331,13 @@ impl House {
             hub: sync.hub,
             ctx: sync.ctx,
             file_roots: vec!["/downloads".into()],
+            background: Background::new(&metrics).unwrap(),
+            metrics: metrics.clone(),
         };
         Self {
             torrents: Torrents::start(deps).await.unwrap(),
             kinds,
+            metrics,
             principal: principal(Role::Administrator),
             client: ClientInfo {
                 ip: IpAddr::V4(Ipv4Addr::LOCALHOST),
@@ -372,16 +389,19 @@ pub fn principal(role: Role) -> Principal {
 }
 
 sql! {
-    AUDITED = "SELECT action, result, object_type, object_id, metadata FROM audit_logs ORDER BY action, result";
+    AUDITED = "SELECT id, action, result, object_type, object_id, ip_address, metadata FROM audit_logs \
+        ORDER BY action, result";
 }
 
 /// An audit row.
 #[derive(FromRow)]
 pub struct Audited {
+    pub id: String,
     pub action: String,
     pub result: String,
     pub object_type: Option<String>,
     pub object_id: Option<String>,
+    pub ip_address: Option<String>,
     pub metadata: Option<Json<serde_json::Value>>,
 }
 

@@ -37,8 +37,13 @@ pub async fn engine_health(
     request_body = TestEngine,
     responses((status = 201, body = HealthView))
 )]
-pub async fn test_engine(State(app): App, Body(body): Body<TestEngine>) -> ApiResult<Created<HealthView>> {
-    Ok(Created(app.test_engine(body).await?))
+pub async fn test_engine(
+    State(app): App,
+    auth: Auth,
+    client: Client,
+    Body(body): Body<TestEngine>,
+) -> ApiResult<Created<HealthView>> {
+    Ok(Created(app.test_engine(caller(&auth, &client), body).await?))
 }
 
 /// Configures an engine. A kind that no installed plugin provides is stored, and loaded once one does.

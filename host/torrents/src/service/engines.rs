@@ -2,6 +2,7 @@
 
 use qm_kernel::engine::EngineDriver;
 use qm_kernel::{Secret, Timestamp};
+use qm_platform::{AuditEntry, AuditResult};
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
@@ -97,8 +98,32 @@ impl Torrents {
         self.registry.reload().await
     }
 
-    /// Tries a configuration out; stores nothing. Whatever goes wrong with the engine is part of the answer.
-    pub async fn test_engine(&self, test: TestEngine) -> Result<HealthView, TorrentsError> {
+    /// Tries a configuration out; stores none of it. Whatever goes wrong with the engine is part of the answer. Audited,
+    /// because stored secrets may be sent to wherever it says.
+    pub async fn test_engine(
+        &self,
+        caller: Caller<'_>,
+        test: TestEngine,
+    ) -> Result<HealthView, TorrentsError> {
+        let health = self.try_engine(&test).await?;
+        let object = test.engine_id.as_deref().map(|id| (OBJECT, id));
+        let entry = match &health.error {
+            None => audit_entry(caller, "engines.test", object, Some(json!({ "kind": test.kind }))),
+            Some(message) => AuditEntry {
+                result: AuditResult::Failure,
+                ..audit_entry(
+                    caller,
+                    "engines.test",
+                    object,
+                    Some(json!({ "kind": test.kind, "message": message })),
+                )
+            },
+        };
+        self.audit.record_alone(&self.db, entry).await;
+        Ok(health)
+    }
+
+    async fn try_engine(&self, test: &TestEngine) -> Result<HealthView, TorrentsError> {
         let stored = match &test.engine_id {
             Some(id) => {
                 let mut tx = self.db.begin_read().await?;
@@ -208,7 +233,7 @@ impl Torrents {
 }
 
 /// Asks a driver for its health; `name` is what the answer calls it.
-async fn probe(driver: &dyn EngineDriver, name: &str, at: Timestamp) -> HealthView {
+pub(super) async fn probe(driver: &dyn EngineDriver, name: &str, at: Timestamp) -> HealthView {
     let started = Instant::now();
     match driver.health().await {
         Ok(health) => HealthView::online(health.version, started.elapsed(), at),

@@ -8,6 +8,7 @@ mod engines;
 mod list;
 pub mod pages;
 mod payloads;
+mod probes;
 mod registry;
 mod taxonomy;
 #[cfg(test)]
@@ -21,7 +22,7 @@ use qm_kernel::event::EventSink;
 use qm_kernel::{ClientInfo, Ctx, Principal};
 use qm_net::Net;
 use qm_platform::realtime::Hub;
-use qm_platform::{Audit, AuditEntry, AuditResult, Cipher};
+use qm_platform::{Audit, AuditEntry, AuditResult, Background, Cipher};
 use serde_json::Value;
 
 pub use add::{AddInput, AddSource};
@@ -34,6 +35,7 @@ use crate::error::TorrentsError;
 use crate::model::paths::Roots;
 use crate::sync::SyncDeps;
 use crate::sync::engine::{Engine, EngineStatus};
+use crate::sync::metrics::SyncMetrics;
 use crate::sync::snapshot::TorrentEntry;
 
 /// What the area needs of the house.
@@ -50,6 +52,10 @@ pub struct TorrentsDeps {
     pub ctx: Ctx,
     /// `FILE_MANAGER_ROOTS`
     pub file_roots: Vec<String>,
+    /// Begins a sync loop again after a panic.
+    pub background: Background,
+    /// Where the sync loops count.
+    pub metrics: prometheus::Registry,
 }
 
 /// Who asks, from where.
@@ -82,9 +88,10 @@ impl Torrents {
             events: deps.events.clone(),
             hub: deps.hub.clone(),
             ctx: deps.ctx.clone(),
+            metrics: SyncMetrics::new(&deps.metrics)?,
         };
         let torrents = Arc::new(Self {
-            registry: Registry::new(deps.kinds.clone(), deps.cipher.clone(), sync),
+            registry: Registry::new(deps.kinds.clone(), deps.cipher.clone(), sync, deps.background),
             db: deps.db,
             kinds: deps.kinds,
             net: deps.net,
@@ -116,7 +123,7 @@ impl Torrents {
         self.registry.get(engine_id)?.status()
     }
 
-    fn resolve(&self, engine_id: Option<&str>) -> Result<Arc<Engine>, TorrentsError> {
+    pub(crate) fn resolve(&self, engine_id: Option<&str>) -> Result<Arc<Engine>, TorrentsError> {
         self.registry.resolve(engine_id)
     }
 }

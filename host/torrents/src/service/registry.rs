@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use qm_kernel::engine::{EngineDriver, EngineError, EngineKinds};
-use qm_platform::Cipher;
+use qm_platform::{Background, Cipher};
 use serde_json::{Map, Value};
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
@@ -21,6 +21,9 @@ use crate::model::engine::{driver_config, missing_provider, timeout_ms};
 use crate::repo::{self, engines::EngineRow};
 use crate::sync::engine::Engine;
 use crate::sync::{SyncDeps, SyncLoop};
+
+/// What the sync loops are called in metrics and logs.
+const LOOP: &str = "torrents.sync";
 
 /// The loaded engines in the order of their rows.
 #[derive(Clone, Default)]
@@ -44,17 +47,19 @@ pub struct Registry {
     kinds: Arc<dyn EngineKinds>,
     cipher: Cipher,
     sync: SyncDeps,
+    background: Background,
     loaded: ArcSwap<Loaded>,
     running: Mutex<Vec<Running>>,
     stop: CancellationToken,
 }
 
 impl Registry {
-    pub fn new(kinds: Arc<dyn EngineKinds>, cipher: Cipher, sync: SyncDeps) -> Self {
+    pub fn new(kinds: Arc<dyn EngineKinds>, cipher: Cipher, sync: SyncDeps, background: Background) -> Self {
         Self {
             kinds,
             cipher,
             sync,
+            background,
             loaded: ArcSwap::default(),
             running: Mutex::default(),
             stop: CancellationToken::new(),
@@ -196,8 +201,10 @@ impl Registry {
 
     fn run(&self, engine: Arc<Engine>, row: &EngineRow) -> Running {
         let stop = self.stop.child_token();
-        let work = SyncLoop::new(engine.clone(), self.sync.clone(), stop.clone());
-        let task = tokio::spawn(work.run());
+        let (of, deps) = (engine.clone(), self.sync.clone());
+        let work = move |stop| SyncLoop::new(of.clone(), deps.clone(), stop).run();
+        let supervised = self.background.clone().supervised(LOOP, stop.clone(), work);
+        let task = tokio::spawn(supervised);
         Running {
             engine,
             kind: row.kind.clone(),

@@ -135,7 +135,7 @@ db_test! {
             "host": "a", "hasPassword": true }]);
         assert_eq!(shown, expected);
         let test = TestEngine { kind: "fake".into(), config: map(json!({ "host": "t", "password": "" })), engine_id: Some(id) };
-        assert!(house.torrents.test_engine(test).await.unwrap().online);
+        assert!(house.torrents.test_engine(house.caller(), test).await.unwrap().online);
         let (_, config) = house.kinds.opened.lock().unwrap().last().cloned().unwrap();
         assert_eq!(config.0["password"], "secret");
         house.torrents.shutdown().await;
@@ -144,15 +144,15 @@ db_test! {
     async fn a_planned_kind_works_once_a_plugin_provides_it(db: Db) {
         let house = House::new(&db, &["fake"]).await;
         let test = |kind: &str| TestEngine { kind: kind.into(), config: map(json!({ "host": "h" })), engine_id: None };
-        let health = house.torrents.test_engine(test("deluge")).await.unwrap();
+        let health = house.torrents.test_engine(house.caller(), test("deluge")).await.unwrap();
         assert_eq!(health.error.as_deref(), Some("Engine \"deluge\" is planned but not yet implemented"));
         let unknown = "kind must be one of the following values: scgi_client, webapi_client, transmission, deluge, fake";
-        assert_eq!(message(house.torrents.test_engine(test("x")).await), unknown);
+        assert_eq!(message(house.torrents.test_engine(house.caller(), test("x")).await), unknown);
         let id = house.torrents.create_engine(house.caller(), engine("d", "deluge", json!({ "host": "h" }))).await.unwrap();
         assert!(house.torrents.resolve(Some(&id)).is_err());
         house.kinds.install("deluge");
         eventually("the engine is loaded", || house.torrents.resolve(Some(&id)).is_ok()).await;
-        assert!(house.torrents.test_engine(test("deluge")).await.unwrap().online);
+        assert!(house.torrents.test_engine(house.caller(), test("deluge")).await.unwrap().online);
         house.torrents.shutdown().await;
     }
 
@@ -272,6 +272,30 @@ db_test! {
         assert!(internal.starts_with("Torrent URL resolves to a blocked internal address"), "{internal}");
         assert!(house.kinds.client("a").added.lock().unwrap().is_empty());
         house.torrents.shutdown().await;
+    }
+
+    async fn a_panic_costs_one_read_and_is_counted(db: Db) {
+        let house = House::new(&db, &["fake"]).await;
+        let client = house.kinds.client("a");
+        client.put(torrent(1));
+        client.panics.store(1, Ordering::SeqCst);
+        let id = house.engine("seedbox", "a").await;
+        let refused = names(&house, EngineChoice::One(None)).await;
+        assert_eq!(refused, Err("seedbox cannot be reached: reading its list failed unexpectedly".into()));
+        assert!(house.torrents.status(&id).is_some_and(|status| !status.online));
+        eventually("it is read again", || house.torrents.torrent(&id, &hash(1)).is_some()).await;
+        client.panics.store(1, Ordering::SeqCst);
+        house.torrents.resolve(None).unwrap().poke();
+        eventually("it failed again", || house.torrents.status(&id).is_some_and(|status| !status.online)).await;
+        assert_eq!(names(&house, EngineChoice::One(None)).await.unwrap(), ["torrent 1"], "its last list is served");
+        client.put(torrent(2));
+        eventually("it is read once more", || house.torrents.torrent(&id, &hash(2)).is_some()).await;
+        eventually("it is online", || house.torrents.status(&id).is_some_and(|status| status.online)).await;
+        let counted = prometheus::TextEncoder::new().encode_to_string(&house.metrics.gather()).unwrap();
+        assert!(counted.contains("quartermaster_loop_panics_total{loop=\"torrents.sync\"} 2"), "{counted}");
+        house.torrents.shutdown().await;
+        let counted = prometheus::TextEncoder::new().encode_to_string(&house.metrics.gather()).unwrap();
+        assert!(!counted.contains(&id), "the series of an engine go with it: {counted}");
     }
 
     async fn a_placeholder_name_is_mended_from_the_files(db: Db) {

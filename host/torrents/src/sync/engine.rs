@@ -124,6 +124,11 @@ impl Engine {
         });
     }
 
+    /// The read under way has no end of its own.
+    pub(super) fn give_up_read(&self, error: EngineError) {
+        self.end_read(self.started.load(Ordering::SeqCst), Some(error));
+    }
+
     /// Asks for a read now instead of at the next tick.
     pub fn poke(&self) {
         self.wake.notify_one();

@@ -5,10 +5,14 @@
 //! Bounds: one read in flight; a tick that comes late is skipped, not queued; a tick that brings nothing new writes
 //! nothing and copies nothing.
 //!
+//! A panic ends one run of a loop, not the engine's polling: whoever runs the loop makes another one, which begins with
+//! what is stored. Meanwhile the engine is offline.
+//!
 //! A tick: poll → apply the delta → store what edges need, in one transaction that also carries the events → show the new
 //! snapshot → `torrents:update`, `stats:update`, `engine:status`. Stored first: nobody acts on what a crash could undo.
 
 pub mod engine;
+pub mod metrics;
 mod persist;
 pub mod publish;
 mod repair;
@@ -30,6 +34,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use self::engine::{Engine, EngineStatus};
+use self::metrics::{EngineMetrics, SyncMetrics};
 use self::persist::Store;
 use self::repair::Repairs;
 use self::snapshot::{Changes, Snapshot};
@@ -47,6 +52,7 @@ pub struct SyncDeps {
     pub events: Arc<dyn EventSink>,
     pub hub: Hub,
     pub ctx: Ctx,
+    pub metrics: SyncMetrics,
 }
 
 /// The loop of one engine.
@@ -56,6 +62,7 @@ pub struct SyncLoop {
     stop: CancellationToken,
     store: Store,
     repairs: Repairs,
+    metrics: EngineMetrics,
     /// Of the last delta applied; `None` asks for everything.
     cursor: Option<u64>,
     /// The channel knows the engine.
@@ -71,6 +78,7 @@ impl SyncLoop {
         Self {
             store: Store::new(engine.clone(), deps.clone()),
             repairs: Repairs::new(engine.clone(), stop.clone()),
+            metrics: deps.metrics.of(&engine.id),
             engine,
             deps,
             stop,
@@ -106,14 +114,12 @@ impl SyncLoop {
         if let Err(error) = self.store.flush().await {
             tracing::error!(engine.id = %self.engine.id, %error, "the last counters of an engine were not stored");
         }
-        if self.attached {
-            self.deps.hub.detach_source(&self.engine.id);
-        }
     }
 
     /// One read and all that follows from it. Returns early when the loop is stopped meanwhile.
     pub async fn tick(&mut self) {
         let number = self.engine.begin_read();
+        let begun = Instant::now();
         // The cursor is given up until this delta is applied: after any failure everything is read again.
         let cursor = self.cursor.take();
         let stop = self.stop.clone();
@@ -132,6 +138,9 @@ impl SyncLoop {
                 Some(error)
             }
         };
+        let torrents = self.engine.snapshot().map_or(0, |snapshot| snapshot.len());
+        self.metrics
+            .note(self.engine.name(), begun.elapsed(), error.is_some(), torrents);
         self.engine.end_read(number, error);
     }
 
@@ -224,5 +233,19 @@ impl SyncLoop {
             Ok(()) | Err(_) => {}
         }
         self.db_failing = failing;
+    }
+}
+
+impl Drop for SyncLoop {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            // Whoever waits for the read that ended so is told.
+            let error = EngineError::Unreachable("reading its list failed unexpectedly".into());
+            self.offline(&error, self.deps.ctx.now());
+            self.engine.give_up_read(error);
+        }
+        if self.attached {
+            self.deps.hub.detach_source(&self.engine.id);
+        }
     }
 }

@@ -1,12 +1,15 @@
 //! The routes as a client sees them: statuses, bodies, headers, permissions.
 
+mod audit;
+mod dashboard;
+
 use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, Response, StatusCode, header};
 use http_body_util::BodyExt;
-use qm_db::{Db, db_test};
+use qm_db::{Db, db_test, sql};
 use qm_kernel::engine::{EngineError, Torrent, TorrentState};
 use qm_kernel::{Ctx, Principal, Role, TokenError, TokenVerifier};
 use qm_web::WebConfig;
@@ -15,7 +18,7 @@ use tower::ServiceExt;
 
 use super::routes;
 use crate::sync::snapshot::tests::{hash, torrent};
-use crate::testing::{House, principal};
+use crate::testing::{House, eventually, principal};
 
 /// Tokens are the names of roles.
 struct RoleTokens;
@@ -50,14 +53,7 @@ impl Site {
                 ..torrent(n)
             });
         });
-        let config = WebConfig {
-            throttle_limit: 0,
-            docs: false,
-            ..WebConfig::default()
-        };
-        let state = routes().with_state(house.torrents.clone());
-        let (router, _) = qm_web::finish(state, config, Arc::new(RoleTokens), Ctx::system());
-        let site = Self { house, router };
+        let site = Self::over(house);
         let engine = json!({ "name": "seedbox", "kind": "fake", "config": { "host": "a" } });
         assert_eq!(
             site.ask("ADMINISTRATOR", "POST", "/api/engines", Some(engine))
@@ -66,6 +62,17 @@ impl Site {
             201
         );
         site
+    }
+
+    fn over(house: House) -> Self {
+        let config = WebConfig {
+            throttle_limit: 0,
+            docs: false,
+            ..WebConfig::default()
+        };
+        let state = routes().with_state(house.torrents.clone());
+        let (router, _) = qm_web::finish(state, config, Arc::new(RoleTokens), Ctx::system());
+        Self { house, router }
     }
 
     async fn ask(&self, role: &str, method: &str, path: &str, body: Option<Value>) -> Answer {
