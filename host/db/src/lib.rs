@@ -28,7 +28,7 @@ pub use backup::{Copied, Restored, SqliteFile, postgres_arguments};
 pub use error::DbError;
 pub use json::Json;
 pub use migrate::Outdated;
-pub use open::{Backend, Db};
+pub use open::{Backend, Db, PoolCounts};
 pub use sqlx::FromRow;
 pub use statement::{Bulk, Registered, STATEMENTS, Statement};
 pub use tx::{Affected, Tx};

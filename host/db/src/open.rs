@@ -7,9 +7,8 @@
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
@@ -27,6 +26,8 @@ const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long SQLite waits for another process that holds the file, such as a backup tool.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 const PING_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long a write that succeeded vouches for the next one.
+const PROOF: Duration = Duration::from_mins(1);
 /// Statements kept prepared on each connection.
 const STATEMENT_CACHE: usize = 256;
 
@@ -113,7 +114,7 @@ impl Db {
                     .await?,
             ),
         };
-        Ok(Tx::new(connection, self.health.clone()))
+        Ok(Tx::new(connection, self.health.clone(), false))
     }
 
     /// Begins a transaction that may write. On SQLite it waits for every other writer.
@@ -127,14 +128,15 @@ impl Db {
             self.health.note_error(&error);
             error
         })?;
-        Ok(Tx::new(connection, self.health.clone()))
+        Ok(Tx::new(connection, self.health.clone(), true))
     }
 
-    /// Whether the database answers, and, when the last write failed for want of space or the like, whether it can
-    /// be written again. Takes two seconds at most.
+    /// Whether the database answers and can be written. A write is tried when the last one failed for want of space or
+    /// the like, and when none has succeeded for a minute, so that asking often costs the disk little. Takes two
+    /// seconds at most.
     pub async fn ping(&self) -> bool {
         let attempt = async {
-            if self.health.is_faulty() {
+            if !self.health.is_proved() {
                 let mut tx = self.begin_write().await?;
                 let _ = exec!(&mut tx, TOUCH).await?;
                 return tx.commit_quiet().await;
@@ -143,6 +145,24 @@ impl Db {
             value!(&mut tx, i32, PING).await.map(drop)
         };
         matches!(tokio::time::timeout(PING_TIMEOUT, attempt).await, Ok(Ok(())))
+    }
+
+    /// The connections open now, by pool.
+    pub fn pools(&self) -> Vec<PoolCounts> {
+        match &self.pools {
+            Pools::Sqlite { read, write } => vec![
+                PoolCounts::of("read", read.size(), read.num_idle(), SQLITE_READERS),
+                PoolCounts::of("write", write.size(), write.num_idle(), 1),
+            ],
+            Pools::Postgres(pool) => {
+                vec![PoolCounts::of(
+                    "all",
+                    pool.size(),
+                    pool.num_idle(),
+                    POSTGRES_CONNECTIONS,
+                )]
+            }
+        }
     }
 
     /// Closes every connection, after the transactions under way; SQLite folds its log into the file.
@@ -157,20 +177,47 @@ impl Db {
     }
 }
 
-/// Remembers that a write failed for a reason that concerns every write, until one succeeds.
+/// Connections of one pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PoolCounts {
+    /// `read` and `write` on SQLite, `all` on PostgreSQL.
+    pub name: &'static str,
+    pub open: u32,
+    /// Of the open ones, those nobody uses.
+    pub idle: u32,
+    /// How many may be open.
+    pub most: u32,
+}
+
+impl PoolCounts {
+    fn of(name: &'static str, open: u32, idle: usize, most: u32) -> Self {
+        Self {
+            name,
+            open,
+            idle: u32::try_from(idle).unwrap_or(u32::MAX),
+            most,
+        }
+    }
+}
+
+/// Remembers when a write last succeeded, and that one failed for a reason that concerns every write until then.
 #[derive(Default)]
 pub(crate) struct Health {
-    faulty: AtomicBool,
+    proved: Mutex<Option<Instant>>,
 }
 
 impl Health {
-    fn is_faulty(&self) -> bool {
-        self.faulty.load(Ordering::Relaxed)
+    fn is_proved(&self) -> bool {
+        self.proved().is_some_and(|at| at.elapsed() < PROOF)
+    }
+
+    fn proved(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.proved.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn note(&self, committed: Result<(), DbError>) -> Result<(), DbError> {
         match &committed {
-            Ok(()) => self.faulty.store(false, Ordering::Relaxed),
+            Ok(()) => *self.proved() = Some(Instant::now()),
             Err(error) => self.note_error(error),
         }
         committed
@@ -178,7 +225,7 @@ impl Health {
 
     pub(crate) fn note_error(&self, error: &DbError) {
         if matches!(error, DbError::Storage(_)) {
-            self.faulty.store(true, Ordering::Relaxed);
+            *self.proved() = None;
         }
     }
 }

@@ -16,6 +16,7 @@ pub struct Tx {
     connection: Connection,
     events: Vec<DomainEvent>,
     health: Arc<Health>,
+    writes: bool,
     aborted: bool,
 }
 
@@ -26,11 +27,12 @@ pub enum Connection {
 }
 
 impl Tx {
-    pub(crate) fn new(connection: Connection, health: Arc<Health>) -> Self {
+    pub(crate) fn new(connection: Connection, health: Arc<Health>, writes: bool) -> Self {
         Self {
             connection,
             events: Vec::new(),
             health,
+            writes,
             aborted: false,
         }
     }
@@ -67,7 +69,13 @@ impl Tx {
             Connection::Sqlite(transaction) => transaction.commit().await,
             Connection::Postgres(transaction) => transaction.commit().await,
         };
-        self.health.note(committed.map_err(DbError::from))
+        let committed = committed.map_err(DbError::from);
+        // That something was read says nothing of whether anything can be written.
+        if self.writes {
+            self.health.note(committed)
+        } else {
+            committed
+        }
     }
 
     #[doc(hidden)]

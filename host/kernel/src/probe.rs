@@ -27,7 +27,6 @@ pub struct EngineProbe {
 #[async_trait]
 pub trait EngineProbes: Send + Sync {
     /// Asks every enabled engine at once, in the order of their configuration. Answers within `patience`: an engine
-    /// that has not answered by then is offline, and so is one that nothing installed can drive. Nothing at all only
-    /// when it is not known which engines there are.
-    async fn probe_all(&self, patience: Duration) -> Option<Vec<EngineProbe>>;
+    /// that has not answered by then is offline, and so is one that nothing installed can drive.
+    async fn probe_all(&self, patience: Duration) -> Vec<EngineProbe>;
 }

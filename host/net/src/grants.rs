@@ -51,6 +51,13 @@ impl Grants {
         Ok(grants)
     }
 
+    /// Grants the scheme, host and port of one URL that the operator configured.
+    pub fn of_url(name: &str, url: &str) -> Result<Self, String> {
+        let mut grants = Self::default();
+        grants.add_url(name, url)?;
+        Ok(grants)
+    }
+
     fn add_url(&mut self, name: &str, text: &str) -> Result<(), String> {
         let wrong = || format!("`{name}` must be a URL like http://host:port/path");
         let url = Url::parse(text).map_err(|_| wrong())?;
@@ -230,6 +237,21 @@ mod tests {
         ] {
             assert_eq!(all.allows_url(&Url::parse(url).unwrap()), ok, "{url}");
         }
+    }
+
+    #[test]
+    fn one_url_grants_its_own_place_only() {
+        let grants = Grants::of_url("THE_URL", "https://box.lan:8443/tags?per_page=100").unwrap();
+        for (url, ok) in [
+            ("https://box.lan:8443/other", true),
+            ("https://box.lan/tags", false),
+            ("http://box.lan:8443/tags", false),
+            ("https://box.lan.evil.example:8443/tags", false),
+        ] {
+            assert_eq!(grants.allows_url(&Url::parse(url).unwrap()), ok, "{url}");
+        }
+        let error = Grants::of_url("THE_URL", "ftp://box.lan/").unwrap_err();
+        assert!(error.contains("`THE_URL`"), "{error}");
     }
 
     #[test]

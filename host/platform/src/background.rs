@@ -129,7 +129,8 @@ impl Background {
     }
 
     fn spawn(&self, name: &'static str, task: impl Future<Output = ()> + Send + 'static) {
-        let span = tracing::info_span!("loop", loop.name = name);
+        // A target and a level of its own: whatever is filtered out of the logs, the lines that stay name their loop.
+        let span = tracing::error_span!(target: "loop", "loop", loop.name = name);
         self.tasks.spawn(task.instrument(span));
     }
 

@@ -10,21 +10,30 @@ mod build;
 mod bus;
 mod cipher;
 mod error;
+pub mod health;
+mod metrics;
 pub mod realtime;
 mod routes;
 mod sealed;
 mod settings;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+mod update;
+mod watch;
 
-pub use audit::{Audit, AuditEntry, AuditResult};
+pub use audit::{Audit, AuditEntry, AuditRecord, AuditResult, AuditTrail, AuditUser, Target};
 pub use background::Background;
 pub use bus::{Bus, BusCounts, Subscription};
 pub use cipher::{Cipher, Standing};
 pub use error::PlatformError;
+pub use metrics::Sources;
 pub use routes::{Build, Platform, routes};
 pub use sealed::{AreaReport, Sealed, SealedPage, SealedRow, SealedValues, SecretSettings, Unreadable};
 pub use settings::{
     SecretSetting, Setting, SettingSpec, SettingValue, Settings, UpdateCheck, catalogue, settings_table,
 };
+pub use update::{UpdateDeps, Updates};
+pub use watch::{EVENTS, Watches};
 
 #[cfg(test)]
 mod tests {

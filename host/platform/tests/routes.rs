@@ -3,16 +3,25 @@
 #![allow(clippy::unwrap_used, reason = "the whole crate is tests")]
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
 use http_body_util::BodyExt as _;
 use qm_db::{Db, db_test};
-use qm_kernel::{Ctx, Permission, PermissionSet, Principal, Role, Timestamp, TokenError, TokenVerifier};
+use prometheus::Registry;
+use qm_kernel::{
+    Ctx, EngineProbe, EngineProbes, Permission, PermissionSet, Principal, Role, Secret, Timestamp, TokenError,
+    TokenVerifier,
+};
 use qm_net::{Net, NetConfig};
-use qm_platform::{Audit, Platform};
+use qm_platform::health::{Health, disks::Disks};
+use qm_platform::realtime::{Hub, HubConfig};
+use qm_platform::{
+    Audit, Bus, Cipher, Platform, Sealed, SecretSettings, Settings, Sources, UpdateDeps, Updates,
+};
 use qm_plugin_host::{Limits, PluginHost, PluginHostConfig};
 use qm_web::WebConfig;
 use serde_json::{Value, json};
@@ -38,6 +47,77 @@ impl TokenVerifier for ByRole {
     }
 }
 
+/// One engine that answers and one that hangs.
+struct Engines;
+
+#[async_trait::async_trait]
+impl EngineProbes for Engines {
+    async fn probe_all(&self, patience: Duration) -> Vec<EngineProbe> {
+        let probe = |id: &str, online: bool, error: Option<String>| EngineProbe {
+            engine_id: id.to_owned(),
+            name: id.to_owned(),
+            kind: "scgi_client".to_owned(),
+            online,
+            latency_ms: online.then_some(7),
+            version: online.then(|| "0.15.7".to_owned()),
+            error,
+            checked_at: Timestamp::from_secs(1_932_628_500),
+        };
+        assert!(patience < Duration::from_secs(10), "the answer comes within some ten seconds");
+        let hangs = "hangs did not answer".to_owned();
+        vec![probe("answers", true, None), probe("hangs", false, Some(hangs))]
+    }
+}
+
+async fn platform(
+    db: &Db,
+    config: PluginHostConfig,
+    folder: &Path,
+    metrics: &Registry,
+    ctx: &Ctx,
+) -> Platform {
+    let (net, started) = (config.net.clone(), Instant::now());
+    let plugins = PluginHost::start(config, ctx.clone()).await.unwrap();
+    let audit = Audit::new(ctx.clone());
+    let cipher = Cipher::new(&Secret::new("k".repeat(32)), ctx.clone());
+    let build = qm_platform::build!();
+    let sources = Sources {
+        db: db.clone(),
+        bus: Bus::new(ctx.clone()),
+        hub: Hub::new(HubConfig::default(), Arc::new(ByRole), ctx.clone()),
+        plugins: plugins.clone(),
+        build,
+        started,
+    };
+    sources.register(metrics).unwrap();
+    let roots = ["", "/gone"].map(|below| format!("{}{below}", folder.display()));
+    Platform {
+        db: db.clone(),
+        health: Health {
+            engines: Arc::new(Engines),
+            plugins: plugins.clone(),
+            disks: Disks::new(&roots),
+            sealed: Sealed::new(db.clone(), cipher.clone(), audit.clone(), vec![Arc::new(SecretSettings::catalogued())]),
+            started,
+        },
+        updates: Updates::new(UpdateDeps {
+            db: db.clone(),
+            settings: Settings::new(ctx.clone(), cipher),
+            audit: audit.clone(),
+            net,
+            ctx: ctx.clone(),
+            url: None,
+            current: build.version,
+        }),
+        audit,
+        plugins,
+        product: "Box".into(),
+        build,
+        started,
+        metrics: metrics.clone(),
+    }
+}
+
 struct Service {
     router: Router,
     /// Held until the end: it is removed when dropped.
@@ -60,16 +140,10 @@ impl Service {
             })
             .unwrap(),
         };
-        let platform = Platform {
-            db: db.clone(),
-            audit: Audit::new(ctx.clone()),
-            plugins: PluginHost::start(config, ctx.clone()).await.unwrap(),
-            product: "Box".into(),
-            build: qm_platform::build!(),
-            started: Instant::now(),
-        };
+        let web = WebConfig::default();
+        let platform = platform(db, config, folder.path(), &web.metrics, &ctx).await;
         let routes = qm_platform::routes().with_state(platform);
-        let (router, _) = qm_web::finish(routes, WebConfig::default(), Arc::new(ByRole), ctx);
+        let (router, _) = qm_web::finish(routes, web, Arc::new(ByRole), ctx);
         Self {
             router,
             _folder: folder,

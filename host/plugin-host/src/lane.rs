@@ -18,6 +18,7 @@ use serde_json::{Map, Value};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
+use tracing::{Instrument as _, Span};
 use wasmtime::Trap;
 
 use crate::api::{Answer, Session};
@@ -40,6 +41,8 @@ struct Job {
     work: Work,
     total: Duration,
     queued: Instant,
+    /// Of the caller: what the call logs belongs to it.
+    span: Span,
     done: oneshot::Sender<Result<(), EngineError>>,
 }
 
@@ -97,6 +100,7 @@ impl Lane {
             work,
             total,
             queued: Instant::now(),
+            span: Span::current(),
             done,
         };
         self.jobs.try_send(job).map_err(|error| match error {
@@ -206,7 +210,7 @@ impl Worker {
         let answer = if job.queued.elapsed() > QUEUED {
             Err(EngineError::Busy)
         } else {
-            self.attempt(job.work, job.total).await
+            self.attempt(job.work, job.total).instrument(job.span).await
         };
         self.show();
         let _ = job.done.send(answer);

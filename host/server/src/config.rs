@@ -38,6 +38,8 @@ pub struct Config {
     pub file_roots: Vec<String>,
     /// `SSRF_ALLOW_HOSTS`: host names, addresses and IPv4 ranges that the URL guard lets through.
     pub ssrf_allow_hosts: Vec<String>,
+    /// `UPDATE_CHECK_URL`: a list of tags as a JSON array of objects with a `name`; without it nobody is asked.
+    pub update_check_url: Option<String>,
     pub secrets: SuppliedSecrets,
     /// `JWT_ACCESS_TTL`
     pub access_ttl: Duration,
@@ -109,6 +111,7 @@ impl Config {
             cors_origins: cors_origins(&reader)?,
             file_roots: file_roots(&reader)?,
             ssrf_allow_hosts: reader.list("SSRF_ALLOW_HOSTS")?.unwrap_or_default(),
+            update_check_url: update_check_url(&reader)?,
             secrets: SuppliedSecrets {
                 jwt_access: reader.secret("JWT_ACCESS_SECRET")?,
                 encryption: reader.secret("ENCRYPTION_KEY")?,
@@ -214,6 +217,16 @@ fn file_roots(reader: &Reader<'_>) -> Result<Vec<String>, ConfigError> {
         )),
         None => Ok(roots),
     }
+}
+
+/// It is shown to administrators, so it may hold no password.
+fn update_check_url(reader: &Reader<'_>) -> Result<Option<String>, ConfigError> {
+    let expected = "the http(s) URL of a list of tags, without user and password";
+    reader.parsed("UPDATE_CHECK_URL", expected, |text| {
+        let url = url::Url::parse(text).ok()?;
+        let plain = url.username().is_empty() && url.password().is_none();
+        (plain && matches!(url.scheme(), "http" | "https")).then(|| text.to_owned())
+    })
 }
 
 fn access_ttl(reader: &Reader<'_>) -> Result<Duration, ConfigError> {

@@ -67,8 +67,12 @@ impl Build {
                 .map_or_else(|| format!("v{}", self.version), str::to_owned),
             git_sha: self.git_sha,
             build_time: epoch.map(Timestamp::from_secs),
-            node: self.compiler.unwrap_or("rust"),
+            node: self.compiler(),
         }
+    }
+
+    pub(super) fn compiler(&self) -> &'static str {
+        self.compiler.unwrap_or("rust")
     }
 }
 

@@ -1,5 +1,9 @@
 //! Is it alive, is it ready, what is it.
 
+pub(super) mod health;
+pub(super) mod metrics;
+pub(super) mod update;
+
 use axum::extract::State;
 use qm_web::Json;
 

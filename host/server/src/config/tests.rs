@@ -28,6 +28,7 @@ fn defaults_are_those_of_the_contract() {
     assert_eq!(config.cors_origins, ["http://localhost:5173"]);
     assert_eq!(config.file_roots, ["/downloads"]);
     assert!(config.ssrf_allow_hosts.is_empty());
+    assert_eq!(config.update_check_url, None);
     assert!(config.secrets.jwt_access.is_none() && config.secrets.encryption.is_none());
     assert_eq!(config.access_ttl, Duration::from_mins(15));
     assert_eq!(config.refresh_ttl, Duration::from_hours(30 * 24));
@@ -52,6 +53,7 @@ fn values_are_read() {
         ("CORS_ORIGIN", "https://a.example, ,https://b.example:8443"),
         ("FILE_MANAGER_ROOTS", " /a , ,/b"),
         ("SSRF_ALLOW_HOSTS", "tracker.lan,10.0.0.0/8"),
+        ("UPDATE_CHECK_URL", "https://code.lan/api/tags?limit=100"),
         ("JWT_ACCESS_SECRET", " spaces count "),
         ("ENCRYPTION_KEY_PREVIOUS", "old-1, old-2"),
         ("JWT_ACCESS_TTL", "2h"),
@@ -72,6 +74,10 @@ fn values_are_read() {
     );
     assert_eq!(config.file_roots, ["/a", "/b"]);
     assert_eq!(config.ssrf_allow_hosts, ["tracker.lan", "10.0.0.0/8"]);
+    assert_eq!(
+        config.update_check_url.as_deref(),
+        Some("https://code.lan/api/tags?limit=100")
+    );
     assert_eq!(
         config.secrets.jwt_access.as_ref().map(Secret::expose),
         Some(" spaces count ")

@@ -1,0 +1,152 @@
+//! How the server is, for people who look after it.
+
+use axum::extract::State;
+use qm_kernel::{EngineProbe, Timestamp};
+use qm_plugin_host::{PluginState, PluginStatus};
+use qm_web::Json;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::health::Report;
+use crate::health::disks::Disk;
+use crate::routes::Platform;
+use crate::sealed::Unreadable;
+
+#[derive(Serialize, ToSchema)]
+#[schema(as = SystemHealth)]
+pub(in crate::routes) struct HealthView {
+    process: ProcessView,
+    engines: Vec<EngineView>,
+    plugins: Vec<PluginView>,
+    /// One a file root.
+    disks: Vec<DiskView>,
+    secrets: SecretsView,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = SystemProcess)]
+struct ProcessView {
+    /// Seconds since the server started.
+    uptime: f64,
+    /// In use, in bytes.
+    memory: u64,
+    /// What the server was compiled with; the name is that of an older service whose clients still read it.
+    node_version: &'static str,
+    /// Of the machine over 1, 5 and 15 minutes.
+    load: [f64; 3],
+    cpus: usize,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = SystemEngine)]
+struct EngineView {
+    engine_id: String,
+    kind: String,
+    online: bool,
+    latency_ms: Option<u64>,
+    /// The client's version.
+    version: Option<String>,
+    /// Why it is not online.
+    error: Option<String>,
+    #[schema(value_type = String, format = DateTime)]
+    checked_at: Timestamp,
+}
+
+#[derive(Serialize, ToSchema)]
+#[schema(as = SystemPlugin)]
+struct PluginView {
+    id: String,
+    /// `active`, `failed`, `incompatible` or `conflicting`.
+    #[schema(value_type = String)]
+    state: PluginState,
+    /// Why it is not active, or which of its lanes are parked and why.
+    reason: Option<String>,
+}
+
+#[derive(Serialize, ToSchema)]
+#[schema(as = SystemDisk)]
+struct DiskView {
+    path: String,
+    /// In bytes, as are the next two; all are 0 when they cannot be read.
+    total: u64,
+    /// What ordinary users may still write.
+    free: u64,
+    used: u64,
+    /// `unavailable`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'static str>,
+}
+
+#[derive(Serialize, ToSchema)]
+#[schema(as = SystemSecrets)]
+struct SecretsView {
+    /// Stored secrets that open under none of the keys; they read as absent.
+    unreadable: Vec<Unreadable>,
+}
+
+/// How the process, the engines, the plugins, the disks and the stored secrets are, asked at this moment. Takes some ten
+/// seconds at most, however much hangs.
+#[utoipa::path(get, path = "/api/system/health", tag = "system", responses((status = 200, body = HealthView)))]
+pub(in crate::routes) async fn health(State(platform): State<Platform>) -> Json<HealthView> {
+    let report = platform.health.report().await;
+    Json(HealthView::of(report, platform.build.compiler()))
+}
+
+impl HealthView {
+    fn of(report: Report, node_version: &'static str) -> Self {
+        Self {
+            process: ProcessView {
+                uptime: report.uptime.as_secs_f64(),
+                memory: report.process.resident_bytes,
+                node_version,
+                load: report.load.averages,
+                cpus: report.load.cpus,
+            },
+            engines: report.engines.into_iter().map(EngineView::from).collect(),
+            plugins: report.plugins.into_iter().map(PluginView::from).collect(),
+            disks: report.disks.into_iter().map(DiskView::from).collect(),
+            secrets: SecretsView {
+                unreadable: report.unreadable,
+            },
+        }
+    }
+}
+
+impl From<EngineProbe> for EngineView {
+    fn from(probe: EngineProbe) -> Self {
+        Self {
+            engine_id: probe.engine_id,
+            kind: probe.kind,
+            online: probe.online,
+            latency_ms: probe.latency_ms,
+            version: probe.version,
+            error: probe.error,
+            checked_at: probe.checked_at,
+        }
+    }
+}
+
+impl From<PluginStatus> for PluginView {
+    fn from(plugin: PluginStatus) -> Self {
+        Self {
+            id: plugin.id,
+            state: plugin.state,
+            reason: plugin.reason,
+        }
+    }
+}
+
+impl From<Disk> for DiskView {
+    fn from(disk: Disk) -> Self {
+        let (total, free) = disk.space.map_or((0, 0), |space| (space.total, space.free));
+        Self {
+            path: disk.path,
+            total,
+            free,
+            used: total.saturating_sub(free),
+            error: disk.space.is_none().then_some("unavailable"),
+        }
+    }
+}

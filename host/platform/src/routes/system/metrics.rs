@@ -1,0 +1,24 @@
+//! What the server counts, for a Prometheus server.
+
+use axum::extract::State;
+use axum::http::{HeaderValue, header};
+use axum::response::{IntoResponse as _, Response};
+use qm_kernel::ErrorKind;
+use qm_web::{ApiError, ApiResult};
+
+use crate::metrics::{CONTENT_TYPE, render};
+use crate::routes::Platform;
+
+/// Requests, engines, plugins, database, events, realtime channel and process in the Prometheus text format.
+#[utoipa::path(
+    get,
+    path = "/api/system/metrics",
+    tag = "system",
+    responses((status = 200, body = String, content_type = "text/plain"))
+)]
+pub(in crate::routes) async fn metrics(State(platform): State<Platform>) -> ApiResult<Response> {
+    let text = render(&platform.metrics)
+        .map_err(|error| ApiError::new(ErrorKind::Internal, "the metrics cannot be written").with_source(error))?;
+    let kind = HeaderValue::from_static(CONTENT_TYPE);
+    Ok(([(header::CONTENT_TYPE, kind)], text).into_response())
+}

@@ -1,0 +1,272 @@
+//! Whether there is a newer version: one look at the list of tags of the repository the operator named. Never applies
+//! anything, and without a repository never asks anybody.
+//!
+//! The list is a JSON array of objects with a `name`; the newest name of the form `1.2.3` or `v1.2.3` counts.
+//! Bounds: 10 s and 1 MiB a look, one look at a time, one a day by itself. The address is the operator's: it may be
+//! private, never link-local or a cloud's metadata; a redirect is not followed.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use qm_db::{Db, DbError};
+use qm_kernel::{ClientInfo, Ctx, Principal, Timestamp};
+use qm_net::{Grants, HttpRequest, Net, Progress};
+use serde::Deserialize;
+use serde_json::json;
+use tokio::sync::Notify;
+use tokio::time::MissedTickBehavior;
+use tokio_util::sync::CancellationToken;
+
+use crate::audit::{Audit, AuditEntry};
+use crate::background::Background;
+use crate::settings::{Settings, UpdateCheck, catalogue};
+
+const INTERVAL: Duration = Duration::from_hours(24);
+const TOTAL: Duration = Duration::from_secs(10);
+const MAX_LIST: usize = 1 << 20;
+
+/// What the check works with.
+pub struct UpdateDeps {
+    pub db: Db,
+    pub settings: Settings,
+    pub audit: Audit,
+    pub net: Net,
+    pub ctx: Ctx,
+    /// `UPDATE_CHECK_URL`; `None` = there is nobody to ask.
+    pub url: Option<String>,
+    /// The version that runs.
+    pub current: &'static str,
+}
+
+/// The check for newer versions. Cheap to clone.
+#[derive(Clone)]
+pub struct Updates(Arc<Inner>);
+
+struct Inner {
+    deps: UpdateDeps,
+    /// Found by the last look.
+    found: Mutex<Found>,
+    /// Held during a look.
+    looking: tokio::sync::Mutex<()>,
+    wanted: Notify,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Found {
+    /// Survives a look that failed.
+    latest: Option<Version>,
+    at: Option<Timestamp>,
+    error: Option<String>,
+}
+
+/// How things stand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standing {
+    pub current: &'static str,
+    pub latest: Option<String>,
+    pub available: bool,
+    pub container: bool,
+    pub enabled: bool,
+    pub checked_at: Option<Timestamp>,
+    pub error: Option<String>,
+}
+
+impl Updates {
+    pub fn new(deps: UpdateDeps) -> Self {
+        Self(Arc::new(Inner {
+            deps,
+            found: Mutex::default(),
+            looking: tokio::sync::Mutex::default(),
+            wanted: Notify::new(),
+        }))
+    }
+
+    /// Looks at the start, once a day, and when the check is switched on; each time only if it is switched on.
+    pub fn start(&self, background: &Background) {
+        if self.0.deps.url.is_none() {
+            return;
+        }
+        let updates = self.clone();
+        background.supervise("system.update_check", move |stop| updates.clone().run(stop));
+    }
+
+    async fn run(self, stop: CancellationToken) {
+        let mut ticks = tokio::time::interval(INTERVAL);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let work = async {
+            loop {
+                tokio::select! {
+                    _ = ticks.tick() => {}
+                    () = self.0.wanted.notified() => {}
+                }
+                match self.is_enabled().await {
+                    Ok(true) => self.look().await,
+                    Ok(false) => {}
+                    Err(error) => {
+                        let error = &error as &dyn std::error::Error;
+                        tracing::warn!(error, "it is not known whether to look for updates");
+                    }
+                }
+            }
+        };
+        stop.run_until_cancelled(work).await;
+    }
+
+    pub async fn standing(&self) -> Result<Standing, DbError> {
+        Ok(self.stand(self.is_enabled().await?))
+    }
+
+    /// Looks now, whether or not the check is switched on.
+    pub async fn check(&self) -> Result<Standing, DbError> {
+        let enabled = self.is_enabled().await?;
+        self.look().await;
+        Ok(self.stand(enabled))
+    }
+
+    /// Switches the check on or off. Switched on it looks at once, in the background.
+    pub async fn switch(
+        &self,
+        enabled: bool,
+        principal: &Principal,
+        client: &ClientInfo,
+    ) -> Result<Standing, DbError> {
+        let deps = &self.0.deps;
+        let setting = &catalogue::UPDATE_CHECK;
+        let mut tx = deps.db.begin_write().await?;
+        deps.settings.put(&mut tx, setting, &UpdateCheck { enabled }).await?;
+        let entry = AuditEntry {
+            user_id: Some(principal.user_id.to_string()),
+            action: "settings.update",
+            object_type: Some("setting"),
+            object_id: Some(setting.key.to_owned()),
+            client: Some(client),
+            metadata: Some(json!({ "keys": [setting.key], "enabled": enabled })),
+            ..AuditEntry::default()
+        };
+        deps.audit.record(&mut tx, entry).await?;
+        tx.commit_quiet().await?;
+        if enabled {
+            self.0.wanted.notify_one();
+        }
+        Ok(self.stand(enabled))
+    }
+
+    async fn is_enabled(&self) -> Result<bool, DbError> {
+        let mut tx = self.0.deps.db.begin_read().await?;
+        let setting = self.0.deps.settings.get(&mut tx, &catalogue::UPDATE_CHECK).await?;
+        Ok(setting.enabled)
+    }
+
+    fn stand(&self, enabled: bool) -> Standing {
+        let deps = &self.0.deps;
+        let found = self.found().clone();
+        let newer = |latest| Version::parse(deps.current).is_some_and(|current| latest > current);
+        Standing {
+            current: deps.current,
+            available: found.latest.is_some_and(newer),
+            latest: found.latest.map(|version| version.to_string()),
+            container: is_container(),
+            // Nobody is asked as long as nobody is named.
+            enabled: enabled && deps.url.is_some(),
+            checked_at: found.at,
+            error: found.error,
+        }
+    }
+
+    async fn look(&self) {
+        let Some(url) = &self.0.deps.url else {
+            return;
+        };
+        let _alone = self.0.looking.lock().await;
+        let outcome = self.newest(url).await;
+        let mut found = self.found();
+        found.at = Some(self.0.deps.ctx.now());
+        match outcome {
+            Ok(latest) => {
+                found.latest = latest;
+                found.error = None;
+            }
+            Err(error) => {
+                tracing::warn!(%error, "the check for updates failed");
+                found.error = Some(error);
+            }
+        }
+    }
+
+    /// The newest version of the list. The error never holds the URL, which may hold a token.
+    async fn newest(&self, url: &str) -> Result<Option<Version>, String> {
+        let body = tokio::time::timeout(TOTAL, self.fetch(url))
+            .await
+            .unwrap_or_else(|_| Err("The repository did not answer in time".to_owned()))?;
+        let tags: Vec<Tag> = serde_json::from_slice(&body)
+            .map_err(|_| "The repository's answer is no list of tags".to_owned())?;
+        Ok(tags.iter().filter_map(|tag| Version::parse(&tag.name)).max())
+    }
+
+    async fn fetch(&self, url: &str) -> Result<Vec<u8>, String> {
+        let deps = &self.0.deps;
+        let grants = Grants::of_url("UPDATE_CHECK_URL", url)?;
+        let header = |name: &str, value: String| (name.to_owned(), value.into_bytes());
+        let request = HttpRequest {
+            method: "GET".to_owned(),
+            url: url.to_owned(),
+            headers: vec![
+                header("accept", "application/json".to_owned()),
+                header("user-agent", format!("quartermaster/{}", deps.current)),
+            ],
+            body: Bytes::new(),
+            idle: TOTAL,
+            max_body: MAX_LIST,
+        };
+        let failed = |error: qm_net::DialError| format!("The repository cannot be asked: {error}");
+        let sent = deps.net.dialer().send(request, &grants, Progress::default()).await;
+        let mut response = sent.map_err(failed)?;
+        match response.status() {
+            200 => response.read_to_end().await.map_err(failed),
+            status => Err(format!("The repository answered {status}")),
+        }
+    }
+
+    fn found(&self) -> MutexGuard<'_, Found> {
+        self.0.found.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Files that the common container runtimes put into every container.
+fn is_container() -> bool {
+    ["/.dockerenv", "/run/.containerenv"]
+        .iter()
+        .any(|file| Path::new(file).exists())
+}
+
+#[derive(Deserialize)]
+struct Tag {
+    name: String,
+}
+
+/// Three numbers, compared one by one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Version(u64, u64, u64);
+
+impl Version {
+    /// `1.2.3` or `v1.2.3`; anything else, such as a release candidate, is none.
+    fn parse(name: &str) -> Option<Self> {
+        let mut numbers = name.strip_prefix('v').unwrap_or(name).split('.').map(|part| {
+            let digits = part.bytes().all(|byte| byte.is_ascii_digit());
+            digits.then(|| part.parse().ok()).flatten()
+        });
+        let version = Self(numbers.next()??, numbers.next()??, numbers.next()??);
+        numbers.next().is_none().then_some(version)
+    }
+}
+
+impl std::fmt::Display for Version {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}.{}.{}", self.0, self.1, self.2)
+    }
+}
+
+#[cfg(test)]
+mod tests;

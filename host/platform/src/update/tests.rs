@@ -1,0 +1,206 @@
+use std::net::SocketAddr;
+
+use qm_db::{all, db_test};
+use qm_kernel::{PermissionSet, Secret};
+use qm_net::NetConfig;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
+
+use super::*;
+use crate::cipher::Cipher;
+
+qm_db::sql! { AUDITED = "SELECT action, object_id FROM audit_logs"; }
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Answers every request with the same bytes and tells what was asked; nothing at all when there are none.
+async fn repository(answer: Vec<u8>) -> (SocketAddr, tokio::sync::mpsc::UnboundedReceiver<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (say, asked) = tokio::sync::mpsc::unbounded_channel();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let (answer, say) = (answer.clone(), say.clone());
+            tokio::spawn(async move {
+                let mut head = vec![0; 4096];
+                let read = stream.read(&mut head).await.unwrap_or(0);
+                let _ = say.send(String::from_utf8_lossy(&head[..read]).into_owned());
+                if answer.is_empty() {
+                    std::future::pending::<()>().await;
+                }
+                // The asker may have heard enough.
+                let _ = stream.write_all(&answer).await;
+            });
+        }
+    });
+    (address, asked)
+}
+
+fn answer(status: &str, body: &str) -> Vec<u8> {
+    let length = body.len();
+    format!("HTTP/1.1 {status}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}").into_bytes()
+}
+
+fn updates(db: &Db, url: Option<String>) -> Updates {
+    let ctx = Ctx::system();
+    Updates::new(UpdateDeps {
+        db: db.clone(),
+        settings: Settings::new(ctx.clone(), Cipher::new(&Secret::new("k".repeat(32)), ctx.clone())),
+        audit: Audit::new(ctx.clone()),
+        net: Net::new(NetConfig::default()).unwrap(),
+        ctx,
+        url,
+        current: "1.4.2",
+    })
+}
+
+async fn checked(db: &Db, answer: Vec<u8>) -> Standing {
+    let (address, _asked) = repository(answer).await;
+    let updates = updates(db, Some(format!("http://{address}/tags?token=hush")));
+    updates.check().await.unwrap()
+}
+
+fn someone() -> (Principal, ClientInfo) {
+    let principal = Principal {
+        user_id: "u".into(),
+        username: "u".into(),
+        roles: Vec::new(),
+        permissions: PermissionSet::empty(),
+        expires_at: Timestamp::from_ms(i64::MAX),
+    };
+    let client = ClientInfo {
+        ip: [127, 0, 0, 1].into(),
+        forwarded: "127.0.0.1".to_owned(),
+        user_agent: None,
+        request_id: String::new(),
+    };
+    (principal, client)
+}
+
+#[test]
+fn versions_compare_as_numbers_and_nothing_else_is_one() {
+    let mut names = ["v1.10.0", "1.9.9", "v1.9.10", "0.99.99", "2.0.0", "v10.0.0"];
+    names.sort_by_key(|name| Version::parse(name));
+    assert_eq!(names, ["0.99.99", "1.9.9", "v1.9.10", "v1.10.0", "2.0.0", "v10.0.0"]);
+    assert!(names.iter().all(|name| Version::parse(name).is_some()));
+    for name in [
+        "", "v", "1", "1.2", "1.2.3.4", "1.2.3-rc1", "1.2.x", "vv1.2.3", "V1.2.3", " 1.2.3", "1..3", "1.+2.3",
+        "99999999999999999999999.0.0", "release-1.2.3",
+    ] {
+        assert_eq!(Version::parse(name), None, "{name:?}");
+    }
+}
+
+db_test! {
+    async fn the_newest_tag_is_found(db: Db) {
+        let body = r#"[{"name":"v1.9.0","commit":{"sha":"0"}},{"name":"v1.10.0"},{"name":"nightly"},{"name":"v2.0.0-rc1"}]"#;
+        let (address, mut asked) = repository(answer("200 OK", body)).await;
+        let updates = updates(&db, Some(format!("http://{address}/tags?per_page=100")));
+        let standing = updates.standing().await.unwrap();
+        assert_eq!((standing.latest, standing.checked_at, standing.available), (None, None, false));
+        assert!(standing.enabled);
+
+        let standing = updates.check().await.unwrap();
+        assert_eq!((standing.latest.as_deref(), standing.available), (Some("1.10.0"), true));
+        assert_eq!((standing.error, standing.current), (None, "1.4.2"));
+        assert!(standing.checked_at.is_some());
+        let request = asked.recv().await.unwrap().to_ascii_lowercase();
+        assert!(request.starts_with("get /tags?per_page=100 http/1.1\r\n"), "{request}");
+        assert!(request.contains("user-agent: quartermaster/1.4.2\r\n"), "{request}");
+    }
+
+    async fn the_running_version_is_no_update(db: Db) {
+        for (body, latest) in [
+            (r#"[{"name":"v1.4.2"},{"name":"v1.4.1"}]"#, Some("1.4.2")),
+            (r#"[{"name":"0.1.0"}]"#, Some("0.1.0")),
+            (r#"[{"name":"main"}]"#, None),
+            ("[]", None),
+        ] {
+            let standing = checked(&db, answer("200 OK", body)).await;
+            assert_eq!((standing.latest.as_deref(), standing.available, standing.error), (latest, false, None), "{body}");
+        }
+    }
+
+    async fn whatever_is_wrong_with_the_repository_is_told_and_names_no_url(db: Db) {
+        let huge = format!("[{}]", vec![r#"{"name":"v9.9.9"}"#; 80_000].join(","));
+        let endless = b"HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n".iter().copied();
+        let endless: Vec<u8> = endless.chain(std::iter::repeat_n(b'[', 2 << 20)).collect();
+        for (answer, error) in [
+            (answer("200 OK", "<html>"), "The repository's answer is no list of tags"),
+            (answer("200 OK", r#"{"name":"v9.9.9"}"#), "The repository's answer is no list of tags"),
+            (answer("200 OK", r#"[{"tag":"v9.9.9"}]"#), "The repository's answer is no list of tags"),
+            (answer("200 OK", &huge), "The repository cannot be asked: the answer is too large"),
+            (endless, "The repository cannot be asked: the answer is too large"),
+            (answer("404 Not Found", "[]"), "The repository answered 404"),
+            (answer("302 Found\r\nlocation: http://127.0.0.1:1/", "[]"), "The repository answered 302"),
+            (b"no HTTP at all\r\n\r\n".to_vec(), "The repository cannot be asked: "),
+        ] {
+            let standing = checked(&db, answer).await;
+            let said = standing.error.unwrap();
+            assert!(said.starts_with(error), "{said} instead of {error}");
+            assert!(!said.contains("hush"), "{said}");
+            assert_eq!((standing.latest, standing.available), (None, false), "{said}");
+            assert!(standing.checked_at.is_some());
+        }
+    }
+
+    async fn metadata_addresses_are_never_asked(db: Db) {
+        let updates = updates(&db, Some("http://169.254.169.254/latest/meta-data".to_owned()));
+        let standing = updates.check().await.unwrap();
+        assert_eq!(
+            standing.error.as_deref(),
+            Some("The repository cannot be asked: http://169.254.169.254:80 is never dialled")
+        );
+    }
+
+    async fn a_silent_repository_is_given_up_after_ten_seconds_and_the_last_answer_stays(db: Db) {
+        let (address, _asked) = repository(Vec::new()).await;
+        let updates = updates(&db, Some(format!("http://{address}/")));
+        updates.found().latest = Version::parse("2.0.0");
+        tokio::time::pause();
+        let begun = tokio::time::Instant::now();
+        updates.look().await;
+        let took = begun.elapsed();
+        tokio::time::resume();
+        assert!(took <= TOTAL + Duration::from_millis(10), "{took:?}");
+        let standing = updates.standing().await.unwrap();
+        assert!(standing.error.is_some());
+        assert_eq!((standing.latest.as_deref(), standing.available), (Some("2.0.0"), true));
+    }
+
+    async fn without_a_repository_nobody_is_asked_and_nothing_is_wrong(db: Db) {
+        let updates = updates(&db, None);
+        let standing = updates.check().await.unwrap();
+        assert_eq!(
+            (standing.enabled, standing.latest, standing.error, standing.checked_at),
+            (false, None, None, None)
+        );
+        let (principal, client) = someone();
+        assert!(!updates.switch(true, &principal, &client).await.unwrap().enabled);
+    }
+
+    async fn it_looks_at_the_start_and_when_it_is_switched_on_and_not_while_it_is_off(db: Db) {
+        let (address, mut asked) = repository(answer("200 OK", r#"[{"name":"v2.0.0"}]"#)).await;
+        let updates = updates(&db, Some(format!("http://{address}/")));
+        let (principal, client) = someone();
+        assert!(!updates.switch(false, &principal, &client).await.unwrap().enabled);
+
+        let background = Background::new(&prometheus::Registry::new()).unwrap();
+        updates.start(&background);
+        let first = tokio::time::timeout(Duration::from_millis(300), asked.recv()).await;
+        assert!(first.is_err(), "it is switched off");
+        assert!(updates.switch(true, &principal, &client).await.unwrap().enabled);
+        tokio::time::timeout(PATIENCE, asked.recv()).await.expect("it looks at once").unwrap();
+        background.shutdown().await;
+
+        let background = Background::new(&prometheus::Registry::new()).unwrap();
+        updates.start(&background);
+        tokio::time::timeout(PATIENCE, asked.recv()).await.expect("it looks at the start").unwrap();
+        background.shutdown().await;
+
+        let mut tx = db.begin_read().await.unwrap();
+        let rows = all!(&mut tx, (String, Option<String>), AUDITED).await.unwrap();
+        let row = ("settings.update".to_owned(), Some("system.updateCheck".to_owned()));
+        assert_eq!(rows, [row.clone(), row]);
+    }
+}
