@@ -98,9 +98,7 @@ pub fn main() -> ExitCode {
         Command::Backup { file, force } => {
             runtime().and_then(|runtime| runtime.block_on(backup::backup(&file, force)))
         }
-        Command::Restore { file } => {
-            runtime().and_then(|runtime| runtime.block_on(backup::restore(&file)))
-        }
+        Command::Restore { file } => runtime().and_then(|runtime| runtime.block_on(backup::restore(&file))),
         Command::Secrets(SecretsCommand::Rotate { dry_run }) => {
             return runtime()
                 .and_then(|runtime| runtime.block_on(secrets::rotate(dry_run)))
@@ -189,6 +187,12 @@ fn print(text: Result<String, serde_json::Error>) -> ExitCode {
 }
 
 fn fail(line: &str) -> ExitCode {
-    drop(writeln!(std::io::stderr(), "quartermaster: {line}"));
+    // There may be no logger yet, or the configuration that says how to log may be what is wrong.
+    let text = if std::env::var_os("LOG_FORMAT").is_some_and(|format| format == "json") {
+        logging::failure_line(line)
+    } else {
+        format!("quartermaster: {line}\n")
+    };
+    drop(std::io::stderr().write_all(text.as_bytes()));
     ExitCode::FAILURE
 }
