@@ -80,6 +80,13 @@ fn truncated(key: &[u8], step: i64) -> u32 {
     u32::from_be_bytes(word) & 0x7fff_ffff
 }
 
+/// What an authenticator with this seed shows.
+#[cfg(test)]
+pub fn code_at(seed: &Secret, now: Timestamp) -> String {
+    let key = BASE32_NOPAD.decode(seed.expose().as_bytes()).expect("base32");
+    code_of(&key, now.secs().div_euclid(STEP_SECS))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::*;
 use crate::model::recovery;
+use crate::model::totp::code_at;
 use crate::repo;
 
 const SEED: &[u8] = b"12345678901234567890";
@@ -107,11 +108,38 @@ qm_db::db_test! {
         assert_eq!(house.attempts(&id).await, 2);
         assert_eq!(house.audit_rows().await.len(), 2);
 
-        house.login("owner", PASSWORD, Some(CODE_AT_59)).await.expect("logged in");
         house.clock.advance(Duration::from_secs(30));
         house.login("owner", PASSWORD, Some(CODE_AT_59)).await.expect("one step late");
-        house.clock.advance(Duration::from_secs(31));
+    }
+
+    async fn a_code_is_good_once(db: Db) {
+        let house = House::seeded(db).await;
+        let id = with_totp(&house, &[]).await;
+        house.clock.0.store(59_000, Ordering::Relaxed);
+        let attempts = futures(4, || house.login("owner", PASSWORD, Some(CODE_AT_59))).await;
+        assert_eq!(attempts.iter().filter(|attempt| attempt.is_ok()).count(), 1);
+        assert_eq!(house.live_tokens(&id).await, 1);
+        let failures = house.audited("auth.login").await.into_iter().filter(|row| row.result == "failure").count();
+        assert_eq!(failures, 3, "a code used before is a failed login like any other");
+        house.clock.advance(Duration::from_secs(1));
         assert_eq!(failure(house.login("owner", PASSWORD, Some(CODE_AT_59)).await), "Invalid two-factor code");
+        let next = code_at(&Secret::new(BASE32_NOPAD.encode(SEED)), house.ctx.now());
+        house.login("owner", PASSWORD, Some(&next)).await.expect("the next code is fresh");
+    }
+
+    async fn recovery_codes_used_at_once_do_not_get_in_each_others_way(db: Db) {
+        let house = House::seeded(db).await;
+        let codes = ["aaaaa-bbbbb-ccccc-ddddd", "0123a-4567b-89abc-def01"];
+        let id = with_totp(&house, &codes).await;
+        let (one, two) = tokio::join!(
+            house.login("owner", PASSWORD, Some(codes[0])),
+            house.login("owner", PASSWORD, Some(codes[1])),
+        );
+        assert!(one.is_ok() && two.is_ok());
+        assert_eq!(house.live_tokens(&id).await, 2);
+        for code in codes {
+            assert_eq!(failure(house.login("owner", PASSWORD, Some(code)).await), "Invalid two-factor code");
+        }
     }
 
     async fn a_recovery_code_works_once(db: Db) {
@@ -152,6 +180,9 @@ qm_db::db_test! {
         let mut tx = house.db.begin_write().await.expect("begun");
         let mut user = repo::users::find(&mut tx, &id).await.expect("read").expect("there");
         assert!(repo::users::mark_login(&mut tx, &user, now).await.expect("updated"));
+        user.totp_enabled = true;
+        assert!(!repo::users::mark_login(&mut tx, &user, now).await.expect("updated"), "the second factor was switched");
+        user.totp_enabled = false;
         user.password_hash.push('x');
         assert!(!repo::users::mark_login(&mut tx, &user, now).await.expect("updated"), "the password was changed");
         tx.commit_quiet().await.expect("committed");

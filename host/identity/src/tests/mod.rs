@@ -1,11 +1,17 @@
 //! Identity on both databases, with a clock and events in the test's hands.
 
+mod account;
+mod api_keys;
 mod login;
+mod operator;
 mod password;
 mod refresh;
 mod seed;
 mod surface;
+mod two_factor;
 mod upkeep;
+mod users;
+mod users_model;
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -14,12 +20,12 @@ use std::time::Duration;
 
 use qm_db::{Db, FromRow, sql};
 use qm_kernel::event::{DomainEvent, EventSink};
-use qm_kernel::{ClientInfo, Clock, Ctx, Rng, Role, Secret, Timestamp};
+use qm_kernel::{ClientInfo, Clock, Ctx, Principal, Rng, Role, Secret, Timestamp};
 use qm_platform::{Audit, Cipher};
 use serde_json::Value;
 
 use crate::{
-    Credentials, FirstAdmin, HashCost, Identity, IdentityDeps, IdentityError, NewUser, Session, TokenService,
+    Caller, Credentials, FirstAdmin, HashCost, Identity, IdentityDeps, IdentityError, NewUser, Session, TokenService,
 };
 
 const START_MS: i64 = 1_932_628_500_000;
@@ -27,7 +33,8 @@ const PASSWORD: &str = "correct horse battery";
 const REFRESH_TTL: Duration = Duration::from_hours(30 * 24);
 
 sql! {
-    AUDIT_ROWS = "SELECT action, user_id, result, ip_address, user_agent, metadata FROM audit_logs ORDER BY created_at, id";
+    AUDIT_ROWS = "SELECT action, user_id, object_type, object_id, result, ip_address, user_agent, metadata \
+        FROM audit_logs ORDER BY created_at, id";
     TOKEN_ROWS = "SELECT token_hash, family, user_agent, ip_address, expires_at, revoked_at FROM refresh_tokens \
         WHERE user_id = $1 ORDER BY created_at, id";
     DEACTIVATE = "UPDATE users SET is_active = $2 WHERE id = $1";
@@ -51,6 +58,8 @@ struct House {
 struct AuditRow {
     action: String,
     user_id: Option<String>,
+    object_type: Option<String>,
+    object_id: Option<String>,
     result: String,
     ip_address: Option<String>,
     user_agent: Option<String>,
@@ -177,6 +186,19 @@ impl House {
         self.identity.refresh(token, &client()).await
     }
 
+    /// Somebody with a good token of this user, whose claims are those of now.
+    async fn who(&self, id: &str) -> Who {
+        let account = self.identity.account(id).await.expect("there");
+        Who::claiming(id, &account.roles)
+    }
+
+    /// The audit rows of one action.
+    async fn audited(&self, action: &str) -> Vec<AuditRow> {
+        let mut rows = self.audit_rows().await;
+        rows.retain(|row| row.action == action);
+        rows
+    }
+
     async fn set_active(&self, id: &str, active: bool) {
         let mut tx = self.db.begin_write().await.expect("begun");
         qm_db::exec!(&mut tx, DEACTIVATE, id, active)
@@ -212,6 +234,35 @@ impl House {
         qm_db::value!(&mut tx, i64, ATTEMPTS, user_id)
             .await
             .expect("read")
+    }
+}
+
+/// A caller with the claims of their token.
+struct Who {
+    principal: Principal,
+    client: ClientInfo,
+}
+
+impl Who {
+    fn claiming(id: &str, roles: &[Role]) -> Self {
+        let principal = Principal {
+            user_id: id.into(),
+            username: "whoever".into(),
+            roles: roles.to_vec(),
+            permissions: roles.iter().flat_map(|role| role.permissions()).collect(),
+            expires_at: Timestamp::from_ms(i64::MAX),
+        };
+        Self {
+            principal,
+            client: client(),
+        }
+    }
+
+    fn caller(&self) -> Caller<'_> {
+        Caller {
+            principal: &self.principal,
+            client: &self.client,
+        }
     }
 }
 

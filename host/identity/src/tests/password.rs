@@ -12,13 +12,13 @@ qm_db::db_test! {
         let id = house.user("owner", Role::User).await;
         let session = house.login("owner", PASSWORD, None).await.expect("logged in");
         house.login("owner", PASSWORD, None).await.expect("logged in");
-        let principal = house.tokens.verify(&session.access_token).expect("verified");
+        let who = house.who(&id).await;
 
         let change = |current: &'static str| {
-            let (house, principal) = (&house, &principal);
+            let (house, who) = (&house, &who);
             async move {
                 let (current, new) = (Secret::new(current), Secret::new(NEW));
-                house.identity.change_password(principal, &current, &new, &client()).await
+                house.identity.change_password(who.caller(), &current, &new, "auth.change_password").await
             }
         };
         assert_eq!(failure(change("wrong").await), "Current password is incorrect");
@@ -40,13 +40,28 @@ qm_db::db_test! {
 
     async fn a_deleted_user_is_nobody(db: Db) {
         let house = House::seeded(db).await;
-        let session = house.login("admin", PASSWORD, None).await.expect("logged in");
-        let mut principal = house.tokens.verify(&session.access_token).expect("verified");
-        principal.user_id = "00000000-0000-4000-8000-000000000000".into();
-        assert!(matches!(house.identity.account(&principal.user_id).await, Err(IdentityError::NoSuchUser)));
-        let result =
-            house.identity.change_password(&principal, &Secret::new(PASSWORD), &Secret::new(NEW), &client()).await;
+        let nobody = Who::claiming("00000000-0000-4000-8000-000000000000", &[Role::User]);
+        let caller = nobody.caller();
+        assert!(matches!(house.identity.account(&nobody.principal.user_id).await, Err(IdentityError::NoSuchUser)));
+        let (old, new) = (Secret::new(PASSWORD), Secret::new(NEW));
+        let result = house.identity.change_password(caller, &old, &new, "auth.change_password").await;
         assert!(matches!(result, Err(IdentityError::NoSuchUser)));
-        house.identity.logout(&principal).await.expect("logout always succeeds");
+        house.identity.logout(caller).await.expect("logout always succeeds");
+        assert!(house.audit_rows().await.is_empty());
+    }
+
+    async fn of_two_changes_at_once_one_holds(db: Db) {
+        let house = House::seeded(db).await;
+        let id = house.user("owner", Role::User).await;
+        let who = house.who(&id).await;
+        let news = ["one new password", "another new password"].map(Secret::new);
+        let old = Secret::new(PASSWORD);
+        let change = |new| house.identity.change_password(who.caller(), &old, new, "account.password_changed");
+        let outcomes = <[_; 2]>::from(tokio::join!(change(&news[0]), change(&news[1])));
+        let winner = outcomes.iter().position(Result::is_ok).expect("one of them");
+        let [one, two] = outcomes;
+        assert!(one.is_ok() != two.is_ok());
+        house.login("owner", news[winner].expose(), None).await.expect("logged in");
+        assert_eq!(house.audited("account.password_changed").await.len(), 1);
     }
 }

@@ -20,6 +20,12 @@ qm_db::db_test! {
         assert_eq!(failure(house.refresh(&first.refresh_token).await), "Refresh token reuse detected");
         assert_eq!(failure(house.refresh(&third.refresh_token).await), "Refresh token reuse detected");
         assert_eq!(house.live_tokens(&id).await, 1, "other logins go on");
+        let audit = house.audited("auth.refresh_reuse").await;
+        let revoked: Vec<_> = audit.iter().map(|row| row.metadata()["revoked"].clone()).collect();
+        assert_eq!(revoked, [1, 0]);
+        for row in audit {
+            assert_eq!((&*row.result, row.user_id, row.object_id.as_deref()), ("failure", None, Some(&*id)));
+        }
         house.refresh(&other_device.refresh_token).await.expect("refreshed");
     }
 
@@ -100,10 +106,13 @@ qm_db::db_test! {
         for _ in 0..10 {
             let session = house.login("owner", PASSWORD, None).await.expect("logged in");
             house.login("owner", PASSWORD, None).await.expect("logged in");
-            let principal = house.tokens.verify(&session.access_token).expect("verified");
-            let (_, out) = tokio::join!(house.refresh(&session.refresh_token), house.identity.logout(&principal));
+            let who = house.who(&id).await;
+            let (_, out) = tokio::join!(house.refresh(&session.refresh_token), house.identity.logout(who.caller()));
             out.expect("logged out");
             assert_eq!(house.live_tokens(&id).await, 0);
         }
+        let audit = house.audited("auth.logout").await;
+        assert_eq!(audit.len(), 10);
+        assert!(audit.iter().all(|row| row.user_id.as_deref() == Some(&*id) && row.result == "success"));
     }
 }

@@ -11,25 +11,49 @@ use tower::ServiceExt as _;
 
 use super::*;
 
-struct Surface {
+pub(super) struct Surface {
     router: Router,
-    house: House,
+    pub(super) house: House,
 }
 
 impl Surface {
-    async fn new(db: Db) -> Self {
+    pub(super) async fn new(db: Db) -> Self {
+        Self::with_limit(db, WebConfig::default().throttle_limit).await
+    }
+
+    /// A budget a minute that is not the usual one.
+    pub(super) async fn with_limit(db: Db, throttle_limit: u32) -> Self {
         let house = House::seeded(db).await;
         let routes = crate::routes().with_state(house.identity.clone());
         let (router, _) = qm_web::finish(
             routes,
-            WebConfig::default(),
+            WebConfig {
+                throttle_limit,
+                ..WebConfig::default()
+            },
             house.tokens.clone(),
             house.ctx.clone(),
         );
         Self { router, house }
     }
 
-    async fn call(
+    /// A token of the user with the claims of now.
+    pub(super) async fn token(&self, id: &str) -> String {
+        let account = self.house.identity.account(id).await.expect("there");
+        self.token_claiming(id, &account.roles)
+    }
+
+    pub(super) fn token_claiming(&self, id: &str, roles: &[Role]) -> String {
+        let subject = crate::Subject {
+            user_id: id,
+            username: "whoever",
+            roles,
+            permissions: roles.iter().flat_map(|role| role.permissions()).collect(),
+        };
+        self.house.tokens.issue(&subject).expect("issued")
+    }
+
+    pub(super) async fn call(
         &self,
         method: Method,
         path: &str,
@@ -64,7 +88,16 @@ impl Surface {
     }
 }
 
-fn text(value: &Value) -> &str {
+/// The body of a failure raised with a message.
+pub(super) fn refusal(status: StatusCode, message: &str) -> (StatusCode, Value) {
+    let error = status.canonical_reason().expect("a usual status");
+    (
+        status,
+        json!({ "message": message, "error": error, "statusCode": status.as_u16() }),
+    )
+}
+
+pub(super) fn text(value: &Value) -> &str {
     value.as_str().expect("a text")
 }
 
