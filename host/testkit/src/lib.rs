@@ -6,7 +6,6 @@
 //! Bounds: everything listens on 127.0.0.0/8 only; every wait has a deadline ([`wait::PATIENCE`]).
 
 pub mod api;
-pub mod bencode;
 pub mod binary;
 pub mod database;
 pub mod fake;

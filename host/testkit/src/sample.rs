@@ -1,11 +1,11 @@
 //! Torrents made for tests: a file of random bytes and its `.torrent` in BitTorrent v1, v2 or both.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use qm_torrents::metainfo::encode::Value;
 use sha1::{Digest, Sha1};
 use sha2::Sha256;
-
-use crate::bencode::Value;
 
 /// What the main proofs move: 64 MiB.
 pub const MAIN_SIZE: usize = 64 * 1024 * 1024;
@@ -51,13 +51,8 @@ impl Sample {
         file.extend(&info);
         if format != Format::V1 && size > PIECE {
             file.extend(b"12:piece layers");
-            file.extend(
-                Value::Dict(vec![(
-                    merkle(&bytes).root.to_vec(),
-                    Value::Bytes(merkle(&bytes).layer),
-                )])
-                .encode(),
-            );
+            let Merkle { root, layer } = merkle(&bytes);
+            file.extend(Value::Dict([(root.to_vec(), Value::Bytes(layer))].into()).encode());
         }
         file.push(b'e');
         let xt = match format {
@@ -117,34 +112,25 @@ fn random_bytes(size: usize, seed: u64) -> Vec<u8> {
 
 fn info(name: &str, bytes: &[u8], format: Format) -> Value {
     let number = |n: usize| Value::Int(i64::try_from(n).expect("a size below 2^63"));
-    let mut entries: Vec<(&str, Value)> = Vec::new();
+    let mut entries = BTreeMap::from([
+        (b"name".to_vec(), Value::text(name)),
+        (b"piece length".to_vec(), number(PIECE)),
+    ]);
     if format != Format::V1 {
         let leaf = Value::dict([
             ("length", number(bytes.len())),
             ("pieces root", Value::Bytes(merkle(bytes).root.to_vec())),
         ]);
-        entries.push((
-            "file tree",
-            Value::Dict(vec![(name.as_bytes().to_vec(), Value::dict([("", leaf)]))]),
-        ));
-        entries.push(("meta version", Value::Int(2)));
+        let tree = Value::dict([(name, Value::dict([("", leaf)]))]);
+        entries.insert(b"file tree".to_vec(), tree);
+        entries.insert(b"meta version".to_vec(), Value::Int(2));
     }
     if format != Format::V2 {
-        entries.push(("length", number(bytes.len())));
-        entries.push((
-            "pieces",
-            Value::Bytes(bytes.chunks(PIECE).flat_map(Sha1::digest).collect()),
-        ));
+        let pieces = bytes.chunks(PIECE).flat_map(Sha1::digest).collect();
+        entries.insert(b"length".to_vec(), number(bytes.len()));
+        entries.insert(b"pieces".to_vec(), Value::Bytes(pieces));
     }
-    entries.push(("name", Value::text(name)));
-    entries.push(("piece length", number(PIECE)));
-    entries.sort_by_key(|(key, _)| *key);
-    Value::Dict(
-        entries
-            .into_iter()
-            .map(|(key, value)| (key.as_bytes().to_vec(), value))
-            .collect(),
-    )
+    Value::Dict(entries)
 }
 
 struct Merkle {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, Ipv4Addr};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -38,6 +38,8 @@ pub struct FakeClient {
     pub all_time: Mutex<Option<Transfer>>,
     pub files: Mutex<Vec<File>>,
     pub added: Mutex<Vec<AddRequest>>,
+    /// How long a command takes, in milliseconds.
+    pub delay: AtomicU64,
     pub polls: AtomicUsize,
     /// Polls to come that panic.
     pub panics: AtomicUsize,
@@ -148,6 +150,7 @@ impl EngineDriver for FakeDriver {
     }
 
     async fn run(&self, hashes: &[String], command: Command) -> Result<Vec<Outcome>, EngineError> {
+        tokio::time::sleep(Duration::from_millis(self.0.delay.load(Ordering::SeqCst))).await;
         self.0.check()?;
         let outcome = |hash: &String| Outcome {
             hash: hash.clone(),

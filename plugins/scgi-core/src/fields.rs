@@ -7,6 +7,7 @@
 use crate::client::hash_bytes;
 use crate::error::Error;
 use crate::model::{State, Torrent};
+use crate::place::own_path;
 
 /// First element: the numbers below, then the message, with blanks between them.
 pub const MOVING: &str = "cat=$d.hash=,\" \",$d.size_bytes=,\" \",$d.completed_bytes=,\" \",$d.up.total=,\" \",\
@@ -199,9 +200,14 @@ pub fn torrent(moving: &Moving, resting: &Resting) -> Torrent {
         (moving.completed as f64 / moving.size as f64).min(1.0)
     };
     let content_path = if resting.base_path.is_empty() {
-        &moving.directory
+        moving.directory.clone()
     } else {
-        &resting.base_path
+        own_path(
+            &resting.base_path,
+            &moving.directory,
+            &resting.name,
+            resting.is_multi_file,
+        )
     };
     Torrent {
         hash: hex(&moving.hash),
@@ -222,7 +228,7 @@ pub fn torrent(moving: &Moving, resting: &Resting) -> Torrent {
         priority: moving.priority,
         label: non_empty(&resting.label),
         save_path: save_path(&moving.directory, resting).to_owned(),
-        content_path: content_path.clone(),
+        content_path,
         is_private: resting.is_private,
         message: non_empty(&moving.message),
         added_at: (resting.started_at > 0).then_some(resting.started_at),
@@ -339,6 +345,21 @@ mod tests {
             completed_at: None,
         };
         assert_eq!(torrent, expected);
+    }
+
+    #[test]
+    fn a_closed_torrent_that_moved_is_shown_in_its_new_place() {
+        let row = format!("{HASH} 1000 1000 0 0 0 0 0 0 1 0 0 2 0 0 0 ");
+        for (word, name, base_path, directory, expected) in [
+            ("0 0 0 0", "film.mkv", "/old/film.mkv", "/new", "/new/film.mkv"),
+            ("0 0 0 0", "film.mkv", "/new/film.mkv", "/new/", "/new/film.mkv"),
+            ("1 0 0 0", "Pack", "/old/Pack", "/new/Pack", "/new/Pack"),
+            ("0 0 0 0", "film.mkv", "", "/new", "/new"),
+        ] {
+            let resting = Resting::parse(word, name.to_owned(), String::new(), base_path.to_owned());
+            let shown = example(&row, directory, &resting.unwrap()).content_path;
+            assert_eq!(shown, expected, "{base_path:?} {directory:?}");
+        }
     }
 
     #[test]

@@ -20,6 +20,7 @@ mod details;
 mod fields;
 mod fingerprint;
 mod limits;
+mod place;
 mod poll;
 mod relocate;
 mod remove;

@@ -8,6 +8,7 @@ use std::collections::HashSet;
 use crate::client::{Call, Client, target};
 use crate::commands::Outcome;
 use crate::error::{Error, Thing};
+use crate::place::own_path;
 use crate::wire::{Clock, Transport};
 use crate::xml::Value;
 
@@ -208,24 +209,9 @@ impl Place {
     }
 
     /// The torrent's own file or folder; none when it has no data.
-    ///
-    /// rTorrent reckons `d.base_path` when it opens a torrent: it is empty before, and after a move of a torrent that is
-    /// closed it still names the old place. The directory is always the present one.
     fn own_path(&self) -> Option<String> {
-        let directory = self.directory.trim_end_matches('/');
-        let base = self.base_path.trim_end_matches('/');
-        let is_present = if self.is_multi_file {
-            base == directory
-        } else {
-            base.rsplit_once('/')
-                .is_some_and(|(parent, _)| parent == directory)
-        };
-        match (base.is_empty(), is_present) {
-            (true, _) if !self.has_data => None,
-            (false, true) => Some(self.base_path.clone()),
-            _ if self.is_multi_file => Some(self.directory.clone()),
-            _ => Some(format!("{directory}/{}", self.name)),
-        }
+        let has_place = self.has_data || !self.base_path.trim_end_matches('/').is_empty();
+        has_place.then(|| own_path(&self.base_path, &self.directory, &self.name, self.is_multi_file))
     }
 
     /// The path to delete, none when the torrent has no data yet, or why nothing may be deleted.

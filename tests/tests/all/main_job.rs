@@ -37,10 +37,47 @@ both_databases! {
         job.remove_with_data().await;
     }
 
+    async fn data_goes_from_where_a_closed_torrent_was_moved_to(db: &TestDb) {
+        moved_while_closed(db).await;
+    }
+
     async fn qbittorrent(db: &TestDb) {
         let job = Job::start(db, Client::rtorrent(Mode::Tcp).await, Client::qbittorrent().await).await;
         job.every_source_and_command().await;
     }
+}
+
+/// rTorrent goes on naming the old place of a torrent that is moved while it is closed. What lies there is the user's, who
+/// carried the data over; what the API shows and deletes is the new place.
+async fn moved_while_closed(db: &TestDb) {
+    let client = Client::rtorrent(Mode::Tcp).await;
+    let sample = Sample::new("moved.bin", 1024 * 1024, 7, Format::V1, "http://127.0.0.1:9/announce");
+    client.seed(&sample).await;
+    let server = TestServer::builder(db).plugins(PLUGINS).start().await;
+    let api = server.admin();
+    let engine = api.add_engine("under test", client.kind(), client.config()).await;
+    let (home, away) = (client.downloads(), client.other_directory());
+    sample.write_to(&away);
+    let hash = &sample.hash;
+    api.act(&format!("/api/torrents/{hash}/stop?engineId={engine}")).await;
+    until_true("the torrent to be closed", || async {
+        client.doing(hash).await == Doing::Stopped
+    })
+    .await;
+    let body = json!({ "engineId": engine, "destination": away });
+    api.post(&format!("/api/torrents/{hash}/move"), body).await;
+    let place = json!(away.join(&sample.name));
+    api.until_torrent(&engine, hash, "the API to show the new place", |torrent| {
+        torrent["contentPath"] == place && torrent["savePath"] == json!(away)
+    })
+    .await;
+    api.delete(&format!("/api/torrents/{hash}/data?engineId={engine}")).await;
+    until_true("the client to forget it", || async { !client.lists(hash).await }).await;
+    let gone = away.join(&sample.name);
+    until_true("the data in the new place to be gone", || async { !gone.exists() }).await;
+    assert!(sample.is_in(&home), "what lies in the old place stays");
+    assert!(away.exists(), "the shared directory stays");
+    server.end().await;
 }
 
 /// A server with one engine, a seeder it knows nothing of, and a torrent between them.

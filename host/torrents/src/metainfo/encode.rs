@@ -1,4 +1,4 @@
-//! A bencode writer for this module's tests.
+//! A bencode writer for tests: they make their own torrents and do not trust the reader under test to do it.
 
 use std::collections::BTreeMap;
 
@@ -7,6 +7,7 @@ pub enum Value {
     Int(i64),
     Bytes(Vec<u8>),
     List(Vec<Value>),
+    /// Written in the order of its keys, as the format wants it.
     Dict(BTreeMap<Vec<u8>, Value>),
 }
 

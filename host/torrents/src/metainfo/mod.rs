@@ -5,6 +5,8 @@
 //! Bounds: 20 MiB a file, 128 levels, 4,000,000 values; 64 KiB a magnet link. No input makes it panic.
 
 pub mod bencode;
+#[cfg(any(test, feature = "testing"))]
+pub mod encode;
 pub mod magnet;
 mod torrent;
 
@@ -13,6 +15,3 @@ pub use torrent::{FileEntry, Metainfo, MetainfoError};
 
 /// The largest `.torrent` file anybody may hand us, uploaded or fetched.
 pub const MAX_TORRENT_BYTES: usize = 20 * 1024 * 1024;
-
-#[cfg(test)]
-mod encode;

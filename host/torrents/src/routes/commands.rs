@@ -3,14 +3,15 @@
 use axum::extract::State;
 use qm_kernel::Permission as P;
 use qm_kernel::engine::Command;
-use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Params, Path};
+use qm_web::{ApiResult, Body, Created, Json, Params};
 
-use super::{App, caller};
+use super::App;
+use super::change::{Asked, By, to_the_end};
 use crate::dto::engines::EngineQuery;
 use crate::dto::requests::{
     BulkBody, BulkView, Done, FilePriorityBody, LimitBody, MoveBody, RemoveDataQuery, RenameBody, TrackerBody,
 };
-use crate::service::{BulkAction, Torrents};
+use crate::service::BulkAction;
 
 /// Does one action to many torrents. One that fails stops no other.
 #[utoipa::path(
@@ -20,41 +21,18 @@ use crate::service::{BulkAction, Torrents};
     request_body = BulkBody,
     responses((status = 201, body = BulkView))
 )]
-pub async fn bulk(
-    State(app): App,
-    auth: Auth,
-    client: Client,
-    Body(body): Body<BulkBody>,
-) -> ApiResult<Created<BulkView>> {
-    let engine_id = body.engine_id.as_deref();
-    let outcome = app
-        .bulk(caller(&auth, &client), engine_id, body.action, &body.hashes)
-        .await?;
+pub async fn bulk(State(app): App, by: By, Body(body): Body<BulkBody>) -> ApiResult<Created<BulkView>> {
     let with_library = body.action == BulkAction::RemoveData && body.remove_library;
+    let outcome = to_the_end(async move {
+        let engine_id = body.engine_id.as_deref();
+        app.bulk(by.caller(), engine_id, body.action, &body.hashes).await
+    })
+    .await?;
     Ok(Created(BulkView {
         succeeded: outcome.succeeded,
         failed: outcome.failed,
         library_items_removed: with_library.then_some(0),
     }))
-}
-
-/// A request about one torrent.
-struct Asked<'a> {
-    app: &'a Torrents,
-    auth: &'a Auth,
-    client: &'a Client,
-    engine_id: Option<&'a str>,
-    hash: &'a str,
-}
-
-impl Asked<'_> {
-    async fn run(self, permission: P, command: Command) -> ApiResult<Done> {
-        let caller = caller(self.auth, self.client);
-        self.app
-            .command(caller, self.engine_id, self.hash, permission, command)
-            .await?;
-        Ok(Done::new())
-    }
 }
 
 /// Handlers of POST routes without a body; the engine is named in the query.
@@ -68,16 +46,8 @@ macro_rules! actions {
             params(("hash" = String, Path), ("engineId" = Option<String>, Query)),
             responses((status = 201, body = Done))
         )]
-        pub async fn $name(
-            State(app): App,
-            auth: Auth,
-            client: Client,
-            Path(hash): Path<String>,
-            Params(query): Params<EngineQuery>,
-        ) -> ApiResult<Created<Done>> {
-            let engine_id = query.engine_id.as_deref();
-            let asked = Asked { app: &app, auth: &auth, client: &client, engine_id, hash: &hash };
-            asked.run($permission, $command).await.map(Created)
+        pub async fn $name(asked: Asked, Params(query): Params<EngineQuery>) -> ApiResult<Created<Done>> {
+            asked.run(query.engine_id, $permission, $command).await.map(Created)
         }
     )+};
 }
@@ -107,16 +77,8 @@ macro_rules! orders {
             request_body = $type,
             responses((status = 201, body = Done))
         )]
-        pub async fn $name(
-            State(app): App,
-            auth: Auth,
-            client: Client,
-            Path(hash): Path<String>,
-            Body($body): Body<$type>,
-        ) -> ApiResult<Created<Done>> {
-            let engine_id = $body.engine_id.as_deref();
-            let asked = Asked { app: &app, auth: &auth, client: &client, engine_id, hash: &hash };
-            asked.run($permission, $command).await.map(Created)
+        pub async fn $name(asked: Asked, Body($body): Body<$type>) -> ApiResult<Created<Done>> {
+            asked.run($body.engine_id, $permission, $command).await.map(Created)
         }
     )+};
 }
@@ -133,10 +95,10 @@ orders! {
         body: FilePriorityBody => Command::FilePriority { index: body.file_index, priority: body.priority };
     /// Adds a tracker.
     add_tracker, "/api/torrents/{hash}/trackers", P::TorrentsManageTrackers,
-        body: TrackerBody => Command::AddTracker { url: body.url.clone() };
+        body: TrackerBody => Command::AddTracker { url: body.url };
     /// Renames a torrent, where the engine can.
     rename_torrent, "/api/torrents/{hash}/rename", P::TorrentsRename,
-        body: RenameBody => Command::Rename { name: body.name.clone() };
+        body: RenameBody => Command::Rename { name: body.name };
 }
 
 /// Changes where a torrent is saved. Whether its data moves depends on the engine.
@@ -148,21 +110,11 @@ orders! {
     request_body = MoveBody,
     responses((status = 201, body = Done))
 )]
-pub async fn move_torrent(
-    State(app): App,
-    auth: Auth,
-    client: Client,
-    Path(hash): Path<String>,
-    Body(body): Body<MoveBody>,
-) -> ApiResult<Created<Done>> {
-    app.relocate(
-        caller(&auth, &client),
-        body.engine_id.as_deref(),
-        &hash,
-        &body.destination,
-    )
-    .await?;
-    Ok(Created(Done::new()))
+pub async fn move_torrent(asked: Asked, Body(body): Body<MoveBody>) -> ApiResult<Created<Done>> {
+    asked
+        .relocate(body.engine_id, body.destination)
+        .await
+        .map(Created)
 }
 
 /// Removes a tracker.
@@ -175,28 +127,14 @@ pub async fn move_torrent(
     responses((status = 200, body = Done))
 )]
 pub async fn remove_tracker(
-    State(app): App,
-    auth: Auth,
-    client: Client,
-    Path(hash): Path<String>,
+    asked: Asked,
     Params(query): Params<EngineQuery>,
     Body(body): Body<TrackerBody>,
 ) -> ApiResult<Json<Done>> {
-    let engine_id = query.engine_id.as_deref().or(body.engine_id.as_deref());
-    let asked = Asked {
-        app: &app,
-        auth: &auth,
-        client: &client,
-        engine_id,
-        hash: &hash,
-    };
+    let engine_id = query.engine_id.or(body.engine_id);
+    let command = Command::RemoveTracker { url: body.url };
     asked
-        .run(
-            P::TorrentsManageTrackers,
-            Command::RemoveTracker {
-                url: body.url.clone(),
-            },
-        )
+        .run(engine_id, P::TorrentsManageTrackers, command)
         .await
         .map(Json)
 }
@@ -209,23 +147,10 @@ pub async fn remove_tracker(
     params(("hash" = String, Path), ("engineId" = Option<String>, Query)),
     responses((status = 200, body = Done))
 )]
-pub async fn delete_torrent(
-    State(app): App,
-    auth: Auth,
-    client: Client,
-    Path(hash): Path<String>,
-    Params(query): Params<EngineQuery>,
-) -> ApiResult<Json<Done>> {
-    let engine_id = query.engine_id.as_deref();
-    let asked = Asked {
-        app: &app,
-        auth: &auth,
-        client: &client,
-        engine_id,
-        hash: &hash,
-    };
+pub async fn delete_torrent(asked: Asked, Params(query): Params<EngineQuery>) -> ApiResult<Json<Done>> {
+    let command = Command::Remove { with_data: false };
     asked
-        .run(P::TorrentsDelete, Command::Remove { with_data: false })
+        .run(query.engine_id, P::TorrentsDelete, command)
         .await
         .map(Json)
 }
@@ -243,23 +168,11 @@ pub async fn delete_torrent(
     responses((status = 200, body = Done))
 )]
 pub async fn delete_torrent_data(
-    State(app): App,
-    auth: Auth,
-    client: Client,
-    Path(hash): Path<String>,
+    asked: Asked,
     Params(query): Params<RemoveDataQuery>,
 ) -> ApiResult<Json<Done>> {
-    let engine_id = query.engine_id.as_deref();
-    let asked = Asked {
-        app: &app,
-        auth: &auth,
-        client: &client,
-        engine_id,
-        hash: &hash,
-    };
-    let done = asked
-        .run(P::TorrentsDeleteData, Command::Remove { with_data: true })
-        .await?;
+    let command = Command::Remove { with_data: true };
+    let done = asked.run(query.engine_id, P::TorrentsDeleteData, command).await?;
     Ok(Json(Done {
         library_items_removed: query.remove_library.then_some(0),
         ..done

@@ -1,9 +1,10 @@
 //! `/api/engines`
 
 use axum::extract::State;
-use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Params, Path};
+use qm_web::{ApiResult, Body, Created, Json, Params, Path};
 
-use super::{App, caller};
+use super::App;
+use super::change::{By, to_the_end};
 use crate::dto::engines::{
     CreateEngine, EngineQuery, EngineView, HealthView, IdView, TestEngine, UpdateEngine,
 };
@@ -39,11 +40,11 @@ pub async fn engine_health(
 )]
 pub async fn test_engine(
     State(app): App,
-    auth: Auth,
-    client: Client,
+    by: By,
     Body(body): Body<TestEngine>,
 ) -> ApiResult<Created<HealthView>> {
-    Ok(Created(app.test_engine(caller(&auth, &client), body).await?))
+    let tested = to_the_end(async move { app.test_engine(by.caller(), body).await }).await?;
+    Ok(Created(tested))
 }
 
 /// Configures an engine. A kind that no installed plugin provides is stored, and loaded once one does.
@@ -56,11 +57,10 @@ pub async fn test_engine(
 )]
 pub async fn create_engine(
     State(app): App,
-    auth: Auth,
-    client: Client,
+    by: By,
     Body(body): Body<CreateEngine>,
 ) -> ApiResult<Created<IdView>> {
-    let id = app.create_engine(caller(&auth, &client), body).await?;
+    let id = to_the_end(async move { app.create_engine(by.caller(), body).await }).await?;
     Ok(Created(IdView { id }))
 }
 
@@ -75,13 +75,15 @@ pub async fn create_engine(
 )]
 pub async fn update_engine(
     State(app): App,
-    auth: Auth,
-    client: Client,
+    by: By,
     Path(id): Path<String>,
     Body(body): Body<UpdateEngine>,
 ) -> ApiResult<Json<IdView>> {
-    app.update_engine(caller(&auth, &client), &id, body).await?;
-    Ok(Json(IdView { id }))
+    let updated = async move {
+        app.update_engine(by.caller(), &id, body).await?;
+        Ok(IdView { id })
+    };
+    to_the_end(updated).await.map(Json)
 }
 
 /// Deletes an engine with what is known of its torrents. They go on in the client.
@@ -92,12 +94,10 @@ pub async fn update_engine(
     params(("id" = String, Path)),
     responses((status = 200, body = IdView))
 )]
-pub async fn delete_engine(
-    State(app): App,
-    auth: Auth,
-    client: Client,
-    Path(id): Path<String>,
-) -> ApiResult<Json<IdView>> {
-    app.delete_engine(caller(&auth, &client), &id).await?;
-    Ok(Json(IdView { id }))
+pub async fn delete_engine(State(app): App, by: By, Path(id): Path<String>) -> ApiResult<Json<IdView>> {
+    let deleted = async move {
+        app.delete_engine(by.caller(), &id).await?;
+        Ok(IdView { id })
+    };
+    to_the_end(deleted).await.map(Json)
 }

@@ -1,5 +1,6 @@
 //! The routes of engines and torrents: parse, call the service, shape.
 
+mod change;
 mod commands;
 mod dashboard;
 mod engines;
@@ -12,9 +13,9 @@ mod torrents;
 use std::sync::Arc;
 
 use qm_kernel::Permission as P;
-use qm_web::{Auth, Client, Routes, routes};
+use qm_web::{Routes, routes};
 
-use crate::service::{Caller, Torrents};
+use crate::service::Torrents;
 
 type App = axum::extract::State<Arc<Torrents>>;
 
@@ -59,8 +60,4 @@ pub fn routes() -> Routes<Arc<Torrents>> {
         .add(routes!(taxonomy::list_tags).need(P::TorrentsView))
         .add(routes!(taxonomy::create_tag).need(P::TagsManage))
         .add(routes!(taxonomy::delete_tag).need(P::TagsManage))
-}
-
-fn caller<'a>(Auth(principal): &'a Auth, Client(client): &'a Client) -> Caller<'a> {
-    Caller { principal, client }
 }

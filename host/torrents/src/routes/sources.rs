@@ -1,9 +1,10 @@
 //! `POST /api/torrents` and `/upload`: new torrents.
 
 use axum::extract::State;
-use qm_web::{ApiResult, Auth, Body, Client, Created, Upload};
+use qm_web::{ApiResult, Body, Created, Upload};
 
-use super::{App, caller};
+use super::App;
+use super::change::{By, to_the_end};
 use crate::dto::requests::{AddTorrent, HashView, UploadTorrent};
 use crate::error::TorrentsError;
 use crate::service::{AddInput, AddSource};
@@ -18,8 +19,7 @@ use crate::service::{AddInput, AddSource};
 )]
 pub async fn add_torrent(
     State(app): App,
-    auth: Auth,
-    client: Client,
+    by: By,
     Body(body): Body<AddTorrent>,
 ) -> ApiResult<Created<HashView>> {
     let options = body.options();
@@ -29,7 +29,7 @@ pub async fn add_torrent(
         engine_id: body.engine_id,
         options,
     };
-    let hash = app.add(caller(&auth, &client), input).await?;
+    let hash = to_the_end(async move { app.add(by.caller(), input).await }).await?;
     Ok(Created(HashView { hash }))
 }
 
@@ -43,8 +43,7 @@ pub async fn add_torrent(
 )]
 pub async fn upload_torrent(
     State(app): App,
-    auth: Auth,
-    client: Client,
+    by: By,
     upload: Upload<AddTorrent>,
 ) -> ApiResult<Created<HashView>> {
     let file = upload.file.ok_or(TorrentsError::NoFile)?;
@@ -54,6 +53,6 @@ pub async fn upload_torrent(
         engine_id: upload.fields.engine_id,
         options,
     };
-    let hash = app.add(caller(&auth, &client), input).await?;
+    let hash = to_the_end(async move { app.add(by.caller(), input).await }).await?;
     Ok(Created(HashView { hash }))
 }

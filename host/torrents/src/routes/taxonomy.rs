@@ -1,9 +1,10 @@
 //! `/api/categories` and `/api/tags`
 
 use axum::extract::State;
-use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Path};
+use qm_web::{ApiResult, Body, Created, Json, Path};
 
-use super::{App, caller};
+use super::App;
+use super::change::By;
 use crate::dto::taxonomy::{CategoryView, NewCategory, NewTag, TagView};
 
 /// Lists the categories by name.
@@ -23,11 +24,10 @@ pub async fn list_categories(State(app): App) -> ApiResult<Json<Vec<CategoryView
 )]
 pub async fn create_category(
     State(app): App,
-    auth: Auth,
-    client: Client,
+    by: By,
     Body(body): Body<NewCategory>,
 ) -> ApiResult<Created<CategoryView>> {
-    let row = app.create_category(caller(&auth, &client), body).await?;
+    let row = app.create_category(by.caller(), body).await?;
     Ok(Created(row.into()))
 }
 
@@ -41,11 +41,10 @@ pub async fn create_category(
 )]
 pub async fn delete_category(
     State(app): App,
-    auth: Auth,
-    client: Client,
+    by: By,
     Path(id): Path<String>,
 ) -> ApiResult<Json<CategoryView>> {
-    let row = app.delete_category(caller(&auth, &client), &id).await?;
+    let row = app.delete_category(by.caller(), &id).await?;
     Ok(Json(row.into()))
 }
 
@@ -64,13 +63,8 @@ pub async fn list_tags(State(app): App) -> ApiResult<Json<Vec<TagView>>> {
     request_body = NewTag,
     responses((status = 201, body = TagView))
 )]
-pub async fn create_tag(
-    State(app): App,
-    auth: Auth,
-    client: Client,
-    Body(body): Body<NewTag>,
-) -> ApiResult<Created<TagView>> {
-    let row = app.create_tag(caller(&auth, &client), body).await?;
+pub async fn create_tag(State(app): App, by: By, Body(body): Body<NewTag>) -> ApiResult<Created<TagView>> {
+    let row = app.create_tag(by.caller(), body).await?;
     Ok(Created(row.into()))
 }
 
@@ -82,12 +76,7 @@ pub async fn create_tag(
     params(("id" = String, Path)),
     responses((status = 200, body = TagView))
 )]
-pub async fn delete_tag(
-    State(app): App,
-    auth: Auth,
-    client: Client,
-    Path(id): Path<String>,
-) -> ApiResult<Json<TagView>> {
-    let row = app.delete_tag(caller(&auth, &client), &id).await?;
+pub async fn delete_tag(State(app): App, by: By, Path(id): Path<String>) -> ApiResult<Json<TagView>> {
+    let row = app.delete_tag(by.caller(), &id).await?;
     Ok(Json(row.into()))
 }

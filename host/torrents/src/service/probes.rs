@@ -32,7 +32,9 @@ impl EngineProbes for Torrents {
                 let error = &error as &dyn std::error::Error;
                 tracing::warn!(error, "engines that are not loaded are not known");
             }
-            Err(_) => tracing::warn!("engines that are not loaded are not known: the database does not answer"),
+            Err(_) => {
+                tracing::warn!("engines that are not loaded are not known: the database does not answer")
+            }
         }
         probes
     }
@@ -47,7 +49,12 @@ impl Torrents {
                 let error = format!("{name} did not answer within {} s", patience.as_secs());
                 HealthView::offline(error, at)
             });
-        shaped(engine.id.to_string(), name.to_string(), engine.kind.to_string(), health)
+        shaped(
+            engine.id.to_string(),
+            name.to_string(),
+            engine.kind.to_string(),
+            health,
+        )
     }
 
     fn not_loaded(&self, row: EngineRow) -> EngineProbe {
@@ -55,7 +62,12 @@ impl Torrents {
             None => missing_provider(&row.kind),
             Some(_) => format!("{} could not be loaded: its configuration was refused", row.name),
         };
-        shaped(row.id, row.name, row.kind, HealthView::offline(error, self.ctx.now()))
+        shaped(
+            row.id,
+            row.name,
+            row.kind,
+            HealthView::offline(error, self.ctx.now()),
+        )
     }
 
     async fn enabled_rows(&self) -> Result<Vec<EngineRow>, DbError> {

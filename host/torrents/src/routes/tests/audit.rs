@@ -143,6 +143,26 @@ db_test! {
         site.house.torrents.shutdown().await;
     }
 
+    async fn a_change_is_done_and_audited_though_its_caller_hangs_up(db: Db) {
+        let site = Site::new(&db).await;
+        let client = site.house.kinds.client("a");
+        client.delay.store(100, std::sync::atomic::Ordering::SeqCst);
+        let path = format!("/api/torrents/{}", hash(1));
+        let patience = std::time::Duration::from_millis(10);
+        let asked = tokio::time::timeout(patience, site.ask("ADMINISTRATOR", "DELETE", &path, None)).await;
+        assert!(asked.is_err(), "gone before the client was done");
+        eventually("the client has done it", || !client.torrents.lock().unwrap().contains_key(&*hash(1))).await;
+        for _ in 0..500 {
+            if audited(&db).await.iter().any(|row| row.action == "torrents.delete") {
+                break;
+            }
+            tokio::time::sleep(patience).await;
+        }
+        let rows = audited(&db).await;
+        assert_eq!(rows.iter().filter(|row| row.action == "torrents.delete").count(), 1);
+        site.house.torrents.shutdown().await;
+    }
+
     async fn what_was_refused_changed_nothing_and_is_told_only_where_it_matters(db: Db) {
         let site = Site::new(&db).await;
         let before = audited(&db).await;
