@@ -11,7 +11,13 @@ fn main() {
     set("QM_GIT_TAG", || {
         git(&["describe", "--tags", "--exact-match", "HEAD"])
     });
-    set("QM_BUILD_EPOCH", || git(&["log", "-1", "--format=%ct"]));
+    // The commit's time, not the clock's: the same source makes the same program.
+    println!("cargo::rerun-if-env-changed=SOURCE_DATE_EPOCH");
+    set("QM_BUILD_EPOCH", || {
+        std::env::var("SOURCE_DATE_EPOCH")
+            .ok()
+            .or_else(|| git(&["log", "-1", "--format=%ct"]))
+    });
     set("QM_COMPILER", || {
         output(Command::new(std::env::var_os("RUSTC")?).arg("--version"))
     });

@@ -25,7 +25,7 @@ use crate::open::{postgres_options, sqlite_path};
 const LOG: &str = "-wal";
 const INDEX: &str = "-shm";
 /// How long an operation on the whole file waits for another process.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(5);
 /// How many names a copy that is being made may try, for those that killed ones left behind.
 const ATTEMPTS: u32 = 100;
 

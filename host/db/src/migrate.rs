@@ -113,6 +113,13 @@ fn explain(error: DbError) -> DbError {
     }
 }
 
+/// Applies the migrations up to `version`, for tests of what an earlier version left.
+#[cfg(feature = "testing")]
+pub(crate) async fn up_to(db: &Db, version: i64) -> Result<(), DbError> {
+    let end = MIGRATIONS.partition_point(|migration| migration.version <= version);
+    apply(db, &MIGRATIONS[..end]).await
+}
+
 async fn outdated(db: &Db, known: &[Migration]) -> Result<Option<Outdated>, DbError> {
     // Rolled back: a new database has no ledger to read yet.
     let mut tx = db.begin_write().await?;

@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use sqlx::{ConnectOptions as _, Executor as _};
 
+use crate::migrate;
 use crate::open::{Backend, Db};
 use crate::statement::STATEMENTS;
 use crate::tx::Connection;
@@ -136,6 +137,13 @@ impl Drop for Scratch {
             let _ = std::fs::remove_dir_all(folder);
         }
     }
+}
+
+/// Brings a new database to the schema an earlier version of the program made: that of migration `version`.
+pub async fn migrate_to(db: &Db, version: i64) {
+    migrate::up_to(db, version)
+        .await
+        .unwrap_or_else(|error| panic!("{error}"));
 }
 
 /// Prepares every statement this test binary links, and names each one the database does not take.

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "the whole crate is tests")]
 
+mod backup;
 mod crash;
 mod opening;
 mod rows;
