@@ -201,6 +201,13 @@ impl Identity {
         hash: &str,
         now: Timestamp,
     ) -> Result<String, IdentityError> {
+        // Of a name and an address that are both taken, the databases do not report the same one.
+        if repo::users::find_by_username(tx, &user.username)
+            .await?
+            .is_some()
+        {
+            return Err(IdentityError::UsernameTaken);
+        }
         let id = self.inner.ctx.id();
         repo::users::insert(tx, &id, user, hash, now)
             .await
