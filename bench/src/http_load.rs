@@ -4,6 +4,7 @@ use std::process::Command;
 
 pub struct Load {
     pub per_second: f64,
+    pub p50_ms: f64,
     pub p99_ms: f64,
 }
 
@@ -12,6 +13,7 @@ pub fn run(url: &str, token: &str, runs: u32, seconds: u32) -> Load {
     let runs: Vec<Load> = (0..runs).map(|_| once(url, token, seconds)).collect();
     Load {
         per_second: crate::report::median(runs.iter().map(|load| load.per_second).collect()),
+        p50_ms: crate::report::median(runs.iter().map(|load| load.p50_ms).collect()),
         p99_ms: crate::report::median(runs.iter().map(|load| load.p99_ms).collect()),
     }
 }
@@ -39,6 +41,7 @@ fn once(url: &str, token: &str, seconds: u32) -> Load {
     };
     Load {
         per_second: word("Requests/sec:").parse().unwrap_or(0.0),
+        p50_ms: milliseconds(&word("50%")),
         p99_ms: milliseconds(&word("99%")),
     }
 }

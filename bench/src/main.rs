@@ -3,6 +3,8 @@
 //! Prints one table; a figure is the median of its runs, and says what else ran. Nothing here asserts: a figure that
 //! misses its target is shown as such, and judging it is a person's work.
 
+mod accounts;
+mod audit;
 mod clients;
 mod fleet;
 mod http_load;
@@ -39,6 +41,10 @@ enum Measure {
     Poll,
     /// Ticks and lists of a healthy engine beside each kind of broken one.
     Neighbours,
+    /// Logins and their memory; who am I.
+    Accounts,
+    /// The audit list at 1,000,000 rows, on both databases.
+    Audit,
     /// 500 WebSocket clients while 500 of 5,000 torrents change each tick.
     Fleet,
 }
@@ -50,6 +56,12 @@ async fn main() {
     let mut report = Report::default();
     if wanted(Measure::Start) {
         start::measure(&mut report).await;
+    }
+    if wanted(Measure::Accounts) {
+        accounts::measure(&mut report).await;
+    }
+    if wanted(Measure::Audit) {
+        audit::measure(&mut report).await;
     }
     if wanted(Measure::Poll) {
         poll::measure(&mut report).await;

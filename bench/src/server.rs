@@ -9,7 +9,7 @@ use qm_testkit::wait::until;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-const PASSWORD: &str = "a-password-for-measuring";
+pub const PASSWORD: &str = "a-password-for-measuring";
 
 /// A running release server.
 pub struct Server {
@@ -80,8 +80,23 @@ impl Server {
         let http = Http::new();
         // The compiler's memory stays with the process that compiled; what is measured is every start but the first.
         first_start(dir.path(), &http).await;
+        Self::start_in(dir, &[]).await
+    }
+
+    /// A server without plugins on a database of the caller's.
+    pub async fn start_on(database_url: &str) -> Server {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let plugins = dir.path().join("plugins");
+        std::fs::create_dir(&plugins).expect("our own directory");
+        let plugins = plugins.display().to_string();
+        Self::start_in(dir, &[("DATABASE_URL", database_url), ("PLUGINS_DIR", &plugins)]).await
+    }
+
+    async fn start_in(dir: TempDir, env: &[(&str, &str)]) -> Server {
+        let http = Http::new();
         let port = free_port();
-        let process = Process::start("quartermaster", dir.path(), &mut command(dir.path(), port));
+        let mut command = command(dir.path(), port);
+        let process = Process::start("quartermaster", dir.path(), command.envs(env.iter().copied()));
         let url = format!("http://127.0.0.1:{port}/api/auth/login");
         let token = until("the server to log us in", || async {
             let reply = http
@@ -119,6 +134,11 @@ impl Server {
 
     pub fn resident_mib(&self) -> f64 {
         self.process.resident_bytes() as f64 / (1024.0 * 1024.0)
+    }
+
+    /// The most it ever had.
+    pub fn peak_mib(&self) -> f64 {
+        self.process.peak_resident_bytes() as f64 / (1024.0 * 1024.0)
     }
 
     async fn call(&self, method: &str, path: &str, body: Option<&Value>) -> Value {
