@@ -83,11 +83,8 @@ impl Background {
 
     /// Runs what `make` makes until it ends by itself or the server stops. After a panic another one is made, following
     /// a pause. The future is handed the token and is expected to end soon after it is cancelled.
-    pub fn supervise<F>(
-        &self,
-        name: &'static str,
-        make: impl FnMut(CancellationToken) -> F + Send + 'static,
-    ) where
+    pub fn supervise<F>(&self, name: &'static str, make: impl FnMut(CancellationToken) -> F + Send + 'static)
+    where
         F: Future<Output = ()> + Send + 'static,
     {
         self.spawn(name, self.clone().supervised(name, self.stop.clone(), make));
@@ -114,7 +111,11 @@ impl Background {
             if begun.elapsed() >= LONGEST_PAUSE {
                 pause = FIRST_PAUSE;
             }
-            if stop.run_until_cancelled(tokio::time::sleep(pause)).await.is_none() {
+            if stop
+                .run_until_cancelled(tokio::time::sleep(pause))
+                .await
+                .is_none()
+            {
                 return;
             }
             pause = (pause * 2).min(LONGEST_PAUSE);

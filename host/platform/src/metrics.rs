@@ -42,7 +42,11 @@ pub struct Sources {
 impl Sources {
     pub fn register(self, registry: &Registry) -> Result<(), prometheus::Error> {
         let described = self.families()?;
-        let descs = described.iter().flat_map(|family| family.desc()).cloned().collect();
+        let descs = described
+            .iter()
+            .flat_map(|family| family.desc())
+            .cloned()
+            .collect();
         registry.register(Box::new(OnDemand { sources: self, descs }))
     }
 
@@ -59,7 +63,11 @@ impl Sources {
     fn process(&self, to: &mut Families) -> Result<(), prometheus::Error> {
         let process = Process::read();
         let build = &self.build;
-        let facts = [build.version, build.git_sha.unwrap_or(""), build.compiler.unwrap_or("")];
+        let facts = [
+            build.version,
+            build.git_sha.unwrap_or(""),
+            build.compiler.unwrap_or(""),
+        ];
         gauges(
             to,
             "quartermaster_build_info",
@@ -74,10 +82,19 @@ impl Sources {
         let name = "process_resident_memory_bytes";
         gauges(to, name, "Memory in use.", &[], &[(&[], resident)])?;
         let name = "process_open_fds";
-        gauges(to, name, "Open files and connections.", &[], &[(&[], process.descriptors)])?;
+        gauges(
+            to,
+            name,
+            "Open files and connections.",
+            &[],
+            &[(&[], process.descriptors)],
+        )?;
         gauges(to, "process_threads", "Threads.", &[], &[(&[], process.threads)])?;
         let seconds = CounterVec::new(
-            Opts::new("process_cpu_seconds_total", "Seconds of computing, over all threads."),
+            Opts::new(
+                "process_cpu_seconds_total",
+                "Seconds of computing, over all threads.",
+            ),
             &[],
         )?;
         seconds.with_label_values::<&str>(&[]).inc_by(process.cpu_seconds);
@@ -92,7 +109,10 @@ impl Sources {
             .flat_map(|pool| {
                 [
                     ([pool.name, "idle"], u64::from(pool.idle)),
-                    ([pool.name, "used"], u64::from(pool.open.saturating_sub(pool.idle))),
+                    (
+                        [pool.name, "used"],
+                        u64::from(pool.open.saturating_sub(pool.idle)),
+                    ),
                 ]
             })
             .collect();
@@ -104,10 +124,22 @@ impl Sources {
             &["pool", "state"],
             &rows,
         )?;
-        let limits: Vec<_> = pools.iter().map(|pool| ([pool.name], u64::from(pool.most))).collect();
-        let rows: Vec<Row<'_>> = limits.iter().map(|(labels, value)| (&labels[..], *value)).collect();
+        let limits: Vec<_> = pools
+            .iter()
+            .map(|pool| ([pool.name], u64::from(pool.most)))
+            .collect();
+        let rows: Vec<Row<'_>> = limits
+            .iter()
+            .map(|(labels, value)| (&labels[..], *value))
+            .collect();
         let help = "The most connections a pool opens.";
-        gauges(to, "quartermaster_database_connections_max", help, &["pool"], &rows)
+        gauges(
+            to,
+            "quartermaster_database_connections_max",
+            help,
+            &["pool"],
+            &rows,
+        )
     }
 
     fn events(&self, to: &mut Families) -> Result<(), prometheus::Error> {
@@ -142,14 +174,32 @@ impl Sources {
         let help = "Messages that wait for a socket to take them.";
         gauges(to, name, help, &[], &[(&[], counts.queued_frames)])?;
         let name = "quartermaster_realtime_queued_bytes";
-        gauges(to, name, "Bytes that wait for a socket to take them.", &[], &[(&[], counts.queued_bytes)])?;
+        gauges(
+            to,
+            name,
+            "Bytes that wait for a socket to take them.",
+            &[],
+            &[(&[], counts.queued_bytes)],
+        )?;
         for (name, help, value) in [
             ("sent_messages", "Messages sent.", counts.sent_frames),
             ("sent_bytes", "Bytes sent.", counts.sent_bytes),
-            ("dropped", "Messages dropped because a socket's queue was full.", counts.dropped),
-            ("resyncs", "Whole states sent because a socket had missed a part.", counts.resyncs),
+            (
+                "dropped",
+                "Messages dropped because a socket's queue was full.",
+                counts.dropped,
+            ),
+            (
+                "resyncs",
+                "Whole states sent because a socket had missed a part.",
+                counts.resyncs,
+            ),
             ("refused", "Connections refused.", counts.refused),
-            ("stalled", "Sockets closed because they took nothing.", counts.stalled),
+            (
+                "stalled",
+                "Sockets closed because they took nothing.",
+                counts.stalled,
+            ),
         ] {
             let name = format!("quartermaster_realtime_{name}_total");
             counters(to, &name, help, &[], &[(&[], value)])?;
@@ -161,15 +211,38 @@ impl Sources {
         let plugins = self.plugins.list();
         let by_plugin: [(&str, &str, fn(&PluginStatus) -> u64); 5] = [
             ("calls", "Calls of plugins.", |plugin| plugin.calls),
-            ("traps", "Calls of plugins that ended in a trap.", |plugin| plugin.traps),
-            ("timeouts", "Calls of plugins cut off by their deadline.", |plugin| plugin.timeouts),
-            ("restarts", "Instances made to replace one that failed.", |plugin| plugin.restarts),
-            ("log_dropped", "Lines of plugins' logs dropped as a flood.", |plugin| plugin.log_dropped),
+            ("traps", "Calls of plugins that ended in a trap.", |plugin| {
+                plugin.traps
+            }),
+            (
+                "timeouts",
+                "Calls of plugins cut off by their deadline.",
+                |plugin| plugin.timeouts,
+            ),
+            (
+                "restarts",
+                "Instances made to replace one that failed.",
+                |plugin| plugin.restarts,
+            ),
+            (
+                "log_dropped",
+                "Lines of plugins' logs dropped as a flood.",
+                |plugin| plugin.log_dropped,
+            ),
         ];
         for (name, help, value) in by_plugin {
-            let rows: Vec<_> = plugins.iter().map(|plugin| ([&*plugin.id], value(plugin))).collect();
+            let rows: Vec<_> = plugins
+                .iter()
+                .map(|plugin| ([&*plugin.id], value(plugin)))
+                .collect();
             let rows: Vec<Row<'_>> = rows.iter().map(|(labels, value)| (&labels[..], *value)).collect();
-            counters(to, &format!("quartermaster_plugin_{name}_total"), help, &["plugin"], &rows)?;
+            counters(
+                to,
+                &format!("quartermaster_plugin_{name}_total"),
+                help,
+                &["plugin"],
+                &rows,
+            )?;
         }
         let lanes = plugins.iter().flat_map(|plugin| {
             let of = |lane| (&*plugin.id, lane);
@@ -182,10 +255,16 @@ impl Sources {
             })
             .collect();
         let labels = ["plugin", "engine", "lane"];
-        let memory: Vec<Row<'_>> = lanes.iter().map(|(labels, bytes, _)| (&labels[..], *bytes)).collect();
+        let memory: Vec<Row<'_>> = lanes
+            .iter()
+            .map(|(labels, bytes, _)| (&labels[..], *bytes))
+            .collect();
         let name = "quartermaster_plugin_memory_bytes";
         gauges(to, name, "Memory of a plugin's instance.", &labels, &memory)?;
-        let parked: Vec<Row<'_>> = lanes.iter().map(|(labels, _, parked)| (&labels[..], *parked)).collect();
+        let parked: Vec<Row<'_>> = lanes
+            .iter()
+            .map(|(labels, _, parked)| (&labels[..], *parked))
+            .collect();
         let help = "1: the instance failed too often and is not restarted by itself.";
         gauges(to, "quartermaster_plugin_parked", help, &labels, &parked)
     }

@@ -51,6 +51,8 @@ struct Inner {
     /// Held during a look.
     looking: tokio::sync::Mutex<()>,
     wanted: Notify,
+    /// How long a look may take.
+    total: Duration,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -75,11 +77,16 @@ pub struct Standing {
 
 impl Updates {
     pub fn new(deps: UpdateDeps) -> Self {
+        Self::with_total(deps, TOTAL)
+    }
+
+    fn with_total(deps: UpdateDeps, total: Duration) -> Self {
         Self(Arc::new(Inner {
             deps,
             found: Mutex::default(),
             looking: tokio::sync::Mutex::default(),
             wanted: Notify::new(),
+            total,
         }))
     }
 
@@ -135,7 +142,9 @@ impl Updates {
         let deps = &self.0.deps;
         let setting = &catalogue::UPDATE_CHECK;
         let mut tx = deps.db.begin_write().await?;
-        deps.settings.put(&mut tx, setting, &UpdateCheck { enabled }).await?;
+        deps.settings
+            .put(&mut tx, setting, &UpdateCheck { enabled })
+            .await?;
         let entry = AuditEntry {
             user_id: Some(principal.user_id.to_string()),
             action: "settings.update",
@@ -155,7 +164,12 @@ impl Updates {
 
     async fn is_enabled(&self) -> Result<bool, DbError> {
         let mut tx = self.0.deps.db.begin_read().await?;
-        let setting = self.0.deps.settings.get(&mut tx, &catalogue::UPDATE_CHECK).await?;
+        let setting = self
+            .0
+            .deps
+            .settings
+            .get(&mut tx, &catalogue::UPDATE_CHECK)
+            .await?;
         Ok(setting.enabled)
     }
 
@@ -197,7 +211,7 @@ impl Updates {
 
     /// The newest version of the list. The error never holds the URL, which may hold a token.
     async fn newest(&self, url: &str) -> Result<Option<Version>, String> {
-        let body = tokio::time::timeout(TOTAL, self.fetch(url))
+        let body = tokio::time::timeout(self.0.total, self.fetch(url))
             .await
             .unwrap_or_else(|_| Err("The repository did not answer in time".to_owned()))?;
         let tags: Vec<Tag> = serde_json::from_slice(&body)
@@ -217,11 +231,15 @@ impl Updates {
                 header("user-agent", format!("quartermaster/{}", deps.current)),
             ],
             body: Bytes::new(),
-            idle: TOTAL,
+            idle: self.0.total,
             max_body: MAX_LIST,
         };
         let failed = |error: qm_net::DialError| format!("The repository cannot be asked: {error}");
-        let sent = deps.net.dialer().send(request, &grants, Progress::default()).await;
+        let sent = deps
+            .net
+            .dialer()
+            .send(request, &grants, Progress::default())
+            .await;
         let mut response = sent.map_err(failed)?;
         match response.status() {
             200 => response.read_to_end().await.map_err(failed),

@@ -3,6 +3,10 @@
 #![allow(clippy::unwrap_used, reason = "the whole crate is tests")]
 
 use std::sync::Arc;
+mod exposition;
+mod settings;
+mod trail;
+
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -10,22 +14,24 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
 use http_body_util::BodyExt as _;
-use qm_db::{Db, db_test};
 use prometheus::Registry;
+use qm_db::{Db, db_test};
 use qm_kernel::{
-    Ctx, EngineProbe, EngineProbes, Permission, PermissionSet, Principal, Role, Secret, Timestamp, TokenError,
-    TokenVerifier,
+    Ctx, EngineProbe, EngineProbes, Permission, PermissionSet, Principal, Role, Secret, Timestamp,
+    TokenError, TokenVerifier,
 };
 use qm_net::{Net, NetConfig};
 use qm_platform::health::{Health, disks::Disks};
 use qm_platform::realtime::{Hub, HubConfig};
 use qm_platform::{
-    Audit, Bus, Cipher, Platform, Sealed, SecretSettings, Settings, Sources, UpdateDeps, Updates,
+    Audit, AuditTrail, Bus, Cipher, Platform, Sealed, SecretSettings, Settings, Sources, UpdateDeps, Updates,
 };
 use qm_plugin_host::{Limits, PluginHost, PluginHostConfig};
 use qm_web::WebConfig;
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
+
+use exposition::Exposition;
 
 /// A token is the name of a role.
 struct ByRole;
@@ -63,7 +69,10 @@ impl EngineProbes for Engines {
             error,
             checked_at: Timestamp::from_secs(1_932_628_500),
         };
-        assert!(patience < Duration::from_secs(10), "the answer comes within some ten seconds");
+        assert!(
+            patience < Duration::from_secs(10),
+            "the answer comes within some ten seconds"
+        );
         let hangs = "hangs did not answer".to_owned();
         vec![probe("answers", true, None), probe("hangs", false, Some(hangs))]
     }
@@ -80,6 +89,7 @@ async fn platform(
     let plugins = PluginHost::start(config, ctx.clone()).await.unwrap();
     let audit = Audit::new(ctx.clone());
     let cipher = Cipher::new(&Secret::new("k".repeat(32)), ctx.clone());
+    let settings = Settings::new(ctx.clone(), cipher.clone());
     let build = qm_platform::build!();
     let sources = Sources {
         db: db.clone(),
@@ -97,12 +107,17 @@ async fn platform(
             engines: Arc::new(Engines),
             plugins: plugins.clone(),
             disks: Disks::new(&roots),
-            sealed: Sealed::new(db.clone(), cipher.clone(), audit.clone(), vec![Arc::new(SecretSettings::catalogued())]),
+            sealed: Sealed::new(
+                db.clone(),
+                cipher.clone(),
+                audit.clone(),
+                vec![Arc::new(SecretSettings::catalogued())],
+            ),
             started,
         },
         updates: Updates::new(UpdateDeps {
             db: db.clone(),
-            settings: Settings::new(ctx.clone(), cipher),
+            settings: settings.clone(),
             audit: audit.clone(),
             net,
             ctx: ctx.clone(),
@@ -110,6 +125,9 @@ async fn platform(
             current: build.version,
         }),
         audit,
+        trail: AuditTrail::new(db.clone(), ctx.clone()),
+        settings,
+        environment: settings::environment().into(),
         plugins,
         product: "Box".into(),
         build,
@@ -120,8 +138,8 @@ async fn platform(
 
 struct Service {
     router: Router,
-    /// Held until the end: it is removed when dropped.
-    _folder: tempfile::TempDir,
+    /// With the plugins in it; removed when dropped.
+    folder: tempfile::TempDir,
 }
 
 impl Service {
@@ -144,10 +162,7 @@ impl Service {
         let platform = platform(db, config, folder.path(), &web.metrics, &ctx).await;
         let routes = qm_platform::routes().with_state(platform);
         let (router, _) = qm_web::finish(routes, web, Arc::new(ByRole), ctx);
-        Self {
-            router,
-            _folder: folder,
-        }
+        Self { router, folder }
     }
 
     async fn call(&self, method: &str, path: &str, role: Option<Role>) -> (StatusCode, Value) {
@@ -164,6 +179,22 @@ impl Service {
         let status = response.status();
         let body = response.into_body().collect().await.unwrap().to_bytes();
         (status, serde_json::from_slice(&body).unwrap())
+    }
+}
+
+impl Service {
+    /// As a reader of the Prometheus text format sees it.
+    async fn metrics(&self) -> Exposition {
+        let request = Request::builder()
+            .uri("/api/system/metrics")
+            .header("authorization", "Bearer READ_ONLY");
+        let request = request.body(Body::empty()).unwrap();
+        let response = self.router.clone().oneshot(request).await.unwrap();
+        assert_eq!(response.status(), StatusCode::OK);
+        let kind = response.headers()["content-type"].to_str().unwrap();
+        assert_eq!(kind, "text/plain; version=0.0.4; charset=utf-8");
+        let body = response.into_body().collect().await.unwrap().to_bytes();
+        exposition::read(std::str::from_utf8(&body).unwrap())
     }
 }
 
@@ -232,5 +263,120 @@ db_test! {
         assert!(body["message"].as_str().is_some_and(|message| message.contains("`broken` was not reloaded")), "{body}");
         let expected = ("plugins.reload".to_owned(), Some("broken".to_owned()), "failure".to_owned());
         assert_eq!(audited(&db).await, [expected]);
+    }
+
+    async fn health_shows_engines_plugins_disks_and_secrets(db: Db) {
+        let service = Service::new(&db).await;
+        for role in Role::ALL {
+            let (status, _) = service.call("GET", "/api/system/health", Some(*role)).await;
+            let expected = if *role == Role::User { StatusCode::FORBIDDEN } else { StatusCode::OK };
+            assert_eq!(status, expected, "{role:?}");
+        }
+        let (_, health) = service.call("GET", "/api/system/health", Some(Role::ReadOnly)).await;
+        let process = &health["process"];
+        assert!(process["uptime"].as_f64().is_some_and(|secs| (0.0..60.0).contains(&secs)), "{process}");
+        assert!(process["memory"].as_u64().is_some_and(|bytes| bytes > 1 << 20), "{process}");
+        assert!(process["cpus"].as_u64().is_some_and(|cpus| cpus > 0), "{process}");
+        assert!(process["nodeVersion"].is_string(), "{process}");
+        assert!(process["load"].as_array().is_some_and(|load| load.len() == 3), "{process}");
+        let at = "2031-03-30T09:15:00.000Z";
+        let engines = json!([
+            {
+                "engineId": "answers", "kind": "scgi_client", "online": true, "latencyMs": 7, "version": "0.15.7",
+                "error": null, "checkedAt": at,
+            },
+            {
+                "engineId": "hangs", "kind": "scgi_client", "online": false, "latencyMs": null, "version": null,
+                "error": "hangs did not answer", "checkedAt": at,
+            },
+        ]);
+        assert_eq!(health["engines"], engines);
+        assert_eq!(health["plugins"][0]["id"], "broken");
+        assert_eq!(health["plugins"][0]["state"], "failed");
+        assert!(health["plugins"][0]["reason"].is_string());
+        let disk = &health["disks"][0];
+        let number = |name: &str| disk[name].as_u64().unwrap();
+        assert!(number("total") > 0, "{disk}");
+        assert_eq!(number("used"), number("total") - number("free"));
+        assert!(disk.get("error").is_none(), "{disk}");
+        let gone = format!("{}/gone", service.folder.path().display());
+        let unavailable = json!({ "path": gone, "total": 0, "free": 0, "used": 0, "error": "unavailable" });
+        assert_eq!(health["disks"][1], unavailable);
+        assert_eq!(health["secrets"], json!({ "unreadable": [] }));
+    }
+
+    async fn health_answers_without_its_database(db: Db) {
+        let service = Service::new(&db).await;
+        db.close().await;
+        let (status, health) = service.call("GET", "/api/system/health", Some(Role::ReadOnly)).await;
+        assert_eq!(status, StatusCode::OK);
+        assert_eq!(health["engines"].as_array().map(Vec::len), Some(2));
+    }
+
+    async fn the_update_routes_say_how_it_stands_and_only_a_manager_switches(db: Db) {
+        let service = Service::new(&db).await;
+        let (status, update) = service.call("GET", "/api/system/update", Some(Role::ReadOnly)).await;
+        assert_eq!(status, StatusCode::OK);
+        let known = ["latest", "checkedAt", "error", "latestUrl", "changelogUrl"];
+        assert!(known.iter().all(|name| update[*name] == Value::Null), "{update}");
+        assert_eq!((&update["updateAvailable"], &update["checkEnabled"]), (&json!(false), &json!(false)));
+        assert_eq!(update["current"], env!("CARGO_PKG_VERSION"));
+        assert!(["docker", "bare"].contains(&update["deployment"].as_str().unwrap()), "{update}");
+        assert!(update["updateSteps"].as_array().is_some_and(|steps| !steps.is_empty()), "{update}");
+        assert_eq!(update.as_object().unwrap().len(), 10, "{update}");
+
+        let (status, checked) = service.call("POST", "/api/system/update/check", Some(Role::ReadOnly)).await;
+        assert_eq!((status, &checked), (StatusCode::CREATED, &update));
+        for role in Role::ALL {
+            let (status, body) = service.call("PATCH", "/api/system/update/settings", Some(*role)).await;
+            let expected = if *role == Role::SuperAdmin { StatusCode::OK } else { StatusCode::FORBIDDEN };
+            assert_eq!(status, expected, "{role:?}: {body}");
+        }
+        let expected = ("settings.update".to_owned(), Some("system.updateCheck".to_owned()), "success".to_owned());
+        assert_eq!(audited(&db).await, [expected]);
+    }
+
+    async fn metrics_are_what_prometheus_reads(db: Db) {
+        let service = Service::new(&db).await;
+        let (status, _) = service.call("GET", "/api/system/metrics", Some(Role::User)).await;
+        assert_eq!(status, StatusCode::FORBIDDEN);
+        for path in ["/api/system/live", "/api/system/live", "/api/no/such/1", "/api/no/such/2"] {
+            service.call("GET", path, None).await;
+        }
+        service.call("POST", "/api/plugins/some-id/reload", Some(Role::SuperAdmin)).await;
+        let metrics = service.metrics().await;
+        let requests = |labels: &str| metrics.value(&format!("quartermaster_http_requests_total{{{labels}}}"));
+        assert!((requests(r#"method="GET",route="/api/system/live",status="200""#) - 2.0).abs() < 0.1);
+        assert!((requests(r#"method="GET",route="unmatched",status="404""#) - 2.0).abs() < 0.1);
+        assert!((requests(r#"method="POST",route="/api/plugins/{id}/reload",status="404""#) - 1.0).abs() < 0.1);
+        let text = metrics.samples.keys().map(String::as_str).collect::<String>();
+        assert!(!text.contains("no/such") && !text.contains("some-id"), "no path of a caller's is a label");
+        for series in [
+            "process_resident_memory_bytes",
+            "process_open_fds",
+            "process_threads",
+            "quartermaster_uptime_seconds",
+        ] {
+            assert!(metrics.value(series) > 0.0, "{series}");
+        }
+        for series in [
+            "process_cpu_seconds_total",
+            "quartermaster_http_throttled_total",
+            r#"quartermaster_plugin_calls_total{plugin="broken"}"#,
+            r#"quartermaster_events_total{outcome="published"}"#,
+            r#"quartermaster_realtime_sockets{state="authenticated"}"#,
+            "quartermaster_realtime_resyncs_total",
+        ] {
+            assert!(metrics.value(series) >= 0.0, "{series}");
+        }
+        assert!((metrics.value("quartermaster_http_in_flight") - 1.0).abs() < 0.1, "the one that asks");
+        let open = metrics.samples.iter().filter(|(series, _)| series.starts_with("quartermaster_database_connections{"));
+        assert!(open.map(|(_, value)| value).sum::<f64>() >= 1.0);
+        let buckets = |metrics: &Exposition| {
+            let last = r#"quartermaster_http_request_seconds_bucket{method="GET",route="/api/system/live",le="+Inf"}"#;
+            metrics.value(last)
+        };
+        assert!((buckets(&metrics) - 2.0).abs() < 0.1);
+        assert_eq!(metrics.types["quartermaster_http_request_seconds"], "histogram");
     }
 }

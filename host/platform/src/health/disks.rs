@@ -91,12 +91,14 @@ impl Root {
         }
         let (say, heard) = oneshot::channel();
         let (path, hangs) = (self.path.clone(), self.hangs.clone());
-        let started = std::thread::Builder::new().name("disk-space".to_owned()).spawn(move || {
-            let space = reading(&path);
-            hangs.store(false, Ordering::SeqCst);
-            // Nobody waits any longer: the next reading tells.
-            let _ = say.send(space);
-        });
+        let started = std::thread::Builder::new()
+            .name("disk-space".to_owned())
+            .spawn(move || {
+                let space = reading(&path);
+                hangs.store(false, Ordering::SeqCst);
+                // Nobody waits any longer: the next reading tells.
+                let _ = say.send(space);
+            });
         if started.is_err() {
             self.hangs.store(false, Ordering::SeqCst);
             return None;
@@ -125,7 +127,13 @@ mod tests {
         let here = folder.path().to_str().unwrap().to_owned();
         let gone = format!("{here}/gone");
         let disks = Disks::new(&[gone.clone(), here.clone()]).read().await;
-        assert_eq!(disks[0], Disk { path: gone, space: None });
+        assert_eq!(
+            disks[0],
+            Disk {
+                path: gone,
+                space: None
+            }
+        );
         let space = disks[1].space.unwrap();
         assert!(space.total > 0 && space.free <= space.total, "{space:?}");
         assert_eq!(disks[1].path, here);
@@ -148,7 +156,10 @@ mod tests {
         let disks = Disks::reading_with(&["/hangs".to_owned(), "/fine".to_owned()], Arc::new(hanging));
         for _ in 0..2 {
             let read = disks.read().await;
-            assert_eq!((read[0].space, read[1].space), (None, Some(Space { total: 4, free: 1 })));
+            assert_eq!(
+                (read[0].space, read[1].space),
+                (None, Some(Space { total: 4, free: 1 }))
+            );
         }
         let begun = std::time::Instant::now();
         disks.read().await;

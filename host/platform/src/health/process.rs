@@ -62,7 +62,9 @@ fn cpu_ticks(stat: &str) -> u64 {
 }
 
 fn averages(text: &str) -> [f64; 3] {
-    let mut numbers = text.split_whitespace().map(|number| number.parse().unwrap_or(0.0));
+    let mut numbers = text
+        .split_whitespace()
+        .map(|number| number.parse().unwrap_or(0.0));
     std::array::from_fn(|_| numbers.next().unwrap_or(0.0))
 }
 

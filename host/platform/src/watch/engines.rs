@@ -52,13 +52,13 @@ impl EngineWatch {
     pub fn look<'a>(&mut self, probes: &'a [EngineProbe]) -> Vec<Told<'a>> {
         let now = probes.iter().map(|probe| (probe.engine_id.clone(), probe.online));
         let before = std::mem::replace(&mut self.online, now.collect());
-        let told = probes.iter().filter_map(|probe| {
-            match (before.get(&probe.engine_id)?, probe.online) {
+        let told = probes
+            .iter()
+            .filter_map(|probe| match (before.get(&probe.engine_id)?, probe.online) {
                 (true, false) => Some(Told::Offline(probe)),
                 (false, true) => Some(Told::Recovered(probe)),
                 (true, true) | (false, false) => None,
-            }
-        });
+            });
         told.collect()
     }
 }
@@ -87,8 +87,14 @@ mod tests {
         for (looks, expected) in [
             (vec![true, true], vec![None, None]),
             (vec![false, false], vec![None, None]),
-            (vec![true, false, false, true], vec![None, Some(OFFLINE), None, Some(RECOVERED)]),
-            (vec![false, true, false], vec![None, Some(RECOVERED), Some(OFFLINE)]),
+            (
+                vec![true, false, false, true],
+                vec![None, Some(OFFLINE), None, Some(RECOVERED)],
+            ),
+            (
+                vec![false, true, false],
+                vec![None, Some(RECOVERED), Some(OFFLINE)],
+            ),
         ] {
             let mut watch = EngineWatch::default();
             let told: Vec<_> = looks

@@ -152,7 +152,10 @@ mod tests {
         for row in 0..81_usize {
             let readings: Vec<u64> = (0..4).map(|place| bands[row / 3_usize.pow(place) % 3]).collect();
             for (place, told) in told(&readings).iter().enumerate() {
-                let expected = match (place.checked_sub(1).map(|before| readings[before]), readings[place]) {
+                let expected = match (
+                    place.checked_sub(1).map(|before| readings[before]),
+                    readings[place],
+                ) {
                     (Some(50), 10) => Some(Told::Warning(10)),
                     (Some(50 | 10), 0) => Some(Told::Critical(0)),
                     (Some(0 | 10), 50) => Some(Told::Recovered(50)),
@@ -166,7 +169,11 @@ mod tests {
     #[test]
     fn roots_are_told_apart_and_one_that_cannot_be_read_stays_as_it_was() {
         let mut watch = StorageWatch::default();
-        assert!(watch.look(&[disk("/a", Some(50)), disk("/b", Some(10))]).is_empty());
+        assert!(
+            watch
+                .look(&[disk("/a", Some(50)), disk("/b", Some(10))])
+                .is_empty()
+        );
         assert!(watch.look(&[disk("/a", None), disk("/b", None)]).is_empty());
         let empty = Disk {
             path: "/b".to_owned(),

@@ -51,7 +51,9 @@ impl World {
                 tokio::time::sleep(TICK).await;
             }
         };
-        tokio::time::timeout(PATIENCE, seen).await.expect("the loops look");
+        tokio::time::timeout(PATIENCE, seen)
+            .await
+            .expect("the loops look");
     }
 
     async fn space(&self, free: u64) {
@@ -66,8 +68,15 @@ impl World {
 }
 
 async fn next(heard: &mut Subscription) -> (String, Option<String>, Value) {
-    let event = tokio::time::timeout(PATIENCE, heard.recv()).await.expect("it is told").unwrap();
-    (event.event_key.to_owned(), event.resource_id.clone(), event.payload.clone())
+    let event = tokio::time::timeout(PATIENCE, heard.recv())
+        .await
+        .expect("it is told")
+        .unwrap();
+    (
+        event.event_key.to_owned(),
+        event.resource_id.clone(),
+        event.payload.clone(),
+    )
 }
 
 #[tokio::test]
@@ -98,7 +107,11 @@ async fn what_gets_worse_or_better_is_told_once_and_a_panic_ends_nothing() {
 
     world.seen(&world.disk_looks).await;
     let disk = |key: &str, free: u64| {
-        (key.to_owned(), Some("/data".to_owned()), json!({ "path": "/data", "freePercent": free }))
+        (
+            key.to_owned(),
+            Some("/data".to_owned()),
+            json!({ "path": "/data", "freePercent": free }),
+        )
     };
     world.space(10).await;
     assert_eq!(next(&mut heard).await, disk("system.storage_warning", 10));
@@ -121,9 +134,15 @@ async fn what_gets_worse_or_better_is_told_once_and_a_panic_ends_nothing() {
     assert_eq!(next(&mut heard).await, engine("provider.recovered", payload));
 
     background.shutdown().await;
-    let looks = (world.disk_looks.load(Ordering::SeqCst), world.engine_looks.load(Ordering::SeqCst));
+    let looks = (
+        world.disk_looks.load(Ordering::SeqCst),
+        world.engine_looks.load(Ordering::SeqCst),
+    );
     tokio::time::sleep(TICK * 10).await;
-    let later = (world.disk_looks.load(Ordering::SeqCst), world.engine_looks.load(Ordering::SeqCst));
+    let later = (
+        world.disk_looks.load(Ordering::SeqCst),
+        world.engine_looks.load(Ordering::SeqCst),
+    );
     assert_eq!(looks, later, "a stopped server looks no more");
     assert_eq!(bus.counts().refused, 0);
     assert_eq!(bus.counts().repeated, 1);

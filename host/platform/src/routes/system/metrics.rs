@@ -17,8 +17,9 @@ use crate::routes::Platform;
     responses((status = 200, body = String, content_type = "text/plain"))
 )]
 pub(in crate::routes) async fn metrics(State(platform): State<Platform>) -> ApiResult<Response> {
-    let text = render(&platform.metrics)
-        .map_err(|error| ApiError::new(ErrorKind::Internal, "the metrics cannot be written").with_source(error))?;
+    let text = render(&platform.metrics).map_err(|error| {
+        ApiError::new(ErrorKind::Internal, "the metrics cannot be written").with_source(error)
+    })?;
     let kind = HeaderValue::from_static(CONTENT_TYPE);
     Ok(([(header::CONTENT_TYPE, kind)], text).into_response())
 }

@@ -99,7 +99,9 @@ fn is_truthy(value: &Value) -> bool {
 
 /// What the last look for a newer version found.
 #[utoipa::path(get, path = "/api/system/update", tag = "system", responses((status = 200, body = UpdateStatus)))]
-pub(in crate::routes) async fn update_status(State(platform): State<Platform>) -> ApiResult<Json<UpdateStatus>> {
+pub(in crate::routes) async fn update_status(
+    State(platform): State<Platform>,
+) -> ApiResult<Json<UpdateStatus>> {
     let standing = platform.updates.standing().await.map_err(PlatformError::from)?;
     Ok(Json(standing.into()))
 }
@@ -127,7 +129,10 @@ pub(in crate::routes) async fn change_update_settings(
     Client(client): Client,
     Body(settings): Body<UpdateSettings>,
 ) -> ApiResult<Json<UpdateStatus>> {
-    let switched = platform.updates.switch(settings.enabled, &principal, &client).await;
+    let switched = platform
+        .updates
+        .switch(settings.enabled, &principal, &client)
+        .await;
     Ok(Json(switched.map_err(PlatformError::from)?.into()))
 }
 
