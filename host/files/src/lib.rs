@@ -1,4 +1,23 @@
 //! The file manager: browses and changes the download folders, confined to their roots.
+//!
+//! Invariants: nothing a request names leads out of the roots, whatever links are put in its way meanwhile
+//! ([`confined`]); a change leaves the old state or the new one, and a crash each file at its old place, at its new one, or
+//! in the trash with a record; what is streamed is the file that was checked.
+//! Deliberately absent: archives of folders to download, and a lock against torrents that are being seeded (the delete
+//! previews name them).
+//!
+//! Events: `file.moved`, `file.deleted`. Realtime, to everybody who may see files: `files.operation.started`, `.progress`,
+//! `.completed`, `.failed`, `files.cleanup.completed`, `files.trash.updated`.
 
 pub mod confined;
+mod dto;
+mod error;
+mod model;
 pub mod ops;
+mod repo;
+mod routes;
+mod service;
+
+pub use error::FilesError;
+pub use routes::routes;
+pub use service::{EVENTS, Files, FilesDeps};

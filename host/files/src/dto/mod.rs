@@ -1,0 +1,5 @@
+//! What the routes take and what they answer.
+
+pub mod answers;
+pub mod requests;
+pub mod reviews;

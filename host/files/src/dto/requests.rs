@@ -1,0 +1,589 @@
+//! What the routes take. A path is text, relative to the root in effect; one that is not UTF-8 is named by its
+//! percent-encoded bytes instead, as answers show them.
+
+use qm_web::{Fields, FromBody, FromQuery};
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use crate::confined::{FsError, RelPath};
+use crate::model::cleanup::Category;
+use crate::model::conflict::Resolution;
+
+/// A path as it came: by its text or by its bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WirePath {
+    Text(String),
+    /// Percent-encoded; wins where both are given.
+    Raw(String),
+}
+
+impl WirePath {
+    pub fn rel(&self) -> Result<RelPath, FsError> {
+        match self {
+            WirePath::Text(text) => RelPath::from_text(text),
+            WirePath::Raw(raw) => RelPath::from_raw(raw),
+        }
+    }
+
+    /// As it came, for answers that repeat what was asked.
+    pub fn as_given(&self) -> &str {
+        match self {
+            WirePath::Text(text) | WirePath::Raw(text) => text,
+        }
+    }
+
+    fn required(f: &mut Fields<'_>, text: &'static str, raw: &'static str) -> Self {
+        match f.string(raw).optional() {
+            Some(bytes) => {
+                f.string(text).optional();
+                WirePath::Raw(bytes)
+            }
+            None => WirePath::Text(f.string(text).required().get()),
+        }
+    }
+
+    fn or_root(f: &mut Fields<'_>) -> Self {
+        let (raw, text) = (f.string("pathRaw").optional(), f.string("path").optional());
+        match (raw, text) {
+            (Some(raw), _) => WirePath::Raw(raw),
+            (None, text) => WirePath::Text(text.unwrap_or_else(|| "/".to_owned())),
+        }
+    }
+
+    /// At least one, the texts before the bytes.
+    fn several(f: &mut Fields<'_>, texts: &'static str, raws: &'static str) -> Vec<Self> {
+        let raws = f.strings(raws).optional().unwrap_or_default();
+        let texts = if raws.is_empty() {
+            f.strings(texts).required().min_items(1).get()
+        } else {
+            f.strings(texts).optional().unwrap_or_default()
+        };
+        let texts = texts.into_iter().map(WirePath::Text);
+        texts.chain(raws.into_iter().map(WirePath::Raw)).collect()
+    }
+}
+
+/// `path` or `pathRaw`; absent is the root.
+pub struct PathQuery {
+    pub path: WirePath,
+}
+
+impl FromQuery for PathQuery {
+    fn from_query(f: &mut Fields<'_>) -> Self {
+        Self {
+            path: WirePath::or_root(f),
+        }
+    }
+}
+
+/// Which part of a directory to list.
+pub struct ListQuery {
+    pub path: WirePath,
+    /// Entries to pass over.
+    pub offset: Option<u64>,
+    /// Entries to answer at most; absent is all of them.
+    pub limit: Option<u64>,
+}
+
+impl FromQuery for ListQuery {
+    fn from_query(f: &mut Fields<'_>) -> Self {
+        Self {
+            path: WirePath::or_root(f),
+            offset: f
+                .integer("offset")
+                .optional()
+                .map(|offset| u64::try_from(offset).unwrap_or(0)),
+            limit: f
+                .integer("limit")
+                .optional()
+                .map(|limit| u64::try_from(limit).unwrap_or(0)),
+        }
+    }
+}
+
+/// A file to preview, and the encoding to read it in.
+pub struct PreviewQuery {
+    pub path: WirePath,
+    /// One that is not known counts as absent.
+    pub encoding: Option<String>,
+}
+
+impl FromQuery for PreviewQuery {
+    fn from_query(f: &mut Fields<'_>) -> Self {
+        Self {
+            path: WirePath::or_root(f),
+            encoding: f.string("encoding").optional(),
+        }
+    }
+}
+
+/// A file to stream, and the leave to do so.
+pub struct StreamQuery {
+    pub path: WirePath,
+    pub ticket: String,
+}
+
+impl FromQuery for StreamQuery {
+    fn from_query(f: &mut Fields<'_>) -> Self {
+        Self {
+            path: WirePath::or_root(f),
+            ticket: f.string("ticket").optional().unwrap_or_default(),
+        }
+    }
+}
+
+/// An absolute path to look at.
+pub struct InspectQuery {
+    pub path: String,
+}
+
+impl FromQuery for InspectQuery {
+    fn from_query(f: &mut Fields<'_>) -> Self {
+        Self {
+            path: f.string("path").optional().unwrap_or_default(),
+        }
+    }
+}
+
+/// One path.
+#[derive(Debug, ToSchema)]
+#[schema(rename_all = "camelCase")]
+pub struct PathBody {
+    /// Relative to the root in effect.
+    #[schema(value_type = String)]
+    pub path: WirePath,
+}
+
+impl FromBody for PathBody {
+    fn from_body(f: &mut Fields<'_>) -> Self {
+        Self {
+            path: WirePath::required(f, "path", "pathRaw"),
+        }
+    }
+}
+
+/// An absolute path.
+#[derive(Debug, ToSchema)]
+pub struct AbsoluteBody {
+    pub path: String,
+}
+
+impl FromBody for AbsoluteBody {
+    fn from_body(f: &mut Fields<'_>) -> Self {
+        Self {
+            path: f.string("path").required().get(),
+        }
+    }
+}
+
+/// A new folder.
+#[derive(Debug, ToSchema)]
+pub struct CreateFolder {
+    /// The folder it is made in, relative to the root in effect.
+    #[schema(value_type = String)]
+    pub path: WirePath,
+    /// 1 to 255 characters, no slash.
+    pub name: String,
+}
+
+impl FromBody for CreateFolder {
+    fn from_body(f: &mut Fields<'_>) -> Self {
+        Self {
+            path: WirePath::required(f, "path", "pathRaw"),
+            name: f.string("name").required().get(),
+        }
+    }
+}
+
+/// A new name in the same directory.
+#[derive(Debug, ToSchema)]
+#[schema(rename_all = "camelCase")]
+pub struct Rename {
+    #[schema(value_type = String)]
+    pub path: WirePath,
+    /// 1 to 255 characters, no slash.
+    pub new_name: String,
+    /// Replaces a file of that name, or an empty folder.
+    #[schema(required = false, default = false)]
+    pub overwrite: bool,
+}
+
+impl FromBody for Rename {
+    fn from_body(f: &mut Fields<'_>) -> Self {
+        Self {
+            path: WirePath::required(f, "path", "pathRaw"),
+            new_name: f.string("newName").required().get(),
+            overwrite: f.boolean("overwrite").or(false),
+        }
+    }
+}
+
+/// An item to move or copy into a directory; it keeps its name.
+#[derive(Debug, ToSchema)]
+#[schema(rename_all = "camelCase")]
+pub struct Transfer {
+    #[schema(value_type = String)]
+    pub source: WirePath,
+    /// A directory; missing ones are made.
+    #[schema(value_type = String)]
+    pub destination: WirePath,
+    /// Replaces what has the name there: a move removes it, a copy merges into it file by file.
+    #[schema(required = false, default = false)]
+    pub overwrite: bool,
+    /// Compares a BLAKE3 hash of what was copied before a source is removed.
+    #[schema(required = false, default = false)]
+    pub verify: bool,
+    /// Answers at once with an `operationId`; the result comes over the realtime channel.
+    #[schema(required = false, default = false)]
+    pub background: bool,
+}
+
+impl FromBody for Transfer {
+    fn from_body(f: &mut Fields<'_>) -> Self {
+        Self {
+            source: WirePath::required(f, "source", "sourceRaw"),
+            destination: WirePath::required(f, "destination", "destinationRaw"),
+            overwrite: f.boolean("overwrite").or(false),
+            verify: f.boolean("verify").or(false),
+            background: f.boolean("background").or(false),
+        }
+    }
+}
+
+/// What becomes of the torrents whose data is deleted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ToSchema)]
+#[schema(rename_all = "snake_case")]
+pub enum TorrentAction {
+    #[default]
+    Keep,
+    /// Removed from its engine; the data is left alone.
+    Stop,
+    /// Removed from its engine with its data.
+    StopAndDelete,
+}
+
+impl TorrentAction {
+    const NAMES: &'static [&'static str] = &["keep", "stop", "stop_and_delete"];
+
+    fn read(f: &mut Fields<'_>) -> Self {
+        let name = f.string("torrentAction").one_of(Self::NAMES).optional();
+        match name.as_deref() {
+            Some("stop") => TorrentAction::Stop,
+            Some("stop_and_delete") => TorrentAction::StopAndDelete,
+            _ => TorrentAction::Keep,
+        }
+    }
+}
+
+/// An item to delete.
+#[derive(Debug, ToSchema)]
+#[schema(rename_all = "camelCase")]
+pub struct Delete {
+    #[schema(value_type = String)]
+    pub path: WirePath,
+    /// Irreversibly, instead of into the trash.
+    #[schema(required = false, default = false)]
+    pub permanent: bool,
+    #[schema(required = false, default = "keep")]
+    pub torrent_action: TorrentAction,
+    /// Answers at once with an `operationId`.
+    #[schema(required = false, default = false)]
+    pub background: bool,
+}
+
+impl FromBody for Delete {
+    fn from_body(f: &mut Fields<'_>) -> Self {
+        Self {
+            path: WirePath::required(f, "path", "pathRaw"),
+            permanent: f.boolean("permanent").or(false),
+            torrent_action: TorrentAction::read(f),
+            background: f.boolean("background").or(false),
+        }
+    }
+}
+
+/// Several items.
+#[derive(Debug, ToSchema)]
+pub struct PathsBody {
+    #[schema(value_type = Vec<String>)]
+    pub paths: Vec<WirePath>,
+}
+
+impl FromBody for PathsBody {
+    fn from_body(f: &mut Fields<'_>) -> Self {
+        Self {
+            paths: WirePath::several(f, "paths", "pathsRaw"),
+        }
+    }
+}
+
+/// What may be done to several items at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ToSchema)]
+#[schema(rename_all = "snake_case")]
+pub enum BulkOperation {
+    Move,
+    Copy,
+    Delete,
+    /// A delete by another name.
+    Cleanup,
+}
+
+impl BulkOperation {
+    const NAMES: &'static [&'static str] = &["move", "copy", "delete", "cleanup"];
+
+    pub const fn as_str(self) -> &'static str {
+        BulkOperation::NAMES[self as usize]
+    }
+
+    fn read(f: &mut Fields<'_>, names: &[&str]) -> Self {
+        match f.string("operation").required().one_of(names).get().as_str() {
+            "move" => BulkOperation::Move,
+            "copy" => BulkOperation::Copy,
+            "cleanup" => BulkOperation::Cleanup,
+            _ => BulkOperation::Delete,
+        }
+    }
+}
+
+/// One operation on several items.
+#[derive(Debug, ToSchema)]
+#[schema(rename_all = "camelCase")]
+pub struct Bulk {
+    pub operation: BulkOperation,
+    #[schema(value_type = Vec<String>)]
+    pub paths: Vec<WirePath>,
+    /// For move and copy: a directory.
+    #[schema(value_type = Option<String>)]
+    pub destination: Option<WirePath>,
+    #[schema(required = false, default = false)]
+    pub overwrite: bool,
+    #[schema(required = false, default = false)]
+    pub permanent: bool,
+    #[schema(required = false, default = "keep")]
+    pub torrent_action: TorrentAction,
+}
+
+impl FromBody for Bulk {
+    fn from_body(f: &mut Fields<'_>) -> Self {
+        let raw = f.string("destinationRaw").optional().map(WirePath::Raw);
+        let text = f.string("destination").optional().map(WirePath::Text);
+        Self {
+            operation: BulkOperation::read(f, BulkOperation::NAMES),
+            paths: WirePath::several(f, "paths", "pathsRaw"),
+            destination: raw.or(text),
+            overwrite: f.boolean("overwrite").or(false),
+            permanent: f.boolean("permanent").or(false),
+            torrent_action: TorrentAction::read(f),
+        }
+    }
+}
+
+/// Whether items are to be moved or copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ToSchema)]
+#[schema(rename_all = "snake_case")]
+pub enum TransferKind {
+    Move,
+    Copy,
+}
+
+impl TransferKind {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            TransferKind::Move => "move",
+            TransferKind::Copy => "copy",
+        }
+    }
+
+    fn read(f: &mut Fields<'_>) -> Self {
+        match BulkOperation::read(f, &["move", "copy"]) {
+            BulkOperation::Copy => TransferKind::Copy,
+            BulkOperation::Move | BulkOperation::Delete | BulkOperation::Cleanup => TransferKind::Move,
+        }
+    }
+}
+
+/// Files that are to go into a directory.
+#[derive(Debug, ToSchema)]
+pub struct FindConflicts {
+    pub operation: TransferKind,
+    #[schema(value_type = Vec<String>)]
+    pub sources: Vec<WirePath>,
+    /// A directory that exists.
+    #[schema(value_type = String)]
+    pub destination: WirePath,
+}
+
+impl FromBody for FindConflicts {
+    fn from_body(f: &mut Fields<'_>) -> Self {
+        Self {
+            operation: TransferKind::read(f),
+            sources: WirePath::several(f, "sources", "sourcesRaw"),
+            destination: WirePath::required(f, "destination", "destinationRaw"),
+        }
+    }
+}
+
+/// What is to be done about one file.
+#[derive(Debug, ToSchema)]
+#[schema(rename_all = "camelCase")]
+pub struct ResolveItem {
+    #[schema(value_type = String)]
+    pub source: WirePath,
+    /// `replace`, `keep_both`, `delete_source` or `skip`.
+    #[schema(value_type = String)]
+    pub resolution: Resolution,
+    /// For `replace`: the file of the destination that goes.
+    #[schema(value_type = Option<String>)]
+    pub target_path: Option<WirePath>,
+}
+
+/// How conflicts are to be resolved.
+#[derive(Debug, ToSchema)]
+pub struct ResolveConflicts {
+    pub operation: TransferKind,
+    /// A directory that exists.
+    #[schema(value_type = String)]
+    pub destination: WirePath,
+    pub items: Vec<ResolveItem>,
+    /// What goes, goes irreversibly instead of into the trash.
+    #[schema(required = false, default = false)]
+    pub permanent: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct RawItem {
+    source: Option<String>,
+    source_raw: Option<String>,
+    resolution: String,
+    target_path: Option<String>,
+    target_path_raw: Option<String>,
+}
+
+impl RawItem {
+    fn read(self, index: usize) -> Result<ResolveItem, String> {
+        let path = |raw: Option<String>, text: Option<String>| {
+            raw.map(WirePath::Raw).or(text.map(WirePath::Text))
+        };
+        let resolution = Resolution::from_name(&self.resolution).ok_or_else(|| {
+            let names = Resolution::NAMES.join(", ");
+            format!("items.{index}.resolution must be one of the following values: {names}")
+        })?;
+        Ok(ResolveItem {
+            source: path(self.source_raw, self.source)
+                .ok_or_else(|| format!("items.{index}.source must be a string"))?,
+            resolution,
+            target_path: path(self.target_path_raw, self.target_path),
+        })
+    }
+}
+
+fn items(f: &mut Fields<'_>) -> Vec<ResolveItem> {
+    let value = f.any("items").required().get();
+    let serde_json::Value::Array(values) = value else {
+        f.broken("items must be an array");
+        return Vec::new();
+    };
+    if values.is_empty() {
+        f.broken("items must contain at least 1 elements");
+    }
+    let mut items = Vec::with_capacity(values.len());
+    for (index, value) in values.into_iter().enumerate() {
+        let item = serde_json::from_value::<RawItem>(value).map_err(|error| format!("items.{index}: {error}"));
+        match item.and_then(|item| item.read(index)) {
+            Ok(item) => items.push(item),
+            Err(message) => {
+                f.broken(message);
+                break;
+            }
+        }
+    }
+    items
+}
+
+impl FromBody for ResolveConflicts {
+    fn from_body(f: &mut Fields<'_>) -> Self {
+        Self {
+            operation: TransferKind::read(f),
+            destination: WirePath::required(f, "destination", "destinationRaw"),
+            items: items(f),
+            permanent: f.boolean("permanent").or(false),
+        }
+    }
+}
+
+/// A folder to look for things that may go.
+#[derive(Debug, ToSchema)]
+pub struct CleanupScan {
+    #[schema(value_type = String)]
+    pub path: WirePath,
+    /// Absent: all of them.
+    #[schema(value_type = Option<Vec<String>>)]
+    pub categories: Option<Vec<Category>>,
+}
+
+impl FromBody for CleanupScan {
+    fn from_body(f: &mut Fields<'_>) -> Self {
+        let path = WirePath::required(f, "path", "pathRaw");
+        let names = f.strings("categories").each_one_of(Category::NAMES).optional();
+        let categories = names.filter(|names| !names.is_empty());
+        let read = |names: Vec<String>| names.iter().filter_map(|name| Category::from_name(name)).collect();
+        Self {
+            path,
+            categories: categories.map(read),
+        }
+    }
+}
+
+/// What of a folder is to go, item by item.
+#[derive(Debug, ToSchema)]
+pub struct CleanupRun {
+    #[schema(value_type = String)]
+    pub path: WirePath,
+    #[schema(value_type = Vec<String>)]
+    pub paths: Vec<WirePath>,
+    #[schema(required = false, default = false)]
+    pub permanent: bool,
+}
+
+impl FromBody for CleanupRun {
+    fn from_body(f: &mut Fields<'_>) -> Self {
+        Self {
+            path: WirePath::required(f, "path", "pathRaw"),
+            paths: WirePath::several(f, "paths", "pathsRaw"),
+            permanent: f.boolean("permanent").or(false),
+        }
+    }
+}
+
+/// An item of the trash to put back.
+#[derive(Debug, ToSchema)]
+pub struct Restore {
+    pub id: String,
+    /// Removes what is at its place, irreversibly.
+    #[schema(required = false, default = false)]
+    pub overwrite: bool,
+}
+
+impl FromBody for Restore {
+    fn from_body(f: &mut Fields<'_>) -> Self {
+        Self {
+            id: f.string("id").required().get(),
+            overwrite: f.boolean("overwrite").or(false),
+        }
+    }
+}
+
+/// An item of the trash.
+#[derive(Debug, ToSchema)]
+pub struct IdBody {
+    pub id: String,
+}
+
+impl FromBody for IdBody {
+    fn from_body(f: &mut Fields<'_>) -> Self {
+        Self {
+            id: f.string("id").required().get(),
+        }
+    }
+}

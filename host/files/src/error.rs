@@ -1,0 +1,119 @@
+//! What can go wrong in this area, and what each means to the caller.
+
+use qm_db::DbError;
+use qm_kernel::ErrorKind;
+use qm_web::ApiError;
+
+use crate::confined::FsError;
+
+#[derive(Debug, thiserror::Error)]
+pub enum FilesError {
+    #[error(transparent)]
+    Fs(#[from] FsError),
+    /// Why a Default Root Path is refused.
+    #[error("{0}")]
+    Root(String),
+    #[error("A path is required")]
+    NoPath,
+    /// The item of a delete.
+    #[error("Item not found")]
+    NoSuchItem,
+    #[error("Cannot preview a directory")]
+    PreviewsDirectory,
+    #[error("Cannot download a directory")]
+    DownloadsDirectory,
+    #[error("Cannot stream a directory")]
+    StreamsDirectory,
+    #[error("Invalid or expired media ticket")]
+    BadTicket,
+    #[error("Ticket does not authorise this path")]
+    OtherPath,
+    #[error("Missing permission(s): {0}")]
+    MissingPermission(&'static str),
+    #[error("Stopping the source torrent requires torrents.delete")]
+    MayNotStopTorrent,
+    #[error("Deleting the source payload requires torrents.delete_data")]
+    MayNotDeletePayload,
+    #[error("destination is required for {0}")]
+    NoDestination(&'static str),
+    /// Of a conflict report or resolution.
+    #[error("Destination is not a directory")]
+    DestinationNoDirectory,
+    #[error("targetPath is required to replace")]
+    NoTarget,
+    #[error("targetPath is not a file of the destination")]
+    StrayTarget,
+    #[error("No free name is left for {0}")]
+    NoFreeName(String),
+    #[error("Cleanup target must be a directory")]
+    CleansNoDirectory,
+    #[error("The path is not inside the folder to clean up")]
+    OutsideCleanup,
+    #[error("{0} holds too many entries to look through: choose a folder below it")]
+    TooLarge(String),
+    #[error("Trash item not found")]
+    NoSuchTrashItem,
+    #[error("The root this item was deleted from is no longer a root")]
+    RootGone,
+    #[error("The trash of {0} is not there: check that its disk is mounted")]
+    TrashAbsent(String),
+    #[error("The item's original place is outside its root")]
+    OriginalOutside,
+    #[error("An item already exists at the original location")]
+    OriginalTaken,
+    #[error("Operation not found")]
+    NoSuchOperation,
+    #[error("Too many file operations are running: try again later")]
+    TooManyOperations,
+    #[error(transparent)]
+    Database(#[from] DbError),
+}
+
+impl FilesError {
+    fn kind(&self) -> ErrorKind {
+        match self {
+            FilesError::Fs(error) => error.kind(),
+            FilesError::Root(_)
+            | FilesError::NoPath
+            | FilesError::PreviewsDirectory
+            | FilesError::DownloadsDirectory
+            | FilesError::StreamsDirectory
+            | FilesError::NoDestination(_)
+            | FilesError::DestinationNoDirectory
+            | FilesError::NoTarget
+            | FilesError::StrayTarget
+            | FilesError::CleansNoDirectory
+            | FilesError::OutsideCleanup
+            | FilesError::TooLarge(_)
+            | FilesError::RootGone
+            | FilesError::OriginalOutside => ErrorKind::BadRequest,
+            FilesError::BadTicket => ErrorKind::Unauthorized,
+            FilesError::OtherPath
+            | FilesError::MissingPermission(_)
+            | FilesError::MayNotStopTorrent
+            | FilesError::MayNotDeletePayload => ErrorKind::Forbidden,
+            FilesError::NoSuchItem | FilesError::NoSuchTrashItem | FilesError::NoSuchOperation => {
+                ErrorKind::NotFound
+            }
+            FilesError::NoFreeName(_) | FilesError::OriginalTaken | FilesError::TrashAbsent(_) => {
+                ErrorKind::Conflict
+            },
+            FilesError::TooManyOperations => ErrorKind::Unavailable,
+            FilesError::Database(error) => error.kind(),
+        }
+    }
+
+    /// What an answer, an audit row or a message may say of it: the text, unless it is a fault of ours.
+    pub fn public(&self) -> String {
+        match self.kind() {
+            ErrorKind::Internal => "Internal server error".to_owned(),
+            _ => self.to_string(),
+        }
+    }
+}
+
+impl From<FilesError> for ApiError {
+    fn from(error: FilesError) -> Self {
+        ApiError::new(error.kind(), error.to_string()).with_source(error)
+    }
+}

@@ -1,0 +1,3 @@
+//! The table of this area: `file_trash`.
+
+pub mod trash;

@@ -1,0 +1,107 @@
+//! Changing: folders, renames, moves, copies, deletes, one or several at a time.
+
+use axum::extract::State;
+use qm_web::{ApiResult, Auth, Body, Client, Created};
+
+use super::{App, TAG, caller};
+use crate::dto::answers::{BatchResult, OpResult};
+use crate::dto::requests::{Bulk, CreateFolder, Delete, Rename, Transfer, TransferKind};
+
+/// Create a folder in one that exists.
+#[utoipa::path(
+    post, path = "/api/files/folders", tag = TAG,
+    request_body = CreateFolder,
+    responses((status = 201, body = OpResult)),
+)]
+pub async fn create_folder(
+    State(app): App,
+    auth: Auth,
+    client: Client,
+    Body(body): Body<CreateFolder>,
+) -> ApiResult<Created<OpResult>> {
+    Ok(Created(app.create_folder(&caller(auth, client), body).await?))
+}
+
+/// Rename an item within its directory.
+#[utoipa::path(
+    post, path = "/api/files/rename", tag = TAG,
+    request_body = Rename,
+    responses((status = 201, body = OpResult)),
+)]
+pub async fn rename_file(
+    State(app): App,
+    auth: Auth,
+    client: Client,
+    Body(body): Body<Rename>,
+) -> ApiResult<Created<OpResult>> {
+    Ok(Created(app.rename(&caller(auth, client), body).await?))
+}
+
+/// Move an item into a directory.
+///
+/// Across file systems it is copied, checked and then removed. The request waits; hanging up does not stop it,
+/// `DELETE /api/files/operations/{id}` does.
+#[utoipa::path(
+    post, path = "/api/files/move", tag = TAG,
+    request_body = Transfer,
+    responses((status = 201, body = OpResult)),
+)]
+pub async fn move_file(
+    State(app): App,
+    auth: Auth,
+    client: Client,
+    Body(body): Body<Transfer>,
+) -> ApiResult<Created<OpResult>> {
+    let done = app.transfer(caller(auth, client), TransferKind::Move, body).await?;
+    Ok(Created(done))
+}
+
+/// Copy an item into a directory; links stay links.
+///
+/// The request waits; hanging up does not stop it, `DELETE /api/files/operations/{id}` does.
+#[utoipa::path(
+    post, path = "/api/files/copy", tag = TAG,
+    request_body = Transfer,
+    responses((status = 201, body = OpResult)),
+)]
+pub async fn copy_file(
+    State(app): App,
+    auth: Auth,
+    client: Client,
+    Body(body): Body<Transfer>,
+) -> ApiResult<Created<OpResult>> {
+    let done = app.transfer(caller(auth, client), TransferKind::Copy, body).await?;
+    Ok(Created(done))
+}
+
+/// Delete an item: into the trash, or with `permanent` for good.
+///
+/// `torrentAction` needs `torrents.delete` to stop the torrents whose data it is, `torrents.delete_data` to delete them.
+#[utoipa::path(
+    post, path = "/api/files/delete", tag = TAG,
+    request_body = Delete,
+    responses((status = 201, body = OpResult)),
+)]
+pub async fn delete_file(
+    State(app): App,
+    auth: Auth,
+    client: Client,
+    Body(body): Body<Delete>,
+) -> ApiResult<Created<OpResult>> {
+    Ok(Created(app.delete(caller(auth, client), body).await?))
+}
+
+/// Do one thing to several items; needs the permission of its own route too.
+#[utoipa::path(
+    post, path = "/api/files/bulk", tag = TAG,
+    request_body = Bulk,
+    responses((status = 201, description = "Whatever became of each item", body = BatchResult)),
+)]
+pub async fn bulk_files(
+    State(app): App,
+    auth: Auth,
+    client: Client,
+    Body(body): Body<Bulk>,
+) -> ApiResult<Created<BatchResult>> {
+    Ok(Created(app.bulk(&caller(auth, client), body).await?))
+}

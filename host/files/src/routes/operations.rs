@@ -1,0 +1,34 @@
+//! `/api/files/operations`: what is running, and how to stop it.
+
+use axum::extract::State;
+use qm_web::{ApiResult, Auth, Client, Json, Path};
+
+use super::{App, TAG, caller};
+use crate::dto::answers::{Done, OperationView};
+
+/// The operations that are running, the oldest first.
+#[utoipa::path(
+    get, path = "/api/files/operations", tag = TAG,
+    responses((status = 200, body = Vec<OperationView>)),
+)]
+pub async fn list_operations(State(app): App) -> Json<Vec<OperationView>> {
+    Json(app.list_operations())
+}
+
+/// Stop an operation. It leaves the old state or the new one, and ends with an error.
+///
+/// Somebody else's needs `files.delete`.
+#[utoipa::path(
+    delete, path = "/api/files/operations/{id}", tag = TAG,
+    params(("id" = String, Path)),
+    responses((status = 200, body = Done)),
+)]
+pub async fn cancel_operation(
+    State(app): App,
+    auth: Auth,
+    client: Client,
+    Path(id): Path<String>,
+) -> ApiResult<Json<Done>> {
+    app.cancel_operation(&caller(auth, client), &id)?;
+    Ok(Json(Done::YES))
+}

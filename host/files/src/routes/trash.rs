@@ -1,0 +1,56 @@
+//! `/api/files/trash`
+
+use axum::extract::State;
+use qm_web::{ApiResult, Auth, Body, Client, Created, Json};
+
+use super::{App, TAG, caller};
+use crate::dto::answers::{Done, Removed, Restored, TrashItem};
+use crate::dto::requests::{IdBody, Restore};
+
+/// Everybody's items in the trash, the latest first.
+#[utoipa::path(get, path = "/api/files/trash", tag = TAG, responses((status = 200, body = Vec<TrashItem>)))]
+pub async fn list_trash(State(app): App) -> ApiResult<Json<Vec<TrashItem>>> {
+    Ok(Json(app.list_trash().await?))
+}
+
+/// Put an item back where it was.
+#[utoipa::path(
+    post, path = "/api/files/trash/restore", tag = TAG,
+    request_body = Restore,
+    responses((status = 201, body = Restored)),
+)]
+pub async fn restore_trash(
+    State(app): App,
+    auth: Auth,
+    client: Client,
+    Body(body): Body<Restore>,
+) -> ApiResult<Created<Restored>> {
+    Ok(Created(app.restore(&caller(auth, client), &body).await?))
+}
+
+/// Remove an item from the trash for good.
+#[utoipa::path(
+    post, path = "/api/files/trash/purge", tag = TAG,
+    request_body = IdBody,
+    responses((status = 201, body = Done)),
+)]
+pub async fn purge_trash(
+    State(app): App,
+    auth: Auth,
+    client: Client,
+    Body(body): Body<IdBody>,
+) -> ApiResult<Created<Done>> {
+    app.purge(&caller(auth, client), &body.id).await?;
+    Ok(Created(Done::YES))
+}
+
+/// Remove everybody's items for good. What cannot be removed stays.
+#[utoipa::path(post, path = "/api/files/trash/empty", tag = TAG, responses((status = 201, body = Removed)))]
+pub async fn empty_trash(
+    State(app): App,
+    auth: Auth,
+    client: Client,
+    Body(()): Body<()>,
+) -> ApiResult<Created<Removed>> {
+    Ok(Created(app.empty_trash(&caller(auth, client)).await?))
+}

@@ -1,0 +1,410 @@
+//! Finds what of a folder may go, and removes what is chosen.
+//! Bounds: a folder of at most [`MAX_ENTRIES`] entries is looked through.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::ControlFlow;
+
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::browse::sha256;
+use super::delete::{Deleted, Manner};
+use super::operations::{Operation, Outcome, Subject};
+use super::tell::Fact;
+use super::{Caller, Files};
+use crate::confined::{Base, Component, ConfinedPath, FsError, Intent, Kind, RelPath};
+use crate::dto::requests::{CleanupRun, CleanupScan, WirePath};
+use crate::dto::reviews::{CleanupGroup, CleanupItem, CleanupPreview, CleanupResult};
+use crate::error::FilesError;
+use crate::model::cleanup::{Category, after_duplicates, before_duplicates, is_video};
+use crate::ops::{self, Control, Lane, Visit};
+
+const MAX_ENTRIES: usize = 1_000_000;
+const REASON: &str = "cleanup";
+
+impl Files {
+    pub async fn cleanup_preview(&self, body: CleanupScan) -> Result<CleanupPreview, FilesError> {
+        let rel = body.path.rel()?;
+        let wanted: HashSet<Category> = match body.categories {
+            Some(categories) => categories.into_iter().collect(),
+            None => Category::ALL.into_iter().collect(),
+        };
+        self.on_disk(Lane::Long, move |base| {
+            let root = folder(base, &rel)?;
+            let mut tree = Tree::read(&root)?;
+            let mut found = tree.judge_files(base, &wanted);
+            if wanted.contains(&Category::EmptyFolders) {
+                found.extend(tree.empty_folders(base));
+            }
+            Ok(preview(rel.text(), found))
+        })
+        .await
+    }
+
+    pub async fn cleanup(&self, caller: &Caller, body: CleanupRun) -> Result<CleanupResult, FilesError> {
+        let rel = body.path.rel()?;
+        let shown = rel.text();
+        let within = self
+            .on_disk(Lane::Quick, move |base| Ok(folder(base, &rel)?.absolute()))
+            .await?;
+        let subject = Subject {
+            operation: "cleanup",
+            source: Some(shown.clone()),
+            destination: None,
+        };
+        let operation = self.operations.begin(caller, subject)?;
+        let mut result = CleanupResult {
+            removed: 0,
+            failed: 0,
+            bytes_reclaimed: 0,
+            mode: if body.permanent { "permanent" } else { "trash" },
+        };
+        let mut paths: Vec<&WirePath> = body.paths.iter().collect();
+        // What lies in a folder goes before the folder.
+        paths.sort_by_key(|path| std::cmp::Reverse(path.rel().map_or(0, |rel| rel.components().len())));
+        for path in paths {
+            match self.clean(caller, path, &within, body.permanent, &operation).await {
+                Ok(deleted) => {
+                    result.removed += 1;
+                    result.bytes_reclaimed += deleted.bytes;
+                }
+                Err(error) => {
+                    tracing::debug!(path = path.as_given(), %error, "an item was not cleaned up");
+                    result.failed += 1;
+                }
+            }
+        }
+        let metadata = json!({
+            "removed": result.removed,
+            "failed": result.failed,
+            "bytesReclaimed": result.bytes_reclaimed,
+            "mode": result.mode,
+            "requested": body.paths.len(),
+        });
+        let fact = Fact {
+            object_type: Some("folder"),
+            ..Fact::file("file.cleanup_execute", shown.clone(), metadata)
+        };
+        self.audit_alone(caller, fact.failure_if(result.failed > 0), None).await;
+        if result.removed > 0 && !body.permanent {
+            self.trash_swept("added", result.removed);
+        }
+        operation.end_batch(&Outcome {
+            item_count: Some(result.removed),
+            bytes: Some(result.bytes_reclaimed),
+            failure: (result.failed > 0).then(|| format!("{} of {} failed", result.failed, body.paths.len())),
+        });
+        self.cleaned_up(&shown, &result);
+        Ok(result)
+    }
+
+    async fn clean(
+        &self,
+        caller: &Caller,
+        path: &WirePath,
+        within: &std::path::Path,
+        permanent: bool,
+        operation: &Operation,
+    ) -> Result<Deleted, FilesError> {
+        if operation.is_cancelled() {
+            return Err(FsError::Cancelled.into());
+        }
+        let (rel, within) = (path.rel()?, within.to_path_buf());
+        let item = self
+            .on_disk(Lane::Quick, move |base| {
+                let item = base.resolve(&rel, Intent::Change)?;
+                if item.absolute().starts_with(&within) {
+                    Ok(item)
+                } else {
+                    Err(FilesError::OutsideCleanup)
+                }
+            })
+            .await?;
+        let manner = Manner {
+            permanent,
+            reason: Some(REASON),
+            ..Manner::default()
+        };
+        self.delete_resolved(caller, item, manner, operation).await
+    }
+}
+
+fn folder(base: &Base, rel: &RelPath) -> Result<ConfinedPath, FilesError> {
+    let item = match base.resolve(rel, Intent::Read) {
+        Ok(item) => item,
+        Err(FsError::NotFound(_) | FsError::NotADirectory(_)) => return Err(FilesError::CleansNoDirectory),
+        Err(other) => return Err(other.into()),
+    };
+    if item.meta()?.is_dir() {
+        Ok(item)
+    } else {
+        Err(FilesError::CleansNoDirectory)
+    }
+}
+
+/// Something that may go.
+struct Finding {
+    rel: RelPath,
+    category: Category,
+    is_directory: bool,
+    size: u64,
+    reason: String,
+}
+
+/// A folder, read.
+struct Tree {
+    /// The folder itself first, each before what is in it.
+    dirs: Vec<Directory>,
+    files: Vec<Leaf>,
+    /// The walk was given up.
+    too_large: bool,
+}
+
+struct Directory {
+    rel: RelPath,
+    above: Option<usize>,
+    /// Entries seen in it, and how many of them may go.
+    entries: usize,
+    may_go: usize,
+    /// Its contents were walked to the end.
+    complete: bool,
+    has_video: bool,
+}
+
+struct Leaf {
+    directory: usize,
+    name: Component,
+    size: u64,
+}
+
+impl Tree {
+    fn read(root: &ConfinedPath) -> Result<Self, FilesError> {
+        let mut tree = Tree {
+            dirs: vec![Directory::new(root.rel().clone(), None)],
+            files: Vec::new(),
+            too_large: false,
+        };
+        let mut way = vec![0];
+        let mut look = |visit: Visit<'_>| tree.note(&mut way, &visit);
+        let walked = ops::visit(root, &Control::quiet(CancellationToken::new()), &mut look);
+        if tree.too_large {
+            return Err(FilesError::TooLarge(root.rel().text()));
+        }
+        walked?;
+        // The order of a walk is the file system's; that of a preview is not to change from one to the next.
+        let dirs = &tree.dirs;
+        tree.files.sort_by(|a, b| {
+            (&dirs[a.directory].rel, &a.name).cmp(&(&dirs[b.directory].rel, &b.name))
+        });
+        Ok(tree)
+    }
+
+    fn note(&mut self, way: &mut Vec<usize>, visit: &Visit<'_>) -> Result<ControlFlow<()>, FsError> {
+        let (Visit::Enter(found) | Visit::Item(found) | Visit::Leave(found)) = visit;
+        if let Visit::Leave(_) = visit {
+            let rel = found.rel();
+            while let Some(index) = way.pop() {
+                if self.dirs[index].rel == rel {
+                    self.dirs[index].complete = true;
+                    break;
+                }
+            }
+            return Ok(ControlFlow::Continue(()));
+        }
+        // A directory that could not be entered after all is never left.
+        while way.len() > 1 && way.last().is_some_and(|index| self.dirs[*index].rel != *found.directory()) {
+            way.pop();
+        }
+        let Some(&here) = way.last() else {
+            return Ok(ControlFlow::Continue(()));
+        };
+        if self.dirs.len() + self.files.len() >= MAX_ENTRIES {
+            self.too_large = true;
+            return Err(FsError::Cancelled);
+        }
+        self.dirs[here].entries += 1;
+        if let Visit::Enter(_) = visit {
+            way.push(self.dirs.len());
+            self.dirs.push(Directory::new(found.rel(), Some(here)));
+        } else if found.kind == Kind::File
+            && let Ok(meta) = found.meta()
+        {
+            self.dirs[here].has_video |= is_video(&found.name().text());
+            self.files.push(Leaf {
+                directory: here,
+                name: found.name().clone(),
+                size: meta.size,
+            });
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    fn judge_files(&mut self, base: &Base, wanted: &HashSet<Category>) -> Vec<Finding> {
+        let mut duplicates = Duplicates::among(&self.files, wanted.contains(&Category::DuplicateFiles));
+        let mut found = Vec::new();
+        for leaf in &self.files {
+            let name = leaf.name.text();
+            let directory = &mut self.dirs[leaf.directory];
+            let rel = directory.rel.join(&leaf.name);
+            let early = before_duplicates(&name, leaf.size);
+            let original = match early {
+                Some(_) => None,
+                None => duplicates.original_of(base, &rel, leaf.size),
+            };
+            let category = early
+                .or(original.as_ref().map(|_| Category::DuplicateFiles))
+                .or_else(|| after_duplicates(&name, directory.has_video));
+            let Some(category) = category.filter(|category| wanted.contains(category)) else {
+                continue;
+            };
+            directory.may_go += 1;
+            found.push(Finding {
+                rel,
+                category,
+                is_directory: false,
+                size: leaf.size,
+                reason: original.map_or_else(
+                    || category.reason().to_owned(),
+                    |original| format!("The same content as {original}"),
+                ),
+            });
+        }
+        found
+    }
+
+    /// Folders in which nothing is that would stay, the deepest first.
+    fn empty_folders(&mut self, base: &Base) -> Vec<Finding> {
+        let mut found = Vec::new();
+        for index in (1..self.dirs.len()).rev() {
+            let directory = &self.dirs[index];
+            let nothing_stays = directory.complete && directory.may_go == directory.entries;
+            // Counted once more, hidden entries too: a folder that could not be read only looks empty.
+            if !nothing_stays || count(base, &directory.rel) != Some(directory.entries) {
+                continue;
+            }
+            let (rel, above) = (directory.rel.clone(), directory.above);
+            if let Some(above) = above {
+                self.dirs[above].may_go += 1;
+            }
+            found.push(Finding {
+                rel,
+                category: Category::EmptyFolders,
+                is_directory: true,
+                size: 0,
+                reason: Category::EmptyFolders.reason().to_owned(),
+            });
+        }
+        found
+    }
+}
+
+impl Directory {
+    fn new(rel: RelPath, above: Option<usize>) -> Self {
+        Self {
+            rel,
+            above,
+            entries: 0,
+            may_go: 0,
+            complete: false,
+            has_video: false,
+        }
+    }
+}
+
+/// Entries of a directory, ours too; `None` when it cannot be read.
+fn count(base: &Base, rel: &RelPath) -> Option<usize> {
+    let directory = base.resolve(rel, Intent::Read).ok()?.open_dir().ok()?;
+    let mut count = 0;
+    for entry in directory.entries().ok()? {
+        if !matches!(entry.ok()?.file_name().to_bytes(), b"." | b"..") {
+            count += 1;
+        }
+    }
+    Some(count)
+}
+
+/// Finds files of equal content; only those that share their size with another are read.
+struct Duplicates {
+    /// Sizes that several files have.
+    shared: HashSet<u64>,
+    /// The first file of each size and hash.
+    first: HashMap<(u64, String), RelPath>,
+}
+
+impl Duplicates {
+    fn among(files: &[Leaf], wanted: bool) -> Self {
+        let mut sizes: HashMap<u64, usize> = HashMap::new();
+        if wanted {
+            for leaf in files {
+                if before_duplicates(&leaf.name.text(), leaf.size).is_none() {
+                    *sizes.entry(leaf.size).or_default() += 1;
+                }
+            }
+        }
+        let shared = sizes.into_iter().filter(|(_, files)| *files > 1);
+        Self {
+            shared: shared.map(|(size, _)| size).collect(),
+            first: HashMap::new(),
+        }
+    }
+
+    /// The file that has the same content and came before.
+    fn original_of(&mut self, base: &Base, rel: &RelPath, size: u64) -> Option<RelPath> {
+        if !self.shared.contains(&size) {
+            return None;
+        }
+        // What cannot be read is like nothing.
+        let item = base.resolve(rel, Intent::Read).ok()?;
+        let hash = sha256(&item).ok()?;
+        match self.first.entry((size, hash)) {
+            std::collections::hash_map::Entry::Occupied(first) => Some(first.get().clone()),
+            std::collections::hash_map::Entry::Vacant(vacant) => {
+                vacant.insert(rel.clone());
+                None
+            }
+        }
+    }
+}
+
+fn preview(root: String, found: Vec<Finding>) -> CleanupPreview {
+    let mut by_category: HashMap<Category, Vec<Finding>> = HashMap::new();
+    for finding in found {
+        by_category.entry(finding.category).or_default().push(finding);
+    }
+    let groups = Category::ALL
+        .into_iter()
+        .filter_map(|category| Some(group(category, by_category.remove(&category)?)));
+    let categories: Vec<CleanupGroup> = groups.collect();
+    let total_size = categories.iter().map(|group| group.total_size).sum();
+    CleanupPreview {
+        root,
+        total_items: categories.iter().map(|group| group.item_count).sum(),
+        total_size,
+        estimated_space_saved: total_size,
+        categories,
+    }
+}
+
+fn group(category: Category, findings: Vec<Finding>) -> CleanupGroup {
+    CleanupGroup {
+        category: category.as_str(),
+        label: category.label(),
+        item_count: findings.len() as u64,
+        total_size: findings.iter().map(|finding| finding.size).sum(),
+        items: findings.into_iter().map(CleanupItem::from).collect(),
+    }
+}
+
+impl From<Finding> for CleanupItem {
+    fn from(finding: Finding) -> Self {
+        Self {
+            path: finding.rel.text(),
+            path_raw: finding.rel.raw(),
+            name: finding.rel.name().map(Component::text).unwrap_or_default(),
+            is_directory: finding.is_directory,
+            size: finding.size,
+            category: finding.category.as_str(),
+            reason: finding.reason,
+        }
+    }
+}

@@ -1,0 +1,320 @@
+//! Deletes: into the trash, or for good.
+//!
+//! Into the trash: the record is committed as pending, the item is moved, the record is settled together with its audit
+//! row. A crash before the move leaves a pending record without an item, one after it a pending record with one; the next
+//! start drops the first and settles the second.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use qm_kernel::TorrentPayload;
+use serde_json::{Value, json};
+
+use super::operations::{Operation, Outcome, Subject};
+use super::tell::Fact;
+use super::{Caller, Files, check_torrent_action, lane_of};
+use crate::confined::{ConfinedPath, FsError, Intent, RelPath};
+use crate::dto::answers::OpResult;
+use crate::dto::requests::{Delete, TorrentAction, WirePath};
+use crate::error::FilesError;
+use crate::ops::{self, Lane, TrashPlace, Usage};
+use crate::repo;
+use crate::repo::trash::TrashRecord;
+
+const OPERATION: &str = "delete";
+const ACTION: &str = "file.deleted";
+
+/// How something is deleted.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Manner {
+    pub permanent: bool,
+    pub torrents: TorrentAction,
+    /// Why, where it is not a delete by name.
+    pub reason: Option<&'static str>,
+}
+
+/// What is gone.
+pub(super) struct Deleted {
+    pub rel: RelPath,
+    pub bytes: u64,
+    /// The record in the trash.
+    pub record: Option<String>,
+}
+
+/// An item that is about to go.
+struct Doomed {
+    item: ConfinedPath,
+    absolute: PathBuf,
+    is_directory: bool,
+    size: u64,
+}
+
+impl Files {
+    /// Deletes an item. With `background` the answer comes at once.
+    pub async fn delete(self: &Arc<Self>, caller: Caller, body: Delete) -> Result<OpResult, FilesError> {
+        check_torrent_action(&caller, body.torrent_action)?;
+        let subject = Subject {
+            operation: OPERATION,
+            source: Some(body.path.as_given().to_owned()),
+            destination: None,
+        };
+        let operation = self.operations.begin(&caller, subject)?;
+        if body.background {
+            let accepted = OpResult::accepted(OPERATION, &operation);
+            let files = Arc::clone(self);
+            // What becomes of it is audited and told over the realtime channel.
+            tokio::spawn(async move { files.delete_now(&caller, &body, operation).await });
+            return Ok(accepted);
+        }
+        self.delete_now(&caller, &body, operation).await
+    }
+
+    async fn delete_now(
+        &self,
+        caller: &Caller,
+        body: &Delete,
+        operation: Operation,
+    ) -> Result<OpResult, FilesError> {
+        let manner = Manner {
+            permanent: body.permanent,
+            torrents: body.torrent_action,
+            reason: None,
+        };
+        let result = self.delete_item(caller, &body.path, manner, &operation).await;
+        operation.end(&Outcome::of(&result, |deleted| Outcome {
+            bytes: Some(deleted.bytes),
+            ..Outcome::default()
+        }));
+        let deleted = result?;
+        if let Some(id) = &deleted.record {
+            self.trash_changed("added", id);
+        }
+        let message = if body.permanent {
+            "permanently deleted"
+        } else {
+            "moved to trash"
+        };
+        Ok(OpResult {
+            operation: OPERATION,
+            ok: true,
+            path: Some(deleted.rel.text()),
+            path_raw: deleted.rel.raw(),
+            bytes: Some(deleted.bytes),
+            message: Some(message.to_owned()),
+            ..OpResult::default()
+        })
+    }
+
+    /// One item, audited and published, with what is to become of its torrents. Whoever calls has checked the permission
+    /// to act on those.
+    pub(super) async fn delete_item(
+        &self,
+        caller: &Caller,
+        path: &WirePath,
+        manner: Manner,
+        operation: &Operation,
+    ) -> Result<Deleted, FilesError> {
+        let doomed = match self.doom(path).await {
+            Ok(doomed) => doomed,
+            Err(error) => {
+                let fact = Fact::failed(ACTION, path.as_given(), None, &error);
+                self.audit_alone(caller, fact, None).await;
+                return Err(error);
+            }
+        };
+        self.delete_doomed(caller, doomed, manner, operation).await
+    }
+
+    /// The same for an item that is resolved already.
+    pub(super) async fn delete_resolved(
+        &self,
+        caller: &Caller,
+        item: ConfinedPath,
+        manner: Manner,
+        operation: &Operation,
+    ) -> Result<Deleted, FilesError> {
+        let doomed = Doomed::new(item)?;
+        self.delete_doomed(caller, doomed, manner, operation).await
+    }
+
+    async fn delete_doomed(
+        &self,
+        caller: &Caller,
+        doomed: Doomed,
+        manner: Manner,
+        operation: &Operation,
+    ) -> Result<Deleted, FilesError> {
+        let torrents = match manner.torrents {
+            TorrentAction::Keep => Vec::new(),
+            TorrentAction::Stop | TorrentAction::StopAndDelete => self.torrents_at(&doomed.absolute),
+        };
+        let shown = doomed.item.rel().text();
+        let result = if manner.permanent {
+            self.remove_for_good(caller, doomed, manner, operation).await
+        } else {
+            self.move_to_trash(caller, doomed, manner, operation).await
+        };
+        match result {
+            Ok(deleted) => {
+                let with_data = manner.torrents == TorrentAction::StopAndDelete;
+                self.end_torrents(caller, &torrents, with_data).await;
+                Ok(deleted)
+            }
+            Err(error) => {
+                let fact = Fact::failed(ACTION, &shown, None, &error);
+                self.audit_alone(caller, fact, None).await;
+                Err(error)
+            }
+        }
+    }
+
+    async fn doom(&self, path: &WirePath) -> Result<Doomed, FilesError> {
+        let rel = path.rel()?;
+        self.on_disk(Lane::Quick, move |base| match base.resolve(&rel, Intent::Change) {
+            Ok(item) => Doomed::new(item),
+            Err(FsError::NotFound(_)) => Err(FilesError::NoSuchItem),
+            Err(other) => Err(other.into()),
+        })
+        .await
+    }
+
+    async fn remove_for_good(
+        &self,
+        caller: &Caller,
+        doomed: Doomed,
+        manner: Manner,
+        operation: &Operation,
+    ) -> Result<Deleted, FilesError> {
+        let Doomed {
+            item,
+            absolute,
+            is_directory,
+            size,
+        } = doomed;
+        let rel = item.rel().clone();
+        let control = operation.control();
+        let usage = self
+            .workers
+            .run(lane_of(is_directory), move || ops::remove(&item, &control))
+            .await?;
+        let bytes = bytes_of(is_directory, size, usage);
+        let metadata = with_reason(json!({ "mode": "permanent", "bytes": bytes }), manner.reason);
+        let event = self.deleted(Some(caller), &absolute);
+        self.audit_alone(caller, Fact::file(ACTION, rel.text(), metadata), Some(event))
+            .await;
+        Ok(Deleted {
+            rel,
+            bytes,
+            record: None,
+        })
+    }
+
+    async fn move_to_trash(
+        &self,
+        caller: &Caller,
+        doomed: Doomed,
+        manner: Manner,
+        operation: &Operation,
+    ) -> Result<Deleted, FilesError> {
+        let Doomed {
+            item,
+            absolute,
+            is_directory,
+            size,
+        } = doomed;
+        let rel = item.rel().clone();
+        let id = self.ctx.id();
+        let place = TrashPlace::of(&item, &id)?;
+        let record = TrashRecord {
+            id: id.clone(),
+            storage_root: place.storage_root.clone(),
+            original_path: place.original.text(),
+            original_raw: place.original.raw(),
+            name: item.name().map(|name| name.text()).unwrap_or_default(),
+            trash_path: place.trash_path.clone(),
+            is_directory,
+            size: if is_directory { 0 } else { size },
+            deleted_by: Some(caller.principal.user_id.to_string()),
+            deleted_at: self.ctx.now(),
+            pending: true,
+        };
+        let mut tx = self.db.begin_write().await?;
+        repo::trash::insert(&mut tx, &record).await?;
+        tx.commit_quiet().await?;
+        let control = operation.control();
+        let moved = self
+            .workers
+            .run(lane_of(is_directory), move || ops::trash(&item, &place, &control))
+            .await;
+        let usage = match moved {
+            Ok(usage) => usage,
+            Err(error) => {
+                self.forget_pending(&id).await;
+                return Err(error.into());
+            }
+        };
+        let bytes = bytes_of(is_directory, size, usage);
+        let metadata = json!({ "mode": "trash", "isDirectory": is_directory, "bytes": bytes });
+        let fact = Fact::file(ACTION, rel.text(), with_reason(metadata, manner.reason));
+        // Should this fail, the item lies in the trash with its pending record, and the next start settles it.
+        let mut tx = self.db.begin_write().await?;
+        repo::trash::settle(&mut tx, &id, bytes).await?.exactly(1)?;
+        self.audit_in(&mut tx, Some(caller), fact).await?;
+        tx.publish(self.deleted(Some(caller), &absolute));
+        tx.commit(&*self.events).await?;
+        Ok(Deleted {
+            rel,
+            bytes,
+            record: Some(id),
+        })
+    }
+
+    /// Drops the record of an item that was not moved.
+    async fn forget_pending(&self, id: &str) {
+        let dropped = async {
+            let mut tx = self.db.begin_write().await?;
+            repo::trash::remove(&mut tx, id).await?.exactly(1)?;
+            tx.commit_quiet().await
+        };
+        if let Err(error) = dropped.await {
+            let error = &error as &dyn std::error::Error;
+            tracing::warn!(id, error, "a pending trash record stays until the next start");
+        }
+    }
+
+    /// Removes torrents from their engines. The files are gone already: a failure is only logged.
+    async fn end_torrents(&self, caller: &Caller, torrents: &[TorrentPayload], with_data: bool) {
+        for torrent in torrents {
+            let removed = self
+                .payloads
+                .remove(torrent, with_data, &caller.principal, &caller.client)
+                .await;
+            if let Err(error) = removed {
+                tracing::warn!(hash = torrent.hash, error, "the torrent of deleted files was not removed");
+            }
+        }
+    }
+}
+
+impl Doomed {
+    fn new(item: ConfinedPath) -> Result<Self, FilesError> {
+        let meta = item.meta()?;
+        Ok(Self {
+            absolute: item.absolute(),
+            is_directory: meta.is_dir(),
+            size: meta.size,
+            item,
+        })
+    }
+}
+
+fn bytes_of(is_directory: bool, size: u64, usage: Usage) -> u64 {
+    if is_directory { usage.bytes } else { size }
+}
+
+fn with_reason(mut metadata: Value, reason: Option<&'static str>) -> Value {
+    if let Some(reason) = reason {
+        metadata["reason"] = reason.into();
+    }
+    metadata
+}

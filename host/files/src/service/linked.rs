@@ -1,0 +1,131 @@
+//! What a delete would take away, and the torrents whose data is at stake.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use qm_kernel::TorrentPayload;
+use tokio_util::sync::CancellationToken;
+
+use super::Files;
+use crate::confined::{ConfinedPath, FsError, Intent, RelPath};
+use crate::dto::requests::WirePath;
+use crate::dto::reviews::{BulkDeletePreview, DeletePreview, Linked};
+use crate::error::FilesError;
+use crate::ops::{self, Control, Lane, Usage};
+
+/// What stands at a path.
+enum Found {
+    Item(ConfinedPath),
+    /// Nothing; the absolute path it would have.
+    Nothing(String),
+}
+
+impl Files {
+    pub async fn delete_preview(&self, path: &WirePath) -> Result<DeletePreview, FilesError> {
+        let rel = path.rel()?;
+        let item = match self.find(rel).await? {
+            Found::Item(item) => item,
+            Found::Nothing(path) => {
+                return Ok(DeletePreview {
+                    path,
+                    ..DeletePreview::default()
+                });
+            }
+        };
+        let absolute = item.absolute();
+        let preview = DeletePreview {
+            path: absolute.to_string_lossy().into_owned(),
+            exists: true,
+            links: 1,
+            ..DeletePreview::default()
+        };
+        // A preview never fails for what is wrong with the disk.
+        let Ok(usage) = self.usage(vec![item]).await else {
+            return Ok(preview);
+        };
+        let torrents: Vec<Linked> = self.torrents_at(&absolute).iter().map(Linked::from).collect();
+        Ok(DeletePreview {
+            links: usage.links,
+            size_bytes: usage.bytes,
+            frees_bytes: usage.frees,
+            torrent: torrents.first().cloned(),
+            torrents,
+            ..preview
+        })
+    }
+
+    pub async fn bulk_delete_preview(&self, paths: &[WirePath]) -> Result<BulkDeletePreview, FilesError> {
+        let rels: Vec<RelPath> = paths.iter().filter_map(|path| path.rel().ok()).collect();
+        let found = self
+            .on_disk(Lane::Quick, move |base| {
+                let items = rels.iter().filter_map(|rel| base.resolve(rel, Intent::Change).ok());
+                Ok(items.collect::<Vec<_>>())
+            })
+            .await?;
+        let paths = found.len() as u64;
+        let items = outermost(found);
+        let places: Vec<PathBuf> = items.iter().map(ConfinedPath::absolute).collect();
+        let usage = self.usage(items).await.unwrap_or_default();
+        let torrents = self.torrents_touching(&places);
+        Ok(BulkDeletePreview {
+            paths,
+            size_bytes: usage.bytes,
+            frees_bytes: usage.frees,
+            torrents: torrents.iter().map(Linked::from).collect(),
+        })
+    }
+
+    /// The torrents whose data is at `absolute`, contains it or lies below it.
+    pub(super) fn torrents_at(&self, absolute: &Path) -> Vec<TorrentPayload> {
+        self.torrents_touching(&[absolute.to_path_buf()])
+    }
+
+    fn torrents_touching(&self, places: &[PathBuf]) -> Vec<TorrentPayload> {
+        if places.is_empty() {
+            return Vec::new();
+        }
+        // A client may know a root by the link it was configured as.
+        let aliases = places.iter().flat_map(|place| {
+            self.aliases.iter().filter_map(move |(configured, canonical)| {
+                Some(configured.join(place.strip_prefix(canonical).ok()?))
+            })
+        });
+        let aliases: Vec<PathBuf> = aliases.collect();
+        let all: Vec<&Path> = places.iter().chain(&aliases).map(PathBuf::as_path).collect();
+        self.payloads.touching(&all)
+    }
+
+    async fn find(&self, rel: RelPath) -> Result<Found, FilesError> {
+        self.on_disk(Lane::Quick, move |base| match base.resolve(&rel, Intent::Change) {
+            Ok(item) => Ok(Found::Item(item)),
+            Err(FsError::NotFound(_)) => {
+                let root = base.root().unwrap_or_default();
+                Ok(Found::Nothing(format!("{}{}", root.trim_end_matches('/'), rel.text())))
+            }
+            Err(other) => Err(other.into()),
+        })
+        .await
+    }
+
+    async fn usage(&self, items: Vec<ConfinedPath>) -> Result<Usage, FsError> {
+        let control = Control::quiet(CancellationToken::new());
+        self.workers
+            .run(Lane::Long, move || ops::measure_all(&items, &control))
+            .await
+    }
+}
+
+/// Without those that lie in another of them, or are another of them.
+fn outermost(mut items: Vec<ConfinedPath>) -> Vec<ConfinedPath> {
+    items.sort_by_key(ConfinedPath::absolute);
+    let mut kept: Vec<ConfinedPath> = Vec::with_capacity(items.len());
+    let mut seen: HashSet<PathBuf> = HashSet::new();
+    for item in items {
+        let path = item.absolute();
+        if !path.ancestors().any(|above| seen.contains(above)) {
+            seen.insert(path);
+            kept.push(item);
+        }
+    }
+    kept
+}

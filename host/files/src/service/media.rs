@@ -1,0 +1,167 @@
+//! The bytes of a file: tickets, and the reading of what a player or a download asks for.
+//!
+//! The file that was checked is the file that is read, whatever takes its name meanwhile. A reader that stops holds one
+//! chunk; a file that shrinks while it is sent ends the answer with an error instead of with other bytes.
+//! Bounds: [`CHUNK`] bytes in memory a stream.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::Stream;
+
+use super::browse::shown_name;
+use super::{Caller, Files};
+use crate::confined::{FsError, Intent, RelPath};
+use crate::dto::answers::TicketView;
+use crate::dto::requests::{PathQuery, StreamQuery, WirePath};
+use crate::error::FilesError;
+use crate::model::kind::{extension, mime};
+use crate::model::range::{Span, Validators};
+use crate::ops::{Lane, Workers};
+
+const CHUNK: u64 = 256 * 1024;
+
+/// An open file.
+pub struct Media {
+    pub name: String,
+    pub size: u64,
+    pub mime: &'static str,
+    pub validators: Validators,
+    file: Arc<File>,
+    workers: Workers,
+}
+
+/// A piece of an answer's body.
+pub enum Content {
+    Text(Bytes),
+    /// Bytes of the file.
+    Span(Span),
+}
+
+impl Files {
+    /// A ticket for a file that is there.
+    pub async fn issue_ticket(&self, caller: &Caller, path: &WirePath) -> Result<TicketView, FilesError> {
+        let rel = path.rel()?;
+        // A ticket for what cannot be streamed would be of no use.
+        self.open(rel.clone(), FilesError::StreamsDirectory).await?;
+        let user_id = &caller.principal.user_id;
+        let (token, expires_at) = self.tickets.issue(&rel.encoded(), user_id, self.ctx.now());
+        Ok(TicketView {
+            token,
+            path: rel.text(),
+            path_raw: rel.raw(),
+            expires_at,
+        })
+    }
+
+    /// The file of a ticket.
+    pub async fn stream(&self, query: StreamQuery) -> Result<Media, FilesError> {
+        let claims = self
+            .tickets
+            .verify(&query.ticket, self.ctx.now())
+            .ok_or(FilesError::BadTicket)?;
+        let rel = query.path.rel()?;
+        if rel.encoded() != claims.path {
+            return Err(FilesError::OtherPath);
+        }
+        self.open(rel, FilesError::StreamsDirectory).await
+    }
+
+    pub async fn download(&self, query: PathQuery) -> Result<Media, FilesError> {
+        let rel = query.path.rel()?;
+        self.open(rel, FilesError::DownloadsDirectory).await
+    }
+
+    /// Sources that may frame a streamed file, as a policy names them.
+    pub fn frame_ancestors(&self) -> &str {
+        &self.frame_ancestors
+    }
+
+    /// Randomness that no file holds, to mark the parts of an answer with.
+    pub fn boundary(&self) -> String {
+        hex::encode(self.ctx.bytes::<16>())
+    }
+
+    async fn open(&self, rel: RelPath, if_directory: FilesError) -> Result<Media, FilesError> {
+        let workers = self.workers.clone();
+        let now = self.ctx.now();
+        self.on_disk(Lane::Quick, move |base| {
+            let item = base.resolve(&rel, Intent::Read)?;
+            let (file, meta) = match item.open_file() {
+                Err(FsError::IsADirectory(_)) => return Err(if_directory),
+                opened => opened?,
+            };
+            let name = shown_name(&item);
+            let (seconds, nanos) = meta.times.modified;
+            let modified_ns = i128::from(seconds) * 1_000_000_000 + i128::from(nanos);
+            Ok(Media {
+                mime: mime(extension(&name).as_deref()),
+                size: meta.size,
+                validators: Validators::new(meta.identity.inode, meta.size, modified_ns, now),
+                file: Arc::new(file),
+                workers,
+                name,
+            })
+        })
+        .await
+    }
+}
+
+impl Media {
+    /// The pieces one after the other, read when they are asked for.
+    pub fn read(&self, pieces: Vec<Content>) -> impl Stream<Item = io::Result<Bytes>> + Send + use<> {
+        let reader = Reader {
+            file: Arc::clone(&self.file),
+            workers: self.workers.clone(),
+            pieces: pieces.into(),
+        };
+        futures_util::stream::unfold(reader, |mut reader| async move {
+            let piece = reader.next().await?;
+            if piece.is_err() {
+                reader.pieces.clear();
+            }
+            Some((piece, reader))
+        })
+    }
+}
+
+struct Reader {
+    file: Arc<File>,
+    workers: Workers,
+    pieces: VecDeque<Content>,
+}
+
+impl Reader {
+    async fn next(&mut self) -> Option<io::Result<Bytes>> {
+        loop {
+            let span = match self.pieces.pop_front()? {
+                Content::Text(text) => return Some(Ok(text)),
+                Content::Span(span) => span,
+            };
+            if span.start >= span.end {
+                continue;
+            }
+            let end = span.end.min(span.start + CHUNK);
+            let rest = Span {
+                start: end,
+                end: span.end,
+            };
+            self.pieces.push_front(Content::Span(rest));
+            let file = Arc::clone(&self.file);
+            let chunk = self
+                .workers
+                .run(Lane::Quick, move || {
+                    let mut chunk = vec![0; (end - span.start) as usize];
+                    file.read_exact_at(&mut chunk, span.start)
+                        .map_err(|error| FsError::io(error, "the file that is being sent"))?;
+                    Ok::<_, FsError>(chunk)
+                })
+                .await;
+            return Some(chunk.map(Bytes::from).map_err(io::Error::other));
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! The area's use cases. [`Files`] is what the server wires; the routes call it.
+//!
+//! File system work runs on the threads of [`Workers`]; nothing here opens a path that [`Base`] has not resolved.
+//! What changes files cannot be part of a transaction, so each change is ordered to leave, at any crash, the item at its
+//! old place, at its new one, or in the trash with a record; [`reconcile`] settles what a crash left open.
+
+mod batch;
+mod browse;
+mod cleanup;
+mod conflicts;
+mod delete;
+mod linked;
+mod media;
+mod operations;
+mod preview;
+mod reconcile;
+mod resolve;
+mod root;
+mod single;
+mod tell;
+mod transfer;
+mod trash;
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use qm_db::Db;
+use qm_kernel::event::EventSink;
+use qm_kernel::{ClientInfo, Ctx, Permission, Principal, Secret, TorrentPayloads};
+use qm_platform::realtime::Hub;
+use qm_platform::{Audit, Settings, catalogue};
+
+pub use media::{Content, Media};
+pub use tell::EVENTS;
+
+use self::operations::Operations;
+use crate::confined::{Base, Roots};
+use crate::dto::requests::TorrentAction;
+use crate::error::FilesError;
+use crate::model::ticket::Tickets;
+use crate::ops::{Lane, Workers};
+
+/// What the area needs of the house.
+pub struct FilesDeps {
+    pub db: Db,
+    pub settings: Settings,
+    pub audit: Audit,
+    /// The bus, with [`crate::EVENTS`] registered.
+    pub events: Arc<dyn EventSink>,
+    pub hub: Hub,
+    pub ctx: Ctx,
+    /// Who knows which torrents' data lies where.
+    pub payloads: Arc<dyn TorrentPayloads>,
+    /// Signs media tickets: the secret of the access tokens.
+    pub signing: Secret,
+    /// Origins that may frame what is streamed.
+    pub cors_origins: Vec<String>,
+    /// `FILE_MANAGER_ROOTS`
+    pub file_roots: Vec<String>,
+}
+
+/// Who asks, from where.
+#[derive(Clone)]
+pub struct Caller {
+    pub principal: Principal,
+    pub client: ClientInfo,
+}
+
+/// The file manager.
+pub struct Files {
+    db: Db,
+    settings: Settings,
+    audit: Audit,
+    events: Arc<dyn EventSink>,
+    hub: Hub,
+    ctx: Ctx,
+    payloads: Arc<dyn TorrentPayloads>,
+    tickets: Tickets,
+    frame_ancestors: String,
+    roots: Roots,
+    /// Roots that are links: as configured, and where they lead.
+    aliases: Vec<(PathBuf, PathBuf)>,
+    workers: Workers,
+    operations: Arc<Operations>,
+    /// One sweep of the trash at a time.
+    sweeping: tokio::sync::Mutex<()>,
+    /// Why the Default Root Path was passed over, as last logged.
+    passed_over: Arc<Mutex<Option<String>>>,
+}
+
+impl Files {
+    pub fn new(deps: FilesDeps) -> Arc<Self> {
+        let frame_ancestors = deps.cors_origins.iter().fold("'self'".to_owned(), |list, origin| {
+            format!("{list} {}", origin.trim())
+        });
+        let roots = Roots::open(&deps.file_roots);
+        Arc::new(Self {
+            tickets: Tickets::new(&deps.signing),
+            frame_ancestors,
+            aliases: roots.aliases(),
+            roots,
+            workers: Workers::default(),
+            operations: Operations::new(deps.ctx.clone(), deps.hub.clone()),
+            sweeping: tokio::sync::Mutex::default(),
+            passed_over: Arc::default(),
+            db: deps.db,
+            settings: deps.settings,
+            audit: deps.audit,
+            events: deps.events,
+            hub: deps.hub,
+            ctx: deps.ctx,
+            payloads: deps.payloads,
+        })
+    }
+
+    /// Tells running operations to stop and waits until they have: each leaves its old state or its new one.
+    pub async fn shutdown(&self) {
+        self.operations.stop_all().await;
+    }
+
+    /// The Default Root Path as it is stored; `None` when there is none.
+    async fn configured_root(&self) -> Result<Option<String>, FilesError> {
+        let mut tx = self.db.begin_read().await?;
+        let stored = self.settings.get(&mut tx, &catalogue::DEFAULT_ROOT_PATH).await?;
+        Ok(Some(stored.trim().to_owned()).filter(|path| !path.is_empty()))
+    }
+
+    /// Runs file system work below the root in effect.
+    async fn on_disk<T: Send + 'static>(
+        &self,
+        lane: Lane,
+        work: impl FnOnce(&Base) -> Result<T, FilesError> + Send + 'static,
+    ) -> Result<T, FilesError> {
+        let configured = self.configured_root().await?;
+        let roots = self.roots.clone();
+        let passed_over = Arc::clone(&self.passed_over);
+        self.workers
+            .run(lane, move || {
+                let (base, refusal) = roots.base(configured.as_deref());
+                let refusal = refusal.map(|error| error.to_string());
+                let mut logged = passed_over.lock().unwrap_or_else(PoisonError::into_inner);
+                if let Some(reason) = refusal.as_ref().filter(|_| *logged != refusal) {
+                    tracing::warn!(reason, "the Default Root Path is not usable and is passed over");
+                }
+                *logged = refusal;
+                drop(logged);
+                work(&base)
+            })
+            .await
+    }
+}
+
+/// The lane of an operation on one item: a tree takes long.
+fn lane_of(is_directory: bool) -> Lane {
+    if is_directory { Lane::Long } else { Lane::Quick }
+}
+
+/// Whether the caller may do to torrents what a delete asks for.
+fn check_torrent_action(caller: &Caller, action: TorrentAction) -> Result<(), FilesError> {
+    match action {
+        TorrentAction::Keep => Ok(()),
+        TorrentAction::Stop if caller.principal.may(Permission::TorrentsDelete) => Ok(()),
+        TorrentAction::Stop => Err(FilesError::MayNotStopTorrent),
+        TorrentAction::StopAndDelete if caller.principal.may(Permission::TorrentsDeleteData) => Ok(()),
+        TorrentAction::StopAndDelete => Err(FilesError::MayNotDeletePayload),
+    }
+}

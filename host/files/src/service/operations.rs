@@ -1,0 +1,326 @@
+//! Operations that take long: their ids, how far they are, how they are stopped, and what is told of them over the realtime
+//! channel.
+//!
+//! A request waits for its operation, but the operation does not depend on the request: a caller that hangs up does not
+//! stop it, `DELETE /api/files/operations/{id}` does.
+//! Bounds: [`MAX_RUNNING`] operations at once; of each at most four progress messages a second.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use qm_kernel::{Ctx, Permission, Timestamp};
+use qm_platform::realtime::{Hub, Room};
+use serde::Serialize;
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use super::{Caller, Files};
+use crate::dto::answers::OperationView;
+use crate::error::FilesError;
+use crate::ops::{Control, Progress};
+
+const MAX_RUNNING: usize = 256;
+/// Between two progress messages of one operation.
+const PAUSE: Duration = Duration::from_millis(250);
+
+/// Every operation that is running.
+pub struct Operations {
+    ctx: Ctx,
+    hub: Hub,
+    running: Mutex<BTreeMap<String, Arc<Running>>>,
+    ended: Notify,
+}
+
+struct Running {
+    id: String,
+    subject: Subject,
+    user_id: String,
+    started_at: Timestamp,
+    cancel: CancellationToken,
+    progress: Mutex<Seen>,
+}
+
+struct Seen {
+    latest: Progress,
+    told: Instant,
+}
+
+/// What an operation is and works on.
+#[derive(Clone, Debug, Default)]
+pub struct Subject {
+    pub operation: &'static str,
+    pub source: Option<String>,
+    pub destination: Option<String>,
+}
+
+/// How an operation ended, for the message.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    pub item_count: Option<u64>,
+    pub bytes: Option<u64>,
+    /// What went wrong, of an operation that failed.
+    pub failure: Option<String>,
+}
+
+/// Payload of `files.operation.*`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Message<'a> {
+    operation_id: &'a str,
+    operation: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    destination: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    item_count: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none", flatten)]
+    progress: Option<ProgressFields>,
+    at: Timestamp,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ProgressFields {
+    done_items: u64,
+    done_bytes: u64,
+    total_items: Option<u64>,
+    total_bytes: Option<u64>,
+}
+
+impl Operations {
+    pub fn new(ctx: Ctx, hub: Hub) -> Arc<Self> {
+        Arc::new(Self {
+            ctx,
+            hub,
+            running: Mutex::default(),
+            ended: Notify::new(),
+        })
+    }
+
+    /// Registers an operation of `caller` and tells that it has started.
+    pub fn begin(self: &Arc<Self>, caller: &Caller, subject: Subject) -> Result<Operation, FilesError> {
+        let running = Arc::new(Running {
+            id: self.ctx.id(),
+            subject,
+            user_id: caller.principal.user_id.to_string(),
+            started_at: self.ctx.now(),
+            cancel: CancellationToken::new(),
+            progress: Mutex::new(Seen {
+                latest: Progress::default(),
+                told: Instant::now(),
+            }),
+        });
+        {
+            let mut all = self.all();
+            if all.len() >= MAX_RUNNING {
+                return Err(FilesError::TooManyOperations);
+            }
+            all.insert(running.id.clone(), Arc::clone(&running));
+        }
+        let operation = Operation {
+            operations: Arc::clone(self),
+            running,
+        };
+        operation.tell("files.operation.started", &Outcome::default(), None, None);
+        Ok(operation)
+    }
+
+    pub async fn stop_all(&self) {
+        loop {
+            let ended = self.ended.notified();
+            tokio::pin!(ended);
+            ended.as_mut().enable();
+            {
+                let all = self.all();
+                if all.is_empty() {
+                    return;
+                }
+                all.values().for_each(|running| running.cancel.cancel());
+            }
+            ended.await;
+        }
+    }
+
+    fn all(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Running>>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Running {
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn view(&self) -> OperationView {
+        let latest = self.seen().latest;
+        OperationView {
+            id: self.id.clone(),
+            operation: self.subject.operation,
+            source: self.subject.source.clone(),
+            destination: self.subject.destination.clone(),
+            user_id: self.user_id.clone(),
+            started_at: self.started_at,
+            cancelling: self.cancel.is_cancelled(),
+            done_items: latest.items,
+            done_bytes: latest.bytes,
+            total_items: latest.total_items,
+            total_bytes: latest.total_bytes,
+        }
+    }
+}
+
+/// A running operation; it is over when this is dropped.
+pub struct Operation {
+    operations: Arc<Operations>,
+    running: Arc<Running>,
+}
+
+impl Operation {
+    pub fn id(&self) -> &str {
+        &self.running.id
+    }
+
+    pub fn is_cancelled(&self) -> bool {
+        self.running.cancel.is_cancelled()
+    }
+
+    /// What file system work reports to and is stopped by. All controls of one operation count together.
+    pub fn control(&self) -> Control {
+        let (running, operations) = (Arc::clone(&self.running), Arc::clone(&self.operations));
+        let before = running.seen().latest;
+        let tell = move |progress: Progress| {
+            let sum = |a: Option<u64>, b: Option<u64>| match (a, b) {
+                (None, None) => None,
+                (a, b) => Some(a.unwrap_or(0) + b.unwrap_or(0)),
+            };
+            let progress = Progress {
+                items: before.items + progress.items,
+                bytes: before.bytes + progress.bytes,
+                total_items: sum(before.total_items, progress.total_items),
+                total_bytes: sum(before.total_bytes, progress.total_bytes),
+            };
+            let due = {
+                let mut seen = running.seen();
+                seen.latest = progress;
+                let due = seen.told.elapsed() >= PAUSE;
+                if due {
+                    seen.told = Instant::now();
+                }
+                due
+            };
+            if due {
+                let fields = ProgressFields {
+                    done_items: progress.items,
+                    done_bytes: progress.bytes,
+                    total_items: progress.total_items,
+                    total_bytes: progress.total_bytes,
+                };
+                let event = "files.operation.progress";
+                operations.emit(&running, event, &Outcome::default(), None, Some(fields));
+            }
+        };
+        Control::new(self.running.cancel.clone(), Box::new(tell))
+    }
+
+    /// Tells how it ended.
+    pub fn end(self, outcome: &Outcome) {
+        let (event, result) = match outcome.failure {
+            None => ("files.operation.completed", "success"),
+            Some(_) => ("files.operation.failed", "failure"),
+        };
+        self.tell(event, outcome, Some(result), None);
+    }
+
+    /// Tells that all of a batch has been tried, some of it perhaps in vain.
+    pub fn end_batch(self, outcome: &Outcome) {
+        let result = if outcome.failure.is_none() {
+            "success"
+        } else {
+            "failure"
+        };
+        self.tell("files.operation.completed", outcome, Some(result), None);
+    }
+
+    fn tell(
+        &self,
+        event: &'static str,
+        outcome: &Outcome,
+        result: Option<&str>,
+        progress: Option<ProgressFields>,
+    ) {
+        self.operations
+            .emit(&self.running, event, outcome, result, progress);
+    }
+}
+
+impl Drop for Operation {
+    fn drop(&mut self) {
+        self.operations.all().remove(&self.running.id);
+        self.operations.ended.notify_waiters();
+    }
+}
+
+impl Operations {
+    fn emit(
+        &self,
+        running: &Running,
+        event: &'static str,
+        outcome: &Outcome,
+        result: Option<&str>,
+        progress: Option<ProgressFields>,
+    ) {
+        let message = Message {
+            operation_id: &running.id,
+            operation: running.subject.operation,
+            source: running.subject.source.as_deref(),
+            destination: running.subject.destination.as_deref(),
+            item_count: outcome.item_count,
+            bytes: outcome.bytes,
+            result,
+            message: outcome.failure.as_deref(),
+            progress,
+            at: self.ctx.now(),
+        };
+        emit(&self.hub, event, &message);
+    }
+}
+
+/// To everybody who may see files.
+pub fn emit(hub: &Hub, event: &'static str, message: &impl Serialize) {
+    match serde_json::to_vec(message) {
+        Ok(json) => hub.emit(Room::Perm(Permission::FilesView), event, Bytes::from(json)),
+        Err(error) => tracing::error!(event, %error, "a realtime message cannot be serialised"),
+    }
+}
+
+impl Files {
+    /// The running operations, the oldest first.
+    pub fn list_operations(&self) -> Vec<OperationView> {
+        let mut views: Vec<OperationView> =
+            self.operations.all().values().map(|running| running.view()).collect();
+        views.sort_by(|a, b| (a.started_at, &a.id).cmp(&(b.started_at, &b.id)));
+        views
+    }
+
+    /// Tells an operation to stop; it leaves its old state or its new one. Somebody else's needs the permission to delete
+    /// files.
+    pub fn cancel_operation(&self, caller: &Caller, id: &str) -> Result<(), FilesError> {
+        let running = self.operations.all().get(id).cloned();
+        let running = running.ok_or(FilesError::NoSuchOperation)?;
+        let own = *running.user_id == *caller.principal.user_id;
+        if !own && !caller.principal.may(Permission::FilesDelete) {
+            return Err(FilesError::MissingPermission(Permission::FilesDelete.key()));
+        }
+        running.cancel.cancel();
+        Ok(())
+    }
+}

@@ -1,0 +1,188 @@
+//! What a crash left open, settled at the next start.
+//!
+//! A record without its item goes: the item is at its old place, or was on its way out. A pending record whose item has
+//! arrived becomes an ordinary one, with the audit row that was not written. An item without a record (a database restored
+//! from an older copy) gets one that would put it back into the root under its own name. Nothing is concluded from a disk
+//! that is not there. Copies that were not finished are removed.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::Files;
+use super::tell::Fact;
+use crate::confined::{FsError, Meta};
+use crate::error::FilesError;
+use crate::ops::{self, Control, Lane};
+use crate::repo;
+use crate::repo::trash::TrashRecord;
+
+/// How long a start waits for it; a hung disk does not hold the start up for longer.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Between id and name of an item in the trash.
+const SEPARATOR: &str = "__";
+
+impl Files {
+    /// To be called once, before the first request. Goes on by itself when it takes long.
+    pub async fn recover(self: &Arc<Self>) -> Result<(), FilesError> {
+        let mut tx = self.db.begin_read().await?;
+        // Those of before: what requests add from now on is none of its business.
+        let records = repo::trash::every(&mut tx).await?;
+        drop(tx);
+        let files = Arc::clone(self);
+        let work = tokio::spawn(async move { files.reconcile(records).await });
+        if tokio::time::timeout(PATIENCE, work).await.is_err() {
+            tracing::warn!("the trash is still being checked; its list may be incomplete until then");
+        }
+        Ok(())
+    }
+
+    /// Removes what killed copies left under temporary names, anywhere below the roots.
+    pub async fn sweep_temporaries(&self, stop: CancellationToken) {
+        let (roots, control) = (self.roots.clone(), Control::quiet(stop));
+        let swept = self
+            .workers
+            .run(Lane::Long, move || ops::sweep(&roots, &control))
+            .await;
+        match swept {
+            Ok(0) | Err(FsError::Cancelled) => {}
+            Ok(removed) => tracing::info!(removed, "unfinished copies of an earlier run were removed"),
+            Err(error) => {
+                let error = &error as &dyn std::error::Error;
+                tracing::warn!(error, "unfinished copies of an earlier run were not all removed");
+            }
+        }
+    }
+
+    async fn reconcile(&self, records: Vec<TrashRecord>) {
+        for record in &records {
+            if let Err(error) = self.reconcile_record(record).await {
+                let (id, error) = (&record.id, &error as &dyn std::error::Error);
+                tracing::warn!(id, error, "a trash record could not be checked and stays");
+            }
+        }
+        if let Err(error) = self.adopt_strays().await {
+            let error = &error as &dyn std::error::Error;
+            tracing::warn!(error, "the trash was not searched for items without a record");
+        }
+    }
+
+    async fn reconcile_record(&self, record: &TrashRecord) -> Result<(), FilesError> {
+        let roots = self.roots.clone();
+        let (root, path) = (record.storage_root.clone(), record.trash_path.clone());
+        let found = self
+            .workers
+            .run(Lane::Quick, move || roots.trashed(&root, &path))
+            .await;
+        match found {
+            Ok(_) if record.pending => self.settle_late(record).await,
+            Ok(_) => Ok(()),
+            Err(FsError::NotFound(_)) => {
+                tracing::info!(id = record.id, name = record.name, "a trash record without its item was dropped");
+                self.drop_record(&record.id).await
+            }
+            // Its trash was never made, so nothing was moved there; or its disk is not there, so nothing is known.
+            Err(other) => Err(other.into()),
+        }
+    }
+
+    /// The item had arrived; what was to be written with it is written now.
+    async fn settle_late(&self, record: &TrashRecord) -> Result<(), FilesError> {
+        let metadata = json!({
+            "mode": "trash",
+            "isDirectory": record.is_directory,
+            "bytes": record.size,
+            "recovered": true,
+        });
+        let mut tx = self.db.begin_write().await?;
+        repo::trash::settle(&mut tx, &record.id, record.size)
+            .await?
+            .exactly(1)?;
+        self.audit_in(&mut tx, None, Fact::file("file.deleted", record.original_path.clone(), metadata))
+            .await?;
+        tx.commit_quiet().await?;
+        tracing::info!(id = record.id, name = record.name, "an interrupted delete was finished");
+        Ok(())
+    }
+
+    async fn adopt_strays(&self) -> Result<(), FilesError> {
+        let roots = self.roots.clone();
+        let found = self
+            .workers
+            .run(Lane::Quick, move || Ok::<_, FsError>(ops::stray(&roots)))
+            .await?;
+        // Read after the disk: an item that a request trashed meanwhile has its record already.
+        let mut tx = self.db.begin_read().await?;
+        let records = repo::trash::every(&mut tx).await?;
+        drop(tx);
+        let paths: HashSet<&str> = records.iter().map(|record| record.trash_path.as_str()).collect();
+        let ids: HashSet<&str> = records.iter().map(|record| record.id.as_str()).collect();
+        for (storage_root, trash_path) in found {
+            if paths.contains(trash_path.as_str()) {
+                continue;
+            }
+            let entry = trash_path.rsplit('/').next().unwrap_or_default();
+            let Some((id, name)) = entry.split_once(SEPARATOR) else {
+                continue;
+            };
+            let id = if id.len() == 36 && !ids.contains(id) {
+                id.to_owned()
+            } else {
+                self.ctx.id()
+            };
+            self.adopt(id, name.to_owned(), storage_root, trash_path).await?;
+        }
+        Ok(())
+    }
+
+    async fn adopt(
+        &self,
+        id: String,
+        name: String,
+        storage_root: String,
+        trash_path: String,
+    ) -> Result<(), FilesError> {
+        let roots = self.roots.clone();
+        let (root, path) = (storage_root.clone(), trash_path.clone());
+        let found = self
+            .workers
+            .run(Lane::Quick, move || {
+                let item = roots.trashed(&root, &path)?;
+                let stat = item.trash.stat(&item.name);
+                stat.map(|stat| Meta::of(&stat))
+                    .map_err(|errno| FsError::os(errno, &path))
+            })
+            .await;
+        let meta = match found {
+            Ok(meta) => meta,
+            // Somebody removed it in between.
+            Err(FsError::NotFound(_)) => return Ok(()),
+            Err(other) => return Err(other.into()),
+        };
+        let record = TrashRecord {
+            original_path: format!("/{name}"),
+            original_raw: None,
+            is_directory: meta.is_dir(),
+            size: if meta.is_dir() { 0 } else { meta.size },
+            deleted_by: None,
+            deleted_at: self.ctx.now(),
+            pending: false,
+            id,
+            storage_root,
+            name,
+            trash_path,
+        };
+        let mut tx = self.db.begin_write().await?;
+        repo::trash::insert(&mut tx, &record).await?;
+        tx.commit_quiet().await?;
+        tracing::info!(
+            id = record.id,
+            name = record.name,
+            "an item of the trash without a record was given one"
+        );
+        Ok(())
+    }
+}

@@ -1,0 +1,190 @@
+//! What is told of a change: an audit row, a domain event, a realtime message.
+
+use std::path::Path;
+
+use qm_db::Tx;
+use qm_kernel::Timestamp;
+use qm_kernel::event::{DomainEvent, EventSpec};
+use qm_platform::{AuditEntry, AuditResult};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::operations::emit;
+use super::{Caller, Files};
+use crate::dto::reviews::CleanupResult;
+use crate::error::FilesError;
+
+pub const FILE_MOVED: &str = "file.moved";
+pub const FILE_DELETED: &str = "file.deleted";
+
+/// The events of this area; their paths are absolute.
+pub const EVENTS: &[EventSpec] = &[
+    EventSpec {
+        key: FILE_MOVED,
+        required: &["from", "to"],
+        window_secs: 0,
+    },
+    EventSpec {
+        key: FILE_DELETED,
+        required: &["path"],
+        window_secs: 0,
+    },
+];
+
+/// What became of a file, for the audit trail.
+pub struct Fact {
+    pub action: &'static str,
+    /// `file`, `folder` or `setting`; `None` for what concerns no single one.
+    pub object_type: Option<&'static str>,
+    pub object_id: Option<String>,
+    pub result: AuditResult,
+    pub metadata: Value,
+}
+
+impl Fact {
+    pub fn file(action: &'static str, path: impl Into<String>, metadata: Value) -> Self {
+        Self {
+            action,
+            object_type: Some("file"),
+            object_id: Some(path.into()),
+            result: AuditResult::Success,
+            metadata,
+        }
+    }
+
+    /// Of something that concerns no single file.
+    pub fn general(action: &'static str, metadata: Value) -> Self {
+        Self {
+            action,
+            object_type: None,
+            object_id: None,
+            result: AuditResult::Success,
+            metadata,
+        }
+    }
+
+    /// An operation that was begun and failed.
+    pub fn failed(
+        intended: &'static str,
+        path: &str,
+        destination: Option<&str>,
+        error: &FilesError,
+    ) -> Self {
+        let metadata =
+            json!({ "intended": intended, "destination": destination, "error": error.public() });
+        Self {
+            result: AuditResult::Failure,
+            ..Self::file("file.operation_failed", path, metadata)
+        }
+    }
+
+    pub fn failure_if(mut self, failed: bool) -> Self {
+        if failed {
+            self.result = AuditResult::Failure;
+        }
+        self
+    }
+
+    fn entry(self, caller: Option<&Caller>) -> AuditEntry<'_> {
+        AuditEntry {
+            user_id: caller.map(|caller| caller.principal.user_id.to_string()),
+            action: self.action,
+            object_type: self.object_type,
+            object_id: self.object_id,
+            result: self.result,
+            client: caller.map(|caller| &caller.client),
+            metadata: Some(self.metadata),
+        }
+    }
+}
+
+/// Payload of `files.trash.updated`.
+#[derive(Serialize)]
+struct TrashUpdated<'a> {
+    action: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    count: Option<u64>,
+}
+
+/// Payload of `files.cleanup.completed`.
+#[derive(Serialize)]
+struct CleanupCompleted<'a> {
+    root: &'a str,
+    #[serde(flatten)]
+    result: &'a CleanupResult,
+    at: Timestamp,
+}
+
+impl Files {
+    /// Adds an audit row to a transaction.
+    pub(super) async fn audit_in(
+        &self,
+        tx: &mut Tx,
+        caller: Option<&Caller>,
+        fact: Fact,
+    ) -> Result<(), FilesError> {
+        Ok(self.audit.record(tx, fact.entry(caller)).await?)
+    }
+
+    /// Audits what changed no row of ours, and publishes what others have to know of it. The change has happened: whatever
+    /// the database says, the event goes out.
+    pub(super) async fn audit_alone(&self, caller: &Caller, fact: Fact, event: Option<DomainEvent>) {
+        self.audit.record_alone(&self.db, fact.entry(Some(caller))).await;
+        if let Some(event) = event {
+            self.events.publish(event);
+        }
+    }
+
+    pub(super) fn moved(&self, caller: &Caller, from: &Path, to: &Path) -> DomainEvent {
+        let payload = json!({ "from": from.to_string_lossy(), "to": to.to_string_lossy() });
+        self.event(FILE_MOVED, Some(caller), to, payload)
+    }
+
+    pub(super) fn deleted(&self, caller: Option<&Caller>, path: &Path) -> DomainEvent {
+        let payload = json!({ "path": path.to_string_lossy() });
+        self.event(FILE_DELETED, caller, path, payload)
+    }
+
+    fn event(&self, key: &'static str, caller: Option<&Caller>, path: &Path, payload: Value) -> DomainEvent {
+        DomainEvent {
+            id: self.ctx.id(),
+            event_key: key,
+            occurred_at: self.ctx.now(),
+            actor_user_id: caller.map(|caller| caller.principal.user_id.to_string()),
+            subject_user_id: None,
+            resource_type: Some("file"),
+            resource_id: Some(path.to_string_lossy().into_owned()),
+            payload,
+            correlation_id: None,
+            causation_id: None,
+        }
+    }
+
+    /// `files.trash.updated` of one item.
+    pub(super) fn trash_changed(&self, action: &str, id: &str) {
+        let message = TrashUpdated {
+            action,
+            id: Some(id),
+            count: None,
+        };
+        emit(&self.hub, "files.trash.updated", &message);
+    }
+
+    /// `files.trash.updated` of many items.
+    pub(super) fn trash_swept(&self, action: &str, count: u64) {
+        let message = TrashUpdated {
+            action,
+            id: None,
+            count: Some(count),
+        };
+        emit(&self.hub, "files.trash.updated", &message);
+    }
+
+    /// `files.cleanup.completed`
+    pub(super) fn cleaned_up(&self, root: &str, result: &CleanupResult) {
+        let at = self.ctx.now();
+        emit(&self.hub, "files.cleanup.completed", &CleanupCompleted { root, result, at });
+    }
+}

@@ -1,0 +1,192 @@
+//! Moves and copies.
+
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::operations::{Operation, Outcome, Subject};
+use super::tell::Fact;
+use super::{Caller, Files};
+use crate::confined::{Component, ConfinedPath, Destination, Intent, Kind};
+use crate::dto::answers::OpResult;
+use crate::dto::requests::{Transfer, TransferKind, WirePath};
+use crate::error::FilesError;
+use crate::ops::{self, Lane, Transferred};
+
+/// A copy no larger than this does not wait for a place among the long operations.
+const SMALL: u64 = 16 * 1024 * 1024;
+
+/// How one item is transferred.
+#[derive(Clone, Default)]
+pub(super) struct How {
+    pub overwrite: bool,
+    pub verify: bool,
+    /// Under another name than its own.
+    pub name: Option<Component>,
+}
+
+struct Prepared {
+    item: ConfinedPath,
+    destination: Destination,
+    lane: Lane,
+}
+
+impl TransferKind {
+    pub(super) const fn audited_as(self) -> &'static str {
+        match self {
+            TransferKind::Move => "file.moved",
+            TransferKind::Copy => "file.copied",
+        }
+    }
+}
+
+impl Files {
+    /// Moves or copies an item into a directory. With `background` the answer comes at once.
+    pub async fn transfer(
+        self: &Arc<Self>,
+        caller: Caller,
+        kind: TransferKind,
+        body: Transfer,
+    ) -> Result<OpResult, FilesError> {
+        let subject = Subject {
+            operation: kind.as_str(),
+            source: Some(body.source.as_given().to_owned()),
+            destination: Some(body.destination.as_given().to_owned()),
+        };
+        let operation = self.operations.begin(&caller, subject)?;
+        if body.background {
+            let accepted = OpResult::accepted(kind.as_str(), &operation);
+            let files = Arc::clone(self);
+            // What becomes of it is audited and told over the realtime channel.
+            tokio::spawn(async move { files.transfer_now(&caller, kind, &body, operation).await });
+            return Ok(accepted);
+        }
+        self.transfer_now(&caller, kind, &body, operation).await
+    }
+
+    async fn transfer_now(
+        &self,
+        caller: &Caller,
+        kind: TransferKind,
+        body: &Transfer,
+        operation: Operation,
+    ) -> Result<OpResult, FilesError> {
+        let how = How {
+            overwrite: body.overwrite,
+            verify: body.verify,
+            name: None,
+        };
+        let result = self
+            .transfer_item(caller, kind, &body.source, &body.destination, how, &operation)
+            .await;
+        operation.end(&Outcome::of(&result, |done| Outcome {
+            item_count: Some(items(done)),
+            bytes: Some(done.usage.bytes),
+            failure: None,
+        }));
+        let done = result?;
+        Ok(OpResult {
+            operation: kind.as_str(),
+            ok: true,
+            path: Some(done.rel.text()),
+            path_raw: done.rel.raw(),
+            item_count: (kind == TransferKind::Copy).then_some(1),
+            bytes: Some(done.usage.bytes),
+            ..OpResult::default()
+        })
+    }
+
+    /// One item, audited and published.
+    pub(super) async fn transfer_item(
+        &self,
+        caller: &Caller,
+        kind: TransferKind,
+        source: &WirePath,
+        destination: &WirePath,
+        how: How,
+        operation: &Operation,
+    ) -> Result<Transferred, FilesError> {
+        let Prepared {
+            item,
+            destination,
+            lane,
+        } = self.prepare(kind, source, destination).await?;
+        let shown = item.rel().text();
+        let place = destination.rel().text();
+        let control = operation.control();
+        let done = self
+            .workers
+            .run(lane, move || {
+                let how = ops::Transfer {
+                    overwrite: how.overwrite,
+                    verify: how.verify,
+                    name: how.name,
+                };
+                match kind {
+                    TransferKind::Move => ops::move_to(&item, &destination, &how, &control),
+                    TransferKind::Copy => ops::copy(&item, &destination, &how, &control),
+                }
+            })
+            .await
+            .map_err(FilesError::from);
+        match &done {
+            Ok(done) => {
+                let metadata = json!({
+                    "source": shown,
+                    "destination": done.rel.text(),
+                    "bytes": done.usage.bytes,
+                    "itemCount": items(done),
+                });
+                let event = (kind == TransferKind::Move).then(|| self.moved(caller, &done.from, &done.to));
+                self.audit_alone(caller, Fact::file(kind.audited_as(), shown, metadata), event)
+                    .await;
+            }
+            Err(error) => {
+                let fact = Fact::failed(kind.audited_as(), &shown, Some(&place), error);
+                self.audit_alone(caller, fact, None).await;
+            }
+        }
+        done
+    }
+
+    async fn prepare(
+        &self,
+        kind: TransferKind,
+        source: &WirePath,
+        destination: &WirePath,
+    ) -> Result<Prepared, FilesError> {
+        let (source, destination) = (source.rel()?, destination.rel()?);
+        self.on_disk(Lane::Quick, move |base| {
+            let item = base.resolve(&source, Intent::Change)?;
+            let destination = base.destination(&destination)?;
+            let meta = item.meta()?;
+            let device = destination.existing().identity().map(|identity| identity.device);
+            let renames = kind == TransferKind::Move && device == Ok(meta.identity.device);
+            let quick = meta.kind != Kind::Directory && (renames || meta.size <= SMALL);
+            Ok(Prepared {
+                item,
+                destination,
+                lane: if quick { Lane::Quick } else { Lane::Long },
+            })
+        })
+        .await
+    }
+}
+
+impl OpResult {
+    /// The operation goes on; its result comes over the realtime channel.
+    pub(super) fn accepted(name: &'static str, operation: &Operation) -> Self {
+        Self {
+            operation: name,
+            ok: true,
+            message: Some("running in the background".to_owned()),
+            operation_id: Some(operation.id().to_owned()),
+            ..OpResult::default()
+        }
+    }
+}
+
+/// The item itself and everything in it.
+fn items(done: &Transferred) -> u64 {
+    done.usage.items + 1
+}
