@@ -67,7 +67,7 @@ pub struct SyncLoop {
     cursor: Option<u64>,
     /// The channel knows the engine.
     attached: bool,
-    /// `provider.offline` was told and not taken back.
+    /// The log says that it is offline, and not yet that it is back.
     told_offline: bool,
     /// The database refused the last write; told once.
     db_failing: bool,
@@ -193,9 +193,6 @@ impl SyncLoop {
         self.engine.set_status(status);
         if std::mem::take(&mut self.told_offline) {
             tracing::info!(engine.id = %self.engine.id, "engine is back");
-            self.deps
-                .events
-                .publish(publish::recovered(&self.engine, &self.deps.ctx));
         }
     }
 
@@ -213,9 +210,6 @@ impl SyncLoop {
         self.engine.set_status(status);
         if !std::mem::replace(&mut self.told_offline, true) {
             tracing::warn!(engine.id = %self.engine.id, %reason, "engine is offline");
-            self.deps
-                .events
-                .publish(publish::offline(&self.engine, &reason, &self.deps.ctx));
         }
     }
 

@@ -1,6 +1,5 @@
 //! What the loop tells: messages of the realtime channel, and events of the bus.
 
-use std::sync::Arc;
 
 use bytes::Bytes;
 use qm_kernel::engine::{GlobalStats, Torrent};
@@ -10,7 +9,7 @@ use qm_platform::realtime::{Hub, Room};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::engine::{Engine, EngineStatus};
+use super::engine::EngineStatus;
 use super::tracker::Batch;
 use crate::dto::torrent::{DownloadFailed, StatsMessage, StatusMessage};
 use crate::model::ledger::Counters;
@@ -18,8 +17,6 @@ use crate::model::ledger::Counters;
 pub const TORRENT_COMPLETED: &str = "torrent.completed";
 pub const TORRENT_FAILED: &str = "torrent.failed";
 pub const RATIO_CHANGED: &str = "torrent.ratio_changed";
-pub const PROVIDER_OFFLINE: &str = "provider.offline";
-pub const PROVIDER_RECOVERED: &str = "provider.recovered";
 
 /// The events of this area.
 pub const EVENTS: &[EventSpec] = &[
@@ -37,16 +34,6 @@ pub const EVENTS: &[EventSpec] = &[
         key: RATIO_CHANGED,
         required: &["engineId", "changes"],
         window_secs: 0,
-    },
-    EventSpec {
-        key: PROVIDER_OFFLINE,
-        required: &["providerName"],
-        window_secs: 3600,
-    },
-    EventSpec {
-        key: PROVIDER_RECOVERED,
-        required: &["providerName"],
-        window_secs: 3600,
     },
 ];
 
@@ -109,16 +96,6 @@ fn torrent_event(key: &'static str, engine_id: &str, torrent: &Torrent, ctx: &Ct
         "engineId": engine_id,
     });
     event(key, "torrent", &torrent.hash, payload, ctx)
-}
-
-pub fn offline(engine: &Arc<Engine>, reason: &str, ctx: &Ctx) -> DomainEvent {
-    let payload = json!({ "providerName": *engine.name(), "kind": engine.kind, "reason": reason });
-    event(PROVIDER_OFFLINE, "torrent_engine", &engine.id, payload, ctx)
-}
-
-pub fn recovered(engine: &Arc<Engine>, ctx: &Ctx) -> DomainEvent {
-    let payload = json!({ "providerName": *engine.name(), "kind": engine.kind });
-    event(PROVIDER_RECOVERED, "torrent_engine", &engine.id, payload, ctx)
 }
 
 fn event(key: &'static str, resource: &'static str, id: &str, payload: Value, ctx: &Ctx) -> DomainEvent {

@@ -166,7 +166,7 @@ db_test! {
         bench.client.torrents.lock().unwrap().clear();
         bench.work.tick().await;
         assert_eq!((bench.engine.snapshot().unwrap().len(), bench.stored().await.len()), (0, 0));
-        assert_eq!(bench.heard.keys(), ["provider.offline", "provider.recovered"]);
+        assert!(bench.heard.keys().is_empty(), "that an engine went is told by the engine watch, once a minute");
         // A client that is still loading lists fewer for a moment; what comes back is no news.
         bench.client.put(Torrent { completed_at: Some(Timestamp::from_secs(5)), ..at(0.0, 0) });
         bench.work.tick().await;
