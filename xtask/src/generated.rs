@@ -1,40 +1,56 @@
-//! `cargo xtask openapi`: the committed API document, made anew or checked.
+//! `cargo xtask openapi`: the committed documents that the server prints itself, made anew or checked.
 
+use std::path::Path;
 use std::process::Command;
 
 use crate::{paths, run};
 
-const FILE: &str = "docs/openapi.json";
+/// A subcommand of the server, and the file that holds what it prints.
+const DOCUMENTS: [(&str, &str); 2] = [
+    ("openapi", "docs/openapi.json"),
+    ("settings", "docs/settings.md"),
+];
 
-/// Writes `docs/openapi.json` from the server's own routes, or with `check` says whether it still tells the truth.
+/// Writes every document, or with `check` says whether they still tell the truth.
 pub fn openapi(check: bool) -> Result<(), String> {
     crate::setup::command(
         "cargo",
         &["build", "--package", "qm-server", "--bin", "quartermaster"],
     )?;
     let binary = run::target().join("debug/quartermaster");
-    let output = Command::new(&binary)
-        .arg("openapi")
+    let mut stale = Vec::new();
+    for (subcommand, file) in DOCUMENTS {
+        let fresh = printed(&binary, subcommand)?;
+        let path = paths::root().join(file);
+        if std::fs::read(&path).unwrap_or_default() == fresh {
+            continue;
+        }
+        if check {
+            stale.push(file);
+            continue;
+        }
+        std::fs::write(&path, fresh).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+        println!("{file} written");
+    }
+    if stale.is_empty() {
+        return Ok(());
+    }
+    Err(format!(
+        "out of date: {}; run `cargo xtask openapi` and commit what changes",
+        stale.join(", ")
+    ))
+}
+
+fn printed(binary: &Path, subcommand: &str) -> Result<Vec<u8>, String> {
+    let output = Command::new(binary)
+        .arg(subcommand)
         .output()
-        .map_err(|error| format!("`{} openapi` did not start: {error}", binary.display()))?;
+        .map_err(|error| format!("`{} {subcommand}` did not start: {error}", binary.display()))?;
     if !output.status.success() {
         return Err(format!(
-            "`quartermaster openapi` failed: {}",
+            "`quartermaster {subcommand}` failed: {}",
             String::from_utf8_lossy(&output.stderr)
         ));
     }
-    let file = paths::root().join(FILE);
-    let committed = std::fs::read(&file).unwrap_or_default();
-    if committed == output.stdout {
-        return Ok(());
-    }
-    if check {
-        return Err(format!(
-            "{FILE} is out of date: run `cargo xtask openapi` and commit what changes"
-        ));
-    }
-    std::fs::write(&file, &output.stdout)
-        .map_err(|error| format!("cannot write {}: {error}", file.display()))?;
-    println!("{FILE} written");
-    Ok(())
+    Ok(output.stdout)
 }

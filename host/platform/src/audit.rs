@@ -1,8 +1,21 @@
 //! The audit trail: who did what to what, from where, and whether it worked. Rows are only ever added.
+//!
+//! [`Audit`] writes it, [`AuditTrail`] reads it.
+
+mod marks;
+mod target;
+#[cfg(test)]
+mod tests;
+mod trail;
+#[cfg(test)]
+mod writing_tests;
 
 use qm_db::{Db, DbError, Json, Tx, exec, sql};
 use qm_kernel::{ClientInfo, Ctx};
 use serde_json::Value;
+
+pub use target::Target;
+pub use trail::{AuditRecord, AuditTrail, AuditUser};
 
 sql! {
     /// A token outlives its user by some minutes; what they still do is recorded without a name rather than refused.
@@ -98,107 +111,4 @@ impl Audit {
 /// A path may carry an encoded NUL, which PostgreSQL's TEXT cannot hold.
 fn without_nul(text: &str) -> String {
     text.replace('\0', "\u{fffd}")
-}
-
-#[cfg(test)]
-mod tests {
-    use std::net::{IpAddr, Ipv4Addr};
-
-    use qm_db::{all, db_test};
-    use serde_json::json;
-
-    use super::*;
-
-    sql! {
-        LIST = "SELECT user_id, action, object_type, object_id, result, ip_address, user_agent, metadata \
-            FROM audit_logs ORDER BY action";
-        ADD_USER = "INSERT INTO users (id, username, email, password_hash, created_at, updated_at) \
-            VALUES ('u', 'u', 'u@example.org', '', 0, 0)";
-        DELETE_USER = "DELETE FROM users WHERE id = 'u'";
-    }
-
-    type Row = (
-        Option<String>,
-        String,
-        Option<String>,
-        Option<String>,
-        String,
-        Option<String>,
-        Option<String>,
-        Option<Json<Value>>,
-    );
-
-    async fn rows(db: &Db) -> Vec<Row> {
-        all!(&mut db.begin_read().await.unwrap(), Row, LIST)
-            .await
-            .unwrap()
-    }
-
-    fn entry(action: &'static str) -> AuditEntry<'static> {
-        AuditEntry {
-            user_id: Some("u".into()),
-            action,
-            ..AuditEntry::default()
-        }
-    }
-
-    db_test! {
-        async fn a_row_commits_with_its_change_or_not_at_all(db: Db) {
-            let audit = Audit::new(Ctx::system());
-            let mut tx = db.begin_write().await.unwrap();
-            let _ = exec!(&mut tx, ADD_USER).await.unwrap();
-            audit.record(&mut tx, entry("users.create")).await.unwrap();
-            drop(tx);
-            assert!(rows(&db).await.is_empty());
-            let mut tx = db.begin_write().await.unwrap();
-            let _ = exec!(&mut tx, ADD_USER).await.unwrap();
-            audit.record(&mut tx, entry("users.create")).await.unwrap();
-            tx.commit_quiet().await.unwrap();
-            assert_eq!(rows(&db).await.len(), 1);
-        }
-
-        async fn a_row_outlives_its_user_and_is_never_refused_for_want_of_one(db: Db) {
-            let audit = Audit::new(Ctx::system());
-            let mut tx = db.begin_write().await.unwrap();
-            let _ = exec!(&mut tx, ADD_USER).await.unwrap();
-            tx.commit_quiet().await.unwrap();
-            audit.record_alone(&db, entry("a.first")).await;
-            let mut tx = db.begin_write().await.unwrap();
-            exec!(&mut tx, DELETE_USER).await.unwrap().exactly(1).unwrap();
-            tx.commit_quiet().await.unwrap();
-            audit.record_alone(&db, entry("b.second")).await;
-            let users: Vec<_> = rows(&db).await.into_iter().map(|row| (row.1, row.0)).collect();
-            assert_eq!(users, [("a.first".into(), None), ("b.second".into(), None)]);
-        }
-
-        async fn every_column_is_kept(db: Db) {
-            let client = ClientInfo {
-                ip: IpAddr::V4(Ipv4Addr::LOCALHOST),
-                forwarded: "198.51.100.7, 203.0.113.1".into(),
-                user_agent: Some("agent\0".into()),
-                request_id: String::new(),
-            };
-            let entry = AuditEntry {
-                action: "engines.create",
-                object_type: Some("torrent_engine"),
-                object_id: Some("e\0".into()),
-                result: AuditResult::Failure,
-                client: Some(&client),
-                metadata: Some(json!({ "name": "a\0b", "count": 3 })),
-                ..AuditEntry::default()
-            };
-            Audit::new(Ctx::system()).record_alone(&db, entry).await;
-            let expected = (
-                None,
-                "engines.create".to_owned(),
-                Some("torrent_engine".to_owned()),
-                Some("e\u{fffd}".to_owned()),
-                "failure".to_owned(),
-                Some("198.51.100.7, 203.0.113.1".to_owned()),
-                Some("agent\u{fffd}".to_owned()),
-                Some(Json(json!({ "name": "a\0b", "count": 3 }))),
-            );
-            assert_eq!(rows(&db).await, [expected]);
-        }
-    }
 }

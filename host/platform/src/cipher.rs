@@ -177,7 +177,10 @@ mod tests {
 
         let kept = Secret::new("kept");
         assert_eq!(rotated.standing(&old), Standing::Previous(kept.clone()));
-        assert_eq!(rotated.standing(&rotated.encrypt("kept")), Standing::Current(kept));
+        assert_eq!(
+            rotated.standing(&rotated.encrypt("kept")),
+            Standing::Current(kept)
+        );
         assert_eq!(cipher("new").standing(&old), Standing::Unreadable);
     }
 

@@ -8,6 +8,11 @@ use qm_web::ApiError;
 pub enum PlatformError {
     #[error(transparent)]
     Plugin(#[from] PluginHostError),
+    #[error("\"{key}\" cannot be changed here — use {route}.")]
+    SettingHasRoute { key: &'static str, route: &'static str },
+    /// Every setting that cannot be stored, and why.
+    #[error("{}", .0.join(", "))]
+    BadSettings(Vec<String>),
     #[error(transparent)]
     Db(#[from] DbError),
 }
@@ -19,6 +24,8 @@ impl From<PlatformError> for ApiError {
                 return ApiError::new(qm_kernel::ErrorKind::NotFound, "Plugin not found");
             }
             PlatformError::Plugin(plugin) => (plugin.kind(), plugin.to_string()),
+            PlatformError::SettingHasRoute { .. } => (qm_kernel::ErrorKind::Forbidden, error.to_string()),
+            PlatformError::BadSettings(broken) => return ApiError::validation(broken.clone()),
             PlatformError::Db(db) => (db.kind(), db.to_string()),
         };
         ApiError::new(kind, message).with_source(error)

@@ -12,6 +12,7 @@ mod cipher;
 mod error;
 pub mod health;
 mod metrics;
+mod modules;
 pub mod realtime;
 mod routes;
 mod sealed;
@@ -30,7 +31,8 @@ pub use metrics::Sources;
 pub use routes::{Build, Platform, routes};
 pub use sealed::{AreaReport, Sealed, SealedPage, SealedRow, SealedValues, SecretSettings, Unreadable};
 pub use settings::{
-    SecretSetting, Setting, SettingSpec, SettingValue, Settings, UpdateCheck, catalogue, settings_table,
+    EnvEntry, SecretSetting, Setting, SettingSpec, SettingValue, Settings, UpdateCheck, catalogue,
+    settings_table,
 };
 pub use update::{UpdateDeps, Updates};
 pub use watch::{EVENTS, Watches};

@@ -17,7 +17,7 @@ use qm_kernel::Ctx;
 use crate::app::App;
 use crate::config::Config;
 use crate::failure::StartError;
-use crate::{PRODUCT, VERSION, api, logging, shutdown, start};
+use crate::{PRODUCT, VERSION, api, config, logging, shutdown, start};
 
 /// Self-hosted management of torrent clients: one API and one live channel for all of them.
 ///
@@ -37,6 +37,9 @@ enum Command {
     Migrate,
     /// Print the OpenAPI document of all routes.
     Openapi,
+    /// Print the tables of variables and settings.
+    #[command(hide = true)]
+    Settings,
     /// Copy the SQLite database to a file, also while the service runs.
     Backup {
         /// Where the copy goes. Put it on another disk, and the key (ENCRYPTION_KEY or secrets.json) elsewhere.
@@ -106,6 +109,7 @@ pub fn main() -> ExitCode {
         }
         Command::User(command) => runtime().and_then(|runtime| runtime.block_on(user::run(command))),
         Command::Openapi => return print(api::document()),
+        Command::Settings => return print(Ok(config::document())),
         Command::Plugin(PluginCommand::Check { file, config }) => {
             return match runtime() {
                 Ok(runtime) => runtime.block_on(plugin::check(&file, config)),

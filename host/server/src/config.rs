@@ -4,6 +4,7 @@
 //! variable, the value (unless it is a secret) and the way out; no value is ever silently replaced by a default.
 
 mod read;
+mod variables;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -11,9 +12,11 @@ use std::time::Duration;
 
 use qm_identity::FirstAdmin;
 use qm_kernel::Secret;
+use qm_platform::EnvEntry;
 
 pub use read::ConfigError;
 use read::Reader;
+pub use variables::{VARIABLES, Variable, document};
 
 /// Everything an operator can set. Defaults are those of the README's table.
 #[derive(Clone, Debug)]
@@ -48,6 +51,8 @@ pub struct Config {
     /// `ADMIN_USERNAME`, `ADMIN_EMAIL`, `ADMIN_PASSWORD`
     pub admin: FirstAdmin,
     pub log: LogConfig,
+    /// Every variable there is and what was found of it, without secrets: for the settings page.
+    pub environment: Vec<EnvEntry>,
 }
 
 /// The secrets that the environment holds; what is absent is generated outside production.
@@ -96,6 +101,12 @@ impl Config {
 
     /// Reads variables from `lookup`; tests pass a table.
     pub fn from_lookup(lookup: &dyn Fn(&str) -> Option<std::ffi::OsString>) -> Result<Self, ConfigError> {
+        let mut config = Self::read(lookup)?;
+        config.environment = variables::environment(lookup);
+        Ok(config)
+    }
+
+    fn read(lookup: &dyn Fn(&str) -> Option<std::ffi::OsString>) -> Result<Self, ConfigError> {
         let reader = Reader::new(lookup);
         let data_dir = reader.path("DATA_DIR").unwrap_or_else(|| PathBuf::from("./data"));
         Ok(Self {
@@ -124,6 +135,7 @@ impl Config {
                 format: log_format(&reader)?,
                 filter: log_filter(&reader)?,
             },
+            environment: Vec::new(),
         })
     }
 }

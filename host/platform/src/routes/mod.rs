@@ -1,7 +1,10 @@
-//! The routes of this area: the system itself and its plugins.
+//! The routes of this area: settings, the audit trail, modules, the system itself and its plugins.
 
+mod audit;
 mod dto;
+mod modules;
 mod plugins;
+mod settings;
 mod system;
 
 use std::sync::Arc;
@@ -13,8 +16,9 @@ use qm_kernel::Permission;
 use qm_plugin_host::PluginHost;
 use qm_web::{Routes, routes as line};
 
-use crate::audit::Audit;
+use crate::audit::{Audit, AuditTrail};
 use crate::health::Health;
+use crate::settings::{EnvEntry, Settings};
 use crate::update::Updates;
 
 pub use dto::Build;
@@ -24,6 +28,10 @@ pub use dto::Build;
 pub struct Platform {
     pub db: Db,
     pub audit: Audit,
+    pub trail: AuditTrail,
+    pub settings: Settings,
+    /// The variables the server reads, with what it found.
+    pub environment: Arc<[EnvEntry]>,
     pub plugins: Arc<PluginHost>,
     /// The name the server was started with.
     pub product: Arc<str>,
@@ -46,6 +54,12 @@ pub fn routes() -> Routes<Platform> {
         .add(line!(system::update::update_status).need(Permission::SystemView))
         .add(line!(system::update::check_for_update).need(Permission::SystemView))
         .add(line!(system::update::change_update_settings).need(Permission::SystemManage))
+        .add(line!(settings::list_settings).need(Permission::SettingsView))
+        .add(line!(settings::put_setting).need(Permission::SettingsManage))
+        .add(line!(settings::patch_settings).need(Permission::SettingsManage))
+        .add(line!(settings::list_environment).need(Permission::SettingsManage))
+        .add(line!(audit::list_audit).need(Permission::AuditView))
+        .add(line!(modules::enabled_modules).authenticated())
         .add(line!(plugins::list_plugins).need(Permission::SystemView))
         .add(line!(plugins::reload_plugin).need(Permission::SystemManage))
 }

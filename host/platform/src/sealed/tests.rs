@@ -2,9 +2,9 @@
 
 use std::sync::Mutex;
 
+use qm_db::{Json, db_test, exec, sql};
 use qm_db::{all, value};
 use qm_kernel::{Ctx, Secret};
-use qm_db::{db_test, exec, sql, Json};
 use serde_json::Value;
 
 use super::*;
@@ -30,7 +30,11 @@ fn sealed(db: &Db, cipher: Cipher, area: impl SealedValues + 'static) -> Sealed 
 
 async fn put(db: &Db, key: &str, value: &str) {
     let mut tx = db.begin_write().await.unwrap();
-    exec!(&mut tx, PUT, key, Json(value)).await.unwrap().exactly(1).unwrap();
+    exec!(&mut tx, PUT, key, Json(value))
+        .await
+        .unwrap()
+        .exactly(1)
+        .unwrap();
     tx.commit_quiet().await.unwrap();
 }
 
@@ -66,7 +70,9 @@ impl SealedValues for Neighbour {
     async fn replace(&self, tx: &mut Tx, row: &SealedRow, new: &str) -> Result<bool, DbError> {
         let theirs = self.theirs.lock().unwrap().take();
         if let Some(theirs) = theirs {
-            exec!(&mut *tx, PUT, &row.object, Json(theirs)).await?.exactly(1)?;
+            exec!(&mut *tx, PUT, &row.object, Json(theirs))
+                .await?
+                .exactly(1)?;
         }
         self.inner.replace(tx, row, new).await
     }

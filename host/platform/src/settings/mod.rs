@@ -4,23 +4,29 @@
 //! the API store what they are given, so a stored value that is not of the setting's type reads as the default. They
 //! refuse a setting that has a route of its own, and every secret.
 //!
-//! Bounds: a key of [`MAX_KEY`] characters, a value of [`MAX_VALUE`] bytes of JSON.
+//! Bounds: a key of [`MAX_KEY`] characters, a value of [`MAX_VALUE`] bytes of JSON, [`MAX_KEYS`] settings at once.
 
 pub mod catalogue;
 mod document;
+mod environment;
 mod service;
 mod spec;
 mod value;
+mod writers;
 
 #[cfg(test)]
 mod tests;
 
 pub use document::settings_table;
+pub use environment::EnvEntry;
 pub use service::Settings;
 pub use spec::{SecretSetting, Setting, SettingSpec};
 pub use value::{SettingValue, UpdateCheck};
+pub(crate) use writers::Writer;
 
 /// Longest key a generic writer takes, in characters.
 pub const MAX_KEY: usize = 200;
 /// Longest value a generic writer takes, in bytes of JSON.
 pub const MAX_VALUE: usize = 64 * 1024;
+/// Most settings that one request changes.
+pub const MAX_KEYS: usize = 500;

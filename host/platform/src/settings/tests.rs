@@ -63,7 +63,9 @@ fn the_document_has_a_line_for_every_setting() {
     let table = settings_table();
     for spec in catalogue::all() {
         assert!(
-            table.lines().any(|line| line.starts_with(&format!("| `{}` | {} |", spec.key, spec.kind))),
+            table
+                .lines()
+                .any(|line| line.starts_with(&format!("| `{}` | {} |", spec.key, spec.kind))),
             "{} is missing",
             spec.key
         );
@@ -98,7 +100,10 @@ fn values_of_every_type_come_back_as_they_were_stored() {
     assert_eq!(back(&0.25_f64), Some(0.25));
     assert_eq!(back(&true), Some(true));
     assert_eq!(back(&vec!["a".to_owned()]), Some(vec!["a".to_owned()]));
-    assert_eq!(back(&UpdateCheck { enabled: false }), Some(UpdateCheck { enabled: false }));
+    assert_eq!(
+        back(&UpdateCheck { enabled: false }),
+        Some(UpdateCheck { enabled: false })
+    );
     assert_eq!(Vec::<String>::from_json(&json!(["a", 1])), None);
     assert_eq!(UpdateCheck::from_json(&json!({ "enabled": "yes" })), None);
     assert_eq!(Option::<String>::from_json(&json!(5)), None);

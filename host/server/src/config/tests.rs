@@ -1,6 +1,7 @@
 //! The table of variables: what each takes, what it refuses and how the refusal reads.
 
-use std::collections::HashMap;
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsString;
 
 use proptest::prelude::*;
@@ -173,6 +174,75 @@ fn secrets_are_not_shown_when_refused() {
         let line = read(&[(variable, value)]).expect_err("refused").to_string();
         assert!(line.starts_with(variable) && !line.contains("hunter2"), "{line}");
     }
+}
+
+/// What is asked for is in the table, and what is in the table is asked for.
+#[test]
+fn the_table_of_variables_is_what_is_read() {
+    let asked = RefCell::new(BTreeSet::new());
+    let reader = |name: &str| -> Option<OsString> {
+        asked.borrow_mut().insert(name.to_owned());
+        None
+    };
+    Config::read(&reader).expect("nothing is set");
+    let listed: BTreeSet<String> = VARIABLES
+        .iter()
+        .map(|variable| variable.name.to_owned())
+        .collect();
+    assert_eq!(asked.into_inner(), listed);
+    assert_eq!(
+        listed.len(),
+        VARIABLES.len(),
+        "a variable stands in the table twice"
+    );
+}
+
+#[test]
+fn the_defaults_of_the_table_hold() {
+    let unset = good(&[]);
+    for variable in VARIABLES {
+        let Some(default) = variable.default else {
+            continue;
+        };
+        let mut set = good(&[(variable.name, default)]);
+        set.environment.clone_from(&unset.environment);
+        assert_eq!(format!("{set:?}"), format!("{unset:?}"), "{}", variable.name);
+    }
+}
+
+#[test]
+fn the_environment_is_shown_without_secrets() {
+    let config = good(&[
+        ("PORT", "8080"),
+        ("HOST", ""),
+        ("DATABASE_URL", "postgres://me:hunter2@db/x"),
+        ("ADMIN_PASSWORD", "hunter2 hunter2"),
+        ("ENCRYPTION_KEY_PREVIOUS", "hunter2,hunter3"),
+    ]);
+    let shown = |key: &str| {
+        let entry = config.environment.iter().find(|entry| entry.key == key);
+        entry.map(|entry| (entry.secret, entry.set, entry.value.as_deref()))
+    };
+    assert_eq!(shown("PORT"), Some((false, true, Some("8080"))));
+    assert_eq!(shown("HOST"), Some((false, false, None)));
+    for secret in ["DATABASE_URL", "ADMIN_PASSWORD", "ENCRYPTION_KEY_PREVIOUS"] {
+        assert_eq!(shown(secret), Some((true, true, None)));
+    }
+    assert_eq!(shown("ENCRYPTION_KEY"), Some((true, false, None)));
+    assert!(!format!("{:?}", config.environment).contains("hunter"));
+}
+
+#[test]
+fn the_document_names_every_variable() {
+    let document = document();
+    for variable in VARIABLES {
+        assert!(
+            document.contains(&format!("\n| `{}` |", variable.name)),
+            "{}",
+            variable.name
+        );
+    }
+    assert!(document.contains("\n| `files.trashRetentionDays` | number | `30` |"));
 }
 
 proptest! {

@@ -1,0 +1,181 @@
+//! Where every 5000th audit row stands, so that neither the number of rows nor a page deep among them is found by
+//! walking over a million.
+//!
+//! Rows are only ever added, with the instant of their writing; so a row's place counted from the oldest one is for
+//! good, once no transaction that was under way at that instant can still be open. A row is taken for settled after
+//! [`SETTLED_MS`]; no transaction of this service lasts as long. When the clock is found to have gone back, what was
+//! known is forgotten.
+//!
+//! Bounds: [`FILTERS`] actions beside the list of all; a mark a [`STEP`] rows, some hundred bytes each.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use qm_db::{DbError, Tx, opt, sql, value};
+use qm_kernel::Timestamp;
+
+/// Rows between two marks: what a page walks over at most, and a count counts.
+pub(crate) const STEP: u64 = 5000;
+const SETTLED_MS: i64 = 5 * 60 * 1000;
+const FILTERS: usize = 64;
+
+sql! {
+    pub(super) COUNT = "SELECT COUNT(*) FROM audit_logs WHERE (created_at, id) > ($1, $2)";
+    pub(super) COUNT_ACTION =
+        "SELECT COUNT(*) FROM audit_logs WHERE action = $3 AND (created_at, id) > ($1, $2)";
+    pub(super) NEXT = "SELECT created_at, id FROM audit_logs WHERE (created_at, id) > ($1, $2) AND created_at < $3 \
+        ORDER BY created_at, id LIMIT 1 OFFSET $4";
+    pub(super) NEXT_ACTION = "SELECT created_at, id FROM audit_logs WHERE action = $5 \
+        AND (created_at, id) > ($1, $2) AND created_at < $3 ORDER BY created_at, id LIMIT 1 OFFSET $4";
+}
+
+/// A row's place in the order of time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Mark {
+    pub(super) created_at: i64,
+    pub(super) id: String,
+}
+
+impl Mark {
+    /// Before every row.
+    pub(super) const fn start() -> Self {
+        Self {
+            created_at: i64::MIN,
+            id: String::new(),
+        }
+    }
+}
+
+/// The marks of one list, and how many rows it has in the transaction that looked.
+#[derive(Clone, Debug)]
+pub(super) struct Survey {
+    marks: Arc<[Mark]>,
+    pub(super) total: u64,
+}
+
+impl Survey {
+    /// The mark at or before the row that `place` rows are older than, and how many rows lie between.
+    pub(super) fn nearest(&self, place: u64) -> (Mark, u64) {
+        let passed = (place / STEP).min(self.marks.len() as u64);
+        let mark = passed
+            .checked_sub(1)
+            .and_then(|at| self.marks.get(at as usize))
+            .cloned()
+            .unwrap_or_else(Mark::start);
+        (mark, place - passed * STEP)
+    }
+}
+
+/// The marks of every list that was asked for. Cheap to clone.
+#[derive(Clone, Default)]
+pub(super) struct Marks(Arc<Mutex<Known>>);
+
+#[derive(Default)]
+struct Known {
+    /// When it was last looked at.
+    at: Option<Timestamp>,
+    /// `None`: the list of all.
+    by_action: HashMap<Option<String>, Arc<[Mark]>>,
+}
+
+impl Marks {
+    /// Goes on from the last mark known, with a new one wherever another [`STEP`] rows have settled.
+    pub(super) async fn survey(
+        &self,
+        tx: &mut Tx,
+        action: Option<&str>,
+        now: Timestamp,
+    ) -> Result<Survey, DbError> {
+        let known = self.known(action, now);
+        let mut last = known.last().cloned().unwrap_or_else(Mark::start);
+        let mut rest = count(tx, action, &last).await?;
+        let mut fresh = Vec::new();
+        while rest > STEP {
+            let Some(mark) = next(tx, action, &last, now.ms() - SETTLED_MS).await? else {
+                break;
+            };
+            rest -= STEP;
+            last = mark.clone();
+            fresh.push(mark);
+        }
+        let marks = if fresh.is_empty() {
+            known
+        } else {
+            let marks: Arc<[Mark]> = known.iter().cloned().chain(fresh).collect();
+            self.keep(action, &marks);
+            marks
+        };
+        let total = marks.len() as u64 * STEP + rest;
+        Ok(Survey { marks, total })
+    }
+
+    fn known(&self, action: Option<&str>, now: Timestamp) -> Arc<[Mark]> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.at.is_some_and(|at| now < at) {
+            known.by_action.clear();
+        }
+        known.at = Some(now);
+        let key = action.map(str::to_owned);
+        known.by_action.get(&key).cloned().unwrap_or_default()
+    }
+
+    fn keep(&self, action: Option<&str>, marks: &Arc<[Mark]>) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = action.map(str::to_owned);
+        let full = known.by_action.len() > FILTERS && !known.by_action.contains_key(&key);
+        // Another request may have come further meanwhile; a list too many is surveyed anew each time.
+        let further = known
+            .by_action
+            .get(&key)
+            .is_some_and(|known| known.len() >= marks.len());
+        if !full && !further {
+            known.by_action.insert(key, marks.clone());
+        }
+    }
+}
+
+async fn count(tx: &mut Tx, action: Option<&str>, after: &Mark) -> Result<u64, DbError> {
+    let rows = match action {
+        None => value!(tx, i64, COUNT, after.created_at, &after.id).await?,
+        Some(action) => value!(tx, i64, COUNT_ACTION, after.created_at, &after.id, action).await?,
+    };
+    Ok(rows.unsigned_abs())
+}
+
+/// The row [`STEP`] rows after `after`, if it has settled.
+async fn next(
+    tx: &mut Tx,
+    action: Option<&str>,
+    after: &Mark,
+    settled: i64,
+) -> Result<Option<Mark>, DbError> {
+    let skipped = STEP as i64 - 1;
+    let found = match action {
+        None => {
+            opt!(
+                tx,
+                (i64, String),
+                NEXT,
+                after.created_at,
+                &after.id,
+                settled,
+                skipped
+            )
+            .await?
+        }
+        Some(action) => {
+            opt!(
+                tx,
+                (i64, String),
+                NEXT_ACTION,
+                after.created_at,
+                &after.id,
+                settled,
+                skipped,
+                action
+            )
+            .await?
+        }
+    };
+    Ok(found.map(|(created_at, id)| Mark { created_at, id }))
+}

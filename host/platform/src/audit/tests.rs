@@ -1,0 +1,184 @@
+//! The list of audit rows: every page is what sorting all rows would give, and none of it reads the whole table.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use qm_db::{Backend, Db, Statement, Tx, all, db_test, exec, sql};
+use qm_kernel::context::{Clock, Rng};
+use qm_kernel::{Ctx, PageQuery, Timestamp};
+
+use super::marks::{self, STEP};
+use super::trail::{self, AuditTrail};
+use super::{Audit, AuditEntry};
+use crate::testing::fill_audit;
+
+sql! {
+    EVERY_ID = "SELECT id, action FROM audit_logs ORDER BY created_at DESC, id DESC";
+    ANALYZE_ALL = "ANALYZE audit_logs";
+}
+
+const NEWEST: i64 = 1_932_628_500_000;
+
+/// A clock that tests set.
+#[derive(Clone)]
+struct Hand(Arc<AtomicI64>);
+
+impl Clock for Hand {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_ms(self.0.load(Ordering::Relaxed))
+    }
+}
+
+struct Counter(AtomicI64);
+
+impl Rng for Counter {
+    fn fill(&self, bytes: &mut [u8]) {
+        bytes.fill(0);
+        let next = self.0.fetch_add(1, Ordering::Relaxed).to_be_bytes();
+        for (byte, fresh) in bytes.iter_mut().zip(next.iter().rev()) {
+            *byte = *fresh;
+        }
+    }
+}
+
+fn ctx_at(ms: i64) -> (Ctx, Hand) {
+    let hand = Hand(Arc::new(AtomicI64::new(ms)));
+    let ctx = Ctx::new(Arc::new(hand.clone()), Arc::new(Counter(AtomicI64::new(1))));
+    (ctx, hand)
+}
+
+fn page(page: u64, page_size: u64) -> PageQuery {
+    PageQuery { page, page_size }
+}
+
+async fn ids(trail: &AuditTrail, query: PageQuery, action: Option<&str>) -> (Vec<String>, u64) {
+    let (rows, total) = trail.page(query, action).await.unwrap();
+    (rows.into_iter().map(|row| row.id).collect(), total)
+}
+
+/// Newest first, with their actions.
+async fn every_row(db: &Db) -> Vec<(String, String)> {
+    all!(&mut db.begin_read().await.unwrap(), (String, String), EVERY_ID)
+        .await
+        .unwrap()
+}
+
+db_test! {
+    async fn pages_are_slices_of_the_sorted_whole(db: Db) {
+        // Several rows share an instant, so that the order among them is tried too.
+        fill_audit(&db, 4 * STEP + 321, Timestamp::from_ms(NEWEST), 0).await.unwrap();
+        let rows = every_row(&db).await;
+        let (ctx, _) = ctx_at(NEWEST + 3_600_000);
+        let trail = AuditTrail::new(db.clone(), ctx);
+        for action in [None, Some("torrents.delete"), Some("users.update"), Some("no.such")] {
+            let whole: Vec<&String> = rows
+                .iter()
+                .filter(|(_, of)| action.is_none_or(|action| action == of))
+                .map(|(id, _)| id)
+                .collect();
+            let pages = whole.len().div_ceil(200);
+            for number in [1, 2, 25, 26, 27, 50, pages / 2, pages.saturating_sub(1), pages, pages + 1] {
+                let number = number.max(1);
+                let (found, total) = ids(&trail, page(number as u64, 200), action).await;
+                let expected: Vec<&String> = whole.iter().skip((number - 1) * 200).take(200).copied().collect();
+                assert_eq!(total, whole.len() as u64, "{action:?}");
+                assert_eq!(found.iter().collect::<Vec<_>>(), expected, "{action:?}, page {number} of {pages}");
+            }
+        }
+    }
+
+    async fn rows_that_come_meanwhile_are_counted(db: Db) {
+        fill_audit(&db, 2 * STEP, Timestamp::from_ms(NEWEST), 1).await.unwrap();
+        let (ctx, hand) = ctx_at(NEWEST + 3_600_000);
+        let (trail, audit) = (AuditTrail::new(db.clone(), ctx.clone()), Audit::new(ctx));
+        let oldest = every_row(&db).await.pop().unwrap().0;
+        for added in 0..3 {
+            let (first, total) = ids(&trail, page(1, 1), None).await;
+            assert_eq!(total, 2 * STEP + added);
+            assert_eq!(ids(&trail, page(total, 1), None).await, (vec![oldest.clone()], total));
+            let entry = AuditEntry { action: "torrents.add", ..AuditEntry::default() };
+            audit.record_alone(&db, entry).await;
+            hand.0.fetch_add(1000, Ordering::Relaxed);
+            assert_ne!(ids(&trail, page(1, 1), None).await.0, first);
+        }
+    }
+
+    async fn a_clock_set_back_loses_no_row(db: Db) {
+        fill_audit(&db, 2 * STEP, Timestamp::from_ms(NEWEST), 1).await.unwrap();
+        let (ctx, hand) = ctx_at(NEWEST + 3_600_000);
+        let (trail, audit) = (AuditTrail::new(db.clone(), ctx.clone()), Audit::new(ctx));
+        assert_eq!(ids(&trail, page(1, 1), None).await.1, 2 * STEP);
+        hand.0.store(NEWEST - 2 * STEP as i64, Ordering::Relaxed);
+        let entry = AuditEntry { action: "torrents.add", ..AuditEntry::default() };
+        audit.record_alone(&db, entry).await;
+        assert_eq!(ids(&trail, page(1, 1), None).await.1, 2 * STEP + 1);
+        hand.0.store(NEWEST + 3_600_000, Ordering::Relaxed);
+        assert_eq!(ids(&trail, page(1, 1), None).await.1, 2 * STEP + 1);
+    }
+
+    async fn an_index_answers(db: Db) {
+        fill_audit(&db, 60_000, Timestamp::from_ms(NEWEST), 10).await.unwrap();
+        let mut tx = db.begin_write().await.unwrap();
+        let _ = exec!(&mut tx, ANALYZE_ALL).await.unwrap();
+        tx.commit_quiet().await.unwrap();
+        let mut tx = db.begin_read().await.unwrap();
+        let (late, size, skipped) = (NEWEST - 1000, 50_i64, 4999_i64);
+        let plain = [
+            plan(&mut tx, db.backend(), trail::NEWEST, &[size, skipped]).await,
+            plan(&mut tx, db.backend(), trail::AFTER, &[size, skipped, late]).await,
+            plan(&mut tx, db.backend(), marks::COUNT, &[late]).await,
+            plan(&mut tx, db.backend(), marks::NEXT, &[late]).await,
+        ];
+        let of_an_action = [
+            plan(&mut tx, db.backend(), trail::NEWEST_ACTION, &[size, skipped]).await,
+            plan(&mut tx, db.backend(), trail::AFTER_ACTION, &[size, skipped, late]).await,
+            plan(&mut tx, db.backend(), marks::COUNT_ACTION, &[late]).await,
+            plan(&mut tx, db.backend(), marks::NEXT_ACTION, &[late]).await,
+        ];
+        for (plans, index) in [(plain, "audit_logs_created_at"), (of_an_action, "audit_logs_action")] {
+            for plan in plans {
+                assert!(plan.contains(index), "{index} is not used:\n{plan}");
+                // Neither the whole table nor rows out of order.
+                for word in ["Seq Scan on audit_logs", "SCAN audit_logs\n", "SCAN a\n"] {
+                    assert!(!plan.contains(word), "{plan}");
+                }
+            }
+        }
+    }
+}
+
+/// How the database would run `statement` with numbers for its first parameters; the texts after them are made up.
+async fn plan(tx: &mut Tx, backend: Backend, statement: Statement, numbers: &[i64]) -> String {
+    let explain = match backend {
+        Backend::Sqlite => "EXPLAIN QUERY PLAN",
+        Backend::Postgres => "EXPLAIN",
+    };
+    let mut text = format!("{explain} {}", statement.text);
+    // From the last: `$1` is the beginning of `$10`, were there one.
+    for parameter in (1..=5).rev() {
+        let value = match numbers.get(parameter - 1) {
+            Some(number) => number.to_string(),
+            None if text.contains(&format!("created_at < ${parameter}")) => NEWEST.to_string(),
+            None if text.contains(&format!("OFFSET ${parameter}")) => "4999".to_owned(),
+            None => "'torrents.delete'".to_owned(),
+        };
+        text = text.replace(&format!("${parameter}"), &value);
+    }
+    let explained = Statement {
+        text: Box::leak(text.into_boxed_str()),
+    };
+    let lines = match backend {
+        Backend::Sqlite => {
+            let steps = all!(tx, (i64, i64, i64, String), explained).await.unwrap();
+            steps
+                .into_iter()
+                .map(|(_, _, _, detail)| detail)
+                .collect::<Vec<_>>()
+        }
+        Backend::Postgres => {
+            let lines = all!(tx, (String,), explained).await.unwrap();
+            lines.into_iter().map(|(line,)| line).collect()
+        }
+    };
+    lines.join("\n") + "\n"
+}

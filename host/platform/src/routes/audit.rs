@@ -1,0 +1,156 @@
+//! The audit trail as a list.
+
+use axum::extract::State;
+use qm_kernel::{PageQuery, Timestamp};
+use qm_web::{ApiResult, Fields, FromQuery, Json, Params};
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::Platform;
+use crate::audit::{AuditRecord, AuditUser, Target};
+use crate::error::PlatformError;
+
+const MAX_PAGE: u64 = 200;
+
+/// Which rows are asked for.
+pub(super) struct AuditQuery {
+    page: PageQuery,
+    action: Option<String>,
+}
+
+impl FromQuery for AuditQuery {
+    fn from_query(fields: &mut Fields<'_>) -> Self {
+        let page = fields.page(MAX_PAGE);
+        // An action that no row can have, for what PostgreSQL's TEXT cannot hold.
+        let action = fields
+            .string("action")
+            .optional()
+            .map(|action| action.replace('\0', "\u{fffd}"));
+        Self {
+            page,
+            action: action.filter(|action| !action.is_empty()),
+        }
+    }
+}
+
+/// A page of the audit trail, newest first.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct AuditPage {
+    items: Vec<AuditItem>,
+    /// Rows over all pages.
+    total: u64,
+    /// The page used, from 1.
+    page: u64,
+    /// The page size used.
+    page_size: u64,
+}
+
+/// What somebody did, or tried to do.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct AuditItem {
+    id: String,
+    /// `null`: the system itself, somebody unknown, or a user since deleted.
+    user_id: Option<String>,
+    /// Dotted, e.g. `torrents.add`.
+    action: String,
+    object_type: Option<String>,
+    object_id: Option<String>,
+    /// `success` or `failure`.
+    result: String,
+    /// The addresses of `X-Forwarded-For` when there were any, else the peer's.
+    ip_address: Option<String>,
+    user_agent: Option<String>,
+    metadata: Option<Value>,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    user: Option<AuditActor>,
+    /// The movie or episode it is about, as far as a release name tells.
+    target: Option<AuditTarget>,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct AuditActor {
+    username: String,
+    display_name: Option<String>,
+}
+
+#[derive(Serialize, ToSchema)]
+pub(super) struct AuditTarget {
+    /// The title, with the episode when that is known: `Orchard Lane (2021) — S02E07`.
+    label: String,
+    title: String,
+    season: Option<u32>,
+    episode: Option<u32>,
+}
+
+impl From<AuditRecord> for AuditItem {
+    fn from(record: AuditRecord) -> Self {
+        Self {
+            id: record.id,
+            user_id: record.user_id,
+            action: record.action,
+            object_type: record.object_type,
+            object_id: record.object_id,
+            result: record.result,
+            ip_address: record.ip_address,
+            user_agent: record.user_agent,
+            metadata: record.metadata,
+            created_at: record.created_at,
+            user: record.user.map(AuditActor::from),
+            target: record.target.map(AuditTarget::from),
+        }
+    }
+}
+
+impl From<AuditUser> for AuditActor {
+    fn from(user: AuditUser) -> Self {
+        Self {
+            username: user.username,
+            display_name: user.display_name,
+        }
+    }
+}
+
+impl From<Target> for AuditTarget {
+    fn from(target: Target) -> Self {
+        Self {
+            label: target.label,
+            title: target.title,
+            season: target.season,
+            episode: target.episode,
+        }
+    }
+}
+
+/// Who did what to what, newest first.
+#[utoipa::path(
+    get,
+    path = "/api/audit",
+    tag = "audit",
+    params(
+        ("page" = Option<u64>, Query, description = "From 1."),
+        ("pageSize" = Option<u64>, Query, description = "At most 200, default 50."),
+        ("action" = Option<String>, Query, description = "Exact action."),
+    ),
+    responses((status = 200, body = AuditPage))
+)]
+pub(super) async fn list_audit(
+    State(platform): State<Platform>,
+    Params(query): Params<AuditQuery>,
+) -> ApiResult<Json<AuditPage>> {
+    let (records, total) = platform
+        .trail
+        .page(query.page, query.action.as_deref())
+        .await
+        .map_err(PlatformError::from)?;
+    Ok(Json(AuditPage {
+        items: records.into_iter().map(AuditItem::from).collect(),
+        total,
+        page: query.page.page,
+        page_size: query.page.page_size,
+    }))
+}

@@ -1,0 +1,156 @@
+//! Settings, and the variables of the environment.
+
+use std::collections::BTreeMap;
+
+use axum::extract::State;
+use qm_web::{ApiResult, Auth, Body, Client, Fields, FromBody, Json, Path};
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::Platform;
+use crate::error::PlatformError;
+use crate::settings::{EnvEntry, Writer};
+
+/// A setting's new value.
+#[derive(ToSchema)]
+pub(super) struct SettingBody {
+    /// Any JSON value but `null`.
+    value: Value,
+}
+
+impl FromBody for SettingBody {
+    fn from_body(fields: &mut Fields<'_>) -> Self {
+        Self {
+            value: fields.any("value").required().get(),
+        }
+    }
+}
+
+/// New values by key; any keys.
+pub(super) struct SettingsBody(BTreeMap<String, Value>);
+
+impl FromBody for SettingsBody {
+    fn from_body(fields: &mut Fields<'_>) -> Self {
+        Self(fields.all().into_iter().collect())
+    }
+}
+
+/// A setting as it is stored now.
+#[derive(Serialize, ToSchema)]
+pub(super) struct StoredSetting {
+    key: String,
+    /// A mask when it is a secret; `null` when nothing is stored.
+    value: Value,
+}
+
+/// A variable that the server reads when it starts.
+#[derive(Serialize, ToSchema)]
+pub(super) struct Variable {
+    key: &'static str,
+    /// What it belongs to, e.g. `Security`.
+    group: &'static str,
+    label: &'static str,
+    description: &'static str,
+    secret: bool,
+    /// Present and not empty.
+    set: bool,
+    /// Always `null` for a secret.
+    value: Option<String>,
+}
+
+impl From<&EnvEntry> for Variable {
+    fn from(entry: &EnvEntry) -> Self {
+        Self {
+            key: entry.key,
+            group: entry.group,
+            label: entry.label,
+            description: entry.description,
+            secret: entry.secret,
+            set: entry.set,
+            value: entry.value.clone().filter(|_| !entry.secret),
+        }
+    }
+}
+
+/// Every stored setting by key; secrets are masked.
+#[utoipa::path(
+    get,
+    path = "/api/settings",
+    tag = "settings",
+    responses((status = 200, body = BTreeMap<String, Value>))
+)]
+pub(super) async fn list_settings(
+    State(platform): State<Platform>,
+) -> ApiResult<Json<BTreeMap<String, Value>>> {
+    let read = async {
+        let mut tx = platform.db.begin_read().await?;
+        platform.settings.list(&mut tx).await
+    };
+    Ok(Json(read.await.map_err(PlatformError::from)?))
+}
+
+/// Stores one setting. The value is not checked: a setting whose value is not of its type reads as its default.
+#[utoipa::path(
+    put,
+    path = "/api/settings/{key}",
+    tag = "settings",
+    params(("key" = String, Path, description = "The setting's key, at most 200 characters")),
+    request_body = SettingBody,
+    responses((status = 200, body = StoredSetting))
+)]
+pub(super) async fn put_setting(
+    State(platform): State<Platform>,
+    Auth(principal): Auth,
+    Client(client): Client,
+    Path(key): Path<String>,
+    Body(body): Body<SettingBody>,
+) -> ApiResult<Json<StoredSetting>> {
+    let writer = Writer {
+        principal: &principal,
+        client: &client,
+    };
+    let changes = BTreeMap::from([(key.clone(), body.value)]);
+    let mut shown = platform
+        .settings
+        .change(&platform.db, &platform.audit, writer, &changes)
+        .await?;
+    let value = shown.remove(&key).unwrap_or(Value::Null);
+    Ok(Json(StoredSetting { key, value }))
+}
+
+/// Stores several settings, or none of them when one is refused; answers all settings.
+#[utoipa::path(
+    patch,
+    path = "/api/settings",
+    tag = "settings",
+    request_body = BTreeMap<String, Value>,
+    responses((status = 200, body = BTreeMap<String, Value>))
+)]
+pub(super) async fn patch_settings(
+    State(platform): State<Platform>,
+    Auth(principal): Auth,
+    Client(client): Client,
+    Body(SettingsBody(changes)): Body<SettingsBody>,
+) -> ApiResult<Json<BTreeMap<String, Value>>> {
+    let writer = Writer {
+        principal: &principal,
+        client: &client,
+    };
+    let shown = platform
+        .settings
+        .change(&platform.db, &platform.audit, writer, &changes)
+        .await?;
+    Ok(Json(shown))
+}
+
+/// The variables that the server reads when it starts, and what they are set to; secrets never show.
+#[utoipa::path(
+    get,
+    path = "/api/settings/environment",
+    tag = "settings",
+    responses((status = 200, body = Vec<Variable>))
+)]
+pub(super) async fn list_environment(State(platform): State<Platform>) -> Json<Vec<Variable>> {
+    Json(platform.environment.iter().map(Variable::from).collect())
+}

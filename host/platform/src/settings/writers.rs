@@ -1,0 +1,102 @@
+//! What the generic writers of settings take: any value under any key that has no route of its own.
+
+use std::collections::BTreeMap;
+
+use qm_db::{Db, Tx};
+use qm_kernel::{ClientInfo, Principal};
+use serde_json::{Value, json};
+
+use super::{MAX_KEY, MAX_KEYS, MAX_VALUE, Settings, catalogue};
+use crate::audit::{Audit, AuditEntry};
+use crate::error::PlatformError;
+
+/// Who changes settings.
+#[derive(Clone, Copy)]
+pub(crate) struct Writer<'a> {
+    pub(crate) principal: &'a Principal,
+    pub(crate) client: &'a ClientInfo,
+}
+
+impl Settings {
+    /// Stores all of `changes`, or none of them, with one audit row; answers every setting as a response may show it.
+    pub(crate) async fn change(
+        &self,
+        db: &Db,
+        audit: &Audit,
+        writer: Writer<'_>,
+        changes: &BTreeMap<String, Value>,
+    ) -> Result<BTreeMap<String, Value>, PlatformError> {
+        check(changes)?;
+        let mut tx = db.begin_write().await?;
+        // In the order of their keys, whatever order they came in: on PostgreSQL two changes of the same rows would
+        // wait for each other otherwise.
+        for (key, value) in changes {
+            self.write(&mut tx, key, value).await?;
+        }
+        if !changes.is_empty() {
+            record(&mut tx, audit, writer, changes).await?;
+        }
+        let shown = self.list(&mut tx).await?;
+        tx.commit_quiet().await?;
+        Ok(shown)
+    }
+}
+
+/// Names of keys only: a value may be a secret.
+async fn record(
+    tx: &mut Tx,
+    audit: &Audit,
+    writer: Writer<'_>,
+    changes: &BTreeMap<String, Value>,
+) -> Result<(), PlatformError> {
+    let keys: Vec<&String> = changes.keys().collect();
+    let entry = AuditEntry {
+        user_id: Some(writer.principal.user_id.to_string()),
+        action: "settings.update",
+        object_type: Some("setting"),
+        object_id: match &*keys {
+            [key] => Some((*key).clone()),
+            _ => None,
+        },
+        client: Some(writer.client),
+        metadata: Some(json!({ "keys": keys })),
+        ..AuditEntry::default()
+    };
+    Ok(audit.record(tx, entry).await?)
+}
+
+fn check(changes: &BTreeMap<String, Value>) -> Result<(), PlatformError> {
+    let specs = catalogue::all();
+    let owned = specs
+        .iter()
+        .filter_map(|spec| Some((spec.key, spec.route?)))
+        .find(|(key, _)| changes.contains_key(*key));
+    if let Some((key, route)) = owned {
+        return Err(PlatformError::SettingHasRoute { key, route });
+    }
+    let mut broken = Vec::new();
+    if changes.len() > MAX_KEYS {
+        broken.push(format!("no more than {MAX_KEYS} settings can be changed at once"));
+    }
+    for (key, value) in changes {
+        if broken.len() > MAX_KEYS {
+            break;
+        }
+        let named: String = key.chars().take(MAX_KEY).filter(|c| !c.is_control()).collect();
+        if key.trim().is_empty() || key.chars().count() > MAX_KEY || key.contains(char::is_control) {
+            let rule = format!("a key must have 1 to {MAX_KEY} characters, none of them a control character");
+            broken.push(format!("{rule}: `{named}`"));
+        } else if value.to_string().len() > MAX_VALUE {
+            broken.push(format!("{named} must not be larger than {MAX_VALUE} bytes"));
+        } else if !(value.is_string() || value.is_null())
+            && catalogue::SECRETS.iter().any(|secret| secret.key == key)
+        {
+            broken.push(format!("{named} must be a string"));
+        }
+    }
+    if broken.is_empty() {
+        Ok(())
+    } else {
+        Err(PlatformError::BadSettings(broken))
+    }
+}

@@ -1,0 +1,31 @@
+//! What tests and measurements of other crates need of this area.
+
+use qm_db::{Db, DbError, exec, sql};
+use qm_kernel::Timestamp;
+
+sql! {
+    /// One statement whatever the number; a million rows take some seconds. Written to run by hand as well: $1 is the
+    /// number of rows, $2 the instant of the newest one (Unix milliseconds), $3 the milliseconds between two of them.
+    FILL = "INSERT INTO audit_logs (id, action, object_type, object_id, result, ip_address, user_agent, metadata, \
+            created_at) \
+        WITH RECURSIVE n(i) AS \
+            (SELECT CAST(0 AS BIGINT) UNION ALL SELECT i + 1 FROM n WHERE i + 1 < CAST($1 AS BIGINT)) \
+        SELECT '00000000-0000-4000-8000-' || substr(CAST(1000000000000 + i AS TEXT), 2), \
+            CASE WHEN i % 100 = 0 THEN 'users.update' WHEN i % 10 < 3 THEN 'auth.login' WHEN i % 10 < 6 \
+                THEN 'torrents.add' ELSE 'torrents.delete' END, \
+            CASE WHEN i % 10 < 3 THEN NULL ELSE 'torrent' END, \
+            CASE WHEN i % 10 < 3 THEN NULL ELSE 'b415c913643e5ff49fe37d304bbb5e6e11ad5101' END, \
+            CASE WHEN i % 20 = 1 THEN 'failure' ELSE 'success' END, '203.0.113.7', 'Mozilla/5.0', \
+            CASE WHEN i % 10 < 3 THEN NULL ELSE '{\"name\":\"Orchard.Lane.S02E07.1080p.WEB-DL.x264-KESTREL\"}' END, \
+            CAST($2 AS BIGINT) - i * CAST($3 AS BIGINT) FROM n";
+}
+
+/// Adds `rows` audit rows, the newest at `newest`, `apart_ms` between two of them. Once a database: their ids are
+/// fixed. Fill before the list is first read, or at least with rows newer than those there.
+pub async fn fill_audit(db: &Db, rows: u64, newest: Timestamp, apart_ms: i64) -> Result<(), DbError> {
+    let mut tx = db.begin_write().await?;
+    exec!(&mut tx, FILL, rows as i64, newest.ms(), apart_ms)
+        .await?
+        .exactly(rows)?;
+    tx.commit_quiet().await
+}

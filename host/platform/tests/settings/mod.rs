@@ -1,0 +1,203 @@
+//! Settings and the environment.
+
+use axum::body::Body;
+use axum::http::{Request, StatusCode};
+use http_body_util::BodyExt as _;
+use qm_db::{Db, all, db_test, sql, value};
+use qm_kernel::Role;
+use qm_kernel::secret::MASK;
+use qm_platform::EnvEntry;
+use serde_json::{Value, json};
+use tower::ServiceExt as _;
+
+use crate::Service;
+
+sql! {
+    STORED = "SELECT value FROM settings WHERE key = $1";
+    COUNT = "SELECT COUNT(*) FROM settings";
+    AUDITED = "SELECT action, object_type, object_id, metadata FROM audit_logs ORDER BY created_at, id";
+}
+
+/// A variable that shows and one that does not, whatever it was given.
+pub(crate) fn environment() -> Vec<EnvEntry> {
+    let entry = |key, secret| EnvEntry {
+        key,
+        group: "Runtime",
+        label: "A label",
+        description: "A description.",
+        secret,
+        set: true,
+        value: Some("hunter2".to_owned()),
+    };
+    vec![entry("PORT", false), entry("DATABASE_URL", true)]
+}
+
+async fn send(service: &Service, method: &str, path: &str, role: Role, body: &Value) -> (StatusCode, Value) {
+    let request = Request::builder()
+        .method(method)
+        .uri(path)
+        .header("authorization", format!("Bearer {}", role.name()))
+        .header("content-type", "application/json")
+        .body(Body::from(body.to_string()))
+        .unwrap();
+    let response = service.router.clone().oneshot(request).await.unwrap();
+    let status = response.status();
+    let body = response.into_body().collect().await.unwrap().to_bytes();
+    (status, serde_json::from_slice(&body).unwrap())
+}
+
+async fn put(service: &Service, key: &str, value: Value) -> (StatusCode, Value) {
+    let path = format!("/api/settings/{key}");
+    send(
+        service,
+        "PUT",
+        &path,
+        Role::Administrator,
+        &json!({ "value": value }),
+    )
+    .await
+}
+
+async fn patch(service: &Service, body: &Value) -> (StatusCode, Value) {
+    send(service, "PATCH", "/api/settings", Role::Administrator, body).await
+}
+
+async fn stored(db: &Db) -> i64 {
+    value!(&mut db.begin_read().await.unwrap(), i64, COUNT)
+        .await
+        .unwrap()
+}
+
+type Audited = (String, Option<String>, Option<String>, Option<String>);
+
+async fn audited(db: &Db) -> Vec<Audited> {
+    all!(&mut db.begin_read().await.unwrap(), Audited, AUDITED)
+        .await
+        .unwrap()
+}
+
+db_test! {
+    async fn they_are_for_those_who_may(db: Db) {
+        let service = Service::new(&db).await;
+        for (method, path, permission) in [
+            ("GET", "/api/settings", "settings.view"),
+            ("PUT", "/api/settings/a.key", "settings.manage"),
+            ("PATCH", "/api/settings", "settings.manage"),
+            ("GET", "/api/settings/environment", "settings.manage"),
+        ] {
+            let (status, body) = send(&service, method, path, Role::PowerUser, &json!({ "value": 1 })).await;
+            assert_eq!(status, StatusCode::FORBIDDEN, "{method} {path}");
+            assert_eq!(body["message"], format!("Missing permission(s): {permission}"));
+            assert_eq!(service.call(method, path, None).await.0, StatusCode::UNAUTHORIZED);
+        }
+        assert_eq!((stored(&db).await, audited(&db).await.len()), (0, 0));
+    }
+
+    async fn any_value_is_stored_under_any_free_key(db: Db) {
+        let service = Service::new(&db).await;
+        for value in [json!("light"), json!(5), json!({ "a": [1, null] }), json!(false), json!("\u{0}")] {
+            let (status, body) = put(&service, "general.theme", value.clone()).await;
+            assert_eq!((status, body), (StatusCode::OK, json!({ "key": "general.theme", "value": value })));
+        }
+        let (status, body) = patch(&service, &json!({ "my.own": [1], "app.publicUrl": "http://x", "app.timezone": null })).await;
+        let all = json!({ "app.publicUrl": "http://x", "app.timezone": null, "general.theme": "\u{0}", "my.own": [1] });
+        assert_eq!((status, &body), (StatusCode::OK, &all));
+        assert_eq!(service.call("GET", "/api/settings", Some(Role::Administrator)).await, (StatusCode::OK, all));
+        let rows = audited(&db).await;
+        assert_eq!(rows.len(), 6);
+        assert!(rows.iter().all(|row| row.0 == "settings.update" && row.1.as_deref() == Some("setting")));
+        assert_eq!(rows[0].2.as_deref(), Some("general.theme"));
+        let metadata: Value = serde_json::from_str(rows[5].3.as_deref().unwrap()).unwrap();
+        assert_eq!(metadata, json!({ "keys": ["app.publicUrl", "app.timezone", "my.own"] }));
+    }
+
+    async fn a_setting_with_a_route_of_its_own_is_refused_and_nothing_written(db: Db) {
+        let service = Service::new(&db).await;
+        let message = "\"fileManager.defaultRootPath\" cannot be changed here — use PUT /api/files/root.";
+        let refused = json!({ "message": message, "error": "Forbidden", "statusCode": 403 });
+        let answer = put(&service, "fileManager.defaultRootPath", json!("/")).await;
+        assert_eq!(answer, (StatusCode::FORBIDDEN, refused.clone()));
+        let answer = patch(&service, &json!({ "a.key": 1, "fileManager.defaultRootPath": "/", "z.key": 1 })).await;
+        assert_eq!(answer, (StatusCode::FORBIDDEN, refused));
+        for key in ["torrents.parking", "media_acquisition.settings", "indexer_proxy.settings", "media_server_analytics.email"] {
+            assert_eq!(put(&service, key, json!({})).await.0, StatusCode::FORBIDDEN, "{key}");
+        }
+        assert_eq!((stored(&db).await, audited(&db).await.len()), (0, 0));
+    }
+
+    async fn bad_input_is_refused_and_nothing_written(db: Db) {
+        let service = Service::new(&db).await;
+        let (status, body) = put(&service, "general.theme", Value::Null).await;
+        assert_eq!((status, &body["message"]), (StatusCode::BAD_REQUEST, &json!(["value should not be null or undefined"])));
+        let (status, body) = send(&service, "PUT", "/api/settings/a", Role::Administrator, &json!({ "value": 1, "more": 2 })).await;
+        assert_eq!((status, &body["message"]), (StatusCode::BAD_REQUEST, &json!(["property more should not exist"])));
+        let too_many: serde_json::Map<String, Value> = (0..501).map(|at| (format!("k{at}"), json!(at))).collect();
+        for (bad, part) in [
+            (json!({ "a": 1, "k".repeat(201): 1 }), "1 to 200 characters"),
+            (json!({ "a": 1, "nul\0": 1 }), "control character"),
+            (json!({ "a": 1, " ": 1 }), "1 to 200 characters"),
+            (json!({ "a": 1, "big": "x".repeat(70_000) }), "big must not be larger than 65536 bytes"),
+            (json!({ "a": 1, "media.omdbApiKey": 5 }), "media.omdbApiKey must be a string"),
+            (Value::Object(too_many), "no more than 500 settings"),
+        ] {
+            let (status, body) = patch(&service, &bad).await;
+            assert_eq!(status, StatusCode::BAD_REQUEST, "{body}");
+            let message = body["message"][0].as_str().unwrap();
+            assert!(message.contains(part), "{message}");
+        }
+        assert_eq!(patch(&service, &json!({})).await, (StatusCode::OK, json!({})));
+        assert_eq!((stored(&db).await, audited(&db).await.len()), (0, 0));
+    }
+
+    async fn secrets_are_stored_encrypted_and_never_shown(db: Db) {
+        let service = Service::new(&db).await;
+        let key = "media.providerAApiKey";
+        let (status, body) = put(&service, key, json!("hunter2")).await;
+        assert_eq!((status, body), (StatusCode::OK, json!({ "key": key, "value": MASK })));
+        let sealed = value!(&mut db.begin_read().await.unwrap(), String, STORED, key).await.unwrap();
+        assert!(!sealed.contains("hunter2"), "{sealed}");
+        // What a client was shown and sends back changes nothing.
+        let (status, body) = patch(&service, &json!({ key: MASK, "a.key": 1 })).await;
+        assert_eq!((status, &body[key]), (StatusCode::OK, &json!(MASK)));
+        assert_eq!(value!(&mut db.begin_read().await.unwrap(), String, STORED, key).await.unwrap(), sealed);
+        let (_, list) = service.call("GET", "/api/settings", Some(Role::SuperAdmin)).await;
+        assert_eq!(list, json!({ key: MASK, "a.key": 1 }));
+        assert!(!format!("{:?}", audited(&db).await).contains("hunter2"));
+        assert_eq!(put(&service, key, json!("")).await.1, json!({ "key": key, "value": null }));
+        assert_eq!(stored(&db).await, 1);
+    }
+
+    async fn concurrent_changes_are_each_whole(db: Db) {
+        let service = Service::new(&db).await;
+        let changes = (0..40).map(|at| {
+            let service = &service;
+            async move {
+                // The same keys in either order.
+                let body = if at % 2 == 0 {
+                    format!(r#"{{"a":{at},"b":{at},"c":{at}}}"#)
+                } else {
+                    format!(r#"{{"c":{at},"b":{at},"a":{at}}}"#)
+                };
+                let body: Value = serde_json::from_str(&body).unwrap();
+                let (status, answer) = patch(service, &body).await;
+                assert_eq!(status, StatusCode::OK, "{answer}");
+                assert_eq!((&answer["a"], &answer["b"]), (&json!(at), &json!(at)));
+            }
+        });
+        futures_util::future::join_all(changes).await;
+        let (_, list) = service.call("GET", "/api/settings", Some(Role::Administrator)).await;
+        assert!(list["a"] == list["b"] && list["b"] == list["c"], "{list}");
+        assert_eq!(audited(&db).await.len(), 40);
+    }
+
+    async fn the_environment_shows_what_is_no_secret(db: Db) {
+        let service = Service::new(&db).await;
+        let (status, list) = service.call("GET", "/api/settings/environment", Some(Role::Administrator)).await;
+        let entry = |key: &str, secret: bool, value: Value| json!({
+            "key": key, "group": "Runtime", "label": "A label", "description": "A description.", "secret": secret,
+            "set": true, "value": value,
+        });
+        let expected = json!([entry("PORT", false, json!("hunter2")), entry("DATABASE_URL", true, Value::Null)]);
+        assert_eq!((status, list), (StatusCode::OK, expected));
+    }
+}
