@@ -71,6 +71,12 @@ pub enum FsError {
     /// The copy of a verified transfer differs from its source, which was kept.
     #[error("The copy of {0} does not match its source: the source was kept; check the disk")]
     Mismatch(String),
+    /// A move across file systems: complete but for the removal of the source.
+    #[error("{path} was copied, but the original could not be removed: {source}")]
+    SourceKept { path: String, source: Box<FsError> },
+    /// A link or a file under the trash directory's name.
+    #[error("The trash of {0} cannot be used: its `.quartermaster-trash` is not a plain folder; remove it and try again")]
+    TrashUnusable(String),
     #[error("Cancelled")]
     Cancelled,
     /// All workers of this kind are taken: a slow or hung mount.
@@ -144,6 +150,8 @@ impl FsError {
             | FsError::NotEmpty(_)
             | FsError::InUse(_)
             | FsError::Changed(_)
+            | FsError::SourceKept { .. }
+            | FsError::TrashUnusable(_)
             | FsError::Cancelled => ErrorKind::Conflict,
             FsError::Busy => ErrorKind::Unavailable,
             FsError::Mismatch(_) | FsError::Io { .. } => ErrorKind::Internal,

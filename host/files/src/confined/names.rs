@@ -192,6 +192,14 @@ impl RelPath {
         Self(components)
     }
 
+    pub(crate) fn push(&mut self, name: Component) {
+        self.0.push(name);
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<Component> {
+        self.0.pop()
+    }
+
     /// Whether this is `other` or lies below it.
     pub fn starts_with(&self, other: &RelPath) -> bool {
         self.0.starts_with(&other.0)

@@ -1,6 +1,5 @@
 //! What the walk hands out: an item, a destination, an item in the trash. Each holds the handle it was checked with.
 
-use std::ffi::OsStr;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -9,7 +8,7 @@ use rustix::io::Errno;
 
 use super::roots::{Base, Root, Roots, is_system};
 use super::walk::{self, End, Last, Walked};
-use super::{Component, Dir, FsError, Meta, RelPath, TRASH_DIR};
+use super::{Component, Dir, FsError, Identity, Meta, RelPath, TRASH_DIR};
 
 /// What the caller is going to do with the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +26,7 @@ pub struct ConfinedPath {
     /// None: the root itself, and `parent` is its handle.
     pub(crate) entry: Option<Component>,
     rel: RelPath,
+    base: Base,
     root: Root,
     /// Below the root, links resolved, the entry included.
     real: Vec<Component>,
@@ -39,6 +39,7 @@ pub struct Destination {
     dir: Dir,
     missing: Vec<Component>,
     rel: RelPath,
+    base: Base,
     root: Root,
     real: Vec<Component>,
 }
@@ -55,13 +56,19 @@ pub struct TrashedItem {
 pub(super) struct Located {
     walked: Walked,
     rel: RelPath,
+    base: Base,
     root: Root,
 }
 
 impl Located {
     pub fn new(base: &Base, walked: Walked, rel: RelPath) -> Self {
         let root = base.roots[walked.root].clone();
-        Self { walked, rel, root }
+        Self {
+            walked,
+            rel,
+            base: base.clone(),
+            root,
+        }
     }
 
     fn is_hidden(&self) -> bool {
@@ -82,6 +89,7 @@ impl Located {
             parent,
             entry,
             rel: self.rel,
+            base: self.base,
             root: self.root,
             real: self.walked.real,
         })
@@ -104,6 +112,7 @@ impl Located {
             dir,
             missing,
             rel: self.rel,
+            base: self.base,
             root: self.root,
             real: self.walked.real,
         })
@@ -123,7 +132,7 @@ impl Base {
         }
         let item = located.into_item()?;
         if intent == Intent::Change {
-            self.refuse_protected(&item)?;
+            self.refuse_protected(&item.absolute(), &item.meta()?, path)?;
         }
         Ok(item)
     }
@@ -143,23 +152,17 @@ impl Base {
     }
 
     /// Roots, their ancestors and system directories stay, under whatever name they were reached.
-    fn refuse_protected(&self, item: &ConfinedPath) -> Result<(), FsError> {
-        let protected = || Err(FsError::Protected(item.rel.text()));
-        let at = item.absolute();
+    fn refuse_protected(&self, at: &Path, meta: &Meta, shown: &RelPath) -> Result<(), FsError> {
         let roots = || self.hard.iter().chain(self.roots.iter());
-        let is_root_or_above =
-            |root: &Root| root.canonical.starts_with(&at) || root.configured.starts_with(&at);
-        if item.entry.is_none() || is_system(&at) || roots().any(is_root_or_above) {
-            return protected();
-        }
-        let meta = item.entry_meta()?;
+        let is_root_or_above = |root: &Root| root.canonical.starts_with(at) || root.configured.starts_with(at);
         // By identity too: a second mount or another spelling of the same directory.
-        if meta.is_dir()
-            && roots()
+        let is_one_of_them = || {
+            roots()
                 .filter_map(|root| root.open().ok())
                 .any(|(_, lineage)| lineage.contains(&meta.identity))
-        {
-            return protected();
+        };
+        if is_system(at) || roots().any(is_root_or_above) || (meta.is_dir() && is_one_of_them()) {
+            return Err(FsError::Protected(shown.text()));
         }
         Ok(())
     }
@@ -204,20 +207,28 @@ impl ConfinedPath {
         RelPath::from_components(self.real.clone())
     }
 
-    pub(crate) fn root(&self) -> &Root {
-        &self.root
+    /// The base it was resolved in.
+    pub fn base(&self) -> &Base {
+        &self.base
     }
 
-    pub(crate) fn real(&self) -> &[Component] {
-        &self.real
+    /// A handle of the root that holds it.
+    pub(crate) fn open_root(&self) -> Result<Dir, FsError> {
+        Ok(self.root.open()?.0)
+    }
+
+    /// Its name in [`parent`](Self::parent); the root has none and is protected.
+    pub(crate) fn entry(&self) -> Result<&Component, FsError> {
+        self.entry.as_ref().ok_or_else(|| FsError::Protected(self.rel.text()))
+    }
+
+    /// Refuses to replace what is at the absolute path `at`, when that is a root or the like.
+    pub(crate) fn refuse_protected(&self, at: &Path, there: &Meta, shown: &RelPath) -> Result<(), FsError> {
+        self.base.refuse_protected(at, there, shown)
     }
 
     /// One stat. Not following: with [`Intent::Read`] links are already resolved.
     pub fn meta(&self) -> Result<Meta, FsError> {
-        self.entry_meta()
-    }
-
-    fn entry_meta(&self) -> Result<Meta, FsError> {
         match &self.entry {
             None => self.parent.meta(),
             Some(name) => self.parent.stat(name).map(|stat| Meta::of(&stat)),
@@ -246,8 +257,15 @@ impl ConfinedPath {
     }
 
     /// The item `name` in this directory, for reading: a link is followed inside the roots.
-    pub(crate) fn below(&self, base: &Base, name: &Component) -> Result<ConfinedPath, FsError> {
-        base.resolve(&self.rel.join(name), Intent::Read)
+    pub(crate) fn below(&self, name: &Component) -> Result<ConfinedPath, FsError> {
+        self.base.resolve(&self.rel.join(name), Intent::Read)
+    }
+}
+
+impl TrashedItem {
+    /// Absolute.
+    pub fn absolute(&self) -> PathBuf {
+        self.base.roots[0].canonical.join(TRASH_DIR).join(self.name.as_os())
     }
 }
 
@@ -268,56 +286,70 @@ impl Destination {
         self.missing.is_empty()
     }
 
+    /// The deepest directory of it that exists.
     pub(crate) fn existing(&self) -> &Dir {
         &self.dir
     }
 
+    /// The identities of every directory from `/` to [`existing`](Self::existing), as they are now.
+    pub(crate) fn lineage(&self) -> Result<Vec<Identity>, FsError> {
+        let (_, lineage) = Dir::at(&absolute(&self.root, &self.real)).map_err(|e| FsError::os(e, &self.rel))?;
+        Ok(lineage)
+    }
+
+    /// Refuses to replace what is at the absolute path `at`, when that is a root or the like.
+    pub(crate) fn refuse_protected(&self, at: &Path, there: &Meta, shown: &RelPath) -> Result<(), FsError> {
+        self.base.refuse_protected(at, there, shown)
+    }
+
     /// Creates what is missing and answers the directory. On failure what it created is gone again.
     pub(crate) fn create(&self) -> Result<Created, FsError> {
+        let failed = |errno| FsError::os(errno, &self.rel);
         let mut created = Created {
-            chain: vec![self.dir.try_clone().map_err(|e| FsError::os(e, &self.rel))?],
-            names: Vec::new(),
+            dir: self.dir.try_clone().map_err(failed)?,
+            made: Vec::new(),
         };
         for name in &self.missing {
             if let Err(errno) = created.step(name) {
                 created.undo();
-                return Err(FsError::os(errno, &self.rel));
+                return Err(failed(errno));
             }
         }
         Ok(created)
     }
 }
 
-/// Directories created on the way to a destination.
+/// A destination that exists, and what was created for it.
 pub(crate) struct Created {
-    chain: Vec<Dir>,
-    names: Vec<Component>,
+    dir: Dir,
+    /// Directories created, from the top: where, and under which name.
+    made: Vec<(Dir, Component)>,
 }
 
 impl Created {
     fn step(&mut self, name: &Component) -> rustix::io::Result<()> {
-        let Some(last) = self.chain.last() else {
-            return Ok(());
-        };
-        match last.create_dir(name, Mode::from_raw_mode(0o777)) {
+        let is_ours = match self.dir.create_dir(name, Mode::from_raw_mode(0o777)) {
+            Ok(()) => true,
             // Somebody was quicker: as good, if it is a directory.
-            Ok(()) | Err(Errno::EXIST) => {}
+            Err(Errno::EXIST) => false,
             Err(other) => return Err(other),
+        };
+        let next = self.dir.child(name)?;
+        let above = std::mem::replace(&mut self.dir, next);
+        if is_ours {
+            above.sync()?;
+            self.made.push((above, name.clone()));
         }
-        last.sync()?;
-        let next = last.child(name)?;
-        self.chain.push(next);
-        self.names.push(name.clone());
         Ok(())
     }
 
-    pub fn dir(&self) -> Option<&Dir> {
-        self.chain.last()
+    pub fn dir(&self) -> &Dir {
+        &self.dir
     }
 
     /// Removes what was created, as far as it is still empty.
     pub fn undo(&self) {
-        for (dir, name) in self.chain.iter().zip(&self.names).rev() {
+        for (dir, name) in self.made.iter().rev() {
             if dir.remove_dir(name).is_err() {
                 return;
             }
@@ -339,10 +371,15 @@ impl Roots {
             Errno::NOENT => FsError::NotFound(name.text()),
             other => FsError::os(other, trash_path),
         };
-        let (root, _) = base.roots[0].open()?;
+        // A disk that is not mounted is no news of what lies on it.
+        let absent = || FsError::TrashUnusable(storage_root.to_owned());
+        let (root, _) = base.roots[0].open().map_err(|_| absent())?;
         let trash = root
-            .child(&Component::new(OsStr::new(TRASH_DIR)).ok_or(FsError::InvalidPath)?)
-            .map_err(gone)?;
+            .child(&Component::trusted(TRASH_DIR.to_owned()))
+            .map_err(|errno| match errno {
+                Errno::NOENT | Errno::NOTDIR | Errno::LOOP => absent(),
+                other => FsError::os(other, storage_root),
+            })?;
         trash.stat(&name).map_err(gone)?;
         Ok(TrashedItem { base, trash, name })
     }

@@ -148,6 +148,23 @@ impl Roots {
             .collect()
     }
 
+    /// The hard roots that are there: canonical path and handle.
+    pub(crate) fn handles(&self) -> Vec<(String, Dir)> {
+        self.hard
+            .iter()
+            .filter_map(|root| Some((root.canonical.to_string_lossy().into_owned(), root.open().ok()?.0)))
+            .collect()
+    }
+
+    /// Hard roots that were configured by another path than the one they have: both, the configured one first. To be
+    /// compared with what other programs say, never opened.
+    pub fn aliases(&self) -> Vec<(PathBuf, PathBuf)> {
+        let linked = self.hard.iter().filter(|root| root.configured != root.canonical);
+        linked
+            .map(|root| (root.configured.clone(), root.canonical.clone()))
+            .collect()
+    }
+
     /// Where requests go: below `default_root` when that is set and usable, else below the hard roots. The error says why
     /// a set value was passed over.
     pub fn base(&self, default_root: Option<&str>) -> (Base, Option<BaseError>) {

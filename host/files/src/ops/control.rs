@@ -41,6 +41,11 @@ impl Control {
         }
     }
 
+    /// For a last step that is neither counted nor stopped.
+    pub(crate) fn silent(&self) -> Self {
+        Self::quiet(CancellationToken::new())
+    }
+
     /// Between items and between chunks.
     pub(crate) fn check(&self) -> Result<(), FsError> {
         if self.cancel.is_cancelled() {

@@ -1,7 +1,14 @@
 //! How much lies in a tree, and how much its removal would free.
+//!
+//! Bounds: [`MAX_SHARED`] files with several names are remembered; what comes after them counts as not freed.
 
+use std::collections::HashMap;
+
+use super::tree::{At, Visitor, walk};
 use super::Control;
-use crate::confined::{ConfinedPath, FsError};
+use crate::confined::{ConfinedPath, FsError, Identity, Kind, Meta};
+
+const MAX_SHARED: usize = 1_000_000;
 
 /// Sums of a tree. Links are not followed and count as items of no size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,6 +31,103 @@ pub fn measure(item: &ConfinedPath, control: &Control) -> Result<Usage, FsError>
 /// Several items as one: a file with names in two of them counts once, and is freed when all its names lie in them.
 /// `items` must not lie in one another.
 pub fn measure_all(items: &[ConfinedPath], control: &Control) -> Result<Usage, FsError> {
-    let _ = (items, control);
-    Err(FsError::Busy)
+    let mut sum = Sum::default();
+    for item in items {
+        sum.take(item, &item.meta()?, control)?;
+    }
+    Ok(sum.usage)
+}
+
+/// As [`measure`], refused when something is mounted in the tree: it would be emptied too.
+pub(super) fn measure_for_removal(item: &ConfinedPath, control: &Control) -> Result<Usage, FsError> {
+    let meta = item.meta()?;
+    let mut sum = Sum {
+        device: Some(meta.identity.device),
+        ..Sum::default()
+    };
+    sum.take(item, &meta, control)?;
+    Ok(sum.usage)
+}
+
+#[derive(Default)]
+struct Sum {
+    usage: Usage,
+    /// The only device directories may lie on; none: any.
+    device: Option<u64>,
+    /// Files with several names: how many of them were not seen yet.
+    shared: HashMap<Identity, u64>,
+}
+
+impl Sum {
+    fn take(&mut self, item: &ConfinedPath, meta: &Meta, control: &Control) -> Result<(), FsError> {
+        self.usage.links = if meta.is_dir() { 1 } else { meta.links };
+        if meta.is_dir() {
+            return walk(item.open_dir()?, item.rel(), self, control);
+        }
+        self.add(meta);
+        Ok(())
+    }
+
+    fn add(&mut self, meta: &Meta) {
+        if meta.kind != Kind::File {
+            return;
+        }
+        self.usage.files += 1;
+        if meta.links <= 1 {
+            self.usage.bytes += meta.size;
+            self.usage.frees += meta.size;
+            return;
+        }
+        if let Some(unseen) = self.shared.get_mut(&meta.identity) {
+            *unseen = unseen.saturating_sub(1);
+            if *unseen == 0 {
+                self.usage.frees += meta.size;
+                // A name that turns up later must not free it again.
+                *unseen = u64::MAX;
+            }
+            return;
+        }
+        self.usage.bytes += meta.size;
+        if self.shared.len() < MAX_SHARED {
+            self.shared.insert(meta.identity, meta.links - 1);
+        }
+    }
+}
+
+impl Visitor for Sum {
+    fn item(&mut self, at: &At<'_>, kind: Kind) -> Result<(), FsError> {
+        self.usage.items += 1;
+        if kind != Kind::File {
+            return Ok(());
+        }
+        match at.meta() {
+            Ok(meta) => self.add(&meta),
+            // Gone since its directory was read.
+            Err(FsError::NotFound(_)) => self.usage.items -= 1,
+            Err(other) => return Err(other),
+        }
+        Ok(())
+    }
+
+    fn enter(&mut self, at: &At<'_>) -> Result<bool, FsError> {
+        self.usage.items += 1;
+        if let Some(device) = self.device
+            && at.meta()?.identity.device != device
+        {
+            return Err(FsError::InUse(at.rel.join(at.name).text()));
+        }
+        Ok(true)
+    }
+
+    fn leave(&mut self, _: &At<'_>) -> Result<(), FsError> {
+        Ok(())
+    }
+
+    fn wants_hidden(&self) -> bool {
+        false
+    }
+
+    fn is_lenient(&self) -> bool {
+        true
+    }
 }

@@ -8,19 +8,26 @@
 //! Progress and cancellation: [`Control`].
 
 mod change;
+mod compare;
 mod control;
+mod copy;
+mod erase;
 mod list;
 mod measure;
+mod place;
+mod temp;
 mod transfer;
 mod trash;
+mod tree;
 mod visit;
 mod workers;
 
 pub use change::{Renamed, create_dir, remove, rename};
 pub use control::{Control, OnProgress, Progress};
-pub use list::{Entry, Listing, Page, list};
+pub use list::{Entry, Listing, MAX_ENTRIES, Page, list};
 pub use measure::{Usage, measure, measure_all};
-pub use transfer::{Transfer, Transferred, copy, move_to, sweep};
-pub use trash::{TrashPlace, purge, trash, untrash};
+pub use temp::sweep;
+pub use transfer::{Transfer, Transferred, copy, move_to};
+pub use trash::{TrashPlace, purge, stray, trash, untrash};
 pub use visit::{Found, Visit, visit};
 pub use workers::{Lane, Workers};

@@ -1,15 +1,28 @@
 //! Move and copy.
+//!
+//! A move is one rename. Where that cannot be (another file system), the item is copied under a temporary name beside its
+//! new place, synced, compared with its source and renamed into place; only then is the source removed. At every moment the
+//! item is whole at its old place or at its new one.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use super::{Control, Usage};
-use crate::confined::{Component, ConfinedPath, Destination, FsError, RelPath, Roots};
+use rustix::fs::fsync;
+use rustix::io::Errno;
+
+use super::compare::{Comparer, compare_item};
+use super::copy::{Copier, Manner, copy_file, copy_item, replace_item};
+use super::erase::vanish;
+use super::place::{Replaced, rename_new, rename_over};
+use super::temp::Temp;
+use super::tree::{At, walk};
+use super::{Control, Usage, measure};
+use crate::confined::{Component, ConfinedPath, Destination, Dir, FsError, Kind, Meta, RelPath};
 
 #[derive(Clone, Debug, Default)]
 pub struct Transfer {
     /// Move: what is there is removed for good. Copy: merged, file by file.
     pub overwrite: bool,
-    /// Compare a BLAKE3 hash of both sides of every copied file before anything is removed.
+    /// Compare a BLAKE3 hash of both sides of every copied file before the copy is put into place.
     pub verify: bool,
     /// Under another name than its own.
     pub name: Option<Component>,
@@ -25,16 +38,41 @@ pub struct Transferred {
     pub usage: Usage,
 }
 
-/// Moves `item` into `destination`, whose missing directories are created once everything else is checked. One rename on
-/// the same file system; across, a copy that is synced and verified before the source is removed.
+/// What is transferred: an entry in an open directory.
+pub(super) struct Source<'a> {
+    pub dir: &'a Dir,
+    pub name: &'a Component,
+    /// Of the entry.
+    pub rel: &'a RelPath,
+    pub meta: Meta,
+}
+
+/// Where it goes to.
+pub(super) struct Target<'a> {
+    pub dir: &'a Dir,
+    pub name: &'a Component,
+    pub rel: &'a RelPath,
+}
+
+impl Target<'_> {
+    fn failed(&self, errno: Errno) -> FsError {
+        match errno {
+            Errno::EXIST => FsError::DestinationExists,
+            other => FsError::os(other, self.rel),
+        }
+    }
+}
+
+/// Moves `item` into `destination`, whose missing directories are created once everything else is checked.
 pub fn move_to(
     item: &ConfinedPath,
     destination: &Destination,
     how: &Transfer,
     control: &Control,
 ) -> Result<Transferred, FsError> {
-    let _ = (item, destination, how, control);
-    Err(FsError::Busy)
+    transfer(item, destination, how, control, |source, target, there| {
+        relocate(source, target, there, how.verify, control)
+    })
 }
 
 /// Copies `item` into `destination`: links as links, times and permissions kept, holes kept where the file system tells.
@@ -44,13 +82,253 @@ pub fn copy(
     how: &Transfer,
     control: &Control,
 ) -> Result<Transferred, FsError> {
-    let _ = (item, destination, how, control);
-    Err(FsError::Busy)
+    transfer(item, destination, how, control, |source, target, there| {
+        duplicate(source, target, there, how.verify, control)
+    })
 }
 
-/// Removes what a killed process left under temporary names anywhere below the roots; those in use are left alone.
-/// Answers how many it removed. To be run once at start, in the background.
-pub fn sweep(roots: &Roots, control: &Control) -> Result<u64, FsError> {
-    let _ = (roots, control);
-    Err(FsError::Busy)
+fn transfer(
+    item: &ConfinedPath,
+    destination: &Destination,
+    how: &Transfer,
+    control: &Control,
+    act: impl FnOnce(&Source<'_>, &Target<'_>, Option<&Meta>) -> Result<(), FsError>,
+) -> Result<Transferred, FsError> {
+    let own_name = item.entry()?;
+    let name = how.name.as_ref().unwrap_or(own_name);
+    let meta = item.meta()?;
+    let rel = destination.rel().join(name);
+    let done = Transferred {
+        from: item.absolute(),
+        to: destination.absolute().join(name.as_os()),
+        usage: Usage::default(),
+        rel,
+    };
+    let there = check(&meta, destination, name, how, &done)?;
+    let usage = measure(item, control)?;
+    control.expect(usage.items + 1, usage.bytes);
+    control.check()?;
+    let created = destination.create()?;
+    let source = Source {
+        dir: &item.parent,
+        name: own_name,
+        rel: item.rel(),
+        meta,
+    };
+    let target = Target {
+        dir: created.dir(),
+        name,
+        rel: &done.rel,
+    };
+    if let Err(error) = act(&source, &target, there.as_ref()) {
+        created.undo();
+        return Err(error);
+    }
+    Ok(Transferred { usage, ..done })
+}
+
+/// Refuses what would lose something, before anything is touched. Answers what is at the new place.
+fn check(
+    meta: &Meta,
+    destination: &Destination,
+    name: &Component,
+    how: &Transfer,
+    paths: &Transferred,
+) -> Result<Option<Meta>, FsError> {
+    let is_below = |lower: &Path, upper: &Path| lower.starts_with(upper);
+    if meta.is_dir()
+        && (is_below(&destination.absolute(), &paths.from) || destination.lineage()?.contains(&meta.identity))
+    {
+        return Err(FsError::IntoItself);
+    }
+    if !destination.exists() {
+        return Ok(None);
+    }
+    let there = destination
+        .existing()
+        .find(name)
+        .map_err(|e| FsError::os(e, &paths.rel))?;
+    let Some(there) = there else { return Ok(None) };
+    if !how.overwrite {
+        return Err(FsError::DestinationExists);
+    }
+    if paths.from == paths.to || (meta.is_dir() && there.identity == meta.identity) {
+        return Err(FsError::IntoItself);
+    }
+    if is_below(&paths.from, &paths.to) {
+        return Err(FsError::ContainsSource);
+    }
+    destination.refuse_protected(&paths.to, &there, &paths.rel)?;
+    Ok(Some(there))
+}
+
+/// Moves, over what is `there` if something is.
+pub(super) fn relocate(
+    source: &Source<'_>,
+    target: &Target<'_>,
+    there: Option<&Meta>,
+    verify: bool,
+    control: &Control,
+) -> Result<(), FsError> {
+    if there.is_some_and(|there| there.identity == source.meta.identity) {
+        // Two names of one file: renaming one over the other is a no-op for the system.
+        return vanish(source.dir, source.name, source.rel, control);
+    }
+    match put(source.dir, source.name, source.meta.kind, target, there) {
+        Ok(Replaced::Swapped) => vanish(source.dir, source.name, source.rel, control)?,
+        Ok(Replaced::Gone | Replaced::Aside(_)) => control.item_done(),
+        Err(Errno::XDEV) => return relocate_by_copy(source, target, there, verify, control),
+        // It could only be the source that is missing: the destination is an open handle.
+        Err(Errno::NOENT) => return Err(FsError::NotFound(source.rel.text())),
+        Err(errno) => return Err(target.failed(errno)),
+    }
+    source.dir.sync().map_err(|e| FsError::os(e, source.rel))?;
+    target.dir.sync().map_err(|e| target.failed(e))
+}
+
+/// Renames into place.
+fn put(
+    from: &Dir,
+    name: &Component,
+    kind: Kind,
+    target: &Target<'_>,
+    there: Option<&Meta>,
+) -> rustix::io::Result<Replaced> {
+    match there {
+        None => rename_new(from, name, target.dir, target.name).map(|()| Replaced::Gone),
+        Some(there) => rename_over(from, name, target.dir, target.name, (kind, there.kind)),
+    }
+}
+
+fn relocate_by_copy(
+    source: &Source<'_>,
+    target: &Target<'_>,
+    there: Option<&Meta>,
+    verify: bool,
+    control: &Control,
+) -> Result<(), FsError> {
+    if source.meta.kind == Kind::Special {
+        return Err(FsError::Special(source.rel.text()));
+    }
+    // Found out before hours of copying rather than after.
+    if !source.dir.access().1 {
+        return Err(FsError::Denied(source.rel.text()));
+    }
+    let manner = Manner {
+        merge: false,
+        moving: true,
+    };
+    prepare_and_put(source, target, there, manner, verify, control)?;
+    vanish(source.dir, source.name, source.rel, &control.silent()).map_err(|error| FsError::SourceKept {
+        path: source.rel.text(),
+        source: Box::new(error),
+    })
+}
+
+/// Copies under a temporary name, compares, and renames into place.
+fn prepare_and_put(
+    source: &Source<'_>,
+    target: &Target<'_>,
+    there: Option<&Meta>,
+    manner: Manner,
+    verify: bool,
+    control: &Control,
+) -> Result<(), FsError> {
+    let failed = |errno| target.failed(errno);
+    let above = source.rel.parent().unwrap_or_default();
+    let at = At {
+        dir: source.dir,
+        rel: &above,
+        name: source.name,
+    };
+    let (temp, from, name) = match source.meta.kind {
+        Kind::Directory => {
+            let (temp, made) = Temp::directory(target.dir).map_err(failed)?;
+            copy_tree(&at, source, &made, manner, verify, control)?;
+            let name = temp.name().clone();
+            (temp, target.dir.try_clone().map_err(failed)?, name)
+        }
+        Kind::File => {
+            let (temp, file) = Temp::file(target.dir).map_err(failed)?;
+            copy_file(&at, &file, manner, control)?;
+            fsync(&file).map_err(failed)?;
+            compare_item(&at, target.dir, temp.name(), verify, control)?;
+            let name = temp.name().clone();
+            (temp, target.dir.try_clone().map_err(failed)?, name)
+        }
+        Kind::Link | Kind::Special => {
+            let (temp, aside) = Temp::directory(target.dir).map_err(failed)?;
+            copy_item(&at, source.meta.kind, &aside, target.name, manner, control)?;
+            (temp, aside, target.name.clone())
+        }
+    };
+    control.check()?;
+    match put(&from, &name, source.meta.kind, target, there).map_err(failed)? {
+        // What was replaced lies under the temporary name now, or in the temporary directory, and goes with it.
+        Replaced::Swapped => drop(temp),
+        Replaced::Gone | Replaced::Aside(_) if source.meta.kind == Kind::Link => drop(temp),
+        Replaced::Gone | Replaced::Aside(_) => temp.published(),
+    }
+    control.item_done();
+    target.dir.sync().map_err(failed)
+}
+
+fn copy_tree(
+    at: &At<'_>,
+    source: &Source<'_>,
+    to: &Dir,
+    manner: Manner,
+    verify: bool,
+    control: &Control,
+) -> Result<(), FsError> {
+    let failed = |errno| at.failed(errno);
+    let open = || at.dir.child(at.name).map_err(failed);
+    let again = || to.try_clone().map_err(failed);
+    let mut copier = Copier::new(again()?, manner, control).map_err(failed)?;
+    walk(open()?, source.rel, &mut copier, control)?;
+    copier.finish((!manner.merge).then_some(&source.meta)).map_err(failed)?;
+    if manner.moving || verify {
+        let mut comparer = Comparer::new(again()?, verify, control).map_err(failed)?;
+        walk(open()?, source.rel, &mut comparer, control)?;
+    }
+    Ok(())
+}
+
+/// Copies, into what is `there` if something is.
+fn duplicate(
+    source: &Source<'_>,
+    target: &Target<'_>,
+    there: Option<&Meta>,
+    verify: bool,
+    control: &Control,
+) -> Result<(), FsError> {
+    let failed = |errno| target.failed(errno);
+    let manner = |merge| Manner { merge, moving: false };
+    if source.meta.kind == Kind::Special {
+        return Err(FsError::Special(source.rel.text()));
+    }
+    let above = source.rel.parent().unwrap_or_default();
+    let at = At {
+        dir: source.dir,
+        rel: &above,
+        name: source.name,
+    };
+    let is_dir = source.meta.is_dir();
+    match there {
+        None => prepare_and_put(source, target, None, manner(false), verify, control),
+        Some(there) if there.is_dir() != is_dir => Err(FsError::MixedKinds(target.rel.text())),
+        Some(_) if is_dir => {
+            let into = target.dir.child(target.name).map_err(failed)?;
+            copy_tree(&at, source, &into, manner(true), verify, control)?;
+            control.item_done();
+            Ok(())
+        }
+        // A copy over another name of the same file has nothing to do.
+        Some(there) if there.identity == source.meta.identity => Ok(()),
+        Some(_) => {
+            replace_item(&at, source.meta.kind, target.dir, target.name, manner(false), control)?;
+            control.item_done();
+            target.dir.sync().map_err(failed)
+        }
+    }
 }

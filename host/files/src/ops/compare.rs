@@ -1,0 +1,103 @@
+//! Whether a copy is all of its source, asked before the source is removed: every entry, its kind and size, that it was not
+//! changed meanwhile, and on demand the content by BLAKE3.
+
+use std::fs::File;
+use std::io::Read;
+
+use rustix::fs::{Advice, fadvise};
+
+use super::Control;
+use super::tree::{At, Descent, Visitor};
+use crate::confined::{Component, Dir, FsError, Kind, Meta};
+
+/// File systems keep times to two seconds at worst.
+const COARSEST_SECONDS: i64 = 2;
+
+pub(super) struct Comparer<'a> {
+    copy: Descent,
+    by_content: bool,
+    control: &'a Control,
+}
+
+impl<'a> Comparer<'a> {
+    pub fn new(copy: Dir, by_content: bool, control: &'a Control) -> rustix::io::Result<Self> {
+        Ok(Self {
+            copy: Descent::new(copy)?,
+            by_content,
+            control,
+        })
+    }
+}
+
+/// Whether `name` in `copy` is what `at` is.
+pub(super) fn compare_item(
+    at: &At<'_>,
+    copy: &Dir,
+    name: &Component,
+    by_content: bool,
+    control: &Control,
+) -> Result<(), FsError> {
+    let shown = || at.rel.join(at.name).text();
+    let source = at.meta()?;
+    let made = match copy.find(name).map_err(|e| at.failed(e))? {
+        Some(made) => made,
+        None => return Err(FsError::Changed(shown())),
+    };
+    if source.kind != made.kind {
+        return Err(FsError::Changed(shown()));
+    }
+    if source.kind != Kind::File {
+        return Ok(());
+    }
+    if source.size != made.size || was_touched(&source, &made) {
+        return Err(FsError::Changed(shown()));
+    }
+    if by_content && hash(at, at.dir, at.name, control)? != hash(at, copy, name, control)? {
+        return Err(FsError::Mismatch(shown()));
+    }
+    Ok(())
+}
+
+/// The copy has its source's time of the moment it was read: exactly, or as a coarse file system keeps it. Where it could
+/// not be set it has the time of the copying, which is later.
+fn was_touched(source: &Meta, made: &Meta) -> bool {
+    let (source, made) = (source.times.modified, made.times.modified);
+    let is_coarse = made.1 == 0 && source.0 - made.0 <= COARSEST_SECONDS;
+    source > made && !is_coarse
+}
+
+/// BLAKE3 of a file, from the disk where the system lets go of what it remembers.
+fn hash(at: &At<'_>, dir: &Dir, name: &Component, control: &Control) -> Result<blake3::Hash, FsError> {
+    let (mut file, _): (File, Meta) = dir.read(name).map_err(|e| at.failed(e))?;
+    let _ = fadvise(&file, 0, None, Advice::DontNeed);
+    let mut hasher = blake3::Hasher::new();
+    let mut buffer = vec![0; 1 << 20];
+    loop {
+        control.check()?;
+        match file.read(&mut buffer) {
+            Ok(0) => return Ok(hasher.finalize()),
+            Ok(read) => {
+                hasher.update(&buffer[..read]);
+            }
+            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(FsError::io(e, at.rel.join(name))),
+        }
+    }
+}
+
+impl Visitor for Comparer<'_> {
+    fn item(&mut self, at: &At<'_>, _: Kind) -> Result<(), FsError> {
+        compare_item(at, self.copy.current(), at.name, self.by_content, self.control)
+    }
+
+    fn enter(&mut self, at: &At<'_>) -> Result<bool, FsError> {
+        self.copy
+            .down(at.name)
+            .map_err(|_| FsError::Changed(at.rel.join(at.name).text()))?;
+        Ok(true)
+    }
+
+    fn leave(&mut self, at: &At<'_>) -> Result<(), FsError> {
+        self.copy.up().map_err(|e| at.failed(e))
+    }
+}

@@ -1,0 +1,117 @@
+//! Renaming into place: over nothing, over something, or in exchange.
+
+use rustix::fs::{Mode, RenameFlags};
+use rustix::io::{Errno, Result};
+
+use super::temp::Temp;
+use crate::confined::{Component, Dir, Kind, Meta};
+
+/// The file system does not know how to rename that way.
+fn is_unsupported(errno: Errno) -> bool {
+    matches!(errno, Errno::INVAL | Errno::NOSYS | Errno::NOTSUP)
+}
+
+/// Renames where nothing is; `EEXIST` when something is, whoever was quicker.
+pub(super) fn rename_new(from: &Dir, name: &Component, to: &Dir, new: &Component) -> Result<()> {
+    match from.rename_with(name, to, new, RenameFlags::NOREPLACE) {
+        Err(errno) if is_unsupported(errno) => rename_over_placeholder(from, name, to, new),
+        result => result,
+    }
+}
+
+/// For file systems without `RENAME_NOREPLACE`: the name is taken with something empty, in one step, and that replaced.
+fn rename_over_placeholder(from: &Dir, name: &Component, to: &Dir, new: &Component) -> Result<()> {
+    let is_dir = Meta::of(&from.stat(name)?).is_dir();
+    if is_dir {
+        to.create_dir(new, Mode::RWXU)?;
+    } else {
+        to.create_file(new)?;
+    }
+    from.rename(name, to, new).inspect_err(|_| {
+        let _ = if is_dir { to.remove_dir(new) } else { to.remove_file(new) };
+    })
+}
+
+/// Renames over what is there. What was replaced and is not gone yet lies under the answer's name.
+pub(super) fn rename_over(
+    from: &Dir,
+    name: &Component,
+    to: &Dir,
+    new: &Component,
+    kinds: (Kind, Kind),
+) -> Result<Replaced> {
+    if kinds.0 != Kind::Directory && kinds.1 != Kind::Directory {
+        return from.rename(name, to, new).map(|()| Replaced::Gone);
+    }
+    match from.rename_with(name, to, new, RenameFlags::EXCHANGE) {
+        Ok(()) => return Ok(Replaced::Swapped),
+        Err(errno) if is_unsupported(errno) => {}
+        Err(other) => return Err(other),
+    }
+    replace_in_two_steps(from, name, to, new)
+}
+
+/// For file systems without `RENAME_EXCHANGE`: the old one steps aside, and back should the new one not come.
+fn replace_in_two_steps(from: &Dir, name: &Component, to: &Dir, new: &Component) -> Result<Replaced> {
+    let old = Temp::discard(to, new)?;
+    if let Err(errno) = from.rename(name, to, new) {
+        to.rename(old.name(), to, new)?;
+        return Err(errno);
+    }
+    Ok(Replaced::Aside(old.doomed()))
+}
+
+/// Where what was replaced is.
+pub(super) enum Replaced {
+    Gone,
+    /// Under the name the new one came from.
+    Swapped,
+    /// Under a temporary name, removed when this is dropped.
+    Aside(#[expect(dead_code, reason = "held to be dropped")] Temp),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn component(name: &str) -> Component {
+        Component::file(name).expect("a name")
+    }
+
+    #[test]
+    fn without_the_kernels_help_nothing_is_replaced_unasked() {
+        let root = tempfile::tempdir().expect("a directory");
+        let path = root.path().canonicalize().expect("a path");
+        let (dir, _) = Dir::at(&path).expect("a handle");
+        let (a, b) = (component("a"), component("b"));
+        for kind in ["file", "directory"] {
+            let make = |name: &str| match kind {
+                "file" => std::fs::write(path.join(name), name).expect("a file"),
+                _ => std::fs::create_dir(path.join(name)).expect("a folder"),
+            };
+            make("a");
+            make("b");
+            assert_eq!(rename_over_placeholder(&dir, &a, &dir, &b), Err(Errno::EXIST), "{kind}");
+            assert!(path.join("a").exists(), "{kind}");
+            dir.remove_file(&b).or_else(|_| dir.remove_dir(&b)).expect("room");
+            assert_eq!(rename_over_placeholder(&dir, &a, &dir, &b), Ok(()), "{kind}");
+            assert!(!path.join("a").exists() && path.join("b").exists(), "{kind}");
+            dir.remove_file(&b).or_else(|_| dir.remove_dir(&b)).expect("room");
+        }
+    }
+
+    #[test]
+    fn without_an_exchange_the_old_one_steps_aside_and_goes() {
+        let root = tempfile::tempdir().expect("a directory");
+        let path = root.path().canonicalize().expect("a path");
+        let (dir, _) = Dir::at(&path).expect("a handle");
+        std::fs::create_dir_all(path.join("new")).expect("a folder");
+        std::fs::create_dir_all(path.join("old/deep")).expect("a folder");
+        std::fs::write(path.join("new/file"), "new").expect("a file");
+        let replaced = replace_in_two_steps(&dir, &component("new"), &dir, &component("old")).expect("replaced");
+        assert!(path.join("old/file").exists() && !path.join("old/deep").exists());
+        drop(replaced);
+        let left: Vec<_> = std::fs::read_dir(&path).expect("a listing").collect();
+        assert_eq!(left.len(), 1, "{left:?}");
+    }
+}
