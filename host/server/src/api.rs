@@ -9,6 +9,7 @@ pub struct States {
     pub identity: qm_identity::Identity,
     pub platform: qm_platform::Platform,
     pub torrents: std::sync::Arc<qm_torrents::Torrents>,
+    pub files: std::sync::Arc<qm_files::Files>,
 }
 
 /// Every route, ready to serve. The realtime channel is mounted beside them.
@@ -17,6 +18,7 @@ pub fn routes(states: States) -> Routes {
         .merge(qm_platform::routes().with_state(states.platform))
         .merge(qm_identity::routes().with_state(states.identity))
         .merge(qm_torrents::routes().with_state(states.torrents))
+        .merge(qm_files::routes().with_state(states.files))
 }
 
 /// The OpenAPI document of [`routes`].
@@ -24,7 +26,8 @@ pub fn document() -> Result<String, serde_json::Error> {
     let routes = Routes::new()
         .merge(qm_platform::routes().described())
         .merge(qm_identity::routes().described())
-        .merge(qm_torrents::routes().described());
+        .merge(qm_torrents::routes().described())
+        .merge(qm_files::routes().described());
     let config = WebConfig {
         product: PRODUCT.to_owned(),
         version: crate::VERSION.to_owned(),

@@ -10,14 +10,15 @@ use std::time::{Duration, Instant};
 use axum::Router;
 use prometheus::Registry;
 use qm_db::Db;
+use qm_files::{Files, FilesDeps};
 use qm_identity::{FirstAdmin, HashCost, Identity, IdentityDeps, IdentityError, Seeded, TokenService};
 use qm_kernel::engine::EngineKinds;
 use qm_kernel::{Ctx, Secret};
 use qm_net::Net;
-use qm_platform::realtime::{Hub, HubConfig, ws_router};
 use qm_platform::health::{Health, disks::Disks};
+use qm_platform::realtime::{Hub, HubConfig, ws_router};
 use qm_platform::{
-    Audit, Background, Bus, Cipher, Platform, Settings, Sources, UpdateDeps, Updates, Watches,
+    Audit, AuditTrail, Background, Bus, Cipher, Platform, Settings, Sources, UpdateDeps, Updates, Watches,
 };
 use qm_plugin_host::{Limits, PluginHost, PluginHostConfig};
 use qm_torrents::{Torrents, TorrentsDeps};
@@ -33,6 +34,8 @@ use crate::{PRODUCT, VERSION};
 /// Compiled plugins, below the data directory.
 const PLUGIN_CACHE: &str = "cache/plugins";
 const ENGINES_CLOSE: Duration = Duration::from_secs(10);
+/// For file operations to give up what they have begun.
+const FILES_CLOSE: Duration = Duration::from_secs(10);
 
 /// What the service is wired from. The start makes them from the configuration; a test brings its own.
 pub struct AppParts {
@@ -62,6 +65,7 @@ pub struct App {
     hub: Hub,
     plugins: Arc<PluginHost>,
     torrents: Arc<Torrents>,
+    files: Arc<Files>,
     background: Background,
 }
 
@@ -100,6 +104,7 @@ impl Ground {
         let bus = Bus::new(ctx.clone());
         bus.register(qm_identity::EVENTS);
         bus.register(qm_torrents::EVENTS);
+        bus.register(qm_files::EVENTS);
         bus.register(qm_platform::EVENTS);
         let audit = Audit::new(ctx.clone());
         let cipher = secrets.cipher(ctx);
@@ -186,6 +191,21 @@ impl App {
         .await
         .map_err(StartError::Engines)?;
 
+        let files = start_files(FilesDeps {
+            db: db.clone(),
+            settings: settings.clone(),
+            audit: audit.clone(),
+            events: Arc::new(bus.clone()),
+            hub: hub.clone(),
+            ctx: ctx.clone(),
+            payloads: torrents.clone(),
+            signing: secrets.jwt_access.clone(),
+            cors_origins: config.cors_origins.clone(),
+            file_roots: config.file_roots.clone(),
+        })
+        .await?;
+        let kept = files.clone();
+        background.supervise("files.upkeep", move |stop| kept.clone().upkeep_loop(stop));
         let web = web_config(&config, &metrics);
         let docs = web.docs;
         let build = qm_platform::build!();
@@ -226,6 +246,9 @@ impl App {
                 started,
             },
             audit,
+            trail: AuditTrail::new(db.clone(), ctx.clone()),
+            settings,
+            environment: config.environment.into(),
             plugins: plugins.clone(),
             product: PRODUCT.into(),
             build,
@@ -237,6 +260,7 @@ impl App {
             identity: identity.clone(),
             platform,
             torrents: torrents.clone(),
+            files: files.clone(),
         };
         let routes = api::routes(states).mount(ws_router(hub.clone()));
         let (router, _) = qm_web::finish(routes, web, tokens.clone(), ctx);
@@ -264,6 +288,7 @@ impl App {
             hub,
             plugins,
             torrents,
+            files,
             background,
         })
     }
@@ -313,8 +338,12 @@ impl App {
         &self.torrents
     }
 
+    pub fn files(&self) -> &Arc<Files> {
+        &self.files
+    }
+
     /// Answers requests until `until` ends, then ends in order: realtime clients are told to go, running requests
-    /// finish, loops stop, engines store and close, the database is closed.
+    /// finish, file operations give up, loops stop, engines store and close, the database is closed.
     pub async fn run(self, until: impl Future<Output = ()>) {
         let Self {
             front,
@@ -322,15 +351,21 @@ impl App {
             hub,
             plugins,
             torrents,
+            files,
             background,
             ..
         } = self;
         let until = async {
             until.await;
             hub.shutdown();
+            // A request waits for its file operation: none is to keep the others waiting.
+            files.stop();
         };
         qm_web::serve(front.listener, front.router, until).await;
         background.shutdown().await;
+        if tokio::time::timeout(FILES_CLOSE, files.shutdown()).await.is_err() {
+            tracing::warn!("file operations took too long to stop and were left");
+        }
         if tokio::time::timeout(ENGINES_CLOSE, torrents.shutdown())
             .await
             .is_err()
@@ -360,6 +395,13 @@ async fn seed(
     settings.seed_defaults(&mut tx, PRODUCT).await?;
     tx.commit_quiet().await?;
     Ok(seeded)
+}
+
+/// The file manager, with what a crash left open settled.
+async fn start_files(deps: FilesDeps) -> Result<Arc<Files>, StartError> {
+    let files = Files::new(deps);
+    files.recover().await.map_err(StartError::Files)?;
+    Ok(files)
 }
 
 async fn start_plugins(

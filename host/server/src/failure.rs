@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use qm_db::DbError;
+use qm_files::FilesError;
 use qm_identity::IdentityError;
 use qm_net::NetError;
 use qm_plugin_host::PluginHostError;
@@ -38,22 +39,30 @@ pub enum StartError {
     Outdated(&'static str),
     #[error("cannot use the directory `{}` for the backup before a migration ({source}); let the user that runs the service write there", .path.display())]
     BackupDir { path: PathBuf, source: io::Error },
-    #[error("migration `{migration}` was not begun, because the database could not be backed up before: {source}")]
+    #[error(
+        "migration `{migration}` was not begun, because the database could not be backed up before: {source}"
+    )]
     NotBackedUp {
         migration: &'static str,
         source: DbError,
     },
     #[error("a PostgreSQL database is copied with its own tools (PGPASSWORD holds the password): {0}")]
     PostgresTools(String),
-    #[error("there is no key yet that anything could be stored under; set ENCRYPTION_KEY, or start the service once")]
+    #[error(
+        "there is no key yet that anything could be stored under; set ENCRYPTION_KEY, or start the service once"
+    )]
     NoKey,
     #[error(
         "ADMIN_EMAIL `{email}` belongs to another user than `{username}`; set ADMIN_USERNAME to that user's name, or another ADMIN_EMAIL"
     )]
     AdminEmailTaken { username: String, email: String },
-    #[error("no user is named `{0}`; `quartermaster user list` shows the names, which are told apart by case")]
+    #[error(
+        "no user is named `{0}`; `quartermaster user list` shows the names, which are told apart by case"
+    )]
     NoUser(String),
-    #[error("the password on standard input has {0} characters; give one of 10 to 256 characters on the first line")]
+    #[error(
+        "the password on standard input has {0} characters; give one of 10 to 256 characters on the first line"
+    )]
     PasswordLength(usize),
     #[error("cannot read the password from standard input")]
     Input(#[source] io::Error),
@@ -67,6 +76,8 @@ pub enum StartError {
     Plugins(#[from] PluginHostError),
     #[error("cannot load the configured engines")]
     Engines(#[source] TorrentsError),
+    #[error("cannot check the trash of the file manager")]
+    Files(#[source] FilesError),
     #[error("cannot set up the metrics")]
     Metrics(#[from] prometheus::Error),
     #[error("cannot listen for signals")]

@@ -113,7 +113,12 @@ impl Files {
         })
     }
 
-    /// Tells running operations to stop and waits until they have: each leaves its old state or its new one.
+    /// Tells running operations to stop: each leaves its old state or its new one.
+    pub fn stop(&self) {
+        self.operations.cancel_all();
+    }
+
+    /// The same, and waits until they have.
     pub async fn shutdown(&self) {
         self.operations.stop_all().await;
     }

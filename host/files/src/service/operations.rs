@@ -139,15 +139,16 @@ impl Operations {
             let ended = self.ended.notified();
             tokio::pin!(ended);
             ended.as_mut().enable();
-            {
-                let all = self.all();
-                if all.is_empty() {
-                    return;
-                }
-                all.values().for_each(|running| running.cancel.cancel());
+            self.cancel_all();
+            if self.all().is_empty() {
+                return;
             }
             ended.await;
         }
+    }
+
+    pub fn cancel_all(&self) {
+        self.all().values().for_each(|running| running.cancel.cancel());
     }
 
     fn all(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Running>>> {
