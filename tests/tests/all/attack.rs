@@ -15,7 +15,20 @@ use crate::table::{Row, TABLE, Unknown};
 /// A server whose only file root is its own, with an engine that has a torrent.
 struct Target {
     server: TestServer,
-    _root: tempfile::TempDir,
+    root: tempfile::TempDir,
+}
+
+impl Target {
+    /// The row's good body, about our root.
+    fn good(&self, row: &Row) -> Option<Value> {
+        let text = row
+            .body?
+            .replace("{root}", &self.root.path().display().to_string());
+        let body: Value =
+            serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", row.route));
+        assert!(body.is_object(), "{}", row.route);
+        Some(body)
+    }
 }
 
 async fn target(db: &TestDb) -> Target {
@@ -33,7 +46,7 @@ async fn target(db: &TestDb) -> Target {
         .await;
     api.until_torrent(&engine, &torrent(1).hash, "the torrent to be listed", |_| true)
         .await;
-    Target { server, _root: root }
+    Target { server, root }
 }
 
 /// The operations with their rows.
@@ -119,14 +132,6 @@ fn mistaken(property: &Property) -> Option<(Value, String)> {
     Some((value, format!("{} {rule}", property.name)))
 }
 
-/// The row's good body as an object.
-fn good(row: &Row) -> Option<Value> {
-    let text = row.body?;
-    let body: Value = serde_json::from_str(text).unwrap_or_else(|error| panic!("{}: {error}", row.route));
-    assert!(body.is_object(), "{}", row.route);
-    Some(body)
-}
-
 both_databases! {
     async fn every_route_has_a_row_and_every_row_a_route(db: &TestDb) {
         let target = target(db).await;
@@ -143,7 +148,7 @@ both_databases! {
             let reasons = [row.loose, row.unknown.and_then(|unknown| unknown.reason)];
             assert!(reasons.into_iter().flatten().all(|reason| reason.len() > 10), "{}: an exception has a reason", row.route);
             let names: BTreeSet<&str> = operation.body.iter().flatten().map(|property| property.name.as_str()).collect();
-            let body = good(row);
+            let body = target.good(row);
             let used = body.iter().filter_map(Value::as_object).flat_map(serde_json::Map::keys);
             for name in used.filter(|_| row.loose.is_none()) {
                 assert!(names.contains(name.as_str()), "{}: {name} is not in the document", row.route);
@@ -185,7 +190,7 @@ both_databases! {
         let target = target(db).await;
         let api = target.server.admin();
         for (operation, row) in rows(&api).await {
-            let Some(mut body) = good(row).filter(|_| row.loose.is_none()) else { continue };
+            let Some(mut body) = target.good(row).filter(|_| row.loose.is_none()) else { continue };
             body["noSuchProperty"] = json!(1);
             let reply = send(&api, &operation, &operation.target(), Some(body.to_string())).await;
             assert_eq!(broken(&reply, row.route), ["property noSuchProperty should not exist"], "{}", row.route);
@@ -216,7 +221,7 @@ both_databases! {
                 (_, Some(unknown)) => unknown,
                 (true, None) => Unknown { status: 404, reason: None },
             };
-            let body = good(row).map(|body| body.to_string());
+            let body = target.good(row).map(|body| body.to_string());
             let reply = send(&api, &operation, &operation.target(), body).await;
             if unknown.status == 404 {
                 told(&reply, 404, "Not Found", row.route);
@@ -233,7 +238,7 @@ both_databases! {
         let long = "x".repeat(3000);
         let hostile = ["%00", "%ff%fe", "..%2f..%2fetc%2fpasswd", "%0d%0aX-Evil:1", "'%20OR%201=1--", "%F0%9F%92%A9", "-1", &long];
         for (operation, row) in rows(&api).await {
-            let body = good(row).map(|body| body.to_string());
+            let body = target.good(row).map(|body| body.to_string());
             let parameters = if operation.has_parameter() { &hostile[..] } else { &[] };
             for value in parameters {
                 let path = operation.with(|_| (*value).to_owned());
@@ -264,7 +269,7 @@ both_databases! {
         .collect();
         let hostile = ["", " ", "a\u{0}b", "\u{202e}\u{feff}", "'; DROP TABLE users; --", "../../etc/passwd", "\r\nX-Evil: 1", "\u{1f4a9}", "-0", &noise];
         for (operation, row) in rows(&api).await {
-            let Some(body) = good(row) else { continue };
+            let Some(body) = target.good(row) else { continue };
             let properties = operation.body.iter().flatten();
             for property in properties.filter(|property| matches!(property.kind, Kind::Text | Kind::List | Kind::Free)) {
                 for text in hostile {

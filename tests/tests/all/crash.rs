@@ -105,7 +105,7 @@ fn write(kind: Kind, name: &str, object: &Object, text: &str, change: bool) -> W
             Kind::Key => make("/api/api-keys", json!({ "name": name, "scopes": [text] }), text),
             Kind::Category => make(
                 "/api/categories",
-                json!({ "name": name, "savePath": format!("/{text}") }),
+                json!({ "name": name, "savePath": std::env::temp_dir().join(text) }),
                 text,
             ),
             Kind::Tag => make("/api/tags", json!({ "name": name, "color": text }), text),
@@ -281,7 +281,11 @@ async fn found(api: &Api) -> BTreeMap<(Kind, String), (String, String)> {
             Kind::Category,
             &category["name"],
             &category["id"],
-            text(&category["savePath"]).replace('/', ""),
+            text(&category["savePath"])
+                .rsplit('/')
+                .next()
+                .unwrap_or_default()
+                .to_owned(),
         );
     }
     for tag in list("/api/tags").await {

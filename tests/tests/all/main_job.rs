@@ -51,7 +51,13 @@ both_databases! {
 /// carried the data over; what the API shows and deletes is the new place.
 async fn moved_while_closed(db: &TestDb) {
     let client = Client::rtorrent(Mode::Tcp).await;
-    let sample = Sample::new("moved.bin", 1024 * 1024, 7, Format::V1, "http://127.0.0.1:9/announce");
+    let sample = Sample::new(
+        "moved.bin",
+        1024 * 1024,
+        7,
+        Format::V1,
+        "http://127.0.0.1:9/announce",
+    );
     client.seed(&sample).await;
     let server = TestServer::builder(db).plugins(PLUGINS).start().await;
     let api = server.admin();
@@ -59,7 +65,8 @@ async fn moved_while_closed(db: &TestDb) {
     let (home, away) = (client.downloads(), client.other_directory());
     sample.write_to(&away);
     let hash = &sample.hash;
-    api.act(&format!("/api/torrents/{hash}/stop?engineId={engine}")).await;
+    api.act(&format!("/api/torrents/{hash}/stop?engineId={engine}"))
+        .await;
     until_true("the torrent to be closed", || async {
         client.doing(hash).await == Doing::Stopped
     })
@@ -71,10 +78,14 @@ async fn moved_while_closed(db: &TestDb) {
         torrent["contentPath"] == place && torrent["savePath"] == json!(away)
     })
     .await;
-    api.delete(&format!("/api/torrents/{hash}/data?engineId={engine}")).await;
+    api.delete(&format!("/api/torrents/{hash}/data?engineId={engine}"))
+        .await;
     until_true("the client to forget it", || async { !client.lists(hash).await }).await;
     let gone = away.join(&sample.name);
-    until_true("the data in the new place to be gone", || async { !gone.exists() }).await;
+    until_true("the data in the new place to be gone", || async {
+        !gone.exists()
+    })
+    .await;
     assert!(sample.is_in(&home), "what lies in the old place stays");
     assert!(away.exists(), "the shared directory stays");
     server.end().await;

@@ -4,7 +4,7 @@
 pub struct Row {
     /// `METHOD /path/{parameter}`, as the document has it.
     pub route: &'static str,
-    /// A body without a mistake, where the route takes one. What it names need not exist.
+    /// A body without a mistake, where the route takes one; `{root}` is the file root. What it names need not exist.
     pub body: Option<&'static str>,
     /// What an id that nobody has is answered, where that is not a plain 404 for an id in the path.
     pub unknown: Option<Unknown>,
@@ -145,7 +145,7 @@ pub const TABLE: &[Row] = &[
     row("POST /api/torrents/{hash}/limits/upload").body(r#"{"bytesPerSec":1000}"#),
     row("GET /api/torrents/{hash}/matched-rule")
         .unknown(200, "no rule has matched a torrent that nobody knows, which is what the answer says"),
-    row("POST /api/torrents/{hash}/move").body(r#"{"destination":"/"}"#),
+    row("POST /api/torrents/{hash}/move").body(r#"{"destination":"{root}/films"}"#),
     row("POST /api/torrents/{hash}/pause"),
     row("GET /api/torrents/{hash}/peers"),
     row("POST /api/torrents/{hash}/recheck"),
