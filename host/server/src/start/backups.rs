@@ -26,7 +26,14 @@ pub async fn migrate(db: &Db, config: &Config, ctx: &Ctx) -> Result<(), StartErr
         && let Some(version) = outdated.version
         && let Some(file) = SqliteFile::of(config.database_url.expose())?
     {
-        copy(&file, &config.data_dir.join(DIRECTORY), version, &outdated, ctx.now()).await?;
+        copy(
+            &file,
+            &config.data_dir.join(DIRECTORY),
+            version,
+            &outdated,
+            ctx.now(),
+        )
+        .await?;
     }
     db.migrate().await?;
     Ok(())

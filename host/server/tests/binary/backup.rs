@@ -277,8 +277,13 @@ async fn without_room_for_the_copy_nothing_is_migrated() {
     );
     std::fs::remove_file(place.path("data/backups")).expect("there");
 
+    // Room for what SQLite keeps beside the database, not for a second database.
+    let db = Db::open(&place.database_url()).await.expect("opened");
+    add(&db, 2, 1_000_000).await;
+    db.close().await;
+
     let output = std::process::Command::new("sh")
-        .args(["-c", "trap '' XFSZ; ulimit -f 40; exec \"$0\" migrate"])
+        .args(["-c", "trap '' XFSZ; ulimit -f 400; exec \"$0\" migrate"])
         .arg(env!("CARGO_BIN_EXE_quartermaster"))
         .env_clear()
         .current_dir(place.path("."))

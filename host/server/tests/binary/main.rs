@@ -1,6 +1,8 @@
 //! The real binary, as its operator meets it.
 
 mod backup;
+mod logs;
 mod place;
 mod secrets;
 mod start;
+mod user;

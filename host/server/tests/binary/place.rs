@@ -1,5 +1,6 @@
 //! A directory to run the binary in, and a server that runs there.
 
+use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
@@ -96,10 +97,19 @@ impl Place {
     }
 
     pub fn serve(&self, variables: &[(&str, &str)]) -> Running {
+        self.serve_with(variables, Stdio::piped())
+    }
+
+    /// For a server that logs more than a pipe holds.
+    pub fn serve_logging_to(&self, variables: &[(&str, &str)], log: File) -> Running {
+        self.serve_with(variables, log.into())
+    }
+
+    fn serve_with(&self, variables: &[(&str, &str)], stderr: Stdio) -> Running {
         let mut child = self
             .command(&[], variables)
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
+            .stderr(stderr)
             .spawn()
             .expect("the binary runs");
         let mut stdout = BufReader::new(child.stdout.take().expect("piped"));
@@ -107,12 +117,9 @@ impl Place {
         stdout.read_line(&mut said).expect("readable");
         let Some((_, address)) = said.trim().rsplit_once("http://") else {
             let mut complaint = String::new();
-            child
-                .stderr
-                .take()
-                .expect("piped")
-                .read_to_string(&mut complaint)
-                .expect("readable");
+            if let Some(mut stderr) = child.stderr.take() {
+                stderr.read_to_string(&mut complaint).expect("readable");
+            }
             panic!("no address: {said}{complaint}");
         };
         let address = address.to_owned();
@@ -133,12 +140,23 @@ pub struct Running {
 
 impl Running {
     pub fn get(&self, path: &str) -> String {
+        self.exchange(&format!("GET {path} HTTP/1.1\r\nhost: {}\r\n", self.address), "")
+    }
+
+    /// Sends JSON.
+    pub fn post(&self, path: &str, body: &str) -> String {
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n",
+            self.address,
+            body.len()
+        );
+        self.exchange(&head, body)
+    }
+
+    fn exchange(&self, head: &str, body: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).expect("connected");
         stream.set_read_timeout(Some(PATIENCE)).expect("set");
-        let request = format!(
-            "GET {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n\r\n",
-            self.address
-        );
+        let request = format!("{head}connection: close\r\n\r\n{body}");
         stream.write_all(request.as_bytes()).expect("sent");
         let mut answer = String::new();
         stream.read_to_string(&mut answer).expect("received");

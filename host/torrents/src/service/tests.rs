@@ -6,11 +6,13 @@ use std::sync::atomic::Ordering;
 use qm_db::{Db, db_test};
 use qm_kernel::engine::{AddOptions, Command, EngineError, File, Torrent};
 use qm_kernel::secret::MASK;
-use qm_kernel::{PageQuery, Permission, Role};
+use qm_kernel::{Ctx, PageQuery, Permission, Role, Secret};
+use qm_platform::{Cipher, SealedValues as _};
 use serde_json::{Map, Value, json};
 
 use super::commands::BulkOutcome;
 use super::{AddInput, AddSource, BulkAction, EngineChoice};
+use crate::EngineSecrets;
 use crate::dto::engines::{CreateEngine, TestEngine, UpdateEngine};
 use crate::error::TorrentsError;
 use crate::model::query::{Filter, ListQuery, Order};
@@ -138,6 +140,25 @@ db_test! {
         assert!(house.torrents.test_engine(house.caller(), test).await.unwrap().online);
         let (_, config) = house.kinds.opened.lock().unwrap().last().cloned().unwrap();
         assert_eq!(config.0["password"], "secret");
+        house.torrents.shutdown().await;
+    }
+
+    async fn an_unreadable_password_is_an_absent_one(db: Db) {
+        let house = House::new(&db, &["fake"]).await;
+        let id = house.engine("first", "a").await;
+        house.torrents.shutdown().await;
+        let lost = Cipher::new(&Secret::new("a key nobody has any more"), Ctx::system()).encrypt("secret");
+        let mut tx = db.begin_write().await.unwrap();
+        let stored = EngineSecrets.list(&mut tx, None, 10).await.unwrap();
+        assert_eq!((stored.rows.len(), &stored.rows[0].object, stored.next), (1, &id, None));
+        assert!(EngineSecrets.replace(&mut tx, &stored.rows[0], &lost).await.unwrap());
+        assert!(!EngineSecrets.replace(&mut tx, &stored.rows[0], &lost).await.unwrap(), "another value by now");
+        tx.commit_quiet().await.unwrap();
+
+        let house = House::new(&db, &["fake"]).await;
+        let (_, config) = house.kinds.opened.lock().unwrap().last().cloned().unwrap();
+        assert_eq!((config.0.get("host"), config.0.get("password")), (Some(&json!("a")), None));
+        assert_eq!(house.torrents.list_engines().await.unwrap().len(), 1);
         house.torrents.shutdown().await;
     }
 
