@@ -71,7 +71,10 @@ mod tests {
             for group in groups {
                 assert!(group.len() == 5 && group.bytes().all(|b| b.is_ascii_hexdigit()));
             }
-            assert_eq!(consume(&issued.hashes, code.expose()).map(|left| left.len()), Some(9));
+            assert_eq!(
+                consume(&issued.hashes, code.expose()).map(|left| left.len()),
+                Some(9)
+            );
         }
     }
 

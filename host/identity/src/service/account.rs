@@ -37,33 +37,33 @@ impl Identity {
         };
         let now = self.inner.ctx.now();
         let mut tx = self.inner.db.begin_write().await?;
-        let old = repo::users::lock(&mut tx, caller.user_id())
+        let mut user = repo::users::lock(&mut tx, caller.user_id())
             .await?
             .ok_or(IdentityError::NoSuchUser)?;
         let mut fields = Vec::new();
-        let mut new = old;
-        let email = change.email.unwrap_or_else(|| new.email.clone());
-        let display_name = change.display_name.applied_to(new.display_name.clone());
-        let zone = zone.applied_to(new.timezone.clone());
-        if email != new.email {
+        if let Some(email) = change.email.filter(|email| *email != user.email) {
             fields.push("email");
+            user.email = email;
         }
-        if display_name != new.display_name {
+        let display_name = change.display_name.applied_to(user.display_name.clone());
+        if display_name != user.display_name {
             fields.push("displayName");
+            user.display_name = display_name;
         }
-        if zone != new.timezone {
+        let zone = zone.applied_to(user.timezone.clone());
+        if zone != user.timezone {
             fields.push("timezone");
+            user.timezone = zone;
         }
-        (new.email, new.display_name, new.timezone) = (email, display_name, zone);
         if !fields.is_empty() {
-            repo::users::set_profile(&mut tx, &new, now)
+            repo::users::set_profile(&mut tx, &user, now)
                 .await
                 .map_err(IdentityError::taken)?;
             let mut entry = caller.entry("account.profile_updated");
             entry.metadata = Some(json!({ "fields": fields }));
             self.inner.audit.record(&mut tx, entry).await?;
         }
-        let profile = profile_of(&mut tx, new).await?;
+        let profile = profile_of(&mut tx, user).await?;
         tx.commit(&*self.inner.events).await?;
         Ok(profile)
     }

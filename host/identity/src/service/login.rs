@@ -168,8 +168,7 @@ async fn spend_recovery_code(
     let user = repo::users::lock(tx, user_id)
         .await?
         .ok_or(IdentityError::InvalidCredentials)?;
-    let left =
-        recovery::consume(&stored_codes(&user)?, code).ok_or(IdentityError::InvalidTwoFactorCode)?;
+    let left = recovery::consume(&stored_codes(&user)?, code).ok_or(IdentityError::InvalidTwoFactorCode)?;
     let left = serde_json::to_string(&left).map_err(|source| IdentityError::RecoveryCodes {
         user_id: user.id.clone(),
         source,

@@ -1,8 +1,8 @@
 //! The second factor of one's own account: setup, enabling with a first code, disabling, new recovery codes.
 
 use qm_kernel::Secret;
-use qm_platform::catalogue::PRODUCT_NAME;
 use qm_platform::Settings;
+use qm_platform::catalogue::PRODUCT_NAME;
 use serde_json::json;
 
 use crate::error::IdentityError;

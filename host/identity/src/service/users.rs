@@ -7,7 +7,8 @@ use std::collections::HashMap;
 
 use qm_db::Tx;
 use qm_kernel::{PageQuery, Role, Secret, Timestamp};
-use serde_json::{Value, json};
+use qm_platform::AuditEntry;
+use serde_json::{Map, Value, json};
 
 use crate::error::IdentityError;
 use crate::events::{ROLE_CHANGED, USER_CREATED};
@@ -74,10 +75,8 @@ impl Identity {
         let now = self.inner.ctx.now();
         let mut tx = self.inner.db.begin_write().await?;
         let id = self.insert_user(&mut tx, &user, &hash, now).await?;
-        let mut entry = caller.entry("users.create");
-        entry.object_type = Some("user");
-        entry.object_id = Some(id.clone());
-        entry.metadata = Some(json!({ "username": user.username, "roles": user.roles }));
+        let metadata = json!({ "username": user.username, "roles": user.roles });
+        let entry = about(caller, "users.create", &id, metadata);
         self.inner.audit.record(&mut tx, entry).await?;
         let payload = json!({ "username": user.username, "displayName": user.display_name });
         let actor = Some(caller.user_id());
@@ -109,35 +108,13 @@ impl Identity {
         let now = self.inner.ctx.now();
         let mut tx = self.inner.db.begin_write().await?;
         let (mut user, held) = hold(&mut tx, id).await?;
-        if let Some(names) = &change.role_names {
-            guard_grant(caller, names)?;
-            if user.id == caller.user_id() {
-                return Err(IdentityError::OwnRoles);
-            }
-        }
-        guard_super_admin(caller, &held)?;
-        let roles = match &change.role_names {
-            Some(names) => sorted(parse_roles(names)?),
-            None => held.clone(),
-        };
-        let is_active = change.is_active.unwrap_or(user.is_active);
-        if !(is_active && roles.contains(&Role::SuperAdmin)) {
+        let roles = wanted_roles(caller, &user, &held, change.role_names.as_deref())?;
+        let sets_roles = change.role_names.is_some();
+        let stays = change.is_active.unwrap_or(user.is_active) && roles.contains(&Role::SuperAdmin);
+        if !stays {
             guard_last_super_admin(&mut tx, &user, &held).await?;
         }
-
-        let mut changed = serde_json::Map::new();
-        let mut note = |name: &str, differs: bool, value: Value| {
-            if differs {
-                changed.insert(name.to_owned(), value);
-            }
-        };
-        let email = change.email.unwrap_or_else(|| user.email.clone());
-        let display_name = change.display_name.applied_to(user.display_name.clone());
-        note("email", email != user.email, json!(email));
-        note("displayName", display_name != user.display_name, json!(display_name));
-        note("isActive", is_active != user.is_active, json!(is_active));
-        note("roles", roles != held, json!(roles));
-        (user.email, user.display_name, user.is_active) = (email, display_name, is_active);
+        let mut changed = apply(&mut user, change);
         if !changed.is_empty() {
             repo::users::set_profile(&mut tx, &user, now)
                 .await
@@ -145,6 +122,7 @@ impl Identity {
         }
         if roles != held {
             repo::roles::set_roles(&mut tx, &user.id, &roles).await?;
+            changed.insert("roles".to_owned(), json!(roles));
         }
         if !user.is_active {
             repo::tokens::revoke_all(&mut tx, &user.id, now).await?;
@@ -154,7 +132,7 @@ impl Identity {
             let entry = about(caller, "users.update", &user.id, metadata);
             self.inner.audit.record(&mut tx, entry).await?;
         }
-        if change.role_names.is_some() {
+        if sets_roles {
             let payload =
                 json!({ "username": user.username, "displayName": user.display_name, "roles": roles });
             let actor = Some(caller.user_id());
@@ -202,10 +180,7 @@ impl Identity {
         now: Timestamp,
     ) -> Result<String, IdentityError> {
         // Of a name and an address that are both taken, the databases do not report the same one.
-        if repo::users::find_by_username(tx, &user.username)
-            .await?
-            .is_some()
-        {
+        if repo::users::find_by_username(tx, &user.username).await?.is_some() {
             return Err(IdentityError::UsernameTaken);
         }
         let id = self.inner.ctx.id();
@@ -227,10 +202,7 @@ pub(super) async fn listed_page(tx: &mut Tx, page: PageQuery) -> Result<UserList
     let rows = repo::users::page(tx, limit, offset).await?;
     let mut roles: HashMap<String, Vec<Role>> = HashMap::new();
     for (user_id, name) in repo::roles::roles_of_page(tx, limit, offset).await? {
-        roles
-            .entry(user_id)
-            .or_default()
-            .extend(Role::from_name(&name));
+        roles.entry(user_id).or_default().extend(Role::from_name(&name));
     }
     let total = repo::users::count(tx).await?;
     let users = rows
@@ -269,6 +241,43 @@ async fn hold(tx: &mut Tx, id: &str) -> Result<(UserRow, Vec<Role>), IdentityErr
         .ok_or(IdentityError::UserNotFound)?;
     let roles = repo::roles::roles_of(tx, &user.id).await?;
     Ok((user, roles))
+}
+
+/// The roles the user is to have, if the caller may change this user so. The refusals come in the order clients know.
+fn wanted_roles(
+    caller: Caller<'_>,
+    user: &UserRow,
+    held: &[Role],
+    names: Option<&[String]>,
+) -> Result<Vec<Role>, IdentityError> {
+    if let Some(names) = names {
+        guard_grant(caller, names)?;
+        if user.id == caller.user_id() {
+            return Err(IdentityError::OwnRoles);
+        }
+    }
+    guard_super_admin(caller, held)?;
+    names.map_or_else(|| Ok(held.to_vec()), |names| Ok(sorted(parse_roles(names)?)))
+}
+
+/// Applies all but the roles; answers what is different now, by the names of the API.
+fn apply(user: &mut UserRow, change: UserChange) -> Map<String, Value> {
+    let mut changed = Map::new();
+    let mut note = |name: &str, value: Value| drop(changed.insert(name.to_owned(), value));
+    if let Some(email) = change.email.filter(|email| *email != user.email) {
+        note("email", json!(email));
+        user.email = email;
+    }
+    let display_name = change.display_name.applied_to(user.display_name.clone());
+    if display_name != user.display_name {
+        note("displayName", json!(display_name));
+        user.display_name = display_name;
+    }
+    if let Some(is_active) = change.is_active.filter(|active| *active != user.is_active) {
+        note("isActive", json!(is_active));
+        user.is_active = is_active;
+    }
+    changed
 }
 
 /// Only a super admin makes another one.
@@ -317,13 +326,8 @@ fn sorted(mut roles: Vec<Role>) -> Vec<Role> {
     roles
 }
 
-fn about<'a>(
-    caller: Caller<'a>,
-    action: &'static str,
-    user_id: &str,
-    metadata: Value,
-) -> qm_platform::AuditEntry<'a> {
-    qm_platform::AuditEntry {
+fn about<'a>(caller: Caller<'a>, action: &'static str, user_id: &str, metadata: Value) -> AuditEntry<'a> {
+    AuditEntry {
         object_type: Some("user"),
         object_id: Some(user_id.to_owned()),
         metadata: Some(metadata),

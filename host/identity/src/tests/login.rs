@@ -169,6 +169,11 @@ qm_db::db_test! {
         done.expect("updated").exactly(1).expect("one row");
         tx.commit_quiet().await.expect("committed");
         house.clock.0.store(59_000, Ordering::Relaxed);
+        assert_eq!(
+            failure(house.login("owner", PASSWORD, None).await),
+            "Two-factor authentication code required",
+            "the password alone"
+        );
         assert_eq!(failure(house.login("owner", PASSWORD, Some(CODE_AT_59)).await), "Invalid two-factor code");
         house.login("owner", PASSWORD, Some("aaaaa-bbbbb-ccccc-ddddd")).await.expect("logged in");
     }

@@ -25,7 +25,8 @@ use qm_platform::{Audit, Cipher};
 use serde_json::Value;
 
 use crate::{
-    Caller, Credentials, FirstAdmin, HashCost, Identity, IdentityDeps, IdentityError, NewUser, Session, TokenService,
+    Caller, Credentials, FirstAdmin, HashCost, Identity, IdentityDeps, IdentityError, NewUser, Session,
+    TokenService,
 };
 
 const START_MS: i64 = 1_932_628_500_000;

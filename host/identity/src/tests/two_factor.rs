@@ -29,7 +29,9 @@ impl Desk {
 
     async fn post(&self, step: &str, body: Value) -> (StatusCode, Value) {
         let path = format!("/api/account/2fa/{step}");
-        self.surface.call(Method::POST, &path, Some(&self.token), body).await
+        self.surface
+            .call(Method::POST, &path, Some(&self.token), body)
+            .await
     }
 
     async fn setup(&self) -> Secret {
@@ -51,15 +53,19 @@ impl Desk {
     }
 
     async fn status(&self) -> Value {
-        let (status, body) =
-            self.surface.call(Method::GET, "/api/account/2fa", Some(&self.token), Value::Null).await;
+        let (status, body) = self
+            .surface
+            .call(Method::GET, "/api/account/2fa", Some(&self.token), Value::Null)
+            .await;
         assert_eq!(status, StatusCode::OK);
         body
     }
 
     async fn stored(&self) -> (Option<String>, String) {
         let mut tx = self.surface.house.db.begin_read().await.expect("begun");
-        qm_db::one!(&mut tx, (Option<String>, String), STORED, &self.id).await.expect("read")
+        qm_db::one!(&mut tx, (Option<String>, String), STORED, &self.id)
+            .await
+            .expect("read")
     }
 }
 

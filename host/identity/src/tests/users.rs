@@ -64,7 +64,11 @@ impl Office {
         let surface = Surface::new(db).await;
         let id = surface.house.user("administrator", Role::Administrator).await;
         let admin = surface.token(&id).await;
-        let session = surface.house.login("admin", PASSWORD, None).await.expect("logged in");
+        let session = surface
+            .house
+            .login("admin", PASSWORD, None)
+            .await
+            .expect("logged in");
         Self {
             root: session.access_token,
             root_id: session.account.id,

@@ -70,10 +70,7 @@ impl Person {
 type Answer = (StatusCode, Option<&'static str>);
 
 const OK: Answer = (StatusCode::OK, None);
-const MISSING: Answer = (
-    StatusCode::FORBIDDEN,
-    Some("Missing permission(s): users.manage"),
-);
+const MISSING: Answer = (StatusCode::FORBIDDEN, Some("Missing permission(s): users.manage"));
 const NOT_FOUND: Answer = (StatusCode::NOT_FOUND, Some("User not found"));
 const GRANT: Answer = (
     StatusCode::FORBIDDEN,
@@ -84,18 +81,12 @@ const TOUCH: Answer = (
     StatusCode::FORBIDDEN,
     Some("Only a super admin can change a super admin"),
 );
-const UNKNOWN: Answer = (
-    StatusCode::BAD_REQUEST,
-    Some("One or more roles do not exist"),
-);
+const UNKNOWN: Answer = (StatusCode::BAD_REQUEST, Some("One or more roles do not exist"));
 const LAST: Answer = (
     StatusCode::FORBIDDEN,
     Some("The last active super admin cannot be deactivated, demoted or deleted"),
 );
-const SYSTEM: Answer = (
-    StatusCode::BAD_REQUEST,
-    Some("System users cannot be deleted"),
-);
+const SYSTEM: Answer = (StatusCode::BAD_REQUEST, Some("System users cannot be deleted"));
 const NAME_TAKEN: Answer = (StatusCode::CONFLICT, Some("Username is already in use"));
 const EMAIL_TAKEN: Answer = (StatusCode::CONFLICT, Some("Email is already in use"));
 
@@ -352,12 +343,7 @@ fn expected(model: &mut Model, op: &Op) -> Answer {
             name,
             email,
             roles,
-        } => model.create(
-            by.role,
-            format!("user{name}"),
-            email_of(*email),
-            &names_of(roles),
-        ),
+        } => model.create(by.role, format!("user{name}"), email_of(*email), &names_of(roles)),
         Op::Update {
             by,
             target,
@@ -395,7 +381,12 @@ async fn play(surface: &Surface, ops: &[Op]) -> Result<(), TestCaseError> {
         surface.house.clock.advance(Duration::from_millis(1));
         let (status, body) = real(surface, &model, op).await;
         let (expected, message) = expected(&mut model, op);
-        prop_assert_eq!((status, body["message"].as_str()), (expected, message), "{:?}", op);
+        prop_assert_eq!(
+            (status, body["message"].as_str()),
+            (expected, message),
+            "{:?}",
+            op
+        );
         if status == StatusCode::CREATED
             && let Some(person) = model.0.last_mut()
         {
@@ -407,12 +398,7 @@ async fn play(surface: &Surface, ops: &[Op]) -> Result<(), TestCaseError> {
             "nobody is left after {:?}",
             op
         );
-        prop_assert_eq!(
-            format!("{stored:?}"),
-            format!("{:?}", model.0),
-            "after {:?}",
-            op
-        );
+        prop_assert_eq!(format!("{stored:?}"), format!("{:?}", model.0), "after {:?}", op);
     }
     Ok(())
 }
