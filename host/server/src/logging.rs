@@ -84,4 +84,24 @@ mod tests {
             assert_eq!(found, expected, "{asked}");
         }
     }
+
+    #[test]
+    fn a_panic_is_a_line_with_its_place() {
+        let memory = json::tests::Memory::default();
+        let writer = memory.clone();
+        let lines = json::JsonLines::new(move || writer.clone());
+        let subscriber = tracing_subscriber::registry().with(lines);
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(report_panic));
+        tracing::subscriber::with_default(subscriber, || {
+            let _span = tracing::error_span!(target: "request", "http.request", request.id = "0123").entered();
+            let caught = std::panic::catch_unwind(|| panic!("over {}", "the edge"));
+            assert!(caught.is_err());
+        });
+        std::panic::set_hook(before);
+        let lines = memory.lines();
+        assert_eq!((&lines[0]["message"], &lines[0]["target"]), (&"over the edge".into(), &"panic".into()));
+        assert_eq!(lines[0]["request.id"], "0123");
+        assert!(lines[0]["place"].as_str().is_some_and(|place| place.contains("logging.rs:")), "{lines:?}");
+    }
 }

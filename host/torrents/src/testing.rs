@@ -93,6 +93,8 @@ impl EngineDriver for FakeDriver {
     }
 
     async fn health(&self) -> Result<Health, EngineError> {
+        let delay = self.0.delay.load(Ordering::SeqCst);
+        tokio::time::sleep(Duration::from_millis(delay)).await;
         self.0.check().map(|()| Health {
             version: "1.0".into(),
         })

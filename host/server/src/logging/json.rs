@@ -172,7 +172,7 @@ impl Display for Chain<'_> {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use std::io;
     use std::sync::{Arc, Mutex};
 
@@ -181,7 +181,16 @@ mod tests {
     use super::*;
 
     #[derive(Clone, Default)]
-    struct Memory(Arc<Mutex<Vec<u8>>>);
+    pub struct Memory(Arc<Mutex<Vec<u8>>>);
+
+    impl Memory {
+        pub fn lines(&self) -> Vec<Value> {
+            let bytes = self.0.lock().expect("not poisoned").clone();
+            let text = String::from_utf8(bytes).expect("UTF-8");
+            let parse = |line| serde_json::from_str(line).expect("JSON");
+            text.lines().map(parse).collect()
+        }
+    }
 
     impl io::Write for Memory {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -199,11 +208,7 @@ mod tests {
         let writer = memory.clone();
         let subscriber = tracing_subscriber::registry().with(JsonLines::new(move || writer.clone()));
         tracing::subscriber::with_default(subscriber, work);
-        let bytes = memory.0.lock().expect("not poisoned").clone();
-        let text = String::from_utf8(bytes).expect("UTF-8");
-        text.lines()
-            .map(|line| serde_json::from_str(line).expect("JSON"))
-            .collect()
+        memory.lines()
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! What the loop tells: messages of the realtime channel, and events of the bus.
 
-
 use bytes::Bytes;
 use qm_kernel::engine::{GlobalStats, Torrent};
 use qm_kernel::event::{DomainEvent, EventSpec};
