@@ -1,8 +1,7 @@
-//! The engine kind `scgi_client`: rTorrent. All that it knows is in `scgi-core`; here are only the configuration, the
-//! way to the host's network, and the move of one shape into the other.
+//! The engine kind `scgi_client`: rTorrent. All that it knows is in `scgi-core`; here are only the configuration and
+//! the way to the host's network.
 
 mod config;
-mod convert;
 mod network;
 
 use std::cell::RefCell;
@@ -51,69 +50,58 @@ impl sdk::EngineSession for ScgiSession {
     }
 
     fn health(&self) -> Result<Health, PluginError> {
-        let version = self.client.health().map_err(convert::error)?;
         Ok(Health {
-            version,
+            version: self.client.health()?,
             extra: Vec::new(),
         })
     }
 
     fn poll(&self, cursor: Option<u64>) -> Result<Delta, PluginError> {
         let mut changed = Vec::new();
-        let summary = self
-            .poller
-            .borrow_mut()
-            .poll(&self.client, cursor, &mut |torrent| {
-                changed.push(convert::torrent(torrent));
-            })
-            .map_err(convert::error)?;
-        Ok(convert::delta(summary, changed))
+        let mut poller = self.poller.borrow_mut();
+        let summary = poller.poll(&self.client, cursor, &mut |torrent| changed.push(torrent.into()))?;
+        Ok(Delta {
+            cursor: summary.cursor,
+            full: summary.full,
+            changed,
+            removed: summary.removed,
+            stats: summary.stats.into(),
+            extra: Vec::new(),
+        })
     }
 
     fn get(&self, hash: String) -> Result<Option<Torrent>, PluginError> {
-        Ok(self
-            .client
-            .get(&hash)
-            .map_err(convert::error)?
-            .map(convert::torrent))
+        Ok(self.client.get(&hash)?.map(Torrent::from))
     }
 
     fn files(&self, hash: String) -> Result<Vec<File>, PluginError> {
-        let files = self.client.files(&hash).map_err(convert::error)?;
-        Ok(files.into_iter().map(convert::file).collect())
+        Ok(self.client.files(&hash)?.into_iter().map(File::from).collect())
     }
 
     fn peers(&self, hash: String) -> Result<Vec<Peer>, PluginError> {
-        let peers = self.client.peers(&hash).map_err(convert::error)?;
-        Ok(peers.into_iter().map(convert::peer).collect())
+        Ok(self.client.peers(&hash)?.into_iter().map(Peer::from).collect())
     }
 
     fn trackers(&self, hash: String) -> Result<Vec<Tracker>, PluginError> {
-        let trackers = self.client.trackers(&hash).map_err(convert::error)?;
-        Ok(trackers.into_iter().map(convert::tracker).collect())
+        let trackers = self.client.trackers(&hash)?;
+        Ok(trackers.into_iter().map(Tracker::from).collect())
     }
 
     fn add(&self, request: AddRequest) -> Result<(), PluginError> {
-        self.client
-            .add(&convert::add_request(request))
-            .map_err(convert::error)
+        Ok(self.client.add(&request.into())?)
     }
 
     fn run(&self, hashes: Vec<String>, command: Command) -> Result<Vec<Outcome>, PluginError> {
-        let command = convert::command(command)?;
-        let outcomes = self.client.run(&hashes, &command);
+        let outcomes = self.client.run(&hashes, &command.try_into()?);
         let outcome = |(hash, outcome): (String, Result<(), scgi_core::Error>)| Outcome {
             hash,
-            error: outcome.err().map(convert::error),
+            error: outcome.err().map(PluginError::from),
         };
         Ok(hashes.into_iter().zip(outcomes).map(outcome).collect())
     }
 
     fn session_stats(&self) -> Result<SessionStats, PluginError> {
-        self.client
-            .session_stats()
-            .map(convert::session_stats)
-            .map_err(convert::error)
+        Ok(self.client.session_stats()?.into())
     }
 
     fn all_time(&self) -> Result<Option<Transfer>, PluginError> {
@@ -121,19 +109,11 @@ impl sdk::EngineSession for ScgiSession {
     }
 
     fn get_rate_limits(&self) -> Result<RateLimits, PluginError> {
-        let limits = self.client.rate_limits().map_err(convert::error)?;
-        Ok(RateLimits {
-            download: limits.download,
-            upload: limits.upload,
-        })
+        Ok(self.client.rate_limits()?.into())
     }
 
     fn set_rate_limits(&self, limits: RateLimits) -> Result<(), PluginError> {
-        let limits = scgi_core::model::RateLimits {
-            download: limits.download,
-            upload: limits.upload,
-        };
-        self.client.set_rate_limits(limits).map_err(convert::error)
+        Ok(self.client.set_rate_limits(limits.into())?)
     }
 }
 

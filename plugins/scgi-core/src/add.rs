@@ -5,12 +5,12 @@
 //! `$`, which it would execute even within quotes, is refused.
 
 use crate::client::{Client, target};
-use crate::error::{Error, Thing};
+use crate::error::{Error, Subject};
 use crate::limits;
-use crate::model::{AddRequest, Source};
 use crate::relocate::directory;
 use crate::wire::{Clock, Transport};
 use crate::xml::{self, Param};
+use engine_model::{AddOptions, AddRequest, Source};
 
 /// Waits between looks at the list, milliseconds: 6 s in all.
 const WAITS_MS: [u32; 24] = [
@@ -25,22 +25,22 @@ impl<T: Transport, C: Clock> Client<T, C> {
     pub fn add(&self, request: &AddRequest) -> Result<(), Error> {
         let target =
             target(&request.hash).map_err(|_| Error::Rejected("the info-hash is not one".to_owned()))?;
-        let commands = commands(&target, request)?;
+        let commands = commands(&target, &request.options)?;
         if self.is_listed(&target)? {
             return Ok(());
         }
-        if let Some(path) = &request.save_path {
+        if let Some(path) = &request.options.save_path {
             self.make_directory(directory(path)?)?;
         }
-        if is_limited(request) {
+        if is_limited(&request.options) {
             self.set_group(
                 &limits::group(&target),
-                request.upload_limit,
-                request.download_limit,
+                request.options.upload_limit,
+                request.options.download_limit,
             )?;
         }
         let magnet;
-        let (method, source) = match (&request.source, request.start_paused) {
+        let (method, source) = match (&request.source, request.options.start_paused) {
             (Source::Magnet(uri), paused) => {
                 magnet = magnet_uri(uri)?;
                 (
@@ -71,7 +71,7 @@ impl<T: Transport, C: Clock> Client<T, C> {
     fn is_listed(&self, target: &str) -> Result<bool, Error> {
         match self.call("d.hash", &[target.into()])?.map_err(Error::from) {
             Ok(_) => Ok(true),
-            Err(Error::NotFound(Thing::Torrent)) => Ok(false),
+            Err(Error::NotFound(Subject::Torrent)) => Ok(false),
             Err(error) => Err(error),
         }
     }
@@ -106,17 +106,17 @@ impl<T: Transport, C: Clock> Client<T, C> {
     }
 }
 
-fn is_limited(request: &AddRequest) -> bool {
-    request.upload_limit.unwrap_or(0) > 0 || request.download_limit.unwrap_or(0) > 0
+fn is_limited(options: &AddOptions) -> bool {
+    options.upload_limit.unwrap_or(0) > 0 || options.download_limit.unwrap_or(0) > 0
 }
 
 /// The options as commands of the load.
-fn commands(target: &str, request: &AddRequest) -> Result<Vec<String>, Error> {
+fn commands(target: &str, options: &AddOptions) -> Result<Vec<String>, Error> {
     let mut commands = Vec::new();
-    if let Some(path) = &request.save_path {
+    if let Some(path) = &options.save_path {
         commands.push(command("d.directory.set", directory(path)?));
     }
-    if let Some(category) = request
+    if let Some(category) = options
         .category
         .as_deref()
         .filter(|category| !category.is_empty())
@@ -133,7 +133,7 @@ fn commands(target: &str, request: &AddRequest) -> Result<Vec<String>, Error> {
         }
         commands.push(command("d.custom1.set", category));
     }
-    if is_limited(request) {
+    if is_limited(options) {
         commands.push(command("d.throttle_name.set", &limits::group(target)));
     }
     Ok(commands)
@@ -164,27 +164,15 @@ fn magnet_uri(uri: &str) -> Result<String, Error> {
 mod tests {
     use super::*;
 
-    fn request() -> AddRequest {
-        AddRequest {
-            hash: "ab".repeat(20),
-            source: Source::Magnet("magnet:?xt=urn:btih:x".to_owned()),
-            category: None,
-            save_path: None,
-            start_paused: false,
-            upload_limit: None,
-            download_limit: None,
-        }
-    }
-
     #[test]
     fn values_cannot_leave_their_quotes() {
         let with = |category: &str, save_path: &str| {
-            let request = AddRequest {
+            let options = AddOptions {
                 category: Some(category.to_owned()),
                 save_path: Some(save_path.to_owned()),
-                ..request()
+                ..AddOptions::default()
             };
-            commands("AB", &request)
+            commands("AB", &options)
         };
         let commands = with(r"a\,b;c$cat=x", "/d/$cat=x, y;z/").unwrap();
         assert_eq!(

@@ -1,6 +1,6 @@
 //! A configured rTorrent, and the two ways to ask it: one call, or several at once.
 
-use crate::error::{Error, Fault, Thing};
+use crate::error::{Error, Fault, Subject};
 use crate::wire::{Clock, Endpoint, Exchange, NetError, Transport};
 use crate::xml::{self, Param, Response, Value};
 
@@ -114,6 +114,6 @@ pub(crate) fn hash_bytes(hex: &str) -> Option<[u8; 20]> {
 pub(crate) fn target(hash: &str) -> Result<String, Error> {
     match hash_bytes(hash) {
         Some(_) => Ok(hash.to_ascii_uppercase()),
-        None => Err(Error::NotFound(Thing::Torrent)),
+        None => Err(Error::NotFound(Subject::Torrent)),
     }
 }

@@ -1,10 +1,10 @@
 //! What users ask of torrents: most of it one call a torrent, many torrents in one connection.
 
 use crate::client::{Call, Client, target};
-use crate::error::{Error, Fault, Thing};
-use crate::model::Command;
+use crate::error::{Error, Fault, Subject, is_transport};
 use crate::wire::{Clock, Transport};
 use crate::xml::{Param, Response};
+use engine_model::Command;
 
 /// What became of one hash.
 pub type Outcome = Result<(), Error>;
@@ -26,19 +26,19 @@ impl<T: Transport, C: Clock> Client<T, C> {
             ),
             Command::ForceStart(false) => self.each(hashes, &[("d.priority.set", Some(2))], 0),
             Command::Recheck => self.each(hashes, &[("d.check_hash", None)], 0),
-            Command::Priority(priority @ 0..=3) => {
+            Command::TorrentPriority(priority @ 0..=3) => {
                 self.each(hashes, &[("d.priority.set", Some(i64::from(*priority)))], 0)
             }
-            Command::Priority(_) => refuse(
+            Command::TorrentPriority(_) => refuse(
                 hashes,
                 Error::Rejected("a torrent's priority is 0 to 3".to_owned()),
             ),
             Command::Remove(with_data) => self.remove(hashes, *with_data),
-            Command::Rename => refuse(
+            Command::Rename(_) => refuse(
                 hashes,
                 Error::Unsupported("This engine cannot rename torrents".to_owned()),
             ),
-            Command::RenameFile => refuse(
+            Command::RenameFile { .. } => refuse(
                 hashes,
                 Error::Unsupported("This engine cannot rename files".to_owned()),
             ),
@@ -104,7 +104,7 @@ impl<T: Transport, C: Clock> Client<T, C> {
             ("f.priority", vec![Param::from(&file)]),
         ])?;
         let [set, update, now] = parts(answers)?;
-        set.map_err(|fault| fault.about(Thing::File))?;
+        set.map_err(|fault| fault.about(Subject::File))?;
         update?;
         if now?.int() != i64::from(priority) {
             return Err(Error::Rejected(
@@ -141,14 +141,14 @@ impl<T: Transport, C: Clock> Client<T, C> {
             .map(|(index, _)| format!("{target}:t{index}"))
             .collect();
         if trackers.is_empty() {
-            return Err(Error::NotFound(Thing::Tracker));
+            return Err(Error::NotFound(Subject::Tracker));
         }
         let calls: Vec<Call<'_>> = trackers
             .iter()
             .map(|tracker| ("t.disable", vec![Param::from(tracker)]))
             .collect();
         for answer in self.multicall(&calls)? {
-            answer.map_err(|fault| fault.about(Thing::Tracker))?;
+            answer.map_err(|fault| fault.about(Subject::Tracker))?;
         }
         Ok(())
     }
@@ -181,7 +181,7 @@ fn one_by_one(hashes: &[String], mut step: impl FnMut(&str) -> Outcome) -> Vec<O
             broken = outcome
                 .as_ref()
                 .err()
-                .filter(|error| error.is_transport())
+                .filter(|error| is_transport(error))
                 .cloned();
             outcome
         })

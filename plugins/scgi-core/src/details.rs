@@ -2,11 +2,11 @@
 
 use crate::client::{Call, Client, target};
 use crate::commands::parts;
-use crate::error::{Error, Thing};
+use crate::error::{Error, Subject};
 use crate::fields::{self, Moving, Resting};
-use crate::model::{File, Peer, SessionStats, Torrent, Tracker};
 use crate::wire::{Clock, Transport};
 use crate::xml::{Param, Value};
+use engine_model::{File, Peer, SessionStats, Torrent, Tracker, TrackerStatus};
 
 /// What one torrent is asked for, in the order of the list's first element, without the hash and the message.
 const NUMBERS: [&str; 15] = [
@@ -51,7 +51,7 @@ impl<T: Transport, C: Clock> Client<T, C> {
         for answer in self.multicall(&calls)? {
             match answer.map_err(Error::from) {
                 Ok(value) => values.push(value),
-                Err(Error::NotFound(Thing::Torrent)) => return Ok(None),
+                Err(Error::NotFound(Subject::Torrent)) => return Ok(None),
                 Err(error) => return Err(error),
             }
         }
@@ -90,7 +90,7 @@ impl<T: Transport, C: Clock> Client<T, C> {
                 .collect();
             match values.map_err(Error::from) {
                 Ok(values) => rests.push(Some(resting(&values))),
-                Err(Error::NotFound(Thing::Torrent)) => rests.push(None),
+                Err(Error::NotFound(Subject::Torrent)) => rests.push(None),
                 Err(error) => return Err(error),
             }
         }
@@ -151,12 +151,13 @@ impl<T: Transport, C: Clock> Client<T, C> {
             .and_then(|dht| dht.member("dht").map(Value::text))
             .unwrap_or_default();
         Ok(SessionStats {
-            version: version?.text(),
+            engine_version: version?.text(),
             listen_port: port
                 .ok()
                 .and_then(|port| u16::try_from(port.int()).ok())
                 .filter(|port| *port > 0),
             dht_enabled: !matches!(dht_mode.as_str(), "" | "off" | "disable"),
+            free_disk_bytes: None,
         })
     }
 
@@ -224,6 +225,7 @@ fn peer(row: &Columns<'_>) -> Peer {
         ip: row.text(0),
         port: u16::try_from(row.uint(1)).unwrap_or(0),
         client: Some(row.text(2)).filter(|client| !client.is_empty()),
+        country: None,
         progress: (row.uint(3) as f64 / 100.0).min(1.0),
         download_rate: row.uint(4),
         upload_rate: row.uint(5),
@@ -235,8 +237,13 @@ fn tracker(row: &Columns<'_>) -> Tracker {
     Tracker {
         url: row.text(0),
         tier: u32::try_from(row.uint(1)).unwrap_or(0),
-        enabled: row.uint(2) != 0,
+        status: if row.uint(2) == 0 {
+            TrackerStatus::Disabled
+        } else {
+            TrackerStatus::Enabled
+        },
         seeders: row.count(3),
         leechers: row.count(4),
+        message: None,
     }
 }

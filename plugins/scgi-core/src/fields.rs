@@ -6,8 +6,8 @@
 
 use crate::client::hash_bytes;
 use crate::error::Error;
-use crate::model::{State, Torrent};
 use crate::place::own_path;
+use engine_model::{State, Torrent};
 
 /// First element: the numbers below, then the message, with blanks between them.
 pub const MOVING: &str = "cat=$d.hash=,\" \",$d.size_bytes=,\" \",$d.completed_bytes=,\" \",$d.up.total=,\" \",\

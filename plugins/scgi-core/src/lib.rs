@@ -7,7 +7,6 @@
 //! Bounds: 64 MiB a reply, 4 MiB a row of a list, 16 levels of nesting, 16 KiB of header.
 
 pub mod error;
-pub mod model;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod native;
 pub mod wire;
@@ -27,6 +26,6 @@ mod remove;
 mod rows;
 
 pub use client::Client;
-pub use error::{Error, Thing};
+pub use error::{Error, Subject};
 pub use poll::{Poller, Summary};
 pub use wire::{Clock, Endpoint, NetError, Reply, Transport};

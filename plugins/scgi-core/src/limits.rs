@@ -8,9 +8,9 @@
 use crate::client::{Call, Client};
 use crate::commands::parts;
 use crate::error::Error;
-use crate::model::RateLimits;
 use crate::wire::{Clock, Transport};
 use crate::xml::{Param, Value};
+use engine_model::RateLimits;
 
 /// The highest rate rTorrent takes, bytes per second: as good as none.
 pub const UNLIMITED_BYTES: u64 = 1 << 30;

@@ -13,10 +13,10 @@ use crate::error::Error;
 use crate::fields::{self, Flags, Moving, Resting};
 use crate::fingerprint::fingerprint;
 use crate::limits::limit_of_rate;
-use crate::model::{GlobalStats, State, Torrent};
 use crate::rows::{self, Rows, Sink};
 use crate::wire::{Clock, Transport};
 use crate::xml::{self, Param, text};
+use engine_model::{GlobalStats, Torrent};
 
 /// How old the fields that rest may get.
 const FULL_READ_EVERY_MS: u64 = 30_000;
@@ -207,7 +207,7 @@ impl Poller {
         entry.size = moving.size;
         entry.directory = fingerprint(moving.directory.as_bytes());
         entry.flags = moving.flags;
-        entry.is_active = matches!(state, State::Downloading | State::Seeding);
+        entry.is_active = state.is_active();
         entry.seen = reads;
         entry.told = polls;
     }

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use crate::client::{Call, Client, target};
 use crate::commands::Outcome;
-use crate::error::{Error, Thing};
+use crate::error::{Error, Subject};
 use crate::place::own_path;
 use crate::wire::{Clock, Transport};
 use crate::xml::Value;
@@ -80,7 +80,7 @@ impl<T: Transport, C: Clock> Client<T, C> {
             .collect();
         for torrent in leaving.iter_mut().filter(|torrent| torrent.outcome.is_none()) {
             let Some(place) = places.iter().find(|place| place.hash == torrent.target) else {
-                torrent.outcome = Some(Err(Error::NotFound(Thing::Torrent)));
+                torrent.outcome = Some(Err(Error::NotFound(Subject::Torrent)));
                 continue;
             };
             match place.data(&default_directory, &others) {

@@ -12,8 +12,8 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use engine_model::{State, Torrent};
 use proptest::prelude::*;
-use scgi_core::model::{State, Torrent};
 use scgi_core::{Client, Clock, Endpoint, Error, NetError, Poller, Reply, Summary, Transport};
 use support::script::{Frozen, endpoint};
 

@@ -12,12 +12,12 @@ mod support;
 
 use std::time::Duration;
 
-use scgi_core::model::{AddRequest, Command, RateLimits, Source, State};
+use engine_model::{AddRequest, Command, RateLimits, Source, State, TrackerStatus};
 use scgi_core::xml::Param;
-use scgi_core::{Error, Thing};
+use scgi_core::{Error, Subject};
 use support::daemon::{Daemon, Listen, wait_for};
 use support::metainfo;
-use support::rig::{Rig, add, ask, home};
+use support::rig::{Rig, add, ask, home, with};
 
 const UNKNOWN: &str = "0123456789abcdef0123456789abcdef01234567";
 
@@ -53,12 +53,11 @@ fn a_torrent_from_adding_to_removing() {
         .downloads
         .join(r"is not/there yet/a,b;c $cat=x \d ü (y) {z} #");
     let category = r"tv \, $execute.throw=false; (é)";
-    let request = AddRequest {
-        category: Some(category.to_owned()),
-        start_paused: true,
-        download_limit: Some(200 * 1024),
-        ..add(&torrent, &save_path)
-    };
+    let request = with(add(&torrent, &save_path), |options| {
+        options.category = Some(category.to_owned());
+        options.start_paused = true;
+        options.download_limit = Some(200 * 1024);
+    });
     assert_eq!(leecher.poll().len(), 0);
     leecher.client.add(&request).unwrap();
     leecher
@@ -167,7 +166,7 @@ fn run_states(rig: &mut Rig, hash: &str) {
     rig.run(hash, Command::ForceStart(false)).unwrap();
     assert_eq!(rig.poll()[hash].priority, 2);
     for priority in [0, 1, 3, 2] {
-        rig.run(hash, Command::Priority(priority)).unwrap();
+        rig.run(hash, Command::TorrentPriority(priority)).unwrap();
         assert_eq!(rig.int("d.priority", hash), i64::from(priority));
         assert_eq!(rig.poll()[hash].priority, priority);
     }
@@ -184,10 +183,9 @@ fn with_a_pack(home: &tempfile::TempDir) -> Option<(Rig, String)> {
     );
     let downloads = rig.daemon.downloads.clone();
     rig.client
-        .add(&AddRequest {
-            start_paused: true,
-            ..add(&pack, &downloads)
-        })
+        .add(&with(add(&pack, &downloads), |options| {
+            options.start_paused = true
+        }))
         .unwrap();
     assert_eq!(rig.poll()[&pack.hash].save_path, downloads.display().to_string());
     Some((rig, pack.hash))
@@ -233,7 +231,7 @@ fn priorities_of_files() {
             priority: 1,
         },
     );
-    assert_eq!(no_file, Err(Error::NotFound(Thing::File)));
+    assert_eq!(no_file, Err(Error::NotFound(Subject::File)));
     assert!(
         rig.run(
             &hash,
@@ -259,7 +257,7 @@ fn trackers() {
         trackers
             .into_iter()
             .filter(|tracker| tracker.url == url)
-            .map(|tracker| tracker.enabled)
+            .map(|tracker| tracker.status == TrackerStatus::Enabled)
             .collect::<Vec<_>>()
     };
     assert_eq!(enabled(&rig), [true]);
@@ -275,7 +273,7 @@ fn trackers() {
         &hash,
         Command::RemoveTracker("http://127.0.0.1:9/other".to_owned()),
     );
-    assert_eq!(no_tracker, Err(Error::NotFound(Thing::Tracker)));
+    assert_eq!(no_tracker, Err(Error::NotFound(Subject::Tracker)));
 }
 
 #[test]
@@ -346,7 +344,7 @@ fn the_pointer_moves() {
     let renamed = Err(Error::Unsupported(
         "This engine cannot rename torrents".to_owned(),
     ));
-    assert_eq!(rig.run(&hash, Command::Rename), renamed);
+    assert_eq!(rig.run(&hash, Command::Rename("n".to_owned())), renamed);
 }
 
 #[test]
@@ -392,7 +390,7 @@ fn the_session() {
             Command::Remove(false),
             Command::Remove(true),
             Command::Move("/tmp/x".to_owned()),
-            Command::Priority(1),
+            Command::TorrentPriority(1),
             Command::UploadLimit(5),
             Command::FilePriority {
                 index: 0,
@@ -404,22 +402,22 @@ fn the_session() {
         for command in commands {
             assert_eq!(
                 rig.run(hash, command.clone()),
-                Err(Error::NotFound(Thing::Torrent)),
+                Err(Error::NotFound(Subject::Torrent)),
                 "{hash:?} {command:?}"
             );
         }
         assert_eq!(rig.client.get(hash).unwrap(), None);
         assert_eq!(
             rig.client.files(hash).unwrap_err(),
-            Error::NotFound(Thing::Torrent)
+            Error::NotFound(Subject::Torrent)
         );
         assert_eq!(
             rig.client.peers(hash).unwrap_err(),
-            Error::NotFound(Thing::Torrent)
+            Error::NotFound(Subject::Torrent)
         );
         assert_eq!(
             rig.client.trackers(hash).unwrap_err(),
-            Error::NotFound(Thing::Torrent)
+            Error::NotFound(Subject::Torrent)
         );
     }
 }
@@ -440,9 +438,11 @@ fn adding() {
         source: Source::Magnet(format!(
             "magnet:?xt=urn:btih:{hash}&dn=a+b&tr=http%3A%2F%2F127.0.0.1%3A9%2F"
         )),
-        category: Some("films, \\ new".to_owned()),
         ..add(&metainfo::single("x", b"x", 16_384), &downloads.join("magnets"))
     };
+    let magnet = with(magnet, |options| {
+        options.category = Some("films, \\ new".to_owned())
+    });
     rig.client.add(&magnet).unwrap();
     assert_eq!(rig.text("d.custom1", &hash), "films, \\ new");
     assert_eq!(rig.poll()[&hash].state, State::Downloading);
@@ -465,10 +465,9 @@ fn adding() {
     let large = metainfo::folder("large", &files, 16_384);
     assert!(large.bytes.len() > 700_000);
     rig.client
-        .add(&AddRequest {
-            start_paused: true,
-            ..add(&large, &downloads)
-        })
+        .add(&with(add(&large, &downloads), |options| {
+            options.start_paused = true
+        }))
         .unwrap();
     assert_eq!(rig.text("d.name", &large.hash), "large");
 
@@ -476,19 +475,17 @@ fn adding() {
     let small = metainfo::single("small", b"abc", 16_384);
     let proof = home.path().join("executed");
     let category = Some(format!("$execute.throw=touch,{}", proof.display()));
-    let refused = rig.client.add(&AddRequest {
-        category,
-        ..add(&small, &downloads)
-    });
+    let refused = rig.client.add(&with(add(&small, &downloads), |options| {
+        options.category = category
+    }));
     assert!(matches!(refused, Err(Error::Unsupported(_))), "{refused:?}");
     for path in [
         format!("$execute.throw=touch,{}", proof.display()),
         "/x\",execute.throw=touch".to_owned(),
     ] {
-        let refused = rig.client.add(&AddRequest {
-            save_path: Some(path),
-            ..add(&small, &downloads)
-        });
+        let refused = rig.client.add(&with(add(&small, &downloads), |options| {
+            options.save_path = Some(path);
+        }));
         assert!(matches!(refused, Err(Error::Rejected(_))), "{refused:?}");
     }
     assert!(!proof.exists() && rig.text("d.hash", &small.hash).contains("info-hash"));
@@ -516,10 +513,9 @@ fn data_that_is_not_the_torrents_own_stays() {
     let keep = downloads.join("Pack/keep.me");
     let other = metainfo::single("other", b"abc", 16_384);
     rig.client
-        .add(&AddRequest {
-            start_paused: true,
-            ..add(&other, &downloads.join("Pack"))
-        })
+        .add(&with(add(&other, &downloads.join("Pack")), |options| {
+            options.start_paused = true
+        }))
         .unwrap();
     std::fs::write(&keep, b"x").unwrap();
     let refused = rig.run(&pack.hash, Command::Remove(true));

@@ -8,8 +8,8 @@
 
 mod support;
 
+use engine_model::Torrent;
 use proptest::prelude::*;
-use scgi_core::model::Torrent;
 use scgi_core::xml::parse_response;
 use scgi_core::{Client, Error, Poller, Summary};
 use support::script::{Frozen, Script, endpoint, pieces};

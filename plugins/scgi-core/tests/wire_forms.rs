@@ -17,9 +17,9 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
-use scgi_core::model::{AddRequest, Command, RateLimits, Source, State};
+use engine_model::{AddOptions, AddRequest, Command, RateLimits, Source, State, TrackerStatus};
 use scgi_core::native::{Native, Stream};
-use scgi_core::{Client, Clock, Endpoint, Error, NetError, Poller, Reply, Thing, Transport};
+use scgi_core::{Client, Clock, Endpoint, Error, NetError, Poller, Reply, Subject, Transport};
 use support::daemon::{Daemon, Listen};
 use support::metainfo::{self, Metainfo};
 
@@ -199,11 +199,7 @@ fn add(metainfo: &Metainfo) -> AddRequest {
     AddRequest {
         hash: metainfo.hash.clone(),
         source: Source::Metainfo(metainfo.bytes.clone()),
-        category: None,
-        save_path: None,
-        start_paused: false,
-        upload_limit: None,
-        download_limit: None,
+        options: AddOptions::default(),
     }
 }
 
@@ -242,11 +238,14 @@ fn adding(stage: &Stage, downloads: &str) {
     stage.operation("add-file").add(&add(&film())).unwrap();
     stage.operation("add-file-again").add(&add(&film())).unwrap();
     let request = AddRequest {
-        category: Some(r"tv, \$x".to_owned()),
-        save_path: Some(format!("{downloads}/a, b")),
-        start_paused: true,
-        upload_limit: Some(100_000),
-        download_limit: Some(2_000),
+        options: AddOptions {
+            category: Some(r"tv, \$x".to_owned()),
+            save_path: Some(format!("{downloads}/a, b")),
+            start_paused: true,
+            upload_limit: Some(100_000),
+            download_limit: Some(2_000),
+            ..AddOptions::default()
+        },
         ..add(&pack())
     };
     stage.operation("add-file-with-options").add(&request).unwrap();
@@ -255,8 +254,10 @@ fn adding(stage: &Stage, downloads: &str) {
     let magnet = AddRequest {
         hash,
         source: Source::Magnet(uri),
-        category: Some("films".to_owned()),
-        ..add(&film())
+        options: AddOptions {
+            category: Some("films".to_owned()),
+            ..AddOptions::default()
+        },
     };
     stage.operation("add-magnet").add(&magnet).unwrap();
     let garbage = AddRequest {
@@ -324,16 +325,19 @@ fn reading(stage: &Stage, downloads: &str) {
     assert_eq!(paths, [(0, "a.bin", 20_000, 1), (1, "sub/b.bin", 100, 1)]);
     assert_eq!(
         stage.operation("files-unknown").files(UNKNOWN),
-        Err(Error::NotFound(Thing::Torrent))
+        Err(Error::NotFound(Subject::Torrent))
     );
     assert!(stage.operation("peers").peers(&film_hash).unwrap().is_empty());
     let trackers = stage.operation("trackers").trackers(&film_hash).unwrap();
     assert_eq!(
-        (trackers[0].url.as_str(), trackers[0].tier, trackers[0].enabled),
-        ("http://127.0.0.1:9/announce", 0, true)
+        (trackers[0].url.as_str(), trackers[0].tier, trackers[0].status),
+        ("http://127.0.0.1:9/announce", 0, TrackerStatus::Enabled)
     );
     let stats = stage.operation("session-stats").session_stats().unwrap();
-    assert_eq!((stats.version.as_str(), stats.dht_enabled), ("0.9.8", false));
+    assert_eq!(
+        (stats.engine_version.as_str(), stats.dht_enabled),
+        ("0.9.8", false)
+    );
 }
 
 fn states(stage: &Stage) {
@@ -346,13 +350,13 @@ fn states(stage: &Stage) {
         ("force-start", Command::ForceStart(true)),
         ("force-start-off", Command::ForceStart(false)),
         ("recheck", Command::Recheck),
-        ("priority", Command::Priority(1)),
+        ("priority", Command::TorrentPriority(1)),
     ] {
         assert_eq!(stage.run(name, &hash, command), Ok(()), "{name}");
     }
     assert_eq!(
         stage.run("start-unknown", UNKNOWN, Command::Start),
-        Err(Error::NotFound(Thing::Torrent))
+        Err(Error::NotFound(Subject::Torrent))
     );
 }
 
@@ -362,7 +366,7 @@ fn settings(stage: &Stage) {
     assert_eq!(stage.run("file-priority", &pack, file(1)), Ok(()));
     assert_eq!(
         stage.run("file-priority-unknown", &pack, file(9)),
-        Err(Error::NotFound(Thing::File))
+        Err(Error::NotFound(Subject::File))
     );
     let url = || "udp://127.0.0.1:9/x?a&b".to_owned();
     assert_eq!(
@@ -382,7 +386,7 @@ fn settings(stage: &Stage) {
         &film,
         Command::RemoveTracker("http://x/".to_owned()),
     );
-    assert_eq!(unknown, Err(Error::NotFound(Thing::Tracker)));
+    assert_eq!(unknown, Err(Error::NotFound(Subject::Tracker)));
     assert_eq!(
         stage.run("limit-upload", &film, Command::UploadLimit(50_000)),
         Ok(())
@@ -422,7 +426,7 @@ fn removing(stage: &Stage) {
     );
     assert_eq!(
         stage.run("remove-unknown", UNKNOWN, Command::Remove(false)),
-        Err(Error::NotFound(Thing::Torrent))
+        Err(Error::NotFound(Subject::Torrent))
     );
     assert!(!stage.tape.record || !Path::new(HOME).join("downloads").join(film().name).exists());
 }

@@ -3,7 +3,8 @@
 //! Owns: the bindings of `wit/since-0.1.0`, generated once; the export macro; the panic hook; the few helpers every
 //! plugin needs. A plugin is one crate of type `cdylib`: a struct that implements [`Engine`], one that implements
 //! [`EngineSession`], and [`export_engine!`].
-//! Never: knows a product. Wire formats belong in a crate of their own without bindings, so that they are tested natively.
+//! Never: knows a product. Wire formats belong in a crate of their own without bindings, so that they are tested natively;
+//! `engine-model` has the records for it, and here they become the contract's.
 //!
 //! On wasm32-unknown-unknown there is no clock, no randomness, no thread and no file: take the time from [`clock`], and
 //! keep state in `Cell` and `RefCell` (an instance takes one call at a time).
@@ -27,6 +28,7 @@ pub mod bindings {
 
 mod config;
 mod error;
+mod model;
 mod net;
 
 pub use bindings::exports::quartermaster::plugin::engine::{

@@ -2,7 +2,6 @@
 //!
 //! Owns: nothing but the seam between the plugin contract and `webapi-core`, where the client is understood and tested.
 
-mod convert;
 mod host;
 
 use std::cell::RefCell;
@@ -13,7 +12,6 @@ use sdk::{
 };
 use webapi_core::{Config, Error, SCHEMA};
 
-use convert::plugin_error;
 use host::{HostClock, HostHttp};
 
 struct Plugin;
@@ -52,14 +50,14 @@ impl Client {
         ask: impl FnOnce(&mut webapi_core::Session<HostHttp, HostClock>) -> Result<T, Error>,
     ) -> Result<T, PluginError> {
         // An instance takes one call at a time, so the session is never borrowed twice.
-        ask(&mut self.session.borrow_mut()).map_err(plugin_error)
+        ask(&mut self.session.borrow_mut()).map_err(PluginError::from)
     }
 }
 
 impl EngineSession for Client {
     fn open(config: String) -> Result<sdk::Session, PluginError> {
         sdk::install_panic_hook();
-        let config = Config::parse(&config).map_err(plugin_error)?;
+        let config = Config::parse(&config)?;
         let session = RefCell::new(webapi_core::Session::new(config, HostHttp, HostClock));
         Ok(sdk::Session::new(Client { session }))
     }
@@ -73,78 +71,64 @@ impl EngineSession for Client {
     }
 
     fn poll(&self, cursor: Option<u64>) -> Result<Delta, PluginError> {
-        self.ask(|session| session.poll(cursor)).map(convert::delta)
-    }
-
-    fn get(&self, hash: String) -> Result<Option<Torrent>, PluginError> {
-        Ok(self.ask(|session| session.get(&hash))?.map(convert::torrent))
-    }
-
-    fn files(&self, hash: String) -> Result<Vec<File>, PluginError> {
-        Ok(self
-            .ask(|session| session.files(&hash))?
-            .into_iter()
-            .map(convert::file)
-            .collect())
-    }
-
-    fn peers(&self, hash: String) -> Result<Vec<Peer>, PluginError> {
-        Ok(self
-            .ask(|session| session.peers(&hash))?
-            .into_iter()
-            .map(convert::peer)
-            .collect())
-    }
-
-    fn trackers(&self, hash: String) -> Result<Vec<Tracker>, PluginError> {
-        Ok(self
-            .ask(|session| session.trackers(&hash))?
-            .into_iter()
-            .map(convert::tracker)
-            .collect())
-    }
-
-    fn add(&self, request: AddRequest) -> Result<(), PluginError> {
-        let request = convert::add_request(request);
-        self.ask(|session| session.add(&request))
-    }
-
-    fn run(&self, hashes: Vec<String>, command: Command) -> Result<Vec<Outcome>, PluginError> {
-        let command = convert::command(command)?;
-        Ok(self
-            .ask(|session| session.run(&hashes, &command))?
-            .into_iter()
-            .map(convert::outcome)
-            .collect())
-    }
-
-    fn session_stats(&self) -> Result<SessionStats, PluginError> {
-        self.ask(webapi_core::Session::session_stats)
-            .map(convert::session_stats)
-    }
-
-    fn all_time(&self) -> Result<Option<Transfer>, PluginError> {
-        let transfer = self.ask(webapi_core::Session::all_time)?;
-        Ok(transfer.map(|t| Transfer {
-            downloaded: t.downloaded,
-            uploaded: t.uploaded,
-        }))
-    }
-
-    fn get_rate_limits(&self) -> Result<RateLimits, PluginError> {
-        let limits = self.ask(webapi_core::Session::rate_limits)?;
-        Ok(RateLimits {
-            download: limits.download,
-            upload: limits.upload,
+        let delta = self.ask(|session| session.poll(cursor))?;
+        Ok(Delta {
+            cursor: delta.cursor,
+            full: delta.full,
+            changed: delta.changed.into_iter().map(Torrent::from).collect(),
+            removed: delta.removed,
+            stats: delta.stats.into(),
+            extra: Vec::new(),
         })
     }
 
-    fn set_rate_limits(&self, limits: RateLimits) -> Result<(), PluginError> {
-        let limits = webapi_core::RateLimits {
-            download: limits.download,
-            upload: limits.upload,
+    fn get(&self, hash: String) -> Result<Option<Torrent>, PluginError> {
+        Ok(self.ask(|session| session.get(&hash))?.map(Torrent::from))
+    }
+
+    fn files(&self, hash: String) -> Result<Vec<File>, PluginError> {
+        let files = self.ask(|session| session.files(&hash))?;
+        Ok(files.into_iter().map(File::from).collect())
+    }
+
+    fn peers(&self, hash: String) -> Result<Vec<Peer>, PluginError> {
+        let peers = self.ask(|session| session.peers(&hash))?;
+        Ok(peers.into_iter().map(Peer::from).collect())
+    }
+
+    fn trackers(&self, hash: String) -> Result<Vec<Tracker>, PluginError> {
+        let trackers = self.ask(|session| session.trackers(&hash))?;
+        Ok(trackers.into_iter().map(Tracker::from).collect())
+    }
+
+    fn add(&self, request: AddRequest) -> Result<(), PluginError> {
+        self.ask(|session| session.add(&request.into()))
+    }
+
+    fn run(&self, hashes: Vec<String>, command: Command) -> Result<Vec<Outcome>, PluginError> {
+        let command = command.try_into()?;
+        let outcomes = self.ask(|session| session.run(&hashes, &command))?;
+        let outcome = |outcome: webapi_core::Outcome| Outcome {
+            hash: outcome.hash,
+            error: outcome.error.map(PluginError::from),
         };
-        self.ask(|session| session.set_rate_limits(limits))
+        Ok(outcomes.into_iter().map(outcome).collect())
+    }
+
+    fn session_stats(&self) -> Result<SessionStats, PluginError> {
+        Ok(self.ask(webapi_core::Session::session_stats)?.into())
+    }
+
+    fn all_time(&self) -> Result<Option<Transfer>, PluginError> {
+        Ok(self.ask(webapi_core::Session::all_time)?.map(Transfer::from))
+    }
+
+    fn get_rate_limits(&self) -> Result<RateLimits, PluginError> {
+        Ok(self.ask(webapi_core::Session::rate_limits)?.into())
+    }
+
+    fn set_rate_limits(&self, limits: RateLimits) -> Result<(), PluginError> {
+        self.ask(|session| session.set_rate_limits(limits.into()))
     }
 }
 

@@ -6,9 +6,9 @@ use crate::encode::Multipart;
 use crate::error::{Error, clean};
 use crate::http::{Answer, Clock, Http};
 use crate::link::{Body, Call, SMALL, no_such_call};
-use crate::model::{AddOptions, AddRequest, Source};
 use crate::session::Session;
 use crate::values::Num;
+use engine_model::{AddOptions, AddRequest, Source};
 
 /// What clients from 5.2 on may say instead of `Ok.`.
 #[derive(Default, Deserialize)]

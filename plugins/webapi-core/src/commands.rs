@@ -3,12 +3,13 @@
 
 use crate::details::{files, trackers};
 use crate::encode::percent;
-use crate::error::{Error, Subject, checked, excerpt};
+use crate::error::{Error, Subject, checked, excerpt, is_transport};
 use crate::http::{Answer, Clock, Http};
 use crate::link::{Call, Link};
-use crate::model::{Command, Outcome};
+use crate::model::Outcome;
 use crate::row::Id;
 use crate::session::{BATCH, Session, joined};
+use engine_model::Command;
 
 /// From this version of the Web API on, `resume` and `pause` are called `start` and `stop`.
 const NEW_VERBS: (u32, u32, u32) = (2, 11, 0);
@@ -33,7 +34,7 @@ impl<H: Http, C: Clock> Session<H, C> {
         let mut given_up: Option<Error> = None;
         let each = hashes.iter().map(|hash| {
             let error = given_up.clone().or_else(|| self.run_one(hash, command).err());
-            if error.as_ref().is_some_and(Error::is_transport) {
+            if error.as_ref().is_some_and(is_transport) {
                 given_up.clone_from(&error);
             }
             outcome(hash, error)
@@ -166,7 +167,7 @@ impl<H: Http, C: Clock> Session<H, C> {
         }
         let new = match self.link.text("/app/webapiVersion") {
             Ok(text) => version(&text).is_some_and(|version| version >= NEW_VERBS),
-            Err(error) if error.is_transport() => return Err(error),
+            Err(error) if is_transport(&error) => return Err(error),
             Err(_) => false,
         };
         self.new_verbs = Some(new);

@@ -8,9 +8,9 @@ use serde::de::DeserializeOwned;
 use crate::error::{Error, garbled};
 use crate::http::{Answer, Clock, Http};
 use crate::link::{Call, LARGE, Link};
-use crate::model::{File, Peer, Tracker, TrackerStatus};
 use crate::session::Session;
 use crate::values::{Num, Text};
+use engine_model::{File, Peer, Tracker, TrackerStatus};
 
 #[derive(Default, Deserialize)]
 #[serde(default)]

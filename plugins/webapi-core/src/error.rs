@@ -5,32 +5,11 @@ use crate::http::{Answer, NetError};
 /// Characters of the client's own text that an error may carry.
 const EXCERPT_CHARS: usize = 200;
 
-/// What does not exist.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Subject {
-    Torrent,
-    File,
-    Tracker,
-}
+pub use engine_model::{Error, Subject};
 
-/// The cases of the plugin contract's `plugin-error` that this client can cause.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Error {
-    Unreachable(String),
-    Timeout(String),
-    Auth(String),
-    InvalidConfig(String),
-    NotFound(Subject),
-    Unsupported(String),
-    Rejected(String),
-    Protocol(String),
-}
-
-impl Error {
-    /// Whether the client itself is out of reach, so that trying the next torrent is pointless.
-    pub(crate) fn is_transport(&self) -> bool {
-        matches!(self, Error::Unreachable(_) | Error::Timeout(_) | Error::Auth(_))
-    }
+/// Whether the client itself is out of reach, so that trying the next torrent is pointless.
+pub(crate) fn is_transport(error: &Error) -> bool {
+    matches!(error, Error::Unreachable(_) | Error::Timeout(_) | Error::Auth(_))
 }
 
 impl From<NetError> for Error {

@@ -6,10 +6,11 @@ use std::collections::HashMap;
 use serde::Deserialize;
 
 use crate::error::{Error, garbled};
-use crate::model::{Delta, GlobalStats, Transfer};
+use crate::model::Delta;
 use crate::pieces::{Place, Sink};
 use crate::row::{Id, Merge, Row, Shared};
 use crate::values::{Num, Text};
+use engine_model::{GlobalStats, Transfer};
 
 /// Of `server_state`; every answer may name any part of it.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]

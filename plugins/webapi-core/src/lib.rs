@@ -26,5 +26,5 @@ mod values;
 pub use config::{Config, SCHEMA};
 pub use error::{Error, Subject};
 pub use http::{Answer, Clock, Http, NetError, Request};
-pub use model::*;
+pub use model::{Delta, Outcome};
 pub use session::Session;

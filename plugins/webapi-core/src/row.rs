@@ -9,7 +9,9 @@ use std::rc::Rc;
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 
-use crate::model::{State, Torrent};
+use engine_model::{State, Torrent};
+
+use crate::model;
 use crate::values::{Flag, Num, TextSeed};
 
 /// From here on an ETA means "never" (100 days, the client's own sentinel).
@@ -155,6 +157,7 @@ impl Row {
             save_path: self.save_path.to_string(),
             content_path: content.to_owned(),
             is_private: self.is_private,
+            message: None, // the client has none for a torrent
             added_at: self.added_at,
             completed_at: self.completed_at,
         }
@@ -283,7 +286,7 @@ impl Row {
             Field::SavePath => share(&mut self.save_path, shared, map),
             Field::Category => share(&mut self.label, shared, map),
             Field::State => {
-                let state = map.next_value_seed(TextSeed(State::from_native))?;
+                let state = map.next_value_seed(TextSeed(model::state))?;
                 Ok(state.is_some_and(|state| put(&mut self.state, state)))
             }
             Field::Hash => {
@@ -418,6 +421,7 @@ mod tests {
             save_path: "/d".into(),
             content_path: "/d/a".into(),
             is_private: true,
+            message: None, // the client has none for a torrent
             added_at: Some(7),
             completed_at: Some(8),
         };

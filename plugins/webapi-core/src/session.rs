@@ -7,9 +7,10 @@ use crate::error::{Error, garbled};
 use crate::http::{Answer, Clock, Http};
 use crate::kept::Kept;
 use crate::link::{Call, LARGE, Link, no_such_call};
-use crate::model::{Delta, Torrent};
+use crate::model::Delta;
 use crate::pieces::{Pieces, Place, Sink};
 use crate::row::{Id, Merge, Row, Shared};
+use engine_model::Torrent;
 
 /// Bytes asked for at a time; the host gives no more.
 const CHUNK: u32 = 256 * 1024;

@@ -6,10 +6,10 @@ use crate::error::{Error, garbled};
 use crate::http::{Answer, Clock, Http};
 use crate::kept::ServerState;
 use crate::link::{Call, LARGE, SMALL, no_such_call};
-use crate::model::{RateLimits, SessionStats, Transfer};
 use crate::pieces::{Pieces, Place, Sink};
 use crate::session::{Session, read_pieces};
 use crate::values::{Flag, Num};
+use engine_model::{RateLimits, SessionStats, Transfer};
 
 #[derive(Default, Deserialize)]
 #[serde(default)]

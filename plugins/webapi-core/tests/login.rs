@@ -11,9 +11,10 @@ mod support;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
+use engine_model::Command;
 use support::http::Whole;
 use support::wire::Wire;
-use webapi_core::{Clock, Command, Error, NetError, Session};
+use webapi_core::{Clock, Error, NetError, Session};
 
 /// Stands where it is put.
 #[derive(Clone, Default)]

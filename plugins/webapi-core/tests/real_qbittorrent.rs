@@ -11,12 +11,12 @@ mod support;
 
 use std::path::Path;
 
+use engine_model::{Error, Torrent};
 use serde_json::Value;
 use support::client::{Client, PASSWORD, USER};
 use support::exchange::Exchange;
 use support::scenarios::{Given, MAGNET, SCENARIOS};
 use support::wire::Wire;
-use webapi_core::{Error, Torrent};
 
 #[test]
 fn every_operation_does_what_it_says() {

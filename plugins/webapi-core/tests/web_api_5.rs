@@ -13,11 +13,11 @@ mod support;
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use engine_model::{AddOptions, AddRequest, Command, Error, RateLimits, Source, State, Subject};
 use proptest::prelude::*;
 use support::TestSession;
 use support::http::Whole;
 use support::wire::Wire;
-use webapi_core::{AddOptions, AddRequest, Command, Error, RateLimits, Source, State, Subject};
 
 const HASH: &str = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
 

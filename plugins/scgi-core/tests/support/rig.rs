@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use scgi_core::model::{AddRequest, Command, Source, State, Torrent};
+use engine_model::{AddOptions, AddRequest, Command, Source, State, Torrent};
 use scgi_core::native::Native;
 use scgi_core::wire::Exchange;
 use scgi_core::xml::{self, Param, Value, parse_response};
@@ -113,12 +113,17 @@ pub fn add(metainfo: &Metainfo, save_path: &Path) -> AddRequest {
     AddRequest {
         hash: metainfo.hash.clone(),
         source: Source::Metainfo(metainfo.bytes.clone()),
-        category: None,
-        save_path: Some(save_path.display().to_string()),
-        start_paused: false,
-        upload_limit: None,
-        download_limit: None,
+        options: AddOptions {
+            save_path: Some(save_path.display().to_string()),
+            ..AddOptions::default()
+        },
     }
+}
+
+/// The same with other options.
+pub fn with(mut request: AddRequest, change: impl FnOnce(&mut AddOptions)) -> AddRequest {
+    change(&mut request.options);
+    request
 }
 
 pub fn home() -> tempfile::TempDir {

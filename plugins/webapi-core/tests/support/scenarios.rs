@@ -3,7 +3,9 @@
 
 use std::cell::Cell;
 
-use webapi_core::{AddOptions, AddRequest, Command, Error, Source, State, Subject, Torrent, Transfer};
+use engine_model::{
+    AddOptions, AddRequest, Command, Error, RateLimits, Source, State, Subject, Torrent, Transfer,
+};
 
 use super::TestSession;
 use super::torrents::{Made, TRACKER, hybrid, two_files};
@@ -394,7 +396,7 @@ fn trackers(session: &mut TestSession, given: &Given) {
 }
 
 fn global_limits(session: &mut TestSession, _: &Given) {
-    let limits = |download, upload| webapi_core::RateLimits { download, upload };
+    let limits = |download, upload| RateLimits { download, upload };
     for set in [
         limits(Some(1_024_000), Some(512_000)),
         limits(None, Some(10_240)),

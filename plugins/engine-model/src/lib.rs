@@ -1,14 +1,31 @@
-//! Torrents as every engine kind words them; the mirror of `engine-types` in the plugin contract.
-//! Units: bytes, bytes per second, unix seconds, progress 0..=1.
+//! The records of the plugin contract in plain Rust, for the crates that speak a product's wire format: they have no
+//! bindings, so that they are tested natively. `sdk` turns these records into the contract's own and back.
+//!
+//! Units are the contract's: bytes, bytes per second, unix seconds, progress 0..=1.
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+mod error;
+
+pub use error::{Error, Subject};
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum State {
     Downloading,
     Seeding,
     Paused,
     Stopped,
+    Queued,
     Checking,
     Error,
+    Allocating,
+    #[default]
+    Unknown,
+}
+
+impl State {
+    /// Whether it counts in [`GlobalStats::active_count`].
+    pub const fn is_active(self) -> bool {
+        matches!(self, State::Downloading | State::Seeding)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -34,7 +51,9 @@ pub struct Torrent {
     /// 0 off, 1 low, 2 normal, 3 high.
     pub priority: u8,
     pub label: Option<String>,
+    /// The directory it is saved into, shared by many torrents.
     pub save_path: String,
+    /// The torrent's own file or folder; the save path when that is not known.
     pub content_path: String,
     pub is_private: bool,
     pub message: Option<String>,
@@ -72,29 +91,47 @@ pub struct Peer {
     pub ip: String,
     pub port: u16,
     pub client: Option<String>,
+    pub country: Option<String>,
     pub progress: f64,
     pub download_rate: u64,
     pub upload_rate: u64,
     pub encrypted: bool,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TrackerStatus {
+    Enabled,
+    Disabled,
+    Working,
+    Error,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tracker {
     pub url: String,
     pub tier: u32,
-    pub enabled: bool,
+    pub status: TrackerStatus,
     pub seeders: Option<u32>,
     pub leechers: Option<u32>,
+    pub message: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionStats {
-    pub version: String,
+    pub engine_version: String,
     pub listen_port: Option<u16>,
     pub dht_enabled: bool,
+    pub free_disk_bytes: Option<u64>,
 }
 
-/// Bytes per second; none = unlimited.
+/// All-time counters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transfer {
+    pub downloaded: u64,
+    pub uploaded: u64,
+}
+
+/// None = unlimited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RateLimits {
     pub download: Option<u64>,
@@ -107,15 +144,23 @@ pub enum Source {
     Metainfo(Vec<u8>),
 }
 
-/// A torrent to add. What rTorrent has no notion of (tags, order of pieces) is not here.
 #[derive(Clone, Debug)]
 pub struct AddRequest {
     /// The info-hash the host computed.
     pub hash: String,
     pub source: Source,
+    pub options: AddOptions,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct AddOptions {
     pub category: Option<String>,
+    pub tags: Vec<String>,
     pub save_path: Option<String>,
+    pub rename: Option<String>,
     pub start_paused: bool,
+    pub sequential_download: bool,
+    pub first_last_piece_priority: bool,
     pub upload_limit: Option<u64>,
     pub download_limit: Option<u64>,
 }
@@ -131,13 +176,16 @@ pub enum Command {
     /// With its data when true.
     Remove(bool),
     Move(String),
-    Rename,
-    RenameFile,
+    Rename(String),
+    RenameFile {
+        index: u32,
+        name: String,
+    },
     FilePriority {
         index: u32,
         priority: u8,
     },
-    Priority(u8),
+    TorrentPriority(u8),
     UploadLimit(u64),
     DownloadLimit(u64),
     AddTracker(String),
