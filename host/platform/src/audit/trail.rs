@@ -147,6 +147,12 @@ impl AuditTrail {
         };
         Ok((rows.into_iter().map(AuditRecord::from).collect(), survey.total))
     }
+
+    /// The newest `count` rows, newest first, without asking how many there are.
+    pub async fn newest(tx: &mut Tx, count: u32) -> Result<Vec<AuditRecord>, DbError> {
+        let rows = newest(tx, None, i64::from(count), 0).await?;
+        Ok(rows.into_iter().map(AuditRecord::from).collect())
+    }
 }
 
 async fn newest(tx: &mut Tx, action: Option<&str>, size: i64, offset: i64) -> Result<Vec<Row>, DbError> {

@@ -11,7 +11,7 @@ use serde_json::Value;
 pub const LINES: usize = 15;
 
 /// Rows they are made of.
-pub const ROWS: usize = LINES * 8;
+pub const ROWS: u32 = LINES as u32 * 8;
 
 /// Each of these is news of its own.
 const NEVER_COLLAPSED: &[&str] = &[
@@ -346,7 +346,7 @@ mod tests {
                     prop::option::of(prop::sample::select(vec!["u", "v"])),
                     prop::option::of(prop::sample::select(vec!["a", "b", "c"])),
                 ),
-                0..ROWS,
+                0..ROWS as usize,
             )
         ) -> Vec<Event> {
             rows.into_iter().enumerate().map(|(id, (action, failed, user, rule))| {

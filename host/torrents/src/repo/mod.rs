@@ -1,7 +1,6 @@
 //! The tables of this area: `torrent_engines`, `torrent_snapshots`, `transfer_ledger`, `torrent_archive`,
-//! `torrent_categories`, `torrent_tags`; and the audit trail, read for the dashboard.
+//! `torrent_categories`, `torrent_tags`.
 
-pub mod activity;
 pub mod engines;
 pub mod ledger;
 pub mod sealed;

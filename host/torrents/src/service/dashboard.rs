@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use qm_kernel::Timestamp;
 use qm_kernel::engine::TorrentState;
+use qm_platform::{AuditRecord, AuditResult, AuditTrail};
 
 use super::{EngineChoice, Torrents};
 use crate::dto::dashboard::SummaryView;
 use crate::error::TorrentsError;
 use crate::model::activity::{self, Event, Line};
 use crate::model::ledger::{Counters, Growth};
-use crate::repo::{self, activity::ActivityRow, search::SnapshotRow};
+use crate::repo::{self, search::SnapshotRow};
 use crate::sync::engine::Engine;
 
 impl Torrents {
@@ -43,7 +43,7 @@ impl Torrents {
     /// What happened lately, newest first, like events on one line.
     pub async fn activity(&self) -> Result<Vec<Line>, TorrentsError> {
         let mut tx = self.db.begin_read().await?;
-        let rows = repo::activity::newest(&mut tx, activity::ROWS as i64).await?;
+        let rows = AuditTrail::newest(&mut tx, activity::ROWS).await?;
         let events: Vec<Event> = rows.into_iter().map(event).collect();
         Ok(activity::lines(&events))
     }
@@ -89,15 +89,18 @@ fn count(engine: &Engine, summary: &mut SummaryView) -> Counters {
     Counters::sum(snapshot.torrents())
 }
 
-fn event(row: ActivityRow) -> Event {
-    let name = row.display_name.filter(|name| !name.trim().is_empty());
+fn event(row: AuditRecord) -> Event {
+    let user = row.user.map(|user| {
+        let shown = user.display_name.filter(|name| !name.trim().is_empty());
+        shown.unwrap_or(user.username)
+    });
     Event {
         id: row.id,
         action: row.action,
-        failed: row.result == "failure",
+        failed: row.result == AuditResult::Failure.as_str(),
         user_id: row.user_id,
-        user: name.or(row.username),
-        metadata: row.metadata.map(|metadata| metadata.0),
-        at: Timestamp::from_ms(row.created_at),
+        user,
+        metadata: row.metadata,
+        at: row.created_at,
     }
 }
