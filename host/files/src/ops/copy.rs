@@ -234,6 +234,41 @@ impl<'a> Copier<'a> {
     }
 }
 
+/// Looks before a merge whether a folder would meet a file or a file a folder: then nothing is merged.
+pub(super) struct Fitting(Descent);
+
+impl Fitting {
+    pub fn new(to: Dir) -> rustix::io::Result<Self> {
+        Ok(Self(Descent::new(to)?))
+    }
+}
+
+impl Visitor for Fitting {
+    fn item(&mut self, at: &At<'_>, _: Kind) -> Result<(), FsError> {
+        match self.0.current().find(at.name).map_err(|e| at.failed(e))? {
+            Some(there) if there.is_dir() => Err(FsError::MixedKinds(at.rel.join(at.name).text())),
+            _ => Ok(()),
+        }
+    }
+
+    fn enter(&mut self, at: &At<'_>) -> Result<bool, FsError> {
+        match self.0.down(at.name) {
+            Ok(()) => Ok(true),
+            Err(Errno::NOENT) => Ok(false),
+            Err(Errno::NOTDIR) => Err(FsError::MixedKinds(at.rel.join(at.name).text())),
+            Err(other) => Err(at.failed(other)),
+        }
+    }
+
+    fn leave(&mut self, at: &At<'_>) -> Result<(), FsError> {
+        self.0.up().map_err(|e| at.failed(e))
+    }
+
+    fn wants_hidden(&self) -> bool {
+        false
+    }
+}
+
 /// As [`copy_item`], over a file or link that may be there: prepared aside, renamed in one step.
 pub(super) fn replace_item(
     at: &At<'_>,

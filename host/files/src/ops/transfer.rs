@@ -10,7 +10,7 @@ use rustix::fs::fsync;
 use rustix::io::Errno;
 
 use super::compare::{Comparer, compare_item};
-use super::copy::{Copier, Manner, copy_file, copy_item, replace_item};
+use super::copy::{Copier, Fitting, Manner, copy_file, copy_item, replace_item};
 use super::erase::vanish;
 use super::place::{Replaced, rename_new, rename_over};
 use super::temp::Temp;
@@ -284,6 +284,10 @@ fn copy_tree(
     let failed = |errno| at.failed(errno);
     let open = || at.dir.child(at.name).map_err(failed);
     let again = || to.try_clone().map_err(failed);
+    if manner.merge {
+        let mut fitting = Fitting::new(again()?).map_err(failed)?;
+        walk(open()?, source.rel, &mut fitting, control)?;
+    }
     let mut copier = Copier::new(again()?, manner, control).map_err(failed)?;
     walk(open()?, source.rel, &mut copier, control)?;
     copier.finish((!manner.merge).then_some(&source.meta)).map_err(failed)?;
