@@ -15,6 +15,7 @@ pub mod users;
 use std::sync::Arc;
 use std::time::Duration;
 
+use prometheus::{PullingGauge, Registry};
 use qm_db::{Db, Tx};
 use qm_kernel::event::{DomainEvent, EventSink};
 use qm_kernel::{ClientInfo, Ctx, Principal, Timestamp};
@@ -108,6 +109,29 @@ impl Identity {
         Self {
             inner: Arc::new(inner),
         }
+    }
+
+    /// Shows in `metrics` how many password hashes run and wait.
+    pub fn register_metrics(&self, metrics: &Registry) -> Result<(), prometheus::Error> {
+        type Read = fn(&Passwords) -> usize;
+        let gauges: [(&str, &str, Read); 2] = [
+            (
+                "quartermaster_password_hashes_running",
+                "Password hashes being computed.",
+                |passwords| passwords.load().0,
+            ),
+            (
+                "quartermaster_password_hashes_waiting",
+                "Password hashes that wait for their turn.",
+                |passwords| passwords.load().1,
+            ),
+        ];
+        for (name, help, read) in gauges {
+            let passwords = self.inner.passwords.clone();
+            let gauge = PullingGauge::new(name, help, Box::new(move || read(&passwords) as f64))?;
+            metrics.register(Box::new(gauge))?;
+        }
+        Ok(())
     }
 
     /// The user as of now, for `GET /api/auth/me`.

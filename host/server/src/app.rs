@@ -123,6 +123,7 @@ impl Ground {
             refresh_ttl: config.refresh_ttl,
             ctx: ctx.clone(),
         });
+        identity.register_metrics(&metrics)?;
         let settings = Settings::new(ctx.clone(), cipher.clone());
         Ok(Self {
             metrics,

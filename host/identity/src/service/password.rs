@@ -106,6 +106,13 @@ impl Passwords {
         .await
     }
 
+    /// How many hashes run and how many wait.
+    pub fn load(&self) -> (usize, usize) {
+        let running = RUNNING - self.running.available_permits();
+        let taken = RUNNING + WAITING - self.queue.available_permits();
+        (running, taken.saturating_sub(running))
+    }
+
     async fn off_thread<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> Result<T, IdentityError> + Send + 'static,
@@ -187,9 +194,11 @@ mod tests {
                 async move { passwords.hash(&Secret::new("p")).await },
             ));
         }
+        assert_eq!(passwords.load(), (RUNNING, 0));
         while passwords.queue.available_permits() > 0 {
             tokio::task::yield_now().await;
         }
+        assert_eq!(passwords.load(), (RUNNING, WAITING));
         assert!(matches!(
             passwords.hash(&Secret::new("p")).await,
             Err(IdentityError::Busy)
@@ -198,6 +207,6 @@ mod tests {
         for task in waiting {
             assert!(task.await.expect("joined").is_ok());
         }
-        assert_eq!(passwords.running.available_permits(), RUNNING);
+        assert_eq!(passwords.load(), (0, 0));
     }
 }

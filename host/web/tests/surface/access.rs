@@ -220,6 +220,29 @@ async fn the_client_is_one_trusted_hop_away() {
         json!({ "ip": "198.51.100.7", "forwarded": "a, 198.51.100.7", "userAgent": "curl/8", "id": id });
     assert_eq!(answer.json(), expected);
     assert_eq!(server_.get("/api/client").await.json()["forwarded"], "127.0.0.1");
+    let long = "9".repeat(600);
+    for (sent, ip, forwarded) in [
+        (
+            vec!["203.0.113.9", "198.51.100.7"],
+            "198.51.100.7",
+            "203.0.113.9, 198.51.100.7",
+        ),
+        (
+            vec!["203.0.113.9, nonsense"],
+            "127.0.0.1",
+            "203.0.113.9, nonsense",
+        ),
+        (vec![" "], "127.0.0.1", "127.0.0.1"),
+        (vec![&long, "198.51.100.7"], "198.51.100.7", &long[..512]),
+    ] {
+        let headers: Vec<_> = sent.iter().map(|value| ("X-Forwarded-For", *value)).collect();
+        let answer = server_.ask("GET", "/api/client", &headers, b"").await.json();
+        assert_eq!(
+            (&answer["ip"], &answer["forwarded"]),
+            (&json!(ip), &json!(forwarded)),
+            "{sent:?}"
+        );
+    }
 
     let direct = start(WebConfig {
         trusted_proxies: 0,
@@ -230,4 +253,5 @@ async fn the_client_is_one_trusted_hop_away() {
         .ask("GET", "/api/client", &[("X-Forwarded-For", "198.51.100.7")], b"")
         .await;
     assert_eq!(answer.json()["ip"], "127.0.0.1");
+    assert_eq!(answer.json()["forwarded"], "127.0.0.1", "nobody vouches for it");
 }

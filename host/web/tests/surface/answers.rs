@@ -216,6 +216,52 @@ async fn json_answers_carry_a_validator() {
 }
 
 #[tokio::test]
+async fn the_request_id_is_ours_whatever_the_caller_sends() {
+    let server = server().await;
+    let mut seen = std::collections::HashSet::new();
+    for sent in ["0123456789abcdef", "", "a\"b", &"x".repeat(5000)] {
+        let answer = server
+            .ask("GET", "/api/client", &[("X-Request-Id", sent)], b"")
+            .await;
+        let id = answer.header("x-request-id").unwrap();
+        assert!(
+            id.len() == 16 && id.bytes().all(|byte| byte.is_ascii_hexdigit()),
+            "{id}"
+        );
+        assert_eq!(answer.json()["id"], id);
+        assert!(id != sent && seen.insert(id), "{sent}");
+    }
+}
+
+#[tokio::test]
+async fn a_preflight_asks_for_no_more_than_it_needs() {
+    let server = start(WebConfig {
+        throttle_limit: 1,
+        ..WebConfig::default()
+    })
+    .await;
+    for target in ["/api/things", "/api/things", "/api/nope"] {
+        let answer = server
+            .ask("OPTIONS", target, &[("Origin", "http://localhost:5173")], b"")
+            .await;
+        assert_eq!(
+            answer.status, 204,
+            "it is neither throttled nor asked for a token"
+        );
+        assert_eq!(
+            answer.header("access-control-allow-headers"),
+            None,
+            "none were asked for"
+        );
+        assert_eq!(
+            answer.header("access-control-allow-origin").as_deref(),
+            Some("http://localhost:5173")
+        );
+        assert_eq!(answer.header("x-ratelimit-limit"), None);
+    }
+}
+
+#[tokio::test]
 async fn a_head_request_is_a_get_without_its_body() {
     let server = server().await;
     let answer = server.ask("HEAD", "/api/things", &[], b"").await;
