@@ -184,7 +184,7 @@ fn with_a_pack(home: &tempfile::TempDir) -> Option<(Rig, String)> {
     let downloads = rig.daemon.downloads.clone();
     rig.client
         .add(&with(add(&pack, &downloads), |options| {
-            options.start_paused = true
+            options.start_paused = true;
         }))
         .unwrap();
     assert_eq!(rig.poll()[&pack.hash].save_path, downloads.display().to_string());
@@ -441,7 +441,7 @@ fn adding() {
         ..add(&metainfo::single("x", b"x", 16_384), &downloads.join("magnets"))
     };
     let magnet = with(magnet, |options| {
-        options.category = Some("films, \\ new".to_owned())
+        options.category = Some("films, \\ new".to_owned());
     });
     rig.client.add(&magnet).unwrap();
     assert_eq!(rig.text("d.custom1", &hash), "films, \\ new");
@@ -466,7 +466,7 @@ fn adding() {
     assert!(large.bytes.len() > 700_000);
     rig.client
         .add(&with(add(&large, &downloads), |options| {
-            options.start_paused = true
+            options.start_paused = true;
         }))
         .unwrap();
     assert_eq!(rig.text("d.name", &large.hash), "large");
@@ -476,7 +476,7 @@ fn adding() {
     let proof = home.path().join("executed");
     let category = Some(format!("$execute.throw=touch,{}", proof.display()));
     let refused = rig.client.add(&with(add(&small, &downloads), |options| {
-        options.category = category
+        options.category = category;
     }));
     assert!(matches!(refused, Err(Error::Unsupported(_))), "{refused:?}");
     for path in [
@@ -514,7 +514,7 @@ fn data_that_is_not_the_torrents_own_stays() {
     let other = metainfo::single("other", b"abc", 16_384);
     rig.client
         .add(&with(add(&other, &downloads.join("Pack")), |options| {
-            options.start_paused = true
+            options.start_paused = true;
         }))
         .unwrap();
     std::fs::write(&keep, b"x").unwrap();

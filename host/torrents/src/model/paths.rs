@@ -3,6 +3,8 @@
 //! The path names a place in the *client's* file system, so it is judged as text: nothing here touches a disk and the
 //! directory need not exist.
 
+use std::borrow::Cow;
+
 /// Directories that are never a download target, compared as a whole.
 const SYSTEM_DIRECTORIES: &[&str] = &[
     "/", "/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/proc", "/root", "/run", "/sbin",
@@ -84,8 +86,17 @@ fn has_illegal_characters(text: &str) -> bool {
     text.contains(['"', '\r', '\n', '\t', '\0'])
 }
 
+/// A path as [`normalise`] leaves it, copied only where that differs.
+pub fn normalised(path: &str) -> Cow<'_, str> {
+    let plain = |rest: &str| rest.split('/').all(|segment| !matches!(segment, "" | "." | ".."));
+    match path.strip_prefix('/') {
+        Some(rest) if plain(rest) => Cow::Borrowed(path),
+        _ => Cow::Owned(normalise(path)),
+    }
+}
+
 /// Absolute, without `.`, `..`, doubled or trailing slashes. A relative path is taken from `/`.
-pub fn normalise(path: &str) -> String {
+fn normalise(path: &str) -> String {
     let mut segments: Vec<&str> = Vec::new();
     for segment in path.split('/') {
         match segment {
@@ -159,6 +170,13 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_path_is_copied_only_when_that_changes_it(path in "[a./ ]{0,12}") {
+            let normal = normalised(&path);
+            prop_assert_eq!(&*normal, &normalise(&path));
+            prop_assert_eq!(matches!(normal, Cow::Borrowed(_)), *normal == *path && path != "/");
+        }
+
         /// Whatever is let through is inside a root, absolute, and stays what it is when checked again.
         #[test]
         fn nothing_escapes_the_roots(path in "[a-z./ ]{0,30}", prefix in prop_oneof![Just(""), Just("/downloads/")]) {

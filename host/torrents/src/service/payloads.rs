@@ -1,9 +1,10 @@
 //! Whose data lies where: torrents found by paths, for areas that touch files.
 //!
 //! One pass over the snapshots for any number of paths; nothing is kept between calls, because lists change every few
-//! seconds and are asked about far more rarely. Cost: paths × depth + torrents × depth hash look-ups (30,000 torrents
-//! and 10,000 paths: some tens of milliseconds, and memory for the paths and their ancestors).
+//! seconds and are asked about far more rarely. Cost: paths × depth + torrents × depth hash look-ups, and memory for the
+//! paths and the directories above them; with 30,000 torrents some 10 ms for one path, below 100 ms for 10,000.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::path::Path;
 
@@ -12,7 +13,7 @@ use qm_kernel::engine::{Command, Torrent};
 use qm_kernel::{ClientInfo, Permission, Principal, TorrentPayload, TorrentPayloads};
 
 use super::{Caller, Torrents};
-use crate::model::paths::normalise;
+use crate::model::paths::normalised;
 
 /// The paths asked about, and every directory above one of them.
 struct Asked {
@@ -27,7 +28,7 @@ impl Asked {
             .iter()
             .filter_map(|path| path.to_str())
             .filter(|path| path.starts_with('/'))
-            .map(normalise)
+            .map(|path| normalised(path).into_owned())
             .collect();
         let above = paths.iter().flat_map(|path| parents(path)).map(str::to_owned);
         Self {
@@ -59,13 +60,15 @@ fn parent(path: &str) -> Option<&str> {
 
 /// Where a torrent's data lies. A client that does not know (yet) tells the shared directory, and to take that for the
 /// torrent's own would make every file in it the torrent's.
-fn data_path(torrent: &Torrent) -> Option<String> {
+fn data_path(torrent: &Torrent) -> Option<Cow<'_, str>> {
     let own = torrent.content_path.as_str();
-    let save_path = normalise(&torrent.save_path);
-    let path = match normalise(own) {
+    let save_path = normalised(&torrent.save_path);
+    let path = match normalised(own) {
         path if own.starts_with('/') && path != save_path => path,
         _ if !torrent.save_path.starts_with('/') => return None,
-        _ => normalise(&format!("{save_path}/{}", torrent.name)),
+        _ => normalised(&format!("{save_path}/{}", torrent.name))
+            .into_owned()
+            .into(),
     };
     (path != "/").then_some(path)
 }
@@ -89,7 +92,7 @@ impl TorrentPayloads for Torrents {
                         engine_id: engine.id.to_string(),
                         hash: torrent.hash.to_string(),
                         name: torrent.name.clone(),
-                        path,
+                        path: path.into_owned(),
                         state: torrent.state.as_str(),
                         live,
                     });

@@ -33,7 +33,7 @@ impl EngineProbes for Torrents {
                 tracing::warn!(error, "engines that are not loaded are not known");
             }
             Err(_) => {
-                tracing::warn!("engines that are not loaded are not known: the database does not answer")
+                tracing::warn!("engines that are not loaded are not known: the database does not answer");
             }
         }
         probes
@@ -52,7 +52,7 @@ impl Torrents {
         shaped(
             engine.id.to_string(),
             name.to_string(),
-            engine.kind.to_string(),
+            engine.kind.clone(),
             health,
         )
     }
