@@ -171,7 +171,9 @@ fn row(user: &Listed) -> [String; COLUMNS.len()] {
 
 /// A name must not move the cursor of whoever reads the list.
 fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
+    text.chars()
+        .map(|c| if c.is_control() { '?' } else { c })
+        .collect()
 }
 
 /// Lines whose columns begin at the same place, two blanks after the widest text before them.
@@ -198,9 +200,7 @@ mod tests {
 
     #[test]
     fn columns_line_up_and_lines_end_without_blanks() {
-        let row = |name: &str, last: &str| {
-            [name, "e", "USER", "yes", "no", last].map(str::to_owned)
-        };
+        let row = |name: &str, last: &str| [name, "e", "USER", "yes", "no", last].map(str::to_owned);
         let lines = aligned(&[row("zoë", "never"), row("longest", ""), row("a", "x")]);
         assert_eq!(
             lines,
