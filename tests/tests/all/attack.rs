@@ -49,22 +49,15 @@ async fn target(db: &TestDb) -> Target {
     Target { server, root }
 }
 
-/// The operations with their rows.
+/// The operations with their rows; that each has one is a test of its own.
 async fn rows(api: &Api) -> Vec<(Operation, &'static Row)> {
-    let operations = operations(api).await;
-    operations
-        .into_iter()
-        .map(|operation| {
-            let row = row(&operation);
-            (operation, row)
-        })
-        .collect()
+    let with_row = |operation: Operation| row(&operation).map(|row| (operation, row));
+    operations(api).await.into_iter().filter_map(with_row).collect()
 }
 
-fn row(operation: &Operation) -> &'static Row {
+fn row(operation: &Operation) -> Option<&'static Row> {
     let name = operation.name();
-    let row = TABLE.iter().find(|row| row.route == name);
-    row.unwrap_or_else(|| panic!("{name} has no row in the table of attacks"))
+    TABLE.iter().find(|row| row.route == name)
 }
 
 async fn send(api: &Api, operation: &Operation, path: &str, body: Option<String>) -> Reply {
@@ -78,41 +71,79 @@ async fn send(api: &Api, operation: &Operation, path: &str, body: Option<String>
         .unwrap_or_else(|error| panic!("{}: {error}", operation.name()))
 }
 
+/// What an attack found; all of it is told at the end.
+#[derive(Default)]
+struct Findings {
+    checked: usize,
+    complaints: Vec<String>,
+}
+
+impl Findings {
+    /// Keeps the value, or the complaint with the attack it is about.
+    fn check<T>(&mut self, attack: &str, outcome: Result<T, String>) -> Option<T> {
+        self.checked += 1;
+        outcome
+            .map_err(|complaint| self.complaints.push(format!("{attack}: {complaint}")))
+            .ok()
+    }
+
+    fn expect(&mut self, attack: &str, holds: bool, reply: &Reply) {
+        let complaint = || format!("{} {}", reply.status, reply.text());
+        self.check(attack, holds.then_some(()).ok_or_else(complaint));
+    }
+
+    fn none(self) {
+        assert!(self.checked > 30, "only {} answers were looked at", self.checked);
+        let complaints = &self.complaints;
+        assert!(
+            complaints.is_empty(),
+            "{} of {} answers are not as they should be:\n{}",
+            complaints.len(),
+            self.checked,
+            complaints.join("\n")
+        );
+    }
+}
+
 /// The body of a failure: a text with the reason phrase, and nothing else.
-fn told(reply: &Reply, status: u16, phrase: &str, what: &str) -> String {
-    let body = reply.json();
-    assert_eq!(reply.status, status, "{what}: {body}");
-    let message = body["message"]
-        .as_str()
-        .unwrap_or_else(|| panic!("{what}: {body}"));
+fn told(reply: &Reply, status: u16, phrase: &str) -> Result<(), String> {
+    let body = body_of(reply, status)?;
+    let message = body["message"].as_str().filter(|text| !text.is_empty());
     let wanted = json!({ "message": message, "error": phrase, "statusCode": status });
-    assert_eq!(body, wanted, "{what}");
-    assert!(!message.is_empty(), "{what}: {body}");
-    labelled(reply, what);
-    message.to_owned()
+    if message.is_none() || body != wanted {
+        return Err(format!("the body is {body}"));
+    }
+    Ok(())
 }
 
 /// The broken rules of a body, and nothing else.
-fn broken(reply: &Reply, what: &str) -> Vec<String> {
-    let body = reply.json();
-    assert_eq!(reply.status, 400, "{what}: {body}");
-    let rules: Option<Vec<String>> = body["message"]
+fn broken(reply: &Reply) -> Result<Vec<String>, String> {
+    let body = body_of(reply, 400)?;
+    let rules: Vec<String> = body["message"]
         .as_array()
-        .and_then(|list| list.iter().map(|rule| rule.as_str().map(str::to_owned)).collect());
-    let rules = rules.unwrap_or_else(|| panic!("{what}: {body}"));
+        .and_then(|list| list.iter().map(|rule| rule.as_str().map(str::to_owned)).collect())
+        .ok_or_else(|| format!("the body is {body}"))?;
     let wanted = json!({ "message": rules, "error": "Bad Request", "statusCode": 400 });
-    assert_eq!(body, wanted, "{what}");
-    labelled(reply, what);
-    rules
+    if body != wanted || rules.is_empty() {
+        return Err(format!("the body is {body}"));
+    }
+    Ok(rules)
 }
 
-fn labelled(reply: &Reply, what: &str) {
-    assert_eq!(
-        reply.header("content-type"),
-        Some("application/json; charset=utf-8"),
-        "{what}"
-    );
-    assert!(reply.header("x-request-id").is_some(), "{what}");
+/// The JSON of an answer that has this status and the headers every answer has.
+fn body_of(reply: &Reply, status: u16) -> Result<Value, String> {
+    let labelled = reply.header("content-type") == Some("application/json; charset=utf-8")
+        && reply.header("x-request-id").is_some();
+    let body = serde_json::from_slice(&reply.body).ok();
+    match body.filter(|_| labelled && reply.status == status) {
+        Some(body) => Ok(body),
+        None => Err(format!(
+            "{} {:?} {}",
+            reply.status,
+            reply.header("content-type"),
+            reply.text()
+        )),
+    }
 }
 
 /// A value that is not of the declared type, and the rule it breaks.
@@ -143,7 +174,7 @@ both_databases! {
         let gone: Vec<_> = rows.difference(&served).collect();
         assert!(missing.is_empty() && gone.is_empty(), "without a row: {missing:#?}\nwithout a route: {gone:#?}");
         for operation in &operations {
-            let row = row(operation);
+            let row = row(operation).expect("every route has one");
             assert_eq!(operation.body.is_some(), row.body.is_some(), "{}: a body where one is taken", row.route);
             let reasons = [row.loose, row.unknown.and_then(|unknown| unknown.reason)];
             assert!(reasons.into_iter().flatten().all(|reason| reason.len() > 10), "{}: an exception has a reason", row.route);
@@ -159,18 +190,21 @@ both_databases! {
     async fn what_is_no_object_is_refused(db: &TestDb) {
         let target = target(db).await;
         let api = target.server.admin();
-        for (operation, _) in rows(&api).await.iter().filter(|(operation, _)| operation.body.is_some()) {
+        let mut findings = Findings::default();
+        for (operation, row) in rows(&api).await.iter().filter(|(operation, _)| operation.body.is_some()) {
             let path = operation.target();
             for body in ["{", "{\"a\":", "[]", "[{}]", "\"text\"", "7", "null", "true", "{}{}", "\u{0}", "{\"a\":\"\\ud800\"}"] {
                 let reply = send(&api, operation, &path, Some(body.to_owned())).await;
-                told(&reply, 400, "Bad Request", &format!("{} with {body:?}", operation.name()));
+                findings.check(&format!("{} with {body:?}", row.route), told(&reply, 400, "Bad Request"));
             }
         }
+        findings.none();
     }
 
     async fn a_property_of_the_wrong_type_is_named(db: &TestDb) {
         let target = target(db).await;
         let api = target.server.admin();
+        let mut findings = Findings::default();
         for (operation, row) in rows(&api).await {
             for property in operation.body.iter().flatten() {
                 let Some((value, rule)) = mistaken(property) else { continue };
@@ -178,43 +212,53 @@ both_databases! {
                     continue;
                 }
                 let body = json!({ &property.name: value });
-                let what = format!("{} with {body}", operation.name());
+                let attack = format!("{} with {body}", row.route);
                 let reply = send(&api, &operation, &operation.target(), Some(body.to_string())).await;
-                let rules = broken(&reply, &what);
-                assert!(rules.contains(&rule), "{what}: `{rule}` is not in {rules:?}");
+                let rules = findings.check(&attack, broken(&reply)).unwrap_or_else(|| vec![rule.clone()]);
+                findings.expect(&attack, rules.contains(&rule), &reply);
             }
         }
+        findings.none();
     }
 
     async fn an_unknown_property_is_refused_by_name(db: &TestDb) {
         let target = target(db).await;
         let api = target.server.admin();
+        let mut findings = Findings::default();
         for (operation, row) in rows(&api).await {
             let Some(mut body) = target.good(row).filter(|_| row.loose.is_none()) else { continue };
             body["noSuchProperty"] = json!(1);
             let reply = send(&api, &operation, &operation.target(), Some(body.to_string())).await;
-            assert_eq!(broken(&reply, row.route), ["property noSuchProperty should not exist"], "{}", row.route);
+            if let Some(rules) = findings.check(row.route, broken(&reply)) {
+                findings.expect(row.route, rules == ["property noSuchProperty should not exist"], &reply);
+            }
             let reply = send(&api, &operation, &operation.target(), Some("{\"__proto__\":{\"a\":1}}".to_owned())).await;
-            let rules = broken(&reply, row.route);
-            assert_eq!(rules[0], "property __proto__ should not exist", "{}", row.route);
+            if let Some(rules) = findings.check(row.route, broken(&reply)) {
+                findings.expect(row.route, rules[0] == "property __proto__ should not exist", &reply);
+            }
         }
+        findings.none();
     }
 
     async fn an_oversized_body_is_a_413(db: &TestDb) {
         let target = target(db).await;
         let api = target.server.admin();
         let body = format!("{{\"a\":\"{}\"}}", "x".repeat(25 * 1024 * 1024));
+        let wanted = json!({ "statusCode": 413, "message": "The uploaded file is too large for this endpoint." });
+        let mut findings = Findings::default();
         for (operation, row) in rows(&api).await.iter().filter(|(operation, _)| operation.body.is_some()) {
             let reply = send(&api, operation, &operation.target(), Some(body.clone())).await;
-            let wanted = json!({ "statusCode": 413, "message": "The uploaded file is too large for this endpoint." });
-            assert_eq!((reply.status, reply.json()), (413, wanted), "{}", row.route);
-            labelled(&reply, row.route);
+            if let Some(body) = findings.check(row.route, body_of(&reply, 413)) {
+                findings.expect(row.route, body == wanted, &reply);
+            }
         }
+        findings.none();
     }
 
     async fn an_id_nobody_has_is_a_404(db: &TestDb) {
         let target = target(db).await;
         let api = target.server.admin();
+        let mut findings = Findings::default();
         for (operation, row) in rows(&api).await {
             let unknown = match (operation.has_parameter(), row.unknown) {
                 (false, None) => continue,
@@ -224,11 +268,12 @@ both_databases! {
             let body = target.good(row).map(|body| body.to_string());
             let reply = send(&api, &operation, &operation.target(), body).await;
             if unknown.status == 404 {
-                told(&reply, 404, "Not Found", row.route);
+                findings.check(row.route, told(&reply, 404, "Not Found"));
             } else {
-                assert_eq!(reply.status, unknown.status, "{}: {}", row.route, reply.text());
+                findings.expect(row.route, reply.status == unknown.status, &reply);
             }
         }
+        findings.none();
     }
 
     /// Ids in a path are looked up, never trusted: whatever stands there is an answer of the caller's making.
@@ -236,23 +281,25 @@ both_databases! {
         let target = target(db).await;
         let api = target.server.admin();
         let long = "x".repeat(3000);
-        let hostile = ["%00", "%ff%fe", "..%2f..%2fetc%2fpasswd", "%0d%0aX-Evil:1", "'%20OR%201=1--", "%F0%9F%92%A9", "-1", &long];
+        let hostile = ["%00", "%ff%fe", "..%2f..%2fetc%2fpasswd", "%0d%0aX-Evil:1", "'%20OR%201=1--", "%F0%9F%92%A9", "-1", "99999999999999999999", &long];
+        let mut findings = Findings::default();
         for (operation, row) in rows(&api).await {
             let body = target.good(row).map(|body| body.to_string());
             let parameters = if operation.has_parameter() { &hostile[..] } else { &[] };
             for value in parameters {
                 let path = operation.with(|_| (*value).to_owned());
                 let reply = send(&api, &operation, &path, body.clone()).await;
-                assert!(reply.status < 500, "{} with {value}: {}", row.route, reply.text());
-                assert!(reply.header("x-evil").is_none(), "{}", row.route);
+                let good = reply.status < 500 && reply.header("x-evil").is_none();
+                findings.expect(&format!("{} with {value}", row.route), good, &reply);
             }
             for (parameter, value) in operation.query.iter().flat_map(|name| hostile.iter().map(move |value| (name, value))) {
                 let path = format!("{}?{parameter}={value}", operation.target());
                 let reply = send(&api, &operation, &path, body.clone()).await;
-                let ours = reply.status == 500;
-                assert!(!ours, "{} with {parameter}={value}: {}", row.route, reply.text());
+                let good = reply.status != 500 && reply.header("x-evil").is_none();
+                findings.expect(&format!("{} with {parameter}={value}", row.route), good, &reply);
             }
         }
+        findings.none();
     }
 
     /// A good body with one text replaced by something that a column, an index or a parser may not like.
@@ -268,6 +315,7 @@ both_databases! {
         .take(30_000)
         .collect();
         let hostile = ["", " ", "a\u{0}b", "\u{202e}\u{feff}", "'; DROP TABLE users; --", "../../etc/passwd", "\r\nX-Evil: 1", "\u{1f4a9}", "-0", &noise];
+        let mut findings = Findings::default();
         for (operation, row) in rows(&api).await {
             let Some(body) = target.good(row) else { continue };
             let properties = operation.body.iter().flatten();
@@ -277,10 +325,11 @@ both_databases! {
                     body[&property.name] = if property.kind == Kind::List { json!([text]) } else { json!(text) };
                     let reply = send(&api, &operation, &operation.target(), Some(body.to_string())).await;
                     let shown: String = text.chars().take(20).collect();
-                    assert_ne!(reply.status, 500, "{} with {} = {shown:?}: {}", row.route, property.name, reply.text());
+                    findings.expect(&format!("{} with {} = {shown:?}", row.route, property.name), reply.status != 500, &reply);
                 }
             }
         }
+        findings.none();
         assert_eq!(target.server.anonymous().send("GET", "/api/system/ready", None).await.json()["status"], json!("ok"));
     }
 }

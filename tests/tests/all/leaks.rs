@@ -415,6 +415,18 @@ fn readable(log: &str, format: &str) {
     }
 }
 
+#[test]
+#[should_panic(expected = "an engine's password is in the log: …")]
+fn a_secret_that_leaks_is_found() {
+    let mut secrets = Secrets::default();
+    secrets.add("an engine's password", ENGINE_PASSWORDS[1]);
+    secrets.absent("the log", "nothing to see here");
+    secrets.absent(
+        "the log",
+        &format!("•{{\"password\":\"{}\"}}", ENGINE_PASSWORDS[1]),
+    );
+}
+
 both_databases! {
     async fn nothing_leaks_into_answers_or_a_readable_log(db: &TestDb) {
         nothing_leaks(db, "pretty").await;

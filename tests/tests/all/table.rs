@@ -201,6 +201,8 @@ pub const TABLE: &[Row] = &[
     ),
     row("POST /api/files/cleanup-preview").body(r#"{"path":"/"}"#),
     row("POST /api/files/cleanup-execute").body(r#"{"path":"/","paths":["not-there"]}"#),
+    row("GET /api/files/operations"),
+    row("DELETE /api/files/operations/{id}"),
     row("GET /api/files/trash"),
     row("POST /api/files/trash/restore")
         .body(r#"{"id":"00000000-0000-4000-8000-000000000000"}"#)
