@@ -97,7 +97,7 @@ impl FilesError {
             }
             FilesError::NoFreeName(_) | FilesError::OriginalTaken | FilesError::TrashAbsent(_) => {
                 ErrorKind::Conflict
-            },
+            }
             FilesError::TooManyOperations => ErrorKind::Unavailable,
             FilesError::Database(error) => error.kind(),
         }

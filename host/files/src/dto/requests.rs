@@ -462,9 +462,8 @@ struct RawItem {
 
 impl RawItem {
     fn read(self, index: usize) -> Result<ResolveItem, String> {
-        let path = |raw: Option<String>, text: Option<String>| {
-            raw.map(WirePath::Raw).or(text.map(WirePath::Text))
-        };
+        let path =
+            |raw: Option<String>, text: Option<String>| raw.map(WirePath::Raw).or(text.map(WirePath::Text));
         let resolution = Resolution::from_name(&self.resolution).ok_or_else(|| {
             let names = Resolution::NAMES.join(", ");
             format!("items.{index}.resolution must be one of the following values: {names}")
@@ -489,7 +488,8 @@ fn items(f: &mut Fields<'_>) -> Vec<ResolveItem> {
     }
     let mut items = Vec::with_capacity(values.len());
     for (index, value) in values.into_iter().enumerate() {
-        let item = serde_json::from_value::<RawItem>(value).map_err(|error| format!("items.{index}: {error}"));
+        let item =
+            serde_json::from_value::<RawItem>(value).map_err(|error| format!("items.{index}: {error}"));
         match item.and_then(|item| item.read(index)) {
             Ok(item) => items.push(item),
             Err(message) => {
@@ -527,7 +527,12 @@ impl FromBody for CleanupScan {
         let path = WirePath::required(f, "path", "pathRaw");
         let names = f.strings("categories").each_one_of(Category::NAMES).optional();
         let categories = names.filter(|names| !names.is_empty());
-        let read = |names: Vec<String>| names.iter().filter_map(|name| Category::from_name(name)).collect();
+        let read = |names: Vec<String>| {
+            names
+                .iter()
+                .filter_map(|name| Category::from_name(name))
+                .collect()
+        };
         Self {
             path,
             categories: categories.map(read),

@@ -49,7 +49,9 @@ impl Category {
     ];
 
     pub fn from_name(name: &str) -> Option<Category> {
-        Category::ALL.into_iter().find(|category| category.as_str() == name)
+        Category::ALL
+            .into_iter()
+            .find(|category| category.as_str() == name)
     }
 
     pub const fn as_str(self) -> &'static str {
@@ -94,9 +96,7 @@ impl Category {
 pub fn is_video(name: &str) -> bool {
     matches!(
         extension(name).as_deref(),
-        Some(
-            "mkv" | "mp4" | "avi" | "mov" | "wmv" | "m4v" | "mpg" | "mpeg" | "ts" | "m2ts" | "flv" | "webm"
-        )
+        Some("mkv" | "mp4" | "avi" | "mov" | "wmv" | "m4v" | "mpg" | "mpeg" | "ts" | "m2ts" | "flv" | "webm")
     )
 }
 

@@ -249,7 +249,11 @@ fn audio(release: &Release, words: &[&str]) -> Rank {
 }
 
 fn channels(name: &str) -> Rank {
-    for (text, rank) in [("7.1", rank(3, "7.1")), ("5.1", rank(2, "5.1")), ("2.0", rank(1, "2.0"))] {
+    for (text, rank) in [
+        ("7.1", rank(3, "7.1")),
+        ("5.1", rank(2, "5.1")),
+        ("2.0", rank(1, "2.0")),
+    ] {
         let stands_alone = |at: usize| {
             let digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
             !digit(name[..at].chars().next_back()) && !digit(name[at + text.len()..].chars().next())
@@ -291,7 +295,11 @@ mod tests {
             (
                 "Harbor.Nine.S01E01.1080p.BluRay.REMUX.TrueHD.7.1-TIDE.mkv",
                 "Harbor.Nine.S01E01.1080p.BluRay.DTS.5.1.x264-TIDE.mkv",
-                vec!["source Remux > BluRay", "audio TrueHD > DTS", "channels 7.1 > 5.1"],
+                vec![
+                    "source Remux > BluRay",
+                    "audio TrueHD > DTS",
+                    "channels 7.1 > 5.1",
+                ],
             ),
             (
                 "A (2021) 1080p WEBRip DDP5.1.mkv",
@@ -303,14 +311,29 @@ mod tests {
                 "A (2021) 2160p WEB-DL HDR10.mkv",
                 vec!["hdr Dolby Vision > HDR10"],
             ),
-            ("A (2021) 576p.mkv", "A (2021).mkv", vec!["resolution 576p > none"]),
+            (
+                "A (2021) 576p.mkv",
+                "A (2021).mkv",
+                vec!["resolution 576p > none"],
+            ),
         ] {
             let reasons: Vec<String> = reasons.into_iter().map(str::to_owned).collect();
-            assert_eq!(verdict(better, worse), (Verdict::SourceBetter, reasons.clone()), "{better}");
-            assert_eq!(verdict(worse, better), (Verdict::TargetBetter, reasons), "{better}");
+            assert_eq!(
+                verdict(better, worse),
+                (Verdict::SourceBetter, reasons.clone()),
+                "{better}"
+            );
+            assert_eq!(
+                verdict(worse, better),
+                (Verdict::TargetBetter, reasons),
+                "{better}"
+            );
         }
         assert_eq!(
-            verdict("Harbor.Nine.S07.1080p-TIDE.mkv", "Harbor.Nine.S07.1080p.x265-TIDE.mkv"),
+            verdict(
+                "Harbor.Nine.S07.1080p-TIDE.mkv",
+                "Harbor.Nine.S07.1080p.x265-TIDE.mkv"
+            ),
             (Verdict::Equivalent, vec![])
         );
     }
@@ -328,7 +351,11 @@ mod tests {
             assert_eq!(kind.recommended(verdict), proposal);
             assert!(kind.allowed().contains(&proposal));
         }
-        assert!(Resolution::NAMES.iter().all(|name| Resolution::from_name(name).is_some()));
+        assert!(
+            Resolution::NAMES
+                .iter()
+                .all(|name| Resolution::from_name(name).is_some())
+        );
     }
 
     #[test]
@@ -340,7 +367,10 @@ mod tests {
         ] {
             let names: Vec<Vec<u8>> = free_names(name.as_bytes()).collect();
             assert_eq!(names.len(), 98);
-            assert_eq!((names[0].as_slice(), names[97].as_slice()), (first.as_bytes(), last.as_bytes()));
+            assert_eq!(
+                (names[0].as_slice(), names[97].as_slice()),
+                (first.as_bytes(), last.as_bytes())
+            );
         }
     }
 }

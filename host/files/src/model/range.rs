@@ -222,7 +222,12 @@ mod tests {
         let with = |if_range: &str| asked(Some("bytes=0-0"), Some(if_range), &current, 1000);
         assert_eq!(with(&current.etag), one(0, 1));
         assert_eq!(with(&current.last_modified), one(0, 1));
-        for stale in [format!("W/{}", current.etag), "\"x\"".into(), "Thu, 01 Jan 1970 00:00:00 GMT".into(), String::new()] {
+        for stale in [
+            format!("W/{}", current.etag),
+            "\"x\"".into(),
+            "Thu, 01 Jan 1970 00:00:00 GMT".into(),
+            String::new(),
+        ] {
             assert_eq!(with(&stale), Asked::Whole, "{stale}");
         }
         let fresh = Validators::new(7, 1000, i128::from(NOW.ms()) * 1_000_000, NOW);

@@ -97,8 +97,15 @@ mod tests {
         let (token, expires) = tickets.issue("/films/a b.mkv", "u-1", NOW);
         assert_eq!(expires.ms() - NOW.ms(), 4 * 3600 * 1000);
         let claims = tickets.verify(&token, NOW).unwrap();
-        assert_eq!((claims.path.as_str(), claims.user_id.as_str()), ("/films/a b.mkv", "u-1"));
-        assert!(tickets.verify(&token, Timestamp::from_ms(expires.ms() - 1)).is_some());
+        assert_eq!(
+            (claims.path.as_str(), claims.user_id.as_str()),
+            ("/films/a b.mkv", "u-1")
+        );
+        assert!(
+            tickets
+                .verify(&token, Timestamp::from_ms(expires.ms() - 1))
+                .is_some()
+        );
         assert!(tickets.verify(&token, expires).is_none());
     }
 
@@ -129,10 +136,20 @@ mod tests {
     #[test]
     fn well_signed_nonsense_is_refused() {
         let ours = tickets("secret");
-        for claims in ["", "[]", "{}", r#"{"p":"/a"}"#, r#"{"p":1,"x":9000000000000000}"#, r#"{"p":"/a","x":"9"}"#] {
+        for claims in [
+            "",
+            "[]",
+            "{}",
+            r#"{"p":"/a"}"#,
+            r#"{"p":1,"x":9000000000000000}"#,
+            r#"{"p":"/a","x":"9"}"#,
+        ] {
             let body = URL_SAFE_NO_PAD.encode(claims);
             let signature = URL_SAFE_NO_PAD.encode(ours.sign(&body).finalize().into_bytes());
-            assert!(ours.verify(&format!("{body}.{signature}"), NOW).is_none(), "{claims}");
+            assert!(
+                ours.verify(&format!("{body}.{signature}"), NOW).is_none(),
+                "{claims}"
+            );
         }
     }
 

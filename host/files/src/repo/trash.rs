@@ -86,12 +86,16 @@ pub async fn list(tx: &mut Tx) -> Result<Vec<TrashRecord>, DbError> {
 
 /// An item that lies in the trash.
 pub async fn find(tx: &mut Tx, id: &str) -> Result<Option<TrashRecord>, DbError> {
-    Ok(qm_db::opt!(tx, Row, FIND, id, false).await?.map(TrashRecord::from))
+    Ok(qm_db::opt!(tx, Row, FIND, id, false)
+        .await?
+        .map(TrashRecord::from))
 }
 
 /// What was deleted at or before `until`, the oldest first.
 pub async fn expired(tx: &mut Tx, until: Timestamp) -> Result<Vec<TrashRecord>, DbError> {
-    qm_db::all!(tx, Row, EXPIRED, false, until.ms()).await.map(records)
+    qm_db::all!(tx, Row, EXPIRED, false, until.ms())
+        .await
+        .map(records)
 }
 
 /// Every record, those on their way too.

@@ -70,10 +70,7 @@ pub async fn file_properties(
     ),
     responses((status = 200, body = Preview)),
 )]
-pub async fn preview_file(
-    State(app): App,
-    Params(query): Params<PreviewQuery>,
-) -> ApiResult<Json<Preview>> {
+pub async fn preview_file(State(app): App, Params(query): Params<PreviewQuery>) -> ApiResult<Json<Preview>> {
     Ok(Json(app.preview(query).await?))
 }
 

@@ -52,7 +52,9 @@ pub async fn move_file(
     client: Client,
     Body(body): Body<Transfer>,
 ) -> ApiResult<Created<OpResult>> {
-    let done = app.transfer(caller(auth, client), TransferKind::Move, body).await?;
+    let done = app
+        .transfer(caller(auth, client), TransferKind::Move, body)
+        .await?;
     Ok(Created(done))
 }
 
@@ -70,7 +72,9 @@ pub async fn copy_file(
     client: Client,
     Body(body): Body<Transfer>,
 ) -> ApiResult<Created<OpResult>> {
-    let done = app.transfer(caller(auth, client), TransferKind::Copy, body).await?;
+    let done = app
+        .transfer(caller(auth, client), TransferKind::Copy, body)
+        .await?;
     Ok(Created(done))
 }
 

@@ -44,7 +44,9 @@ pub async fn media_ticket(
     client: Client,
     Body(body): Body<PathBody>,
 ) -> ApiResult<Created<TicketView>> {
-    Ok(Created(app.issue_ticket(&caller(auth, client), &body.path).await?))
+    Ok(Created(
+        app.issue_ticket(&caller(auth, client), &body.path).await?,
+    ))
 }
 
 /// The bytes of a file, for whoever has a ticket for it; answers `Range`, `If-Range` and HEAD.
@@ -85,7 +87,11 @@ pub async fn stream_file(
     let plan = Plan::new(&media, wanted, || app.boundary());
     let mut response = plan.answer(&media, method == Method::HEAD);
     let headers = response.headers_mut();
-    set(headers, header::CONTENT_DISPOSITION, &disposition("inline", &media.name));
+    set(
+        headers,
+        header::CONTENT_DISPOSITION,
+        &disposition("inline", &media.name),
+    );
     set(headers, header::CONTENT_SECURITY_POLICY, &policy);
     set(headers, header::ETAG, &media.validators.etag);
     set(headers, header::LAST_MODIFIED, &media.validators.last_modified);
@@ -113,7 +119,11 @@ pub async fn download_file(
         header::CONTENT_TYPE,
         HeaderValue::from_static("application/octet-stream"),
     );
-    set(headers, header::CONTENT_DISPOSITION, &disposition("attachment", &media.name));
+    set(
+        headers,
+        header::CONTENT_DISPOSITION,
+        &disposition("attachment", &media.name),
+    );
     headers.insert(header::CACHE_CONTROL, NOT_KEPT);
     Ok(response)
 }
@@ -227,12 +237,18 @@ mod tests {
     #[test]
     fn names_stand_in_both_forms() {
         for (name, header) in [
-            ("a b.mkv", "inline; filename=\"a b.mkv\"; filename*=UTF-8''a%20b.mkv"),
+            (
+                "a b.mkv",
+                "inline; filename=\"a b.mkv\"; filename*=UTF-8''a%20b.mkv",
+            ),
             (
                 "\u{fc}ber \"x\";\r\n.txt",
                 "inline; filename=\"_ber _x____.txt\"; filename*=UTF-8''%C3%BCber%20%22x%22%3B%0D%0A.txt",
             ),
-            ("100%.nfo", "inline; filename=\"100_.nfo\"; filename*=UTF-8''100%25.nfo"),
+            (
+                "100%.nfo",
+                "inline; filename=\"100_.nfo\"; filename*=UTF-8''100%25.nfo",
+            ),
         ] {
             assert_eq!(disposition("inline", name), header);
         }

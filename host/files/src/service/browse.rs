@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::tell::Fact;
 use super::{Caller, Files, lane_of};
-use crate::confined::{ConfinedPath, FsError, Intent, Kind, Meta, PathInspection, RelPath};
+use crate::confined::{Component, ConfinedPath, FsError, Intent, Kind, Meta, PathInspection, RelPath};
 use crate::dto::answers::{EntryView, InspectionView, Listing, Properties};
 use crate::dto::requests::{ListQuery, PathQuery};
 use crate::error::FilesError;
@@ -128,7 +128,7 @@ fn properties(item: &ConfinedPath, meta: &Meta) -> Result<Properties, FilesError
     };
     let name = shown_name(item);
     Ok(Properties {
-        name_raw: item.name().and_then(|name| name.raw()),
+        name_raw: item.name().and_then(Component::raw),
         path: rel.text(),
         path_raw: rel.raw(),
         absolute_path: item.absolute().to_string_lossy().into_owned(),
@@ -154,7 +154,7 @@ pub(super) fn shown_name(item: &ConfinedPath) -> String {
         path.file_name()
             .map_or_else(|| "/".to_owned(), |name| name.to_string_lossy().into_owned())
     };
-    item.name().map_or_else(of_root, |name| name.text())
+    item.name().map_or_else(of_root, Component::text)
 }
 
 /// Where the file system keeps it.

@@ -63,7 +63,10 @@ impl Files {
         // What lies in a folder goes before the folder.
         paths.sort_by_key(|path| std::cmp::Reverse(path.rel().map_or(0, |rel| rel.components().len())));
         for path in paths {
-            match self.clean(caller, path, &within, body.permanent, &operation).await {
+            match self
+                .clean(caller, path, &within, body.permanent, &operation)
+                .await
+            {
                 Ok(deleted) => {
                     result.removed += 1;
                     result.bytes_reclaimed += deleted.bytes;
@@ -85,7 +88,8 @@ impl Files {
             object_type: Some("folder"),
             ..Fact::file("file.cleanup_execute", shown.clone(), metadata)
         };
-        self.audit_alone(caller, fact.failure_if(result.failed > 0), None).await;
+        self.audit_alone(caller, fact.failure_if(result.failed > 0), None)
+            .await;
         if result.removed > 0 && !body.permanent {
             self.trash_swept("added", result.removed);
         }
@@ -193,9 +197,8 @@ impl Tree {
         walked?;
         // The order of a walk is the file system's; that of a preview is not to change from one to the next.
         let dirs = &tree.dirs;
-        tree.files.sort_by(|a, b| {
-            (&dirs[a.directory].rel, &a.name).cmp(&(&dirs[b.directory].rel, &b.name))
-        });
+        tree.files
+            .sort_by(|a, b| (&dirs[a.directory].rel, &a.name).cmp(&(&dirs[b.directory].rel, &b.name)));
         Ok(tree)
     }
 
@@ -212,7 +215,11 @@ impl Tree {
             return Ok(ControlFlow::Continue(()));
         }
         // A directory that could not be entered after all is never left.
-        while way.len() > 1 && way.last().is_some_and(|index| self.dirs[*index].rel != *found.directory()) {
+        while way.len() > 1
+            && way
+                .last()
+                .is_some_and(|index| self.dirs[*index].rel != *found.directory())
+        {
             way.pop();
         }
         let Some(&here) = way.last() else {

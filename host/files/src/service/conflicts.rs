@@ -49,10 +49,7 @@ impl Files {
 }
 
 /// The directory that files are to go into; anything else is refused.
-pub(super) fn destination(
-    base: &Base,
-    rel: &RelPath,
-) -> Result<ConfinedPath, FilesError> {
+pub(super) fn destination(base: &Base, rel: &RelPath) -> Result<ConfinedPath, FilesError> {
     let item = match base.resolve(rel, Intent::Read) {
         Ok(item) => item,
         Err(FsError::NotFound(_) | FsError::NotADirectory(_)) => {
@@ -137,7 +134,10 @@ impl Children {
         directory: &ConfinedPath,
         candidate: &Candidate,
     ) -> Result<Option<Candidate>, FsError> {
-        let same_name = self.names.iter().position(|name| Some(name) == candidate.item.name());
+        let same_name = self
+            .names
+            .iter()
+            .position(|name| Some(name) == candidate.item.name());
         let index = match (same_name, qm_release::identity(&candidate.release)) {
             (Some(index), _) => index,
             (None, None) => return Ok(None),

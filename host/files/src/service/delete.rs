@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::operations::{Operation, Outcome, Subject};
 use super::tell::Fact;
 use super::{Caller, Files, check_torrent_action, lane_of};
-use crate::confined::{ConfinedPath, FsError, Intent, RelPath};
+use crate::confined::{Component, ConfinedPath, FsError, Intent, RelPath};
 use crate::dto::answers::OpResult;
 use crate::dto::requests::{Delete, TorrentAction, WirePath};
 use crate::error::FilesError;
@@ -170,10 +170,12 @@ impl Files {
 
     async fn doom(&self, path: &WirePath) -> Result<Doomed, FilesError> {
         let rel = path.rel()?;
-        self.on_disk(Lane::Quick, move |base| match base.resolve(&rel, Intent::Change) {
-            Ok(item) => Doomed::new(item),
-            Err(FsError::NotFound(_)) => Err(FilesError::NoSuchItem),
-            Err(other) => Err(other.into()),
+        self.on_disk(Lane::Quick, move |base| {
+            match base.resolve(&rel, Intent::Change) {
+                Ok(item) => Doomed::new(item),
+                Err(FsError::NotFound(_)) => Err(FilesError::NoSuchItem),
+                Err(other) => Err(other.into()),
+            }
         })
         .await
     }
@@ -230,7 +232,7 @@ impl Files {
             storage_root: place.storage_root.clone(),
             original_path: place.original.text(),
             original_raw: place.original.raw(),
-            name: item.name().map(|name| name.text()).unwrap_or_default(),
+            name: item.name().map(Component::text).unwrap_or_default(),
             trash_path: place.trash_path.clone(),
             is_directory,
             size: if is_directory { 0 } else { size },
@@ -290,7 +292,11 @@ impl Files {
                 .remove(torrent, with_data, &caller.principal, &caller.client)
                 .await;
             if let Err(error) = removed {
-                tracing::warn!(hash = torrent.hash, error, "the torrent of deleted files was not removed");
+                tracing::warn!(
+                    hash = torrent.hash,
+                    error,
+                    "the torrent of deleted files was not removed"
+                );
             }
         }
     }

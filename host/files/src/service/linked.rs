@@ -58,7 +58,9 @@ impl Files {
         let rels: Vec<RelPath> = paths.iter().filter_map(|path| path.rel().ok()).collect();
         let found = self
             .on_disk(Lane::Quick, move |base| {
-                let items = rels.iter().filter_map(|rel| base.resolve(rel, Intent::Change).ok());
+                let items = rels
+                    .iter()
+                    .filter_map(|rel| base.resolve(rel, Intent::Change).ok());
                 Ok(items.collect::<Vec<_>>())
             })
             .await?;
@@ -96,13 +98,19 @@ impl Files {
     }
 
     async fn find(&self, rel: RelPath) -> Result<Found, FilesError> {
-        self.on_disk(Lane::Quick, move |base| match base.resolve(&rel, Intent::Change) {
-            Ok(item) => Ok(Found::Item(item)),
-            Err(FsError::NotFound(_)) => {
-                let root = base.root().unwrap_or_default();
-                Ok(Found::Nothing(format!("{}{}", root.trim_end_matches('/'), rel.text())))
+        self.on_disk(Lane::Quick, move |base| {
+            match base.resolve(&rel, Intent::Change) {
+                Ok(item) => Ok(Found::Item(item)),
+                Err(FsError::NotFound(_)) => {
+                    let root = base.root().unwrap_or_default();
+                    Ok(Found::Nothing(format!(
+                        "{}{}",
+                        root.trim_end_matches('/'),
+                        rel.text()
+                    )))
+                }
+                Err(other) => Err(other.into()),
             }
-            Err(other) => Err(other.into()),
         })
         .await
     }

@@ -90,9 +90,12 @@ pub struct Files {
 
 impl Files {
     pub fn new(deps: FilesDeps) -> Arc<Self> {
-        let frame_ancestors = deps.cors_origins.iter().fold("'self'".to_owned(), |list, origin| {
-            format!("{list} {}", origin.trim())
-        });
+        let frame_ancestors = deps
+            .cors_origins
+            .iter()
+            .fold("'self'".to_owned(), |list, origin| {
+                format!("{list} {}", origin.trim())
+            });
         let roots = Roots::open(&deps.file_roots);
         Arc::new(Self {
             tickets: Tickets::new(&deps.signing),

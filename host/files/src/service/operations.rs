@@ -67,7 +67,7 @@ pub struct Outcome {
 /// Payload of `files.operation.*`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Message<'a> {
+struct Report<'a> {
     operation_id: &'a str,
     operation: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -279,7 +279,7 @@ impl Operations {
         result: Option<&str>,
         progress: Option<ProgressFields>,
     ) {
-        let message = Message {
+        let message = Report {
             operation_id: &running.id,
             operation: running.subject.operation,
             source: running.subject.source.as_deref(),
@@ -306,8 +306,12 @@ pub fn emit(hub: &Hub, event: &'static str, message: &impl Serialize) {
 impl Files {
     /// The running operations, the oldest first.
     pub fn list_operations(&self) -> Vec<OperationView> {
-        let mut views: Vec<OperationView> =
-            self.operations.all().values().map(|running| running.view()).collect();
+        let mut views: Vec<OperationView> = self
+            .operations
+            .all()
+            .values()
+            .map(|running| running.view())
+            .collect();
         views.sort_by(|a, b| (a.started_at, &a.id).cmp(&(b.started_at, &b.id)));
         views
     }

@@ -3,8 +3,8 @@
 
 use std::io::Read;
 
-use super::browse::shown_name;
 use super::Files;
+use super::browse::shown_name;
 use crate::confined::{ConfinedPath, FsError, Intent};
 use crate::dto::answers::Preview;
 use crate::dto::requests::PreviewQuery;

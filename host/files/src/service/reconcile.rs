@@ -81,7 +81,11 @@ impl Files {
             Ok(_) if record.pending => self.settle_late(record).await,
             Ok(_) => Ok(()),
             Err(FsError::NotFound(_)) => {
-                tracing::info!(id = record.id, name = record.name, "a trash record without its item was dropped");
+                tracing::info!(
+                    id = record.id,
+                    name = record.name,
+                    "a trash record without its item was dropped"
+                );
                 self.drop_record(&record.id).await
             }
             // Its trash was never made, so nothing was moved there; or its disk is not there, so nothing is known.
@@ -101,10 +105,18 @@ impl Files {
         repo::trash::settle(&mut tx, &record.id, record.size)
             .await?
             .exactly(1)?;
-        self.audit_in(&mut tx, None, Fact::file("file.deleted", record.original_path.clone(), metadata))
-            .await?;
+        self.audit_in(
+            &mut tx,
+            None,
+            Fact::file("file.deleted", record.original_path.clone(), metadata),
+        )
+        .await?;
         tx.commit_quiet().await?;
-        tracing::info!(id = record.id, name = record.name, "an interrupted delete was finished");
+        tracing::info!(
+            id = record.id,
+            name = record.name,
+            "an interrupted delete was finished"
+        );
         Ok(())
     }
 

@@ -51,7 +51,9 @@ impl Files {
         let operation = self.operations.begin(caller, subject)?;
         let mut results = Vec::with_capacity(body.items.len());
         for item in &body.items {
-            let done = self.resolve_item(caller, &body, &directory, item, &operation).await;
+            let done = self
+                .resolve_item(caller, &body, &directory, item, &operation)
+                .await;
             results.push(BatchItem {
                 path: item.source.as_given().to_owned(),
                 ok: done.is_ok(),
@@ -141,7 +143,14 @@ impl Files {
         };
         let Deleted { record, .. } = self.delete_resolved(caller, old, manner, operation).await?;
         let moved = self
-            .transfer_item(caller, body.operation, source, &body.destination, How::default(), operation)
+            .transfer_item(
+                caller,
+                body.operation,
+                source,
+                &body.destination,
+                How::default(),
+                operation,
+            )
             .await;
         let Some(id) = record else {
             return moved.map(drop);
@@ -204,9 +213,11 @@ impl Files {
     }
 
     async fn is_taken(&self, rel: RelPath) -> Result<bool, FilesError> {
-        self.on_disk(Lane::Quick, move |base| match base.resolve(&rel, Intent::Change) {
-            Err(FsError::NotFound(_)) => Ok(false),
-            Ok(_) | Err(_) => Ok(true),
+        self.on_disk(Lane::Quick, move |base| {
+            match base.resolve(&rel, Intent::Change) {
+                Err(FsError::NotFound(_)) => Ok(false),
+                Ok(_) | Err(_) => Ok(true),
+            }
         })
         .await
     }

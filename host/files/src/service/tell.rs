@@ -64,14 +64,8 @@ impl Fact {
     }
 
     /// An operation that was begun and failed.
-    pub fn failed(
-        intended: &'static str,
-        path: &str,
-        destination: Option<&str>,
-        error: &FilesError,
-    ) -> Self {
-        let metadata =
-            json!({ "intended": intended, "destination": destination, "error": error.public() });
+    pub fn failed(intended: &'static str, path: &str, destination: Option<&str>, error: &FilesError) -> Self {
+        let metadata = json!({ "intended": intended, "destination": destination, "error": error.public() });
         Self {
             result: AuditResult::Failure,
             ..Self::file("file.operation_failed", path, metadata)
@@ -185,6 +179,10 @@ impl Files {
     /// `files.cleanup.completed`
     pub(super) fn cleaned_up(&self, root: &str, result: &CleanupResult) {
         let at = self.ctx.now();
-        emit(&self.hub, "files.cleanup.completed", &CleanupCompleted { root, result, at });
+        emit(
+            &self.hub,
+            "files.cleanup.completed",
+            &CleanupCompleted { root, result, at },
+        );
     }
 }

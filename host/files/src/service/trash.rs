@@ -105,7 +105,9 @@ impl Files {
         let (control, place) = (operation.control(), original.clone());
         let restored = self
             .workers
-            .run(Lane::Long, move || ops::untrash(&item, &place, overwrite, &control))
+            .run(Lane::Long, move || {
+                ops::untrash(&item, &place, overwrite, &control)
+            })
             .await
             .map_err(|error| match error {
                 FsError::Exists | FsError::DestinationExists => FilesError::OriginalTaken,

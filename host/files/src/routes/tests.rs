@@ -1,1 +1,0 @@
-//! The routes as a client sees them.

@@ -1,0 +1,166 @@
+use qm_db::{Db, db_test};
+use serde_json::{Value, json};
+
+use super::{Site, payload};
+
+db_test! {
+    async fn delete_previews_measure_and_name_torrents(db: Db) {
+        let site = Site::new(&db).await;
+        site.put("show/a.mkv", "12345");
+        site.put("show/b.mkv", "678");
+        std::fs::hard_link(site.at("show/b.mkv"), site.at("copy.mkv")).unwrap();
+        let root = site.at("").canonicalize().unwrap();
+        site.torrents.all.lock().unwrap().push(payload("aa", &root.join("show")));
+        let preview = async |path: &str| site.done("/api/files/delete/preview", json!({ "path": path, "permanent": true })).await;
+        let folder = preview("/show").await;
+        assert_eq!((&folder["sizeBytes"], &folder["freesBytes"], &folder["links"]), (&json!(8), &json!(5), &json!(1)));
+        assert_eq!(folder["path"], json!(root.join("show")));
+        let linked = json!({
+            "torrentHash": "aa", "engineId": "e", "name": "show", "sourcePath": root.join("show"), "state": "seeding",
+            "sizeBytes": 0, "itemIds": [], "live": true,
+        });
+        assert_eq!((&folder["torrents"], &folder["torrent"]), (&json!([linked]), &linked));
+        let file = preview("/show/b.mkv").await;
+        assert_eq!((&file["links"], &file["freesBytes"], file["torrents"].as_array().map(Vec::len)), (&json!(2), &json!(0), Some(1)));
+        let none = preview("/none").await;
+        assert_eq!((&none["exists"], &none["links"], &none["torrent"]), (&json!(false), &json!(0), &Value::Null));
+        assert_eq!(site.post("/api/files/delete/preview", json!({ "path": "../x" })).await.status, 403);
+        let paths = json!({ "paths": ["/show", "/show/b.mkv", "/copy.mkv", "/none", "../x"] });
+        let bulk = site.done("/api/files/bulk/delete-preview", paths).await;
+        assert_eq!((&bulk["paths"], &bulk["sizeBytes"], &bulk["freesBytes"]), (&json!(3), &json!(8), &json!(8)));
+        assert_eq!(bulk["torrents"].as_array().map(Vec::len), Some(1));
+        assert!(site.at("show/a.mkv").exists());
+    }
+
+    async fn conflicts_are_told_by_content_release_and_name(db: Db) {
+        let site = Site::new(&db).await;
+        site.put("in/Harbor.Nine.S01E01.2160p.WEB-DL-TIDE.mkv", "new");
+        site.put("in/same.mkv", "equal");
+        site.put("in/notes.txt", "mine");
+        site.put("in/free.txt", "x");
+        site.put("tv/Harbor.Nine.S01E01.720p.HDTV-DESK.mkv", "old one");
+        site.put("tv/same.mkv", "equal");
+        site.put("tv/notes.txt", "yours");
+        let sources = ["/in/Harbor.Nine.S01E01.2160p.WEB-DL-TIDE.mkv", "/in/same.mkv", "/in/notes.txt", "/in/free.txt", "/in/none"];
+        let body = json!({ "operation": "move", "sources": sources, "destination": "/tv" });
+        let report = site.done("/api/files/move-conflicts", body).await;
+        assert_eq!((&report["destination"], &report["clean"]), (&json!("/tv"), &json!(["/in/free.txt", "/in/none"])));
+        let told: Vec<_> = report["conflicts"].as_array().unwrap().iter()
+            .map(|c| [&c["kind"], &c["verdict"], &c["recommended"]].map(|v| v.as_str().unwrap().to_owned()).join(" "))
+            .collect();
+        assert_eq!(told, ["same_episode source_better replace", "identical equivalent delete_source", "name_clash equivalent skip"]);
+        let first = &report["conflicts"][0];
+        assert_eq!((&first["source"]["season"], &first["target"]["resolution"]), (&json!(1), &json!("720p")));
+        assert_eq!(first["verdictReasons"][0], "resolution 2160p > 720p");
+        assert_eq!(report["conflicts"][1]["identityBasis"], "size+partial-hash");
+        for (sources, destination, status) in [(vec!["/in/a"], "/none", 400), (vec!["/in/a"], "/tv/same.mkv", 400), (vec!["../x"], "/tv", 403), (vec![], "/tv", 400)] {
+            let body = json!({ "operation": "copy", "sources": sources, "destination": destination });
+            assert_eq!(site.post("/api/files/move-conflicts", body).await.status, status, "{destination}");
+        }
+    }
+
+    async fn conflicts_are_resolved_one_by_one_and_lose_nothing(db: Db) {
+        let site = Site::new(&db).await;
+        for (name, content) in [("in/a.mkv", "new"), ("in/b.mkv", "b"), ("in/c.mkv", "c"), ("in/d.mkv", "d"), ("tv/a.mkv", "old"), ("tv/b.mkv", "other"), ("tv/b (2).mkv", "third")] {
+            site.put(name, content);
+        }
+        let body = json!({
+            "operation": "move", "destination": "/tv",
+            "items": [
+                { "source": "/in/a.mkv", "resolution": "replace", "targetPath": "/tv/a.mkv" },
+                { "source": "/in/b.mkv", "resolution": "keep_both" },
+                { "source": "/in/c.mkv", "resolution": "delete_source" },
+                { "source": "../nonsense", "resolution": "skip" },
+                { "source": "/in/d.mkv", "resolution": "replace" },
+                { "source": "/in/d.mkv", "resolution": "replace", "targetPath": "/in/b.mkv" },
+                { "source": "/in/none", "resolution": "replace", "targetPath": "/tv/b.mkv" },
+            ],
+        });
+        let result = site.done("/api/files/resolve-conflicts", body).await;
+        let ok: Vec<bool> = result["results"].as_array().unwrap().iter().map(|item| item["ok"] == true).collect();
+        assert_eq!(ok, [true, true, true, true, false, false, false], "{result}");
+        assert_eq!(result["results"][4]["message"], "targetPath is required to replace");
+        assert_eq!(site.read("tv/a.mkv").as_deref(), Some("new"));
+        assert_eq!((site.read("tv/b.mkv").as_deref(), site.read("tv/b (3).mkv").as_deref()), (Some("other"), Some("b")));
+        assert_eq!((site.read("in/c.mkv"), site.read("in/d.mkv").as_deref()), (None, Some("d")));
+        let mut trashed: Vec<String> = site.trash().await.iter().map(|item| item["originalPath"].as_str().unwrap().to_owned()).collect();
+        trashed.sort();
+        assert_eq!(trashed, ["/in/c.mkv", "/tv/a.mkv"]);
+        let rows = site.audit().await;
+        let resolved = rows.iter().find(|row| row.action == "file.resolve.move").unwrap();
+        assert_eq!((resolved.metadata()["failed"].clone(), resolved.result.as_str()), (json!(3), "failure"));
+        assert!(rows.iter().any(|row| row.metadata()["reason"] == "conflict_resolution"));
+        let permanent = json!({
+            "operation": "copy", "destination": "/tv", "permanent": true,
+            "items": [{ "source": "/in/d.mkv", "resolution": "replace", "targetPath": "/tv/b.mkv" }],
+        });
+        site.done("/api/files/resolve-conflicts", permanent).await;
+        assert_eq!((site.read("tv/b.mkv"), site.read("tv/d.mkv").as_deref()), (None, Some("d")));
+        assert_eq!(site.trash().await.len(), 2, "what went for good is not among them");
+        for items in [json!([]), json!("x"), json!([{ "source": "/a", "resolution": "burn" }]), json!([{ "resolution": "skip" }])] {
+            let body = json!({ "operation": "move", "destination": "/tv", "items": items });
+            assert_eq!(site.post("/api/files/resolve-conflicts", body).await.status, 400);
+        }
+    }
+
+    async fn a_replacement_that_fails_leaves_the_old_file_where_it_was(db: Db) {
+        let site = Site::new(&db).await;
+        site.put("in/a.mkv", "new");
+        site.put("tv/old.mkv", "old");
+        site.put("tv/a.mkv", "in the way");
+        let body = json!({
+            "operation": "move", "destination": "/tv",
+            "items": [{ "source": "/in/a.mkv", "resolution": "replace", "targetPath": "/tv/old.mkv" }],
+        });
+        let result = site.done("/api/files/resolve-conflicts", body).await;
+        assert_eq!(result["results"][0]["message"], "Destination already exists");
+        assert_eq!((site.read("tv/old.mkv").as_deref(), site.read("in/a.mkv").as_deref()), (Some("old"), Some("new")));
+        assert!(site.trash().await.is_empty());
+    }
+
+    async fn a_cleanup_shows_and_removes_what_is_chosen(db: Db) {
+        let site = Site::new(&db).await;
+        site.put("dl/film/film.mkv", "the film");
+        site.put("dl/film/copy.mkv", "the film");
+        site.put("dl/film/film-sample.mkv", "s");
+        site.put("dl/film/film.nfo", "n");
+        site.put("dl/art/poster.jpg", "p");
+        site.put("dl/art/deep/zero.bin", "");
+        site.put("dl/keep/readme.md", "m");
+        std::fs::create_dir(site.at("dl/hollow")).unwrap();
+        std::os::unix::fs::symlink("nowhere", site.at("dl/keep/link")).unwrap();
+        let preview = site.done("/api/files/cleanup-preview", json!({ "path": "/dl" })).await;
+        let found = |category: &str| -> Vec<String> {
+            let groups = preview["categories"].as_array().unwrap();
+            let group = groups.iter().find(|group| group["category"] == category);
+            let mut paths: Vec<String> = group.map(|group| group["items"].as_array().unwrap().iter()
+                .map(|item| item["path"].as_str().unwrap().to_owned()).collect()).unwrap_or_default();
+            paths.sort();
+            paths
+        };
+        assert_eq!(found("sample_files"), ["/dl/film/film-sample.mkv"]);
+        assert_eq!(found("duplicate_files"), ["/dl/film/film.mkv"], "the first by name is kept");
+        assert_eq!(found("nfo_files"), ["/dl/film/film.nfo"]);
+        assert_eq!(found("orphan_artwork"), ["/dl/art/poster.jpg"]);
+        assert_eq!(found("zero_byte_files"), ["/dl/art/deep/zero.bin"]);
+        assert_eq!(found("empty_folders"), ["/dl/art", "/dl/art/deep", "/dl/hollow"]);
+        assert_eq!(preview["totalItems"], 8);
+        assert_eq!(preview["estimatedSpaceSaved"], preview["totalSize"]);
+        let some = site.done("/api/files/cleanup-preview", json!({ "path": "/dl", "categories": ["nfo_files"] })).await;
+        assert_eq!((some["totalItems"].as_u64(), some["categories"].as_array().map(Vec::len)), (Some(1), Some(1)));
+        for (body, message) in [
+            (json!({ "path": "/dl", "categories": ["dust"] }), "categories"),
+            (json!({ "path": "/dl/keep/readme.md" }), "Cleanup target must be a directory"),
+            (json!({ "path": "/none" }), "Cleanup target must be a directory"),
+        ] {
+            let (status, text) = site.post("/api/files/cleanup-preview", body).await.refusal();
+            assert!(status == 400 && text.contains(message), "{text}");
+        }
+        let run = json!({ "path": "/dl", "paths": ["/dl/art", "/dl/art/poster.jpg", "/dl/film/film.nfo", "/elsewhere"] });
+        let result = site.done("/api/files/cleanup-execute", run).await;
+        assert_eq!(result, json!({ "removed": 3, "failed": 1, "bytesReclaimed": 2, "mode": "trash" }));
+        let rows = site.audit().await;
+        let cleaned = rows.iter().find(|row| row.action == "file.cleanup_execute").unwrap();
+        assert_eq!((cleaned.object_type.as_deref(), cleaned.object_id.as_deref(), cleaned.result.as_str()), (Some("folder"), Some("/dl"), "failure"));
+    }
+}
