@@ -49,9 +49,13 @@ struct Object {
     state: Option<String>,
     /// Acknowledged writes.
     writes: usize,
-    /// Asked for, and not acknowledged when the server died: the state it leads to.
-    pending: Option<Option<String>>,
+    /// Asked for, and not acknowledged when the server died.
+    pending: Option<Pending>,
 }
+
+/// A write that may or may not have happened: the state it leads to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Pending(Option<String>);
 
 type Objects = BTreeMap<(Kind, String), Object>;
 
@@ -181,7 +185,7 @@ async fn work(
         };
         let object = objects.entry((kind, name.clone())).or_default();
         let write = write(kind, &name, object, &text, dice.below(2) == 0);
-        object.pending = Some(write.then.clone());
+        object.pending = Some(Pending(write.then.clone()));
         let mut request = api.request(write.method, &write.path);
         if let Some(body) = &write.body {
             request = request.json(body);
@@ -325,7 +329,7 @@ async fn settle(api: &Api, objects: &mut Objects) {
             let known = object.id.get_or_insert_with(|| id.clone());
             assert_eq!(known, id, "{kind:?} {name}");
         }
-        if let Some(pending) = object.pending.take() {
+        if let Some(Pending(pending)) = object.pending.take() {
             assert!(
                 state == object.state || state == pending,
                 "{kind:?} {name} was {:?}, was to be {pending:?}, and is {state:?}",
@@ -351,12 +355,14 @@ async fn settle(api: &Api, objects: &mut Objects) {
         Kind::Tag,
         Kind::Setting,
     ];
-    for (area, id) in audited
+    let untrue: Vec<_> = audited
         .keys()
         .filter(|(area, _)| kinds.iter().any(|kind| kind.area() == area))
-    {
-        panic!("the audit tells of {area} {id}, and nothing of that was done");
-    }
+        .collect();
+    assert!(
+        untrue.is_empty(),
+        "the audit tells of what was not done: {untrue:?}"
+    );
 }
 
 both_databases! {

@@ -238,11 +238,12 @@ async fn stored(db: &Db, secrets: &mut Secrets) {
     type Row = (String, Option<String>, Json<Vec<String>>);
     for (hash, seed, Json(codes)) in all!(&mut tx, Row, STORED_USERS).await.expect("users") {
         secrets.add("a password's hash", hash);
-        seed.into_iter()
-            .for_each(|seed| secrets.add("a sealed TOTP seed", seed));
-        codes
-            .into_iter()
-            .for_each(|code| secrets.add("a recovery code's hash", code));
+        if let Some(seed) = seed {
+            secrets.add("a sealed TOTP seed", seed);
+        }
+        for code in codes {
+            secrets.add("a recovery code's hash", code);
+        }
     }
     for (hash,) in all!(&mut tx, (String,), STORED_TOKENS).await.expect("tokens") {
         secrets.add("a refresh token's hash", hash);
