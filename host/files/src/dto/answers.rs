@@ -244,7 +244,7 @@ pub struct Removed {
 #[serde(rename_all = "camelCase")]
 pub struct OperationView {
     pub id: String,
-    /// `move`, `copy`, `delete`, `bulk`, `resolve`, `cleanup` or `trash_empty`.
+    /// `create_folder`, `rename`, `move`, `copy`, `delete`, `bulk`, `cleanup`, `restore` or `trash_empty`.
     pub operation: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,

@@ -149,7 +149,7 @@ impl FromQuery for InspectQuery {
 #[derive(Debug, ToSchema)]
 #[schema(rename_all = "camelCase")]
 pub struct PathBody {
-    /// Relative to the root in effect.
+    /// Relative to the root in effect; `pathRaw` names it by its percent-encoded bytes instead.
     #[schema(value_type = String)]
     pub path: WirePath,
 }
@@ -179,7 +179,7 @@ impl FromBody for AbsoluteBody {
 /// A new folder.
 #[derive(Debug, ToSchema)]
 pub struct CreateFolder {
-    /// The folder it is made in, relative to the root in effect.
+    /// The folder it is made in. Relative to the root in effect; `pathRaw` names it by its percent-encoded bytes instead.
     #[schema(value_type = String)]
     pub path: WirePath,
     /// 1 to 255 characters, no slash.
@@ -199,6 +199,7 @@ impl FromBody for CreateFolder {
 #[derive(Debug, ToSchema)]
 #[schema(rename_all = "camelCase")]
 pub struct Rename {
+    /// Relative to the root in effect; `pathRaw` names it by its percent-encoded bytes instead.
     #[schema(value_type = String)]
     pub path: WirePath,
     /// 1 to 255 characters, no slash.
@@ -222,9 +223,11 @@ impl FromBody for Rename {
 #[derive(Debug, ToSchema)]
 #[schema(rename_all = "camelCase")]
 pub struct Transfer {
+    /// Relative to the root in effect; `sourceRaw` names it by its percent-encoded bytes instead.
     #[schema(value_type = String)]
     pub source: WirePath,
-    /// A directory; missing ones are made.
+    /// A directory; missing ones are made. Relative to the root in effect; `destinationRaw` names it by its
+    /// percent-encoded bytes instead.
     #[schema(value_type = String)]
     pub destination: WirePath,
     /// Replaces what has the name there: a move removes it, a copy merges into it file by file.
@@ -279,6 +282,7 @@ impl TorrentAction {
 #[derive(Debug, ToSchema)]
 #[schema(rename_all = "camelCase")]
 pub struct Delete {
+    /// Relative to the root in effect; `pathRaw` names it by its percent-encoded bytes instead.
     #[schema(value_type = String)]
     pub path: WirePath,
     /// Irreversibly, instead of into the trash.
@@ -305,6 +309,7 @@ impl FromBody for Delete {
 /// Several items.
 #[derive(Debug, ToSchema)]
 pub struct PathsBody {
+    /// `pathsRaw` holds those that are named by their percent-encoded bytes.
     #[schema(value_type = Vec<String>)]
     pub paths: Vec<WirePath>,
 }
@@ -350,6 +355,7 @@ impl BulkOperation {
 #[schema(rename_all = "camelCase")]
 pub struct Bulk {
     pub operation: BulkOperation,
+    /// `pathsRaw` holds those that are named by their percent-encoded bytes.
     #[schema(value_type = Vec<String>)]
     pub paths: Vec<WirePath>,
     /// For move and copy: a directory.
@@ -408,7 +414,8 @@ pub struct FindConflicts {
     pub operation: TransferKind,
     #[schema(value_type = Vec<String>)]
     pub sources: Vec<WirePath>,
-    /// A directory that exists.
+    /// A directory that exists. Relative to the root in effect; `destinationRaw` names it by its percent-encoded bytes
+    /// instead.
     #[schema(value_type = String)]
     pub destination: WirePath,
 }
@@ -427,6 +434,7 @@ impl FromBody for FindConflicts {
 #[derive(Debug, ToSchema)]
 #[schema(rename_all = "camelCase")]
 pub struct ResolveItem {
+    /// Relative to the root in effect; `sourceRaw` names it by its percent-encoded bytes instead.
     #[schema(value_type = String)]
     pub source: WirePath,
     /// `replace`, `keep_both`, `delete_source` or `skip`.
@@ -441,7 +449,8 @@ pub struct ResolveItem {
 #[derive(Debug, ToSchema)]
 pub struct ResolveConflicts {
     pub operation: TransferKind,
-    /// A directory that exists.
+    /// A directory that exists. Relative to the root in effect; `destinationRaw` names it by its percent-encoded bytes
+    /// instead.
     #[schema(value_type = String)]
     pub destination: WirePath,
     pub items: Vec<ResolveItem>,
@@ -515,6 +524,7 @@ impl FromBody for ResolveConflicts {
 /// A folder to look for things that may go.
 #[derive(Debug, ToSchema)]
 pub struct CleanupScan {
+    /// Relative to the root in effect; `pathRaw` names it by its percent-encoded bytes instead.
     #[schema(value_type = String)]
     pub path: WirePath,
     /// Absent: all of them.
@@ -543,8 +553,10 @@ impl FromBody for CleanupScan {
 /// What of a folder is to go, item by item.
 #[derive(Debug, ToSchema)]
 pub struct CleanupRun {
+    /// Relative to the root in effect; `pathRaw` names it by its percent-encoded bytes instead.
     #[schema(value_type = String)]
     pub path: WirePath,
+    /// `pathsRaw` holds those that are named by their percent-encoded bytes.
     #[schema(value_type = Vec<String>)]
     pub paths: Vec<WirePath>,
     #[schema(required = false, default = false)]

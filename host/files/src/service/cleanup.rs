@@ -61,7 +61,8 @@ impl Files {
         };
         let mut paths: Vec<&WirePath> = body.paths.iter().collect();
         // What lies in a folder goes before the folder.
-        paths.sort_by_key(|path| std::cmp::Reverse(path.rel().map_or(0, |rel| rel.components().len())));
+        paths
+            .sort_by_cached_key(|path| std::cmp::Reverse(path.rel().map_or(0, |rel| rel.components().len())));
         for path in paths {
             match self
                 .clean(caller, path, &within, body.permanent, &operation)

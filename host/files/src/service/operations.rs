@@ -329,3 +329,100 @@ impl Files {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::{IpAddr, Ipv4Addr};
+
+    use qm_kernel::{ClientInfo, PermissionSet, Principal, Role, TokenError, TokenVerifier};
+    use qm_platform::realtime::HubConfig;
+
+    use super::*;
+    use crate::confined::FsError;
+
+    struct NoTokens;
+
+    impl TokenVerifier for NoTokens {
+        fn verify(&self, _token: &str) -> Result<Principal, TokenError> {
+            Err(TokenError::Unauthorized)
+        }
+    }
+
+    fn operations() -> Arc<Operations> {
+        let hub = Hub::new(HubConfig::default(), Arc::new(NoTokens), Ctx::system());
+        Operations::new(Ctx::system(), hub)
+    }
+
+    fn caller() -> Caller {
+        Caller {
+            principal: Principal {
+                user_id: "u".into(),
+                username: "u".into(),
+                roles: vec![Role::User],
+                permissions: PermissionSet::empty(),
+                expires_at: Timestamp::from_ms(i64::MAX),
+            },
+            client: ClientInfo {
+                ip: IpAddr::V4(Ipv4Addr::LOCALHOST),
+                forwarded: String::new(),
+                user_agent: None,
+                request_id: String::new(),
+            },
+        }
+    }
+
+    fn begin(operations: &Arc<Operations>) -> Result<Operation, FilesError> {
+        let subject = Subject {
+            operation: "bulk",
+            ..Subject::default()
+        };
+        operations.begin(&caller(), subject)
+    }
+
+    #[test]
+    fn controls_of_one_operation_count_together_and_stop_together() {
+        let operations = operations();
+        let operation = begin(&operations).unwrap();
+        for _ in 0..2 {
+            let control = operation.control();
+            control.expect(2, 100);
+            control.item_done();
+            control.bytes_done(40);
+            assert!(control.check().is_ok());
+        }
+        let view = operation.running.view();
+        assert_eq!((view.done_items, view.done_bytes), (2, 80));
+        assert_eq!((view.total_items, view.total_bytes), (Some(4), Some(200)));
+        let control = operation.control();
+        operations.cancel_all();
+        assert!(matches!(control.check(), Err(FsError::Cancelled)));
+        assert!(operation.running.view().cancelling);
+        operation.end(&Outcome::default());
+        assert!(operations.all().is_empty());
+    }
+
+    #[test]
+    fn there_is_a_bound_on_what_runs_at_once() {
+        let operations = operations();
+        let mut running: Vec<Operation> = (0..MAX_RUNNING).map(|_| begin(&operations).unwrap()).collect();
+        assert!(matches!(begin(&operations), Err(FilesError::TooManyOperations)));
+        running.pop();
+        assert!(begin(&operations).is_ok());
+    }
+
+    #[tokio::test]
+    async fn a_shutdown_waits_until_all_have_ended() {
+        let operations = operations();
+        let operation = begin(&operations).unwrap();
+        let control = operation.control();
+        let working = tokio::spawn(async move {
+            while control.check().is_ok() {
+                tokio::task::yield_now().await;
+            }
+            operation.end(&Outcome::default());
+        });
+        operations.stop_all().await;
+        assert!(operations.all().is_empty());
+        working.await.unwrap();
+    }
+}

@@ -44,7 +44,7 @@ impl Files {
         self.on_disk(Lane::Quick, move |base| destination(base, &place).map(drop))
             .await?;
         let subject = Subject {
-            operation: "resolve",
+            operation: body.operation.as_str(),
             source: None,
             destination: Some(directory.text()),
         };

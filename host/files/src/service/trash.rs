@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::operations::{Operation, Outcome, Subject};
 use super::tell::Fact;
-use super::{Caller, Files};
+use super::{Caller, Files, lane_of};
 use crate::confined::{FsError, RelPath, TrashedItem};
 use crate::dto::answers::{Removed, Restored, TrashItem};
 use crate::dto::requests::Restore;
@@ -105,7 +105,7 @@ impl Files {
         let (control, place) = (operation.control(), original.clone());
         let restored = self
             .workers
-            .run(Lane::Long, move || {
+            .run(lane_of(record.is_directory), move || {
                 ops::untrash(&item, &place, overwrite, &control)
             })
             .await
@@ -142,9 +142,17 @@ impl Files {
         reason: Option<&'static str>,
     ) -> Result<(), FilesError> {
         let record = self.record(id).await?;
-        let item = self.trashed(&record).await?;
-        self.purge_payload(item, Control::quiet(CancellationToken::new()))
-            .await?;
+        let item = match self.trashed(&record).await {
+            // Asked for by name: whoever removed the whole trash by hand gets rid of its records so. Should only its disk
+            // be away, the item gets a new record at the first start that finds it.
+            Err(FilesError::TrashAbsent(_)) => {
+                self.drop_record(id).await?;
+                return Err(FilesError::NoSuchTrashItem);
+            }
+            found => found?,
+        };
+        let control = Control::quiet(CancellationToken::new());
+        self.purge_payload(item, record.is_directory, control).await?;
         let mut metadata = json!({ "mode": "permanent", "from": "trash", "bytes": record.size });
         if let Some(reason) = reason {
             metadata["reason"] = reason.into();
@@ -253,7 +261,7 @@ impl Files {
     /// Answers whether there was something to remove.
     async fn purge_quietly(&self, record: &TrashRecord, control: Control) -> Result<bool, FilesError> {
         match self.trashed(record).await {
-            Ok(item) => self.purge_payload(item, control).await?,
+            Ok(item) => self.purge_payload(item, record.is_directory, control).await?,
             // It is gone, and so is its record.
             Err(FilesError::NoSuchTrashItem) => return Ok(false),
             Err(other) => return Err(other),
@@ -262,9 +270,14 @@ impl Files {
         Ok(true)
     }
 
-    async fn purge_payload(&self, item: TrashedItem, control: Control) -> Result<(), FilesError> {
+    async fn purge_payload(
+        &self,
+        item: TrashedItem,
+        is_directory: bool,
+        control: Control,
+    ) -> Result<(), FilesError> {
         self.workers
-            .run(Lane::Long, move || ops::purge(&item, &control))
+            .run(lane_of(is_directory), move || ops::purge(&item, &control))
             .await?;
         Ok(())
     }

@@ -81,9 +81,8 @@ db_test! {
         site.done("/api/files/move", over).await;
         assert_eq!((site.read("b/one.txt").as_deref(), site.read("one.txt")), (Some("new"), None));
         let rows = site.audit().await;
-        let moved = rows.iter().find(|row| row.action == "file.moved").unwrap();
-        let metadata = json!({ "source": "/a/one.txt", "destination": "/b/one.txt", "bytes": 5, "itemCount": 1 });
-        assert_eq!((moved.object_id.as_deref(), moved.metadata()), (Some("/a/one.txt"), metadata));
+XX, "destination": "/b/one.txt", "bytes": 5, "itemCount": 1 });
+        assert_eq!((moved.action.as_str(), moved.metadata()), ("file.moved", metadata));
     }
 
     async fn a_transfer_in_the_background_is_answered_at_once_and_told_of_later(db: Db) {

@@ -98,4 +98,13 @@ db_test! {
         site.done("/api/files/trash/restore", json!({ "id": id })).await;
         assert_eq!(site.read("show/a.txt").as_deref(), Some("123"));
     }
+
+    async fn a_trash_that_was_removed_by_hand_gives_its_records_up(db: Db) {
+        let site = Site::new(&db).await;
+        site.delete_one().await;
+        std::fs::remove_dir_all(site.at(".quartermaster-trash")).unwrap();
+        let id = site.trash().await[0]["id"].clone();
+        assert_eq!(site.post("/api/files/trash/purge", json!({ "id": id })).await.status, 404);
+        assert!(site.trash().await.is_empty());
+    }
 }
