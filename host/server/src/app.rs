@@ -80,6 +80,11 @@ struct Front {
 
 /// What every area stands on.
 struct Ground {
+    db: Db,
+    net: Net,
+    ctx: Ctx,
+    /// When the process started.
+    started: Instant,
     /// Each area registers what it counts; `GET /api/system/metrics` shows it.
     metrics: Registry,
     background: Background,
@@ -96,9 +101,11 @@ impl Ground {
         config: &Config,
         secrets: &Secrets,
         db: &Db,
+        net: &Net,
         hash_cost: HashCost,
         ctx: &Ctx,
     ) -> Result<Self, StartError> {
+        let started = Instant::now();
         let metrics = Registry::new();
         let background = Background::new(&metrics)?;
         let bus = Bus::new(ctx.clone());
@@ -126,6 +133,10 @@ impl Ground {
         identity.register_metrics(&metrics)?;
         let settings = Settings::new(ctx.clone(), cipher.clone());
         Ok(Self {
+            db: db.clone(),
+            net: net.clone(),
+            ctx: ctx.clone(),
+            started,
             metrics,
             background,
             bus,
@@ -136,11 +147,99 @@ impl Ground {
             identity,
         })
     }
+
+    fn torrents(&self, config: &Config, kinds: Arc<dyn EngineKinds>, hub: &Hub) -> TorrentsDeps {
+        TorrentsDeps {
+            db: self.db.clone(),
+            kinds,
+            net: self.net.clone(),
+            audit: self.audit.clone(),
+            cipher: self.cipher.clone(),
+            events: Arc::new(self.bus.clone()),
+            hub: hub.clone(),
+            ctx: self.ctx.clone(),
+            file_roots: config.file_roots.clone(),
+            background: self.background.clone(),
+            metrics: self.metrics.clone(),
+        }
+    }
+
+    fn files(&self, config: &Config, secrets: &Secrets, torrents: &Arc<Torrents>, hub: &Hub) -> FilesDeps {
+        FilesDeps {
+            db: self.db.clone(),
+            settings: self.settings.clone(),
+            audit: self.audit.clone(),
+            events: Arc::new(self.bus.clone()),
+            hub: hub.clone(),
+            ctx: self.ctx.clone(),
+            payloads: torrents.clone(),
+            signing: secrets.jwt_access.clone(),
+            cors_origins: config.cors_origins.clone(),
+            file_roots: config.file_roots.clone(),
+        }
+    }
+
+    /// Starts the watches and the check for updates, and shows what they and everybody else count.
+    fn platform(
+        &self,
+        config: &Config,
+        plugins: &Arc<PluginHost>,
+        torrents: &Arc<Torrents>,
+        hub: &Hub,
+    ) -> Result<Platform, StartError> {
+        let build = qm_platform::build!();
+        let disks = Disks::new(&config.file_roots);
+        let sources = Sources {
+            db: self.db.clone(),
+            bus: self.bus.clone(),
+            hub: hub.clone(),
+            plugins: plugins.clone(),
+            build,
+            started: self.started,
+        };
+        sources.register(&self.metrics)?;
+        let watches = Watches {
+            disks: disks.clone(),
+            engines: torrents.clone(),
+            events: Arc::new(self.bus.clone()),
+            ctx: self.ctx.clone(),
+        };
+        watches.start(&self.background);
+        let updates = Updates::new(UpdateDeps {
+            db: self.db.clone(),
+            settings: self.settings.clone(),
+            audit: self.audit.clone(),
+            net: self.net.clone(),
+            ctx: self.ctx.clone(),
+            url: config.update_check_url.clone(),
+            current: build.version,
+        });
+        updates.start(&self.background);
+        Ok(Platform {
+            db: self.db.clone(),
+            health: Health {
+                engines: torrents.clone(),
+                plugins: plugins.clone(),
+                disks,
+                sealed: crate::sealed::sealed(&self.db, &self.cipher, &self.audit),
+                started: self.started,
+            },
+            audit: self.audit.clone(),
+            trail: AuditTrail::new(self.db.clone(), self.ctx.clone()),
+            settings: self.settings.clone(),
+            environment: config.environment.clone().into(),
+            plugins: plugins.clone(),
+            product: PRODUCT.into(),
+            build,
+            started: self.started,
+            updates,
+            metrics: self.metrics.clone(),
+        })
+    }
 }
 
 impl App {
     pub async fn build(parts: AppParts) -> Result<Self, StartError> {
-        let started = Instant::now();
         let AppParts {
             config,
             secrets,
@@ -155,19 +254,10 @@ impl App {
         let address = listener
             .local_addr()
             .map_err(|source| StartError::listen(config.listen, source))?;
-        let Ground {
-            metrics,
-            background,
-            bus,
-            audit,
-            cipher,
-            settings,
-            tokens,
-            identity,
-        } = Ground::lay(&config, &secrets, &db, hash_cost, &ctx)?;
+        let ground = Ground::lay(&config, &secrets, &db, &net, hash_cost, &ctx)?;
         // Neither waits for the other: one reads files, the other the database.
         let (seeded, plugins) = tokio::join!(
-            seed(&db, &identity, &config.admin, &settings),
+            seed(&db, &ground.identity, &config.admin, &ground.settings),
             start_plugins(&config, limits, &net, &ctx),
         );
         let (seeded, plugins) = (seeded?, plugins?);
@@ -175,98 +265,26 @@ impl App {
             cors_origins: config.cors_origins.clone(),
             ..HubConfig::default()
         };
-        let hub = Hub::new(hub_config, tokens.clone(), ctx.clone());
-        let torrents = Torrents::start(TorrentsDeps {
-            db: db.clone(),
-            kinds: kinds.unwrap_or_else(|| plugins.clone()),
-            net: net.clone(),
-            audit: audit.clone(),
-            cipher: cipher.clone(),
-            events: Arc::new(bus.clone()),
-            hub: hub.clone(),
-            ctx: ctx.clone(),
-            file_roots: config.file_roots.clone(),
-            background: background.clone(),
-            metrics: metrics.clone(),
-        })
-        .await
-        .map_err(StartError::Engines)?;
-
-        let files = start_files(FilesDeps {
-            db: db.clone(),
-            settings: settings.clone(),
-            audit: audit.clone(),
-            events: Arc::new(bus.clone()),
-            hub: hub.clone(),
-            ctx: ctx.clone(),
-            payloads: torrents.clone(),
-            signing: secrets.jwt_access.clone(),
-            cors_origins: config.cors_origins.clone(),
-            file_roots: config.file_roots.clone(),
-        })
-        .await?;
-        let kept = files.clone();
-        background.supervise("files.upkeep", move |stop| kept.clone().upkeep_loop(stop));
-        let web = web_config(&config, &metrics);
+        let hub = Hub::new(hub_config, ground.tokens.clone(), ctx.clone());
+        let kinds = kinds.unwrap_or_else(|| plugins.clone());
+        let torrents = Torrents::start(ground.torrents(&config, kinds, &hub))
+            .await
+            .map_err(StartError::Engines)?;
+        let files = start_files(ground.files(&config, &secrets, &torrents, &hub)).await?;
+        let web = web_config(&config, &ground.metrics);
         let docs = web.docs;
-        let build = qm_platform::build!();
-        let disks = Disks::new(&config.file_roots);
-        let sources = Sources {
-            db: db.clone(),
-            bus: bus.clone(),
-            hub: hub.clone(),
-            plugins: plugins.clone(),
-            build,
-            started,
-        };
-        sources.register(&metrics)?;
-        let watches = Watches {
-            disks: disks.clone(),
-            engines: torrents.clone(),
-            events: Arc::new(bus.clone()),
-            ctx: ctx.clone(),
-        };
-        watches.start(&background);
-        let updates = Updates::new(UpdateDeps {
-            db: db.clone(),
-            settings: settings.clone(),
-            audit: audit.clone(),
-            net,
-            ctx: ctx.clone(),
-            url: config.update_check_url.clone(),
-            current: build.version,
-        });
-        updates.start(&background);
-        let platform = Platform {
-            db: db.clone(),
-            health: Health {
-                engines: torrents.clone(),
-                plugins: plugins.clone(),
-                disks,
-                sealed: crate::sealed::sealed(&db, &cipher, &audit),
-                started,
-            },
-            audit,
-            trail: AuditTrail::new(db.clone(), ctx.clone()),
-            settings,
-            environment: config.environment.into(),
-            plugins: plugins.clone(),
-            product: PRODUCT.into(),
-            build,
-            started,
-            updates,
-            metrics,
-        };
         let states = States {
-            identity: identity.clone(),
-            platform,
+            identity: ground.identity.clone(),
+            platform: ground.platform(&config, &plugins, &torrents, &hub)?,
             torrents: torrents.clone(),
             files: files.clone(),
         };
         let routes = api::routes(states).mount(ws_router(hub.clone()));
-        let (router, _) = qm_web::finish(routes, web, tokens.clone(), ctx);
+        let (router, _) = qm_web::finish(routes, web, ground.tokens.clone(), ctx);
 
-        let pruned = identity.clone();
+        let (kept, pruned) = (files.clone(), ground.identity.clone());
+        let background = ground.background;
+        background.supervise("files.upkeep", move |stop| kept.clone().upkeep_loop(stop));
         background.supervise("identity.prune_tokens", move |stop| {
             pruned.clone().prune_loop(stop)
         });
@@ -283,9 +301,9 @@ impl App {
             front,
             first_admin,
             db,
-            identity,
-            tokens,
-            bus,
+            identity: ground.identity,
+            tokens: ground.tokens,
+            bus: ground.bus,
             hub,
             plugins,
             torrents,

@@ -25,8 +25,8 @@ enum Band {
 impl Band {
     fn of(percent: u8) -> Self {
         match percent {
-            0..=CRITICAL_PERCENT => Band::Critical,
-            0..=WARNING_PERCENT => Band::Low,
+            low if low <= CRITICAL_PERCENT => Band::Critical,
+            low if low <= WARNING_PERCENT => Band::Low,
             _ => Band::Fine,
         }
     }
@@ -80,10 +80,9 @@ impl StorageWatch {
             (Band::Fine, Band::Low) => Some(Told::Warning(percent)),
             (Band::Low | Band::Critical, Band::Fine) => Some(Told::Recovered(percent)),
             // A little better is not well yet, and no news is no news.
-            (Band::Critical, Band::Low)
+            (Band::Critical, Band::Low | Band::Critical)
             | (Band::Fine, Band::Fine)
-            | (Band::Low, Band::Low)
-            | (Band::Critical, Band::Critical) => None,
+            | (Band::Low, Band::Low) => None,
         }
     }
 }

@@ -52,7 +52,7 @@ where
         let mut own = Fields::default();
         event.record(&mut own);
         let metadata = event.metadata();
-        let mut line = head(metadata.level(), metadata.target(), own.take_message());
+        let mut line = head(*metadata.level(), metadata.target(), own.take_message());
         line.add(&own);
         let scope = ctx.event_scope(event);
         for span in scope.into_iter().flatten() {
@@ -68,10 +68,10 @@ where
 
 /// The line that tells why the program ends, for what happens before there is a logger too.
 pub fn failure_line(text: &str) -> String {
-    head(&Level::ERROR, "quartermaster", Value::from(text)).text()
+    head(Level::ERROR, "quartermaster", Value::from(text)).text()
 }
 
-fn head(level: &Level, target: &str, message: Value) -> Line {
+fn head(level: Level, target: &str, message: Value) -> Line {
     // A log tells the machine's time, also in tests that stop their own clock.
     let now = Ctx::system().now().to_string();
     let mut line = Line(Vec::with_capacity(12));
