@@ -81,7 +81,9 @@ db_test! {
         site.done("/api/files/move", over).await;
         assert_eq!((site.read("b/one.txt").as_deref(), site.read("one.txt")), (Some("new"), None));
         let rows = site.audit().await;
-XX, "destination": "/b/one.txt", "bytes": 5, "itemCount": 1 });
+        let of_source = |row: &&AuditRow| row.object_id.as_deref() == Some("/a/one.txt") && row.result == "success";
+        let moved = rows.iter().find(of_source).unwrap();
+        let metadata = json!({ "source": "/a/one.txt", "destination": "/b/one.txt", "bytes": 5, "itemCount": 1 });
         assert_eq!((moved.action.as_str(), moved.metadata()), ("file.moved", metadata));
     }
 
