@@ -75,13 +75,18 @@ pub enum FsError {
     #[error("{path} was copied, but the original could not be removed: {source}")]
     SourceKept { path: String, source: Box<FsError> },
     /// A link or a file under the trash directory's name.
-    #[error("The trash of {0} cannot be used: its `.quartermaster-trash` is not a plain folder; remove it and try again")]
+    #[error(
+        "The trash of {0} cannot be used: its `.quartermaster-trash` is not a plain folder; remove it and try again"
+    )]
     TrashUnusable(String),
     #[error("Cancelled")]
     Cancelled,
     /// All workers of this kind are taken: a slow or hung mount.
     #[error("The file system is busy or does not answer: try again later")]
     Busy,
+    /// `EIO`: the disk, or what stands for it, cannot do it.
+    #[error("The disk reports an error at {0}: nothing was changed there; check the disk, then try again")]
+    Disk(String),
     #[error("Input/output error at {path}: {source}")]
     Io { path: String, source: std::io::Error },
 }
@@ -97,13 +102,15 @@ impl FsError {
             Errno::NOTDIR => FsError::NotADirectory(path),
             Errno::ISDIR => FsError::IsADirectory(path),
             // A link where none was a moment ago: handles are opened without following.
-            Errno::LOOP => FsError::Changed(path),
+            Errno::LOOP | Errno::STALE => FsError::Changed(path),
             Errno::NAMETOOLONG => FsError::NameTooLong(path),
             Errno::ACCESS | Errno::PERM => FsError::Denied(path),
             Errno::ROFS => FsError::ReadOnly(path),
             Errno::NOSPC | Errno::DQUOT => FsError::NoSpace(path),
             Errno::FBIG => FsError::FileTooLarge(path),
             Errno::BUSY | Errno::TXTBSY => FsError::InUse(path),
+            Errno::IO => FsError::Disk(path),
+            Errno::MFILE | Errno::NFILE => FsError::Busy,
             other => FsError::Io {
                 path,
                 source: other.into(),
@@ -153,8 +160,8 @@ impl FsError {
             | FsError::SourceKept { .. }
             | FsError::TrashUnusable(_)
             | FsError::Cancelled => ErrorKind::Conflict,
-            FsError::Busy => ErrorKind::Unavailable,
-            FsError::Mismatch(_) | FsError::Io { .. } => ErrorKind::Internal,
+            FsError::Busy | FsError::Disk(_) | FsError::Mismatch(_) => ErrorKind::Unavailable,
+            FsError::Io { .. } => ErrorKind::Internal,
         }
     }
 }

@@ -53,6 +53,10 @@ pub(crate) struct Times {
 }
 
 impl Meta {
+    #[allow(
+        clippy::unnecessary_cast,
+        reason = "the fields are narrower on other processors"
+    )]
     pub(crate) fn of(stat: &Stat) -> Self {
         let modified = (stat.st_mtime as i64, stat.st_mtime_nsec as u32);
         Self {

@@ -154,7 +154,8 @@ impl Base {
     /// Roots, their ancestors and system directories stay, under whatever name they were reached.
     fn refuse_protected(&self, at: &Path, meta: &Meta, shown: &RelPath) -> Result<(), FsError> {
         let roots = || self.hard.iter().chain(self.roots.iter());
-        let is_root_or_above = |root: &Root| root.canonical.starts_with(at) || root.configured.starts_with(at);
+        let is_root_or_above =
+            |root: &Root| root.canonical.starts_with(at) || root.configured.starts_with(at);
         // By identity too: a second mount or another spelling of the same directory.
         let is_one_of_them = || {
             roots()
@@ -219,7 +220,9 @@ impl ConfinedPath {
 
     /// Its name in [`parent`](Self::parent); the root has none and is protected.
     pub(crate) fn entry(&self) -> Result<&Component, FsError> {
-        self.entry.as_ref().ok_or_else(|| FsError::Protected(self.rel.text()))
+        self.entry
+            .as_ref()
+            .ok_or_else(|| FsError::Protected(self.rel.text()))
     }
 
     /// Refuses to replace what is at the absolute path `at`, when that is a root or the like.
@@ -265,7 +268,10 @@ impl ConfinedPath {
 impl TrashedItem {
     /// Absolute.
     pub fn absolute(&self) -> PathBuf {
-        self.base.roots[0].canonical.join(TRASH_DIR).join(self.name.as_os())
+        self.base.roots[0]
+            .canonical
+            .join(TRASH_DIR)
+            .join(self.name.as_os())
     }
 }
 
@@ -293,7 +299,8 @@ impl Destination {
 
     /// The identities of every directory from `/` to [`existing`](Self::existing), as they are now.
     pub(crate) fn lineage(&self) -> Result<Vec<Identity>, FsError> {
-        let (_, lineage) = Dir::at(&absolute(&self.root, &self.real)).map_err(|e| FsError::os(e, &self.rel))?;
+        let (_, lineage) =
+            Dir::at(&absolute(&self.root, &self.real)).map_err(|e| FsError::os(e, &self.rel))?;
         Ok(lineage)
     }
 

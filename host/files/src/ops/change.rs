@@ -25,8 +25,7 @@ pub fn create_dir(parent: &ConfinedPath, name: &Component) -> Result<RelPath, Fs
     let rel = parent.rel().join(name);
     let failed = |errno| FsError::os(errno, &rel);
     let dir = parent.open_dir()?;
-    dir.create_dir(name, Mode::from_raw_mode(0o777))
-        .map_err(failed)?;
+    dir.create_dir(name, Mode::from_raw_mode(0o777)).map_err(failed)?;
     dir.sync().map_err(failed)?;
     Ok(rel)
 }

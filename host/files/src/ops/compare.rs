@@ -39,9 +39,8 @@ pub(super) fn compare_item(
 ) -> Result<(), FsError> {
     let shown = || at.rel.join(at.name).text();
     let source = at.meta()?;
-    let made = match copy.find(name).map_err(|e| at.failed(e))? {
-        Some(made) => made,
-        None => return Err(FsError::Changed(shown())),
+    let Some(made) = copy.find(name).map_err(|e| at.failed(e))? else {
+        return Err(FsError::Changed(shown()));
     };
     if source.kind != made.kind {
         return Err(FsError::Changed(shown()));

@@ -42,7 +42,7 @@ impl Control {
     }
 
     /// For a last step that is neither counted nor stopped.
-    pub(crate) fn silent(&self) -> Self {
+    pub(crate) fn unstoppable() -> Self {
         Self::quiet(CancellationToken::new())
     }
 

@@ -122,9 +122,10 @@ impl Pump<'_> {
         while position < end {
             self.control.check()?;
             let wanted = (end - position).min(CHUNK);
-            let moved = match self.by_kernel {
-                true => self.kernel(position, wanted)?,
-                false => self.through_buffer(position, wanted)?,
+            let moved = if self.by_kernel {
+                self.kernel(position, wanted)?
+            } else {
+                self.through_buffer(position, wanted)?
             };
             position += moved;
             self.control.bytes_done(moved);
@@ -160,7 +161,9 @@ impl Pump<'_> {
             // Shorter than it was when the copy began.
             return Err(FsError::Changed(self.at.rel.join(self.at.name).text()));
         }
-        self.to.write_all_at(&self.buffer[..read], position).map_err(failed)?;
+        self.to
+            .write_all_at(&self.buffer[..read], position)
+            .map_err(failed)?;
         Ok(read as u64)
     }
 }
@@ -227,7 +230,11 @@ impl<'a> Copier<'a> {
 
     fn merge_item(&self, at: &At<'_>, kind: Kind) -> Result<(), FsError> {
         let to = self.to.current();
-        if to.find(at.name).map_err(|e| at.failed(e))?.is_some_and(|there| there.is_dir()) {
+        if to
+            .find(at.name)
+            .map_err(|e| at.failed(e))?
+            .is_some_and(|there| there.is_dir())
+        {
             return Err(FsError::MixedKinds(at.rel.join(at.name).text()));
         }
         replace_item(at, kind, to, at.name, self.manner, self.control)

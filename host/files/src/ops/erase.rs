@@ -1,7 +1,6 @@
 //! Removing for good, at any depth, with a bounded number of handles.
 
 use rustix::io::Errno;
-use tokio_util::sync::CancellationToken;
 
 use super::Control;
 use super::place::rename_new;
@@ -55,7 +54,7 @@ fn erase_watched(
         removed: 0,
     };
     // Once begun it is not left half way: cancelling is for before.
-    let unstoppable = Control::quiet(CancellationToken::new());
+    let unstoppable = Control::unstoppable();
     for _ in 0..ROUNDS {
         let before = eraser.removed;
         walk(dir.child(name).map_err(failed)?, rel, &mut eraser, &unstoppable)?;

@@ -4,9 +4,9 @@
 
 use std::collections::HashMap;
 
-use super::tree::{At, Visitor, walk};
 use super::Control;
-use crate::confined::{ConfinedPath, FsError, Identity, Kind, Meta};
+use super::tree::{At, Visitor, walk};
+use crate::confined::{Component, ConfinedPath, Dir, FsError, Identity, Kind, Meta, RelPath};
 
 const MAX_SHARED: usize = 1_000_000;
 
@@ -33,8 +33,22 @@ pub fn measure(item: &ConfinedPath, control: &Control) -> Result<Usage, FsError>
 pub fn measure_all(items: &[ConfinedPath], control: &Control) -> Result<Usage, FsError> {
     let mut sum = Sum::default();
     for item in items {
-        sum.take(item, &item.meta()?, control)?;
+        sum.take(&item.meta()?, || item.open_dir(), item.rel(), control)?;
     }
+    Ok(sum.usage)
+}
+
+/// As [`measure`], of an entry that is not a confined path: one in the trash.
+pub(super) fn measure_entry(
+    dir: &Dir,
+    name: &Component,
+    rel: &RelPath,
+    control: &Control,
+) -> Result<Usage, FsError> {
+    let failed = |errno| FsError::os(errno, rel);
+    let meta = Meta::of(&dir.stat(name).map_err(failed)?);
+    let mut sum = Sum::default();
+    sum.take(&meta, || dir.child(name).map_err(failed), rel, control)?;
     Ok(sum.usage)
 }
 
@@ -45,7 +59,7 @@ pub(super) fn measure_for_removal(item: &ConfinedPath, control: &Control) -> Res
         device: Some(meta.identity.device),
         ..Sum::default()
     };
-    sum.take(item, &meta, control)?;
+    sum.take(&meta, || item.open_dir(), item.rel(), control)?;
     Ok(sum.usage)
 }
 
@@ -59,10 +73,16 @@ struct Sum {
 }
 
 impl Sum {
-    fn take(&mut self, item: &ConfinedPath, meta: &Meta, control: &Control) -> Result<(), FsError> {
+    fn take(
+        &mut self,
+        meta: &Meta,
+        open: impl FnOnce() -> Result<Dir, FsError>,
+        rel: &RelPath,
+        control: &Control,
+    ) -> Result<(), FsError> {
         self.usage.links = if meta.is_dir() { 1 } else { meta.links };
         if meta.is_dir() {
-            return walk(item.open_dir()?, item.rel(), self, control);
+            return walk(open()?, rel, self, control);
         }
         self.add(meta);
         Ok(())

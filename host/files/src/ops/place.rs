@@ -28,7 +28,11 @@ fn rename_over_placeholder(from: &Dir, name: &Component, to: &Dir, new: &Compone
         to.create_file(new)?;
     }
     from.rename(name, to, new).inspect_err(|_| {
-        let _ = if is_dir { to.remove_dir(new) } else { to.remove_file(new) };
+        let _ = if is_dir {
+            to.remove_dir(new)
+        } else {
+            to.remove_file(new)
+        };
     })
 }
 
@@ -91,7 +95,11 @@ mod tests {
             };
             make("a");
             make("b");
-            assert_eq!(rename_over_placeholder(&dir, &a, &dir, &b), Err(Errno::EXIST), "{kind}");
+            assert_eq!(
+                rename_over_placeholder(&dir, &a, &dir, &b),
+                Err(Errno::EXIST),
+                "{kind}"
+            );
             assert!(path.join("a").exists(), "{kind}");
             dir.remove_file(&b).or_else(|_| dir.remove_dir(&b)).expect("room");
             assert_eq!(rename_over_placeholder(&dir, &a, &dir, &b), Ok(()), "{kind}");
@@ -108,7 +116,8 @@ mod tests {
         std::fs::create_dir_all(path.join("new")).expect("a folder");
         std::fs::create_dir_all(path.join("old/deep")).expect("a folder");
         std::fs::write(path.join("new/file"), "new").expect("a file");
-        let replaced = replace_in_two_steps(&dir, &component("new"), &dir, &component("old")).expect("replaced");
+        let replaced =
+            replace_in_two_steps(&dir, &component("new"), &dir, &component("old")).expect("replaced");
         assert!(path.join("old/file").exists() && !path.join("old/deep").exists());
         drop(replaced);
         let left: Vec<_> = std::fs::read_dir(&path).expect("a listing").collect();

@@ -79,7 +79,8 @@ impl Temp {
             Err(_) => None,
         };
         if let Some(lock) = &lock
-            && dir.find(&name)?.map(|meta| meta.identity) != Some(Meta::of(&rustix::fs::fstat(lock)?).identity)
+            && dir.find(&name)?.map(|meta| meta.identity)
+                != Some(Meta::of(&rustix::fs::fstat(lock)?).identity)
         {
             return Err(Errno::EXIST);
         }

@@ -219,9 +219,11 @@ fn relocate_by_copy(
         moving: true,
     };
     prepare_and_put(source, target, there, manner, verify, control)?;
-    vanish(source.dir, source.name, source.rel, &control.silent()).map_err(|error| FsError::SourceKept {
-        path: source.rel.text(),
-        source: Box::new(error),
+    vanish(source.dir, source.name, source.rel, &Control::unstoppable()).map_err(|error| {
+        FsError::SourceKept {
+            path: source.rel.text(),
+            source: Box::new(error),
+        }
     })
 }
 
@@ -290,7 +292,9 @@ fn copy_tree(
     }
     let mut copier = Copier::new(again()?, manner, control).map_err(failed)?;
     walk(open()?, source.rel, &mut copier, control)?;
-    copier.finish((!manner.merge).then_some(&source.meta)).map_err(failed)?;
+    copier
+        .finish((!manner.merge).then_some(&source.meta))
+        .map_err(failed)?;
     if manner.moving || verify {
         let mut comparer = Comparer::new(again()?, verify, control).map_err(failed)?;
         walk(open()?, source.rel, &mut comparer, control)?;
@@ -330,7 +334,14 @@ fn duplicate(
         // A copy over another name of the same file has nothing to do.
         Some(there) if there.identity == source.meta.identity => Ok(()),
         Some(_) => {
-            replace_item(&at, source.meta.kind, target.dir, target.name, manner(false), control)?;
+            replace_item(
+                &at,
+                source.meta.kind,
+                target.dir,
+                target.name,
+                manner(false),
+                control,
+            )?;
             control.item_done();
             target.dir.sync().map_err(failed)
         }

@@ -9,11 +9,12 @@ use rustix::fs::Mode;
 use rustix::io::Errno;
 
 use super::erase::vanish;
+use super::measure::measure_entry;
 use super::transfer::{Source, Target, relocate};
 use super::tree::each;
 use super::{Control, Transferred, Usage, measure};
 use crate::confined::{
-    Component, ConfinedPath, Dir, FsError, Intent, MAX_NAME_BYTES, Meta, RelPath, Roots, TRASH_DIR, TrashedItem,
+    Component, ConfinedPath, Dir, FsError, MAX_NAME_BYTES, Meta, RelPath, Roots, TRASH_DIR, TrashedItem,
 };
 
 /// Where an item will lie in the trash: the fields of its record. A name that is not UTF-8 is whole in
@@ -32,14 +33,22 @@ pub struct TrashPlace {
 impl TrashPlace {
     /// `id` is the record's, a UUID.
     pub fn of(item: &ConfinedPath, id: &str) -> Result<Self, FsError> {
-        let storage_root = item.storage_root().to_str().ok_or(FsError::InvalidPath)?.to_owned();
+        let storage_root = item
+            .storage_root()
+            .to_str()
+            .ok_or(FsError::InvalidPath)?
+            .to_owned();
         let mut entry = format!("{id}__{}", item.entry()?.text());
         while entry.len() > MAX_NAME_BYTES {
             entry.pop();
         }
         let entry = Component::new(entry.as_ref()).ok_or(FsError::InvalidPath)?;
         Ok(Self {
-            trash_path: format!("{}/{TRASH_DIR}/{}", storage_root.trim_end_matches('/'), entry.text()),
+            trash_path: format!(
+                "{}/{TRASH_DIR}/{}",
+                storage_root.trim_end_matches('/'),
+                entry.text()
+            ),
             storage_root,
             original: item.within_root(),
             entry,
@@ -93,16 +102,19 @@ pub fn untrash(
     overwrite: bool,
     control: &Control,
 ) -> Result<Transferred, FsError> {
-    let name = original.name().ok_or_else(|| FsError::Protected(original.text()))?;
+    let name = original
+        .name()
+        .ok_or_else(|| FsError::Protected(original.text()))?;
     let destination = item.base.destination(&original.parent().unwrap_or_default())?;
     let failed = |errno| FsError::os(errno, original);
     let meta = Meta::of(&item.trash.stat(&item.name).map_err(failed)?);
     if name.is_hidden() {
         return Err(FsError::Protected(original.text()));
     }
-    let there = match destination.exists() {
-        true => destination.existing().find(name).map_err(failed)?,
-        false => None,
+    let there = if destination.exists() {
+        destination.existing().find(name).map_err(failed)?
+    } else {
+        None
     };
     let to = destination.absolute().join(name.as_os());
     if let Some(there) = &there {
@@ -111,6 +123,9 @@ pub fn untrash(
         }
         destination.refuse_protected(&to, there, original)?;
     }
+    let usage = measure_entry(&item.trash, &item.name, original, control)?;
+    control.expect(usage.items + 1, usage.bytes);
+    control.check()?;
     let created = destination.create()?;
     let source = Source {
         dir: &item.trash,
@@ -127,18 +142,22 @@ pub fn untrash(
         created.undo();
         return Err(error);
     }
-    let restored = item.base.resolve(original, Intent::Change)?;
     Ok(Transferred {
         rel: original.clone(),
         from: item.absolute(),
         to,
-        usage: measure(&restored, control)?,
+        usage,
     })
 }
 
 /// Removes an item from the trash for good. One that is gone already is [`FsError::NotFound`].
 pub fn purge(item: &TrashedItem, control: &Control) -> Result<(), FsError> {
-    vanish(&item.trash, &item.name, &RelPath::root().join(&item.name), control)
+    vanish(
+        &item.trash,
+        &item.name,
+        &RelPath::root().join(&item.name),
+        control,
+    )
 }
 
 /// What lies in the trash directories of the hard roots, as (storage root, trash path): to find what has no record. Names
@@ -151,7 +170,10 @@ pub fn stray(roots: &Roots) -> Vec<(String, String)> {
         };
         let _ = each(&trash, |name, _| {
             if let Ok(text) = std::str::from_utf8(name.as_os().as_bytes()) {
-                found.push((root.clone(), format!("{}/{TRASH_DIR}/{text}", root.trim_end_matches('/'))));
+                found.push((
+                    root.clone(),
+                    format!("{}/{TRASH_DIR}/{text}", root.trim_end_matches('/')),
+                ));
             }
             Ok(())
         });

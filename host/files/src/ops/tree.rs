@@ -160,7 +160,11 @@ fn read(
         if name.is_hidden() && !visitor.wants_hidden() {
             return Ok(());
         }
-        let at = At { dir, rel, name: &name };
+        let at = At {
+            dir,
+            rel,
+            name: &name,
+        };
         let kind = match kind {
             Some(kind) => kind,
             None => at.meta()?.kind,

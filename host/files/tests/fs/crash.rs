@@ -124,7 +124,7 @@ fn whole_files(dir: &Path, found: &mut BTreeSet<usize>) {
 
 #[test]
 fn a_kill_at_any_moment_loses_no_file() {
-    let (near, far) = (Scratch::new(), Scratch::in_memory());
+    let (near, far) = (Scratch::on_disk(), Scratch::in_memory());
     symlink(&far.root, near.path("other")).unwrap();
     for file in 0..FILES {
         let place = PLACES[file % PLACES.len()].trim_start_matches('/');

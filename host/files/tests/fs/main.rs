@@ -1,5 +1,7 @@
 //! The confined file system layer on real file systems: hostile paths, races, kills, full disks, huge trees.
 
+#![allow(clippy::unwrap_used, reason = "the whole crate is tests")]
+
 mod crash;
 mod faults;
 mod hostile;
@@ -25,7 +27,7 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    pub fn new() -> Self {
+    pub fn on_disk() -> Self {
         Self::below(&std::env::temp_dir())
     }
 

@@ -20,7 +20,7 @@ fn over() -> Transfer {
 
 #[test]
 fn folders_are_created_once() {
-    let scratch = Scratch::new();
+    let scratch = Scratch::on_disk();
     scratch.write("file", "x");
     let top = scratch.look("/").unwrap();
     assert_eq!(ops::create_dir(&top, &name("a")).unwrap().text(), "/a");
@@ -34,7 +34,7 @@ fn folders_are_created_once() {
 
 #[test]
 fn renaming_replaces_only_when_asked_and_only_what_it_may() {
-    let scratch = Scratch::new();
+    let scratch = Scratch::on_disk();
     for (from, to, overwrite, expected) in [
         ("file", "file", false, "ok"),
         ("file", "new", false, "ok"),
@@ -89,7 +89,7 @@ fn renaming_replaces_only_when_asked_and_only_what_it_may() {
 
 #[test]
 fn two_names_of_one_file_become_one_when_one_replaces_the_other() {
-    let scratch = Scratch::new();
+    let scratch = Scratch::on_disk();
     scratch.write("a", "x");
     std::fs::hard_link(scratch.path("a"), scratch.path("b")).unwrap();
     ops::rename(&scratch.item("a").unwrap(), &name("b"), true).unwrap();
@@ -109,7 +109,7 @@ fn two_names_of_one_file_become_one_when_one_replaces_the_other() {
 
 #[test]
 fn what_would_lose_something_is_refused_before_anything_is_touched() {
-    let scratch = Scratch::new();
+    let scratch = Scratch::on_disk();
     scratch.write("a/b/a/x", "x");
     scratch.write("file", "f");
     scratch.write("d/file", "old");
@@ -117,10 +117,8 @@ fn what_would_lose_something_is_refused_before_anything_is_touched() {
     let act = |item: &str, to: &str, how: &Transfer, by_move: bool| {
         let item = scratch.item(item)?;
         let to = scratch.to(to)?;
-        match by_move {
-            true => ops::move_to(&item, &to, how, &quiet()),
-            false => ops::copy(&item, &to, how, &quiet()),
-        }
+        let act = if by_move { ops::move_to } else { ops::copy };
+        act(&item, &to, how, &quiet())
     };
     for (item, to, how, expected) in [
         ("a", "a", over(), "Cannot move or copy an item into itself"),
@@ -153,7 +151,7 @@ fn what_would_lose_something_is_refused_before_anything_is_touched() {
 
 #[test]
 fn a_move_replaces_and_a_copy_merges() {
-    let scratch = Scratch::new();
+    let scratch = Scratch::on_disk();
     let fresh = || {
         let _ = std::fs::remove_dir_all(&scratch.root);
         scratch.write("a/x", "new");
@@ -214,7 +212,7 @@ fn a_move_replaces_and_a_copy_merges() {
 
 #[test]
 fn a_copy_keeps_times_modes_links_and_holes() {
-    let scratch = Scratch::new();
+    let scratch = Scratch::on_disk();
     scratch.folder("tree/sub");
     let sparse = std::fs::File::create(scratch.path("tree/sparse")).unwrap();
     std::os::unix::fs::FileExt::write_all_at(&sparse, b"middle", 32 << 20).unwrap();
@@ -279,7 +277,7 @@ fn a_copy_keeps_times_modes_links_and_holes() {
 
 #[test]
 fn hard_links_count_once_and_are_freed_when_all_lie_inside() {
-    let scratch = Scratch::new();
+    let scratch = Scratch::on_disk();
     scratch.write("a/one", "12345");
     scratch.write("a/inside", "1234567");
     scratch.write("outside", "123");
@@ -299,7 +297,7 @@ fn hard_links_count_once_and_are_freed_when_all_lie_inside() {
 
 #[test]
 fn listings_put_folders_first_and_sort_as_people_do() {
-    let scratch = Scratch::new();
+    let scratch = Scratch::on_disk();
     for folder in ["zeta", "Alpha"] {
         scratch.folder(folder);
     }
@@ -378,7 +376,7 @@ fn listings_put_folders_first_and_sort_as_people_do() {
 
 #[test]
 fn trash_takes_and_gives_back() {
-    let scratch = Scratch::new();
+    let scratch = Scratch::on_disk();
     scratch.write("films/a/x", "x");
     let item = scratch.item("films/a").unwrap();
     let place = ops::TrashPlace::of(&item, "id-1").unwrap();
@@ -433,7 +431,7 @@ fn trash_takes_and_gives_back() {
 
 #[test]
 fn a_visit_sees_everything_that_is_not_hidden_and_leaves_out_what_it_is_told() {
-    let scratch = Scratch::new();
+    let scratch = Scratch::on_disk();
     scratch.write("a/b/file", "x");
     scratch.write("skipped/file", "x");
     scratch.write("a/.quartermaster-trash/file", "x");
@@ -480,7 +478,7 @@ fn cancelled_after(reports: u64) -> Control {
 
 #[test]
 fn a_cancelled_operation_leaves_the_old_state_and_no_temporaries() {
-    let scratch = Scratch::new();
+    let scratch = Scratch::on_disk();
     for n in 0..20 {
         scratch.write(&format!("tree/{n}/file"), "x".repeat(10_000));
     }
@@ -505,7 +503,7 @@ fn a_cancelled_operation_leaves_the_old_state_and_no_temporaries() {
 
 #[test]
 fn progress_adds_up() {
-    let scratch = Scratch::new();
+    let scratch = Scratch::on_disk();
     scratch.write("tree/a", "x".repeat(3_000_000));
     scratch.write("tree/b/c", "x".repeat(10));
     let last = Arc::new(std::sync::Mutex::new(ops::Progress::default()));
@@ -528,7 +526,7 @@ fn progress_adds_up() {
 
 #[test]
 fn a_sweep_removes_what_nobody_works_on() {
-    let scratch = Scratch::new();
+    let scratch = Scratch::on_disk();
     scratch.write("a/.quartermaster-tmp-0000000100000001", "left by a kill");
     scratch.write(".quartermaster-tmp-0000000100000002/deep/file", "left by a kill");
     scratch.write("a/.quartermaster-tmp-0000000100000003", "being written");
