@@ -1,17 +1,14 @@
-//! What the handlers of changes share: who asks, for which torrent, and that a change is done to its end.
+//! What the handlers of changes share: who asks, and for which torrent.
 
-use std::future::Future;
 use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use qm_kernel::engine::Command;
-use qm_kernel::{ClientInfo, ErrorKind, Permission, Principal};
+use qm_kernel::{ClientInfo, Permission, Principal};
 use qm_web::{ApiError, ApiResult, Auth, Client, Path};
-use tracing::Instrument;
 
 use crate::dto::requests::Done;
-use crate::error::TorrentsError;
 use crate::service::{Caller, Torrents};
 
 /// Who asks, from where.
@@ -68,41 +65,19 @@ impl Asked {
         permission: Permission,
         command: Command,
     ) -> ApiResult<Done> {
-        to_the_end(async move {
-            let (caller, engine_id) = (self.by.caller(), engine_id.as_deref());
-            self.app
-                .command(caller, engine_id, &self.hash, permission, command)
-                .await
-        })
-        .await?;
+        let (caller, engine_id) = (self.by.caller(), engine_id.as_deref());
+        self.app
+            .command(caller, engine_id, &self.hash, permission, command)
+            .await?;
         Ok(Done::new())
     }
 
     /// Changes where the torrent is saved.
     pub async fn relocate(self, engine_id: Option<String>, destination: String) -> ApiResult<Done> {
-        to_the_end(async move {
-            let (caller, engine_id) = (self.by.caller(), engine_id.as_deref());
-            self.app
-                .relocate(caller, engine_id, &self.hash, &destination)
-                .await
-        })
-        .await?;
+        let (caller, engine_id) = (self.by.caller(), engine_id.as_deref());
+        self.app
+            .relocate(caller, engine_id, &self.hash, &destination)
+            .await?;
         Ok(Done::new())
-    }
-}
-
-/// Does a change to its end, though whoever asked for it may hang up: a client that was told to do something has done it,
-/// and it is to be audited and shown all the same.
-pub async fn to_the_end<T: Send + 'static>(
-    change: impl Future<Output = Result<T, TorrentsError>> + Send + 'static,
-) -> ApiResult<T> {
-    match tokio::spawn(change.in_current_span()).await {
-        Ok(done) => Ok(done?),
-        Err(error) => match error.try_into_panic() {
-            Ok(panic) => std::panic::resume_unwind(panic),
-            Err(error) => {
-                Err(ApiError::new(ErrorKind::Internal, "the server is stopping").with_source(error))
-            }
-        },
     }
 }

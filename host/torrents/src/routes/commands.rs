@@ -6,7 +6,7 @@ use qm_kernel::engine::Command;
 use qm_web::{ApiResult, Body, Created, Json, Params};
 
 use super::App;
-use super::change::{Asked, By, to_the_end};
+use super::change::{Asked, By};
 use crate::dto::engines::EngineQuery;
 use crate::dto::requests::{
     BulkBody, BulkView, Done, FilePriorityBody, LimitBody, MoveBody, RemoveDataQuery, RenameBody, TrackerBody,
@@ -23,11 +23,9 @@ use crate::service::BulkAction;
 )]
 pub async fn bulk(State(app): App, by: By, Body(body): Body<BulkBody>) -> ApiResult<Created<BulkView>> {
     let with_library = body.action == BulkAction::RemoveData && body.remove_library;
-    let outcome = to_the_end(async move {
-        let engine_id = body.engine_id.as_deref();
-        app.bulk(by.caller(), engine_id, body.action, &body.hashes).await
-    })
-    .await?;
+    let outcome = app
+        .bulk(by.caller(), body.engine_id.as_deref(), body.action, &body.hashes)
+        .await?;
     Ok(Created(BulkView {
         succeeded: outcome.succeeded,
         failed: outcome.failed,

@@ -4,7 +4,7 @@ use axum::extract::State;
 use qm_web::{ApiResult, Body, Created, Json, Params, Path};
 
 use super::App;
-use super::change::{By, to_the_end};
+use super::change::By;
 use crate::dto::engines::{
     CreateEngine, EngineQuery, EngineView, HealthView, IdView, TestEngine, UpdateEngine,
 };
@@ -43,7 +43,7 @@ pub async fn test_engine(
     by: By,
     Body(body): Body<TestEngine>,
 ) -> ApiResult<Created<HealthView>> {
-    let tested = to_the_end(async move { app.test_engine(by.caller(), body).await }).await?;
+    let tested = app.test_engine(by.caller(), body).await?;
     Ok(Created(tested))
 }
 
@@ -60,7 +60,7 @@ pub async fn create_engine(
     by: By,
     Body(body): Body<CreateEngine>,
 ) -> ApiResult<Created<IdView>> {
-    let id = to_the_end(async move { app.create_engine(by.caller(), body).await }).await?;
+    let id = app.create_engine(by.caller(), body).await?;
     Ok(Created(IdView { id }))
 }
 
@@ -79,11 +79,8 @@ pub async fn update_engine(
     Path(id): Path<String>,
     Body(body): Body<UpdateEngine>,
 ) -> ApiResult<Json<IdView>> {
-    let updated = async move {
-        app.update_engine(by.caller(), &id, body).await?;
-        Ok(IdView { id })
-    };
-    to_the_end(updated).await.map(Json)
+    app.update_engine(by.caller(), &id, body).await?;
+    Ok(Json(IdView { id }))
 }
 
 /// Deletes an engine with what is known of its torrents. They go on in the client.
@@ -95,9 +92,6 @@ pub async fn update_engine(
     responses((status = 200, body = IdView))
 )]
 pub async fn delete_engine(State(app): App, by: By, Path(id): Path<String>) -> ApiResult<Json<IdView>> {
-    let deleted = async move {
-        app.delete_engine(by.caller(), &id).await?;
-        Ok(IdView { id })
-    };
-    to_the_end(deleted).await.map(Json)
+    app.delete_engine(by.caller(), &id).await?;
+    Ok(Json(IdView { id }))
 }

@@ -4,7 +4,7 @@ use axum::extract::State;
 use qm_web::{ApiResult, Body, Created, Upload};
 
 use super::App;
-use super::change::{By, to_the_end};
+use super::change::By;
 use crate::dto::requests::{AddTorrent, HashView, UploadTorrent};
 use crate::error::TorrentsError;
 use crate::service::{AddInput, AddSource};
@@ -29,7 +29,7 @@ pub async fn add_torrent(
         engine_id: body.engine_id,
         options,
     };
-    let hash = to_the_end(async move { app.add(by.caller(), input).await }).await?;
+    let hash = app.add(by.caller(), input).await?;
     Ok(Created(HashView { hash }))
 }
 
@@ -53,6 +53,6 @@ pub async fn upload_torrent(
         engine_id: upload.fields.engine_id,
         options,
     };
-    let hash = to_the_end(async move { app.add(by.caller(), input).await }).await?;
+    let hash = app.add(by.caller(), input).await?;
     Ok(Created(HashView { hash }))
 }
