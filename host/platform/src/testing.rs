@@ -23,7 +23,8 @@ sql! {
 }
 
 /// Adds `rows` audit rows, the newest at `newest`, `apart_ms` between two of them. Once a database: their ids are
-/// fixed. Fill before the list is first read, or at least with rows newer than those there.
+/// fixed. Fill before the list is first read, or at least with rows newer than those there; on PostgreSQL measure after
+/// a `VACUUM audit_logs`, which a server in use gets by itself.
 pub async fn fill_audit(db: &Db, rows: u64, newest: Timestamp, apart_ms: i64) -> Result<(), DbError> {
     let mut tx = db.begin_write().await?;
     exec!(&mut tx, FILL, rows as i64, newest.ms(), apart_ms)

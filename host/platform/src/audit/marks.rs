@@ -1,4 +1,4 @@
-//! Where every 5000th audit row stands, so that neither the number of rows nor a page deep among them is found by
+//! Where one audit row in [`STEP`] stands, so that neither the number of rows nor a page deep among them is found by
 //! walking over a million.
 //!
 //! Rows are only ever added, with the instant of their writing; so a row's place counted from the oldest one is for
@@ -15,7 +15,7 @@ use qm_db::{DbError, Tx, opt, sql, value};
 use qm_kernel::Timestamp;
 
 /// Rows between two marks: what a page walks over at most, and a count counts.
-pub(crate) const STEP: u64 = 5000;
+pub(crate) const STEP: u64 = 2000;
 const SETTLED_MS: i64 = 5 * 60 * 1000;
 const FILTERS: usize = 64;
 /// Rows after the last mark that call for another one.

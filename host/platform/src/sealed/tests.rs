@@ -88,7 +88,7 @@ db_test! {
         put(&db, KEYS[3], "").await;
         let sealed = sealed(&db, new.clone(), SecretSettings::of(KEYS.to_vec()));
         let lost = Unreadable { area: "settings".into(), object: KEYS[2].into(), field: "value".into() };
-        assert_eq!(sealed.unreadable().await, [lost.clone()]);
+        assert_eq!(sealed.unreadable().await, std::slice::from_ref(&lost));
 
         let before = get(&db, KEYS[1]).await;
         let planned = sealed.rotate(true).await.unwrap();

@@ -75,18 +75,19 @@ fn the_document_has_a_line_for_every_setting() {
 #[test]
 fn unusable_numbers_of_days_are_the_default() {
     let days = &catalogue::TRASH_RETENTION_DAYS;
-    for (stored, read) in [
-        (json!(0), 0.0),
-        (json!(0.5), 0.5),
-        (json!(90), 90.0),
-        (json!(-1), 30.0),
-        (json!("7"), 30.0),
-        (json!(null), 30.0),
-        (json!([7]), 30.0),
+    let read = |stored: Option<&Value>| days.read(stored).to_json();
+    for (stored, expected) in [
+        (json!(0), json!(0)),
+        (json!(0.5), json!(0.5)),
+        (json!(90), json!(90)),
+        (json!(-1), json!(30)),
+        (json!("7"), json!(30)),
+        (json!(null), json!(30)),
+        (json!([7]), json!(30)),
     ] {
-        assert_eq!(days.read(Some(&stored)), read, "{stored}");
+        assert_eq!(read(Some(&stored)), expected, "{stored}");
     }
-    assert_eq!(days.read(None), 30.0);
+    assert_eq!(read(None), json!(30));
 }
 
 #[test]
