@@ -319,6 +319,39 @@ fn a_move_across_file_systems_arrives_whole_before_it_leaves() {
 }
 
 #[test]
+fn a_source_that_cannot_be_removed_after_the_copy_is_kept_and_said() {
+    let (near, far, roots) = across();
+    near.write("tree/sealed/file", "x");
+    near.write("tree/free", "x");
+    let mode = |path: PathBuf, bits| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(bits)).unwrap();
+    };
+    for scratch in [&near, &far] {
+        mode(scratch.path(".."), 0o755);
+    }
+    if rustix::process::geteuid().is_root() {
+        let tree = ["", "tree", "tree/free", "tree/sealed", "tree/sealed/file"].map(|rel| near.path(rel));
+        for path in tree.iter().chain([&far.root]) {
+            std::os::unix::fs::chown(path, Some(65534), Some(65534)).unwrap();
+        }
+    }
+    mode(near.path("tree/sealed"), 0o555);
+    as_nobody(|| {
+        let error = transfer(&roots, "tree", "other/new", true).unwrap_err();
+        assert!(matches!(error, FsError::SourceKept { .. }), "{error}");
+        assert!(error.to_string().contains("/tree/sealed/file"), "{error}");
+    });
+    // The copy is whole; of the original what would not go is where it was.
+    for file in ["new/tree/sealed/file", "new/tree/free"] {
+        assert_eq!(far.read(file).as_deref(), Some("x"), "{file}");
+    }
+    assert_eq!(near.read("tree/sealed/file").as_deref(), Some("x"));
+    assert_eq!((near.temporaries(), far.temporaries()), (vec![], vec![]));
+    mode(near.path("tree/sealed"), 0o755);
+    mode(far.path("new/tree/sealed"), 0o755);
+}
+
+#[test]
 fn a_fifo_stays_on_its_file_system() {
     let (near, far, roots) = across();
     near.write("tree/file", "x");
