@@ -2,12 +2,9 @@
 //! percent-encoded bytes instead, as answers show them.
 
 use qm_web::{Fields, FromBody, FromQuery};
-use serde::Deserialize;
 use utoipa::ToSchema;
 
 use crate::confined::{FsError, RelPath};
-use crate::model::cleanup::Category;
-use crate::model::conflict::Resolution;
 
 /// A path as it came: by its text or by its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +29,7 @@ impl WirePath {
         }
     }
 
-    fn required(f: &mut Fields<'_>, text: &'static str, raw: &'static str) -> Self {
+    pub(super) fn required(f: &mut Fields<'_>, text: &'static str, raw: &'static str) -> Self {
         match f.string(raw).optional() {
             Some(bytes) => {
                 f.string(text).optional();
@@ -51,7 +48,7 @@ impl WirePath {
     }
 
     /// At least one, the texts before the bytes.
-    fn several(f: &mut Fields<'_>, texts: &'static str, raws: &'static str) -> Vec<Self> {
+    pub(super) fn several(f: &mut Fields<'_>, texts: &'static str, raws: &'static str) -> Vec<Self> {
         let raws = f.strings(raws).optional().unwrap_or_default();
         let texts = if raws.is_empty() {
             f.strings(texts).required().min_items(1).get()
@@ -400,175 +397,10 @@ impl TransferKind {
         }
     }
 
-    fn read(f: &mut Fields<'_>) -> Self {
+    pub(super) fn read(f: &mut Fields<'_>) -> Self {
         match BulkOperation::read(f, &["move", "copy"]) {
             BulkOperation::Copy => TransferKind::Copy,
             BulkOperation::Move | BulkOperation::Delete | BulkOperation::Cleanup => TransferKind::Move,
-        }
-    }
-}
-
-/// Files that are to go into a directory.
-#[derive(Debug, ToSchema)]
-pub struct FindConflicts {
-    pub operation: TransferKind,
-    #[schema(value_type = Vec<String>)]
-    pub sources: Vec<WirePath>,
-    /// A directory that exists. Relative to the root in effect; `destinationRaw` names it by its percent-encoded bytes
-    /// instead.
-    #[schema(value_type = String)]
-    pub destination: WirePath,
-}
-
-impl FromBody for FindConflicts {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self {
-            operation: TransferKind::read(f),
-            sources: WirePath::several(f, "sources", "sourcesRaw"),
-            destination: WirePath::required(f, "destination", "destinationRaw"),
-        }
-    }
-}
-
-/// What is to be done about one file.
-#[derive(Debug, ToSchema)]
-#[schema(rename_all = "camelCase")]
-pub struct ResolveItem {
-    /// Relative to the root in effect; `sourceRaw` names it by its percent-encoded bytes instead.
-    #[schema(value_type = String)]
-    pub source: WirePath,
-    /// `replace`, `keep_both`, `delete_source` or `skip`.
-    #[schema(value_type = String)]
-    pub resolution: Resolution,
-    /// For `replace`: the file of the destination that goes.
-    #[schema(value_type = Option<String>)]
-    pub target_path: Option<WirePath>,
-}
-
-/// How conflicts are to be resolved.
-#[derive(Debug, ToSchema)]
-pub struct ResolveConflicts {
-    pub operation: TransferKind,
-    /// A directory that exists. Relative to the root in effect; `destinationRaw` names it by its percent-encoded bytes
-    /// instead.
-    #[schema(value_type = String)]
-    pub destination: WirePath,
-    pub items: Vec<ResolveItem>,
-    /// What goes, goes irreversibly instead of into the trash.
-    #[schema(required = false, default = false)]
-    pub permanent: bool,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct RawItem {
-    source: Option<String>,
-    source_raw: Option<String>,
-    resolution: String,
-    target_path: Option<String>,
-    target_path_raw: Option<String>,
-}
-
-impl RawItem {
-    fn read(self, index: usize) -> Result<ResolveItem, String> {
-        let path =
-            |raw: Option<String>, text: Option<String>| raw.map(WirePath::Raw).or(text.map(WirePath::Text));
-        let resolution = Resolution::from_name(&self.resolution).ok_or_else(|| {
-            let names = Resolution::NAMES.join(", ");
-            format!("items.{index}.resolution must be one of the following values: {names}")
-        })?;
-        Ok(ResolveItem {
-            source: path(self.source_raw, self.source)
-                .ok_or_else(|| format!("items.{index}.source must be a string"))?,
-            resolution,
-            target_path: path(self.target_path_raw, self.target_path),
-        })
-    }
-}
-
-fn items(f: &mut Fields<'_>) -> Vec<ResolveItem> {
-    let value = f.any("items").required().get();
-    let serde_json::Value::Array(values) = value else {
-        f.broken("items must be an array");
-        return Vec::new();
-    };
-    if values.is_empty() {
-        f.broken("items must contain at least 1 elements");
-    }
-    let mut items = Vec::with_capacity(values.len());
-    for (index, value) in values.into_iter().enumerate() {
-        let item =
-            serde_json::from_value::<RawItem>(value).map_err(|error| format!("items.{index}: {error}"));
-        match item.and_then(|item| item.read(index)) {
-            Ok(item) => items.push(item),
-            Err(message) => {
-                f.broken(message);
-                break;
-            }
-        }
-    }
-    items
-}
-
-impl FromBody for ResolveConflicts {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self {
-            operation: TransferKind::read(f),
-            destination: WirePath::required(f, "destination", "destinationRaw"),
-            items: items(f),
-            permanent: f.boolean("permanent").or(false),
-        }
-    }
-}
-
-/// A folder to look for things that may go.
-#[derive(Debug, ToSchema)]
-pub struct CleanupScan {
-    /// Relative to the root in effect; `pathRaw` names it by its percent-encoded bytes instead.
-    #[schema(value_type = String)]
-    pub path: WirePath,
-    /// Absent: all of them.
-    #[schema(value_type = Option<Vec<String>>)]
-    pub categories: Option<Vec<Category>>,
-}
-
-impl FromBody for CleanupScan {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        let path = WirePath::required(f, "path", "pathRaw");
-        let names = f.strings("categories").each_one_of(Category::NAMES).optional();
-        let categories = names.filter(|names| !names.is_empty());
-        let read = |names: Vec<String>| {
-            names
-                .iter()
-                .filter_map(|name| Category::from_name(name))
-                .collect()
-        };
-        Self {
-            path,
-            categories: categories.map(read),
-        }
-    }
-}
-
-/// What of a folder is to go, item by item.
-#[derive(Debug, ToSchema)]
-pub struct CleanupRun {
-    /// Relative to the root in effect; `pathRaw` names it by its percent-encoded bytes instead.
-    #[schema(value_type = String)]
-    pub path: WirePath,
-    /// `pathsRaw` holds those that are named by their percent-encoded bytes.
-    #[schema(value_type = Vec<String>)]
-    pub paths: Vec<WirePath>,
-    #[schema(required = false, default = false)]
-    pub permanent: bool,
-}
-
-impl FromBody for CleanupRun {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self {
-            path: WirePath::required(f, "path", "pathRaw"),
-            paths: WirePath::several(f, "paths", "pathsRaw"),
-            permanent: f.boolean("permanent").or(false),
         }
     }
 }

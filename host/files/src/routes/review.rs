@@ -5,7 +5,8 @@ use qm_web::{ApiResult, Auth, Body, Client, Created};
 
 use super::{App, TAG, caller};
 use crate::dto::answers::BatchResult;
-use crate::dto::requests::{CleanupRun, CleanupScan, Delete, FindConflicts, PathsBody, ResolveConflicts};
+use crate::dto::choices::{CleanupRun, CleanupScan, FindConflicts, ResolveConflicts};
+use crate::dto::requests::{Delete, PathsBody};
 use crate::dto::reviews::{BulkDeletePreview, CleanupPreview, CleanupResult, ConflictReport, DeletePreview};
 
 /// What a delete would take away, and the torrents whose data it is.

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use super::Files;
 use super::browse::shown_name;
 use crate::confined::{Base, Component, ConfinedPath, FsError, Intent, Kind, Meta, RelPath};
-use crate::dto::requests::FindConflicts;
+use crate::dto::choices::FindConflicts;
 use crate::dto::reviews::{Conflict, ConflictReport, ReleaseInfo};
 use crate::error::FilesError;
 use crate::model::conflict::{ConflictKind, Quality, Resolution, Verdict, compare};
