@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use qm_db::{Db, Json, all, exec, sql};
-use qm_testkit::binary::Binary;
+use qm_testkit::binary::{self, Binary};
 use qm_testkit::http::Reply;
 use qm_testkit::server::PASSWORD;
 use qm_testkit::wait::until_true;
@@ -89,26 +89,51 @@ fn with_password(url: &str) -> String {
     url.replacen("postgres@", &format!("postgres:{DATABASE_PASSWORD}@"), 1)
 }
 
-async fn start(dir: &Path, db: &TestDb, format: &str) -> Binary {
+/// The environment of the server and of the operator's commands.
+fn environment(dir: &Path, format: &'static str) -> Vec<(&'static str, String)> {
+    vec![
+        ("JWT_ACCESS_SECRET", JWT_SECRET.to_owned()),
+        ("ENCRYPTION_KEY", ENCRYPTION_KEY.to_owned()),
+        ("ENCRYPTION_KEY_PREVIOUS", PREVIOUS_KEY.to_owned()),
+        ("FILE_MANAGER_ROOTS", dir.join("files").display().to_string()),
+        ("THROTTLE_LIMIT", "1000000".to_owned()),
+        ("LOG_FORMAT", format.to_owned()),
+        ("RUST_LOG", FILTER.to_owned()),
+    ]
+}
+
+async fn start(dir: &Path, db: &TestDb, format: &'static str) -> Binary {
     let plugins_dir = dir.join("plugins");
     std::fs::create_dir_all(&plugins_dir).expect("our own directory");
     for plugin in ["webapi_client.wasm", "misbehave.wasm"] {
         plugins::install(plugin, &plugins_dir);
     }
-    let roots = dir.join("files");
-    std::fs::create_dir_all(&roots).expect("our own directory");
-    std::fs::write(roots.join("note.txt"), "nothing secret").expect("our own directory");
-    let roots = roots.display().to_string();
-    let env = [
-        ("JWT_ACCESS_SECRET", JWT_SECRET),
-        ("ENCRYPTION_KEY", ENCRYPTION_KEY),
-        ("ENCRYPTION_KEY_PREVIOUS", PREVIOUS_KEY),
-        ("FILE_MANAGER_ROOTS", roots.as_str()),
-        ("THROTTLE_LIMIT", "1000000"),
-        ("LOG_FORMAT", format),
-        ("RUST_LOG", FILTER),
-    ];
+    let files = dir.join("files");
+    std::fs::create_dir_all(&files).expect("our own directory");
+    std::fs::write(files.join("note.txt"), "nothing secret").expect("our own directory");
+    let env = environment(dir, format);
+    let env: Vec<(&str, &str)> = env.iter().map(|(name, value)| (*name, value.as_str())).collect();
     Binary::start_with(dir, &with_password(db.url()), &env).await
+}
+
+/// What the operator's commands print.
+fn commands(dir: &Path, db: &TestDb, format: &'static str) -> String {
+    let commands: [&[&str]; 3] = [&["user", "list"], &["secrets", "rotate"], &["migrate"]];
+    let mut printed = String::new();
+    for arguments in commands {
+        let mut command = binary::command(dir, &with_password(db.url()));
+        let output = command
+            .envs(environment(dir, format))
+            .args(arguments)
+            .output()
+            .expect("the binary is there");
+        for stream in [&output.stdout, &output.stderr] {
+            printed.push_str(&String::from_utf8_lossy(stream));
+        }
+        assert!(output.status.success(), "{arguments:?}: {printed}");
+    }
+    assert!(printed.contains("leaky"), "the users are listed: {printed}");
+    printed
 }
 
 async fn log_in(api: &Api, body: Value) -> Value {
@@ -351,7 +376,7 @@ fn listen(mut socket: Ws) -> (Arc<Mutex<Vec<String>>>, tokio::task::JoinHandle<(
     (heard, task)
 }
 
-async fn nothing_leaks(test_db: &TestDb, format: &str) {
+async fn nothing_leaks(test_db: &TestDb, format: &'static str) {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let mut binary = start(dir.path(), test_db, format).await;
     let db = Db::open(test_db.url()).await.expect("the database is open to us");
@@ -398,7 +423,8 @@ async fn nothing_leaks(test_db: &TestDb, format: &str) {
         .for_each(|message| secrets.absent("a live message", message));
     let log = binary.process().output();
     readable(&log, format);
-    log.lines().for_each(|line| secrets.absent("the log", line));
+    secrets.absent("the log", &log);
+    secrets.absent("the commands' output", &commands(dir.path(), test_db, format));
 }
 
 /// The log is one, and talkative: nothing would leak into an empty one.
