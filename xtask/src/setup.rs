@@ -91,6 +91,12 @@ const PACKAGES: &[Package] = &[
         purpose: Purpose::Test,
         present: || has("npm"),
     },
+    // A file system in a file, to see one fail.
+    Package {
+        name: "e2fsprogs",
+        purpose: Purpose::Test,
+        present: || has("mkfs.ext4") || Path::new("/sbin/mkfs.ext4").exists(),
+    },
     // A browser that seeks in a stream, and a demuxer that reads one.
     Package {
         name: "chromium",
