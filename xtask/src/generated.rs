@@ -6,10 +6,7 @@ use std::process::Command;
 use crate::{paths, run};
 
 /// A subcommand of the server, and the file that holds what it prints.
-const DOCUMENTS: [(&str, &str); 2] = [
-    ("openapi", "docs/openapi.json"),
-    ("settings", "docs/settings.md"),
-];
+const DOCUMENTS: [(&str, &str); 2] = [("openapi", "docs/openapi.json"), ("settings", "docs/settings.md")];
 
 /// Writes every document, or with `check` says whether they still tell the truth.
 pub fn openapi(check: bool) -> Result<(), String> {
