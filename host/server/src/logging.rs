@@ -94,14 +94,23 @@ mod tests {
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(report_panic));
         tracing::subscriber::with_default(subscriber, || {
-            let _span = tracing::error_span!(target: "request", "http.request", request.id = "0123").entered();
+            let _span =
+                tracing::error_span!(target: "request", "http.request", request.id = "0123").entered();
             let caught = std::panic::catch_unwind(|| panic!("over {}", "the edge"));
             assert!(caught.is_err());
         });
         std::panic::set_hook(before);
         let lines = memory.lines();
-        assert_eq!((&lines[0]["message"], &lines[0]["target"]), (&"over the edge".into(), &"panic".into()));
+        assert_eq!(
+            (&lines[0]["message"], &lines[0]["target"]),
+            (&"over the edge".into(), &"panic".into())
+        );
         assert_eq!(lines[0]["request.id"], "0123");
-        assert!(lines[0]["place"].as_str().is_some_and(|place| place.contains("logging.rs:")), "{lines:?}");
+        assert!(
+            lines[0]["place"]
+                .as_str()
+                .is_some_and(|place| place.contains("logging.rs:")),
+            "{lines:?}"
+        );
     }
 }
