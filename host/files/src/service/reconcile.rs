@@ -6,14 +6,15 @@
 //! that is not there. Copies that were not finished are removed.
 
 use std::collections::HashSet;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use qm_platform::AuditEntry;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::Files;
-use super::tell::Fact;
 use crate::confined::{FsError, Meta};
 use crate::error::FilesError;
 use crate::ops::{self, Control, Lane};
@@ -93,25 +94,30 @@ impl Files {
         }
     }
 
-    /// The item had arrived; what was to be written with it is written now.
+    /// The item had arrived; what was to be written and told with it is so now, in the name of who deleted it.
     async fn settle_late(&self, record: &TrashRecord) -> Result<(), FilesError> {
-        let metadata = json!({
-            "mode": "trash",
-            "isDirectory": record.is_directory,
-            "bytes": record.size,
-            "recovered": true,
-        });
+        let entry = AuditEntry {
+            user_id: record.deleted_by.clone(),
+            action: "file.deleted",
+            object_type: Some("file"),
+            object_id: Some(record.original_path.clone()),
+            metadata: Some(json!({
+                "mode": "trash",
+                "isDirectory": record.is_directory,
+                "bytes": record.size,
+                "recovered": true,
+            })),
+            ..AuditEntry::default()
+        };
+        let root = record.storage_root.trim_end_matches('/');
+        let place = format!("{root}{}", record.original_path);
         let mut tx = self.db.begin_write().await?;
         repo::trash::settle(&mut tx, &record.id, record.size)
             .await?
             .exactly(1)?;
-        self.audit_in(
-            &mut tx,
-            None,
-            Fact::file("file.deleted", record.original_path.clone(), metadata),
-        )
-        .await?;
-        tx.commit_quiet().await?;
+        self.audit.record(&mut tx, entry).await?;
+        tx.publish(self.deleted(None, Path::new(&place)));
+        tx.commit(&*self.events).await?;
         tracing::info!(
             id = record.id,
             name = record.name,

@@ -121,7 +121,8 @@ impl Files {
         let restored = restored?;
         let fact = Fact::file("file.restore", original.text(), json!({ "bytes": record.size }));
         let mut tx = self.db.begin_write().await?;
-        repo::trash::remove(&mut tx, id).await?.exactly(1)?;
+        // Who came too late has found no item, and dropped the record already.
+        repo::trash::remove(&mut tx, id).await?.rows();
         self.audit_in(&mut tx, Some(caller), fact).await?;
         tx.publish(self.moved(caller, &restored.from, &restored.to));
         tx.commit(&*self.events).await?;
@@ -158,7 +159,8 @@ impl Files {
             metadata["reason"] = reason.into();
         }
         let mut tx = self.db.begin_write().await?;
-        repo::trash::remove(&mut tx, id).await?.exactly(1)?;
+        // Who came too late has found no item, and dropped the record already.
+        repo::trash::remove(&mut tx, id).await?.rows();
         let fact = Fact::file("file.deleted", record.original_path, metadata);
         self.audit_in(&mut tx, Some(caller), fact).await?;
         tx.commit(&*self.events).await?;

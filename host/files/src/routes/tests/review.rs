@@ -128,6 +128,8 @@ db_test! {
         site.put("dl/art/deep/zero.bin", "");
         site.put("dl/keep/readme.md", "m");
         std::fs::create_dir(site.at("dl/hollow")).unwrap();
+        // The trash of another root: its folder only looks empty.
+        site.put("dl/was-a-root/.quartermaster-trash/x__y", "y");
         std::os::unix::fs::symlink("nowhere", site.at("dl/keep/link")).unwrap();
         let preview = site.done("/api/files/cleanup-preview", json!({ "path": "/dl" })).await;
         let found = |category: &str| -> Vec<String> {

@@ -52,6 +52,20 @@ db_test! {
         assert_eq!(site.read("a.txt").as_deref(), Some("old"));
     }
 
+    async fn of_several_who_put_an_item_back_one_succeeds(db: Db) {
+        let site = Site::new(&db).await;
+        site.put("a.txt", "1");
+        let id = site.trashed("/a.txt").await;
+        let body = json!({ "id": id });
+        let restore = || site.post("/api/files/trash/restore", body.clone());
+        let (one, other, third) = tokio::join!(restore(), restore(), restore());
+        let mut statuses = [one.status, other.status, third.status];
+        statuses.sort_unstable();
+        assert_eq!(statuses[0], 201, "{statuses:?}");
+        assert!(statuses[1..].iter().all(|status| matches!(status, 404 | 409)), "{statuses:?}");
+        assert_eq!((site.read("a.txt").as_deref(), site.trash().await.len()), (Some("1"), 0));
+    }
+
     async fn purging_and_emptying_are_for_good(db: Db) {
         let site = Site::new(&db).await;
         for name in ["a", "b", "c"] {
