@@ -6,7 +6,9 @@ use std::collections::BTreeSet;
 use serde_json::json;
 use utoipa::openapi::path::Operation;
 use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, Type};
-use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
+use utoipa::openapi::security::{
+    ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme,
+};
 use utoipa::openapi::{
     Components, ContentBuilder, InfoBuilder, OneOfBuilder, OpenApi, OpenApiBuilder, PathItem, Paths, Ref,
     RefOr, Response, ResponseBuilder, Schema,
@@ -16,6 +18,7 @@ use crate::WebConfig;
 use crate::routes::{Access, Routes};
 
 const BEARER: &str = "bearer";
+const TICKET: &str = "ticket";
 
 /// The document as it is served and committed: sorted keys, so that equal routes give equal text.
 pub fn document(api: &OpenApi) -> Result<String, serde_json::Error> {
@@ -29,6 +32,11 @@ pub fn describe(config: &WebConfig, routes: &Routes) -> OpenApi {
     let mut paths = Paths::new();
     let mut components = common_components();
     for line in lines {
+        if let Access::Ticket(parameter) = line.access {
+            components
+                .security_schemes
+                .insert(TICKET.to_owned(), ticket_scheme(parameter));
+        }
         let (schemas, described, _) = &line.described;
         components.schemas.extend(schemas.iter().cloned());
         let mut described = described.clone();
@@ -78,17 +86,17 @@ fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
 fn complete(operation: &mut Operation, access: &Access, has_id: bool) {
     let (word, permissions) = match access {
         Access::Public => ("public", Vec::new()),
-        Access::Authenticated => ("authenticated", Vec::new()),
+        Access::Authenticated | Access::Ticket(_) => ("authenticated", Vec::new()),
         Access::All(permissions) => ("permissions", permissions.iter().map(|p| p.key()).collect()),
     };
     let extensions = operation.extensions.get_or_insert_default();
     extensions.insert("x-access".to_owned(), json!(word));
     extensions.insert("x-permissions".to_owned(), json!(permissions));
+    let by = |scheme: &str| vec![SecurityRequirement::new(scheme, Vec::<String>::new())];
     operation.security = Some(match access {
         Access::Public => Vec::new(),
-        Access::Authenticated | Access::All(_) => {
-            vec![SecurityRequirement::new(BEARER, Vec::<String>::new())]
-        }
+        Access::Ticket(_) => by(TICKET),
+        Access::Authenticated | Access::All(_) => by(BEARER),
     });
 
     let mut possible = vec!["429", "500"];
@@ -105,7 +113,7 @@ fn complete(operation: &mut Operation, access: &Access, has_id: bool) {
     match access {
         Access::Public => {}
         Access::Authenticated => possible.push("401"),
-        Access::All(_) => possible.extend(["401", "403"]),
+        Access::Ticket(_) | Access::All(_) => possible.extend(["401", "403"]),
     }
     if has_id {
         possible.push("404");
@@ -201,6 +209,13 @@ fn common_components() -> Components {
         .security_schemes
         .insert(BEARER.to_owned(), SecurityScheme::Http(scheme));
     components
+}
+
+fn ticket_scheme(parameter: &str) -> SecurityScheme {
+    SecurityScheme::ApiKey(ApiKey::Query(ApiKeyValue::with_description(
+        parameter,
+        "A ticket for one thing and a short time, issued to a caller with a token.",
+    )))
 }
 
 fn error_content(may_list: bool) -> utoipa::openapi::Content {

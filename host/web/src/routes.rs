@@ -43,6 +43,11 @@ impl<S> Line<S> {
         self.guarded(Access::Authenticated)
     }
 
+    /// For callers with a ticket in the query parameter of that name, which the handler checks: players send no header.
+    pub fn ticketed(self, parameter: &'static str) -> GuardedLine<S> {
+        self.guarded(Access::Ticket(parameter))
+    }
+
     /// For everybody.
     pub fn public(self) -> GuardedLine<S> {
         self.guarded(Access::Public)
@@ -62,6 +67,8 @@ impl<S> Line<S> {
 pub enum Access {
     Public,
     Authenticated,
+    /// By a ticket in this query parameter; the handler's to check.
+    Ticket(&'static str),
     All(Vec<Permission>),
 }
 

@@ -13,6 +13,8 @@ pub struct Operation {
     pub path: String,
     /// `public`, `authenticated` or `permissions`.
     pub access: String,
+    /// A ticket in the query stands for the token.
+    pub ticketed: bool,
     pub needed: Vec<Permission>,
     /// Names of the query's parameters.
     pub query: Vec<String>,
@@ -59,6 +61,11 @@ impl Operation {
             keys.join(" ")
         };
         format!("{}\t{path}\t{access}", self.method)
+    }
+
+    /// Whether a caller needs an access token.
+    pub fn takes_token(&self) -> bool {
+        self.access != "public" && !self.ticketed
     }
 
     pub fn has_parameter(&self) -> bool {
@@ -119,6 +126,7 @@ pub fn read(document: &Value) -> Vec<Operation> {
                 method: method.to_uppercase(),
                 path: path.clone(),
                 access: access.to_owned(),
+                ticketed: operation["security"][0].get("ticket").is_some(),
                 needed: keys
                     .map(|key| Permission::from_key(key).expect("a known permission"))
                     .collect(),

@@ -32,7 +32,7 @@ pub fn routes() -> Routes<Arc<Files>> {
         .add(routes!(browse::ensure_directory).need(P::FilesCreateFolder))
         .add(routes!(media::media_ticket).need(P::FilesPreview))
         // A player sends no bearer token: the ticket in the query is the credential.
-        .add(routes!(media::stream_file).public().unlimited())
+        .add(routes!(media::stream_file).ticketed("ticket").unlimited())
         .add(routes!(media::download_file).need(P::FilesDownload))
         .add(routes!(change::create_folder).need(P::FilesCreateFolder))
         .add(routes!(change::rename_file).need(P::FilesRename))

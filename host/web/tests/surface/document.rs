@@ -64,6 +64,11 @@ async fn the_document_says_who_may_call_and_what_can_fail() {
         assert_eq!(responses.join(" "), codes, "{method} {path}");
         assert_eq!(operation["tags"], json!(["test"]));
     }
+    let ticketed = &api["paths"]["/api/unlimited"]["get"];
+    assert_eq!(ticketed["x-access"], "authenticated");
+    assert_eq!(ticketed["security"], json!([{ "ticket": [] }]));
+    let scheme = &api["components"]["securitySchemes"]["ticket"];
+    assert_eq!((&scheme["in"], &scheme["name"]), (&json!("query"), &json!("pass")));
     let upstream = &api["paths"]["/api/things/{id}"]["get"]["responses"]["502"];
     assert_eq!(
         upstream["content"]["application/json"]["schema"]["$ref"],

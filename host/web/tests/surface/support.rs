@@ -285,7 +285,7 @@ fn all_routes() -> Routes {
         .add(routes!(show_prepared).public())
         .add(routes!(fail).public())
         .add(routes!(limited).public().limit(3))
-        .add(routes!(unlimited).public().unlimited())
+        .add(routes!(unlimited).ticketed("pass").unlimited())
         .add(routes!(framework_error).public())
 }
 
