@@ -12,6 +12,7 @@ mod document;
 mod errors;
 mod formats;
 mod guard;
+mod headers;
 mod isolation;
 mod leaks;
 mod logins;
