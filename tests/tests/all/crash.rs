@@ -60,14 +60,14 @@ struct Pending(Option<String>);
 type Objects = BTreeMap<(Kind, String), Object>;
 
 /// Randomness that can be told and repeated.
-struct Dice(u64);
+pub struct Dice(pub u64);
 
 impl Dice {
-    fn thrown() -> Dice {
+    pub fn thrown() -> Dice {
         Dice(u64::from_be_bytes(Ctx::system().bytes()))
     }
 
-    fn below(&mut self, bound: usize) -> usize {
+    pub fn below(&mut self, bound: usize) -> usize {
         // SplitMix64.
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut word = self.0;

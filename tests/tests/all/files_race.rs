@@ -1,0 +1,228 @@
+//! A folder that is swapped for a link to the outside as fast as it goes, while it is read and changed over the API.
+
+use std::os::unix::fs::symlink;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use qm_testkit::{Api, Backend, TestServer, database};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use serde_json::{Value, json};
+
+use crate::files_site::{Site, sung, temporaries, tree};
+
+/// Long enough for every step to meet a swap many times over.
+const LENGTH: Duration = Duration::from_secs(20);
+
+/// What the reader asks, through the folder that is swapped.
+const READS: &[(&str, &str, &str)] = &[
+    ("GET", "/api/files?path=victim", ""),
+    ("GET", "/api/files?path=victim/folder", ""),
+    ("GET", "/api/files/properties?path=victim", ""),
+    ("GET", "/api/files/properties?path=victim/secret", ""),
+    ("GET", "/api/files/preview?path=victim/secret", ""),
+    ("GET", "/api/files/download?path=victim/secret", ""),
+    ("GET", "/api/files/download?path=victim/folder/secret", ""),
+    ("POST", "/api/files/delete/preview", r#"{"path":"victim"}"#),
+    ("POST", "/api/files/cleanup-preview", r#"{"path":"victim"}"#),
+    ("POST", "/api/files/media-ticket", r#"{"path":"victim/secret"}"#),
+    (
+        "POST",
+        "/api/files/move-conflicts",
+        r#"{"operation":"move","sources":["file"],"destination":"victim"}"#,
+    ),
+];
+
+/// Every change once, through and onto the folder that is swapped.
+fn changes(round: u64) -> Vec<(&'static str, Value)> {
+    let fresh = format!("new-{round}");
+    vec![
+        (
+            "/api/files/folders",
+            json!({ "path": "victim", "name": format!("folder-{round}") }),
+        ),
+        (
+            "/api/files/rename",
+            json!({ "path": "victim/secret", "newName": fresh, "overwrite": true }),
+        ),
+        (
+            "/api/files/rename",
+            json!({ "path": format!("victim/{fresh}"), "newName": "secret", "overwrite": true }),
+        ),
+        (
+            "/api/files/copy",
+            json!({ "source": "file", "destination": "victim/folder/deep", "overwrite": true }),
+        ),
+        (
+            "/api/files/copy",
+            json!({ "source": "tree", "destination": "victim/folder/deep", "overwrite": true, "verify": true }),
+        ),
+        (
+            "/api/files/move",
+            json!({ "source": "victim/folder/deep/tree", "destination": "victim", "overwrite": true }),
+        ),
+        (
+            "/api/files/move",
+            json!({ "source": "victim/tree", "destination": "elsewhere", "overwrite": true }),
+        ),
+        ("/api/files/delete", json!({ "path": "victim/folder/secret" })),
+        (
+            "/api/files/delete",
+            json!({ "path": "victim/folder/deep/file", "permanent": true }),
+        ),
+        (
+            "/api/files/delete",
+            json!({ "path": "victim/folder", "permanent": round.is_multiple_of(4) }),
+        ),
+        (
+            "/api/files/bulk",
+            json!({ "operation": "delete", "paths": ["victim/secret", "victim/folder"] }),
+        ),
+        (
+            "/api/files/resolve-conflicts",
+            json!({ "operation": "copy", "destination": "victim", "permanent": true, "items": [
+                { "source": "file", "resolution": "keep_both" },
+                { "source": "file", "resolution": "replace", "targetPath": "victim/secret" },
+            ] }),
+        ),
+        (
+            "/api/files/cleanup-execute",
+            json!({ "path": "victim", "paths": [format!("victim/folder-{round}"), "victim/file"], "permanent": true }),
+        ),
+        (
+            "/api/files/copy",
+            json!({ "source": "secret", "destination": "victim", "overwrite": true }),
+        ),
+        (
+            "/api/files/copy",
+            json!({ "source": "secret", "destination": "victim/folder", "overwrite": true }),
+        ),
+    ]
+}
+
+/// Whether an answer is a success; that it holds nothing of the canary is checked always.
+async fn ask(api: &Api, method: &str, path: &str, body: Option<&Value>) -> bool {
+    let reply = api.send(method, path, body).await;
+    if let Some(said) = sung(&reply) {
+        panic!("{method} {path}: {said}");
+    }
+    assert!(reply.status < 500, "{method} {path}: {}", reply.text());
+    // A batch is answered with what became of each item.
+    reply.status < 300 && !reply.text().contains("\"succeeded\":0")
+}
+
+async fn change(api: Api, site: Arc<Site>) -> u64 {
+    let (start, mut done, mut round) = (Instant::now(), 0, 0);
+    while start.elapsed() < LENGTH {
+        for (path, body) in changes(round) {
+            done += u64::from(ask(&api, "POST", path, Some(&body)).await);
+        }
+        // Whatever was deleted goes back, through the folder as it is then.
+        for item in api.get("/api/files/trash").await.as_array().into_iter().flatten() {
+            let restore = json!({ "id": item["id"], "overwrite": true });
+            if !ask(&api, "POST", "/api/files/trash/restore", Some(&restore)).await {
+                ask(
+                    &api,
+                    "POST",
+                    "/api/files/trash/purge",
+                    Some(&json!({ "id": item["id"] })),
+                )
+                .await;
+            }
+        }
+        ask(
+            &api,
+            "POST",
+            "/api/files/ensure-dir",
+            Some(&json!({ "path": site.at("victim/folder/deep") })),
+        )
+        .await;
+        site.write("tree/a/b", "inside");
+        round += 1;
+    }
+    done
+}
+
+async fn read(api: Api, over: Arc<AtomicBool>) -> u64 {
+    let mut done = 0;
+    while !over.load(Ordering::Relaxed) {
+        for (method, path, body) in READS {
+            let body: Option<Value> = serde_json::from_str(body).ok();
+            done += u64::from(ask(&api, method, path, body.as_ref()).await);
+        }
+    }
+    done
+}
+
+async fn stream(api: Api, query: String, over: Arc<AtomicBool>) -> u64 {
+    let mut done = 0;
+    while !over.load(Ordering::Relaxed) {
+        let reply = api.send("GET", &query, None).await;
+        assert_eq!(sung(&reply), None);
+        done += u64::from(reply.status == 200);
+    }
+    done
+}
+
+async fn race(server: &TestServer, site: Arc<Site>) {
+    let api = server.admin();
+    for (file, content) in [("victim/secret", "inside"), ("victim/folder/secret", "inside")] {
+        site.write(file, content);
+    }
+    for file in ["file", "secret", "tree/a/b"] {
+        site.write(file, "inside");
+    }
+    let ticket = api
+        .post("/api/files/media-ticket", json!({ "path": "victim/secret" }))
+        .await;
+    let query = format!(
+        "/api/files/stream?path=victim/secret&ticket={}",
+        ticket["token"].as_str().expect("a ticket")
+    );
+    symlink(&site.canary, site.at("swap")).expect("our own directory");
+    let before = tree(&site.canary);
+    let (over, swaps) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+    let swapper = {
+        let (over, swaps) = (over.clone(), swaps.clone());
+        let (victim, swap) = (site.at("victim"), site.at("swap"));
+        std::thread::spawn(move || {
+            while !over.load(Ordering::Relaxed) {
+                let swapped = renameat_with(CWD, &victim, CWD, &swap, RenameFlags::EXCHANGE);
+                swaps.fetch_add(u64::from(swapped.is_ok()), Ordering::Relaxed);
+            }
+        })
+    };
+    let readers = [
+        tokio::spawn(read(api.clone(), over.clone())),
+        tokio::spawn(stream(server.anonymous(), query, over.clone())),
+    ];
+    let changed = tokio::spawn(change(api.clone(), site.clone())).await;
+    over.store(true, Ordering::Relaxed);
+    swapper.join().expect("the swapper does not panic");
+    let changed = changed.expect("nothing of the canary was told");
+    let mut reads = Vec::new();
+    for reader in readers {
+        reads.push(reader.await.expect("nothing of the canary was told"));
+    }
+    let swaps = swaps.load(Ordering::Relaxed);
+    println!("{swaps} swaps, {changed} changes, {reads:?} reads");
+    assert_eq!(tree(&site.canary), before);
+    assert!(swaps > 1000, "{swaps} swaps");
+    assert!(changed > 200, "{changed} changes");
+    assert!(reads.iter().all(|reads| *reads > 50), "{reads:?} reads");
+    api.act("/api/files/trash/empty").await;
+    assert_eq!(temporaries(&site.root), Vec::<std::path::PathBuf>::new());
+}
+
+/// What is on disk is the same whichever database keeps the records.
+#[test]
+fn a_folder_swapped_for_a_link_leads_nowhere() {
+    database::run(Backend::Sqlite, async |db| {
+        let site = Arc::new(Site::in_memory());
+        let server = TestServer::builder(db)
+            .env("FILE_MANAGER_ROOTS", site.roots())
+            .start()
+            .await;
+        race(&server, site).await;
+    });
+}
