@@ -2,7 +2,7 @@
 //! ports and certificates are put in, nothing else is changed.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use tempfile::TempDir;
@@ -77,9 +77,30 @@ impl Proxy {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// Bytes of bodies it has put aside on disk.
+    /// Bytes of bodies it keeps on disk at this moment. Such files have lost their names at once and live as long as
+    /// they are open, so they are looked for among what the process holds open.
     pub fn buffered_bytes(&self) -> u64 {
-        size_below(&self.dir.path().join("buffers"))
+        let buffers = self.dir.path().join("buffers");
+        let open = std::fs::read_dir(format!("/proc/{}/fd", self.process.pid()));
+        open.into_iter()
+            .flatten()
+            .flatten()
+            .filter(|file| std::fs::read_link(file.path()).is_ok_and(|path| path.starts_with(&buffers)))
+            .filter_map(|file| std::fs::metadata(file.path()).ok())
+            .map(|data| data.len())
+            .sum()
+    }
+
+    /// Does `work` and answers what came of it, with the most [`Proxy::buffered_bytes`] seen meanwhile.
+    pub async fn watched<T>(&self, work: impl Future<Output = T>) -> (T, u64) {
+        let mut work = std::pin::pin!(work);
+        let mut most = 0;
+        loop {
+            tokio::select! {
+                value = &mut work => return (value, most),
+                () = tokio::time::sleep(std::time::Duration::from_millis(1)) => most = most.max(self.buffered_bytes()),
+            }
+        }
     }
 
     /// What it said.
@@ -138,18 +159,4 @@ fn caddyfile(upstream: SocketAddr, port: u16) -> String {
     let text = example("Caddyfile", upstream);
     let site = replaced(&text, NAME, &format!("http://127.0.0.1:{port}"));
     format!("{{\n\tadmin off\n\tauto_https off\n}}\n{site}")
-}
-
-fn size_below(directory: &PathBuf) -> u64 {
-    let Ok(entries) = std::fs::read_dir(directory) else {
-        return 0;
-    };
-    entries
-        .flatten()
-        .map(|entry| match entry.metadata() {
-            Ok(data) if data.is_dir() => size_below(&entry.path()),
-            Ok(data) => data.len(),
-            Err(_) => 0,
-        })
-        .sum()
 }
