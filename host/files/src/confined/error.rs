@@ -24,6 +24,11 @@ pub enum FsError {
     /// A root, an ancestor of one, a system directory, the trash directory.
     #[error("{0} is protected: it cannot be deleted, renamed or moved")]
     Protected(String),
+    #[error("{0} is a system directory")]
+    SystemDirectory(String),
+    /// A trash directory or one of our temporaries, or something in it.
+    #[error("{0} is reserved for the server: choose another place")]
+    Reserved(String),
     #[error("Item is already in the trash")]
     InTrash,
     #[error("{0} does not exist")]
@@ -54,6 +59,8 @@ pub enum FsError {
     TooManyLinks(String),
     #[error("The name is too long for the file system: {0}")]
     NameTooLong(String),
+    #[error("Too many folders would have to be created for {0}: create some of them first")]
+    TooManyMissing(String),
     #[error("Permission denied: {0} (the server's user may not do this)")]
     Denied(String),
     #[error("The file system is read-only: {0}")]
@@ -142,12 +149,15 @@ impl FsError {
             | FsError::Special(_)
             | FsError::TooManyLinks(_)
             | FsError::NameTooLong(_)
+            | FsError::TooManyMissing(_)
             | FsError::NoSpace(_)
             | FsError::FileTooLarge(_) => ErrorKind::BadRequest,
             FsError::NoRoot
             | FsError::Outside
             | FsError::Escapes
             | FsError::Protected(_)
+            | FsError::SystemDirectory(_)
+            | FsError::Reserved(_)
             | FsError::Denied(_)
             | FsError::ReadOnly(_) => ErrorKind::Forbidden,
             FsError::NotFound(_) => ErrorKind::NotFound,

@@ -13,7 +13,7 @@
 //!
 //! Never: joins strings to open them; opens the content of anything but a regular file.
 //!
-//! Bounds: 40 links a path, 64 KiB a path, two handles open while walking.
+//! Bounds: 40 links a path, 64 KiB a path, two handles open while walking, 128 directories created at once.
 
 mod dir;
 mod error;
@@ -26,6 +26,6 @@ mod walk;
 pub(crate) use dir::Dir;
 pub use error::FsError;
 pub use meta::{Identity, Kind, Meta};
-pub use names::{Component, MAX_NAME_BYTES, RelPath, TEMP_PREFIX, TRASH_DIR};
+pub use names::{Component, MAX_NAME_BYTES, MAX_PATH_BYTES, RelPath, TEMP_PREFIX, TRASH_DIR};
 pub use path::{ConfinedPath, Destination, Intent, TrashedItem};
 pub use roots::{Base, BaseError, PathInspection, Roots, SYSTEM_DIRECTORIES};

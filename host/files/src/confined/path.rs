@@ -10,6 +10,9 @@ use super::roots::{Base, Root, Roots, is_system};
 use super::walk::{self, End, Last, Walked};
 use super::{Component, Dir, FsError, Identity, Meta, RelPath, TRASH_DIR};
 
+/// Directories that are created at once at most: a handle is held of each until all of them are there.
+const MAX_MISSING: usize = 128;
+
 /// What the caller is going to do with the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Intent {
@@ -96,12 +99,15 @@ impl Located {
     }
 
     pub fn into_destination(self) -> Result<Destination, FsError> {
-        if self.is_hidden() {
-            return Err(FsError::Protected(self.rel.text()));
-        }
         let shown = self.rel.text();
+        if self.is_hidden() {
+            return Err(FsError::Reserved(shown));
+        }
         let (dir, missing) = match self.walked.end {
             End::Root(dir) => (dir, Vec::new()),
+            End::Missing(_, missing) if missing.len() > MAX_MISSING => {
+                return Err(FsError::TooManyMissing(shown));
+            }
             End::Missing(dir, missing) => (dir, missing),
             End::Entry(above) => match self.walked.real.last() {
                 Some(name) => (above.child(name).map_err(|e| FsError::os(e, &shown))?, Vec::new()),
@@ -141,7 +147,7 @@ impl Base {
     /// that has checked everything else.
     pub fn destination(&self, path: &RelPath) -> Result<Destination, FsError> {
         if path.is_hidden() {
-            return Err(FsError::Protected(path.text()));
+            return Err(FsError::Reserved(path.text()));
         }
         self.locate(path, Last::Follow)?.into_destination()
     }

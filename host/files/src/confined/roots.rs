@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::path::Located;
 use super::walk::{self, End, Last, Walked};
-use super::{Component, Dir, FsError, Identity, RelPath};
+use super::{Component, Dir, FsError, Identity, MAX_PATH_BYTES, RelPath};
 
 /// Never deleted, renamed or moved themselves, nor a Default Root Path. Their contents are ordinary.
 pub const SYSTEM_DIRECTORIES: &[&str] = &[
@@ -85,6 +85,14 @@ fn absolute(path: &str) -> Option<PathBuf> {
         }
     }
     whole.is_absolute().then_some(whole)
+}
+
+/// [`absolute`] of a path that somebody sent.
+fn sent(path: &str) -> Result<PathBuf, FsError> {
+    if path.len() > MAX_PATH_BYTES {
+        return Err(FsError::NameTooLong(format!("a path of {} bytes", path.len())));
+    }
+    absolute(path).ok_or(FsError::InvalidPath)
 }
 
 pub(super) fn is_system(path: &Path) -> bool {
@@ -239,7 +247,7 @@ impl Roots {
 
     /// Looks at an absolute path.
     pub fn inspect(&self, path: &str) -> Result<PathInspection, FsError> {
-        let path = absolute(path).ok_or(FsError::InvalidPath)?;
+        let path = sent(path)?;
         let mut seen = PathInspection {
             path: path.to_string_lossy().into_owned(),
             within_hard_roots: self.hard.iter().any(|root| root.below(&path).is_some()),
@@ -270,13 +278,15 @@ impl Roots {
 
     /// `mkdir -p` of an absolute path. Answers the path's inspection afterwards.
     pub fn ensure_dir(&self, path: &str) -> Result<PathInspection, FsError> {
-        let whole = absolute(path).ok_or(FsError::InvalidPath)?;
+        let whole = sent(path)?;
+        let shown = whole.to_string_lossy();
         if is_system(&whole) {
-            return Err(FsError::Protected(whole.to_string_lossy().into_owned()));
+            return Err(FsError::SystemDirectory(shown.into_owned()));
         }
         let walked = self.walk(&whole, Last::Follow)?;
         let base = self.whole();
-        let rel = RelPath::from_components(walked.real.clone());
+        // For messages, which name the path as it was sent: absolute.
+        let rel = RelPath::from_text(&shown)?;
         Located::new(&base, walked, rel).into_destination()?.create()?;
         self.inspect(path)
     }

@@ -1,7 +1,7 @@
 //! What the routes take that look before they leap: conflicts and cleanups.
 
 use qm_web::{Fields, FromBody};
-use serde::Deserialize;
+use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::requests::{TransferKind, WirePath};
@@ -59,36 +59,43 @@ pub struct ResolveConflicts {
     pub permanent: bool,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct RawItem {
-    source: Option<String>,
-    source_raw: Option<String>,
-    resolution: String,
-    target_path: Option<String>,
-    target_path_raw: Option<String>,
-}
+const ITEM_KEYS: &[&str] = &["source", "sourceRaw", "resolution", "targetPath", "targetPathRaw"];
 
-impl RawItem {
-    fn read(self, index: usize) -> Result<ResolveItem, String> {
-        let path =
-            |raw: Option<String>, text: Option<String>| raw.map(WirePath::Raw).or(text.map(WirePath::Text));
-        let resolution = Resolution::from_name(&self.resolution).ok_or_else(|| {
-            let names = Resolution::NAMES.join(", ");
-            format!("items.{index}.resolution must be one of the following values: {names}")
-        })?;
-        Ok(ResolveItem {
-            source: path(self.source_raw, self.source)
+impl ResolveItem {
+    /// The error names the first rule that is broken.
+    fn read(index: usize, value: &Value) -> Result<Self, String> {
+        let Value::Object(item) = value else {
+            return Err(format!("items.{index} must be an object"));
+        };
+        if let Some(name) = item.keys().find(|name| !ITEM_KEYS.contains(&name.as_str())) {
+            return Err(format!("items.{index}.property {name} should not exist"));
+        }
+        let text = |name: &str| match item.get(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text.clone())),
+            Some(scalar @ (Value::Number(_) | Value::Bool(_))) => Ok(Some(scalar.to_string())),
+            Some(_) => Err(format!("items.{index}.{name} must be a string")),
+        };
+        let path = |raw: &str, name: &str| match text(raw)? {
+            Some(bytes) => Ok(Some(WirePath::Raw(bytes))),
+            None => Ok::<_, String>(text(name)?.map(WirePath::Text)),
+        };
+        let resolution = text("resolution")?.and_then(|name| Resolution::from_name(&name));
+        Ok(Self {
+            source: path("sourceRaw", "source")?
                 .ok_or_else(|| format!("items.{index}.source must be a string"))?,
-            resolution,
-            target_path: path(self.target_path_raw, self.target_path),
+            resolution: resolution.ok_or_else(|| {
+                let names = Resolution::NAMES.join(", ");
+                format!("items.{index}.resolution must be one of the following values: {names}")
+            })?,
+            target_path: path("targetPathRaw", "targetPath")?,
         })
     }
 }
 
 fn items(f: &mut Fields<'_>) -> Vec<ResolveItem> {
     let value = f.any("items").required().get();
-    let serde_json::Value::Array(values) = value else {
+    let Value::Array(values) = value else {
         f.broken("items must be an array");
         return Vec::new();
     };
@@ -96,10 +103,8 @@ fn items(f: &mut Fields<'_>) -> Vec<ResolveItem> {
         f.broken("items must contain at least 1 elements");
     }
     let mut items = Vec::with_capacity(values.len());
-    for (index, value) in values.into_iter().enumerate() {
-        let item =
-            serde_json::from_value::<RawItem>(value).map_err(|error| format!("items.{index}: {error}"));
-        match item.and_then(|item| item.read(index)) {
+    for (index, value) in values.iter().enumerate() {
+        match ResolveItem::read(index, value) {
             Ok(item) => items.push(item),
             Err(message) => {
                 f.broken(message);

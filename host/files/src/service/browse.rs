@@ -10,7 +10,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::tell::Fact;
 use super::{Caller, Files, lane_of};
-use crate::confined::{Component, ConfinedPath, FsError, Intent, Kind, Meta, PathInspection, RelPath};
+use crate::confined::{
+    Component, ConfinedPath, FsError, Intent, Kind, MAX_PATH_BYTES, Meta, PathInspection, RelPath,
+};
 use crate::dto::answers::{EntryView, InspectionView, Listing, Properties};
 use crate::dto::requests::{ListQuery, PathQuery};
 use crate::error::FilesError;
@@ -74,6 +76,10 @@ impl Files {
     pub async fn ensure_dir(&self, caller: &Caller, path: String) -> Result<InspectionView, FilesError> {
         if path.trim().is_empty() {
             return Err(FilesError::NoPath);
+        }
+        // Not worth an audit row, which would hold all of it.
+        if path.len() > MAX_PATH_BYTES {
+            return Err(FsError::NameTooLong(format!("a path of {} bytes", path.len())).into());
         }
         let (roots, wanted) = (self.roots.clone(), path.clone());
         let made = self

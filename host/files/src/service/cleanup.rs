@@ -1,5 +1,6 @@
 //! Finds what of a folder may go, and removes what is chosen.
-//! Bounds: a folder of at most [`MAX_ENTRIES`] entries is looked through.
+//! Bounds: a folder of at most [`MAX_ENTRIES`] entries is looked through, [`MAX_DEPTH`] deep; what is found takes at most
+//! [`MAX_FOUND_BYTES`].
 
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -21,6 +22,12 @@ use crate::model::cleanup::{Category, after_duplicates, before_duplicates, is_vi
 use crate::ops::{self, Control, Lane, Visit};
 
 const MAX_ENTRIES: usize = 1_000_000;
+/// Deeper than honest trees are; what lies below stays, and so do the folders above it.
+const MAX_DEPTH: usize = 256;
+/// Every finding carries its whole path, however long.
+const MAX_FOUND_BYTES: usize = 512 * 1024 * 1024;
+/// What a component of a path costs besides its bytes, about.
+const COMPONENT_BYTES: usize = 48;
 const REASON: &str = "cleanup";
 
 impl Files {
@@ -33,11 +40,12 @@ impl Files {
         self.on_disk(Lane::Long, move |base| {
             let root = folder(base, &rel)?;
             let mut tree = Tree::read(&root)?;
-            let mut found = tree.judge_files(base, &wanted);
+            let mut found = Findings::default();
+            tree.judge_files(base, &wanted, &mut found)?;
             if wanted.contains(&Category::EmptyFolders) {
-                found.extend(tree.empty_folders(base));
+                tree.empty_folders(base, &mut found)?;
             }
-            Ok(preview(rel.text(), found))
+            Ok(preview(rel.text(), found.items))
         })
         .await
     }
@@ -157,8 +165,28 @@ struct Finding {
     reason: String,
 }
 
+#[derive(Default)]
+struct Findings {
+    items: Vec<Finding>,
+    bytes: usize,
+}
+
+impl Findings {
+    fn add(&mut self, finding: Finding, root: &RelPath) -> Result<(), FilesError> {
+        let names = finding.rel.components().iter();
+        let path: usize = names.map(|name| name.as_bytes().len() + COMPONENT_BYTES).sum();
+        self.bytes += path + finding.reason.len();
+        if self.bytes > MAX_FOUND_BYTES {
+            return Err(FilesError::TooLarge(root.text()));
+        }
+        self.items.push(finding);
+        Ok(())
+    }
+}
+
 /// A folder, read.
 struct Tree {
+    root: RelPath,
     /// The folder itself first, each before what is in it.
     dirs: Vec<Directory>,
     files: Vec<Leaf>,
@@ -167,8 +195,11 @@ struct Tree {
 }
 
 struct Directory {
-    rel: RelPath,
-    above: Option<usize>,
+    /// Its name and the directory it is in; none for the folder itself. Whole paths are put together when asked for: kept,
+    /// those of a deep tree take more memory than there is.
+    place: Option<(usize, Component)>,
+    /// Below the folder itself.
+    depth: usize,
     /// Entries seen in it, and how many of them may go.
     entries: usize,
     may_go: usize,
@@ -186,7 +217,8 @@ struct Leaf {
 impl Tree {
     fn read(root: &ConfinedPath) -> Result<Self, FilesError> {
         let mut tree = Tree {
-            dirs: vec![Directory::new(root.rel().clone(), None)],
+            root: root.rel().clone(),
+            dirs: vec![Directory::new(None, 0)],
             files: Vec::new(),
             too_large: false,
         };
@@ -198,18 +230,18 @@ impl Tree {
         }
         walked?;
         // The order of a walk is the file system's; that of a preview is not to change from one to the next.
-        let dirs = &tree.dirs;
+        let ranks = tree.ranks();
         tree.files
-            .sort_by(|a, b| (&dirs[a.directory].rel, &a.name).cmp(&(&dirs[b.directory].rel, &b.name)));
+            .sort_by(|a, b| (ranks[a.directory], &a.name).cmp(&(ranks[b.directory], &b.name)));
         Ok(tree)
     }
 
     fn note(&mut self, way: &mut Vec<usize>, visit: &Visit<'_>) -> Result<ControlFlow<()>, FsError> {
         let (Visit::Enter(found) | Visit::Item(found) | Visit::Leave(found)) = visit;
+        let depth = found.directory().components().len() - self.root.components().len();
         if let Visit::Leave(_) = visit {
-            let rel = found.rel();
             while let Some(index) = way.pop() {
-                if self.dirs[index].rel == rel {
+                if self.dirs[index].depth == depth + 1 {
                     self.dirs[index].complete = true;
                     break;
                 }
@@ -217,11 +249,7 @@ impl Tree {
             return Ok(ControlFlow::Continue(()));
         }
         // A directory that could not be entered after all is never left.
-        while way.len() > 1
-            && way
-                .last()
-                .is_some_and(|index| self.dirs[*index].rel != *found.directory())
-        {
+        while way.last().is_some_and(|index| self.dirs[*index].depth > depth) {
             way.pop();
         }
         let Some(&here) = way.last() else {
@@ -233,8 +261,12 @@ impl Tree {
         }
         self.dirs[here].entries += 1;
         if let Visit::Enter(_) = visit {
+            if depth >= MAX_DEPTH {
+                return Ok(ControlFlow::Break(()));
+            }
             way.push(self.dirs.len());
-            self.dirs.push(Directory::new(found.rel(), Some(here)));
+            let place = (here, found.name().clone());
+            self.dirs.push(Directory::new(Some(place), depth + 1));
         } else if found.kind == Kind::File
             && let Ok(meta) = found.meta()
         {
@@ -248,70 +280,114 @@ impl Tree {
         Ok(ControlFlow::Continue(()))
     }
 
-    fn judge_files(&mut self, base: &Base, wanted: &HashSet<Category>) -> Vec<Finding> {
+    fn rel(&self, directory: usize) -> RelPath {
+        let mut names = Vec::new();
+        let mut at = directory;
+        while let Some((above, name)) = &self.dirs[at].place {
+            names.push(name);
+            at = *above;
+        }
+        names.into_iter().rev().fold(self.root.clone(), |mut rel, name| {
+            rel.push(name.clone());
+            rel
+        })
+    }
+
+    fn file(&self, index: usize) -> RelPath {
+        let leaf = &self.files[index];
+        self.rel(leaf.directory).join(&leaf.name)
+    }
+
+    /// The place of each directory in the order of their paths.
+    fn ranks(&self) -> Vec<usize> {
+        let mut inside: Vec<Vec<(&Component, usize)>> = vec![Vec::new(); self.dirs.len()];
+        for (index, directory) in self.dirs.iter().enumerate() {
+            if let Some((above, name)) = &directory.place {
+                inside[*above].push((name, index));
+            }
+        }
+        let mut ranks = vec![0; self.dirs.len()];
+        let (mut waiting, mut next) = (vec![0], 0);
+        while let Some(index) = waiting.pop() {
+            ranks[index] = next;
+            next += 1;
+            inside[index].sort_unstable();
+            waiting.extend(inside[index].iter().rev().map(|(_, below)| *below));
+        }
+        ranks
+    }
+
+    fn judge_files(
+        &mut self,
+        base: &Base,
+        wanted: &HashSet<Category>,
+        found: &mut Findings,
+    ) -> Result<(), FilesError> {
         let mut duplicates = Duplicates::among(&self.files, wanted.contains(&Category::DuplicateFiles));
-        let mut found = Vec::new();
-        for leaf in &self.files {
+        for index in 0..self.files.len() {
+            let leaf = &self.files[index];
             let name = leaf.name.text();
-            let directory = &mut self.dirs[leaf.directory];
-            let rel = directory.rel.join(&leaf.name);
             let early = before_duplicates(&name, leaf.size);
             let original = match early {
                 Some(_) => None,
-                None => duplicates.original_of(base, &rel, leaf.size),
+                None => duplicates.original_of(base, self, index),
             };
             let category = early
-                .or(original.as_ref().map(|_| Category::DuplicateFiles))
-                .or_else(|| after_duplicates(&name, directory.has_video));
+                .or(original.map(|_| Category::DuplicateFiles))
+                .or_else(|| after_duplicates(&name, self.dirs[leaf.directory].has_video));
             let Some(category) = category.filter(|category| wanted.contains(category)) else {
                 continue;
             };
-            directory.may_go += 1;
-            found.push(Finding {
-                rel,
+            let finding = Finding {
+                rel: self.file(index),
                 category,
                 is_directory: false,
                 size: leaf.size,
                 reason: original.map_or_else(
                     || category.reason().to_owned(),
-                    |original| format!("The same content as {original}"),
+                    |original| format!("The same content as {}", self.file(original)),
                 ),
-            });
+            };
+            found.add(finding, &self.root)?;
+            let directory = self.files[index].directory;
+            self.dirs[directory].may_go += 1;
         }
-        found
+        Ok(())
     }
 
     /// Folders in which nothing is that would stay, the deepest first.
-    fn empty_folders(&mut self, base: &Base) -> Vec<Finding> {
-        let mut found = Vec::new();
+    fn empty_folders(&mut self, base: &Base, found: &mut Findings) -> Result<(), FilesError> {
         for index in (1..self.dirs.len()).rev() {
             let directory = &self.dirs[index];
-            let nothing_stays = directory.complete && directory.may_go == directory.entries;
-            // Counted once more, hidden entries too: a folder that could not be read only looks empty.
-            if !nothing_stays || count(base, &directory.rel) != Some(directory.entries) {
+            if !directory.complete || directory.may_go != directory.entries {
                 continue;
             }
-            let (rel, above) = (directory.rel.clone(), directory.above);
-            if let Some(above) = above {
+            let rel = self.rel(index);
+            // Counted once more, hidden entries too: a folder that could not be read only looks empty.
+            if count(base, &rel) != Some(directory.entries) {
+                continue;
+            }
+            if let Some((above, _)) = directory.place {
                 self.dirs[above].may_go += 1;
             }
-            found.push(Finding {
+            let finding = Finding {
                 rel,
                 category: Category::EmptyFolders,
                 is_directory: true,
                 size: 0,
                 reason: Category::EmptyFolders.reason().to_owned(),
-            });
+            };
+            found.add(finding, &self.root)?;
         }
-        found
+        Ok(())
     }
 }
 
 impl Directory {
-    fn new(rel: RelPath, above: Option<usize>) -> Self {
+    fn new(place: Option<(usize, Component)>, depth: usize) -> Self {
         Self {
-            rel,
-            above,
+            place,
+            depth,
             entries: 0,
             may_go: 0,
             complete: false,
@@ -337,7 +413,7 @@ struct Duplicates {
     /// Sizes that several files have.
     shared: HashSet<u64>,
     /// The first file of each size and hash.
-    first: HashMap<(u64, String), RelPath>,
+    first: HashMap<(u64, String), usize>,
 }
 
 impl Duplicates {
@@ -358,17 +434,18 @@ impl Duplicates {
     }
 
     /// The file that has the same content and came before.
-    fn original_of(&mut self, base: &Base, rel: &RelPath, size: u64) -> Option<RelPath> {
+    fn original_of(&mut self, base: &Base, tree: &Tree, file: usize) -> Option<usize> {
+        let size = tree.files[file].size;
         if !self.shared.contains(&size) {
             return None;
         }
         // What cannot be read is like nothing.
-        let item = base.resolve(rel, Intent::Read).ok()?;
+        let item = base.resolve(&tree.file(file), Intent::Read).ok()?;
         let hash = sha256(&item).ok()?;
         match self.first.entry((size, hash)) {
-            std::collections::hash_map::Entry::Occupied(first) => Some(first.get().clone()),
+            std::collections::hash_map::Entry::Occupied(first) => Some(*first.get()),
             std::collections::hash_map::Entry::Vacant(vacant) => {
-                vacant.insert(rel.clone());
+                vacant.insert(file);
                 None
             }
         }

@@ -16,7 +16,7 @@ fn said<T>(result: Result<T, FsError>) -> String {
     match result {
         Ok(_) => "ok".into(),
         Err(FsError::NotFound(_)) => "not found".into(),
-        Err(FsError::Protected(_)) => "protected".into(),
+        Err(FsError::Protected(_) | FsError::Reserved(_)) => "protected".into(),
         Err(FsError::NotADirectory(_)) => "not a directory".into(),
         Err(FsError::NameTooLong(_)) => "too long".into(),
         Err(FsError::TooManyLinks(_)) => "too many links".into(),
@@ -429,10 +429,28 @@ fn absolute_paths_are_looked_at_and_created_inside_the_hard_roots_only() {
         (at("file"), ErrorKind::BadRequest),
         (at("file/new"), ErrorKind::BadRequest),
         (at(&"n".repeat(256)), ErrorKind::BadRequest),
+        (at(&"n/".repeat(40_000)), ErrorKind::BadRequest),
+        (at(".quartermaster-trash/new"), ErrorKind::Forbidden),
     ] {
         let error = scratch.roots.ensure_dir(&path).unwrap_err();
         assert_eq!(error.kind(), kind, "{path}: {error}");
     }
+    let text = |path: &str| scratch.roots.ensure_dir(path).unwrap_err().to_string();
+    assert_eq!(text("/media"), "/media is a system directory");
+    let trash = at(".quartermaster-trash/new");
+    assert_eq!(
+        text(&trash),
+        format!("{trash} is reserved for the server: choose another place")
+    );
+
+    let many = |levels: usize| at(&format!("many{}", "/n".repeat(levels - 1)));
+    assert!(matches!(
+        scratch.roots.ensure_dir(&many(129)),
+        Err(FsError::TooManyMissing(_))
+    ));
+    assert!(!scratch.root.join("many").exists());
+    assert!(scratch.roots.ensure_dir(&many(128)).unwrap().exists);
+    assert!(scratch.roots.ensure_dir(&many(256)).unwrap().exists);
     assert_eq!(tree(&scratch.canary), before);
 }
 

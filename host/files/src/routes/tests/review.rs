@@ -118,6 +118,34 @@ db_test! {
         assert!(site.trash().await.is_empty());
     }
 
+    async fn what_is_wrong_with_an_item_is_said_in_the_apis_words(db: Db) {
+        let site = Site::new(&db).await;
+        site.put("tv/a", "x");
+        for (item, expected) in [
+            (json!("x"), "items.0 must be an object"),
+            (json!({ "source": "x", "resolution": "skip", "extra": 1 }), "items.0.property extra should not exist"),
+            (json!({ "resolution": "skip" }), "items.0.source must be a string"),
+            (json!({ "source": ["x"], "resolution": "skip" }), "items.0.source must be a string"),
+            (json!({ "source": "x" }), "items.0.resolution must be one of the following values: replace, keep_both, delete_source, skip"),
+            (json!({ "source": "x", "resolution": "skip", "targetPath": {} }), "items.0.targetPath must be a string"),
+        ] {
+            let body = json!({ "operation": "move", "destination": "/tv", "items": [item] });
+            let answer = site.post("/api/files/resolve-conflicts", body).await;
+            assert_eq!((answer.status, &answer.json()["message"]), (400, &json!([expected])));
+        }
+    }
+
+    async fn a_cleanup_of_a_very_deep_tree_is_bounded(db: Db) {
+        let site = Site::new(&db).await;
+        std::fs::create_dir_all(site.at(&format!("deep{}", "/d".repeat(1500)))).unwrap();
+        std::fs::create_dir_all(site.at(&format!("flat{}", "/d".repeat(200)))).unwrap();
+        let preview = site.done("/api/files/cleanup-preview", json!({ "path": "/" })).await;
+        let empty = preview["categories"][0]["items"].as_array().unwrap();
+        assert_eq!((empty.len(), preview["totalItems"].as_u64()), (201, Some(201)), "what is not looked into stays");
+        assert_eq!(empty[0]["path"], format!("/flat{}", "/d".repeat(200)));
+        assert_eq!(empty[200]["path"], "/flat");
+    }
+
     async fn a_cleanup_shows_and_removes_what_is_chosen(db: Db) {
         let site = Site::new(&db).await;
         site.put("dl/film/film.mkv", "the film");
