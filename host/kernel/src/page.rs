@@ -28,7 +28,11 @@ impl PageQuery {
     /// Reads the two query texts: anything below 1 or not a number is 1 (page) or the default (size);
     /// `pageSize` is clamped to 1..=`max`.
     pub fn parse(page: Option<&str>, page_size: Option<&str>, max: u64) -> Self {
-        let number = |text: Option<&str>| text.and_then(|t| t.trim().parse::<i64>().ok());
+        // Any number counts, also one that no integer holds: casts of floats end at the integer's bounds.
+        let number = |text: Option<&str>| {
+            let number = text?.trim().parse::<f64>().ok()?;
+            number.is_finite().then_some(number as i64)
+        };
         let page = number(page).map_or(1, |n| n.clamp(1, i64::from(i32::MAX)) as u64);
         let page_size =
             number(page_size).map_or(Self::DEFAULT_SIZE.min(max), |n| n.clamp(1, max as i64) as u64);
@@ -37,5 +41,33 @@ impl PageQuery {
 
     pub const fn offset(self) -> u64 {
         (self.page - 1) * self.page_size
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_is_clamped_and_everything_else_is_the_default() {
+        for (page, size, expected) in [
+            (None, None, (1, 50)),
+            (Some("3"), Some("20"), (3, 20)),
+            (Some("0"), Some("0"), (1, 1)),
+            (Some("-7"), Some("-7"), (1, 1)),
+            (Some("2.9"), Some("1.9"), (2, 1)),
+            (Some("1e3"), Some("1e2"), (1000, 100)),
+            (
+                Some("99999999999999999999"),
+                Some("99999999999999999999"),
+                (2_147_483_647, 200),
+            ),
+            (Some("1e400"), Some("1e400"), (1, 50)),
+            (Some("NaN"), Some("Infinity"), (1, 50)),
+            (Some(""), Some("many"), (1, 50)),
+        ] {
+            let query = PageQuery::parse(page, size, 200);
+            assert_eq!((query.page, query.page_size), expected, "{page:?} {size:?}");
+        }
     }
 }

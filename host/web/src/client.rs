@@ -58,25 +58,36 @@ impl<S: Sync> FromRequestParts<S> for Client {
             Some(origin) => (origin.ip, origin.request_id.as_str().to_owned(), origin.proxied),
             None => (peer_ip(&parts.extensions), String::new(), false),
         };
-        let forwarded = text(&parts.headers, &FORWARDED_FOR).filter(|_| proxied);
+        let forwarded = text(&parts.headers, &FORWARDED_FOR, Keep::End).filter(|_| proxied);
         Ok(Client(ClientInfo {
             ip,
             forwarded: forwarded.unwrap_or_else(|| ip.to_string()),
-            user_agent: text(&parts.headers, &header::USER_AGENT),
+            user_agent: text(&parts.headers, &header::USER_AGENT, Keep::Start),
             request_id,
         }))
     }
 }
 
-/// The whole text of a header, several of them joined as HTTP allows; `None` when it is absent or says nothing.
-fn text(headers: &HeaderMap, name: &header::HeaderName) -> Option<String> {
+/// Which part of a text that is too long stays.
+#[derive(Clone, Copy)]
+enum Keep {
+    Start,
+    /// Of `X-Forwarded-For`: the caller can write any length of text before what the trusted proxy adds.
+    End,
+}
+
+/// The text of a header, several of them joined as HTTP allows; `None` when it is absent or says nothing.
+fn text(headers: &HeaderMap, name: &header::HeaderName, keep: Keep) -> Option<String> {
     let values: Vec<_> = headers
         .get_all(name)
         .iter()
         .map(|value| String::from_utf8_lossy(value.as_bytes()))
         .collect();
     let text = values.join(", ");
-    let text = &text[..text.floor_char_boundary(MAX_TEXT)];
+    let text = match keep {
+        Keep::Start => &text[..text.floor_char_boundary(MAX_TEXT)],
+        Keep::End => &text[text.ceil_char_boundary(text.len().saturating_sub(MAX_TEXT))..],
+    };
     (!text.trim().is_empty()).then(|| text.to_owned())
 }
 
@@ -112,6 +123,26 @@ fn parse_ip(text: &str) -> Option<IpAddr> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_a_long_forwarded_text_the_proxys_own_entry_stays() {
+        let mut headers = HeaderMap::new();
+        headers.insert(
+            FORWARDED_FOR,
+            format!("{}, 198.51.100.7", "x".repeat(9000)).parse().unwrap(),
+        );
+        headers.insert(
+            header::USER_AGENT,
+            format!("Agent {}", "x".repeat(9000)).parse().unwrap(),
+        );
+        let forwarded = text(&headers, &FORWARDED_FOR, Keep::End).unwrap();
+        assert!(
+            forwarded.ends_with(", 198.51.100.7") && forwarded.len() == MAX_TEXT,
+            "{forwarded}"
+        );
+        let agent = text(&headers, &header::USER_AGENT, Keep::Start).unwrap();
+        assert!(agent.starts_with("Agent ") && agent.len() == MAX_TEXT, "{agent}");
+    }
 
     #[test]
     fn the_last_forwarded_entry_counts_when_a_proxy_is_trusted() {
