@@ -2,6 +2,7 @@
 //!
 //! [`Audit`] writes it, [`AuditTrail`] reads it.
 
+mod bound;
 mod marks;
 mod target;
 #[cfg(test)]
@@ -67,7 +68,13 @@ impl Audit {
     }
 
     /// Adds a row to the transaction of the change it tells of: both hold, or neither does.
-    pub async fn record(&self, tx: &mut Tx, entry: AuditEntry<'_>) -> Result<(), DbError> {
+    pub async fn record(&self, tx: &mut Tx, mut entry: AuditEntry<'_>) -> Result<(), DbError> {
+        if let Some(id) = &mut entry.object_id {
+            bound::text(id);
+        }
+        if let Some(metadata) = &mut entry.metadata {
+            bound::json(metadata);
+        }
         exec!(
             tx,
             ADD,

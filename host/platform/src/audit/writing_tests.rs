@@ -56,6 +56,22 @@ db_test! {
         assert_eq!(rows(&db).await.len(), 1);
     }
 
+    async fn a_row_holds_only_so_much_of_what_a_caller_sent(db: Db) {
+        let audit = Audit::new(Ctx::system());
+        let long = "é".repeat(5_000_000);
+        let entry = AuditEntry {
+            object_id: Some(format!("x{long}")),
+            metadata: Some(json!({ "error": long, "resolutions": vec!["skip"; 300_000], "list": [{ "path": long }], "n": 1 })),
+            ..entry("file.operation_failed")
+        };
+        audit.record_alone(&db, entry).await;
+        let (_, _, _, id, _, _, _, metadata) = rows(&db).await.remove(0);
+        assert_eq!(id, Some(format!("x{}…", "é".repeat(2047))), "cut between two characters");
+        let cut = format!("{}…", "é".repeat(2048));
+        let expected = json!({ "error": cut, "resolutions": vec!["skip"; 1000], "list": [{ "path": cut }], "n": 1 });
+        assert_eq!(metadata.unwrap().0, expected);
+    }
+
     async fn a_row_outlives_its_user_and_is_never_refused_for_want_of_one(db: Db) {
         let audit = Audit::new(Ctx::system());
         let mut tx = db.begin_write().await.unwrap();
