@@ -6,6 +6,7 @@
 mod accounts;
 mod audit;
 mod clients;
+mod files;
 mod fleet;
 mod http_load;
 mod idle;
@@ -45,6 +46,8 @@ enum Measure {
     Accounts,
     /// The audit list at 1,000,000 rows, on both databases.
     Audit,
+    /// A listing of 100,000 entries, the stream of 1 GiB, the preview of deleting 200,000 files.
+    Files,
     /// 500 WebSocket clients while 500 of 5,000 torrents change each tick.
     Fleet,
 }
@@ -62,6 +65,9 @@ async fn main() {
     }
     if wanted(Measure::Audit) {
         audit::measure(&mut report).await;
+    }
+    if wanted(Measure::Files) {
+        files::measure(&mut report).await;
     }
     if wanted(Measure::Poll) {
         poll::measure(&mut report).await;

@@ -85,11 +85,21 @@ impl Server {
 
     /// A server without plugins on a database of the caller's.
     pub async fn start_on(database_url: &str) -> Server {
+        Self::start_with(&[("DATABASE_URL", database_url)]).await
+    }
+
+    /// A server without plugins and with these variables.
+    pub async fn start_with(env: &[(&str, &str)]) -> Server {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let plugins = dir.path().join("plugins");
         std::fs::create_dir(&plugins).expect("our own directory");
         let plugins = plugins.display().to_string();
-        Self::start_in(dir, &[("DATABASE_URL", database_url), ("PLUGINS_DIR", &plugins)]).await
+        let env: Vec<(&str, &str)> = [("PLUGINS_DIR", plugins.as_str())]
+            .iter()
+            .chain(env)
+            .copied()
+            .collect();
+        Self::start_in(dir, &env).await
     }
 
     async fn start_in(dir: TempDir, env: &[(&str, &str)]) -> Server {
@@ -136,7 +146,13 @@ impl Server {
         self.process.resident_bytes() as f64 / (1024.0 * 1024.0)
     }
 
-    /// The most it ever had.
+    /// Forgets the peak so far, such as that of the login; answers what is resident now.
+    pub fn settled_mib(&self) -> f64 {
+        self.process.forget_peak();
+        self.resident_mib()
+    }
+
+    /// The most it ever had, or had since [`Server::settled_mib`].
     pub fn peak_mib(&self) -> f64 {
         self.process.peak_resident_bytes() as f64 / (1024.0 * 1024.0)
     }

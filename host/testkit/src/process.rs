@@ -112,6 +112,11 @@ impl Process {
         self.status_bytes("VmHWM:")
     }
 
+    /// From now on the peak is that of what comes: the kernel forgets the one before.
+    pub fn forget_peak(&self) {
+        std::fs::write(format!("/proc/{}/clear_refs", self.pid()), "5").expect("our own child");
+    }
+
     fn status_bytes(&self, label: &str) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap_or_default();
         let kib = status
