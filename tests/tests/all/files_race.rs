@@ -138,8 +138,41 @@ async fn change(api: Api, site: Arc<Site>) -> u64 {
         )
         .await;
         site.write("tree/a/b", "inside");
+        if round.is_multiple_of(4) {
+            done += rooted_in_the_swap(&api, &site, round).await;
+        }
         round += 1;
     }
+    done
+}
+
+/// The folder that is swapped as the Default Root Path itself: every path begins there, and so does a trash.
+async fn rooted_in_the_swap(api: &Api, site: &Site, round: u64) -> u64 {
+    let mut done = 0;
+    let root = json!({ "path": site.at("victim") });
+    done += u64::from(ask(api, "PUT", "/api/files/root", Some(&root)).await);
+    for path in ["/api/files", "/api/files/root", "/api/files/download?path=secret"] {
+        ask(api, "GET", path, None).await;
+    }
+    for (path, body) in [
+        (
+            "/api/files/folders",
+            json!({ "path": "/", "name": format!("rooted-{round}") }),
+        ),
+        ("/api/files/delete", json!({ "path": "secret" })),
+        (
+            "/api/files/rename",
+            json!({ "path": "folder", "newName": format!("folder-{round}") }),
+        ),
+        (
+            "/api/files/delete",
+            json!({ "path": format!("rooted-{round}"), "permanent": true }),
+        ),
+    ] {
+        done += u64::from(ask(api, "POST", path, Some(&body)).await);
+    }
+    let root = json!({ "path": site.root });
+    assert!(ask(api, "PUT", "/api/files/root", Some(&root)).await);
     done
 }
 
