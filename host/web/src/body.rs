@@ -7,6 +7,7 @@ use axum::extract::{FromRequest, FromRequestParts, Request};
 use bytes::{Bytes, BytesMut};
 use http::request::Parts;
 use http::{HeaderMap, header};
+use http_body::Body as _;
 use http_body_util::BodyExt;
 use qm_kernel::ErrorKind;
 use serde_json::{Map, Value};
@@ -74,6 +75,10 @@ impl<T: serde::de::DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> 
 }
 
 async fn read_all(mut body: axum::body::Body) -> Result<Bytes, ApiError> {
+    // Announced to be longer than we would ever read: no need to wait for it.
+    if body.size_hint().lower() > MAX_DRAIN as u64 {
+        return Err(ApiError::body_too_large());
+    }
     let mut whole = BytesMut::new();
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| {

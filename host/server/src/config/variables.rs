@@ -19,7 +19,7 @@ pub struct Variable {
 }
 
 const RUNTIME: &str = "Runtime";
-const DATABASE: &str = "Database";
+const DATABASE: &str = "Database & cache";
 const SECURITY: &str = "Security";
 const STORAGE: &str = "Storage & files";
 const NETWORK: &str = "Network";

@@ -68,7 +68,10 @@ async fn the_document_says_who_may_call_and_what_can_fail() {
     assert_eq!(ticketed["x-access"], "authenticated");
     assert_eq!(ticketed["security"], json!([{ "ticket": [] }]));
     let scheme = &api["components"]["securitySchemes"]["ticket"];
-    assert_eq!((&scheme["in"], &scheme["name"]), (&json!("query"), &json!("pass")));
+    assert_eq!(
+        (&scheme["in"], &scheme["name"]),
+        (&json!("query"), &json!("pass"))
+    );
     let upstream = &api["paths"]["/api/things/{id}"]["get"]["responses"]["502"];
     assert_eq!(
         upstream["content"]["application/json"]["schema"]["$ref"],

@@ -123,6 +123,14 @@ async fn a_connection_serves_many_requests_after_an_error_and_a_panic() {
 }
 
 #[tokio::test]
+async fn a_body_announced_beyond_all_limits_is_refused_at_once() {
+    let server = server().await;
+    let request = "POST /api/account HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n\
+                   Content-Length: 99999999999\r\n\r\n{";
+    assert!(raw(&server, request.as_bytes()).await.starts_with("HTTP/1.1 413"));
+}
+
+#[tokio::test]
 async fn a_change_goes_on_when_its_caller_hangs_up() {
     let server = server().await;
     let mut stream = TcpStream::connect(server.address).await.unwrap();
