@@ -3,7 +3,7 @@
 //! is as it was told; the trash's list and its directories agree; no unfinished copy is left.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -127,7 +127,7 @@ impl Disks {
         Disks { site, other }
     }
 
-    fn at(&self, rel: &str) -> std::path::PathBuf {
+    fn at(&self, rel: &str) -> PathBuf {
         self.site.at(rel.trim_start_matches('/'))
     }
 
@@ -135,12 +135,14 @@ impl Disks {
         format!("{},{}", self.site.roots(), self.other.roots())
     }
 
-    fn temporaries(&self) -> usize {
-        temporaries(&self.site.root).len() + temporaries(&self.other.root).len()
+    fn temporaries(&self) -> Vec<PathBuf> {
+        let mut all = temporaries(&self.site.root);
+        all.extend(temporaries(&self.other.root));
+        all
     }
 
     /// Ids of what lies in the trash directories, with where it lies.
-    fn trashed(&self) -> BTreeMap<String, std::path::PathBuf> {
+    fn trashed(&self) -> BTreeMap<String, PathBuf> {
         let mut found = BTreeMap::new();
         for root in [&self.site.root, &self.other.root] {
             let entries = std::fs::read_dir(root.join(".quartermaster-trash"));
@@ -292,7 +294,7 @@ async fn work(
 }
 
 /// Where the item is in truth. What was not acknowledged is settled.
-fn settle(disks: &Disks, item: &mut Item, records: &[Value], trashed: &BTreeMap<String, std::path::PathBuf>) {
+fn settle(disks: &Disks, item: &mut Item, records: &[Value], trashed: &BTreeMap<String, PathBuf>) {
     let name = item.name.clone();
     let ours: Vec<&Value> = records.iter().filter(|record| record["name"] == name).collect();
     assert!(ours.len() <= 1, "{item:?} has {} records", ours.len());
@@ -342,7 +344,7 @@ async fn check(api: &Api, disks: &Disks, workers: &mut [Vec<Item>]) -> BTreeMap<
         .map(|record| record["id"].as_str().expect("an id").to_owned())
         .collect();
     until_true("unfinished copies to be swept", || async {
-        disks.temporaries() == 0
+        disks.temporaries().is_empty()
     })
     .await;
     let trashed = disks.trashed();
