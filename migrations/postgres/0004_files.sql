@@ -1,4 +1,4 @@
--- The file manager's trash: what was deleted, where it came from and where it lies.
+-- The file manager: its trash (what was deleted, where it came from and where it lies), and where it is at work.
 
 CREATE TABLE file_trash (
     id            TEXT    NOT NULL PRIMARY KEY,
@@ -22,3 +22,16 @@ CREATE TABLE file_trash (
 );
 
 CREATE INDEX file_trash_deleted_at ON file_trash (deleted_at, id);
+
+-- Where operations are making temporaries: written before the first byte, removed when they are gone. Rows of a process that
+-- is no more say where to look for what it left.
+CREATE TABLE file_temporaries (
+    id           TEXT    NOT NULL PRIMARY KEY,
+    -- Absolute.
+    storage_root TEXT    NOT NULL,
+    -- Below storage_root, percent-encoded.
+    directory    TEXT    NOT NULL,
+    -- They may lie anywhere below the directory, not only in it.
+    whole_tree   BOOLEAN NOT NULL,
+    noted_at     BIGINT  NOT NULL
+);

@@ -110,6 +110,18 @@ impl Dir {
         Ok(Meta::of(&fs::fstat(&self.0)?))
     }
 
+    /// Whether a rename from here to there can work, as far as can be told beforehand: not across file systems, nor across
+    /// mounts of one.
+    pub fn is_one_with(&self, other: &Dir) -> Result<bool> {
+        let mount = |dir: &Dir| {
+            let flags = AtFlags::EMPTY_PATH;
+            let seen = fs::statx(&dir.0, "", flags, fs::StatxFlags::MNT_ID).ok()?;
+            let known = seen.stx_mask & fs::StatxFlags::MNT_ID.bits() != 0;
+            known.then_some(seen.stx_mnt_id)
+        };
+        Ok(self.identity()?.device == other.identity()?.device && mount(self) == mount(other))
+    }
+
     pub fn identity(&self) -> Result<Identity> {
         Ok(self.meta()?.identity)
     }

@@ -88,6 +88,9 @@ pub enum FsError {
     TrashUnusable(String),
     #[error("Cancelled")]
     Cancelled,
+    /// Where its temporaries are could not be written down.
+    #[error("The database does not answer, and nothing was changed at {0}: try again later")]
+    NotNoted(String),
     /// All workers of this kind are taken: a slow or hung mount.
     #[error("The file system is busy or does not answer: try again later")]
     Busy,
@@ -170,7 +173,9 @@ impl FsError {
             | FsError::SourceKept { .. }
             | FsError::TrashUnusable(_)
             | FsError::Cancelled => ErrorKind::Conflict,
-            FsError::Busy | FsError::Disk(_) | FsError::Mismatch(_) => ErrorKind::Unavailable,
+            FsError::NotNoted(_) | FsError::Busy | FsError::Disk(_) | FsError::Mismatch(_) => {
+                ErrorKind::Unavailable
+            }
             FsError::Io { .. } => ErrorKind::Internal,
         }
     }

@@ -27,5 +27,5 @@ pub(crate) use dir::Dir;
 pub use error::FsError;
 pub use meta::{Identity, Kind, Meta};
 pub use names::{Component, MAX_NAME_BYTES, MAX_PATH_BYTES, RelPath, TEMP_PREFIX, TRASH_DIR};
-pub use path::{ConfinedPath, Destination, Intent, TrashedItem};
+pub use path::{ConfinedPath, Destination, Intent, Place, TrashedItem};
 pub use roots::{Base, BaseError, PathInspection, Roots, SYSTEM_DIRECTORIES};

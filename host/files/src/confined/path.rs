@@ -55,6 +55,31 @@ pub struct TrashedItem {
     pub(crate) name: Component,
 }
 
+/// A directory by its root and its real path below that: to be written down, and found again by [`Roots::reopen`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Canonical.
+    pub root: String,
+    pub directory: RelPath,
+}
+
+impl Place {
+    fn of(root: &Root, directory: Vec<Component>) -> Self {
+        Self {
+            root: root.canonical.to_string_lossy().into_owned(),
+            directory: RelPath::from_components(directory),
+        }
+    }
+
+    /// A directory in this one.
+    pub(crate) fn below(&self, name: &Component) -> Self {
+        Self {
+            root: self.root.clone(),
+            directory: self.directory.join(name),
+        }
+    }
+}
+
 /// A finished walk with the path that was asked for.
 pub(super) struct Located {
     walked: Walked,
@@ -214,6 +239,17 @@ impl ConfinedPath {
         RelPath::from_components(self.real.clone())
     }
 
+    /// Where [`parent`](Self::parent) is.
+    pub(crate) fn place(&self) -> Place {
+        let above = self.real.split_last().map_or(&[][..], |(_, above)| above);
+        Place::of(&self.root, above.to_vec())
+    }
+
+    /// Where the trash directory of its root is.
+    pub(crate) fn trash_place(&self) -> Place {
+        Place::of(&self.root, vec![Component::trusted(TRASH_DIR.to_owned())])
+    }
+
     /// The base it was resolved in.
     pub fn base(&self) -> &Base {
         &self.base
@@ -272,6 +308,14 @@ impl ConfinedPath {
 }
 
 impl TrashedItem {
+    /// Where it lies.
+    pub(crate) fn place(&self) -> Place {
+        Place::of(
+            &self.base.roots[0],
+            vec![Component::trusted(TRASH_DIR.to_owned())],
+        )
+    }
+
     /// Absolute.
     pub fn absolute(&self) -> PathBuf {
         self.base.roots[0]
@@ -292,6 +336,11 @@ impl Destination {
         self.missing
             .iter()
             .fold(existing, |path, name| path.join(name.as_os()))
+    }
+
+    pub(crate) fn place(&self) -> Place {
+        let names = self.real.iter().chain(&self.missing);
+        Place::of(&self.root, names.cloned().collect())
     }
 
     pub fn exists(&self) -> bool {

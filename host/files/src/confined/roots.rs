@@ -4,10 +4,13 @@
 //! then on it is opened by that path without following a link, at each use: a root that is missing, or whose disk is
 //! mounted later, needs no restart, and a link that turns up in its place later is refused.
 
+use std::collections::BTreeSet;
 use std::path::{Component as Part, Path, PathBuf};
 use std::sync::Arc;
 
-use super::path::Located;
+use rustix::io::Errno;
+
+use super::path::{Located, Place};
 use super::walk::{self, End, Last, Walked};
 use super::{Component, Dir, FsError, Identity, MAX_PATH_BYTES, RelPath};
 
@@ -156,11 +159,14 @@ impl Roots {
             .collect()
     }
 
-    /// The hard roots that are there: canonical path and handle.
-    pub(crate) fn handles(&self) -> Vec<(String, Dir)> {
-        self.hard
-            .iter()
-            .filter_map(|root| Some((root.canonical.to_string_lossy().into_owned(), root.open().ok()?.0)))
+    /// The hard roots and those of `others` in them that are there: canonical path and handle.
+    pub(crate) fn handles(&self, others: &BTreeSet<String>) -> Vec<(String, Dir)> {
+        let all: BTreeSet<String> = self.paths().into_iter().chain(others.iter().cloned()).collect();
+        all.into_iter()
+            .filter_map(|path| {
+                let (dir, _) = self.storage(&path).ok()?.roots[0].open().ok()?;
+                Some((path, dir))
+            })
             .collect()
     }
 
@@ -233,6 +239,19 @@ impl Roots {
         }
         let canonical = path.clone();
         Ok(self.at(path, canonical))
+    }
+
+    /// The directory of a place, by its real path and through no link; or the deepest one above it that is there, and false.
+    pub(crate) fn reopen(&self, place: &Place) -> Result<(Dir, bool), FsError> {
+        let (mut dir, _) = self.storage(&place.root)?.roots[0].open()?;
+        for name in place.directory.components() {
+            match dir.child(name) {
+                Ok(next) => dir = next,
+                Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok((dir, false)),
+                Err(other) => return Err(FsError::os(other, &place.directory)),
+            }
+        }
+        Ok((dir, true))
     }
 
     fn at(&self, configured: PathBuf, canonical: PathBuf) -> Base {

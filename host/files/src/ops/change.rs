@@ -88,6 +88,6 @@ pub fn remove(item: &ConfinedPath, control: &Control) -> Result<Usage, FsError> 
     let usage = measure_for_removal(item, control)?;
     control.expect(usage.items + 1, usage.bytes);
     control.check()?;
-    vanish(&item.parent, name, item.rel(), control)?;
+    vanish(&item.parent, &item.place(), name, item.rel(), control)?;
     Ok(usage)
 }

@@ -1,8 +1,12 @@
 //! How a long operation is watched and stopped.
 
+use std::sync::Arc;
+
 use tokio_util::sync::CancellationToken;
 
-use crate::confined::FsError;
+use super::Notes;
+use super::notes::Noted;
+use crate::confined::{FsError, Place};
 
 /// How far an operation has come. Totals are of everything it was asked to do, once known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,6 +25,7 @@ pub struct Control {
     cancel: CancellationToken,
     on_progress: Option<OnProgress>,
     done: std::sync::Mutex<Progress>,
+    notes: Option<Arc<dyn Notes>>,
 }
 
 impl Control {
@@ -29,6 +34,7 @@ impl Control {
             cancel,
             on_progress: Some(on_progress),
             done: std::sync::Mutex::default(),
+            notes: None,
         }
     }
 
@@ -38,12 +44,32 @@ impl Control {
             cancel,
             on_progress: None,
             done: std::sync::Mutex::default(),
+            notes: None,
         }
+    }
+
+    /// Where temporaries are made is noted there; nowhere without this.
+    pub fn noting(mut self, notes: Arc<dyn Notes>) -> Self {
+        self.notes = Some(notes);
+        self
+    }
+
+    /// Notes that temporaries are about to be made there.
+    pub(super) fn note(&self, place: &Place, whole_tree: bool) -> Result<Arc<Noted>, FsError> {
+        Noted::write(self.notes.as_ref(), place, whole_tree)
     }
 
     /// For a last step that is neither counted nor stopped.
     pub(crate) fn unstoppable() -> Self {
         Self::quiet(CancellationToken::new())
+    }
+
+    /// The same, of this operation.
+    pub(super) fn last_step(&self) -> Self {
+        Self {
+            notes: self.notes.clone(),
+            ..Self::unstoppable()
+        }
     }
 
     /// Between items and between chunks.

@@ -1,19 +1,23 @@
 //! Copying: the content of one file, and a tree.
 //!
 //! A reflink where the file system has them, else `copy_file_range`, else a buffer. Holes stay holes where the file system
-//! tells of them. Times and permission bits are kept; `setuid` and the like are not.
+//! tells of them. Times, permission bits, access control lists and extended attributes of users are kept; `setuid` and the
+//! like are not.
 //!
 //! Bounds: one buffer of 1 MiB; at most [`CHUNK`] bytes between two looks at the cancellation.
 
 use std::fs::File;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
+use std::sync::Arc;
 
 use rustix::fs::{self, AtFlags, Gid, Mode, SeekFrom, Timespec, Timestamps, Uid};
 use rustix::io::Errno;
 
-use super::Control;
+use super::notes::Noted;
 use super::temp::Temp;
 use super::tree::{At, Descent, Visitor};
+use super::{Control, attributes};
 use crate::confined::{Component, Dir, FsError, Kind, Meta};
 
 const CHUNK: u64 = 8 << 20;
@@ -70,7 +74,10 @@ pub(super) fn copy_file(at: &At<'_>, to: &File, manner: Manner, control: &Contro
     if (after.size, after.times.modified) != (meta.size, meta.times.modified) {
         return Err(FsError::Changed(at.rel.join(at.name).text()));
     }
+    // Before the permissions, which may forbid it; the list after them, because it is the finer word.
+    attributes::keep_users(&from, to);
     dress(to, &meta, manner).map_err(failed)?;
+    attributes::keep_lists(&from, to);
     if meta.size >= SYNC_ALONE {
         fs::fsync(to).map_err(failed)?;
     }
@@ -200,9 +207,23 @@ fn dress(to: impl std::os::fd::AsFd, meta: &Meta, manner: Manner) -> rustix::io:
     }
 }
 
+fn dress_directory(from: &Dir, to: &OwnedFd, meta: &Meta, manner: Manner) -> rustix::io::Result<()> {
+    let from = from.readable();
+    if let Ok(from) = &from {
+        attributes::keep_users(from, to);
+    }
+    dress(to, meta, manner)?;
+    if let Ok(from) = &from {
+        attributes::keep_lists(from, to);
+    }
+    Ok(())
+}
+
 /// Copies what a walk comes by into another directory.
 pub(super) struct Copier<'a> {
     to: Descent,
+    /// Of the top directory and what is below.
+    noted: &'a Arc<Noted>,
     /// What the directories on the way down are to look like once they are full; none where they were there before.
     looks: Vec<Option<Meta>>,
     manner: Manner,
@@ -210,9 +231,15 @@ pub(super) struct Copier<'a> {
 }
 
 impl<'a> Copier<'a> {
-    pub fn new(to: Dir, manner: Manner, control: &'a Control) -> rustix::io::Result<Self> {
+    pub fn new(
+        to: Dir,
+        manner: Manner,
+        noted: &'a Arc<Noted>,
+        control: &'a Control,
+    ) -> rustix::io::Result<Self> {
         Ok(Self {
             to: Descent::new(to)?,
+            noted,
             looks: Vec::new(),
             manner,
             control,
@@ -220,10 +247,10 @@ impl<'a> Copier<'a> {
     }
 
     /// After the walk: the look of the top directory, and everything on disk.
-    pub fn finish(self, top: Option<&Meta>) -> rustix::io::Result<()> {
+    pub fn finish(self, top: Option<(&Dir, &Meta)>) -> rustix::io::Result<()> {
         let dir = self.to.current().readable()?;
-        if let Some(meta) = top {
-            dress(&dir, meta, self.manner)?;
+        if let Some((from, meta)) = top {
+            dress_directory(from, &dir, meta, self.manner)?;
         }
         fs::syncfs(&dir)
     }
@@ -237,7 +264,8 @@ impl<'a> Copier<'a> {
         {
             return Err(FsError::MixedKinds(at.rel.join(at.name).text()));
         }
-        replace_item(at, kind, to, at.name, self.manner, self.control)
+        let over = (to, at.name);
+        replace_item(at, kind, over, self.manner, self.noted, self.control)
     }
 }
 
@@ -280,21 +308,21 @@ impl Visitor for Fitting {
 pub(super) fn replace_item(
     at: &At<'_>,
     kind: Kind,
-    to: &Dir,
-    new: &Component,
+    (to, new): (&Dir, &Component),
     manner: Manner,
+    noted: &Arc<Noted>,
     control: &Control,
 ) -> Result<(), FsError> {
     let failed = |errno| at.failed(errno);
     if kind == Kind::File {
-        let (temp, file) = Temp::file(to).map_err(failed)?;
+        let (temp, file) = Temp::file(to, noted).map_err(failed)?;
         copy_file(at, &file, manner, control)?;
         fs::fsync(&file).map_err(failed)?;
         to.rename(temp.name(), to, new).map_err(failed)?;
         temp.published();
         return Ok(());
     }
-    let (_temp, aside) = Temp::directory(to).map_err(failed)?;
+    let (_temp, aside) = Temp::directory(to, noted).map_err(failed)?;
     copy_item(at, kind, &aside, new, manner, control)?;
     aside.rename(new, to, new).map_err(failed)
 }
@@ -329,7 +357,8 @@ impl Visitor for Copier<'_> {
         let failed = |errno| at.failed(errno);
         if let Some(Some(meta)) = self.looks.pop() {
             let dir = self.to.current().readable().map_err(failed)?;
-            dress(&dir, &meta, self.manner).map_err(failed)?;
+            let from = at.dir.child(at.name).map_err(failed)?;
+            dress_directory(&from, &dir, &meta, self.manner).map_err(failed)?;
         }
         self.to.up().map_err(failed)?;
         self.control.item_done();

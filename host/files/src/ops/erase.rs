@@ -6,22 +6,30 @@ use super::Control;
 use super::place::rename_new;
 use super::temp::Temp;
 use super::tree::{At, Visitor, walk};
-use crate::confined::{Component, Dir, FsError, Kind, Meta, RelPath};
+use crate::confined::{Component, Dir, FsError, Kind, Meta, Place, RelPath};
 
 /// A directory that still has entries after its entries were removed is read again: some file systems skip entries while
 /// others go, and another program may be adding them.
 const ROUNDS: u32 = 20;
 
-/// Removes `name`, which vanishes in one step. Should something in it refuse to go, what is left is put back.
-pub(super) fn vanish(dir: &Dir, name: &Component, rel: &RelPath, control: &Control) -> Result<(), FsError> {
+/// Removes `name` in `dir`, which is at `place`; it vanishes in one step. Should something in it refuse to go, what is left is put back.
+pub(super) fn vanish(
+    dir: &Dir,
+    place: &Place,
+    name: &Component,
+    rel: &RelPath,
+    control: &Control,
+) -> Result<(), FsError> {
     let failed = |errno| FsError::os(errno, rel);
     if !Meta::of(&dir.stat(name).map_err(failed)?).is_dir() {
         dir.remove_file(name).map_err(failed)?;
         control.item_done();
     } else if let Err(Errno::NOTEMPTY | Errno::EXIST) = dir.remove_dir(name) {
-        let doomed = Temp::discard(dir, name).map_err(failed)?;
+        let noted = control.note(place, false)?;
+        let doomed = Temp::discard(dir, name, &noted).map_err(failed)?;
         if let Err(error) = erase_watched(dir, doomed.name(), rel, Some(control)) {
             if rename_new(dir, doomed.name(), dir, name).is_err() {
+                doomed.left_behind();
                 tracing::warn!(item = %rel, "what is left of a failed removal stays under a temporary name");
             }
             return Err(error);

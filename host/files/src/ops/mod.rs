@@ -2,11 +2,12 @@
 //!
 //! Every change leaves the old state or the new one. What takes long is prepared under a temporary name
 //! ([`TEMP_PREFIX`](crate::confined::TEMP_PREFIX)) beside its place, synced and renamed into place; what is to vanish is
-//! renamed away first. A temporary never holds the only copy of anything, so [`sweep`] may remove those of a killed
-//! process. Trees are walked with a bounded number of handles, at any depth, without recursion and without following links.
+//! renamed away first. A temporary never holds the only copy of anything, and where one is made is noted before
+//! ([`Notes`]), so that [`sweep`] finds and removes those of a killed process. Trees are walked with a bounded number of handles, at any depth, without recursion and without following links.
 //!
 //! Progress and cancellation: [`Control`].
 
+mod attributes;
 mod change;
 mod compare;
 mod control;
@@ -14,7 +15,10 @@ mod copy;
 mod erase;
 mod list;
 mod measure;
+mod notes;
 mod place;
+mod stage;
+mod sweep;
 mod temp;
 mod transfer;
 mod trash;
@@ -26,7 +30,9 @@ pub use change::{Renamed, create_dir, remove, rename};
 pub use control::{Control, OnProgress, Progress};
 pub use list::{Entry, Listing, MAX_ENTRIES, Page, list};
 pub use measure::{Usage, measure, measure_all};
-pub use temp::sweep;
+pub use notes::Notes;
+pub use stage::{Staged, must_copy, stage};
+pub use sweep::{Swept, sweep};
 pub use transfer::{Transfer, Transferred, copy, move_to};
 pub use trash::{TrashPlace, purge, stray, trash, untrash};
 pub use visit::{Found, Visit, visit};

@@ -1,10 +1,13 @@
 //! Renaming into place: over nothing, over something, or in exchange.
 
+use std::sync::Arc;
+
 use rustix::fs::{Mode, RenameFlags};
 use rustix::io::{Errno, Result};
 
+use super::notes::Noted;
 use super::temp::Temp;
-use crate::confined::{Component, Dir, Kind, Meta};
+use crate::confined::{Component, Dir, Meta};
 
 /// The file system does not know how to rename that way.
 fn is_unsupported(errno: Errno) -> bool {
@@ -36,28 +39,46 @@ fn rename_over_placeholder(from: &Dir, name: &Component, to: &Dir, new: &Compone
     })
 }
 
+/// What a rename meets at the new place.
+#[derive(Clone, Copy)]
+pub(super) enum Over<'a> {
+    Nothing,
+    /// Neither it nor what replaces it is a directory.
+    File,
+    /// One of the two is; the note is of the new place.
+    Directory(&'a Arc<Noted>),
+}
+
 /// Renames over what is there. What was replaced and is not gone yet lies under the answer's name.
 pub(super) fn rename_over(
     from: &Dir,
     name: &Component,
     to: &Dir,
     new: &Component,
-    kinds: (Kind, Kind),
+    over: Over<'_>,
 ) -> Result<Replaced> {
-    if kinds.0 != Kind::Directory && kinds.1 != Kind::Directory {
-        return from.rename(name, to, new).map(|()| Replaced::Gone);
-    }
+    let noted = match over {
+        Over::Nothing => return rename_new(from, name, to, new).map(|()| Replaced::Gone),
+        Over::File => return from.rename(name, to, new).map(|()| Replaced::Gone),
+        Over::Directory(noted) => noted,
+    };
     match from.rename_with(name, to, new, RenameFlags::EXCHANGE) {
         Ok(()) => return Ok(Replaced::Swapped),
         Err(errno) if is_unsupported(errno) => {}
         Err(other) => return Err(other),
     }
-    replace_in_two_steps(from, name, to, new)
+    replace_in_two_steps(from, name, to, new, noted)
 }
 
 /// For file systems without `RENAME_EXCHANGE`: the old one steps aside, and back should the new one not come.
-fn replace_in_two_steps(from: &Dir, name: &Component, to: &Dir, new: &Component) -> Result<Replaced> {
-    let old = Temp::discard(to, new)?;
+fn replace_in_two_steps(
+    from: &Dir,
+    name: &Component,
+    to: &Dir,
+    new: &Component,
+    noted: &Arc<Noted>,
+) -> Result<Replaced> {
+    let old = Temp::discard(to, new, noted)?;
     if let Err(errno) = from.rename(name, to, new) {
         to.rename(old.name(), to, new)?;
         return Err(errno);
@@ -77,6 +98,7 @@ pub(super) enum Replaced {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::confined::{Place, RelPath};
 
     fn component(name: &str) -> Component {
         Component::file(name).expect("a name")
@@ -116,8 +138,13 @@ mod tests {
         std::fs::create_dir_all(path.join("new")).expect("a folder");
         std::fs::create_dir_all(path.join("old/deep")).expect("a folder");
         std::fs::write(path.join("new/file"), "new").expect("a file");
+        let place = Place {
+            root: String::new(),
+            directory: RelPath::root(),
+        };
+        let noted = Noted::write(None, &place, false).expect("nowhere to write");
         let replaced =
-            replace_in_two_steps(&dir, &component("new"), &dir, &component("old")).expect("replaced");
+            replace_in_two_steps(&dir, &component("new"), &dir, &component("old"), &noted).expect("replaced");
         assert!(path.join("old/file").exists() && !path.join("old/deep").exists());
         drop(replaced);
         let left: Vec<_> = std::fs::read_dir(&path).expect("a listing").collect();

@@ -5,15 +5,15 @@
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::{FlockOperation, Mode, flock};
 use rustix::io::{Errno, Result};
 
-use super::Control;
 use super::erase::erase;
-use super::tree::{At, Visitor, walk};
-use crate::confined::{Component, Dir, FsError, Kind, Meta, RelPath, Roots, TEMP_PREFIX};
+use super::notes::Noted;
+use crate::confined::{Component, Dir, Meta, RelPath, TEMP_PREFIX};
 
 /// Names tried before giving up: only the leftovers of killed processes stand in the way.
 const ATTEMPTS: u32 = 1000;
@@ -33,46 +33,50 @@ pub(super) struct Temp {
     /// None where the file system has no locks.
     _lock: Option<OwnedFd>,
     kept: bool,
+    noted: Arc<Noted>,
 }
 
 impl Temp {
     /// An empty file, and its handle.
-    pub fn file(dir: &Dir) -> Result<(Temp, File)> {
-        attempt(|name| {
+    pub fn file(dir: &Dir, noted: &Arc<Noted>) -> Result<(Temp, File)> {
+        attempt(noted, |name| {
             let file = dir.create_file(&name)?;
             let lock = OwnedFd::from(file.try_clone().map_err(errno)?);
-            let temp = Temp::hold(dir, name, lock)?;
+            let temp = Temp::hold(dir, name, lock, noted)?;
             Ok((temp, file))
         })
     }
 
     /// An empty directory, and its handle.
-    pub fn directory(dir: &Dir) -> Result<(Temp, Dir)> {
-        attempt(|name| {
+    pub fn directory(dir: &Dir, noted: &Arc<Noted>) -> Result<(Temp, Dir)> {
+        attempt(noted, |name| {
             dir.create_dir(&name, Mode::RWXU)?;
             let made = dir.child(&name)?;
-            let temp = Temp::hold(dir, name, made.readable()?)?;
+            let temp = Temp::hold(dir, name, made.readable()?, noted)?;
             Ok((temp, made))
         })
     }
 
     /// Renames `name`, a directory that is to vanish, out of the way. Dropping this does nothing yet: see
     /// [`doomed`](Self::doomed).
-    pub fn discard(dir: &Dir, name: &Component) -> Result<Temp> {
+    pub fn discard(dir: &Dir, name: &Component, noted: &Arc<Noted>) -> Result<Temp> {
         let lock = dir.child(name)?.lock().ok().flatten();
-        attempt(|temporary| {
-            super::place::rename_new(dir, name, dir, &temporary)?;
-            Ok(Temp {
-                dir: dir.try_clone()?,
-                name: temporary,
-                _lock: lock.as_ref().map(OwnedFd::try_clone).transpose().map_err(errno)?,
-                kept: true,
-            })
+        let own = dir.try_clone()?;
+        // Nothing may fail once it is renamed.
+        let temporary = attempt(noted, |temporary| {
+            super::place::rename_new(dir, name, dir, &temporary).map(|()| temporary)
+        })?;
+        Ok(Temp {
+            dir: own,
+            name: temporary,
+            _lock: lock,
+            kept: true,
+            noted: Arc::clone(noted),
         })
     }
 
     /// Locks what was just made, and looks whether a sweep took it before the lock was there.
-    fn hold(dir: &Dir, name: Component, made: OwnedFd) -> Result<Temp> {
+    fn hold(dir: &Dir, name: Component, made: OwnedFd, noted: &Arc<Noted>) -> Result<Temp> {
         let lock = match flock(&made, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Some(made),
             Err(Errno::WOULDBLOCK) => return Err(Errno::EXIST),
@@ -89,6 +93,7 @@ impl Temp {
             name,
             _lock: lock,
             kept: false,
+            noted: Arc::clone(noted),
         })
     }
 
@@ -102,6 +107,12 @@ impl Temp {
         self
     }
 
+    /// It stays where it is, for the next sweep.
+    pub fn left_behind(mut self) {
+        self.noted.leave();
+        self.kept = true;
+    }
+
     /// It lies under its own name now: nothing is left to remove.
     pub fn published(mut self) {
         self.kept = true;
@@ -113,7 +124,8 @@ impl Drop for Temp {
         if !self.kept
             && let Err(error) = erase(&self.dir, &self.name, &RelPath::root())
         {
-            tracing::warn!(%error, name = %self.name.text(), "a temporary could not be removed; the next start tries again");
+            self.noted.leave();
+            tracing::warn!(%error, name = %self.name.text(), "a temporary could not be removed; the next sweep tries again");
         }
     }
 }
@@ -122,79 +134,17 @@ fn errno(error: std::io::Error) -> Errno {
     Errno::from_io_error(&error).unwrap_or(Errno::IO)
 }
 
-fn attempt<T>(mut make: impl FnMut(Component) -> Result<T>) -> Result<T> {
+fn attempt<T>(noted: &Noted, mut make: impl FnMut(Component) -> Result<T>) -> Result<T> {
     for _ in 0..ATTEMPTS {
         match make(fresh_name()) {
             Err(Errno::EXIST) => {}
-            result => return result,
+            Err(other) => {
+                // It may have been made and not opened.
+                noted.leave();
+                return Err(other);
+            }
+            made => return made,
         }
     }
     Err(Errno::EXIST)
-}
-
-/// Removes what killed processes left under temporary names anywhere below the roots; what somebody works on stays.
-/// Answers how many it removed. To be run once at start, in the background.
-pub fn sweep(roots: &Roots, control: &Control) -> std::result::Result<u64, FsError> {
-    let mut sweeper = Sweeper::default();
-    for (_, root) in roots.handles() {
-        walk(root, &RelPath::root(), &mut sweeper, control)?;
-    }
-    Ok(sweeper.removed)
-}
-
-#[derive(Default)]
-struct Sweeper {
-    removed: u64,
-}
-
-impl Sweeper {
-    fn take(&mut self, at: &At<'_>, lock: Result<Option<OwnedFd>>) {
-        // Without a lock it may be somebody's work.
-        let Ok(Some(_lock)) = lock else { return };
-        match erase(at.dir, at.name, at.rel) {
-            Ok(()) => self.removed += 1,
-            Err(error) => tracing::warn!(%error, "a leftover temporary could not be removed"),
-        }
-    }
-}
-
-impl Visitor for Sweeper {
-    fn item(&mut self, at: &At<'_>, kind: Kind) -> std::result::Result<(), FsError> {
-        if !at.name.is_temporary() {
-            return Ok(());
-        }
-        match kind {
-            Kind::File => {
-                let lock = at.dir.read(at.name).and_then(|(file, _)| {
-                    let file = OwnedFd::from(file);
-                    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                        Ok(()) => Ok(Some(file)),
-                        Err(Errno::WOULDBLOCK) => Ok(None),
-                        Err(other) => Err(other),
-                    }
-                });
-                self.take(at, lock);
-            }
-            // Never ours: links are made inside a temporary directory.
-            Kind::Link | Kind::Directory | Kind::Special => {}
-        }
-        Ok(())
-    }
-
-    fn enter(&mut self, at: &At<'_>) -> std::result::Result<bool, FsError> {
-        if !at.name.is_temporary() {
-            return Ok(true);
-        }
-        let lock = at.dir.child(at.name).and_then(|dir| dir.lock());
-        self.take(at, lock);
-        Ok(false)
-    }
-
-    fn leave(&mut self, _: &At<'_>) -> std::result::Result<(), FsError> {
-        Ok(())
-    }
-
-    fn is_lenient(&self) -> bool {
-        true
-    }
 }

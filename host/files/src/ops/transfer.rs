@@ -5,6 +5,7 @@
 //! item is whole at its old place or at its new one.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rustix::fs::fsync;
 use rustix::io::Errno;
@@ -12,11 +13,12 @@ use rustix::io::Errno;
 use super::compare::{Comparer, compare_item};
 use super::copy::{Copier, Fitting, Manner, copy_file, copy_item, replace_item};
 use super::erase::vanish;
-use super::place::{Replaced, rename_new, rename_over};
+use super::notes::Noted;
+use super::place::{Over, Replaced, rename_over};
 use super::temp::Temp;
 use super::tree::{At, walk};
 use super::{Control, Usage, measure};
-use crate::confined::{Component, ConfinedPath, Destination, Dir, FsError, Kind, Meta, RelPath};
+use crate::confined::{Component, ConfinedPath, Destination, Dir, FsError, Kind, Meta, Place, RelPath};
 
 #[derive(Clone, Debug, Default)]
 pub struct Transfer {
@@ -41,6 +43,8 @@ pub struct Transferred {
 /// What is transferred: an entry in an open directory.
 pub(super) struct Source<'a> {
     pub dir: &'a Dir,
+    /// Where that directory is.
+    pub place: &'a Place,
     pub name: &'a Component,
     /// Of the entry.
     pub rel: &'a RelPath,
@@ -50,8 +54,25 @@ pub(super) struct Source<'a> {
 /// Where it goes to.
 pub(super) struct Target<'a> {
     pub dir: &'a Dir,
+    /// Where that directory is.
+    pub place: &'a Place,
     pub name: &'a Component,
     pub rel: &'a RelPath,
+}
+
+impl Source<'_> {
+    fn vanish(&self, control: &Control) -> Result<(), FsError> {
+        vanish(self.dir, self.place, self.name, self.rel, control)
+    }
+
+    /// After it was copied for a move: no more to be stopped.
+    pub fn remove_original(&self, control: &Control) -> Result<(), FsError> {
+        self.vanish(&control.last_step())
+            .map_err(|error| FsError::SourceKept {
+                path: self.rel.text(),
+                source: Box::new(error),
+            })
+    }
 }
 
 impl Target<'_> {
@@ -111,12 +132,14 @@ fn transfer(
     let created = destination.create()?;
     let source = Source {
         dir: &item.parent,
+        place: &item.place(),
         name: own_name,
         rel: item.rel(),
         meta,
     };
     let target = Target {
         dir: created.dir(),
+        place: &destination.place(),
         name,
         rel: &done.rel,
     };
@@ -128,7 +151,7 @@ fn transfer(
 }
 
 /// Refuses what would lose something, before anything is touched. Answers what is at the new place.
-fn check(
+pub(super) fn check(
     meta: &Meta,
     destination: &Destination,
     name: &Component,
@@ -172,10 +195,20 @@ pub(super) fn relocate(
 ) -> Result<(), FsError> {
     if there.is_some_and(|there| there.identity == source.meta.identity) {
         // Two names of one file: renaming one over the other is a no-op for the system.
-        return vanish(source.dir, source.name, source.rel, control);
+        return source.vanish(control);
     }
-    match put(source.dir, source.name, source.meta.kind, target, there) {
-        Ok(Replaced::Swapped) => vanish(source.dir, source.name, source.rel, control)?,
+    let involves_directory = |there: &Meta| there.is_dir() || source.meta.is_dir();
+    let noted = match there {
+        Some(there) if involves_directory(there) => Some(control.note(target.place, false)?),
+        _ => None,
+    };
+    let over = match (there, &noted) {
+        (None, _) => Over::Nothing,
+        (Some(_), None) => Over::File,
+        (Some(_), Some(noted)) => Over::Directory(noted),
+    };
+    match rename_over(source.dir, source.name, target.dir, target.name, over) {
+        Ok(Replaced::Swapped) => source.vanish(control)?,
         Ok(Replaced::Gone | Replaced::Aside(_)) => control.item_done(),
         Err(Errno::XDEV) => return relocate_by_copy(source, target, there, verify, control),
         // It could only be the source that is missing: the destination is an open handle.
@@ -186,20 +219,6 @@ pub(super) fn relocate(
     target.dir.sync().map_err(|e| target.failed(e))
 }
 
-/// Renames into place.
-fn put(
-    from: &Dir,
-    name: &Component,
-    kind: Kind,
-    target: &Target<'_>,
-    there: Option<&Meta>,
-) -> rustix::io::Result<Replaced> {
-    match there {
-        None => rename_new(from, name, target.dir, target.name).map(|()| Replaced::Gone),
-        Some(there) => rename_over(from, name, target.dir, target.name, (kind, there.kind)),
-    }
-}
-
 fn relocate_by_copy(
     source: &Source<'_>,
     target: &Target<'_>,
@@ -207,51 +226,76 @@ fn relocate_by_copy(
     verify: bool,
     control: &Control,
 ) -> Result<(), FsError> {
-    if source.meta.kind == Kind::Special {
-        return Err(FsError::Special(source.rel.text()));
-    }
-    // Found out before hours of copying rather than after.
-    if !source.dir.access().1 {
-        return Err(FsError::Denied(source.rel.text()));
-    }
     let manner = Manner {
         merge: false,
         moving: true,
     };
-    prepare_and_put(source, target, there, manner, verify, control)?;
-    vanish(source.dir, source.name, source.rel, &Control::unstoppable()).map_err(|error| {
-        FsError::SourceKept {
-            path: source.rel.text(),
-            source: Box::new(error),
-        }
-    })
+    prepare(source, target, manner, verify, control)?.put(target, there, control)?;
+    source.remove_original(control)
 }
 
-/// Copies under a temporary name, compares, and renames into place.
-fn prepare_and_put(
+/// A copy under a temporary name beside its place, ready to be renamed into it.
+pub(super) struct Prepared {
+    temp: Temp,
+    /// Where it lies, and its name there.
+    from: Dir,
+    name: Component,
+    kind: Kind,
+    noted: Arc<Noted>,
+}
+
+impl Prepared {
+    pub fn put(self, target: &Target<'_>, there: Option<&Meta>, control: &Control) -> Result<(), FsError> {
+        let failed = |errno| target.failed(errno);
+        let over = match there {
+            None => Over::Nothing,
+            Some(there) if there.is_dir() || self.kind == Kind::Directory => Over::Directory(&self.noted),
+            Some(_) => Over::File,
+        };
+        control.check()?;
+        match rename_over(&self.from, &self.name, target.dir, target.name, over).map_err(failed)? {
+            // What was replaced lies under the temporary name now, or in the temporary directory, and goes with it.
+            Replaced::Swapped => drop(self.temp),
+            Replaced::Gone | Replaced::Aside(_) if self.kind == Kind::Link => drop(self.temp),
+            Replaced::Gone | Replaced::Aside(_) => self.temp.published(),
+        }
+        control.item_done();
+        target.dir.sync().map_err(failed)
+    }
+}
+
+/// Copies under a temporary name and compares.
+pub(super) fn prepare(
     source: &Source<'_>,
     target: &Target<'_>,
-    there: Option<&Meta>,
     manner: Manner,
     verify: bool,
     control: &Control,
-) -> Result<(), FsError> {
+) -> Result<Prepared, FsError> {
     let failed = |errno| target.failed(errno);
+    if source.meta.kind == Kind::Special {
+        return Err(FsError::Special(source.rel.text()));
+    }
+    // Found out before hours of copying rather than after.
+    if manner.moving && !source.dir.access().1 {
+        return Err(FsError::Denied(source.rel.text()));
+    }
     let above = source.rel.parent().unwrap_or_default();
     let at = At {
         dir: source.dir,
         rel: &above,
         name: source.name,
     };
+    let noted = control.note(target.place, false)?;
     let (temp, from, name) = match source.meta.kind {
         Kind::Directory => {
-            let (temp, made) = Temp::directory(target.dir).map_err(failed)?;
-            copy_tree(&at, source, &made, manner, verify, control)?;
+            let (temp, made) = Temp::directory(target.dir, &noted).map_err(failed)?;
+            copy_tree(&at, source, &made, manner, verify, &noted, control)?;
             let name = temp.name().clone();
             (temp, target.dir.try_clone().map_err(failed)?, name)
         }
         Kind::File => {
-            let (temp, file) = Temp::file(target.dir).map_err(failed)?;
+            let (temp, file) = Temp::file(target.dir, &noted).map_err(failed)?;
             copy_file(&at, &file, manner, control)?;
             fsync(&file).map_err(failed)?;
             compare_item(&at, target.dir, temp.name(), verify, control)?;
@@ -259,20 +303,19 @@ fn prepare_and_put(
             (temp, target.dir.try_clone().map_err(failed)?, name)
         }
         Kind::Link | Kind::Special => {
-            let (temp, aside) = Temp::directory(target.dir).map_err(failed)?;
+            let (temp, aside) = Temp::directory(target.dir, &noted).map_err(failed)?;
             copy_item(&at, source.meta.kind, &aside, target.name, manner, control)?;
             (temp, aside, target.name.clone())
         }
     };
     control.check()?;
-    match put(&from, &name, source.meta.kind, target, there).map_err(failed)? {
-        // What was replaced lies under the temporary name now, or in the temporary directory, and goes with it.
-        Replaced::Swapped => drop(temp),
-        Replaced::Gone | Replaced::Aside(_) if source.meta.kind == Kind::Link => drop(temp),
-        Replaced::Gone | Replaced::Aside(_) => temp.published(),
-    }
-    control.item_done();
-    target.dir.sync().map_err(failed)
+    Ok(Prepared {
+        temp,
+        from,
+        name,
+        kind: source.meta.kind,
+        noted,
+    })
 }
 
 fn copy_tree(
@@ -281,6 +324,7 @@ fn copy_tree(
     to: &Dir,
     manner: Manner,
     verify: bool,
+    noted: &Arc<Noted>,
     control: &Control,
 ) -> Result<(), FsError> {
     let failed = |errno| at.failed(errno);
@@ -290,10 +334,11 @@ fn copy_tree(
         let mut fitting = Fitting::new(again()?).map_err(failed)?;
         walk(open()?, source.rel, &mut fitting, control)?;
     }
-    let mut copier = Copier::new(again()?, manner, control).map_err(failed)?;
+    let mut copier = Copier::new(again()?, manner, noted, control).map_err(failed)?;
     walk(open()?, source.rel, &mut copier, control)?;
+    let top = (!manner.merge).then(open).transpose()?;
     copier
-        .finish((!manner.merge).then_some(&source.meta))
+        .finish(top.as_ref().map(|dir| (dir, &source.meta)))
         .map_err(failed)?;
     if manner.moving || verify {
         let mut comparer = Comparer::new(again()?, verify, control).map_err(failed)?;
@@ -323,25 +368,22 @@ fn duplicate(
     };
     let is_dir = source.meta.is_dir();
     match there {
-        None => prepare_and_put(source, target, None, manner(false), verify, control),
+        None => prepare(source, target, manner(false), verify, control)?.put(target, None, control),
         Some(there) if there.is_dir() != is_dir => Err(FsError::MixedKinds(target.rel.text())),
         Some(_) if is_dir => {
             let into = target.dir.child(target.name).map_err(failed)?;
-            copy_tree(&at, source, &into, manner(true), verify, control)?;
+            // Files are replaced one by one, each by a temporary beside it.
+            let noted = control.note(&target.place.below(target.name), true)?;
+            copy_tree(&at, source, &into, manner(true), verify, &noted, control)?;
             control.item_done();
             Ok(())
         }
         // A copy over another name of the same file has nothing to do.
         Some(there) if there.identity == source.meta.identity => Ok(()),
         Some(_) => {
-            replace_item(
-                &at,
-                source.meta.kind,
-                target.dir,
-                target.name,
-                manner(false),
-                control,
-            )?;
+            let noted = control.note(target.place, false)?;
+            let over = (target.dir, target.name);
+            replace_item(&at, source.meta.kind, over, manner(false), &noted, control)?;
             control.item_done();
             target.dir.sync().map_err(failed)
         }

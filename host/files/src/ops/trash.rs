@@ -3,6 +3,7 @@
 //! Commit the record first, then trash the item, and drop the record again should that fail: after a crash a record without
 //! payload is an item still at its old place, and no payload is without a record.
 
+use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt;
 
 use rustix::fs::Mode;
@@ -65,12 +66,14 @@ pub fn trash(item: &ConfinedPath, place: &TrashPlace, control: &Control) -> Resu
     control.check()?;
     let source = Source {
         dir: &item.parent,
+        place: &item.place(),
         name,
         rel: item.rel(),
         meta,
     };
     let target = Target {
         dir: &trash_of(item, place)?,
+        place: &item.trash_place(),
         name: &place.entry,
         rel: item.rel(),
     };
@@ -129,12 +132,14 @@ pub fn untrash(
     let created = destination.create()?;
     let source = Source {
         dir: &item.trash,
+        place: &item.place(),
         name: &item.name,
         rel: original,
         meta,
     };
     let target = Target {
         dir: created.dir(),
+        place: &destination.place(),
         name,
         rel: original,
     };
@@ -154,17 +159,18 @@ pub fn untrash(
 pub fn purge(item: &TrashedItem, control: &Control) -> Result<(), FsError> {
     vanish(
         &item.trash,
+        &item.place(),
         &item.name,
         &RelPath::root().join(&item.name),
         control,
     )
 }
 
-/// What lies in the trash directories of the hard roots, as (storage root, trash path): to find what has no record. Names
-/// that are not text are none of ours.
-pub fn stray(roots: &Roots) -> Vec<(String, String)> {
+/// What lies in the trash directories of the hard roots and of `others`, as (storage root, trash path): to find what has no
+/// record. Names that are not text are none of ours.
+pub fn stray(roots: &Roots, others: &BTreeSet<String>) -> Vec<(String, String)> {
     let mut found = Vec::new();
-    for (root, dir) in roots.handles() {
+    for (root, dir) in roots.handles(others) {
         let Ok(trash) = dir.child(&Component::trusted(TRASH_DIR.to_owned())) else {
             continue;
         };

@@ -1,3 +1,4 @@
-//! The table of this area: `file_trash`.
+//! The tables of this area: `file_trash`, `file_temporaries`.
 
+pub mod notes;
 pub mod trash;

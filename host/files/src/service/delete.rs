@@ -250,6 +250,14 @@ impl Files {
             .await;
         let usage = match moved {
             Ok(usage) => usage,
+            // A mount below the root: what lies in the trash is whole, and what is left at the old place stays there.
+            Err(error @ FsError::SourceKept { .. }) => {
+                let mut tx = self.db.begin_write().await?;
+                repo::trash::settle(&mut tx, &id, record.size).await?.exactly(1)?;
+                tx.commit_quiet().await?;
+                self.trash_changed("added", &id);
+                return Err(error.into());
+            }
             Err(error) => {
                 self.forget_pending(&id).await;
                 return Err(error.into());

@@ -11,6 +11,7 @@ mod conflicts;
 mod delete;
 mod linked;
 mod media;
+mod notes;
 mod operations;
 mod preview;
 mod reconcile;
@@ -33,6 +34,7 @@ use qm_platform::{Audit, Settings, catalogue};
 pub use media::{Content, Media};
 pub use tell::EVENTS;
 
+use self::notes::Journal;
 use self::operations::Operations;
 use crate::confined::{Base, Roots};
 use crate::dto::requests::TorrentAction;
@@ -82,6 +84,7 @@ pub struct Files {
     aliases: Vec<(PathBuf, PathBuf)>,
     workers: Workers,
     operations: Arc<Operations>,
+    journal: Arc<Journal>,
     /// One sweep of the trash at a time.
     sweeping: tokio::sync::Mutex<()>,
     /// Why the Default Root Path was passed over, as last logged.
@@ -97,13 +100,15 @@ impl Files {
                 format!("{list} {}", origin.trim())
             });
         let roots = Roots::open(&deps.file_roots);
+        let journal = Journal::new(deps.db.clone(), deps.ctx.clone());
         Arc::new(Self {
             tickets: Tickets::new(&deps.signing),
             frame_ancestors,
             aliases: roots.aliases(),
             roots,
             workers: Workers::default(),
-            operations: Operations::new(deps.ctx.clone(), deps.hub.clone()),
+            operations: Operations::new(deps.ctx.clone(), deps.hub.clone(), journal.clone()),
+            journal,
             sweeping: tokio::sync::Mutex::default(),
             passed_over: Arc::default(),
             db: deps.db,

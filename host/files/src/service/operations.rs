@@ -3,7 +3,8 @@
 //!
 //! A request waits for its operation, but the operation does not depend on the request: a caller that hangs up does not
 //! stop it, `DELETE /api/files/operations/{id}` does.
-//! Bounds: [`MAX_RUNNING`] operations at once; of each at most four progress messages a second.
+//! Bounds: [`MAX_RUNNING`] operations at once; of each at most four progress messages a second, which tell
+//! [`MAX_TOLD`] bytes of a path.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,9 +20,11 @@ use tokio_util::sync::CancellationToken;
 use super::{Caller, Files};
 use crate::dto::answers::OperationView;
 use crate::error::FilesError;
-use crate::ops::{Control, Progress};
+use crate::ops::{Control, Notes, Progress};
 
 const MAX_RUNNING: usize = 256;
+/// Paths are told to everybody before anybody has looked whether there can be such a path.
+const MAX_TOLD: usize = 4096;
 /// Between two progress messages of one operation.
 const PAUSE: Duration = Duration::from_millis(250);
 
@@ -29,6 +32,7 @@ const PAUSE: Duration = Duration::from_millis(250);
 pub struct Operations {
     ctx: Ctx,
     hub: Hub,
+    notes: Arc<dyn Notes>,
     running: Mutex<BTreeMap<String, Arc<Running>>>,
     ended: Notify,
 }
@@ -53,6 +57,15 @@ pub struct Subject {
     pub operation: &'static str,
     pub source: Option<String>,
     pub destination: Option<String>,
+}
+
+impl Subject {
+    fn bounded(mut self) -> Self {
+        for path in [&mut self.source, &mut self.destination].into_iter().flatten() {
+            path.truncate(path.floor_char_boundary(MAX_TOLD));
+        }
+        self
+    }
 }
 
 /// How an operation ended, for the message.
@@ -97,10 +110,11 @@ struct ProgressFields {
 }
 
 impl Operations {
-    pub fn new(ctx: Ctx, hub: Hub) -> Arc<Self> {
+    pub fn new(ctx: Ctx, hub: Hub, notes: Arc<dyn Notes>) -> Arc<Self> {
         Arc::new(Self {
             ctx,
             hub,
+            notes,
             running: Mutex::default(),
             ended: Notify::new(),
         })
@@ -110,7 +124,7 @@ impl Operations {
     pub fn begin(self: &Arc<Self>, caller: &Caller, subject: Subject) -> Result<Operation, FilesError> {
         let running = Arc::new(Running {
             id: self.ctx.id(),
-            subject,
+            subject: subject.bounded(),
             user_id: caller.principal.user_id.to_string(),
             started_at: self.ctx.now(),
             cancel: CancellationToken::new(),
@@ -198,6 +212,7 @@ impl Operation {
     pub fn control(&self) -> Control {
         let (running, operations) = (Arc::clone(&self.running), Arc::clone(&self.operations));
         let before = running.seen().latest;
+        let notes = Arc::clone(&operations.notes);
         let tell = move |progress: Progress| {
             let sum = |a: Option<u64>, b: Option<u64>| match (a, b) {
                 (None, None) => None,
@@ -229,7 +244,7 @@ impl Operation {
                 operations.emit(&running, event, &Outcome::default(), None, Some(fields));
             }
         };
-        Control::new(self.running.cancel.clone(), Box::new(tell))
+        Control::new(self.running.cancel.clone(), Box::new(tell)).noting(notes)
     }
 
     /// Tells how it ended.
@@ -348,9 +363,19 @@ mod tests {
         }
     }
 
+    struct Nowhere;
+
+    impl Notes for Nowhere {
+        fn write(&self, _: &crate::confined::Place, _: bool) -> Result<String, crate::confined::FsError> {
+            Ok(String::new())
+        }
+
+        fn close(&self, _: &str, _: bool) {}
+    }
+
     fn operations() -> Arc<Operations> {
         let hub = Hub::new(HubConfig::default(), Arc::new(NoTokens), Ctx::system());
-        Operations::new(Ctx::system(), hub)
+        Operations::new(Ctx::system(), hub, Arc::new(Nowhere))
     }
 
     fn caller() -> Caller {
@@ -399,6 +424,19 @@ mod tests {
         assert!(operation.running.view().cancelling);
         operation.end(&Outcome::default());
         assert!(operations.all().is_empty());
+    }
+
+    #[test]
+    fn of_an_endless_path_only_the_beginning_is_told() {
+        let subject = Subject {
+            operation: "move",
+            source: Some("/short".into()),
+            destination: Some(format!("x{}", "é".repeat(1_000_000))),
+        };
+        let operation = operations().begin(&caller(), subject).unwrap();
+        let view = operation.running.view();
+        assert_eq!(view.source.as_deref(), Some("/short"));
+        assert_eq!(view.destination, Some(format!("x{}", "é".repeat(2047))));
     }
 
     #[test]

@@ -2,22 +2,21 @@
 //!
 //! A record without its item goes: the item is at its old place, or was on its way out. A pending record whose item has
 //! arrived becomes an ordinary one, with the audit row that was not written. An item without a record (a database restored
-//! from an older copy) gets one that would put it back into the root under its own name. Nothing is concluded from a disk
-//! that is not there. Copies that were not finished are removed.
+//! from an older copy) gets one that would put it back into the root under its own name; it is looked for in the hard roots, the Default Root
+//! Path and every root a record names. Nothing is concluded from a disk that is not there.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use qm_platform::AuditEntry;
 use serde_json::json;
-use tokio_util::sync::CancellationToken;
 
 use super::Files;
 use crate::confined::{FsError, Meta};
 use crate::error::FilesError;
-use crate::ops::{self, Control, Lane};
+use crate::ops::{self, Lane};
 use crate::repo;
 use crate::repo::trash::TrashRecord;
 
@@ -41,23 +40,6 @@ impl Files {
         Ok(())
     }
 
-    /// Removes what killed copies left under temporary names, anywhere below the roots.
-    pub async fn sweep_temporaries(&self, stop: CancellationToken) {
-        let (roots, control) = (self.roots.clone(), Control::quiet(stop));
-        let swept = self
-            .workers
-            .run(Lane::Long, move || ops::sweep(&roots, &control))
-            .await;
-        match swept {
-            Ok(0) | Err(FsError::Cancelled) => {}
-            Ok(removed) => tracing::info!(removed, "unfinished copies of an earlier run were removed"),
-            Err(error) => {
-                let error = &error as &dyn std::error::Error;
-                tracing::warn!(error, "unfinished copies of an earlier run were not all removed");
-            }
-        }
-    }
-
     async fn reconcile(&self, records: Vec<TrashRecord>) {
         for record in &records {
             if let Err(error) = self.reconcile_record(record).await {
@@ -65,7 +47,7 @@ impl Files {
                 tracing::warn!(id, error, "a trash record could not be checked and stays");
             }
         }
-        if let Err(error) = self.adopt_strays().await {
+        if let Err(error) = self.adopt_strays(&records).await {
             let error = &error as &dyn std::error::Error;
             tracing::warn!(error, "the trash was not searched for items without a record");
         }
@@ -126,11 +108,14 @@ impl Files {
         Ok(())
     }
 
-    async fn adopt_strays(&self) -> Result<(), FilesError> {
+    async fn adopt_strays(&self, records: &[TrashRecord]) -> Result<(), FilesError> {
         let roots = self.roots.clone();
+        let mut named: BTreeSet<String> = records.iter().map(|record| record.storage_root.clone()).collect();
         let found = self
-            .workers
-            .run(Lane::Quick, move || Ok::<_, FsError>(ops::stray(&roots)))
+            .on_disk(Lane::Quick, move |base| {
+                named.extend(base.paths());
+                Ok(ops::stray(&roots, &named))
+            })
             .await?;
         // Read after the disk: an item that a request trashed meanwhile has its record already.
         let mut tx = self.db.begin_read().await?;

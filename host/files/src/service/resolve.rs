@@ -21,7 +21,7 @@ use crate::dto::choices::{ResolveConflicts, ResolveItem};
 use crate::dto::requests::{TransferKind, WirePath};
 use crate::error::FilesError;
 use crate::model::conflict::{Resolution, free_names};
-use crate::ops::Lane;
+use crate::ops::{Lane, Staged};
 
 const REASON: &str = "conflict_resolution";
 
@@ -138,21 +138,36 @@ impl Files {
                 Ok(item)
             })
             .await?;
-        let manner = Manner {
-            reason: Some(REASON),
-            ..Manner::default()
-        };
-        let Deleted { record, .. } = self.delete_resolved(caller, old, manner, operation).await?;
-        let moved = self
-            .transfer_item(
+        // What cannot be renamed is copied first: the old one is there until the new one is.
+        let staged = self
+            .stage(
                 caller,
                 body.operation,
                 source,
                 &body.destination,
-                How::default(),
+                old.absolute(),
                 operation,
             )
-            .await;
+            .await?;
+        let manner = Manner {
+            reason: Some(REASON),
+            ..Manner::default()
+        };
+        let record = match self.delete_resolved(caller, old, manner, operation).await {
+            Ok(Deleted { record, .. }) => record,
+            Err(error) => {
+                self.abandon(staged).await;
+                return Err(error);
+            }
+        };
+        let moved = match staged {
+            Some(staged) => self.put_staged(caller, body.operation, staged, operation).await,
+            None => {
+                let (kind, how) = (body.operation, How::default());
+                self.transfer_item(caller, kind, source, &body.destination, how, operation)
+                    .await
+            }
+        };
         let Some(id) = record else {
             return moved.map(drop);
         };
@@ -166,6 +181,17 @@ impl Files {
                 self.trash_changed("added", &id);
                 Ok(())
             }
+        }
+    }
+
+    /// Removes a copy that was made in vain.
+    async fn abandon(&self, staged: Option<Staged>) {
+        let removed = self.workers.run(Lane::Long, move || {
+            drop(staged);
+            Ok::<_, FsError>(())
+        });
+        if let Err(error) = removed.await {
+            tracing::warn!(%error, "a copy that is not needed after all stays until the next sweep");
         }
     }
 

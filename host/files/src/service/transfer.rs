@@ -1,5 +1,6 @@
 //! Moves and copies.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::json;
@@ -11,7 +12,7 @@ use crate::confined::{Component, ConfinedPath, Destination, Intent, Kind};
 use crate::dto::answers::OpResult;
 use crate::dto::requests::{Transfer, TransferKind, WirePath};
 use crate::error::FilesError;
-use crate::ops::{self, Lane, Transferred};
+use crate::ops::{self, Lane, Staged, Transferred};
 
 /// A copy no larger than this does not wait for a place among the long operations.
 const SMALL: u64 = 16 * 1024 * 1024;
@@ -129,7 +130,68 @@ impl Files {
             })
             .await
             .map_err(FilesError::from);
-        match &done {
+        self.tell_transfer(caller, kind, (&shown, &place), &done).await;
+        done
+    }
+
+    /// Copies the item beside what it is to replace, when it cannot simply be renamed there.
+    pub(super) async fn stage(
+        &self,
+        caller: &Caller,
+        kind: TransferKind,
+        source: &WirePath,
+        destination: &WirePath,
+        old: PathBuf,
+        operation: &Operation,
+    ) -> Result<Option<Staged>, FilesError> {
+        let Prepared {
+            item, destination, ..
+        } = self.prepare(kind, source, destination).await?;
+        let (shown, place) = (item.rel().text(), destination.rel().text());
+        let control = operation.control();
+        let staged = self
+            .workers
+            .run(Lane::Long, move || {
+                let moving = kind == TransferKind::Move;
+                if moving && !ops::must_copy(&item, &destination)? {
+                    return Ok(None);
+                }
+                ops::stage(item, &destination, &old, moving, &control).map(Some)
+            })
+            .await
+            .map_err(FilesError::from);
+        if let Err(error) = &staged {
+            let fact = Fact::failed(kind.audited_as(), &shown, Some(&place), error);
+            self.audit_alone(caller, fact, None).await;
+        }
+        staged
+    }
+
+    /// Puts into place what [`stage`](Self::stage) prepared.
+    pub(super) async fn put_staged(
+        &self,
+        caller: &Caller,
+        kind: TransferKind,
+        staged: Staged,
+        operation: &Operation,
+    ) -> Result<Transferred, FilesError> {
+        let shown = staged.item().rel().text();
+        let place = staged.directory().text();
+        let control = operation.control();
+        let put = self.workers.run(Lane::Quick, move || staged.put(&control));
+        let done = put.await.map_err(FilesError::from);
+        self.tell_transfer(caller, kind, (&shown, &place), &done).await;
+        done
+    }
+
+    async fn tell_transfer(
+        &self,
+        caller: &Caller,
+        kind: TransferKind,
+        (shown, place): (&str, &str),
+        done: &Result<Transferred, FilesError>,
+    ) {
+        match done {
             Ok(done) => {
                 let metadata = json!({
                     "source": shown,
@@ -142,11 +204,10 @@ impl Files {
                     .await;
             }
             Err(error) => {
-                let fact = Fact::failed(kind.audited_as(), &shown, Some(&place), error);
+                let fact = Fact::failed(kind.audited_as(), shown, Some(place), error);
                 self.audit_alone(caller, fact, None).await;
             }
         }
-        done
     }
 
     async fn prepare(

@@ -152,7 +152,7 @@ impl Files {
             }
             found => found?,
         };
-        let control = Control::quiet(CancellationToken::new());
+        let control = self.quiet();
         self.purge_payload(item, record.is_directory, control).await?;
         let mut metadata = json!({ "mode": "permanent", "from": "trash", "bytes": record.size });
         if let Some(reason) = reason {
@@ -218,12 +218,16 @@ impl Files {
         Ok(removed)
     }
 
-    /// The loop `files.upkeep`: clears away what a killed run left, then sweeps the trash; ends when `stop` is cancelled.
+    /// The loop `files.upkeep`: clears away what a killed run left and sweeps the trash; ends when `stop` is cancelled.
     pub async fn upkeep_loop(self: Arc<Self>, stop: CancellationToken) {
-        self.sweep_temporaries(stop.clone()).await;
         let mut ticks = tokio::time::interval(SWEEP_EVERY);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         while stop.run_until_cancelled(ticks.tick()).await.is_some() {
+            // Again each time: a disk that was away may be back.
+            if let Err(error) = self.sweep_temporaries(&stop).await {
+                let error = &error as &dyn std::error::Error;
+                tracing::warn!(error, "unfinished copies of an earlier run were not looked for");
+            }
             self.sweep_and_log().await;
         }
     }
@@ -243,7 +247,7 @@ impl Files {
             }
             let control = match operation {
                 Some(operation) => operation.control(),
-                None => Control::quiet(CancellationToken::new()),
+                None => self.quiet(),
             };
             match self.purge_quietly(&record, control).await {
                 Ok(true) => {
@@ -258,6 +262,11 @@ impl Files {
             }
         }
         sum
+    }
+
+    /// Nobody watches, nobody stops it.
+    fn quiet(&self) -> Control {
+        Control::quiet(CancellationToken::new()).noting(self.journal.clone())
     }
 
     /// Answers whether there was something to remove.

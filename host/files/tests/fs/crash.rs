@@ -4,10 +4,12 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use qm_files::confined::{Base, FsError, Intent, RelPath, Roots};
-use qm_files::ops::{self, Transfer, TrashPlace};
+use qm_files::confined::{Base, FsError, Intent, Place, RelPath, Roots};
+use qm_files::ops::{self, Control, Notes, Transfer, TrashPlace};
 
 use crate::{Scratch, name, quiet, rel_path};
 
@@ -27,6 +29,51 @@ fn roots_of(near: &Path, far: &Path) -> Roots {
 
 /// Where things are moved to and fro; `other` leads to another file system.
 const PLACES: &[&str] = &["/", "a", "a/b", "c/new", "other", "other/d"];
+
+/// Where the worker notes what it makes temporaries in.
+fn notes_of(near: &Path) -> PathBuf {
+    near.with_file_name("notes")
+}
+
+/// One file a note, complete or not there.
+struct Notebook(PathBuf);
+
+impl Notes for Notebook {
+    fn write(&self, place: &Place, whole_tree: bool) -> Result<String, FsError> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let id = NEXT.fetch_add(1, Ordering::Relaxed).to_string();
+        let text = format!("{}|{}|{whole_tree}", place.root, place.directory.encoded());
+        let draft = self.0.with_file_name("draft");
+        std::fs::write(&draft, text).unwrap();
+        std::fs::rename(draft, self.0.join(&id)).unwrap();
+        Ok(id)
+    }
+
+    fn close(&self, id: &str, clean: bool) {
+        if clean {
+            std::fs::remove_file(self.0.join(id)).unwrap();
+        }
+    }
+}
+
+fn noting(notes: &Path) -> Control {
+    quiet().noting(Arc::new(Notebook(notes.to_path_buf())))
+}
+
+/// Looks where the killed worker noted, and nowhere else.
+fn sweep_noted(roots: &Roots, notes: &Path) {
+    for note in std::fs::read_dir(notes).unwrap() {
+        let note = note.unwrap().path();
+        let text = std::fs::read_to_string(&note).unwrap();
+        let parts: Vec<_> = text.split('|').collect();
+        let place = Place {
+            root: parts[0].to_owned(),
+            directory: RelPath::from_raw(parts[1]).unwrap(),
+        };
+        ops::sweep(roots, &place, parts[2] == "true", &quiet()).unwrap();
+        std::fs::remove_file(note).unwrap();
+    }
+}
 
 /// A random number generator that needs no more than a seed.
 struct Dice(u64);
@@ -52,16 +99,17 @@ fn worker() {
         })
         .expect("started by its test");
     let roots = roots_of(&near, &far);
+    let notes = notes_of(&near);
     let base = roots.whole();
     let mut dice = Dice(std::env::var(SEED).unwrap().parse().unwrap());
     println!("\nworking");
     for step in 0_u64.. {
         // Refusals are part of it: names are taken, things are gone.
-        let _ = act(&roots, &base, &mut dice, step);
+        let _ = act(&roots, &base, &notes, &mut dice, step);
     }
 }
 
-fn act(roots: &Roots, base: &Base, dice: &mut Dice, step: u64) -> Result<(), FsError> {
+fn act(roots: &Roots, base: &Base, notes: &Path, dice: &mut Dice, step: u64) -> Result<(), FsError> {
     let place = PLACES[dice.roll(PLACES.len())];
     let victim = match dice.roll(4) {
         0 => place.to_owned(),
@@ -71,7 +119,7 @@ fn act(roots: &Roots, base: &Base, dice: &mut Dice, step: u64) -> Result<(), FsE
     let item = || base.resolve(&rel_path(&victim), Intent::Change);
     let plain = Transfer::default();
     match dice.roll(6) {
-        0 | 1 => ops::move_to(&item()?, &base.destination(&to)?, &plain, &quiet()).map(drop),
+        0 | 1 => ops::move_to(&item()?, &base.destination(&to)?, &plain, &noting(notes)).map(drop),
         2 => {
             let old = item()?;
             let renamed = ops::rename(&old, &name(&format!("renamed-{step}")), false)?;
@@ -88,17 +136,17 @@ fn act(roots: &Roots, base: &Base, dice: &mut Dice, step: u64) -> Result<(), FsE
             };
             let source = item()?;
             let target = base.destination(&to)?;
-            ops::copy(&source, &target, &how, &quiet())?;
-            ops::copy(&source, &target, &how, &quiet())?;
+            ops::copy(&source, &target, &how, &noting(notes))?;
+            ops::copy(&source, &target, &how, &noting(notes))?;
             let made = base.resolve(&to.join(&copy), Intent::Change)?;
-            ops::remove(&made, &quiet()).map(drop)
+            ops::remove(&made, &noting(notes)).map(drop)
         }
         _ => {
             let item = item()?;
             let trash = TrashPlace::of(&item, &format!("{step}"))?;
-            ops::trash(&item, &trash, &quiet())?;
+            ops::trash(&item, &trash, &noting(notes))?;
             let trashed = roots.trashed(&trash.storage_root, &trash.trash_path)?;
-            ops::untrash(&trashed, &trash.original, false, &quiet()).map(drop)
+            ops::untrash(&trashed, &trash.original, false, &noting(notes)).map(drop)
         }
     }
 }
@@ -135,6 +183,8 @@ fn a_kill_at_any_moment_loses_no_file() {
     }
     let roots = roots_of(&near.root, &far.root);
     let all: BTreeSet<usize> = (0..FILES).collect();
+    let notes = notes_of(&near.root);
+    std::fs::create_dir(&notes).unwrap();
     let mut left_behind = 0;
     for kill in 1..=KILLS {
         let mut worker = Command::new(std::env::current_exe().unwrap())
@@ -160,7 +210,7 @@ fn a_kill_at_any_moment_loses_no_file() {
         worker.kill().unwrap();
         worker.wait().unwrap();
         left_behind += near.temporaries().len() + far.temporaries().len();
-        ops::sweep(&roots, &quiet()).unwrap();
+        sweep_noted(&roots, &notes);
         assert_eq!(
             (near.temporaries(), far.temporaries()),
             (vec![], vec![]),
@@ -177,7 +227,7 @@ fn a_kill_at_any_moment_loses_no_file() {
 
 /// What a kill left in the trash goes back to the top, so that the next round has it too.
 fn restore_all(roots: &Roots) {
-    for (root, path) in ops::stray(roots) {
+    for (root, path) in ops::stray(roots, &BTreeSet::new()) {
         let trashed = roots.trashed(&root, &path).unwrap();
         let own = path.rsplit_once("__").map_or("back", |(_, own)| own).to_owned();
         let original = RelPath::from_text(&own).unwrap();

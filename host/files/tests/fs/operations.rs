@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
-use qm_files::confined::FsError;
+use qm_files::confined::{FsError, Place};
 use qm_files::ops::{self, Control, Page, Transfer, Visit};
 use tokio_util::sync::CancellationToken;
 
-use crate::{Scratch, name, quiet};
+use crate::{Scratch, name, quiet, rel_path};
 
 fn over() -> Transfer {
     Transfer {
@@ -388,7 +388,7 @@ fn trash_takes_and_gives_back() {
     assert_eq!(place.original.text(), "/films/a");
     assert_eq!(ops::trash(&item, &place, &quiet()).unwrap().bytes, 1);
     assert_eq!(
-        ops::stray(&scratch.roots),
+        ops::stray(&scratch.roots, &std::collections::BTreeSet::new()),
         [(place.storage_root.clone(), place.trash_path.clone())]
     );
     let trashed = || scratch.roots.trashed(&place.storage_root, &place.trash_path);
@@ -525,19 +525,83 @@ fn progress_adds_up() {
 }
 
 #[test]
-fn a_sweep_removes_what_nobody_works_on() {
+fn a_sweep_removes_where_it_was_noted_what_nobody_works_on() {
     let scratch = Scratch::on_disk();
     scratch.write("a/.quartermaster-tmp-0000000100000001", "left by a kill");
-    scratch.write(".quartermaster-tmp-0000000100000002/deep/file", "left by a kill");
+    scratch.write(
+        "a/.quartermaster-tmp-0000000100000002/deep/file",
+        "left by a kill",
+    );
     scratch.write("a/.quartermaster-tmp-0000000100000003", "being written");
+    scratch.write("a/b/.quartermaster-tmp-0000000100000004", "not noted");
     scratch.write("a/kept", "kept");
+    let sweep = |directory: &str, whole_tree| {
+        let place = Place {
+            root: scratch.root.to_str().unwrap().to_owned(),
+            directory: rel_path(directory),
+        };
+        let swept = ops::sweep(&scratch.roots, &place, whole_tree, &quiet()).unwrap();
+        (swept.removed, swept.settled)
+    };
     let busy = std::fs::File::open(scratch.path("a/.quartermaster-tmp-0000000100000003")).unwrap();
     busy.lock().unwrap();
-    assert_eq!(ops::sweep(&scratch.roots, &quiet()).unwrap(), 2);
-    assert_eq!(scratch.temporaries(), ["a/.quartermaster-tmp-0000000100000003"]);
+    assert_eq!(sweep("a", false), (2, false), "somebody works on one");
+    let left = [
+        "a/.quartermaster-tmp-0000000100000003",
+        "a/b/.quartermaster-tmp-0000000100000004",
+    ];
+    assert_eq!(scratch.temporaries(), left);
     assert_eq!(scratch.read("a/kept").as_deref(), Some("kept"));
     drop(busy);
-    assert_eq!(ops::sweep(&scratch.roots, &quiet()).unwrap(), 1);
+    assert_eq!(sweep("a", false), (1, true));
+    assert_eq!(sweep("a", true), (1, true));
+    scratch.folder("mounted/here");
+    std::fs::remove_dir(scratch.path("mounted/here")).unwrap();
+    assert_eq!(sweep("mounted/here", false), (0, false), "its disk may be away");
+    assert_eq!(sweep("a/gone", false), (0, true));
+    std::os::unix::fs::symlink(&scratch.canary, scratch.path("a/way-out")).unwrap();
+    let untouched = crate::tree(&scratch.canary);
+    assert_eq!(sweep("a/way-out", true), (0, true), "a link is not followed");
+    assert_eq!(crate::tree(&scratch.canary), untouched);
+}
+
+#[test]
+fn what_users_noted_on_a_file_comes_along_and_setuid_does_not() {
+    let (near, far) = (Scratch::on_disk(), Scratch::in_memory());
+    near.write("tree/file", "x");
+    let paths = [near.path("tree/file"), near.path("tree")];
+    for path in &paths {
+        let set = rustix::fs::setxattr(path, "user.origin", b"here", rustix::fs::XattrFlags::empty());
+        if set.is_err() {
+            println!("the temporary directory has no extended attributes: nothing to see");
+            return;
+        }
+    }
+    std::fs::set_permissions(&paths[0], std::fs::Permissions::from_mode(0o4444)).unwrap();
+    let how = Transfer {
+        name: Some(name("copy")),
+        ..Transfer::default()
+    };
+    ops::copy(
+        &near.item("tree").unwrap(),
+        &near.to("/").unwrap(),
+        &how,
+        &quiet(),
+    )
+    .unwrap();
+    for path in ["copy/file", "copy"] {
+        let mut value = [0; 16];
+        let length = rustix::fs::getxattr(near.path(path), "user.origin", &mut value[..]).unwrap();
+        assert_eq!(&value[..length], b"here", "{path}");
+    }
+    let mode = near.path("copy/file").metadata().unwrap().permissions().mode();
+    assert_eq!(mode & 0o7777, 0o444);
+    // Wherever the other file system stands: the content is what matters.
+    let roots = qm_files::confined::Roots::open(&[near.root.to_str().unwrap(), far.root.to_str().unwrap()]);
+    std::os::unix::fs::symlink(&far.root, near.path("other")).unwrap();
+    let to = roots.whole().destination(&rel_path("other")).unwrap();
+    ops::copy(&near.item("tree").unwrap(), &to, &Transfer::default(), &quiet()).unwrap();
+    assert_eq!(far.read("tree/file").as_deref(), Some("x"));
 }
 
 #[tokio::test]

@@ -164,6 +164,8 @@ pub struct Site {
     db: Db,
     router: Router,
     dir: TempDir,
+    /// Another file system, below the root as `far`.
+    pub far: Option<TempDir>,
 }
 
 pub struct Answer {
@@ -199,15 +201,25 @@ impl Site {
         std::fs::create_dir(dir.path().join("root")).unwrap();
         std::fs::create_dir(dir.path().join("outside")).unwrap();
         std::fs::write(dir.path().join("outside/secret.txt"), "secret").unwrap();
-        Self::over(db, dir)
+        Self::over(db, dir, None)
+    }
+
+    /// With a second root on another file system, to which `far` in the first one leads.
+    pub async fn spanning(db: &Db) -> Self {
+        let site = Self::new(db).await;
+        let far = tempfile::tempdir_in("/dev/shm").unwrap();
+        std::os::unix::fs::symlink(far.path(), site.at("far")).unwrap();
+        Self::over(db, site.dir, Some(far))
     }
 
     /// Another process on the same directories and database.
     pub fn restarted(self) -> Self {
-        Self::over(&self.db.clone(), self.dir)
+        Self::over(&self.db.clone(), self.dir, self.far)
     }
 
-    fn over(db: &Db, dir: TempDir) -> Self {
+    fn over(db: &Db, dir: TempDir, far: Option<TempDir>) -> Self {
+        let near = dir.path().join("root");
+        let roots = std::iter::once(near.as_path()).chain(far.as_ref().map(TempDir::path));
         let clock = Arc::new(Hands(AtomicI64::new(START_MS)));
         let ctx = Ctx::new(clock.clone(), Arc::new(SystemRandomness(Ctx::system())));
         let heard = Arc::new(Heard::default());
@@ -223,7 +235,7 @@ impl Site {
             payloads: torrents.clone(),
             signing: Secret::new("signing"),
             cors_origins: vec!["https://box.example".into()],
-            file_roots: vec![dir.path().join("root").to_str().unwrap().into()],
+            file_roots: roots.map(|root| root.to_str().unwrap().to_owned()).collect(),
         });
         let config = WebConfig {
             throttle_limit: 0,
@@ -240,6 +252,7 @@ impl Site {
             db: db.clone(),
             router,
             dir,
+            far,
         }
     }
 
