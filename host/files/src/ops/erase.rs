@@ -30,7 +30,10 @@ pub(super) fn vanish(
         if let Err(error) = erase_watched(dir, doomed.name(), rel, Some(control)) {
             if rename_new(dir, doomed.name(), dir, name).is_err() {
                 doomed.left_behind();
-                tracing::warn!(item = %rel, "what is left of a failed removal stays under a temporary name");
+                tracing::warn!(
+                    item = rel.text(),
+                    "what is left of a failed removal stays under a temporary name"
+                );
             }
             return Err(error);
         }

@@ -25,12 +25,17 @@ pub struct Usage {
 }
 
 pub fn measure(item: &ConfinedPath, control: &Control) -> Result<Usage, FsError> {
-    measure_all(std::slice::from_ref(item), control)
+    let mut sum = Sum::default();
+    sum.take(&item.meta()?, || item.open_dir(), item.rel(), control)?;
+    Ok(sum.usage)
 }
 
 /// Several items as one: a file with names in two of them counts once, and is freed when all its names lie in them.
-/// `items` must not lie in one another.
-pub fn measure_all(items: &[ConfinedPath], control: &Control) -> Result<Usage, FsError> {
+/// They must not lie in one another. Each is let go of before the next is taken: there may be more of them than handles.
+pub fn measure_all(
+    items: impl IntoIterator<Item = ConfinedPath>,
+    control: &Control,
+) -> Result<Usage, FsError> {
     let mut sum = Sum::default();
     for item in items {
         sum.take(&item.meta()?, || item.open_dir(), item.rel(), control)?;

@@ -72,7 +72,8 @@ impl Sweeper {
             Ok(()) => self.removed += 1,
             Err(error) => {
                 self.left = true;
-                tracing::warn!(%error, "a leftover temporary could not be removed");
+                let error = error.to_string();
+                tracing::warn!(error, "a leftover temporary could not be removed");
             }
         }
     }

@@ -125,7 +125,12 @@ impl Drop for Temp {
             && let Err(error) = erase(&self.dir, &self.name, &RelPath::root())
         {
             self.noted.leave();
-            tracing::warn!(%error, name = %self.name.text(), "a temporary could not be removed; the next sweep tries again");
+            let (error, name) = (error.to_string(), self.name.text());
+            tracing::warn!(
+                error,
+                name,
+                "a temporary could not be removed; the next sweep tries again"
+            );
         }
     }
 }

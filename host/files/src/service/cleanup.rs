@@ -82,7 +82,8 @@ impl Files {
                     result.bytes_reclaimed += deleted.bytes;
                 }
                 Err(error) => {
-                    tracing::debug!(path = path.as_given(), %error, "an item was not cleaned up");
+                    let error = error.to_string();
+                    tracing::debug!(path = path.as_given(), error, "an item was not cleaned up");
                     result.failed += 1;
                 }
             }

@@ -113,6 +113,7 @@ impl Candidate {
 /// The files of the destination.
 struct Children {
     names: Vec<Component>,
+    by_name: HashMap<Component, usize>,
     /// By release identity, the first of each; read once somebody asks.
     identities: Option<HashMap<String, usize>>,
 }
@@ -121,8 +122,11 @@ impl Children {
     fn read(directory: &ConfinedPath) -> Result<Self, FsError> {
         let listing = ops::list(directory, Page::default())?;
         let files = listing.items.into_iter().filter(|entry| entry.kind == Kind::File);
+        let names: Vec<Component> = files.map(|entry| entry.name).collect();
+        let by_name = names.iter().cloned().enumerate();
         Ok(Self {
-            names: files.map(|entry| entry.name).collect(),
+            by_name: by_name.map(|(index, name)| (name, index)).collect(),
+            names,
             identities: None,
         })
     }
@@ -134,10 +138,8 @@ impl Children {
         directory: &ConfinedPath,
         candidate: &Candidate,
     ) -> Result<Option<Candidate>, FsError> {
-        let same_name = self
-            .names
-            .iter()
-            .position(|name| Some(name) == candidate.item.name());
+        let name = candidate.item.name();
+        let same_name = name.and_then(|name| self.by_name.get(name)).copied();
         let index = match (same_name, qm_release::identity(&candidate.release)) {
             (Some(index), _) => index,
             (None, None) => return Ok(None),

@@ -40,7 +40,7 @@ impl Files {
             ..DeletePreview::default()
         };
         // A preview never fails for what is wrong with the disk.
-        let Ok(usage) = self.usage(vec![item]).await else {
+        let Ok(usage) = self.usage(item).await else {
             return Ok(preview);
         };
         let torrents: Vec<Linked> = self.torrents_at(&absolute).iter().map(Linked::from).collect();
@@ -56,18 +56,24 @@ impl Files {
 
     pub async fn bulk_delete_preview(&self, paths: &[WirePath]) -> Result<BulkDeletePreview, FilesError> {
         let rels: Vec<RelPath> = paths.iter().filter_map(|path| path.rel().ok()).collect();
-        let found = self
-            .on_disk(Lane::Quick, move |base| {
-                let items = rels
+        let (paths, places, usage) = self
+            .on_disk(Lane::Long, move |base| {
+                // No handle is kept of any of them: a request may name more than there are handles.
+                let places = rels.into_iter().filter_map(|rel| {
+                    let item = base.resolve(&rel, Intent::Change).ok()?;
+                    Some((item.absolute(), rel))
+                });
+                let places: Vec<(PathBuf, RelPath)> = places.collect();
+                let paths = places.len() as u64;
+                let places = outermost(places);
+                let items = places
                     .iter()
-                    .filter_map(|rel| base.resolve(rel, Intent::Change).ok());
-                Ok(items.collect::<Vec<_>>())
+                    .filter_map(|(_, rel)| base.resolve(rel, Intent::Change).ok());
+                let usage = ops::measure_all(items, &Control::quiet(CancellationToken::new()));
+                let places: Vec<PathBuf> = places.into_iter().map(|(place, _)| place).collect();
+                Ok((paths, places, usage.unwrap_or_default()))
             })
             .await?;
-        let paths = found.len() as u64;
-        let items = outermost(found);
-        let places: Vec<PathBuf> = items.iter().map(ConfinedPath::absolute).collect();
-        let usage = self.usage(items).await.unwrap_or_default();
         let torrents = self.torrents_touching(&places);
         Ok(BulkDeletePreview {
             paths,
@@ -115,25 +121,24 @@ impl Files {
         .await
     }
 
-    async fn usage(&self, items: Vec<ConfinedPath>) -> Result<Usage, FsError> {
+    async fn usage(&self, item: ConfinedPath) -> Result<Usage, FsError> {
         let control = Control::quiet(CancellationToken::new());
         self.workers
-            .run(Lane::Long, move || ops::measure_all(&items, &control))
+            .run(Lane::Long, move || ops::measure(&item, &control))
             .await
     }
 }
 
 /// Without those that lie in another of them, or are another of them.
-fn outermost(mut items: Vec<ConfinedPath>) -> Vec<ConfinedPath> {
-    items.sort_by_key(ConfinedPath::absolute);
-    let mut kept: Vec<ConfinedPath> = Vec::with_capacity(items.len());
+fn outermost(mut places: Vec<(PathBuf, RelPath)>) -> Vec<(PathBuf, RelPath)> {
+    places.sort();
     let mut seen: HashSet<PathBuf> = HashSet::new();
-    for item in items {
-        let path = item.absolute();
-        if !path.ancestors().any(|above| seen.contains(above)) {
-            seen.insert(path);
-            kept.push(item);
+    places.retain(|(place, _)| {
+        let is_new = !place.ancestors().any(|above| seen.contains(above));
+        if is_new {
+            seen.insert(place.clone());
         }
-    }
-    kept
+        is_new
+    });
+    places
 }

@@ -289,7 +289,7 @@ fn hard_links_count_once_and_are_freed_when_all_lie_inside() {
         (4, 4, 15, 12, 1)
     );
     let both = [scratch.look("a").unwrap(), scratch.look("outside").unwrap()];
-    let usage = ops::measure_all(&both, &quiet()).unwrap();
+    let usage = ops::measure_all(both, &quiet()).unwrap();
     assert_eq!((usage.bytes, usage.frees), (15, 15));
     let usage = ops::measure(&scratch.look("outside").unwrap(), &quiet()).unwrap();
     assert_eq!((usage.bytes, usage.frees, usage.links), (3, 0, 2));

@@ -4,6 +4,15 @@ use serde_json::{Value, json};
 use super::{Site, payload};
 
 db_test! {
+    async fn a_bulk_preview_of_more_paths_than_there_are_handles(db: Db) {
+        let site = Site::new(&db).await;
+        site.put("show/a.mkv", "12345");
+        let mut paths = vec!["/show/a.mkv"; 25_000];
+        paths.push("/show");
+        let bulk = site.done("/api/files/bulk/delete-preview", json!({ "paths": paths })).await;
+        assert_eq!((&bulk["paths"], &bulk["sizeBytes"]), (&json!(25_001), &json!(5)));
+    }
+
     async fn delete_previews_measure_and_name_torrents(db: Db) {
         let site = Site::new(&db).await;
         site.put("show/a.mkv", "12345");
