@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::Stream;
+use sha2::{Digest, Sha256};
 
 use super::browse::shown_name;
 use super::{Caller, Files};
@@ -24,6 +25,8 @@ use crate::model::range::{Span, Validators};
 use crate::ops::{Lane, Workers};
 
 const CHUNK: u64 = 256 * 1024;
+/// In bytes, percent-encoded.
+const MAX_TICKET_PATH: usize = 2048;
 
 /// An open file.
 pub struct Media {
@@ -49,7 +52,7 @@ impl Files {
         // A ticket for what cannot be streamed would be of no use.
         self.open(rel.clone(), FilesError::StreamsDirectory).await?;
         let user_id = &caller.principal.user_id;
-        let (token, expires_at) = self.tickets.issue(&rel.encoded(), user_id, self.ctx.now());
+        let (token, expires_at) = self.tickets.issue(&bound_to(&rel), user_id, self.ctx.now());
         Ok(TicketView {
             token,
             path: rel.text(),
@@ -65,7 +68,7 @@ impl Files {
             .verify(&query.ticket, self.ctx.now())
             .ok_or(FilesError::BadTicket)?;
         let rel = query.path.rel()?;
-        if rel.encoded() != claims.path {
+        if bound_to(&rel) != claims.path {
             return Err(FilesError::OtherPath);
         }
         self.open(rel, FilesError::StreamsDirectory).await
@@ -109,6 +112,16 @@ impl Files {
         })
         .await
     }
+}
+
+/// What a ticket says of its path: the path, or what stands for a long one. A ticket has to fit into an address.
+fn bound_to(rel: &RelPath) -> String {
+    let path = rel.encoded();
+    if path.len() <= MAX_TICKET_PATH {
+        return path;
+    }
+    // No path begins like this.
+    format!("sha256:{}", hex::encode(Sha256::digest(path)))
 }
 
 impl Media {
