@@ -4,7 +4,7 @@
 use qm_web::{Fields, FromBody, FromQuery};
 use utoipa::ToSchema;
 
-use crate::confined::{FsError, RelPath};
+use crate::confined::{FsError, MAX_PATH_BYTES, RelPath};
 
 /// A path as it came: by its text or by its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,6 +12,11 @@ pub enum WirePath {
     Text(String),
     /// Percent-encoded; wins where both are given.
     Raw(String),
+}
+
+/// A path that somebody sent, cut where none is as long.
+pub fn shorten(path: &str) -> String {
+    path.chars().take(MAX_PATH_BYTES).collect()
 }
 
 impl WirePath {
@@ -27,6 +32,11 @@ impl WirePath {
         match self {
             WirePath::Text(text) | WirePath::Raw(text) => text,
         }
+    }
+
+    /// As it came, for audit rows and messages: cut where no path is as long.
+    pub fn shown(&self) -> String {
+        shorten(self.as_given())
     }
 
     pub(super) fn required(f: &mut Fields<'_>, text: &'static str, raw: &'static str) -> Self {

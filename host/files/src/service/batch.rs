@@ -42,7 +42,7 @@ impl Files {
         let subject = Subject {
             operation: "bulk",
             source: None,
-            destination: body.destination.as_ref().map(|path| path.as_given().to_owned()),
+            destination: body.destination.as_ref().map(WirePath::shown),
         };
         let operation = self.operations.begin(caller, subject)?;
         let mut results = Vec::with_capacity(body.paths.len());

@@ -55,7 +55,7 @@ impl Files {
         check_torrent_action(&caller, body.torrent_action)?;
         let subject = Subject {
             operation: OPERATION,
-            source: Some(body.path.as_given().to_owned()),
+            source: Some(body.path.shown()),
             destination: None,
         };
         let operation = self.operations.begin(&caller, subject)?;
@@ -117,7 +117,7 @@ impl Files {
         let doomed = match self.doom(path).await {
             Ok(doomed) => doomed,
             Err(error) => {
-                let fact = Fact::failed(ACTION, path.as_given(), None, &error);
+                let fact = Fact::failed(ACTION, &path.shown(), None, &error);
                 self.audit_alone(caller, fact, None).await;
                 return Err(error);
             }

@@ -7,6 +7,7 @@ use super::tell::Fact;
 use super::{Caller, Files};
 use crate::confined::FsError;
 use crate::dto::answers::RootInfo;
+use crate::dto::requests::shorten;
 use crate::error::FilesError;
 use crate::ops::Lane;
 
@@ -36,7 +37,7 @@ impl Files {
         let next = match checked {
             Ok(next) => next,
             Err(error) => {
-                let metadata = json!({ "requested": path, "error": error.public() });
+                let metadata = json!({ "requested": shorten(path), "error": error.public() });
                 let fact = setting(metadata).failure_if(true);
                 self.audit_alone(caller, fact, None).await;
                 return Err(error);

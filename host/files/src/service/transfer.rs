@@ -51,8 +51,8 @@ impl Files {
     ) -> Result<OpResult, FilesError> {
         let subject = Subject {
             operation: kind.as_str(),
-            source: Some(body.source.as_given().to_owned()),
-            destination: Some(body.destination.as_given().to_owned()),
+            source: Some(body.source.shown()),
+            destination: Some(body.destination.shown()),
         };
         let operation = self.operations.begin(&caller, subject)?;
         if body.background {

@@ -6,6 +6,20 @@ use serde_json::{Value, json};
 use super::{AuditRow, Site, payload, request};
 
 db_test! {
+    async fn a_path_no_disk_could_hold_is_not_written_to_the_trail_whole(db: Db) {
+        let site = Site::new(&db).await;
+        let long = "x".repeat(1 << 20);
+        assert_eq!(site.post("/api/files/delete", json!({ "path": long })).await.status, 400);
+        let put = request("ADMINISTRATOR", "PUT", "/api/files/root", Some(json!({ "path": format!("/{long}") })));
+        assert_eq!(site.send(put).await.status, 400);
+        let rows = site.audit().await;
+        assert_eq!(rows.len(), 2);
+        for row in rows {
+            let told = row.object_id.as_ref().map_or(0, String::len) + row.metadata().to_string().len();
+            assert!(told < 200_000, "{} {told}", row.action);
+        }
+    }
+
     async fn folders_are_made_once(db: Db) {
         let site = Site::new(&db).await;
         let made = site.done("/api/files/folders", json!({ "path": "/", "name": "films" })).await;
