@@ -154,7 +154,7 @@ fn literal(text: &str) -> String {
     let mut text = text.to_owned();
     for number in (1..=6).rev() {
         let parameter = format!("${number}");
-        let is_action = text.contains(&format!("action = {parameter}"));
+        let is_action = text.contains(&format!("action <= {parameter}"));
         let is_id = text.contains(&format!(", {parameter})"));
         let value = match (is_action, is_id) {
             (true, _) => "'auth.login'",

@@ -26,6 +26,8 @@ const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long SQLite waits for another process that holds the file, such as a backup tool.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 const PING_TIMEOUT: Duration = Duration::from_secs(2);
+/// Looks at a closed pool for connections that are still open, a millisecond apart.
+const CLOSE_ATTEMPTS: u32 = 100;
 /// How long a write that succeeded vouches for the next one.
 const PROOF: Duration = Duration::from_mins(1);
 /// Statements kept prepared on each connection.
@@ -169,12 +171,24 @@ impl Db {
     pub async fn close(&self) {
         match &self.pools {
             Pools::Sqlite { read, write } => {
-                read.close().await;
-                write.close().await;
+                close(read).await;
+                close(write).await;
             }
-            Pools::Postgres(pool) => pool.close().await,
+            Pools::Postgres(pool) => close(pool).await,
         }
     }
+}
+
+/// Closes a pool and every connection of it: one that is handed back at that very moment is missed the first time.
+async fn close<D: sqlx::Database>(pool: &sqlx::Pool<D>) {
+    for _ in 0..CLOSE_ATTEMPTS {
+        pool.close().await;
+        if pool.size() == 0 {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    tracing::warn!(connections = pool.size(), "database connections were left open");
 }
 
 /// Connections of one pool.

@@ -57,6 +57,7 @@ impl Place {
     /// Closes it; its log is gone with the last connection, which may be a moment later.
     async fn close(&self, name: &str, db: Db) {
         db.close().await;
+        drop(db);
         while self.path(&format!("{name}-wal")).exists() {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }

@@ -113,6 +113,8 @@ async fn a_server_that_goes_away_shows_in_ping() {
         return;
     };
     let db = Db::open(server.url()).await.unwrap();
+    assert!(!db.ping().await, "there is nothing to write to yet");
+    db.migrate().await.unwrap();
     assert!(db.ping().await);
     drop(server);
     assert!(

@@ -37,7 +37,7 @@ pub struct RefreshRequest {
 #[schema(rename_all = "camelCase")]
 #[expect(
     dead_code,
-    reason = "asked of the caller by the contract; the tokens revoked are those of the bearer"
+    reason = "clients must send it; the tokens revoked are those of the bearer"
 )]
 pub struct LogoutRequest {
     #[schema(value_type = String)]

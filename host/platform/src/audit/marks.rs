@@ -25,12 +25,15 @@ sql! {
     /// In order and with a limit: what PostgreSQL finds by the index rather than by reading the table.
     pub(super) COUNT = "SELECT COUNT(*) FROM (SELECT id FROM audit_logs WHERE (created_at, id) > ($1, $2) \
         ORDER BY created_at, id LIMIT $3) counted";
-    pub(super) COUNT_ACTION = "SELECT COUNT(*) FROM (SELECT id FROM audit_logs WHERE action = $4 \
-        AND (created_at, id) > ($1, $2) ORDER BY created_at, id LIMIT $3) counted";
+    /// The action as a range of one: told that it is one value, PostgreSQL may walk the index of all rows by time and
+    /// look for the rare ones among them.
+    pub(super) COUNT_ACTION = "SELECT COUNT(*) FROM (SELECT id FROM audit_logs \
+        WHERE (action, created_at, id) > ($4, $1, $2) AND action <= $4 ORDER BY action, created_at, id LIMIT $3) counted";
     pub(super) NEXT = "SELECT created_at, id FROM audit_logs WHERE (created_at, id) > ($1, $2) AND created_at < $3 \
         ORDER BY created_at, id LIMIT 1 OFFSET $4";
-    pub(super) NEXT_ACTION = "SELECT created_at, id FROM audit_logs WHERE action = $5 \
-        AND (created_at, id) > ($1, $2) AND created_at < $3 ORDER BY created_at, id LIMIT 1 OFFSET $4";
+    pub(super) NEXT_ACTION = "SELECT created_at, id FROM audit_logs \
+        WHERE (action, created_at, id) > ($5, $1, $2) AND action <= $5 AND created_at < $3 \
+        ORDER BY action, created_at, id LIMIT 1 OFFSET $4";
 }
 
 /// A row's place in the order of time.

@@ -26,10 +26,11 @@ macro_rules! page {
 sql! {
     pub(super) NEWEST = page!("ORDER BY created_at DESC, id DESC LIMIT $1 OFFSET $2");
     pub(super) NEWEST_ACTION =
-        page!("WHERE action = $3 ORDER BY created_at DESC, id DESC LIMIT $1 OFFSET $2");
+        page!("WHERE action >= $3 AND action <= $3 ORDER BY action DESC, created_at DESC, id DESC LIMIT $1 OFFSET $2");
     pub(super) AFTER = page!("WHERE (created_at, id) > ($3, $4) ORDER BY created_at, id LIMIT $1 OFFSET $2");
     pub(super) AFTER_ACTION = page!(
-        "WHERE action = $5 AND (created_at, id) > ($3, $4) ORDER BY created_at, id LIMIT $1 OFFSET $2"
+        "WHERE (action, created_at, id) > ($5, $3, $4) AND action <= $5 ORDER BY action, created_at, id \
+         LIMIT $1 OFFSET $2"
     );
 }
 

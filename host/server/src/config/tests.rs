@@ -233,14 +233,13 @@ fn the_environment_is_shown_without_secrets() {
 }
 
 #[test]
-fn the_document_names_every_variable() {
+fn documents_name_every_variable() {
     let document = document();
+    let readme = include_str!("../../../../README.md");
     for variable in VARIABLES {
-        assert!(
-            document.contains(&format!("\n| `{}` |", variable.name)),
-            "{}",
-            variable.name
-        );
+        let row = format!("\n| `{}` |", variable.name);
+        assert!(document.contains(&row), "{row} in docs/settings.md");
+        assert!(readme.contains(&row), "{row} in README.md");
     }
     assert!(document.contains("\n| `files.trashRetentionDays` | number | `30` |"));
 }
