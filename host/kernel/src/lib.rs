@@ -3,6 +3,7 @@
 //!
 //! Owns no I/O: no axum, no sqlx, no wasmtime, no sockets. Time and randomness come from [`Ctx`], which tests freeze.
 
+pub mod address;
 pub mod auth;
 pub mod context;
 pub mod engine;
@@ -15,6 +16,7 @@ pub mod probe;
 pub mod secret;
 pub mod time;
 
+pub use address::AddressBlock;
 pub use auth::{ClientInfo, Principal, TokenError, TokenVerifier};
 pub use context::{Clock, Ctx, Rng};
 pub use error::ErrorKind;
