@@ -103,6 +103,41 @@ impl FilesError {
         }
     }
 
+    /// What stands in `code` of the answer; never changes.
+    fn code(&self) -> &'static str {
+        match self {
+            FilesError::Fs(error) => error.code(),
+            FilesError::Root(_) => "bad_request.root",
+            FilesError::NoPath => "bad_request.path",
+            FilesError::PreviewsDirectory | FilesError::DownloadsDirectory | FilesError::StreamsDirectory => {
+                "bad_request.is_directory"
+            }
+            FilesError::NoDestination(_) => "bad_request.no_destination",
+            FilesError::DestinationNoDirectory | FilesError::CleansNoDirectory => {
+                "bad_request.not_a_directory"
+            }
+            FilesError::NoTarget => "bad_request.no_target",
+            FilesError::StrayTarget => "bad_request.stray_target",
+            FilesError::OutsideCleanup => "bad_request.outside_cleanup",
+            FilesError::TooLarge(_) => "bad_request.too_large",
+            FilesError::RootGone => "bad_request.root_gone",
+            FilesError::OriginalOutside => "bad_request.original_outside",
+            FilesError::BadTicket => "unauthorized.ticket",
+            FilesError::OtherPath => "forbidden.ticket_path",
+            FilesError::MissingPermission(_)
+            | FilesError::MayNotStopTorrent
+            | FilesError::MayNotDeletePayload => "forbidden.permission",
+            FilesError::NoSuchItem => "not_found.item",
+            FilesError::NoSuchTrashItem => "not_found.trash_item",
+            FilesError::NoSuchOperation => "not_found.operation",
+            FilesError::NoFreeName(_) => "conflict.no_free_name",
+            FilesError::OriginalTaken => "conflict.exists",
+            FilesError::TrashAbsent(_) => "conflict.trash_absent",
+            FilesError::TooManyOperations => "unavailable.operations",
+            FilesError::Database(error) => error.kind().code(),
+        }
+    }
+
     /// What an answer, an audit row or a message may say of it: the text, unless it is a fault of ours.
     pub fn public(&self) -> String {
         match self.kind() {
@@ -114,6 +149,8 @@ impl FilesError {
 
 impl From<FilesError> for ApiError {
     fn from(error: FilesError) -> Self {
-        ApiError::new(error.kind(), error.to_string()).with_source(error)
+        ApiError::new(error.kind(), error.to_string())
+            .with_code(error.code())
+            .with_source(error)
     }
 }

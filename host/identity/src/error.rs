@@ -127,4 +127,42 @@ impl IdentityError {
             IdentityError::Database(error) => error.kind(),
         }
     }
+    /// What stands in `code` of the answer; never changes.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            IdentityError::InvalidCredentials => "unauthorized.credentials",
+            IdentityError::TwoFactorRequired => "unauthorized.two_factor_required",
+            IdentityError::InvalidTwoFactorCode => "unauthorized.two_factor_code",
+            IdentityError::MalformedRefreshToken => "unauthorized.refresh_token_malformed",
+            IdentityError::InvalidRefreshToken => "unauthorized.refresh_token",
+            IdentityError::RefreshTokenReused => "unauthorized.refresh_token_reused",
+            IdentityError::RefreshTokenExpired => "unauthorized.refresh_token_expired",
+            IdentityError::AccountDisabled => "unauthorized.account_disabled",
+            IdentityError::IncorrectPassword => "unauthorized.password",
+            IdentityError::NoSuchUser => "unauthorized.user_gone",
+            IdentityError::WrongCurrentPassword => "bad_request.current_password",
+            IdentityError::UnknownTimezone(_) => "bad_request.timezone",
+            IdentityError::TwoFactorAlreadyEnabled => "bad_request.two_factor_enabled",
+            IdentityError::TwoFactorNotSetUp => "bad_request.two_factor_not_set_up",
+            IdentityError::TwoFactorNotEnabled => "bad_request.two_factor_not_enabled",
+            IdentityError::InvalidVerificationCode => "bad_request.verification_code",
+            IdentityError::UnknownRoles => "bad_request.roles",
+            IdentityError::SystemUser => "bad_request.system_user",
+            IdentityError::GrantsSuperAdmin => "forbidden.grants_super_admin",
+            IdentityError::ChangesSuperAdmin => "forbidden.changes_super_admin",
+            IdentityError::OwnRoles => "forbidden.own_roles",
+            IdentityError::LastSuperAdmin => "forbidden.last_super_admin",
+            IdentityError::UserNotFound => "not_found.user",
+            IdentityError::UsernameTaken => "conflict.username",
+            IdentityError::EmailTaken => "conflict.email",
+            IdentityError::Busy => "unavailable.logins",
+            IdentityError::RoleMissing(_)
+            | IdentityError::NoFreePrefix
+            | IdentityError::QrCode(_)
+            | IdentityError::Hashing(_)
+            | IdentityError::Token(_)
+            | IdentityError::RecoveryCodes { .. } => ErrorKind::Internal.code(),
+            IdentityError::Database(error) => error.kind().code(),
+        }
+    }
 }

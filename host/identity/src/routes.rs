@@ -43,8 +43,8 @@ fn caller<'a>(Auth(principal): &'a Auth, Client(client): &'a Client) -> Caller<'
 
 impl From<IdentityError> for ApiError {
     fn from(error: IdentityError) -> Self {
-        let kind = error.kind();
-        match error {
+        let (kind, code) = (error.kind(), error.code());
+        let answer = match error {
             IdentityError::TwoFactorRequired => ApiError::custom(
                 kind,
                 json!({
@@ -86,6 +86,7 @@ impl From<IdentityError> for ApiError {
             | IdentityError::LastSuperAdmin
             | IdentityError::SystemUser
             | IdentityError::Busy => ApiError::new(kind, error.to_string()),
-        }
+        };
+        answer.with_code(code)
     }
 }

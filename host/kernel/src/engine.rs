@@ -356,6 +356,24 @@ impl EngineError {
         }
     }
 
+    /// What stands in `code` of an answer; never changes.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            EngineError::Unreachable(_) => "upstream.engine_unreachable",
+            EngineError::Auth(_) => "upstream.engine_login",
+            EngineError::Protocol(_) => "upstream.engine_protocol",
+            EngineError::Plugin(_) => "upstream.plugin",
+            EngineError::Timeout(_) => "upstream_timeout.engine",
+            EngineError::NotFound(Subject::Torrent) => "not_found.torrent",
+            EngineError::NotFound(Subject::File) => "not_found.file",
+            EngineError::NotFound(Subject::Tracker) => "not_found.tracker",
+            EngineError::Unsupported(_) => "bad_request.unsupported",
+            EngineError::InvalidConfig(_) => "bad_request.engine_config",
+            EngineError::Rejected(_) => "bad_request.engine_refused",
+            EngineError::Busy => "unavailable.engine",
+        }
+    }
+
     /// Whether the engine itself is gone (as opposed to one request being refused).
     pub const fn is_transport(&self) -> bool {
         matches!(

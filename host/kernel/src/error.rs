@@ -44,6 +44,24 @@ impl ErrorKind {
         }
     }
 
+    /// The word that stands in `code` of an error body, or begins it: an area names the thing behind a dot, as in
+    /// `not_found.torrent`. Clients compare it, so it never changes.
+    pub const fn code(self) -> &'static str {
+        match self {
+            ErrorKind::BadRequest => "bad_request",
+            ErrorKind::Unauthorized => "unauthorized",
+            ErrorKind::Forbidden => "forbidden",
+            ErrorKind::NotFound => "not_found",
+            ErrorKind::Conflict => "conflict",
+            ErrorKind::PayloadTooLarge => "payload_too_large",
+            ErrorKind::TooManyRequests => "throttled",
+            ErrorKind::Internal => "internal",
+            ErrorKind::Upstream => "upstream",
+            ErrorKind::Unavailable => "unavailable",
+            ErrorKind::UpstreamTimeout => "upstream_timeout",
+        }
+    }
+
     /// The reason phrase that stands in `error` of an error body.
     pub const fn reason(self) -> &'static str {
         match self {

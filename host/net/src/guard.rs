@@ -82,6 +82,19 @@ impl GuardError {
             | GuardError::TooLarge(_) => ErrorKind::BadRequest,
         }
     }
+
+    /// What stands in `code` of an answer; never changes.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            GuardError::Invalid(_) => "bad_request.url",
+            GuardError::Scheme(_) => "bad_request.url_scheme",
+            GuardError::Unresolved(_) => "bad_request.url_unresolved",
+            GuardError::Blocked(_) => "bad_request.url_blocked",
+            GuardError::Fetch { .. } => "bad_request.url_unreachable",
+            GuardError::Status { .. } => "bad_request.url_status",
+            GuardError::TooLarge(_) => "bad_request.url_too_large",
+        }
+    }
 }
 
 /// A URL whose host was resolved and whose every address was vetted.

@@ -17,17 +17,37 @@ pub enum PlatformError {
     Db(#[from] DbError),
 }
 
+impl PlatformError {
+    /// What stands in `code` of the answer; never changes.
+    fn code(&self) -> &'static str {
+        match self {
+            PlatformError::Plugin(PluginHostError::NoSuchPlugin(_)) => "not_found.plugin",
+            PlatformError::Plugin(PluginHostError::NotReloaded { .. }) => "bad_request.plugin",
+            PlatformError::Plugin(
+                plugin @ (PluginHostError::Directory { .. }
+                | PluginHostError::File { .. }
+                | PluginHostError::Sandbox(_)),
+            ) => plugin.kind().code(),
+            PlatformError::SettingHasRoute { .. } => "forbidden.setting",
+            PlatformError::BadSettings(_) => "bad_request.rules",
+            PlatformError::Db(db) => db.kind().code(),
+        }
+    }
+}
+
 impl From<PlatformError> for ApiError {
     fn from(error: PlatformError) -> Self {
         let (kind, message) = match &error {
             PlatformError::Plugin(PluginHostError::NoSuchPlugin(_)) => {
-                return ApiError::new(qm_kernel::ErrorKind::NotFound, "Plugin not found");
+                (qm_kernel::ErrorKind::NotFound, "Plugin not found".to_owned())
             }
             PlatformError::Plugin(plugin) => (plugin.kind(), plugin.to_string()),
             PlatformError::SettingHasRoute { .. } => (qm_kernel::ErrorKind::Forbidden, error.to_string()),
             PlatformError::BadSettings(broken) => return ApiError::validation(broken.clone()),
             PlatformError::Db(db) => (db.kind(), db.to_string()),
         };
-        ApiError::new(kind, message).with_source(error)
+        ApiError::new(kind, message)
+            .with_code(error.code())
+            .with_source(error)
     }
 }

@@ -255,7 +255,11 @@ db_test! {
         }
         let (status, body) = service.call("POST", "/api/plugins/none/reload", Some(Role::SuperAdmin)).await;
         assert_eq!(status, StatusCode::NOT_FOUND);
-        assert_eq!(body, json!({ "message": "Plugin not found", "error": "Not Found", "statusCode": 404 }));
+        let code = "not_found.plugin";
+        assert_eq!(
+            body,
+            json!({ "message": "Plugin not found", "error": "Not Found", "statusCode": 404, "code": code })
+        );
         assert!(audited(&db).await.is_empty(), "nothing was there to be reloaded");
 
         let (status, body) = service.call("POST", "/api/plugins/broken/reload", Some(Role::SuperAdmin)).await;

@@ -93,6 +93,34 @@ impl TorrentsError {
     }
 }
 
+impl TorrentsError {
+    /// What stands in `code` of the answer; never changes.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            TorrentsError::NoEngine => "not_found.no_engine",
+            TorrentsError::EngineUnavailable(_) => "not_found.engine_unavailable",
+            TorrentsError::NoSuchEngine => "not_found.engine",
+            TorrentsError::NoSuchTorrent => "not_found.torrent",
+            TorrentsError::NoSuchCategory => "not_found.category",
+            TorrentsError::NoSuchTag => "not_found.tag",
+            TorrentsError::CategoryTaken => "conflict.category",
+            TorrentsError::TagTaken => "conflict.tag",
+            TorrentsError::Engine { source, .. } => source.code(),
+            TorrentsError::Fields(_) => "bad_request.rules",
+            TorrentsError::Magnet(_) => "bad_request.magnet",
+            TorrentsError::Metainfo(_) => "bad_request.torrent_file",
+            TorrentsError::NoSource => "bad_request.no_source",
+            TorrentsError::CategoryPath(_) => "bad_request.category_path",
+            TorrentsError::NoFile => "bad_request.no_file",
+            TorrentsError::Path(error) => error.code(),
+            TorrentsError::Fetch(error) => error.code(),
+            TorrentsError::MissingPermission(_) => "forbidden.permission",
+            TorrentsError::Database(error) => error.kind().code(),
+            TorrentsError::Metrics(_) => ErrorKind::Internal.code(),
+        }
+    }
+}
+
 /// A sentence that names the engine.
 pub fn describe(engine: &str, error: &EngineError) -> String {
     match error {
@@ -113,6 +141,8 @@ impl From<TorrentsError> for ApiError {
         if let TorrentsError::Fields(messages) = error {
             return ApiError::validation(messages);
         }
-        ApiError::new(error.kind(), error.to_string()).with_source(error)
+        ApiError::new(error.kind(), error.to_string())
+            .with_code(error.code())
+            .with_source(error)
     }
 }

@@ -32,7 +32,7 @@ impl<T: FromBody, S: Sync> FromRequest<S> for Body<T> {
     async fn from_request(request: Request, _state: &S) -> Result<Self, ApiError> {
         let (parts, body) = request.into_parts();
         let bytes = read_all(body).await?;
-        parse(&parts.headers, &bytes).map(Body)
+        parse(&parts.headers, &bytes, TAKEN).map(Body)
     }
 }
 
@@ -74,7 +74,7 @@ impl<T: serde::de::DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> 
     }
 }
 
-async fn read_all(mut body: axum::body::Body) -> Result<Bytes, ApiError> {
+pub(crate) async fn read_all(mut body: axum::body::Body) -> Result<Bytes, ApiError> {
     // Announced to be longer than we would ever read: no need to wait for it.
     if body.size_hint().lower() > MAX_DRAIN as u64 {
         return Err(ApiError::body_too_large());
@@ -82,7 +82,9 @@ async fn read_all(mut body: axum::body::Body) -> Result<Bytes, ApiError> {
     let mut whole = BytesMut::new();
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| {
-            ApiError::new(ErrorKind::BadRequest, "The request body ended early").with_source(error)
+            ApiError::new(ErrorKind::BadRequest, "The request body ended early")
+                .with_code("bad_request.body_cut")
+                .with_source(error)
         })?;
         let data = frame.data_ref().map_or(&[][..], |data| data);
         if whole.len() + data.len() > MAX_BODY {
@@ -111,45 +113,54 @@ async fn drain(mut body: axum::body::Body) {
 enum Format {
     Json,
     Form,
-    /// Not ours to read: the body counts as empty.
-    Other,
 }
 
-fn format(headers: &HeaderMap) -> Format {
+const JSON: &str = "application/json";
+const FORM: &str = "application/x-www-form-urlencoded";
+
+/// What the label says; a body without one is taken as JSON.
+fn format(headers: &HeaderMap, taken: &str) -> Result<Format, ApiError> {
     let Some(value) = headers.get(header::CONTENT_TYPE) else {
-        return Format::Json;
+        return Ok(Format::Json);
     };
-    let text = value.to_str().unwrap_or_default();
+    let text = String::from_utf8_lossy(value.as_bytes());
     let essence = text.split(';').next().unwrap_or_default().trim();
-    if essence.eq_ignore_ascii_case("application/json") {
-        Format::Json
-    } else if essence.eq_ignore_ascii_case("application/x-www-form-urlencoded") {
-        Format::Form
+    if essence.eq_ignore_ascii_case(JSON) {
+        Ok(Format::Json)
+    } else if essence.eq_ignore_ascii_case(FORM) {
+        Ok(Format::Form)
     } else {
-        Format::Other
+        Err(ApiError::unsupported(essence, taken))
     }
 }
 
+/// What a body may be labelled as, for the answer to one that is not.
+pub(crate) const TAKEN: &str = "application/json or application/x-www-form-urlencoded";
+
 /// Reads and validates a whole body that is not multipart.
-pub(crate) fn parse<T: FromBody>(headers: &HeaderMap, bytes: &[u8]) -> Result<T, ApiError> {
-    match format(headers) {
-        Format::Json if !bytes.is_empty() => from_json(&parse_json(bytes)?),
+pub(crate) fn parse<T: FromBody>(headers: &HeaderMap, bytes: &[u8], taken: &str) -> Result<T, ApiError> {
+    if bytes.is_empty() {
+        return from_json(&Map::new());
+    }
+    match format(headers, taken)? {
+        Format::Json => from_json(&parse_json(bytes)?),
         Format::Form => {
             let pairs: Pairs<'_> = form_urlencoded::parse(bytes).collect();
             from_pairs(&pairs)
         }
-        Format::Json | Format::Other => from_json(&Map::new()),
     }
 }
 
 fn parse_json(bytes: &[u8]) -> Result<Map<String, Value>, ApiError> {
     match serde_json::from_slice::<Value>(bytes) {
         Ok(Value::Object(map)) => Ok(map),
-        Ok(_) => Err(ApiError::new(
-            ErrorKind::BadRequest,
-            "The body must be a JSON object",
-        )),
-        Err(error) => Err(ApiError::new(ErrorKind::BadRequest, error.to_string())),
+        Ok(_) => Err(
+            ApiError::new(ErrorKind::BadRequest, "The body must be a JSON object")
+                .with_code("bad_request.json"),
+        ),
+        Err(error) => {
+            Err(ApiError::new(ErrorKind::BadRequest, error.to_string()).with_code("bad_request.json"))
+        }
     }
 }
 

@@ -278,7 +278,12 @@ fn panicked(panic: &(dyn Any + Send)) -> Response {
     ApiError::new(ErrorKind::Internal, format!("a handler panicked: {text}")).into_response()
 }
 
-/// Answers what no line is for: an unknown path, or a known one with another method.
+/// Answers a path that no line is for.
 pub(crate) async fn not_found(request: Request) -> ApiError {
     ApiError::not_found(request.method(), request.uri().path())
+}
+
+/// Answers a path that exists under other methods; the router adds them in `Allow`.
+pub(crate) async fn method_not_allowed(request: Request) -> ApiError {
+    ApiError::method_not_allowed(request.method(), request.uri().path())
 }

@@ -19,14 +19,15 @@ pub struct ApiError(Box<Inner>);
 
 struct Inner {
     status: StatusCode,
+    code: &'static str,
     shape: Shape,
     source: Option<Arc<dyn Error + Send + Sync>>,
 }
 
 enum Shape {
-    /// `{statusCode, message}`: a failure raised without a text of its own.
+    /// `{statusCode, code, message}`: a failure raised without a text of its own.
     Bare(&'static str),
-    /// `{message, error, statusCode}`
+    /// `{message, error, statusCode, code}`
     Message(Cow<'static, str>),
     /// The same with an array: every broken rule of a body.
     Messages(Vec<String>),
@@ -51,16 +52,16 @@ impl ApiError {
 
     /// All broken rules of a body or query, in the order they are listed.
     pub fn validation(messages: Vec<String>) -> Self {
-        Self::with_shape(StatusCode::BAD_REQUEST, Shape::Messages(messages))
+        Self::with_shape(StatusCode::BAD_REQUEST, Shape::Messages(messages)).with_code("bad_request.rules")
     }
 
-    /// `{message: "<reason phrase>", statusCode}`, e.g. for a missing token.
+    /// `{message: "<reason phrase>", statusCode, code}`, e.g. for a missing token.
     pub fn bare(status: u16) -> Self {
         let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         Self::with_shape(status, Shape::Bare(status.canonical_reason().unwrap_or("Error")))
     }
 
-    /// A body of its own shape; it must hold `statusCode` and `message` like every other.
+    /// A body of its own shape; it must hold `statusCode` and `message` like every other. `code` is added to it.
     pub fn custom(kind: ErrorKind, body: Value) -> Self {
         Self::with_shape(status_of(kind), Shape::Custom(body))
     }
@@ -88,9 +89,30 @@ impl ApiError {
         Self::with_shape(status, Shape::Message(message.into()))
     }
 
+    /// The 415 of a body in a format that the route does not read.
+    pub(crate) fn unsupported(given: &str, taken: &str) -> Self {
+        let given = &given[..given.floor_char_boundary(MAX_SHOWN)];
+        let text = format!("A body of the type \"{given}\" cannot be read here: send {taken}");
+        Self::with_shape(StatusCode::UNSUPPORTED_MEDIA_TYPE, Shape::Message(text.into()))
+    }
+
+    /// The 405 of a path that exists under other methods.
+    pub fn method_not_allowed(method: &http::Method, path: &str) -> Self {
+        let text = format!("Cannot {method} {path}");
+        Self::with_shape(StatusCode::METHOD_NOT_ALLOWED, Shape::Message(text.into()))
+    }
+
+    /// The word that stands in `code`, in place of the one of the status: stable, snake case, first the word of its
+    /// [`ErrorKind`], then a dot and what it is about, e.g. `not_found.torrent`.
+    pub fn with_code(mut self, code: &'static str) -> Self {
+        self.0.code = code;
+        self
+    }
+
     fn with_shape(status: StatusCode, shape: Shape) -> Self {
         Self(Box::new(Inner {
             status,
+            code: code_of(status),
             shape,
             source: None,
         }))
@@ -111,6 +133,38 @@ impl ApiError {
 fn status_of(kind: ErrorKind) -> StatusCode {
     StatusCode::from_u16(kind.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
 }
+
+/// The word of a status; every [`ErrorKind`] has its own in [`ErrorKind::code`].
+fn code_of(status: StatusCode) -> &'static str {
+    match status {
+        StatusCode::METHOD_NOT_ALLOWED => "method_not_allowed",
+        StatusCode::REQUEST_TIMEOUT => "timeout",
+        StatusCode::UNSUPPORTED_MEDIA_TYPE => "unsupported_media_type",
+        StatusCode::RANGE_NOT_SATISFIABLE => "range_not_satisfiable",
+        StatusCode::UNPROCESSABLE_ENTITY => "unprocessable",
+        other => KINDS
+            .iter()
+            .find(|kind| kind.status() == other.as_u16())
+            .map_or("error", |kind| kind.code()),
+    }
+}
+
+const KINDS: [ErrorKind; 11] = [
+    ErrorKind::BadRequest,
+    ErrorKind::Unauthorized,
+    ErrorKind::Forbidden,
+    ErrorKind::NotFound,
+    ErrorKind::Conflict,
+    ErrorKind::PayloadTooLarge,
+    ErrorKind::TooManyRequests,
+    ErrorKind::Internal,
+    ErrorKind::Upstream,
+    ErrorKind::Unavailable,
+    ErrorKind::UpstreamTimeout,
+];
+
+/// Bytes of a caller's own words in a message.
+const MAX_SHOWN: usize = 100;
 
 impl fmt::Display for ApiError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -136,6 +190,7 @@ struct WireError<'a, M: Serialize> {
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'a str>,
     status_code: u16,
+    code: &'a str,
 }
 
 impl IntoResponse for ApiError {
@@ -147,31 +202,41 @@ impl IntoResponse for ApiError {
         let status = self.0.status;
         let status_code = status.as_u16();
         let error = status.canonical_reason();
-        let body = match &self.0.shape {
-            _ if status == StatusCode::INTERNAL_SERVER_ERROR => serde_json::to_vec(&WireError {
-                message: "Internal server error",
-                error: None,
-                status_code,
-            }),
-            Shape::Bare(message) => serde_json::to_vec(&WireError {
-                message,
-                error: None,
-                status_code,
-            }),
-            Shape::Message(message) => serde_json::to_vec(&WireError {
+        let code = if status == StatusCode::INTERNAL_SERVER_ERROR {
+            ErrorKind::Internal.code()
+        } else {
+            self.0.code
+        };
+        let wire = |message: &str, error| {
+            serde_json::to_vec(&WireError {
                 message,
                 error,
                 status_code,
-            }),
+                code,
+            })
+        };
+        let body = match &self.0.shape {
+            _ if status == StatusCode::INTERNAL_SERVER_ERROR => wire("Internal server error", None),
+            Shape::Bare(message) => wire(message, None),
+            Shape::Message(message) => wire(message, error),
             Shape::Messages(message) => serde_json::to_vec(&WireError {
                 message,
                 error,
                 status_code,
+                code,
             }),
-            Shape::Custom(body) => serde_json::to_vec(body),
+            Shape::Custom(body) => serde_json::to_vec(&with_code_in(body, code)),
         };
         let mut response = (status, [(header::CONTENT_TYPE, JSON)], body.unwrap_or_default()).into_response();
         response.extensions_mut().insert(failure);
         response
     }
+}
+
+fn with_code_in(body: &Value, code: &str) -> Value {
+    let mut body = body.clone();
+    if let Value::Object(fields) = &mut body {
+        fields.entry("code").or_insert_with(|| code.into());
+    }
+    body
 }

@@ -170,7 +170,7 @@ impl Guard {
                 .map(Permission::key)
                 .collect();
             let message = format!("Missing permission(s): {}", missing.join(", "));
-            return Err(ApiError::new(ErrorKind::Forbidden, message));
+            return Err(ApiError::new(ErrorKind::Forbidden, message).with_code("forbidden.permission"));
         }
         request.extensions_mut().insert(principal);
         Ok(())
@@ -194,7 +194,9 @@ fn method_number(method: &Method) -> u32 {
 fn refused(error: TokenError) -> ApiError {
     match error {
         TokenError::Unauthorized => ApiError::bare(401),
-        TokenError::WrongType => ApiError::new(ErrorKind::Unauthorized, "Invalid token type"),
+        TokenError::WrongType => {
+            ApiError::new(ErrorKind::Unauthorized, "Invalid token type").with_code("unauthorized.token_type")
+        }
     }
 }
 

@@ -231,6 +231,9 @@ fn error_content(may_list: bool) -> utoipa::openapi::Content {
     ContentBuilder::new().schema(Some(schema)).build()
 }
 
+const CODE: &str =
+    "What it is, for programs: a word that never changes, e.g. `throttled` or `not_found.torrent`.";
+
 fn error_schema() -> Schema {
     let text = |description: &str| {
         ObjectBuilder::new()
@@ -245,8 +248,10 @@ fn error_schema() -> Schema {
             text("The reason phrase of the status; absent where nothing more can be said."),
         )
         .property("statusCode", ObjectBuilder::new().schema_type(Type::Integer))
+        .property("code", text(CODE))
         .required("message")
         .required("statusCode")
+        .required("code")
         .into()
 }
 
@@ -260,9 +265,16 @@ fn validation_schema() -> Schema {
         )
         .property("error", ObjectBuilder::new().schema_type(Type::String))
         .property("statusCode", ObjectBuilder::new().schema_type(Type::Integer))
+        .property(
+            "code",
+            ObjectBuilder::new()
+                .schema_type(Type::String)
+                .description(Some(CODE)),
+        )
         .required("message")
         .required("error")
         .required("statusCode")
+        .required("code")
         .into()
 }
 

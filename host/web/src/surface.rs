@@ -7,7 +7,7 @@ use qm_kernel::{Ctx, TokenVerifier};
 use utoipa::openapi::OpenApi;
 
 use crate::WebConfig;
-use crate::edge::{EdgeLayer, not_found};
+use crate::edge::{EdgeLayer, method_not_allowed, not_found};
 use crate::guard::{Gate, GuardLayer};
 use crate::metrics::HttpMetrics;
 use crate::routes::{Limit, Routes};
@@ -63,7 +63,7 @@ pub fn finish(
     }
     let router = router
         .fallback(not_found)
-        .method_not_allowed_fallback(not_found)
+        .method_not_allowed_fallback(method_not_allowed)
         .layer(EdgeLayer::new(&config, metrics, ctx));
     (router, api)
 }

@@ -9,7 +9,7 @@ use bytes::{Bytes, BytesMut};
 use http::header;
 use qm_kernel::ErrorKind;
 
-use crate::body::{Body, MAX_BODY, MAX_DRAIN, from_pairs};
+use crate::body::{MAX_BODY, MAX_DRAIN, from_pairs, parse, read_all};
 use crate::error::ApiError;
 use crate::fields::FromBody;
 
@@ -17,6 +17,7 @@ const MAX_FILE: usize = 20 * 1024 * 1024;
 const MAX_FIELD: usize = 1024 * 1024;
 const MAX_PARTS: usize = 100;
 const FILE_PART: &str = "file";
+const TAKEN: &str = "multipart/form-data";
 
 /// A validated multipart body. A body that is not multipart is read like [`Body`], without a file.
 #[derive(Clone, Debug)]
@@ -46,14 +47,16 @@ impl<T: FromBody, S: Send + Sync> FromRequest<S> for Upload<T> {
                 .starts_with("multipart/form-data")
         });
         if !is_multipart {
-            let Body(fields) = Body::from_request(request, state).await?;
+            let (parts, body) = request.into_parts();
+            let bytes = read_all(body).await?;
+            let fields = parse(&parts.headers, &bytes, TAKEN)?;
             return Ok(Upload { fields, file: None });
         }
         // The bound on what is kept is counted below; this one bounds what is read of a body that is refused.
         DefaultBodyLimit::max(MAX_DRAIN).apply(&mut request);
         let mut multipart = Multipart::from_request(request, state)
             .await
-            .map_err(|rejection| ApiError::new(ErrorKind::BadRequest, rejection.body_text()))?;
+            .map_err(|rejection| broken(rejection.body_text()))?;
         let mut parts = Parts::default();
         if let Err(error) = parts.read(&mut multipart).await {
             // Read to the end: a caller that is still sending would not hear the answer.
@@ -85,21 +88,24 @@ impl Parts {
         while let Some(field) = multipart.next_field().await.map_err(malformed)? {
             self.count += 1;
             if self.count > MAX_PARTS {
-                return Err(ApiError::new(ErrorKind::BadRequest, "Too many parts"));
+                return Err(broken("Too many parts"));
             }
             let name = field.name().unwrap_or_default().to_owned();
             match field.file_name().map(str::to_owned) {
                 Some(file_name) if name == FILE_PART && self.file.is_none() => {
-                    let too_large = || ApiError::new(ErrorKind::PayloadTooLarge, "File too large");
+                    let too_large = || {
+                        ApiError::new(ErrorKind::PayloadTooLarge, "File too large")
+                            .with_code("payload_too_large.file")
+                    };
                     let bytes = self.read_part(field, MAX_FILE, too_large).await?;
                     self.file = Some(UploadedFile {
                         name: file_name,
                         bytes,
                     });
                 }
-                Some(_) => return Err(ApiError::new(ErrorKind::BadRequest, "Unexpected field")),
+                Some(_) => return Err(broken("Unexpected field")),
                 None => {
-                    let too_long = || ApiError::new(ErrorKind::BadRequest, "Field value too long");
+                    let too_long = || broken("Field value too long");
                     let bytes = self.read_part(field, MAX_FIELD, too_long).await?;
                     self.texts
                         .push((name, String::from_utf8_lossy(&bytes).into_owned()));
@@ -134,5 +140,9 @@ fn malformed(error: MultipartError) -> ApiError {
     if error.status() == http::StatusCode::PAYLOAD_TOO_LARGE {
         return ApiError::body_too_large();
     }
-    ApiError::new(ErrorKind::BadRequest, error.body_text())
+    broken(error.body_text())
+}
+
+fn broken(message: impl Into<Cow<'static, str>>) -> ApiError {
+    ApiError::new(ErrorKind::BadRequest, message).with_code("bad_request.multipart")
 }

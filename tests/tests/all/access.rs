@@ -127,7 +127,7 @@ both_databases! {
                     assert!(!refused && status < 500, "{row} as {}: {status} {body}", role.name());
                 } else {
                     let message = format!("Missing permission(s): {}", missing.join(", "));
-                    let wanted = json!({ "statusCode": 403, "message": message, "error": "Forbidden" });
+                    let wanted = json!({ "statusCode": 403, "message": message, "error": "Forbidden", "code": "forbidden.permission" });
                     assert_eq!((status, body), (403, wanted), "{row} as {}", role.name());
                 }
             }
@@ -143,8 +143,8 @@ both_databases! {
         for operation in operations(&anonymous).await.iter().filter(|operation| operation.takes_token()) {
             for (name, api, message) in &identities {
                 let wanted = match *message {
-                    "Unauthorized" => json!({ "message": "Unauthorized", "statusCode": 401 }),
-                    text => json!({ "message": text, "error": "Unauthorized", "statusCode": 401 }),
+                    "Unauthorized" => json!({ "message": "Unauthorized", "statusCode": 401, "code": "unauthorized" }),
+                    text => json!({ "message": text, "error": "Unauthorized", "statusCode": 401, "code": "unauthorized.token_type" }),
                 };
                 assert_eq!(ask(operation, api).await, (401, wanted), "{} with {name}", operation.row());
             }

@@ -109,8 +109,8 @@ impl Findings {
 fn told(reply: &Reply, status: u16, phrase: &str) -> Result<(), String> {
     let body = body_of(reply, status)?;
     let message = body["message"].as_str().filter(|text| !text.is_empty());
-    let wanted = json!({ "message": message, "error": phrase, "statusCode": status });
-    if message.is_none() || body != wanted {
+    let wanted = json!({ "message": message, "error": phrase, "statusCode": status, "code": body["code"] });
+    if message.is_none() || !body["code"].is_string() || body != wanted {
         return Err(format!("the body is {body}"));
     }
     Ok(())
@@ -123,7 +123,8 @@ fn broken(reply: &Reply) -> Result<Vec<String>, String> {
         .as_array()
         .and_then(|list| list.iter().map(|rule| rule.as_str().map(str::to_owned)).collect())
         .ok_or_else(|| format!("the body is {body}"))?;
-    let wanted = json!({ "message": rules, "error": "Bad Request", "statusCode": 400 });
+    let wanted =
+        json!({ "message": rules, "error": "Bad Request", "statusCode": 400, "code": "bad_request.rules" });
     if body != wanted || rules.is_empty() {
         return Err(format!("the body is {body}"));
     }
@@ -244,7 +245,7 @@ both_databases! {
         let target = target(db).await;
         let api = target.server.admin();
         let body = format!("{{\"a\":\"{}\"}}", "x".repeat(25 * 1024 * 1024));
-        let wanted = json!({ "statusCode": 413, "message": "The uploaded file is too large for this endpoint." });
+        let wanted = json!({ "statusCode": 413, "message": "The uploaded file is too large for this endpoint.", "code": "payload_too_large" });
         let mut findings = Findings::default();
         for (operation, row) in rows(&api).await.iter().filter(|(operation, _)| operation.body.is_some()) {
             let reply = send(&api, operation, &operation.target(), Some(body.clone())).await;

@@ -36,7 +36,19 @@ fn error(reply: &Reply, status: u16) -> Value {
         Some("application/json; charset=utf-8"),
         "{body}"
     );
+    assert!(is_code(&body["code"]), "{body}");
     body
+}
+
+/// Words in snake case, the first of them the status, those after a dot the thing.
+fn is_code(code: &Value) -> bool {
+    code.as_str().is_some_and(|code| {
+        !code.is_empty()
+            && code.split('.').all(|part| !part.is_empty())
+            && code
+                .chars()
+                .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "_.".contains(c))
+    })
 }
 
 fn messages(body: &Value) -> Vec<&str> {
@@ -166,8 +178,8 @@ both_databases! {
         error(&api.send("DELETE", &format!("/api/engines/{missing}"), None).await, 404);
         error(&api.send("POST", "/api/plugins/none/reload", None).await, 404);
         let body = error(&server.anonymous().send("GET", "/api/nope?x=1", None).await, 404);
-        assert_eq!(body, json!({ "message": "Cannot GET /api/nope", "error": "Not Found", "statusCode": 404 }));
-        let body = error(&api.send("PUT", "/api/torrents", None).await, 404);
+        assert_eq!(body, json!({ "message": "Cannot GET /api/nope", "error": "Not Found", "statusCode": 404, "code": "not_found" }));
+        let body = error(&api.send("PUT", "/api/torrents", None).await, 405);
         assert_eq!(body["message"], json!("Cannot PUT /api/torrents"));
         api.delete(&format!("/api/engines/{engine}")).await;
         let body = error(&api.send("GET", "/api/torrents", None).await, 404);
@@ -192,7 +204,7 @@ both_databases! {
         }
         for _ in 0..2 {
             let reply = anonymous.send("GET", "/api/engines", None).await;
-            let body = json!({ "statusCode": 429, "message": "ThrottlerException: Too Many Requests" });
+            let body = json!({ "statusCode": 429, "message": "ThrottlerException: Too Many Requests", "code": "throttled" });
             assert_eq!((reply.status, reply.json()), (429, body));
             assert!(reply.header("retry-after").is_some_and(|seconds| seconds.parse::<u32>().is_ok()));
         }

@@ -145,7 +145,7 @@ both_databases! {
             }
             let reply = ask().await;
             assert_eq!(reply.status, 429, "{}", operation.name());
-            assert_eq!(reply.json(), json!({ "statusCode": 429, "message": "ThrottlerException: Too Many Requests" }));
+            assert_eq!(reply.json(), json!({ "statusCode": 429, "message": "ThrottlerException: Too Many Requests", "code": "throttled" }));
             secured(&reply, &operation.name());
             let wait: Option<u32> = reply.header("retry-after").and_then(|text| text.parse().ok());
             assert!(wait.is_some_and(|seconds| (1..=60).contains(&seconds)), "{}: {wait:?}", operation.name());

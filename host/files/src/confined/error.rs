@@ -179,4 +179,44 @@ impl FsError {
             FsError::Io { .. } => ErrorKind::Internal,
         }
     }
+
+    /// What stands in `code` of an answer; never changes.
+    pub fn code(&self) -> &'static str {
+        match self {
+            FsError::InvalidPath => "bad_request.path",
+            FsError::InvalidFileName => "bad_request.file_name",
+            FsError::InvalidFolderName => "bad_request.folder_name",
+            FsError::InTrash => "bad_request.in_trash",
+            FsError::IntoItself | FsError::ContainsSource => "bad_request.into_itself",
+            FsError::NotADirectory(_) => "bad_request.not_a_directory",
+            FsError::IsADirectory(_) => "bad_request.is_directory",
+            FsError::Special(_) => "bad_request.special_file",
+            FsError::TooManyLinks(_) => "bad_request.too_many_links",
+            FsError::NameTooLong(_) => "bad_request.name_too_long",
+            FsError::TooManyMissing(_) => "bad_request.too_many_missing",
+            FsError::NoSpace(_) => "bad_request.no_space",
+            FsError::FileTooLarge(_) => "bad_request.file_too_large",
+            FsError::NoRoot => "forbidden.no_root",
+            FsError::Outside | FsError::Escapes => "forbidden.outside_roots",
+            FsError::Protected(_) => "forbidden.protected",
+            FsError::SystemDirectory(_) => "forbidden.system_directory",
+            FsError::Reserved(_) => "forbidden.reserved",
+            FsError::Denied(_) => "forbidden.denied",
+            FsError::ReadOnly(_) => "forbidden.read_only",
+            FsError::NotFound(_) => "not_found.item",
+            FsError::Exists | FsError::DestinationExists => "conflict.exists",
+            FsError::MixedKinds(_) => "conflict.mixed_kinds",
+            FsError::NotEmpty(_) => "conflict.not_empty",
+            FsError::InUse(_) => "conflict.in_use",
+            FsError::Changed(_) => "conflict.changed",
+            FsError::SourceKept { .. } => "conflict.source_kept",
+            FsError::TrashUnusable(_) => "conflict.trash",
+            FsError::Cancelled => "conflict.cancelled",
+            FsError::NotNoted(_) => "unavailable.database",
+            FsError::Busy => "unavailable.file_system",
+            FsError::Disk(_) => "unavailable.disk",
+            FsError::Mismatch(_) => "unavailable.mismatch",
+            FsError::Io { .. } => ErrorKind::Internal.code(),
+        }
+    }
 }

@@ -80,7 +80,15 @@ impl Surface {
             .expect("infallible");
         let status = response.status();
         let bytes = response.into_body().collect().await.expect("read").to_bytes();
-        (status, serde_json::from_slice(&bytes).expect("JSON"))
+        let mut body: Value = serde_json::from_slice(&bytes).expect("JSON");
+        if !status.is_success() {
+            let code = body.as_object_mut().and_then(|fields| fields.remove("code"));
+            assert!(
+                code.is_some_and(|code| code.is_string()),
+                "every failure has a code: {body}"
+            );
+        }
+        (status, body)
     }
 
     async fn post(&self, path: &str, body: Value) -> (StatusCode, Value) {

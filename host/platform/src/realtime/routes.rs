@@ -41,7 +41,9 @@ async fn connect(State(hub): State<Hub>, Client(client): Client, request: Reques
         Ok(socket) => socket,
         Err(why) => {
             tracing::debug!(client.ip = %client.ip, ?why, "a realtime client is refused");
-            return ApiError::new(ErrorKind::Unavailable, "Too many realtime connections").into_response();
+            return ApiError::new(ErrorKind::Unavailable, "Too many realtime connections")
+                .with_code("unavailable.sockets")
+                .into_response();
         }
     };
     let token = query.token.or_else(|| bearer(request.headers()));
@@ -98,7 +100,14 @@ impl IntoResponse for Refusal {
                 code,
                 message,
             } => (status, axum::Json(json!({ "code": code, "message": message }))).into_response(),
-            Self::Plain(error) => error.into_response(),
+            Self::Plain(error) => {
+                let mut response = error.into_response();
+                if response.status() == StatusCode::METHOD_NOT_ALLOWED {
+                    let allowed = HeaderValue::from_static("GET");
+                    response.headers_mut().insert(header::ALLOW, allowed);
+                }
+                response
+            }
         }
     }
 }
@@ -113,14 +122,23 @@ fn check(hub: &Hub, query: &Query, request: &Request) -> Result<HeaderValue, Ref
     }
     let Some(version) = query.eio.as_deref() else {
         let path = request.uri().path();
-        let error = |kind, message: &'static str| Refusal::Plain(ApiError::new(kind, message));
+        let error =
+            |kind, message: &'static str, code| Refusal::Plain(ApiError::new(kind, message).with_code(code));
         return match accept {
-            _ if !is_get => {
-                let message = format!("Cannot {} {path}", request.method());
-                Err(Refusal::Plain(ApiError::new(ErrorKind::NotFound, message)))
-            }
-            _ if !origin_ok => Err(error(ErrorKind::Forbidden, "Origin not allowed")),
-            None => Err(error(ErrorKind::BadRequest, "This address speaks WebSocket only")),
+            _ if !is_get => Err(Refusal::Plain(ApiError::method_not_allowed(
+                request.method(),
+                path,
+            ))),
+            _ if !origin_ok => Err(error(
+                ErrorKind::Forbidden,
+                "Origin not allowed",
+                "forbidden.origin",
+            )),
+            None => Err(error(
+                ErrorKind::BadRequest,
+                "This address speaks WebSocket only",
+                "bad_request.handshake",
+            )),
             Some(accept) => Ok(accept),
         };
     };

@@ -114,7 +114,7 @@ db_test! {
     async fn a_setting_with_a_route_of_its_own_is_refused_and_nothing_written(db: Db) {
         let service = Service::new(&db).await;
         let message = "\"fileManager.defaultRootPath\" cannot be changed here — use PUT /api/files/root.";
-        let refused = json!({ "message": message, "error": "Forbidden", "statusCode": 403 });
+        let refused = json!({ "message": message, "error": "Forbidden", "statusCode": 403, "code": "forbidden.setting" });
         let answer = put(&service, "fileManager.defaultRootPath", json!("/")).await;
         assert_eq!(answer, (StatusCode::FORBIDDEN, refused.clone()));
         let answer = patch(&service, &json!({ "a.key": 1, "fileManager.defaultRootPath": "/", "z.key": 1 })).await;

@@ -25,6 +25,18 @@ pub enum PathError {
     OutsideRoots(String),
 }
 
+impl PathError {
+    /// What stands in `code` of an answer; never changes.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            PathError::IllegalCharacters(_) => "bad_request.path_characters",
+            PathError::Blank => "bad_request.path",
+            PathError::SystemDirectory => "forbidden.system_directory",
+            PathError::OutsideRoots(_) => "forbidden.outside_roots",
+        }
+    }
+}
+
 /// The hard outer boundary of every path (`FILE_MANAGER_ROOTS`), normalised once.
 #[derive(Clone, Debug, Default)]
 pub struct Roots(Vec<String>);

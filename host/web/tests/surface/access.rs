@@ -7,14 +7,18 @@ use serde_json::json;
 
 use crate::support::{server, start};
 
-const UNAUTHORIZED: &str = r#"{"message":"Unauthorized","statusCode":401}"#;
+const WRONG_TYPE: &str = r#"{"message":"Invalid token type","error":"Unauthorized","statusCode":401,"code":"unauthorized.token_type"}"#;
+const UNAUTHORIZED: &str = r#"{"message":"Unauthorized","statusCode":401,"code":"unauthorized"}"#;
+
+fn missing(text: &str) -> String {
+    format!(
+        r#"{{"message":"Missing permission(s): {text}","error":"Forbidden","statusCode":403,"code":"forbidden.permission"}}"#
+    )
+}
 
 #[tokio::test]
 async fn bearer_and_permission() {
     let server = server().await;
-    let missing = |text: &str| {
-        format!(r#"{{"message":"Missing permission(s): {text}","error":"Forbidden","statusCode":403}}"#)
-    };
     for (method, target, authorization, status, body) in [
         ("GET", "/api/things/1", None, 401, Some(UNAUTHORIZED.to_owned())),
         (
@@ -57,7 +61,7 @@ async fn bearer_and_permission() {
             "/api/things/1",
             Some("Bearer refresh"),
             401,
-            Some(r#"{"message":"Invalid token type","error":"Unauthorized","statusCode":401}"#.to_owned()),
+            Some(WRONG_TYPE.to_owned()),
         ),
         ("GET", "/api/things/1", Some("Bearer nobody"), 200, None),
         ("GET", "/api/things/1", Some("bearer nobody"), 200, None),
@@ -141,7 +145,7 @@ async fn the_throttle_counts_by_method_route_and_address() {
     assert_eq!(blocked.status, 429, "only the last forwarded entry counts");
     assert_eq!(
         blocked.body,
-        r#"{"message":"ThrottlerException: Too Many Requests","statusCode":429}"#
+        r#"{"message":"ThrottlerException: Too Many Requests","statusCode":429,"code":"throttled"}"#
     );
     assert_eq!(blocked.header("retry-after").as_deref(), Some("60"));
     assert_eq!(blocked.header("x-ratelimit-limit"), None);

@@ -45,7 +45,7 @@ async fn security_headers_are_on_every_answer() {
         ("GET", "/api/things", 200),
         ("GET", "/api/things", 429),
         ("GET", "/api/nope", 404),
-        ("PUT", "/api/things", 404),
+        ("PUT", "/api/things", 405),
         ("GET", "/api/things/1", 401),
         ("POST", "/api/account", 400),
         ("GET", "/api/failing/panic", 500),
@@ -64,35 +64,35 @@ async fn error_bodies_are_those_of_the_contract() {
     for (target, body) in [
         (
             "/api/failing/panic",
-            r#"{"message":"Internal server error","statusCode":500}"#,
+            r#"{"message":"Internal server error","statusCode":500,"code":"internal"}"#,
         ),
         (
             "/api/failing/internal",
-            r#"{"message":"Internal server error","statusCode":500}"#,
+            r#"{"message":"Internal server error","statusCode":500,"code":"internal"}"#,
         ),
         (
             "/api/failing/upstream",
-            r#"{"message":"Engine `a` cannot be reached","error":"Bad Gateway","statusCode":502}"#,
+            r#"{"message":"Engine `a` cannot be reached","error":"Bad Gateway","statusCode":502,"code":"upstream"}"#,
         ),
         (
             "/api/failing/timeout",
-            r#"{"message":"Engine `a` did not answer","error":"Gateway Timeout","statusCode":504}"#,
+            r#"{"message":"Engine `a` did not answer","error":"Gateway Timeout","statusCode":504,"code":"upstream_timeout"}"#,
         ),
         (
             "/api/failing/conflict",
-            r#"{"message":"It exists","error":"Conflict","statusCode":409}"#,
+            r#"{"message":"It exists","error":"Conflict","statusCode":409,"code":"conflict.thing"}"#,
         ),
         (
             "/api/failing/bare",
-            r#"{"message":"Unauthorized","statusCode":401}"#,
+            r#"{"message":"Unauthorized","statusCode":401,"code":"unauthorized"}"#,
         ),
         (
             "/api/failing/custom",
-            r#"{"error":"TwoFactorRequired","message":"Two","statusCode":401,"twoFactorRequired":true}"#,
+            r#"{"code":"unauthorized","error":"TwoFactorRequired","message":"Two","statusCode":401,"twoFactorRequired":true}"#,
         ),
         (
             "/api/framework",
-            r#"{"message":"Unprocessable Entity","error":"Unprocessable Entity","statusCode":422}"#,
+            r#"{"message":"Unprocessable Entity","error":"Unprocessable Entity","statusCode":422,"code":"unprocessable"}"#,
         ),
     ] {
         let answer = server.get(target).await;
@@ -107,19 +107,27 @@ async fn error_bodies_are_those_of_the_contract() {
 }
 
 #[tokio::test]
-async fn an_unknown_path_and_an_unknown_method_read_alike() {
+async fn an_unknown_path_is_a_404_and_an_unknown_method_a_405_that_names_the_known_ones() {
     let server = server().await;
-    for (method, target) in [
-        ("GET", "/"),
-        ("GET", "/api/nope"),
-        ("PUT", "/api/things"),
-        ("DELETE", "/api/failing/x"),
-        ("GET", "/api/failing/%FF"),
+    for (method, target, allowed) in [
+        ("GET", "/", None),
+        ("GET", "/api/nope", None),
+        ("PUT", "/api/things", Some("GET,HEAD")),
+        ("DELETE", "/api/failing/x", Some("GET,HEAD")),
+        ("PUT", "/api/things/1", Some("GET,HEAD,DELETE")),
+        ("GET", "/api/account", Some("POST")),
+        ("GET", "/api/failing/%FF", None),
     ] {
         let answer = server.ask(method, &format!("{target}?token=x"), &[], b"").await;
-        let body =
-            format!(r#"{{"message":"Cannot {method} {target}","error":"Not Found","statusCode":404}}"#);
-        assert_eq!((answer.status, answer.body), (404, body));
+        let (status, error, code) = match allowed {
+            Some(_) => (405, "Method Not Allowed", "method_not_allowed"),
+            None => (404, "Not Found", "not_found"),
+        };
+        let body = format!(
+            r#"{{"message":"Cannot {method} {target}","error":"{error}","statusCode":{status},"code":"{code}"}}"#
+        );
+        assert_eq!((answer.status, &answer.body), (status, &body));
+        assert_eq!(answer.header("allow").as_deref(), allowed, "{method} {target}");
     }
 }
 

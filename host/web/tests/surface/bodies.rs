@@ -41,7 +41,7 @@ async fn broken_rules_are_listed_together_and_in_order() {
         let answer = server.post("/api/account", &body.to_string()).await;
         assert_eq!(
             answer.json(),
-            json!({ "message": expected, "error": "Bad Request", "statusCode": 400 }),
+            json!({ "message": expected, "error": "Bad Request", "statusCode": 400, "code": "bad_request.rules" }),
             "{body}"
         );
     }
@@ -203,7 +203,7 @@ async fn what_is_no_json_object_is_refused() {
         ("null", "The body must be a JSON object"),
     ] {
         let answer = server.post("/api/account", body).await;
-        let expected = json!({ "message": message, "error": "Bad Request", "statusCode": 400 });
+        let expected = json!({ "message": message, "error": "Bad Request", "statusCode": 400, "code": "bad_request.json" });
         assert_eq!(answer.json(), expected, "{body}");
     }
     let deep = format!("{{\"value\":{}1{}}}", "[".repeat(10_000), "]".repeat(10_000));
@@ -217,7 +217,11 @@ async fn what_is_no_json_object_is_refused() {
             br#"{"username":"a","password":"ab"}"#,
         )
         .await;
-    assert_eq!(answer.status, 400, "a body of another kind counts as empty");
+    let expected = json!({
+        "message": "A body of the type \"text/plain\" cannot be read here: send application/json or application/x-www-form-urlencoded",
+        "error": "Unsupported Media Type", "statusCode": 415, "code": "unsupported_media_type",
+    });
+    assert_eq!((answer.status, answer.json()), (415, expected));
     let answer = server
         .ask(
             "POST",
@@ -269,7 +273,7 @@ async fn bodies_end_at_their_limit() {
     assert_eq!(fits.len(), 25 * 1024 * 1024);
     assert_eq!(server.post("/api/account", &fits).await.status, 400);
     let answer = server.post("/api/account", &format!("{fits} ")).await;
-    let expected = r#"{"message":"The uploaded file is too large for this endpoint.","statusCode":413}"#;
+    let expected = r#"{"message":"The uploaded file is too large for this endpoint.","statusCode":413,"code":"payload_too_large"}"#;
     assert_eq!((answer.status, answer.body.as_str()), (413, expected));
 }
 

@@ -50,7 +50,7 @@ async fn nonsense_never_takes_the_server_down() {
             &["400", "404"],
         ),
         (b"GET /../../etc/passwd HTTP/1.1\r\nHost: x\r\n\r\n", &["404"]),
-        (b"BREW /api/things HTTP/1.1\r\nHost: x\r\n\r\n", &["404"]),
+        (b"BREW /api/things HTTP/1.1\r\nHost: x\r\n\r\n", &["405"]),
         (
             b"CONNECT example.org:443 HTTP/1.1\r\nHost: x\r\n\r\n",
             &["404", "400", ""],

@@ -230,7 +230,7 @@ async fn fail(Path(how): Path<String>) -> ApiResult<Json<Value>> {
             ErrorKind::UpstreamTimeout,
             "Engine `a` did not answer",
         )),
-        "conflict" => Err(ApiError::new(ErrorKind::Conflict, "It exists")),
+        "conflict" => Err(ApiError::new(ErrorKind::Conflict, "It exists").with_code("conflict.thing")),
         "bare" => Err(ApiError::bare(401)),
         "custom" => Err(ApiError::custom(
             ErrorKind::Unauthorized,

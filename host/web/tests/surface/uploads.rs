@@ -72,7 +72,14 @@ async fn fields_are_texts_and_the_file_is_a_file() {
 async fn what_an_upload_may_not_hold() {
     let server = server().await;
     let file = |name: &str, size: usize| part(name, Some("f"), &vec![b'x'; size]);
-    let message = |text: &str, error: &str, status: u16| json!({ "message": text, "error": error, "statusCode": status });
+    let message = |text: &str, error: &str, status: u16| {
+        let code = if status == 413 {
+            "payload_too_large.file"
+        } else {
+            "bad_request.multipart"
+        };
+        json!({ "message": text, "error": error, "statusCode": status, "code": code })
+    };
     let unexpected = message("Unexpected field", "Bad Request", 400);
     for (parts, expected) in [
         (vec![needed(), file("other", 1)], unexpected.clone()),
@@ -95,7 +102,7 @@ async fn what_an_upload_may_not_hold() {
         ),
         (
             vec![part("username", None, &vec![b'x'; 1024 * 1024]); 30],
-            json!({ "message": "The uploaded file is too large for this endpoint.", "statusCode": 413 }),
+            json!({ "message": "The uploaded file is too large for this endpoint.", "statusCode": 413, "code": "payload_too_large" }),
         ),
     ] {
         assert_eq!(upload(&server, &parts).await.json(), expected);

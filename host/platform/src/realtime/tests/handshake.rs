@@ -84,20 +84,29 @@ async fn plain_clients_are_refused_like_any_request() {
     let evil = format!("{UPGRADE}Origin: https://evil.example\r\n");
     let old = UPGRADE.replace("13", "8");
     let speaks = "This address speaks WebSocket only";
-    for (method, headers, status, message, error) in [
-        ("GET", evil.as_str(), 403, "Origin not allowed", "Forbidden"),
-        ("GET", &old, 400, speaks, "Bad Request"),
-        ("GET", "", 400, speaks, "Bad Request"),
+    let not_allowed = "Method Not Allowed";
+    for (method, headers, status, message, error, code) in [
+        (
+            "GET",
+            evil.as_str(),
+            403,
+            "Origin not allowed",
+            "Forbidden",
+            "forbidden.origin",
+        ),
+        ("GET", &old, 400, speaks, "Bad Request", "bad_request.handshake"),
+        ("GET", "", 400, speaks, "Bad Request", "bad_request.handshake"),
         (
             "POST",
             "Content-Length: 0\r\n",
-            404,
+            405,
             "Cannot POST /ws/",
-            "Not Found",
+            not_allowed,
+            "method_not_allowed",
         ),
     ] {
         let (got, body) = ask(&server, method, "/ws/", headers).await;
-        let expected = json!({ "message": message, "error": error, "statusCode": status });
+        let expected = json!({ "message": message, "error": error, "statusCode": status, "code": code });
         assert_eq!(
             (got, serde_json::from_str::<Value>(&body).unwrap()),
             (status, expected),
