@@ -22,14 +22,14 @@ use qm_platform::{
 };
 use qm_plugin_host::{Limits, PluginHost, PluginHostConfig};
 use qm_torrents::{Torrents, TorrentsDeps};
-use qm_web::WebConfig;
+use qm_web::{ConnectionLimits, WebConfig};
 use tokio::net::TcpListener;
 
 use crate::api::{self, States};
 use crate::config::Config;
 use crate::failure::StartError;
 use crate::secrets::Secrets;
-use crate::{PRODUCT, VERSION};
+use crate::{PRODUCT, VERSION, descriptors};
 
 /// Compiled plugins, below the data directory.
 const PLUGIN_CACHE: &str = "cache/plugins";
@@ -76,6 +76,8 @@ struct Front {
     router: Router,
     /// Whether `/api/docs` is among the routes.
     docs: bool,
+    /// Whether a trusted proxy stands in front.
+    proxied: bool,
 }
 
 /// What every area stands on.
@@ -296,6 +298,7 @@ impl App {
             address,
             router,
             docs,
+            proxied: config.trusted_proxies > 0,
         };
         Ok(Self {
             front,
@@ -380,7 +383,11 @@ impl App {
             // A request waits for its file operation: none is to keep the others waiting.
             files.stop();
         };
-        qm_web::serve(front.listener, front.router, until).await;
+        let limits = ConnectionLimits {
+            all: descriptors::connections(),
+            proxied: front.proxied,
+        };
+        qm_web::serve(front.listener, front.router, limits, until).await;
         background.shutdown().await;
         if tokio::time::timeout(FILES_CLOSE, files.shutdown()).await.is_err() {
             tracing::warn!("file operations took too long to stop and were left");

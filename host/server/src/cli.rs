@@ -17,7 +17,7 @@ use qm_kernel::Ctx;
 use crate::app::App;
 use crate::config::Config;
 use crate::failure::StartError;
-use crate::{PRODUCT, VERSION, api, config, logging, shutdown, start};
+use crate::{PRODUCT, VERSION, api, config, descriptors, logging, shutdown, start};
 
 /// Self-hosted management of torrent clients: one API and one live channel for all of them.
 ///
@@ -141,6 +141,7 @@ fn runtime() -> Result<tokio::runtime::Runtime, StartError> {
 async fn serve() -> Result<(), StartError> {
     let config = Config::from_env()?;
     logging::init(&config.log);
+    descriptors::raise();
     let until = shutdown::requested().map_err(StartError::Signals)?;
     let app = start::start(config, Ctx::system()).await?;
     greet(&app);

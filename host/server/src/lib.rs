@@ -7,6 +7,7 @@ pub mod api;
 pub mod app;
 pub mod cli;
 pub mod config;
+mod descriptors;
 pub mod failure;
 pub mod logging;
 pub mod sealed;

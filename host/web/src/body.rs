@@ -1,28 +1,63 @@
 //! Extractors of a request's input: [`Body`] for JSON and forms, [`Params`] for the query string.
-//! Bounds: a body of 25 MB, JSON nested 128 deep.
+//! Bounds: what the line allows of a body, 16 KiB where no token is needed and 1 MiB elsewhere unless it says more;
+//! [`Properties`] bounds JSON, 16,384 pairs of a form, 1,024 parameters of a query.
 
 use std::borrow::Cow;
+use std::error::Error;
+use std::io;
 
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use bytes::{Bytes, BytesMut};
 use http::request::Parts;
-use http::{HeaderMap, header};
+use http::{Extensions, HeaderMap, StatusCode, header};
 use http_body::Body as _;
 use http_body_util::BodyExt;
 use qm_kernel::ErrorKind;
-use serde_json::{Map, Value};
 use url::form_urlencoded;
 
 use crate::error::ApiError;
-use crate::fields::{Fields, FromBody, FromQuery, Pairs};
+use crate::fields::{Fields, FromBody, FromQuery, MAX_PROPERTIES, Pairs, Properties};
 
-/// Largest JSON or form body, in bytes.
-pub(crate) const MAX_BODY: usize = 25 * 1024 * 1024;
+/// Largest body where no token is needed, in bytes.
+pub(crate) const STRANGERS_BODY: usize = 16 * 1024;
+/// Largest body of a caller with a token, in bytes, where the line names none.
+pub(crate) const DEFAULT_BODY: usize = 1024 * 1024;
 
-/// Largest refused body that is still read to its end, in bytes.
-pub(crate) const MAX_DRAIN: usize = 100 * 1024 * 1024;
+/// How much of a refused body is still read, in bytes: of anybody, and of a caller with a token.
+const STRANGERS_DRAIN: usize = 64 * 1024;
+const MAX_DRAIN: usize = 100 * 1024 * 1024;
 
-/// A validated body. No body at all is an empty object.
+const MAX_FORM: usize = 16_384;
+
+/// What is read of a request's body; the guard of the line leaves it in the request's extensions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BodyBounds {
+    /// Largest body, in bytes.
+    pub(crate) limit: usize,
+    /// Largest refused body that is read to its end, in bytes.
+    pub(crate) drain: usize,
+}
+
+impl BodyBounds {
+    /// `limit` is the line's own, where it names one.
+    pub(crate) fn new(needs_token: bool, limit: Option<usize>) -> Self {
+        let (usual, drain) = if needs_token {
+            (DEFAULT_BODY, MAX_DRAIN)
+        } else {
+            (STRANGERS_BODY, STRANGERS_DRAIN)
+        };
+        Self {
+            limit: limit.unwrap_or(usual),
+            drain,
+        }
+    }
+
+    pub(crate) fn of(extensions: &Extensions) -> Self {
+        extensions.get().copied().unwrap_or(Self::new(false, None))
+    }
+}
+
+/// A validated body.
 #[derive(Clone, Copy, Debug)]
 pub struct Body<T>(pub T);
 
@@ -31,7 +66,11 @@ impl<T: FromBody, S: Sync> FromRequest<S> for Body<T> {
 
     async fn from_request(request: Request, _state: &S) -> Result<Self, ApiError> {
         let (parts, body) = request.into_parts();
-        let bytes = read_all(body).await?;
+        let bytes = read_all(body, BodyBounds::of(&parts.extensions)).await?;
+        if bytes.is_empty() && !T::OPTIONAL {
+            return Err(ApiError::new(ErrorKind::BadRequest, "A request body is required")
+                .with_code("bad_request.no_body"));
+        }
         parse(&parts.headers, &bytes, TAKEN).map(Body)
     }
 }
@@ -45,10 +84,10 @@ impl<T: FromQuery, S: Sync> FromRequestParts<S> for Params<T> {
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ApiError> {
         let query = parts.uri.query().unwrap_or_default();
-        let pairs: Pairs<'_> = form_urlencoded::parse(query.as_bytes()).collect();
+        let pairs = pairs(query.as_bytes(), MAX_PROPERTIES, "The query has")?;
         let mut fields = Fields::text(&pairs);
         let value = T::from_query(&mut fields);
-        fields.finish(false)?;
+        fields.finish()?;
         Ok(Params(value))
     }
 }
@@ -74,22 +113,20 @@ impl<T: serde::de::DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> 
     }
 }
 
-pub(crate) async fn read_all(mut body: axum::body::Body) -> Result<Bytes, ApiError> {
-    // Announced to be longer than we would ever read: no need to wait for it.
-    if body.size_hint().lower() > MAX_DRAIN as u64 {
+pub(crate) async fn read_all(mut body: axum::body::Body, bounds: BodyBounds) -> Result<Bytes, ApiError> {
+    let announced = body.size_hint().lower();
+    // Longer than we would ever read: no need to wait for it.
+    if announced > bounds.drain.max(bounds.limit) as u64 {
         return Err(ApiError::body_too_large());
     }
-    let mut whole = BytesMut::new();
+    let mut whole = BytesMut::with_capacity(announced.min(bounds.limit as u64) as usize);
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|error| {
-            ApiError::new(ErrorKind::BadRequest, "The request body ended early")
-                .with_code("bad_request.body_cut")
-                .with_source(error)
-        })?;
+        let frame = frame.map_err(cut_short)?;
         let data = frame.data_ref().map_or(&[][..], |data| data);
-        if whole.len() + data.len() > MAX_BODY {
+        if whole.len() + data.len() > bounds.limit {
+            let read = whole.len() + data.len();
             drop(whole);
-            drain(body).await;
+            drain(body, bounds.drain.saturating_sub(read)).await;
             return Err(ApiError::body_too_large());
         }
         whole.extend_from_slice(data);
@@ -99,14 +136,39 @@ pub(crate) async fn read_all(mut body: axum::body::Body) -> Result<Bytes, ApiErr
 
 /// A caller that is still sending does not listen: it would see a broken connection instead of the answer. So the rest
 /// of a refused body is read, up to a point.
-async fn drain(mut body: axum::body::Body) {
+async fn drain(mut body: axum::body::Body, most: usize) {
     let mut read = 0;
-    while let Some(Ok(frame)) = body.frame().await {
+    while read <= most
+        && let Some(Ok(frame)) = body.frame().await
+    {
         read += frame.data_ref().map_or(0, Bytes::len);
-        if read > MAX_DRAIN {
-            break;
-        }
     }
+}
+
+/// A body that did not come whole: its caller left, or took too long.
+pub(crate) fn cut_short(error: impl Into<Box<dyn Error + Send + Sync>>) -> ApiError {
+    let error = error.into();
+    let answer = if io_cause(&*error).is_some_and(|cause| cause.kind() == io::ErrorKind::TimedOut) {
+        ApiError::with_status(
+            StatusCode::REQUEST_TIMEOUT,
+            "The request body did not come in time",
+        )
+    } else {
+        ApiError::new(ErrorKind::BadRequest, "The request body ended early").with_code("bad_request.body_cut")
+    };
+    answer.with_source(error)
+}
+
+/// What the connection itself has said, where that is what went wrong.
+pub(crate) fn io_cause<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e io::Error> {
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        if let Some(found) = error.downcast_ref() {
+            return Some(found);
+        }
+        cause = error.source();
+    }
+    None
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -117,6 +179,9 @@ enum Format {
 
 const JSON: &str = "application/json";
 const FORM: &str = "application/x-www-form-urlencoded";
+
+/// What a body may be labelled as, for the answer to one that is not.
+pub(crate) const TAKEN: &str = "application/json or application/x-www-form-urlencoded";
 
 /// What the label says; a body without one is taken as JSON.
 fn format(headers: &HeaderMap, taken: &str) -> Result<Format, ApiError> {
@@ -134,50 +199,43 @@ fn format(headers: &HeaderMap, taken: &str) -> Result<Format, ApiError> {
     }
 }
 
-/// What a body may be labelled as, for the answer to one that is not.
-pub(crate) const TAKEN: &str = "application/json or application/x-www-form-urlencoded";
-
-/// Reads and validates a whole body that is not multipart.
+/// Reads and validates a whole body that is not multipart; one of no bytes is an empty object.
 pub(crate) fn parse<T: FromBody>(headers: &HeaderMap, bytes: &[u8], taken: &str) -> Result<T, ApiError> {
     if bytes.is_empty() {
-        return from_json(&Map::new());
+        return from_json(&Properties::none());
     }
     match format(headers, taken)? {
-        Format::Json => from_json(&parse_json(bytes)?),
-        Format::Form => {
-            let pairs: Pairs<'_> = form_urlencoded::parse(bytes).collect();
-            from_pairs(&pairs)
-        }
+        Format::Json => from_json(&Properties::read(bytes)?),
+        Format::Form => from_pairs(&pairs(bytes, MAX_FORM, "The form has")?),
     }
 }
 
-fn parse_json(bytes: &[u8]) -> Result<Map<String, Value>, ApiError> {
-    match serde_json::from_slice::<Value>(bytes) {
-        Ok(Value::Object(map)) => Ok(map),
-        Ok(_) => Err(
-            ApiError::new(ErrorKind::BadRequest, "The body must be a JSON object")
-                .with_code("bad_request.json"),
-        ),
-        Err(error) => {
-            Err(ApiError::new(ErrorKind::BadRequest, error.to_string()).with_code("bad_request.json"))
-        }
+/// Decodes `a=1&b=2`.
+fn pairs<'a>(text: &'a [u8], most: usize, what: &str) -> Result<Pairs<'a>, ApiError> {
+    let pairs: Pairs<'_> = form_urlencoded::parse(text).take(most + 1).collect();
+    if pairs.len() > most {
+        let message = format!("{what} too many fields: send no more than {most}");
+        return Err(ApiError::new(ErrorKind::BadRequest, message).with_code("bad_request.too_many_fields"));
     }
+    Ok(pairs)
 }
 
-fn from_json<T: FromBody>(map: &Map<String, Value>) -> Result<T, ApiError> {
-    let mut fields = Fields::json(map);
+fn from_json<T: FromBody>(properties: &Properties<'_>) -> Result<T, ApiError> {
+    let mut fields = Fields::json(properties);
     let value = T::from_body(&mut fields);
-    fields.finish(true)?;
+    fields.finish()?;
     Ok(value)
 }
 
 pub(crate) fn from_pairs<T: FromBody>(pairs: &[(Cow<'_, str>, Cow<'_, str>)]) -> Result<T, ApiError> {
     let mut fields = Fields::text(pairs);
     let value = T::from_body(&mut fields);
-    fields.finish(true)?;
+    fields.finish()?;
     Ok(value)
 }
 
 impl FromBody for () {
+    const OPTIONAL: bool = true;
+
     fn from_body(_fields: &mut Fields<'_>) -> Self {}
 }

@@ -9,6 +9,7 @@ use axum::routing::get;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, header};
 
+use crate::body::BodyBounds;
 use crate::error::JSON;
 use crate::guard::{Gate, GuardLayer};
 use crate::routes::Access;
@@ -49,7 +50,15 @@ pub(crate) fn router(document: String, gate: &Arc<Gate>, limit: Option<u32>, fir
             get(move || async move { page(document, JSON) }),
         ),
     ];
-    let guard = |route| GuardLayer::new(Arc::clone(gate), Access::Public, limit, route);
+    let guard = |route| {
+        GuardLayer::new(
+            Arc::clone(gate),
+            Access::Public,
+            limit,
+            BodyBounds::new(false, None),
+            route,
+        )
+    };
     (first_route..)
         .zip(pages)
         .fold(Router::new(), |router, (route, (path, method_router))| {

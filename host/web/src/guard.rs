@@ -11,10 +11,12 @@ use axum::extract::{FromRequestParts, Request};
 use axum::response::{IntoResponse, Response};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use http_body::Body as _;
 use prometheus::IntCounter;
 use qm_kernel::{Ctx, ErrorKind, Permission, Principal, Timestamp, TokenError, TokenVerifier};
 use tower::{Layer, Service};
 
+use crate::body::BodyBounds;
 use crate::client::{Origin, client_ip};
 use crate::error::ApiError;
 use crate::routes::Access;
@@ -61,16 +63,24 @@ struct Guard {
     access: Access,
     /// `None`: not throttled.
     limit: Option<u32>,
+    bodies: BodyBounds,
     /// Numbers the pattern; with the method it makes the throttle's key.
     route: u32,
 }
 
 impl GuardLayer {
-    pub(crate) fn new(gate: Arc<Gate>, access: Access, limit: Option<u32>, route: u32) -> Self {
+    pub(crate) fn new(
+        gate: Arc<Gate>,
+        access: Access,
+        limit: Option<u32>,
+        bodies: BodyBounds,
+        route: u32,
+    ) -> Self {
         Self(Arc::new(Guard {
             gate,
             access,
             limit,
+            bodies,
             route,
         }))
     }
@@ -122,6 +132,9 @@ where
             let mut response = error.into_response();
             budget.show(response.headers_mut());
             return Box::pin(std::future::ready(Ok(response)));
+        }
+        if !request.body().is_end_stream() {
+            request.extensions_mut().insert(self.guard.bodies);
         }
         let answer = self.inner.call(request);
         Box::pin(async move {

@@ -76,7 +76,7 @@ pub use guard::Auth;
 pub use openapi::{describe, document};
 pub use reply::{Created, Framable, Json, Prepared};
 pub use routes::{Access, Described, GuardedLine, Line, Routes};
-pub use serve::serve;
+pub use serve::{ConnectionLimits, serve};
 pub use surface::finish;
 pub use upload::{Upload, UploadedFile};
 

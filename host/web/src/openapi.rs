@@ -44,6 +44,10 @@ pub fn describe(config: &WebConfig, routes: &Routes) -> OpenApi {
             let has_id = path.contains('{');
             for operation in operations(item) {
                 complete(operation, &line.access, has_id);
+                if operation.request_body.is_some() {
+                    let extensions = operation.extensions.get_or_insert_default();
+                    extensions.insert("x-body-limit".to_owned(), json!(line.body_bounds().limit));
+                }
             }
         }
         paths.merge(described);
@@ -101,7 +105,7 @@ fn complete(operation: &mut Operation, access: &Access, has_id: bool) {
 
     let mut possible = vec!["429", "500"];
     if operation.request_body.is_some() {
-        possible.extend(["400", "413"]);
+        possible.extend(["400", "413", "415"]);
     } else if operation
         .parameters
         .iter()
@@ -159,7 +163,16 @@ const RESPONSES: &[(&str, &str, &str)] = &[
     ("403", "Forbidden", "The caller lacks a permission."),
     ("404", "NotFound", "No such thing."),
     ("409", "Conflict", "It exists already."),
-    ("413", "PayloadTooLarge", "The body is over its limit."),
+    (
+        "413",
+        "PayloadTooLarge",
+        "The body is over its limit, `x-body-limit` bytes.",
+    ),
+    (
+        "415",
+        "UnsupportedMediaType",
+        "The body's `Content-Type` is none that is read here.",
+    ),
     (
         "429",
         "TooManyRequests",

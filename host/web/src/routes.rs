@@ -8,6 +8,8 @@ use qm_kernel::Permission;
 use utoipa::openapi::path::Paths;
 use utoipa::openapi::{RefOr, Schema};
 
+use crate::body::BodyBounds;
+
 /// Names the handlers of one path: `routes!(list_engines)` or `routes!(get_engine, update_engine)`.
 /// Each carries `#[utoipa::path]`; all of them get the same access.
 #[macro_export]
@@ -58,6 +60,7 @@ impl<S> Line<S> {
             described: self.0,
             access,
             limit: Limit::Default,
+            body: None,
         }
     }
 }
@@ -86,9 +89,26 @@ pub struct GuardedLine<S> {
     pub(crate) described: Described<S>,
     pub(crate) access: Access,
     pub(crate) limit: Limit,
+    /// Bytes; `None`: the usual size.
+    pub(crate) body: Option<usize>,
 }
 
 impl<S> GuardedLine<S> {
+    /// Takes bodies up to this size, in bytes, instead of the usual one. A handler that reads a body keeps all of it in
+    /// memory.
+    pub fn body(mut self, most: usize) -> Self {
+        self.body = Some(most);
+        self
+    }
+
+    pub(crate) fn body_bounds(&self) -> BodyBounds {
+        let needs_token = match self.access {
+            Access::Public | Access::Ticket(_) => false,
+            Access::Authenticated | Access::All(_) => true,
+        };
+        BodyBounds::new(needs_token, self.body)
+    }
+
     /// A budget of its own, whatever the general one is: hits in 60 s by method, route and address.
     pub fn limit(mut self, hits: u32) -> Self {
         self.limit = Limit::Of(hits);
@@ -143,6 +163,7 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
                 described,
                 access: line.access,
                 limit: line.limit,
+                body: line.body,
             }
         });
         Routes {
@@ -159,6 +180,7 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
                 described: (schemas, paths, MethodRouter::new()),
                 access: line.access,
                 limit: line.limit,
+                body: line.body,
             }
         });
         Routes {

@@ -1,13 +1,20 @@
 //! The listener: accepts connections and speaks HTTP/1.1 on them.
-//! Bounds: connections at once, 100 headers in 128 KiB, 15 s for a request head and as long between two requests,
-//! 60 s for a peer that reads nothing, 10 s for running requests to end at shutdown. Upgraded connections (WebSocket)
-//! leave this module with their own rules, but keep the one on silent readers.
+//! Bounds: connections at once, in all and by address; 100 headers in 128 KiB, 15 s for a request head and as long
+//! between two requests, 60 s for a peer that reads nothing, 10 s for running requests to end at shutdown. Upgraded
+//! connections (WebSocket) leave this module with their own rules, but keep the one on silent readers and their place
+//! in the count.
+//!
+//! One address (of IPv6 a /64) may hold a quarter of all connections, a /48 half of them. Behind a trusted proxy all
+//! come from its address, so a neighbour's (loopback, private, link-local) is then left out of this count: the proxy
+//! sees its clients' addresses and can bound them; what we see of them, `X-Forwarded-For`, bounds their requests and
+//! sockets.
 
+use std::collections::HashMap;
 use std::convert::Infallible;
 use std::future::Future;
 use std::io;
-use std::net::SocketAddr;
-use std::sync::Arc;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::Router;
@@ -15,6 +22,7 @@ use axum::body::Body;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use qm_kernel::AddressBlock;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tower::Service;
@@ -22,7 +30,6 @@ use tower::Service;
 use crate::client::Peer;
 use crate::silence::TimedIo;
 
-const MAX_CONNECTIONS: usize = 8192;
 /// Bounds a request head too: one that does not fit in two of these is refused.
 const READ_BUFFER: usize = 64 * 1024;
 const HEAD_TIMEOUT: Duration = Duration::from_secs(15);
@@ -31,9 +38,33 @@ const DRAIN: Duration = Duration::from_secs(10);
 /// After a failed accept (no file descriptor left), before the next.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
+/// How many connections there may be.
+#[derive(Clone, Copy, Debug)]
+pub struct ConnectionLimits {
+    /// At once; the next one waits to be accepted.
+    pub all: usize,
+    /// Whether a trusted proxy stands in front.
+    pub proxied: bool,
+}
+
+impl Default for ConnectionLimits {
+    fn default() -> Self {
+        Self {
+            all: 8192,
+            proxied: true,
+        }
+    }
+}
+
 /// Serves until `shutdown` resolves, then lets running requests end.
-pub async fn serve(listener: TcpListener, router: Router, shutdown: impl Future<Output = ()>) {
-    let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+pub async fn serve(
+    listener: TcpListener,
+    router: Router,
+    limits: ConnectionLimits,
+    shutdown: impl Future<Output = ()>,
+) {
+    let slots = Arc::new(Semaphore::new(limits.all));
+    let crowd = Arc::new(Crowd::new(limits));
     let (closing, closed) = watch::channel(false);
     tokio::pin!(shutdown);
     loop {
@@ -42,12 +73,16 @@ pub async fn serve(listener: TcpListener, router: Router, shutdown: impl Future<
             accepted = accept(&listener, &slots) => accepted,
         };
         match accepted {
-            Ok((stream, peer, slot)) => {
+            Ok((stream, peer, permit)) => {
+                let Some(place) = Crowd::enter(&crowd, peer.ip()) else {
+                    tracing::debug!(%peer, "a connection is closed: its address holds its share of them");
+                    continue;
+                };
                 let connection = Connection {
                     router: router.clone(),
                     peer,
                     closed: closed.clone(),
-                    slot,
+                    slot: (permit, place),
                 };
                 tokio::spawn(connection.run(stream));
             }
@@ -70,20 +105,107 @@ async fn accept(
     listener: &TcpListener,
     slots: &Arc<Semaphore>,
 ) -> io::Result<(TcpStream, SocketAddr, OwnedSemaphorePermit)> {
-    let slot = Arc::clone(slots)
+    let permit = Arc::clone(slots)
         .acquire_owned()
         .await
         .map_err(io::Error::other)?;
     let (stream, peer) = listener.accept().await?;
     stream.set_nodelay(true)?;
-    Ok((stream, peer, slot))
+    Ok((stream, peer, permit))
+}
+
+/// Connections by who holds them.
+struct Crowd {
+    limits: ConnectionLimits,
+    counts: Mutex<HashMap<Holder, usize>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Holder {
+    Caller(AddressBlock),
+    /// Of IPv6: whoever holds the network that the caller's is a part of.
+    Site(AddressBlock),
+}
+
+impl Crowd {
+    fn new(limits: ConnectionLimits) -> Self {
+        Self {
+            limits,
+            counts: Mutex::default(),
+        }
+    }
+
+    /// `None`: the address has its share.
+    fn enter(crowd: &Arc<Self>, peer: IpAddr) -> Option<Place> {
+        let holders = crowd.holders(peer.to_canonical());
+        let mut counts = crowd.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let full = holders.iter().flatten().any(|holder| {
+            let share = match holder {
+                Holder::Caller(_) => crowd.limits.all / 4,
+                Holder::Site(_) => crowd.limits.all / 2,
+            };
+            counts.get(holder).is_some_and(|count| *count >= share.max(1))
+        });
+        if full {
+            return None;
+        }
+        for holder in holders.iter().flatten() {
+            *counts.entry(*holder).or_default() += 1;
+        }
+        drop(counts);
+        Some(Place {
+            crowd: Arc::clone(crowd),
+            holders,
+        })
+    }
+
+    fn holders(&self, peer: IpAddr) -> [Option<Holder>; 2] {
+        if self.limits.proxied && is_neighbour(peer) {
+            return [None, None];
+        }
+        [
+            Some(Holder::Caller(AddressBlock::of(peer))),
+            AddressBlock::site(peer).map(Holder::Site),
+        ]
+    }
+}
+
+/// Where a reverse proxy of our own stands.
+fn is_neighbour(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => address.is_loopback() || address.is_private() || address.is_link_local(),
+        IpAddr::V6(address) => {
+            address.is_loopback() || address.is_unique_local() || address.is_unicast_link_local()
+        }
+    }
+}
+
+/// A connection's place in the count, given back when it is dropped.
+struct Place {
+    crowd: Arc<Crowd>,
+    holders: [Option<Holder>; 2],
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut counts = self.crowd.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        for holder in self.holders.iter().flatten() {
+            if let Some(count) = counts.get_mut(holder) {
+                *count -= 1;
+                if *count == 0 {
+                    counts.remove(holder);
+                }
+            }
+        }
+    }
 }
 
 struct Connection {
     router: Router,
     peer: SocketAddr,
     closed: watch::Receiver<bool>,
-    slot: OwnedSemaphorePermit,
+    /// Held by the connection itself, so that it is counted until it ends, upgraded or not.
+    slot: (OwnedSemaphorePermit, Place),
 }
 
 impl Connection {
@@ -103,7 +225,7 @@ impl Connection {
             .timer(TokioTimer::new())
             .header_read_timeout(HEAD_TIMEOUT)
             .max_buf_size(READ_BUFFER)
-            .serve_connection(TokioIo::new(TimedIo::new(stream, READER_SILENCE)), service)
+            .serve_connection(TokioIo::new(TimedIo::new(stream, READER_SILENCE, slot)), service)
             .with_upgrades();
         tokio::pin!(connection);
         // That the sender is gone is the same news as its word.
@@ -122,6 +244,62 @@ impl Connection {
         if let Err(error) = ended {
             tracing::debug!(%error, %peer, "a connection ended badly");
         }
-        drop(slot);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn crowd(all: usize, proxied: bool) -> Arc<Crowd> {
+        Arc::new(Crowd::new(ConnectionLimits { all, proxied }))
+    }
+
+    #[test]
+    fn an_address_may_hold_a_quarter_and_a_site_half() {
+        let crowd = crowd(8, true);
+        let enter = |text: &str| Crowd::enter(&crowd, text.parse().unwrap());
+        for (own, other) in [
+            ("198.51.100.7", "198.51.100.8"),
+            ("2001:db8:1:1::1", "2001:db8:1:2::1"),
+        ] {
+            let first = enter(own);
+            let second = enter(own);
+            assert!(
+                first.is_some() && second.is_some() && enter(own).is_none(),
+                "{own}"
+            );
+            drop(second);
+            let second = enter(own);
+            assert!(second.is_some() && enter(own).is_none(), "a place is free again");
+            assert!(enter(other).is_some(), "{other} is another caller");
+        }
+        let same = [enter("2001:db8:1:1::1"), enter("2001:db8:1:1:ffff::2")];
+        assert!(same.iter().all(Option::is_some) && enter("2001:db8:1:1::3").is_none());
+        let site = [enter("2001:db8:1:2::1"), enter("2001:db8:1:3::1")];
+        assert!(site.iter().all(Option::is_some) && enter("2001:db8:1:4::1").is_none());
+        assert!(enter("2001:db8:2:4::1").is_some(), "another site");
+        drop((same, site));
+        assert!(crowd.counts.lock().unwrap().is_empty(), "nothing is left behind");
+    }
+
+    #[test]
+    fn a_trusted_proxy_may_hold_them_all() {
+        for (proxied, peer, all) in [
+            (true, "127.0.0.1", true),
+            (true, "::1", true),
+            (true, "172.18.0.3", true),
+            (true, "::ffff:10.0.0.2", true),
+            (true, "fd00::2", true),
+            (true, "198.51.100.7", false),
+            (false, "127.0.0.1", false),
+            (false, "10.0.0.2", false),
+        ] {
+            let crowd = crowd(4, proxied);
+            let places: Vec<_> = (0..4)
+                .map(|_| Crowd::enter(&crowd, peer.parse().unwrap()))
+                .collect();
+            assert_eq!(places.iter().all(Option::is_some), all, "{peer} {proxied}");
+        }
     }
 }

@@ -1,5 +1,9 @@
-//! Bounds on a caller that stops in the middle: of its request body, or of reading our answer. Silence is bounded,
-//! not the total time, so a slow line may still upload a large file.
+//! Bounds on a caller that stops in the middle: of its request body, or of reading our answer.
+//!
+//! A request body may be silent for as long as its owner says, and from its second minute on it must have come at
+//! 4 KiB a second on average: a byte now and then holds a connection for a minute, while a slow line may still upload
+//! a large file. So 16 KiB take 64 s at most, 1 MiB take 316 s.
+//! Of an answer only silence is bounded: players read as slowly as they play.
 
 use std::future::Future;
 use std::io;
@@ -13,18 +17,36 @@ use http_body::{Body as HttpBody, Frame, SizeHint};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
 
-/// A request body that fails once nothing has come for `limit`.
+/// What a body may take before its pace is looked at.
+const GRACE: Duration = Duration::from_mins(1);
+/// Bytes a second that a body must come at after that, on average.
+const SLOWEST: u64 = 4096;
+
+/// A request body that fails once nothing has come for a while, or too little in all.
 pub(crate) struct TimedBody {
     inner: Body,
+    silence: Duration,
     alarm: Alarm,
+    /// When it was first waited for.
+    began: Option<Instant>,
+    /// Bytes.
+    received: u64,
 }
 
 impl TimedBody {
-    pub(crate) fn new(inner: Body, limit: Duration) -> Self {
+    pub(crate) fn new(inner: Body, silence: Duration) -> Self {
         Self {
             inner,
-            alarm: Alarm::new(limit),
+            silence,
+            alarm: Alarm::new(),
+            began: None,
+            received: 0,
         }
+    }
+
+    /// When more must have come than has.
+    fn due(&self, began: Instant) -> Instant {
+        began + GRACE + Duration::from_millis(self.received.saturating_mul(1000) / SLOWEST)
     }
 }
 
@@ -36,14 +58,28 @@ impl HttpBody for TimedBody {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::BoxError>>> {
+        let now = Instant::now();
+        let began = *self.began.get_or_insert(now);
+        let due = self.due(began);
         match Pin::new(&mut self.inner).poll_frame(cx) {
+            // Also where every poll finds a byte.
+            Poll::Ready(Some(Ok(_))) if now > due => Poll::Ready(Some(Err(too_slow().into()))),
             Poll::Ready(frame) => {
                 self.alarm.disarm();
+                let data = frame.as_ref().and_then(|result| result.as_ref().ok()?.data_ref());
+                self.received += data.map_or(0, |data| data.len() as u64);
                 Poll::Ready(frame.map(|result| result.map_err(Into::into)))
             }
             Poll::Pending => {
-                ready!(self.alarm.poll(cx));
-                Poll::Ready(Some(Err(silent("the request body").into())))
+                let until_due = due.saturating_duration_since(now);
+                let limit = self.silence.min(until_due);
+                ready!(self.alarm.poll(cx, limit));
+                let error = if until_due > Duration::ZERO && Instant::now() < due {
+                    silent("the request body")
+                } else {
+                    too_slow()
+                };
+                Poll::Ready(Some(Err(error.into())))
             }
         }
     }
@@ -58,16 +94,23 @@ impl HttpBody for TimedBody {
 }
 
 /// A connection that fails once its peer has taken nothing for `limit` while something waits to be sent.
-pub(crate) struct TimedIo<T> {
+///
+/// It holds `held` for as long as it lives, whoever has it by then: an upgraded connection outlives the code that
+/// accepted it.
+pub(crate) struct TimedIo<T, H = ()> {
     inner: T,
+    limit: Duration,
     alarm: Alarm,
+    _held: H,
 }
 
-impl<T> TimedIo<T> {
-    pub(crate) fn new(inner: T, limit: Duration) -> Self {
+impl<T, H> TimedIo<T, H> {
+    pub(crate) fn new(inner: T, limit: Duration, held: H) -> Self {
         Self {
             inner,
-            alarm: Alarm::new(limit),
+            limit,
+            alarm: Alarm::new(),
+            _held: held,
         }
     }
 
@@ -76,12 +119,12 @@ impl<T> TimedIo<T> {
             self.alarm.disarm();
             return written;
         }
-        ready!(self.alarm.poll(cx));
+        ready!(self.alarm.poll(cx, self.limit));
         Poll::Ready(Err(silent("reading")))
     }
 }
 
-impl<T: AsyncRead + Unpin> AsyncRead for TimedIo<T> {
+impl<T: AsyncRead + Unpin, H: Unpin> AsyncRead for TimedIo<T, H> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -91,7 +134,7 @@ impl<T: AsyncRead + Unpin> AsyncRead for TimedIo<T> {
     }
 }
 
-impl<T: AsyncWrite + Unpin> AsyncWrite for TimedIo<T> {
+impl<T: AsyncWrite + Unpin, H: Unpin> AsyncWrite for TimedIo<T, H> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.inner).poll_write(cx, buf);
         self.watch(cx, written)
@@ -128,17 +171,22 @@ fn silent(what: &str) -> io::Error {
     )
 }
 
+fn too_slow() -> io::Error {
+    io::Error::new(
+        io::ErrorKind::TimedOut,
+        format!("the request body came at less than {SLOWEST} bytes a second"),
+    )
+}
+
 /// A timer that exists only while something is waited for.
 struct Alarm {
-    limit: Duration,
     sleep: Option<Pin<Box<Sleep>>>,
     armed: bool,
 }
 
 impl Alarm {
-    fn new(limit: Duration) -> Self {
+    const fn new() -> Self {
         Self {
-            limit,
             sleep: None,
             armed: false,
         }
@@ -148,9 +196,8 @@ impl Alarm {
         self.armed = false;
     }
 
-    /// Ready once it has been polled for `limit` without a [`Alarm::disarm`] between.
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let limit = self.limit;
+    /// Ready once it has been polled for `limit` without a [`Alarm::disarm`] between; only the first poll's counts.
+    fn poll(&mut self, cx: &mut Context<'_>, limit: Duration) -> Poll<()> {
         let sleep = self
             .sleep
             .get_or_insert_with(|| Box::pin(tokio::time::sleep(limit)));
@@ -159,5 +206,47 @@ impl Alarm {
             sleep.as_mut().reset(Instant::now() + limit);
         }
         sleep.as_mut().poll(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::{StreamExt, stream};
+    use http_body_util::BodyExt;
+
+    use super::*;
+
+    const SILENCE: Duration = Duration::from_secs(30);
+
+    /// `count` pieces of `size` bytes, one every `pause`: the seconds until it has come or was given up.
+    async fn read(count: usize, size: usize, pause: Duration) -> (bool, u64) {
+        let pieces = stream::iter(0..count).then(move |_| async move {
+            tokio::time::sleep(pause).await;
+            Ok::<_, io::Error>(Bytes::from(vec![b'x'; size]))
+        });
+        let start = Instant::now();
+        let whole = TimedBody::new(Body::from_stream(pieces), SILENCE).collect().await;
+        (whole.is_ok(), start.elapsed().as_secs())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_may_be_slow_but_not_for_ever() {
+        for (count, size, pause, expected) in [
+            // A byte now and then, within the time that silence may last.
+            (1000, 1, Duration::from_secs(29), (false, 60)),
+            (1_000_000, 1, Duration::from_millis(100), (false, 60)),
+            // Silence ends it sooner.
+            (2, 1, Duration::from_secs(31), (false, 30)),
+            // Slow, but it comes on: 25 MiB at 5 KiB a second.
+            (5120, 5120, Duration::from_secs(1), (true, 5120)),
+            // Short enough for any line.
+            (2, 1, Duration::from_secs(29), (true, 58)),
+        ] {
+            assert_eq!(
+                read(count, size, pause).await,
+                expected,
+                "{count} × {size} every {pause:?}"
+            );
+        }
     }
 }

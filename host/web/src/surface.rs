@@ -43,9 +43,10 @@ pub fn finish(
             Limit::Of(hits) => Some(hits),
             Limit::None => None,
         };
+        let bodies = line.body_bounds();
         let (_, paths, handlers) = line.described;
         for path in paths.paths.keys() {
-            let guard = GuardLayer::new(Arc::clone(&gate), line.access.clone(), limit, next_route);
+            let guard = GuardLayer::new(Arc::clone(&gate), line.access.clone(), limit, bodies, next_route);
             router = router.route(path, handlers.clone().route_layer(guard));
             next_route += 1;
         }

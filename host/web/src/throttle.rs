@@ -1,4 +1,5 @@
-//! The request throttle: hits by method, route pattern and address, in memory, per process.
+//! The request throttle: hits by method, route pattern and caller, in memory, per process. A caller is an address, of
+//! IPv6 a /64; the callers of one /48 share a budget ten times as large, because one site may hold all of them.
 //! A counted hit leaves the count 60 s after it was made. The hit that exceeds the limit blocks its key for 60 s;
 //! hits while blocked are not counted.
 //! Bounds: 16,384 keys, and of a key at most some 1,200 marks; idle keys are dropped, live ones only under pressure.
@@ -7,7 +8,7 @@ use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 
-use qm_kernel::Timestamp;
+use qm_kernel::{AddressBlock, Timestamp};
 
 const WINDOW_MS: i64 = 60_000;
 const SHARDS: usize = 16;
@@ -16,8 +17,13 @@ const KEYS_PER_SHARD: usize = 1024;
 const EXACT_LIMIT: u32 = 1200;
 const COARSE_STEP_MS: i64 = 50;
 
-/// One budget: a route with its method (numbered when the router is built) and a caller's address.
-type Key = (u32, IpAddr);
+/// How many callers' budgets a /48 has.
+const SITE_SHARE: u32 = 10;
+/// Marks the budget of a /48, whose first /64 has the same address.
+const SITE: u32 = 1 << 31;
+
+/// One budget: a route with its method (numbered when the router is built) and a caller.
+type Key = (u32, AddressBlock);
 
 pub(crate) struct Throttle {
     shards: [Mutex<HashMap<Key, Hits>>; SHARDS],
@@ -52,22 +58,29 @@ impl Throttle {
     }
 
     pub(crate) fn hit(&self, route: u32, ip: IpAddr, limit: u32, now: Timestamp) -> Verdict {
-        let now = now.ms();
-        let mut shard = self.shards[shard_of(route, ip)]
+        let verdict = self.count((route, AddressBlock::of(ip)), limit, now.ms());
+        let Some(site) = AddressBlock::site(ip).filter(|_| matches!(verdict, Verdict::Allowed { .. })) else {
+            return verdict;
+        };
+        match self.count((route | SITE, site), limit.saturating_mul(SITE_SHARE), now.ms()) {
+            Verdict::Allowed { .. } => verdict,
+            blocked @ Verdict::Blocked { .. } => blocked,
+        }
+    }
+
+    fn count(&self, key: Key, limit: u32, now: i64) -> Verdict {
+        let mut shard = self.shards[shard_of(key)]
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        if shard.len() >= KEYS_PER_SHARD && !shard.contains_key(&(route, ip)) {
+        if shard.len() >= KEYS_PER_SHARD && !shard.contains_key(&key) {
             make_room(&mut shard, now);
         }
-        shard
-            .entry((route, ip))
-            .or_insert_with(|| Hits::new(now))
-            .hit(limit, now)
+        shard.entry(key).or_insert_with(|| Hits::new(now)).hit(limit, now)
     }
 }
 
-fn shard_of(route: u32, ip: IpAddr) -> usize {
-    let low = match ip {
+fn shard_of((route, block): Key) -> usize {
+    let low = match block.first() {
         IpAddr::V4(ip) => ip.to_bits(),
         IpAddr::V6(ip) => {
             let bits = ip.to_bits();
@@ -243,6 +256,22 @@ mod tests {
     }
 
     #[test]
+    fn addresses_of_one_network_share_a_budget() {
+        let throttle = Throttle::new();
+        let hit = |network: u128, host: u128| {
+            let ip = (0x2001_0db8_0001_u128 << 80) | (network << 64) | host;
+            allowed(&throttle.hit(1, IpAddr::V6(ip.into()), 3, at(0)))
+        };
+        assert!(hit(0, 1) && hit(0, 2) && hit(0, u128::from(u64::MAX)));
+        assert!(!hit(0, 4), "a fourth address of the same /64");
+        assert!((1..=9).all(|network| (1..=3).all(|host| hit(network, host))));
+        assert!(!hit(10, 1), "the /48 has spent ten budgets");
+        let mapped = |text: &str| allowed(&throttle.hit(1, text.parse().unwrap(), 1, at(0)));
+        assert!(mapped("::ffff:198.51.100.7") && !mapped("198.51.100.7"));
+        assert!(mapped("::ffff:198.51.100.8"), "IPv4 inside IPv6 is IPv4");
+    }
+
+    #[test]
     fn memory_is_bounded_in_keys_and_in_marks() {
         let throttle = Throttle::new();
         assert!(
@@ -271,7 +300,7 @@ mod tests {
         let marks: usize = throttle
             .shards
             .iter()
-            .filter_map(|s| Some(s.lock().unwrap().get(&(2, IP))?.marks.len()))
+            .filter_map(|s| Some(s.lock().unwrap().get(&(2, AddressBlock::of(IP)))?.marks.len()))
             .sum();
         assert!(marks <= 1202, "{marks}");
     }

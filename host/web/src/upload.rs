@@ -1,5 +1,5 @@
 //! Multipart bodies: one file in the part `file`, and text fields validated like any other body.
-//! Bounds: 20 MiB for the file, 1 MiB a field, 100 parts, 25 MB in all.
+//! Bounds: 20 MiB for the file, 1 MiB a field, 100 parts, and in all what the line allows of a body.
 
 use std::borrow::Cow;
 
@@ -7,9 +7,10 @@ use axum::extract::multipart::{Field, MultipartError};
 use axum::extract::{DefaultBodyLimit, FromRequest, Multipart, Request};
 use bytes::{Bytes, BytesMut};
 use http::header;
+use http_body::Body as _;
 use qm_kernel::ErrorKind;
 
-use crate::body::{MAX_BODY, MAX_DRAIN, from_pairs, parse, read_all};
+use crate::body::{BodyBounds, cut_short, from_pairs, io_cause, parse, read_all};
 use crate::error::ApiError;
 use crate::fields::FromBody;
 
@@ -48,16 +49,23 @@ impl<T: FromBody, S: Send + Sync> FromRequest<S> for Upload<T> {
         });
         if !is_multipart {
             let (parts, body) = request.into_parts();
-            let bytes = read_all(body).await?;
+            let bytes = read_all(body, BodyBounds::of(&parts.extensions)).await?;
             let fields = parse(&parts.headers, &bytes, TAKEN)?;
             return Ok(Upload { fields, file: None });
         }
+        let bounds = BodyBounds::of(request.extensions());
+        if request.body().size_hint().lower() > bounds.drain.max(bounds.limit) as u64 {
+            return Err(ApiError::body_too_large());
+        }
         // The bound on what is kept is counted below; this one bounds what is read of a body that is refused.
-        DefaultBodyLimit::max(MAX_DRAIN).apply(&mut request);
+        DefaultBodyLimit::max(bounds.drain.max(bounds.limit)).apply(&mut request);
         let mut multipart = Multipart::from_request(request, state)
             .await
             .map_err(|rejection| broken(rejection.body_text()))?;
-        let mut parts = Parts::default();
+        let mut parts = Parts {
+            limit: bounds.limit,
+            ..Parts::default()
+        };
         if let Err(error) = parts.read(&mut multipart).await {
             // Read to the end: a caller that is still sending would not hear the answer.
             while let Ok(Some(_)) = multipart.next_field().await {}
@@ -80,7 +88,10 @@ struct Parts {
     texts: Vec<(String, String)>,
     file: Option<UploadedFile>,
     count: usize,
+    /// Of all parts, in bytes.
     bytes: usize,
+    /// The most of them.
+    limit: usize,
 }
 
 impl Parts {
@@ -127,7 +138,7 @@ impl Parts {
             if whole.len() + chunk.len() > limit {
                 return Err(too_large());
             }
-            if self.bytes > MAX_BODY {
+            if self.bytes > self.limit {
                 return Err(ApiError::body_too_large());
             }
             whole.extend_from_slice(&chunk);
@@ -139,6 +150,9 @@ impl Parts {
 fn malformed(error: MultipartError) -> ApiError {
     if error.status() == http::StatusCode::PAYLOAD_TOO_LARGE {
         return ApiError::body_too_large();
+    }
+    if io_cause(&error).is_some() {
+        return cut_short(error);
     }
     broken(error.body_text())
 }

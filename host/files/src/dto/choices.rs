@@ -73,7 +73,7 @@ impl ResolveItem {
         let text = |name: &str| match item.get(name) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::String(text)) => Ok(Some(text.clone())),
-            Some(scalar @ (Value::Number(_) | Value::Bool(_))) => Ok(Some(scalar.to_string())),
+            Some(Value::Number(number)) => Ok(Some(number.to_string())),
             Some(_) => Err(format!("items.{index}.{name} must be a string")),
         };
         let path = |raw: &str, name: &str| match text(raw)? {

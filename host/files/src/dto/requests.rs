@@ -96,14 +96,8 @@ impl FromQuery for ListQuery {
     fn from_query(f: &mut Fields<'_>) -> Self {
         Self {
             path: WirePath::or_root(f),
-            offset: f
-                .integer("offset")
-                .optional()
-                .map(|offset| u64::try_from(offset).unwrap_or(0)),
-            limit: f
-                .integer("limit")
-                .optional()
-                .map(|limit| u64::try_from(limit).unwrap_or(0)),
+            offset: f.integer("offset").min(0).optional().map(i64::unsigned_abs),
+            limit: f.integer("limit").min(0).optional().map(i64::unsigned_abs),
         }
     }
 }

@@ -20,6 +20,9 @@ type App = axum::extract::State<Arc<Files>>;
 
 const TAG: &str = "files";
 
+/// The paths of everything in a large folder, in bytes.
+const MANY_PATHS: usize = 8 * 1024 * 1024;
+
 /// All routes of this area, still without their state.
 pub fn routes() -> Routes<Arc<Files>> {
     Routes::new()
@@ -39,13 +42,13 @@ pub fn routes() -> Routes<Arc<Files>> {
         .add(routes!(change::move_file).need(P::FilesMove))
         .add(routes!(change::copy_file).need(P::FilesCopy))
         .add(routes!(change::delete_file).need(P::FilesDelete))
-        .add(routes!(change::bulk_files).need(P::FilesBulkActions))
+        .add(routes!(change::bulk_files).need(P::FilesBulkActions).body(MANY_PATHS))
         .add(routes!(review::delete_preview).need(P::FilesDelete))
-        .add(routes!(review::bulk_delete_preview).need(P::FilesDelete))
+        .add(routes!(review::bulk_delete_preview).need(P::FilesDelete).body(MANY_PATHS))
         .add(routes!(review::find_conflicts).need(P::FilesView))
         .add(routes!(review::resolve_conflicts).need_all(&[P::FilesMove, P::FilesCopy, P::FilesDelete]))
         .add(routes!(review::cleanup_preview).need(P::FilesCleanup))
-        .add(routes!(review::cleanup_execute).need(P::FilesCleanup))
+        .add(routes!(review::cleanup_execute).need(P::FilesCleanup).body(MANY_PATHS))
         .add(routes!(trash::list_trash).need(P::FilesView))
         .add(routes!(trash::restore_trash).need(P::FilesDelete))
         .add(routes!(trash::purge_trash).need(P::FilesDelete))

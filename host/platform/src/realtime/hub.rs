@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use bytes::Bytes;
-use qm_kernel::{Ctx, TokenVerifier};
+use qm_kernel::{AddressBlock, Ctx, TokenVerifier};
 use tokio::sync::watch;
 
 use super::message::{Protocol, Shared};
@@ -26,13 +26,43 @@ struct Shop {
     ctx: Ctx,
     sockets: RwLock<HashMap<SocketId, Arc<Socket>>>,
     topics: RwLock<Vec<Arc<Topic>>>,
-    addresses: Mutex<HashMap<IpAddr, Present>>,
+    crowd: Mutex<Crowd>,
     numbers: AtomicU64,
     tally: Tally,
     closing: watch::Sender<bool>,
 }
 
-/// Sockets of one address.
+/// Who is connected, by address.
+#[derive(Default)]
+struct Crowd {
+    present: HashMap<Holder, Present>,
+    /// Sockets without a token, of all addresses.
+    waiting: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Holder {
+    Caller(AddressBlock),
+    /// Of IPv6: whoever holds the network that the caller's is a part of.
+    Site(AddressBlock),
+}
+
+impl Holder {
+    fn of(ip: IpAddr) -> impl Iterator<Item = Holder> {
+        let site = AddressBlock::site(ip).map(Holder::Site);
+        std::iter::once(Holder::Caller(AddressBlock::of(ip))).chain(site)
+    }
+
+    /// How many callers' shares it has.
+    const fn shares(self) -> usize {
+        match self {
+            Holder::Caller(_) => 1,
+            Holder::Site(_) => 2,
+        }
+    }
+}
+
+/// Sockets of one holder.
 #[derive(Default)]
 struct Present {
     all: usize,
@@ -55,6 +85,8 @@ pub(super) enum Refused {
     ShuttingDown,
     Full,
     AddressFull,
+    /// Too many that have not said who they are.
+    WaitingFull,
     Origin,
 }
 
@@ -66,7 +98,7 @@ impl Hub {
             ctx,
             sockets: RwLock::default(),
             topics: RwLock::default(),
-            addresses: Mutex::default(),
+            crowd: Mutex::default(),
             numbers: AtomicU64::new(1),
             tally: Tally::default(),
             closing: watch::Sender::new(false),
@@ -170,8 +202,8 @@ impl Hub {
         self.0.closing.subscribe()
     }
 
-    /// Takes a socket in; it leaves again with [`Hub::leave`].
-    pub(super) fn enter(&self, protocol: Protocol, ip: IpAddr) -> Result<Arc<Socket>, Refused> {
+    /// Takes a socket in; it leaves again with [`Hub::leave`]. One that is `known` will be admitted at once.
+    pub(super) fn enter(&self, protocol: Protocol, ip: IpAddr, known: bool) -> Result<Arc<Socket>, Refused> {
         let config = &self.0.config;
         if *self.0.closing.borrow() {
             return Err(self.refuse(Refused::ShuttingDown));
@@ -180,13 +212,26 @@ impl Hub {
         if sockets.len() >= config.max_sockets {
             return Err(self.refuse(Refused::Full));
         }
-        let mut addresses = self.addresses();
-        let present = addresses.entry(ip).or_default();
-        if present.all >= config.max_per_address || present.waiting >= config.max_waiting_per_address {
+        let mut crowd = self.crowd();
+        if !known && crowd.waiting >= config.max_waiting {
+            return Err(self.refuse(Refused::WaitingFull));
+        }
+        let full = Holder::of(ip).any(|holder| {
+            let share = |most: usize| most.saturating_mul(holder.shares());
+            crowd.present.get(&holder).is_some_and(|present| {
+                present.all >= share(config.max_per_address)
+                    || (!known && present.waiting >= share(config.max_waiting_per_address))
+            })
+        });
+        if full {
             return Err(self.refuse(Refused::AddressFull));
         }
-        present.all += 1;
-        present.waiting += 1;
+        for holder in Holder::of(ip) {
+            let present = crowd.present.entry(holder).or_default();
+            present.all += 1;
+            present.waiting += 1;
+        }
+        crowd.waiting += 1;
         let id = self.0.numbers.fetch_add(1, Ordering::Relaxed);
         let socket = Arc::new(Socket::new(id, protocol, ip));
         sockets.insert(id, Arc::clone(&socket));
@@ -200,12 +245,16 @@ impl Hub {
 
     pub(super) fn leave(&self, socket: &Socket) {
         self.sockets_mut().remove(&socket.id);
-        let mut addresses = self.addresses();
-        if let Some(present) = addresses.get_mut(&socket.ip) {
-            present.all -= 1;
-            present.waiting -= usize::from(!socket.is_in(&Room::Authenticated));
-            if present.all == 0 {
-                addresses.remove(&socket.ip);
+        let waited = usize::from(!socket.is_in(&Room::Authenticated));
+        let mut crowd = self.crowd();
+        crowd.waiting -= waited;
+        for holder in Holder::of(socket.ip) {
+            if let Some(present) = crowd.present.get_mut(&holder) {
+                present.all -= 1;
+                present.waiting -= waited;
+                if present.all == 0 {
+                    crowd.present.remove(&holder);
+                }
             }
         }
     }
@@ -229,8 +278,13 @@ impl Hub {
     }
 
     fn count_waiting(&self, socket: &Socket, was: bool, is: bool) {
-        if let Some(present) = self.addresses().get_mut(&socket.ip) {
-            present.waiting = (present.waiting + usize::from(is)).saturating_sub(usize::from(was));
+        let count = |waiting: usize| (waiting + usize::from(is)).saturating_sub(usize::from(was));
+        let mut crowd = self.crowd();
+        crowd.waiting = count(crowd.waiting);
+        for holder in Holder::of(socket.ip) {
+            if let Some(present) = crowd.present.get_mut(&holder) {
+                present.waiting = count(present.waiting);
+            }
         }
     }
 
@@ -266,8 +320,8 @@ impl Hub {
         self.0.topics.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn addresses(&self) -> MutexGuard<'_, HashMap<IpAddr, Present>> {
-        self.0.addresses.lock().unwrap_or_else(PoisonError::into_inner)
+    fn crowd(&self) -> MutexGuard<'_, Crowd> {
+        self.0.crowd.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -4,7 +4,8 @@
 //! `{event, data}`. Rooms follow the token's permissions; a socket is in `authenticated`, in its user's room and in one
 //! room a permission it holds.
 //! Owns: sockets, their queues, the rendered messages. Never: what an event means.
-//! Bounds: sockets in all, an address and unauthenticated; [`outbox`] and [`frame`] bound one socket.
+//! Bounds: sockets in all and by caller, those without a token in all and by caller; a caller is an address, of IPv6 a
+//! /64, and a /48 has twice as many. [`outbox`] and [`frame`] bound one socket.
 
 mod frame;
 mod hub;
@@ -74,6 +75,8 @@ pub struct HubConfig {
     pub stall_timeout: Duration,
     pub max_sockets: usize,
     pub max_per_address: usize,
+    /// Without a token yet. Who brings a good one in the handshake needs no place among them.
+    pub max_waiting: usize,
     /// Of one address, without a token yet.
     pub max_waiting_per_address: usize,
 }
@@ -89,6 +92,7 @@ impl Default for HubConfig {
             stall_timeout: Duration::from_secs(30),
             max_sockets: 4096,
             max_per_address: 1024,
+            max_waiting: 1024,
             max_waiting_per_address: 256,
         }
     }

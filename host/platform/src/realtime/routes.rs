@@ -37,7 +37,9 @@ async fn connect(State(hub): State<Hub>, Client(client): Client, request: Reques
         Ok(accept) => accept,
         Err(refusal) => return refusal.into_response(),
     };
-    let socket = match hub.enter(protocol, client.ip) {
+    let token = query.token.or_else(|| bearer(request.headers()));
+    let known = token.as_deref().is_some_and(|token| is_good(&hub, token));
+    let socket = match hub.enter(protocol, client.ip, known) {
         Ok(socket) => socket,
         Err(why) => {
             tracing::debug!(client.ip = %client.ip, ?why, "a realtime client is refused");
@@ -46,7 +48,6 @@ async fn connect(State(hub): State<Hub>, Client(client): Client, request: Reques
                 .into_response();
         }
     };
-    let token = query.token.or_else(|| bearer(request.headers()));
     let span =
         tracing::info_span!(parent: None, "realtime.socket", socket.id = socket.id, client.ip = %client.ip);
     let upgrade = hyper::upgrade::on(request);
@@ -61,6 +62,11 @@ async fn connect(State(hub): State<Hub>, Client(client): Client, request: Reques
     };
     tokio::spawn(work.instrument(span));
     switching(accept)
+}
+
+fn is_good(hub: &Hub, token: &str) -> bool {
+    let verified = hub.verifier().verify(token);
+    verified.is_ok_and(|principal| hub.ctx().now() < principal.expires_at)
 }
 
 fn switching(accept: HeaderValue) -> Response {

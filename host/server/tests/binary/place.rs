@@ -100,14 +100,31 @@ impl Place {
         self.serve_with(variables, Stdio::piped())
     }
 
+    /// A server started by a shell that runs `line` before.
+    pub fn serve_after(&self, line: &str, variables: &[(&str, &str)]) -> Running {
+        let plain = self.command(&[], variables);
+        let mut shell = Command::new("sh");
+        shell
+            .arg("-c")
+            .arg(format!("{line} && exec \"$0\""))
+            .arg(plain.get_program())
+            .env_clear()
+            .envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))))
+            .current_dir(self.0.path());
+        Self::running(shell, Stdio::piped())
+    }
+
     /// For a server that logs more than a pipe holds.
     pub fn serve_logging_to(&self, variables: &[(&str, &str)], log: File) -> Running {
         self.serve_with(variables, log.into())
     }
 
     fn serve_with(&self, variables: &[(&str, &str)], stderr: Stdio) -> Running {
-        let mut child = self
-            .command(&[], variables)
+        Self::running(self.command(&[], variables), stderr)
+    }
+
+    fn running(mut command: Command, stderr: Stdio) -> Running {
+        let mut child = command
             .stdout(Stdio::piped())
             .stderr(stderr)
             .spawn()
@@ -161,6 +178,11 @@ impl Running {
         let mut answer = String::new();
         stream.read_to_string(&mut answer).expect("received");
         answer
+    }
+
+    /// A file of its directory in `/proc`.
+    pub fn proc(&self, file: &str) -> String {
+        std::fs::read_to_string(format!("/proc/{}/{file}", self.child.id())).expect("readable")
     }
 
     /// Asks it to end; answers how it ended and what it had said after its address.

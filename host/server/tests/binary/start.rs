@@ -227,3 +227,25 @@ fn the_document_is_printed_without_starting_anything() {
     let reload = &document["paths"]["/api/plugins/{id}/reload"]["post"];
     assert_eq!(reload["x-permissions"], serde_json::json!(["system.manage"]));
 }
+
+#[test]
+fn the_soft_limit_on_open_files_is_raised_to_the_hard_one() {
+    let place = Place::new();
+    let log = place.path("log");
+    let server = place.serve_after(&format!("exec 2>{} && ulimit -Sn 300", log.display()), &[]);
+    let limits = server.proc("limits");
+    let row = limits
+        .lines()
+        .find(|line| line.starts_with("Max open files"))
+        .expect("a row");
+    let numbers: Vec<&str> = row.split_whitespace().skip(3).take(2).collect();
+    assert_eq!(numbers[0], numbers[1], "soft and hard: {row}");
+    assert_ne!(numbers[0], "300", "{row}");
+    drop(server);
+    let log = std::fs::read_to_string(log).expect("readable");
+    let said = log
+        .lines()
+        .find(|line| line.contains("open files"))
+        .expect("the log says so");
+    assert!(said.contains("300") && said.contains(numbers[0]), "{said}");
+}

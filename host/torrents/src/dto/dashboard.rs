@@ -117,10 +117,10 @@ pub struct SearchParams {
 impl FromQuery for SearchParams {
     fn from_query(f: &mut Fields<'_>) -> Self {
         let text = f.string("q").max(MAX_SEARCH_TEXT).optional();
-        let limit = f.string("limit").optional();
+        let limit = f.integer("limit").or(PageQuery::DEFAULT_SIZE as i64);
         Self {
             text: text.unwrap_or_default(),
-            limit: PageQuery::parse(None, limit.as_deref(), MAX_FOUND).page_size,
+            limit: limit.clamp(1, MAX_FOUND as i64) as u64,
         }
     }
 }

@@ -1,13 +1,13 @@
 //! Requests and small responses of the torrent routes.
 
 use qm_kernel::PageQuery;
-use qm_kernel::engine::{AddOptions, File, Peer, Tracker, TrackerStatus};
+use qm_kernel::engine::{AddOptions, File, Peer, TorrentState, Tracker, TrackerStatus};
 use qm_web::{Fields, FromBody, FromQuery};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::engines::engine_id;
-use crate::model::query::{Filter, ListQuery, Order};
+use crate::model::query::{Filter, ListQuery, Order, SortBy};
 use crate::service::{BulkAction, EngineChoice};
 
 /// `engineId=all`
@@ -25,9 +25,11 @@ pub struct ListParams {
 impl FromQuery for ListParams {
     fn from_query(f: &mut Fields<'_>) -> Self {
         let engines = engine_choice(f);
-        let mut text = |name| f.string(name).optional();
-        let (state, category, search) = (text("state"), text("category"), text("search"));
-        let (sort_by, sort_dir) = (text("sortBy"), text("sortDir"));
+        let states: Vec<&str> = TorrentState::ALL.iter().map(|state| state.as_str()).collect();
+        let state = f.string("state").given().one_of(&states).optional();
+        let (category, search) = (f.string("category").optional(), f.string("search").optional());
+        let sort_by = f.string("sortBy").given().one_of(SortBy::NAMES).optional();
+        let sort_dir = f.string("sortDir").optional();
         let filter = Filter::new(state.as_deref(), category.as_deref(), search.as_deref());
         let order = Order::parse(sort_by.as_deref(), sort_dir.as_deref());
         let page: PageQuery = f.page(ListQuery::MAX_PAGE_SIZE);
@@ -330,10 +332,9 @@ pub struct RemoveDataQuery {
 
 impl FromQuery for RemoveDataQuery {
     fn from_query(f: &mut Fields<'_>) -> Self {
-        let wanted = f.string("removeLibrary").optional();
         Self {
             engine_id: engine_id(f),
-            remove_library: matches!(wanted.as_deref(), Some("1" | "true")),
+            remove_library: f.boolean("removeLibrary").or(false),
         }
     }
 }

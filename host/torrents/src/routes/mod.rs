@@ -17,6 +17,9 @@ use qm_web::{Routes, routes};
 
 use crate::service::Torrents;
 
+/// A .torrent file of 20 MiB with its fields, in bytes.
+const MAX_UPLOAD: usize = 25 * 1024 * 1024;
+
 type App = axum::extract::State<Arc<Torrents>>;
 
 /// All routes of this area, still without their state.
@@ -36,7 +39,11 @@ pub fn routes() -> Routes<Arc<Torrents>> {
         .add(routes!(torrents::list_trackers).need(P::TorrentsView))
         .add(routes!(torrents::imported_items).need(P::TorrentsView))
         .add(routes!(sources::add_torrent).need(P::TorrentsAdd))
-        .add(routes!(sources::upload_torrent).need(P::TorrentsAdd))
+        .add(
+            routes!(sources::upload_torrent)
+                .need(P::TorrentsAdd)
+                .body(MAX_UPLOAD),
+        )
         .add(routes!(commands::bulk).need(P::TorrentsView))
         .add(routes!(commands::start_torrent).need(P::TorrentsStart))
         .add(routes!(commands::stop_torrent).need(P::TorrentsStop))

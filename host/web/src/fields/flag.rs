@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::json::{Scalar, scalar};
 use super::{Fields, Raw, Rules};
 
 /// A boolean.
@@ -13,11 +14,13 @@ pub struct FlagField<'f, 'a> {
 impl<'f, 'a> FlagField<'f, 'a> {
     pub(super) fn read(fields: &'f mut Fields<'a>, name: &'static str) -> Self {
         let rules = Rules::read(fields, name, "must be a boolean value", |raw| match raw {
-            Raw::Json(Value::Bool(flag)) => Some(*flag),
-            Raw::Json(Value::Number(number)) => flag(&number.to_string()),
-            Raw::Json(Value::String(text)) => flag(text),
+            Raw::Json(raw) => match scalar(raw)? {
+                Scalar::Flag(flag) => Some(flag),
+                Scalar::Number(number) => flag(&number.to_string()),
+                Scalar::Text(text) => flag(&text),
+            },
             Raw::Text(texts) => texts.last().and_then(|text| flag(text)),
-            Raw::Json(_) | Raw::Absent => None,
+            Raw::Absent => None,
         });
         Self { fields, rules }
     }
@@ -56,9 +59,13 @@ pub struct ObjectField<'f, 'a> {
 
 impl<'f, 'a> ObjectField<'f, 'a> {
     pub(super) fn read(fields: &'f mut Fields<'a>, name: &'static str) -> Self {
-        let rules = Rules::read(fields, name, "must be an object", |raw| match raw {
-            Raw::Json(Value::Object(map)) => Some(map.clone()),
-            Raw::Json(_) | Raw::Text(_) | Raw::Absent => None,
+        const KIND: &str = "must be an object";
+        let rules = Rules::tree(fields, name, KIND, |raw, trees| match raw {
+            Raw::Json(raw) if raw.get().starts_with('{') => match trees.grow(raw)? {
+                Value::Object(map) => Ok(map),
+                _ => Err(KIND),
+            },
+            Raw::Json(_) | Raw::Text(_) | Raw::Absent => Err(KIND),
         });
         Self { fields, rules }
     }
@@ -85,10 +92,11 @@ pub struct AnyField<'f, 'a> {
 
 impl<'f, 'a> AnyField<'f, 'a> {
     pub(super) fn read(fields: &'f mut Fields<'a>, name: &'static str) -> Self {
-        let rules = Rules::read(fields, name, "should not be null or undefined", |raw| match raw {
-            Raw::Json(value) => Some(value.clone()),
-            Raw::Text(texts) => texts.last().map(|text| Value::from(*text)),
-            Raw::Absent => None,
+        const KIND: &str = "should not be null or undefined";
+        let rules = Rules::tree(fields, name, KIND, |raw, trees| match raw {
+            Raw::Json(raw) => trees.grow(raw),
+            Raw::Text(texts) => texts.last().map(|text| Value::from(*text)).ok_or(KIND),
+            Raw::Absent => Err(KIND),
         });
         Self { fields, rules }
     }

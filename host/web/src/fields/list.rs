@@ -1,7 +1,6 @@
 //! A list of texts.
 
-use serde_json::Value;
-
+use super::json::{MAX_ITEMS, Texts, texts};
 use super::{Fields, Raw};
 
 /// Rules of a list of texts.
@@ -25,14 +24,22 @@ impl<'f, 'a> ListField<'f, 'a> {
             absent,
             broken: Vec::new(),
         };
-        match raw {
-            Raw::Text(texts) => field.value = Some(split(&texts)),
-            Raw::Json(Value::Array(items)) => {
-                field.value = items.iter().map(text).collect();
-                field.item_rule();
+        let found = match raw {
+            Raw::Text(texts) if texts.len() <= MAX_ITEMS => Texts::List(split(&texts)),
+            Raw::Text(_) => Texts::TooMany,
+            Raw::Json(raw) => texts(raw),
+            Raw::Absent => Texts::NoList,
+        };
+        match found {
+            Texts::List(items) => field.value = Some(items),
+            Texts::TooMany => {
+                field
+                    .broken
+                    .push(format!("{name} must contain no more than {MAX_ITEMS} elements"));
             }
-            Raw::Json(Value::String(_)) => field.broken.push(format!("{name} must be an array")),
-            Raw::Json(_) | Raw::Absent => {
+            Texts::OtherItems => field.item_rule(),
+            Texts::LoneText => field.broken.push(format!("{name} must be an array")),
+            Texts::NoList => {
                 field.broken.push(format!("{name} must be an array"));
                 field.item_rule();
             }
@@ -41,10 +48,8 @@ impl<'f, 'a> ListField<'f, 'a> {
     }
 
     fn item_rule(&mut self) {
-        if self.value.is_none() {
-            self.broken
-                .push(format!("each value in {} must be a string", self.name));
-        }
+        self.broken
+            .push(format!("each value in {} must be a string", self.name));
     }
 
     /// Says on the line that [`ListField::get`] follows.
@@ -103,15 +108,6 @@ impl<'f, 'a> ListField<'f, 'a> {
             self.fields.note(self.broken);
         }
         self.value
-    }
-}
-
-/// Items are coerced like every scalar.
-fn text(item: &Value) -> Option<String> {
-    match item {
-        Value::String(text) => Some(text.clone()),
-        Value::Number(number) => Some(number.to_string()),
-        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
     }
 }
 

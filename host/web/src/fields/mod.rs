@@ -3,9 +3,10 @@
 //! the rule declared last comes first.
 //!
 //! Scalars are coerced to the asked type before a rule looks at them (`"5"` is the integer 5, `5` is the text `5`).
-//! A property that is absent and one that is `null` are alike.
+//! A property that is absent and one that is `null` are alike. One that is given twice is refused.
 
 mod flag;
+mod json;
 mod list;
 mod number;
 mod text;
@@ -13,6 +14,7 @@ mod text;
 use std::borrow::Cow;
 
 use qm_kernel::PageQuery;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 pub use flag::{AnyField, FlagField, ObjectField};
@@ -20,16 +22,22 @@ pub use list::ListField;
 pub use number::{FloatField, IntegerField};
 pub use text::TextField;
 
+pub(crate) use json::{MAX_PROPERTIES, Properties};
+
 use crate::error::ApiError;
+use json::{Scalar, Trees, scalar};
 
 /// A body type that knows its own rules.
 pub trait FromBody: Sized {
+    /// Whether a request may come without any body, which then counts as an empty object.
+    const OPTIONAL: bool = false;
+
     /// Reads every property. Where a required one is broken the value returned is a stand-in: it is thrown away,
     /// because the broken rule has been noted in `fields`.
     fn from_body(fields: &mut Fields<'_>) -> Self;
 }
 
-/// The same for a query string; parameters nobody asked for are ignored.
+/// The same for a query string.
 pub trait FromQuery: Sized {
     fn from_query(fields: &mut Fields<'_>) -> Self;
 }
@@ -42,25 +50,26 @@ pub struct Fields<'a> {
     input: Input<'a>,
     asked: Vec<&'static str>,
     broken: Vec<String>,
+    trees: Trees,
     free: bool,
 }
 
 enum Input<'a> {
-    Json(&'a Map<String, Value>),
+    Json(&'a Properties<'a>),
     Text(&'a [(Cow<'a, str>, Cow<'a, str>)]),
 }
 
 /// What stands under a name.
 enum Raw<'a> {
     Absent,
-    Json(&'a Value),
+    Json(&'a RawValue),
     /// One or more texts of that name, in order.
     Text(Vec<&'a str>),
 }
 
 impl<'a> Fields<'a> {
-    pub(crate) fn json(map: &'a Map<String, Value>) -> Self {
-        Self::new(Input::Json(map))
+    pub(crate) fn json(properties: &'a Properties<'a>) -> Self {
+        Self::new(Input::Json(properties))
     }
 
     pub(crate) fn text(pairs: &'a [(Cow<'a, str>, Cow<'a, str>)]) -> Self {
@@ -72,11 +81,12 @@ impl<'a> Fields<'a> {
             input,
             asked: Vec::new(),
             broken: Vec::new(),
+            trees: Trees::new(),
             free: false,
         }
     }
 
-    /// A text; a number or a boolean is taken as its text.
+    /// A text; a number is taken as its text.
     pub fn string(&mut self, name: &'static str) -> TextField<'_, 'a> {
         TextField::read(self, name)
     }
@@ -121,7 +131,7 @@ impl<'a> Fields<'a> {
     /// Whether the property stands there as `null`, which every typed reader takes for absent: for a body in which
     /// `null` clears a value and absence keeps it.
     pub fn is_null(&self, name: &str) -> bool {
-        matches!(self.input, Input::Json(map) if map.get(name).is_some_and(Value::is_null))
+        matches!(self.input, Input::Json(top) if top.get(name).is_some_and(|raw| raw.get() == "null"))
     }
 
     /// The body has keys of its own choosing: none is unknown. For a route whose body is declared loosely.
@@ -132,10 +142,19 @@ impl<'a> Fields<'a> {
     /// Every property as it came, for a loosely declared body; empty where the input is not JSON.
     pub fn all(&mut self) -> Map<String, Value> {
         self.free = true;
-        match self.input {
-            Input::Json(map) => map.clone(),
-            Input::Text(_) => Map::new(),
+        let Input::Json(top) = self.input else {
+            return Map::new();
+        };
+        let mut all = Map::new();
+        for (name, raw) in top.entries() {
+            match self.trees.grow(raw) {
+                Ok(value) => {
+                    all.insert(name.to_owned(), value);
+                }
+                Err(fault) => self.broken.push(format!("{} {fault}", clip(name))),
+            }
         }
+        all
     }
 
     /// Notes a broken rule that concerns several properties.
@@ -146,19 +165,23 @@ impl<'a> Fields<'a> {
     /// The text of a scalar, whatever it is.
     fn lenient(&mut self, name: &'static str) -> Option<String> {
         match self.take(name) {
-            Raw::Json(Value::String(text)) => Some(text.clone()),
-            Raw::Json(Value::Number(number)) => Some(number.to_string()),
+            Raw::Json(raw) => match scalar(raw)? {
+                Scalar::Text(text) => Some(text),
+                Scalar::Number(number) => Some(number.to_string()),
+                Scalar::Flag(_) => None,
+            },
             Raw::Text(texts) => texts.last().map(|text| (*text).to_owned()),
-            Raw::Absent | Raw::Json(_) => None,
+            Raw::Absent => None,
         }
     }
 
     fn take(&mut self, name: &'static str) -> Raw<'a> {
         self.asked.push(name);
         match self.input {
-            Input::Json(map) => match map.get(name) {
-                None | Some(Value::Null) => Raw::Absent,
-                Some(value) => Raw::Json(value),
+            Input::Json(top) => match top.get(name) {
+                None => Raw::Absent,
+                Some(raw) if raw.get() == "null" => Raw::Absent,
+                Some(raw) => Raw::Json(raw),
             },
             Input::Text(pairs) => {
                 let texts: Vec<&str> = pairs
@@ -175,13 +198,9 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Lists what was broken, or nothing; unknown properties only where `closed`.
-    pub(crate) fn finish(self, closed: bool) -> Result<(), ApiError> {
-        let mut messages = if closed && !self.free {
-            self.unknown()
-        } else {
-            Vec::new()
-        };
+    /// Lists what was broken, or nothing.
+    pub(crate) fn finish(self) -> Result<(), ApiError> {
+        let mut messages = if self.free { Vec::new() } else { self.unknown() };
         messages.extend(self.broken);
         if messages.is_empty() {
             Ok(())
@@ -192,7 +211,7 @@ impl<'a> Fields<'a> {
 
     fn unknown(&self) -> Vec<String> {
         let mut names: Vec<&str> = match self.input {
-            Input::Json(map) => map.keys().map(String::as_str).collect(),
+            Input::Json(top) => top.names().collect(),
             Input::Text(pairs) => pairs.iter().map(|(key, _)| bare(key)).collect(),
         };
         names.retain(|name| !self.asked.contains(name));
@@ -212,6 +231,11 @@ impl<'a> Fields<'a> {
 
 /// Unknown properties named in one answer: a body of a million keys must not become an answer of a million lines.
 const MAX_LISTED: usize = 100;
+
+/// The rule against a second value where one is meant: which of them counts must not depend on who reads it.
+fn given_twice(name: &str) -> String {
+    format!("property {} should not be given twice", clip(name))
+}
 
 fn clip(name: &str) -> &str {
     &name[..name.floor_char_boundary(100)]
@@ -241,18 +265,36 @@ impl<T> Rules<T> {
     ) -> Self {
         let (absent, value) = match fields.take(name) {
             Raw::Absent => (true, None),
+            Raw::Text(texts) if texts.len() > 1 => {
+                fields.broken.push(given_twice(name));
+                (true, None)
+            }
             raw => (false, read(raw)),
         };
-        let mut rules = Self {
-            name,
-            value,
-            absent,
-            broken: Vec::new(),
-        };
-        if rules.value.is_none() {
-            rules.broken.push(format!("{name} {kind}"));
+        Self::new(name, absent, value.ok_or(kind))
+    }
+
+    /// The same for a value of any shape, which takes of the room for trees; the error of `read` follows the name.
+    fn tree<'a>(
+        fields: &mut Fields<'a>,
+        name: &'static str,
+        kind: &'static str,
+        read: impl FnOnce(Raw<'a>, &mut Trees) -> Result<T, &'static str>,
+    ) -> Self {
+        match fields.take(name) {
+            Raw::Absent => Self::new(name, true, Err(kind)),
+            raw => Self::new(name, false, read(raw, &mut fields.trees)),
         }
-        rules
+    }
+
+    fn new(name: &'static str, absent: bool, value: Result<T, &str>) -> Self {
+        let broken = value.as_ref().err().map(|fault| format!("{name} {fault}"));
+        Self {
+            name,
+            value: value.ok(),
+            absent,
+            broken: broken.into_iter().collect(),
+        }
     }
 
     /// A value that is not there, or not of the type, breaks every further rule as well.

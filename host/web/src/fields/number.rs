@@ -1,7 +1,6 @@
 //! Number properties: whole and fractional.
 
-use serde_json::Value;
-
+use super::json::{Scalar, scalar};
 use super::{Fields, Raw, Rules};
 
 /// Rules of a whole number.
@@ -13,10 +12,13 @@ pub struct IntegerField<'f, 'a> {
 impl<'f, 'a> IntegerField<'f, 'a> {
     pub(super) fn read(fields: &'f mut Fields<'a>, name: &'static str) -> Self {
         let rules = Rules::read(fields, name, "must be an integer number", |raw| match raw {
-            Raw::Json(Value::Number(number)) => number.as_i64().or_else(|| number.as_f64().and_then(whole)),
-            Raw::Json(Value::String(text)) => integer(text),
+            Raw::Json(raw) => match scalar(raw)? {
+                Scalar::Number(number) => number.as_i64().or_else(|| number.as_f64().and_then(whole)),
+                Scalar::Text(text) => integer(&text),
+                Scalar::Flag(_) => None,
+            },
             Raw::Text(texts) => texts.last().and_then(|text| integer(text)),
-            Raw::Json(_) | Raw::Absent => None,
+            Raw::Absent => None,
         });
         Self { fields, rules }
     }
@@ -60,6 +62,10 @@ impl<'f, 'a> IntegerField<'f, 'a> {
     pub fn optional(self) -> Option<i64> {
         self.rules.optional(self.fields)
     }
+
+    pub fn or(self, default: i64) -> i64 {
+        self.optional().unwrap_or(default)
+    }
 }
 
 /// Rules of a finite number.
@@ -72,10 +78,13 @@ impl<'f, 'a> FloatField<'f, 'a> {
     pub(super) fn read(fields: &'f mut Fields<'a>, name: &'static str) -> Self {
         let kind = "must be a number conforming to the specified constraints";
         let rules = Rules::read(fields, name, kind, |raw| match raw {
-            Raw::Json(Value::Number(number)) => number.as_f64(),
-            Raw::Json(Value::String(text)) => float(text),
+            Raw::Json(raw) => match scalar(raw)? {
+                Scalar::Number(number) => number.as_f64(),
+                Scalar::Text(text) => float(&text),
+                Scalar::Flag(_) => None,
+            },
             Raw::Text(texts) => texts.last().and_then(|text| float(text)),
-            Raw::Json(_) | Raw::Absent => None,
+            Raw::Absent => None,
         });
         Self { fields, rules }
     }

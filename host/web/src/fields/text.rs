@@ -1,7 +1,6 @@
 //! A text property.
 
-use serde_json::Value;
-
+use super::json::{Scalar, scalar};
 use super::{Fields, Raw, Rules};
 
 /// Rules of a text; lengths count characters.
@@ -13,17 +12,28 @@ pub struct TextField<'f, 'a> {
 impl<'f, 'a> TextField<'f, 'a> {
     pub(super) fn read(fields: &'f mut Fields<'a>, name: &'static str) -> Self {
         let rules = Rules::read(fields, name, "must be a string", |raw| match raw {
-            Raw::Json(Value::String(text)) => Some(text.clone()),
-            Raw::Json(Value::Number(number)) => Some(number.to_string()),
-            Raw::Json(Value::Bool(flag)) => Some(flag.to_string()),
+            Raw::Json(raw) => match scalar(raw)? {
+                Scalar::Text(text) => Some(text),
+                Scalar::Number(number) => Some(number.to_string()),
+                Scalar::Flag(_) => None,
+            },
             Raw::Text(texts) => texts.last().map(|text| (*text).to_owned()),
-            Raw::Json(_) | Raw::Absent => None,
+            Raw::Absent => None,
         });
         Self { fields, rules }
     }
 
     /// Says on the line that [`TextField::get`] follows; a text that may be absent ends in [`TextField::optional`].
     pub fn required(self) -> Self {
+        self
+    }
+
+    /// An empty text counts as absent: so do filters that nothing was chosen for arrive.
+    pub fn given(mut self) -> Self {
+        if self.rules.value.as_deref() == Some("") {
+            self.rules.value = None;
+            self.rules.absent = true;
+        }
         self
     }
 

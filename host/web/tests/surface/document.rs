@@ -37,13 +37,19 @@ async fn the_document_says_who_may_call_and_what_can_fail() {
             vec!["torrents.view"],
             "200 401 403 404 429 500",
         ),
-        ("/api/account", "post", "public", vec![], "201 400 413 429 500"),
+        (
+            "/api/account",
+            "post",
+            "public",
+            vec![],
+            "201 400 413 415 429 500",
+        ),
         (
             "/api/strict",
             "post",
             "permissions",
             vec!["torrents.view", "torrents.add"],
-            "201 400 401 403 413 429 500",
+            "201 400 401 403 413 415 429 500",
         ),
     ] {
         let operation = &api["paths"][path][method];

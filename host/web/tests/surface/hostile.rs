@@ -5,7 +5,9 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::support::{FIRST_STEP, GO_ON, SECOND_STEP, Server, server};
+use qm_web::{ConnectionLimits, WebConfig};
+
+use crate::support::{FIRST_STEP, GO_ON, SECOND_STEP, Server, server, start_within};
 
 /// Sends bytes and reads what comes; a closed connection is an answer too.
 async fn raw(server: &Server, bytes: &[u8]) -> String {
@@ -128,6 +130,86 @@ async fn a_body_announced_beyond_all_limits_is_refused_at_once() {
     let request = "POST /api/account HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n\
                    Content-Length: 99999999999\r\n\r\n{";
     assert!(raw(&server, request.as_bytes()).await.starts_with("HTTP/1.1 413"));
+}
+
+#[tokio::test]
+async fn a_body_that_is_too_large_is_not_read_on_for_a_stranger() {
+    let server = server().await;
+    let mut stream = TcpStream::connect(server.address).await.unwrap();
+    let head = "POST /api/account HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n\
+                Transfer-Encoding: chunked\r\n\r\n";
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let chunk = [b"4000\r\n".to_vec(), vec![b' '; 0x4000], b"\r\n".to_vec()].concat();
+    // Never ends: the answer comes although more is being sent.
+    let answered = async {
+        let (mut reader, mut writer) = stream.split();
+        let mut answer = [0; 4096];
+        let mut sent = 0;
+        loop {
+            tokio::select! {
+                biased;
+                read = reader.read(&mut answer) => {
+                    return (String::from_utf8_lossy(&answer[..read.unwrap_or_default()]).into_owned(), sent);
+                }
+                // Refused once the server has closed; what it said is still there to be read.
+                written = writer.write(&chunk) => sent += written.unwrap_or_default(),
+            }
+        }
+    };
+    let (answer, sent) = tokio::time::timeout(Duration::from_secs(20), answered)
+        .await
+        .unwrap();
+    // The system buffers some of it.
+    assert!(sent < 32 * 1024 * 1024, "{sent} bytes were taken");
+    assert!(
+        answer.is_empty() || answer.starts_with("HTTP/1.1 413"),
+        "{answer}"
+    );
+}
+
+/// Whether the server takes a connection: a refused one is closed at once.
+async fn is_taken(stream: &mut TcpStream) -> bool {
+    if stream
+        .write_all(b"GET /api/things HTTP/1.1\r\nHost: x\r\n\r\n")
+        .await
+        .is_err()
+    {
+        return false;
+    }
+    let mut answer = [0; 64];
+    let read = tokio::time::timeout(Duration::from_secs(20), stream.read(&mut answer)).await;
+    matches!(read.unwrap(), Ok(1..))
+}
+
+#[tokio::test]
+async fn an_address_holds_its_share_of_connections_and_upgraded_ones_count() {
+    let limits = ConnectionLimits {
+        all: 12,
+        proxied: false,
+    };
+    let server = start_within(WebConfig::default(), limits).await;
+    let mut held = Vec::new();
+    for number in 0..3 {
+        let mut stream = TcpStream::connect(server.address).await.unwrap();
+        let request = b"GET /silence HTTP/1.1\r\nHost: x\r\nConnection: upgrade\r\nUpgrade: silence\r\n\r\n";
+        stream.write_all(request).await.unwrap();
+        let mut answer = [0; 1024];
+        let read = stream.read(&mut answer).await.unwrap();
+        assert!(answer[..read].starts_with(b"HTTP/1.1 101"), "{number}");
+        held.push(stream);
+    }
+    let mut one_more = TcpStream::connect(server.address).await.unwrap();
+    assert!(!is_taken(&mut one_more).await, "a quarter of twelve is taken");
+    held.pop();
+    let patience = tokio::time::Instant::now() + Duration::from_secs(20);
+    loop {
+        let mut stream = TcpStream::connect(server.address).await.unwrap();
+        if is_taken(&mut stream).await {
+            break;
+        }
+        assert!(tokio::time::Instant::now() < patience, "a place is free again");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
 }
 
 #[tokio::test]

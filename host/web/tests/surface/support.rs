@@ -12,8 +12,8 @@ use qm_kernel::{
     Ctx, ErrorKind, Permission, PermissionSet, Principal, Role, Timestamp, TokenError, TokenVerifier,
 };
 use qm_web::{
-    ApiError, ApiResult, Auth, Body, Client, Created, Fields, FromBody, FromQuery, Json, Params, Path,
-    Prepared, Routes, Upload, WebConfig, finish, routes, serve,
+    ApiError, ApiResult, Auth, Body, Client, ConnectionLimits, Created, Fields, FromBody, FromQuery, Json,
+    Params, Path, Prepared, Routes, Upload, WebConfig, finish, routes, serve,
 };
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -170,6 +170,12 @@ async fn create_strict(Auth(_caller): Auth, Body(strict): Body<Strict>) -> Creat
     Created(strict)
 }
 
+/// The same as an account, for callers with a token.
+#[utoipa::path(post, path = "/api/large", tag = "test", request_body = Account, responses((status = 201, body = Account)))]
+async fn create_large(Body(account): Body<Account>) -> Created<Account> {
+    Created(account)
+}
+
 #[utoipa::path(patch, path = "/api/loose", tag = "test", request_body = Loose, responses((status = 200, body = Loose)))]
 async fn update_loose(Body(loose): Body<Loose>) -> Json<Loose> {
     Json(loose)
@@ -277,7 +283,8 @@ fn all_routes() -> Routes {
         .add(routes!(create_account).public())
         .add(routes!(create_strict).need_all(&[Permission::TorrentsView, Permission::TorrentsAdd]))
         .add(routes!(update_loose).public())
-        .add(routes!(upload).public())
+        .add(routes!(create_large).authenticated())
+        .add(routes!(upload).authenticated().body(25 * 1024 * 1024))
         .add(routes!(list_things).public())
         .add(routes!(get_thing).authenticated())
         .add(routes!(delete_thing).need(Permission::TorrentsView))
@@ -295,13 +302,33 @@ pub struct Server {
     pub api: utoipa::openapi::OpenApi,
 }
 
+/// Switches protocols and then says nothing.
+async fn upgrade(request: axum::extract::Request) -> axum::response::Response {
+    let upgrade = hyper::upgrade::on(request);
+    tokio::spawn(async move {
+        let mut stream = hyper_util::rt::TokioIo::new(upgrade.await.unwrap());
+        let mut scrap = [0; 16];
+        while matches!(stream.read(&mut scrap).await, Ok(1..)) {}
+    });
+    let switching = http::Response::builder().status(101);
+    let switching = switching
+        .header("connection", "upgrade")
+        .header("upgrade", "silence");
+    switching.body(axum::body::Body::empty()).unwrap()
+}
+
 pub async fn start(config: WebConfig) -> Server {
+    start_within(config, ConnectionLimits::default()).await
+}
+
+pub async fn start_within(config: WebConfig, limits: ConnectionLimits) -> Server {
     let clock = Frozen(Arc::new(AtomicI64::new(START)));
     let ctx = Ctx::new(Arc::new(clock.clone()), Arc::new(Counting(AtomicI64::new(1))));
-    let (router, api) = finish(all_routes(), config, Arc::new(Tokens), ctx);
+    let silent = axum::Router::new().route("/silence", axum::routing::get(upgrade));
+    let (router, api) = finish(all_routes().mount(silent), config, Arc::new(Tokens), ctx);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    tokio::spawn(serve(listener, router, std::future::pending()));
+    tokio::spawn(serve(listener, router, limits, std::future::pending()));
     Server { address, clock, api }
 }
 
@@ -391,6 +418,13 @@ impl Server {
             b"",
         )
         .await
+    }
+
+    /// Posts JSON with a token.
+    pub async fn post_as(&self, token: &str, target: &str, body: &str) -> Answer {
+        let token = format!("Bearer {token}");
+        let headers = [("Content-Type", "application/json"), ("Authorization", &token)];
+        self.ask("POST", target, &headers, body.as_bytes()).await
     }
 
     pub async fn post(&self, target: &str, body: &str) -> Answer {

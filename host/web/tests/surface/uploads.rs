@@ -4,6 +4,7 @@ use serde_json::json;
 
 use crate::support::{Answer, Server, server};
 
+const TOKEN: (&str, &str) = ("Authorization", "Bearer nobody");
 const BOUNDARY: &str = "----boundary";
 
 fn part(name: &str, file: Option<&str>, content: &[u8]) -> Vec<u8> {
@@ -18,7 +19,7 @@ async fn upload(server: &Server, parts: &[Vec<u8>]) -> Answer {
     let body = [parts.concat(), format!("--{BOUNDARY}--\r\n").into_bytes()].concat();
     let kind = format!("multipart/form-data; boundary={BOUNDARY}");
     server
-        .ask("POST", "/api/upload", &[("Content-Type", &kind)], &body)
+        .ask("POST", "/api/upload", &[("Content-Type", &kind), TOKEN], &body)
         .await
 }
 
@@ -128,12 +129,17 @@ async fn a_broken_multipart_body_is_a_bad_request() {
         ),
     ] {
         let answer = server
-            .ask("POST", "/api/upload", &[("Content-Type", kind)], body.as_bytes())
+            .ask(
+                "POST",
+                "/api/upload",
+                &[("Content-Type", kind), TOKEN],
+                body.as_bytes(),
+            )
             .await;
         assert_eq!(answer.json()["statusCode"], 400, "{kind} {body}");
     }
     let answer = server
-        .post("/api/upload", r#"{"username":"a","password":"ab"}"#)
+        .post_as("nobody", "/api/upload", r#"{"username":"a","password":"ab"}"#)
         .await;
     assert_eq!(
         (answer.status, &answer.json()["file"]),

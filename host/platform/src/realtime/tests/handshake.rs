@@ -2,6 +2,8 @@
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
+use super::super::hub::Refused;
+use super::super::message::Protocol;
 use super::*;
 
 const UPGRADE: &str = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
@@ -175,4 +177,51 @@ async fn sockets_are_bounded_in_all_by_address_and_without_a_token() {
     waiting.auth(VIEWER).await;
     assert_eq!(waiting.json().await["event"], "auth:ok");
     server.connect("").await;
+
+    let server = Server::start(HubConfig {
+        max_waiting: 2,
+        ..HubConfig::default()
+    })
+    .await;
+    let (first, _second) = (server.connect("").await, server.connect("").await);
+    assert!(unavailable(&server).await, "whatever address it comes from");
+    let url = server.url("?token=nonsense");
+    assert!(
+        tokio_tungstenite::connect_async(url).await.is_err(),
+        "a token must be good"
+    );
+    let known = server.url(&format!("?token={VIEWER}"));
+    let known = tokio_tungstenite::connect_async(known).await;
+    assert!(known.is_ok(), "who says who he is need not wait");
+    drop(first);
+    server.until("room again", |counters| counters.sockets == 2).await;
+    server.connect("").await;
+}
+
+#[tokio::test]
+async fn waiting_sockets_are_counted_by_network() {
+    let hub = Server::start(HubConfig {
+        max_waiting_per_address: 2,
+        ..HubConfig::default()
+    })
+    .await
+    .hub;
+    let enter = |text: &str, known| hub.enter(Protocol::Plain, text.parse().unwrap(), known);
+    let address = |network: u32, host: u32| format!("2001:db8:1:{network}::{host}");
+    assert!(enter(&address(1, 1), false).is_ok() && enter(&address(1, 2), false).is_ok());
+    assert_eq!(
+        enter(&address(1, 3), false).err(),
+        Some(Refused::AddressFull),
+        "one /64"
+    );
+    assert!(enter(&address(2, 1), false).is_ok() && enter(&address(3, 1), false).is_ok());
+    assert_eq!(
+        enter(&address(4, 1), false).err(),
+        Some(Refused::AddressFull),
+        "one /48"
+    );
+    assert!(enter(&address(4, 1), true).is_ok(), "it brings a token");
+    assert!(enter("2001:db8:2::1", false).is_ok(), "another site");
+    assert!(enter("::ffff:198.51.100.7", false).is_ok() && enter("198.51.100.7", false).is_ok());
+    assert!(enter("198.51.100.7", false).is_err() && enter("198.51.100.8", false).is_ok());
 }

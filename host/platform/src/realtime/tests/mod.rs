@@ -12,7 +12,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::{SinkExt, StreamExt};
 use qm_kernel::{Ctx, Permission, PermissionSet, Principal, Role, TokenError, TokenVerifier};
-use qm_web::{Routes, WebConfig, finish, serve};
+use qm_web::{ConnectionLimits, Routes, WebConfig, finish, serve};
 use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
@@ -109,7 +109,12 @@ impl Server {
         let (router, _) = finish(routes, WebConfig::default(), verifier, ctx);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        tokio::spawn(serve(listener, router, std::future::pending()));
+        tokio::spawn(serve(
+            listener,
+            router,
+            ConnectionLimits::default(),
+            std::future::pending(),
+        ));
         Self { hub, address }
     }
 
