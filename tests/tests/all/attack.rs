@@ -244,10 +244,13 @@ both_databases! {
     async fn an_oversized_body_is_a_413(db: &TestDb) {
         let target = target(db).await;
         let api = target.server.admin();
-        let body = format!("{{\"a\":\"{}\"}}", "x".repeat(25 * 1024 * 1024));
+        let of = |size: usize| format!("{{\"a\":\"{}\"}}", "x".repeat(size));
+        // A stranger's connection is closed where a caller's with a token is read to the end of its body.
+        let (small, large) = (of(16 * 1024), of(25 * 1024 * 1024));
         let wanted = json!({ "statusCode": 413, "message": "The uploaded file is too large for this endpoint.", "code": "payload_too_large" });
         let mut findings = Findings::default();
         for (operation, row) in rows(&api).await.iter().filter(|(operation, _)| operation.body.is_some()) {
+            let body = if operation.takes_token() { &large } else { &small };
             let reply = send(&api, operation, &operation.target(), Some(body.clone())).await;
             if let Some(body) = findings.check(row.route, body_of(&reply, 413)) {
                 findings.expect(row.route, body == wanted, &reply);

@@ -100,18 +100,21 @@ both_databases! {
 
     async fn bodies_that_are_no_json_are_refused(db: &TestDb) {
         let (_server, api, _) = start(db).await;
-        for (content_type, body) in [
-            ("application/json", &b"{"[..]),
-            ("application/json", b"[]"),
-            ("application/json", b"\"text\""),
-            ("application/json", b"\xff\xfe"),
-            ("application/json", b"{\"a\":1}{\"b\":2}"),
-            ("application/json", b"{\"name\":\"\\ud800\"}"),
-            ("text/plain", b"hello"),
-            ("application/xml", b"<a/>"),
+        for (content_type, body, status) in [
+            ("application/json", &b"{"[..], 400),
+            ("application/json", b"[]", 400),
+            ("application/json", b"\"text\"", 400),
+            ("application/json", b"\xff\xfe", 400),
+            ("application/json", b"{\"a\":1}{\"b\":2}", 400),
+            ("application/json", b"{\"name\":\"\\ud800\"}", 400),
+            ("application/json", b"", 400),
+            ("text/plain", b"hello", 415),
+            ("text/plain", b"{\"name\":\"x\"}", 415),
+            ("application/xml", b"<a/>", 415),
         ] {
             let reply = api.request("POST", "/api/engines").body(content_type, body.to_vec()).send().await.expect("an answer");
-            assert_eq!(error(&reply, 400)["error"], json!("Bad Request"));
+            let reason = if status == 400 { "Bad Request" } else { "Unsupported Media Type" };
+            assert_eq!(error(&reply, status)["error"], json!(reason));
         }
         let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
         let reply = api.request("POST", "/api/engines").body("application/json", deep).send().await.expect("an answer");

@@ -1,5 +1,5 @@
 //! A JSON body without a tree of it: the names at its top, each with the slice of the body that is its value. A slice
-//! is read when a rule asks for it, as the type that was asked for; what nobody asks for is never read.
+//! is read when a rule asks for it, as the type that was asked for; what nobody asks for is checked to be JSON, no more.
 //! Bounds: 1,024 properties, 65,536 items of a list of texts, some 8 MiB for all trees of one body, nested 128 deep.
 //! So a body costs a few times its own size, whatever it says.
 
@@ -33,21 +33,14 @@ impl<'a> Properties<'a> {
         Self(Vec::new())
     }
 
-    /// Refuses what is no object, what names a property twice, and what names too many.
+    /// Refuses what is no JSON, what is no object, what names a property twice, and what names too many.
     pub(crate) fn read(bytes: &'a [u8]) -> Result<Self, ApiError> {
         let malformed =
             |text: String| ApiError::new(ErrorKind::BadRequest, text).with_code("bad_request.json");
-        let mut input = serde_json::Deserializer::from_slice(bytes);
-        let top = input
+        serde_json::from_slice::<Checked>(bytes).map_err(|error| malformed(error.to_string()))?;
+        let mut top = serde_json::Deserializer::from_slice(bytes)
             .deserialize_map(TopVisitor)
-            .and_then(|top| input.end().map(|()| top));
-        let mut top = match top {
-            Ok(top) => top,
-            Err(error) if error.is_data() => {
-                return Err(malformed("The body must be a JSON object".to_owned()));
-            }
-            Err(error) => return Err(malformed(error.to_string())),
-        };
+            .map_err(|_| malformed("The body must be a JSON object".to_owned()))?;
         if top.count > MAX_PROPERTIES {
             let text = format!(
                 "The body has {} properties: send no more than {MAX_PROPERTIES}",
@@ -81,6 +74,57 @@ impl<'a> Properties<'a> {
 
     pub(super) fn entries(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
         self.0.iter().map(|(name, value)| (&**name, *value))
+    }
+}
+
+/// Any value, read to its last text and number and kept nowhere. Slices of a body are cut out without such a look.
+struct Checked;
+
+impl<'de> serde::Deserialize<'de> for Checked {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Checked)
+    }
+}
+
+impl<'de> Visitor<'de> for Checked {
+    type Value = Self;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self, A::Error> {
+        while seq.next_element::<Checked>()?.is_some() {}
+        Ok(self)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self, A::Error> {
+        while map.next_entry::<Checked, Checked>()?.is_some() {}
+        Ok(self)
     }
 }
 
@@ -238,11 +282,7 @@ impl Trees {
     pub(super) fn grow(&mut self, raw: &RawValue) -> Result<Value, &'static str> {
         let mut input = serde_json::Deserializer::from_str(raw.get());
         let tree = Tree(self).deserialize(&mut input);
-        tree.map_err(|_| {
-            self.fault
-                .take()
-                .unwrap_or("must be valid JSON, nested at most 128 deep")
-        })
+        tree.map_err(|_| self.fault.take().unwrap_or("must be valid JSON"))
     }
 
     fn spend<E: Error>(&mut self, bytes: usize) -> Result<(), E> {

@@ -70,6 +70,13 @@ async fn the_document_says_who_may_call_and_what_can_fail() {
         assert_eq!(responses.join(" "), codes, "{method} {path}");
         assert_eq!(operation["tags"], json!(["test"]));
     }
+    for (path, limit) in [
+        ("/api/account", json!(16 * 1024)),
+        ("/api/large", json!(1024 * 1024)),
+        ("/api/steps", json!(null)),
+    ] {
+        assert_eq!(api["paths"][path]["post"]["x-body-limit"], limit, "{path}");
+    }
     let ticketed = &api["paths"]["/api/unlimited"]["get"];
     assert_eq!(ticketed["x-access"], "authenticated");
     assert_eq!(ticketed["security"], json!([{ "ticket": [] }]));
