@@ -190,7 +190,7 @@ async fn sockets_are_bounded_in_all_by_address_and_without_a_token() {
         tokio_tungstenite::connect_async(url).await.is_err(),
         "a token must be good"
     );
-    let known = server.url(&format!("?token={VIEWER}"));
+    let known = server.url(&format!("?token={}", VIEWER.replace(' ', "+")));
     let known = tokio_tungstenite::connect_async(known).await;
     assert!(known.is_ok(), "who says who he is need not wait");
     drop(first);

@@ -80,6 +80,8 @@ pub(in crate::routes) struct UpdateSettings {
 }
 
 impl FromBody for UpdateSettings {
+    const OPTIONAL: bool = true;
+
     fn from_body(f: &mut Fields<'_>) -> Self {
         Self {
             enabled: f.any("enabled").optional().is_some_and(|value| is_truthy(&value)),

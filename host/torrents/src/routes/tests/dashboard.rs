@@ -131,10 +131,12 @@ db_test! {
             hashes.sort_unstable();
             assert_eq!(hashes, found.iter().map(|n| hash(*n).to_string()).collect::<Vec<_>>(), "{query}");
         }
-        for (limit, count) in [("0", 1), ("-1", 1), ("2", 2), ("999", 4), ("x", 4)] {
+        for (limit, count) in [("0", 1), ("-1", 1), ("2", 2), ("999", 4)] {
             let answer = site.ask("READ_ONLY", "GET", &format!("/api/search?q=/d&limit={limit}"), None).await;
             assert_eq!(answer.body["items"].as_array().unwrap().len(), count, "{limit}");
         }
+        let refused = site.ask("READ_ONLY", "GET", "/api/search?q=/d&limit=x", None).await;
+        assert_eq!((refused.status, &refused.body["message"]), (400, &json!(["limit must be an integer number"])));
         let item = site.ask("READ_ONLY", "GET", "/api/search?q=wolf_", None).await.body["items"][0].clone();
         assert_eq!((&item["size"], &item["downloaded"], &item["downloadRate"]), (&json!("9007199254740992"), &json!("0"), &json!(0)));
         assert_eq!((&item["label"], &item["categoryId"], &item["addedAt"]), (&Value::Null, &Value::Null, &Value::Null));
