@@ -208,9 +208,8 @@ async fn what_is_no_json_object_is_refused() {
         ("{\"a\":1", "EOF while parsing an object at line 1 column 6"),
         (
             "{\"a\":0,\"b\":[\"\\ud800\"]}",
-            "unexpected end of hex escape at line 1 column 21",
+            "unexpected end of hex escape at line 1 column 20",
         ),
-        ("{\"a\":1e999}", "number out of range at line 1 column 10"),
         ("{\"a\":1}{}", "trailing characters at line 1 column 8"),
         ("[]", "The body must be a JSON object"),
         ("5", "The body must be a JSON object"),
