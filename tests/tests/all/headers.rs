@@ -105,7 +105,7 @@ both_databases! {
         let root = tempfile::tempdir().expect("a temporary directory");
         let server = start(db, &root).await;
         let anonymous = server.anonymous();
-        for (method, path, status) in [("GET", "/", 404), ("GET", "/api/nope", 404), ("PUT", "/api/torrents", 404)] {
+        for (method, path, status) in [("GET", "/", 404), ("GET", "/api/nope", 404), ("PUT", "/api/torrents", 405)] {
             let reply = anonymous.send(method, path, None).await;
             let what = format!("{method} {path}");
             assert_eq!(reply.status, status, "{what}");
