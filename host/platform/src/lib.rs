@@ -9,6 +9,7 @@ mod background;
 mod build;
 mod bus;
 mod cipher;
+pub mod config_schema;
 mod error;
 pub mod health;
 mod metrics;

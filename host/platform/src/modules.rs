@@ -1,7 +1,7 @@
 //! The areas this build consists of, as clients draw their menu from them. All of them are always on: nothing is
 //! licensed, and nothing can be switched off.
 //!
-//! An area is listed once it is built. Its permissions are those of the catalogue that begin with one of its families.
+//! An area is listed once it is built, under the id that clients know it by. Its permissions are those of the catalogue that begin with one of its families.
 
 use qm_kernel::Permission;
 
@@ -44,8 +44,21 @@ impl Module {
 /// Every area, each after those it needs.
 pub const MODULES: &[Module] = &[
     Module {
-        id: "accounts",
-        name: "Accounts",
+        id: "dashboard",
+        name: "Dashboard",
+        about: "What the torrent clients are doing, and what happened last.",
+        needs: &[],
+        families: &[],
+        menu: &[MenuEntry {
+            label: "Dashboard",
+            path: "/dashboard",
+            permission: Permission::TorrentsView,
+        }],
+        features: &["summary", "activity", "search"],
+    },
+    Module {
+        id: "users",
+        name: "Users",
         about: "Users, roles, two-factor sign-in and API keys.",
         needs: &[],
         families: &["users.", "roles.", "apikeys."],
@@ -64,11 +77,24 @@ pub const MODULES: &[Module] = &[
         features: &["users", "roles", "two-factor", "api-keys"],
     },
     Module {
-        id: "system",
-        name: "System",
-        about: "Settings, the audit trail, health, updates and installed plugins.",
-        needs: &["accounts"],
-        families: &["settings.", "audit.", "system."],
+        id: "audit",
+        name: "Audit",
+        about: "Who did what, and from where.",
+        needs: &["users"],
+        families: &["audit."],
+        menu: &[MenuEntry {
+            label: "Audit",
+            path: "/audit",
+            permission: Permission::AuditView,
+        }],
+        features: &["audit"],
+    },
+    Module {
+        id: "settings",
+        name: "Settings",
+        about: "Settings, health, updates and installed plugins.",
+        needs: &["users"],
+        families: &["settings.", "system."],
         menu: &[
             MenuEntry {
                 label: "Settings",
@@ -76,30 +102,20 @@ pub const MODULES: &[Module] = &[
                 permission: Permission::SettingsView,
             },
             MenuEntry {
-                label: "Audit",
-                path: "/audit",
-                permission: Permission::AuditView,
-            },
-            MenuEntry {
                 label: "System",
                 path: "/system",
                 permission: Permission::SystemView,
             },
         ],
-        features: &["settings", "audit", "health", "updates", "plugins", "realtime"],
+        features: &["settings", "health", "updates", "plugins", "realtime"],
     },
     Module {
         id: "torrents",
         name: "Torrents",
         about: "Torrent clients as engines, and the torrents in them.",
-        needs: &["accounts", "system"],
+        needs: &["users", "settings"],
         families: &["torrents.", "engines.", "categories.", "tags."],
         menu: &[
-            MenuEntry {
-                label: "Dashboard",
-                path: "/dashboard",
-                permission: Permission::TorrentsView,
-            },
             MenuEntry {
                 label: "Torrents",
                 path: "/torrents",
@@ -111,13 +127,13 @@ pub const MODULES: &[Module] = &[
                 permission: Permission::SystemView,
             },
         ],
-        features: &["engines", "torrents", "dashboard", "search", "categories", "tags"],
+        features: &["engines", "torrents", "categories", "tags"],
     },
     Module {
         id: "files",
         name: "Files",
         about: "The files below the configured roots: browsing, changes, trash and streaming.",
-        needs: &["accounts", "system"],
+        needs: &["users", "settings"],
         families: &["files."],
         menu: &[MenuEntry {
             label: "Files",
@@ -148,6 +164,15 @@ mod tests {
                 module.id
             );
         }
+    }
+
+    #[test]
+    fn ids_are_those_that_clients_know() {
+        let ids: Vec<&str> = MODULES.iter().map(|module| module.id).collect();
+        assert_eq!(
+            ids,
+            ["dashboard", "users", "audit", "settings", "torrents", "files"]
+        );
     }
 
     #[test]

@@ -105,12 +105,12 @@ db_test! {
         assert_eq!(status, StatusCode::OK);
         let modules = list.as_array().unwrap();
         let ids: Vec<&str> = modules.iter().map(|module| module["id"].as_str().unwrap()).collect();
-        assert_eq!(ids, ["accounts", "system", "torrents", "files"]);
-        let files = &modules[3];
+        assert_eq!(ids, ["dashboard", "users", "audit", "settings", "torrents", "files"]);
+        let files = &modules[5];
         let permissions: Vec<&str> = Permission::ALL.iter().map(|permission| permission.key()).filter(|key| key.starts_with("files.")).collect();
         let expected = json!({
             "id": "files", "name": "Files", "description": files["description"], "tier": "core", "state": "enabled",
-            "enabled": true, "licensed": true, "dependencies": ["accounts", "system"], "unmetDependencies": [],
+            "enabled": true, "licensed": true, "dependencies": ["users", "settings"], "unmetDependencies": [],
             "permissions": permissions, "menu": [{ "label": "Files", "path": "/files", "permission": "files.view" }],
             "features": files["features"], "locked": false, "reason": "active",
         });

@@ -1,0 +1,245 @@
+//! Configurations of plugins, judged by the JSON Schema that their plugin gave.
+//!
+//! What is refused is told by name and rule and never by value: a configuration holds secrets.
+//! Bounds: a schema has 64 KiB at most (the plugin host sees to it) and is compiled anew for each judgement, which only
+//! happens when somebody writes a configuration; a schema that refers to another document is no schema.
+
+use boon::{Compiler, ErrorKind as Kind, Schemas, Type, Types, UrlLoader, ValidationError};
+use serde_json::{Map, Value};
+
+/// A rule of the schema that a configuration breaks.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct BrokenRule {
+    /// Where, by names and positions with dots between them, e.g. `proxy.port`; blank for the whole.
+    pub path: String,
+    /// What is expected there, e.g. `must be a string`.
+    pub rule: String,
+}
+
+impl BrokenRule {
+    /// The property of the configuration it is about.
+    pub fn property(&self) -> &str {
+        self.path.split('.').next().unwrap_or_default()
+    }
+}
+
+/// A schema nothing can be judged by: its plugin is broken.
+#[derive(Debug, thiserror::Error)]
+#[error("the schema of its configuration cannot be used: {0}")]
+pub struct BadSchema(String);
+
+/// What the schema is called while it is judged by.
+const LOCATION: &str = "schema:configuration";
+
+/// Follows no reference to another document.
+struct NoDocuments;
+
+impl UrlLoader for NoDocuments {
+    fn load(&self, url: &str) -> Result<Value, Box<dyn std::error::Error>> {
+        Err(format!("{url} is another document").into())
+    }
+}
+
+/// Every rule of `schema` that `config` breaks, each once.
+pub fn broken_rules(schema: &Value, config: &Map<String, Value>) -> Result<Vec<BrokenRule>, BadSchema> {
+    // The alternate form names the cause.
+    let bad = |error: boon::CompileError| BadSchema(format!("{error:#}"));
+    let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
+    compiler.use_loader(Box::new(NoDocuments));
+    compiler.add_resource(LOCATION, schema.clone()).map_err(bad)?;
+    let index = compiler.compile(LOCATION, &mut schemas).map_err(bad)?;
+    let config = Value::Object(config.clone());
+    let mut broken = Vec::new();
+    if let Err(error) = schemas.validate(&config, index) {
+        collect(schema, &error, &mut broken);
+    }
+    Ok(broken)
+}
+
+/// The rules behind an error: a group is told by what is in it, a choice as one.
+fn collect(schema: &Value, error: &ValidationError<'_, '_>, broken: &mut Vec<BrokenRule>) {
+    let is_group = matches!(
+        error.kind,
+        Kind::Group | Kind::Schema { .. } | Kind::Reference { .. } | Kind::AllOf
+    );
+    if is_group {
+        error
+            .causes
+            .iter()
+            .for_each(|cause| collect(schema, cause, broken));
+        return;
+    }
+    for rule in rules(schema, error) {
+        if !broken.contains(&rule) {
+            broken.push(rule);
+        }
+    }
+}
+
+fn rules(schema: &Value, error: &ValidationError<'_, '_>) -> Vec<BrokenRule> {
+    let at = dotted(&error.instance_location.to_string());
+    let one = |rule: String| {
+        vec![BrokenRule {
+            path: at.clone(),
+            rule,
+        }]
+    };
+    let below = |name: &str, rule: String| BrokenRule {
+        path: if at.is_empty() {
+            name.to_owned()
+        } else {
+            format!("{at}.{name}")
+        },
+        rule,
+    };
+    match &error.kind {
+        Kind::Required { want: missing }
+        | Kind::Dependency { missing, .. }
+        | Kind::DependentRequired { missing, .. } => missing
+            .iter()
+            .map(|name| below(name, required(schema, at.is_empty().then_some(*name))))
+            .collect(),
+        Kind::AdditionalProperties { got } => got
+            .iter()
+            .map(|name| below(name, "should not exist".to_owned()))
+            .collect(),
+        Kind::Type { want, .. } => one(of_type(*want)),
+        Kind::Enum { want } => one(format!("must be one of the following values: {}", listed(want))),
+        Kind::Const { want } => one(format!("must be {}", plain(want))),
+        Kind::Minimum { want, .. } => one(format!("must not be less than {want}")),
+        Kind::Maximum { want, .. } => one(format!("must not be greater than {want}")),
+        Kind::ExclusiveMinimum { want, .. } => one(format!("must be greater than {want}")),
+        Kind::ExclusiveMaximum { want, .. } => one(format!("must be less than {want}")),
+        Kind::MinLength { want, .. } => one(format!("must be longer than or equal to {want} characters")),
+        Kind::MaxLength { want, .. } => one(format!("must be shorter than or equal to {want} characters")),
+        Kind::MinItems { want, .. } => one(format!("must contain at least {want} elements")),
+        Kind::MaxItems { want, .. } => one(format!("must contain no more than {want} elements")),
+        Kind::Pattern { want, .. } => one(format!("must match the pattern {want}")),
+        // Their own words quote the value.
+        _ => one("does not fit the schema of its kind".to_owned()),
+    }
+}
+
+/// A JSON pointer as people write a path.
+fn dotted(pointer: &str) -> String {
+    pointer
+        .trim_start_matches('/')
+        .replace('/', ".")
+        .replace("~1", "/")
+        .replace("~0", "~")
+}
+
+/// What is said of a property that is missing; for one of the configuration itself with what its plugin says of it.
+fn required(schema: &Value, name: Option<&str>) -> String {
+    let described = name
+        .and_then(|name| schema["properties"][name]["description"].as_str())
+        .filter(|text| !text.is_empty());
+    described.map_or_else(
+        || "is required".to_owned(),
+        |text| format!("is required ({text})"),
+    )
+}
+
+fn of_type(wanted: Types) -> String {
+    let types: Vec<Type> = wanted.iter().collect();
+    match types.as_slice() {
+        [Type::String] => "must be a string".into(),
+        [Type::Integer] => "must be an integer number".into(),
+        [Type::Number] => "must be a number".into(),
+        [Type::Boolean] => "must be a boolean value".into(),
+        [Type::Object] => "must be an object".into(),
+        [Type::Array] => "must be an array".into(),
+        [Type::Null] => "must be null".into(),
+        several => {
+            let names: Vec<String> = several.iter().map(ToString::to_string).collect();
+            format!("must be of one of these types: {}", names.join(", "))
+        }
+    }
+}
+
+fn listed(options: &[Value]) -> String {
+    options.iter().map(plain).collect::<Vec<_>>().join(", ")
+}
+
+/// A value of the schema as people read it.
+fn plain(value: &Value) -> String {
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), ToOwned::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn broken(schema: &Value, config: Value) -> Vec<String> {
+        let rules = broken_rules(schema, config.as_object().expect("an object")).expect("a schema");
+        rules
+            .into_iter()
+            .map(|broken| format!("{} {}", broken.path, broken.rule))
+            .collect()
+    }
+
+    #[test]
+    fn rules_are_told_by_name_and_never_by_value() {
+        let schema = json!({
+            "type": "object",
+            "required": ["url", "mode"],
+            "additionalProperties": false,
+            "properties": {
+                "url": { "type": "string", "description": "Where it is" },
+                "mode": { "enum": ["a", "b", 3] },
+                "port": { "type": "integer", "minimum": 1, "maximum": 9 },
+                "token": { "type": "string", "pattern": "^t", "minLength": 3, "maxLength": 5 },
+                "either": { "anyOf": [{ "type": "string" }, { "type": "integer" }] },
+                "list": { "type": "array", "items": { "type": "object", "required": ["x"] } },
+            },
+        });
+        let secret = "geheim";
+        let told = broken(
+            &schema,
+            json!({ "mode": secret, "port": 10, "token": secret, "either": [secret], "list": [{}, 5], "a.b": secret }),
+        );
+        for rule in [
+            "url is required (Where it is)",
+            "mode must be one of the following values: a, b, 3",
+            "port must not be greater than 9",
+            "token must match the pattern ^t",
+            "token must be shorter than or equal to 5 characters",
+            "either does not fit the schema of its kind",
+            "list.0.x is required",
+            "list.1 must be an object",
+            "a.b should not exist",
+        ] {
+            assert!(told.iter().any(|told| told == rule), "{rule}: {told:?}");
+        }
+        assert_eq!(told.len(), 9, "{told:?}");
+        assert!(!told.join(" ").contains(secret));
+        assert!(broken(&schema, json!({ "url": "u", "mode": "a", "port": 9 })).is_empty());
+    }
+
+    #[test]
+    fn what_one_property_asks_of_another_is_told_too() {
+        let schema = json!({
+            "type": "object",
+            "properties": { "mode": {}, "path": { "type": "string" } },
+            "if": { "properties": { "mode": { "const": "unix" } }, "required": ["mode"] },
+            "then": { "required": ["path"] },
+        });
+        assert_eq!(broken(&schema, json!({ "mode": "unix" })), ["path is required"]);
+        assert!(broken(&schema, json!({})).is_empty());
+    }
+
+    #[test]
+    fn a_schema_that_is_elsewhere_is_none() {
+        for schema in [
+            json!({ "$ref": "http://127.0.0.1:1/schema.json" }),
+            json!({ "$ref": "file:///etc/passwd" }),
+            json!({ "type": "nonsense" }),
+        ] {
+            assert!(broken_rules(&schema, &Map::new()).is_err(), "{schema}");
+        }
+    }
+}
