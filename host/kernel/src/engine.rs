@@ -86,6 +86,8 @@ pub struct Torrent {
     pub priority: u8,
     /// The client's category or label.
     pub label: Option<String>,
+    /// The client's tags, or those kept for a client that has none.
+    pub tags: Vec<String>,
     /// The directory it is saved into, shared by many torrents.
     pub save_path: String,
     /// The torrent's own file or folder.
@@ -262,6 +264,8 @@ pub mod capability {
     pub const TAGS: &str = "tags";
     pub const ALL_TIME: &str = "all-time-stats";
     pub const GLOBAL_LIMITS: &str = "global-limits";
+    /// Takes torrents that are v2 only (BEP 52).
+    pub const V2: &str = "v2";
 }
 
 /// A kind of engine an installed plugin provides.

@@ -127,6 +127,7 @@ pub fn torrent(number: u32) -> Torrent {
         peers_total: 4,
         priority: 2,
         label: None,
+        tags: vec![],
         save_path: "/tmp/downloads".to_owned(),
         content_path: format!("/tmp/downloads/torrent-{number}"),
         is_private: false,
@@ -332,12 +333,19 @@ impl EngineKinds for FakeKinds {
             capability::TAGS,
             capability::ALL_TIME,
             capability::GLOBAL_LIMITS,
+            capability::V2,
         ];
         let kind = |id: &str, label: &str| EngineKind {
             id: id.to_owned(),
             label: label.to_owned(),
             version: "1.0.0".to_owned(),
-            config_schema: json!({ "type": "object", "properties": { "password": { "type": "string", "writeOnly": true } } }),
+            config_schema: json!({
+                "type": "object",
+                "properties": {
+                    "host": { "type": "string" },
+                    "password": { "type": "string", "writeOnly": true },
+                },
+            }),
             capabilities: all.iter().map(|name| (*name).to_owned()).collect(),
         };
         vec![

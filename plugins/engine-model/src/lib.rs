@@ -51,6 +51,8 @@ pub struct Torrent {
     /// 0 off, 1 low, 2 normal, 3 high.
     pub priority: u8,
     pub label: Option<String>,
+    /// Empty where the client has none.
+    pub tags: Vec<String>,
     /// The directory it is saved into, shared by many torrents.
     pub save_path: String,
     /// The torrent's own file or folder; the save path when that is not known.

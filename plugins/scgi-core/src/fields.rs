@@ -227,6 +227,7 @@ pub fn torrent(moving: &Moving, resting: &Resting) -> Torrent {
         peers_total: moving.peers_accounted,
         priority: moving.priority,
         label: non_empty(&resting.label),
+        tags: Vec::new(), // the client has none
         save_path: save_path(&moving.directory, resting).to_owned(),
         content_path,
         is_private: resting.is_private,
@@ -337,6 +338,7 @@ mod tests {
             peers_total: 9,
             priority: 3,
             label: Some("films".to_owned()),
+            tags: vec![],
             save_path: "/d".to_owned(),
             content_path: "/d/film.mkv".to_owned(),
             is_private: true,

@@ -58,6 +58,7 @@ impl From<engine_model::Torrent> for Torrent {
             peers_total: torrent.peers_total,
             priority: torrent.priority,
             label: torrent.label,
+            tags: torrent.tags,
             save_path: torrent.save_path,
             content_path: torrent.content_path,
             is_private: torrent.is_private,

@@ -28,6 +28,7 @@ impl Engine for Plugin {
             "tags",
             "all-time-stats",
             "global-limits",
+            "v2",
         ];
         Descriptor {
             id: "webapi_client".into(),

@@ -48,7 +48,7 @@ impl fmt::Display for Id {
     }
 }
 
-/// Texts many torrents have in common: directories and categories.
+/// Texts many torrents have in common: directories, categories and tags.
 #[derive(Default)]
 pub(crate) struct Shared(HashSet<Rc<str>>);
 
@@ -81,6 +81,8 @@ pub(crate) struct Row {
     content_path: Box<str>,
     save_path: Rc<str>,
     label: Rc<str>,
+    /// With commas between them, as the client tells them.
+    tags: Rc<str>,
     progress: f64,
     ratio: f64,
     size: u64,
@@ -109,6 +111,7 @@ impl Row {
             content_path: "".into(),
             save_path: "".into(),
             label: "".into(),
+            tags: "".into(),
             progress: 0.0,
             ratio: 0.0,
             size: 0,
@@ -128,6 +131,10 @@ impl Row {
     /// The identity that the host knows it by.
     pub(crate) fn hash(&self) -> Id {
         self.v1.unwrap_or(self.id)
+    }
+
+    fn tags(&self) -> impl Iterator<Item = &str> {
+        self.tags.split(',').map(str::trim).filter(|tag| !tag.is_empty())
     }
 
     pub(crate) fn torrent(&self) -> Torrent {
@@ -154,6 +161,7 @@ impl Row {
             peers_total: self.peers_total,
             priority: 2, // its queue position is no priority, and it has nothing else
             label: (!self.label.is_empty()).then(|| self.label.to_string()),
+            tags: self.tags().map(str::to_owned).collect(),
             save_path: self.save_path.to_string(),
             content_path: content.to_owned(),
             is_private: self.is_private,
@@ -225,6 +233,7 @@ enum Field {
     SavePath,
     Size,
     State,
+    Tags,
     UploadRate,
     Uploaded,
     V1,
@@ -253,6 +262,7 @@ impl Field {
             "save_path" => Field::SavePath,
             "size" => Field::Size,
             "state" => Field::State,
+            "tags" => Field::Tags,
             "upspeed" => Field::UploadRate,
             "uploaded" => Field::Uploaded,
             "infohash_v1" => Field::V1,
@@ -285,6 +295,7 @@ impl Row {
             Field::ContentPath => own(&mut self.content_path, map),
             Field::SavePath => share(&mut self.save_path, shared, map),
             Field::Category => share(&mut self.label, shared, map),
+            Field::Tags => share(&mut self.tags, shared, map),
             Field::State => {
                 let state = map.next_value_seed(TextSeed(model::state))?;
                 Ok(state.is_some_and(|state| put(&mut self.state, state)))
@@ -418,6 +429,7 @@ mod tests {
             peers_total: 5,
             priority: 2,
             label: Some("tv".into()),
+            tags: vec!["x".into(), "y".into()],
             save_path: "/d".into(),
             content_path: "/d/a".into(),
             is_private: true,
@@ -477,6 +489,7 @@ mod tests {
         ));
         assert!(merge(r#"{"upspeed":6}"#));
         assert!(merge(r#"{"state":"error"}"#));
+        assert!(merge(r#"{"tags":"a, b"}"#) && !merge(r#"{"tags":"a, b"}"#));
     }
 
     #[test]

@@ -14,6 +14,8 @@ const FILES: usize = 200_000;
 const PEERS: usize = 10_000;
 const TRACKERS: usize = 1_000;
 const OUTCOMES: usize = 100_000;
+/// Tags of one torrent.
+const TAGS: usize = 1_000;
 
 /// Names and paths.
 const LONG: usize = 16 << 10;
@@ -115,6 +117,11 @@ fn torrent_row(torrent: &mut Torrent) -> bool {
     cut(&mut torrent.save_path, LONG);
     cut(&mut torrent.content_path, LONG);
     cut_option(&mut torrent.label, SHORT);
+    torrent.tags.truncate(TAGS);
+    torrent.tags.retain_mut(|tag| {
+        cut(tag, SHORT);
+        !tag.is_empty()
+    });
     cut_option(&mut torrent.message, SHORT);
     fraction(&mut torrent.progress);
     torrent.ratio = if torrent.ratio.is_finite() {
@@ -240,6 +247,7 @@ mod tests {
             peers_total: 0,
             priority: 9,
             label: Some(String::new()),
+            tags: vec![String::new(), "t".repeat(100_000)],
             save_path: String::new(),
             content_path: String::new(),
             is_private: false,
@@ -270,6 +278,7 @@ mod tests {
         assert_eq!((row.progress, row.ratio, row.priority), (0.0, 0.0, 3));
         assert_eq!((row.size, row.eta), (i64::MAX as u64, Some(i64::MAX as u64)));
         assert_eq!((row.name.len(), &row.label), (LONG, &None));
+        assert_eq!(row.tags.iter().map(String::len).collect::<Vec<_>>(), [SHORT]);
     }
 
     #[test]

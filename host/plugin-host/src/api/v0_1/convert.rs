@@ -62,6 +62,7 @@ pub(super) fn torrent(given: wit::Torrent) -> kernel::Torrent {
         peers_total: given.peers_total,
         priority: given.priority,
         label: given.label,
+        tags: given.tags,
         save_path: given.save_path,
         content_path: given.content_path,
         is_private: given.is_private,
