@@ -30,8 +30,14 @@ pub enum TorrentsError {
     Path(#[from] PathError),
     #[error(transparent)]
     Magnet(#[from] MagnetError),
-    #[error("Invalid .torrent file")]
+    #[error("Invalid .torrent file{}", fault(.0))]
     Metainfo(#[from] MetainfoError),
+    /// Whoever was to read the file is gone.
+    #[error("the .torrent file could not be read: {0}")]
+    Reader(#[from] tokio::task::JoinError),
+    /// Never while the service runs.
+    #[error("nobody reads .torrent files any more")]
+    Closed(#[from] tokio::sync::AcquireError),
     #[error(transparent)]
     Fetch(#[from] GuardError),
     #[error("No torrent source provided")]
@@ -88,7 +94,9 @@ impl TorrentsError {
             TorrentsError::Fetch(error) => error.kind(),
             TorrentsError::MissingPermission(_) => ErrorKind::Forbidden,
             TorrentsError::Database(error) => error.kind(),
-            TorrentsError::Metrics(_) => ErrorKind::Internal,
+            TorrentsError::Metrics(_) | TorrentsError::Reader(_) | TorrentsError::Closed(_) => {
+                ErrorKind::Internal
+            }
         }
     }
 }
@@ -116,8 +124,22 @@ impl TorrentsError {
             TorrentsError::Fetch(error) => error.code(),
             TorrentsError::MissingPermission(_) => "forbidden.permission",
             TorrentsError::Database(error) => error.kind().code(),
-            TorrentsError::Metrics(_) => ErrorKind::Internal.code(),
+            TorrentsError::Metrics(_) | TorrentsError::Reader(_) | TorrentsError::Closed(_) => {
+                ErrorKind::Internal.code()
+            }
         }
+    }
+}
+
+/// What follows `Invalid .torrent file`: of what is no torrent at all there is nothing to say.
+fn fault(error: &MetainfoError) -> String {
+    match error {
+        MetainfoError::NotBencode => String::new(),
+        MetainfoError::TooLarge
+        | MetainfoError::Bencode(_)
+        | MetainfoError::NoInfo
+        | MetainfoError::UnknownVersion(_)
+        | MetainfoError::Faulty { .. } => format!(": {error}"),
     }
 }
 

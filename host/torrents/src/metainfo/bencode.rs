@@ -2,7 +2,8 @@
 //!
 //! Strict where leniency would let two readers see two different torrents (leading zeros, `-0`, a key given twice,
 //! bytes after the end), lenient where the world is sloppy (unsorted keys).
-//! Bounds: depth [`MAX_DEPTH`] and [`MAX_VALUES`]; a string's length is checked against what is left before it is read.
+//! Bounds: depth [`MAX_DEPTH`] and [`MAX_VALUES`]; a string's length is checked against what is left before it is read;
+//! four bytes of memory for every key of the dictionaries that are open.
 
 /// How deep lists and dictionaries may nest. A v2 file tree takes one level a directory.
 pub const MAX_DEPTH: usize = 128;
@@ -30,10 +31,15 @@ pub enum BencodeError {
     TooMany,
     #[error("bytes follow the value at offset {0}")]
     TrailingBytes(usize),
+    #[error("the text is longer than 4 GiB")]
+    TooLong,
 }
 
 /// Checks that `text` is exactly one value and returns it.
 pub fn parse(text: &[u8]) -> Result<Node<'_>, BencodeError> {
+    if u32::try_from(text.len()).is_err() {
+        return Err(BencodeError::TooLong);
+    }
     let end = Checker {
         text,
         at: 0,
@@ -89,6 +95,17 @@ impl<'a> Node<'a> {
             .map(|bytes| String::from_utf8_lossy(bytes).into_owned())
     }
 
+    /// The items of a list as they stand in the text, without the brackets around them: of two lists, one begins with the
+    /// items of the other exactly if its text begins with the other's. `None` for anything else.
+    pub fn list_text(self) -> Option<&'a [u8]> {
+        self.raw.strip_prefix(b"l")?.strip_suffix(b"e")
+    }
+
+    /// The value token by token; what nests is read once, however deep it is.
+    pub const fn tokens(self) -> Tokens<'a> {
+        Tokens { raw: self.raw, at: 0 }
+    }
+
     /// The items of a list; `None` for anything else.
     pub fn list(self) -> Option<impl Iterator<Item = Node<'a>>> {
         (self.raw.first() == Some(&b'l')).then_some(Items { raw: self.raw, at: 1 })
@@ -104,6 +121,60 @@ impl<'a> Node<'a> {
         self.dict()?
             .find(|(name, _)| *name == key.as_bytes())
             .map(|(_, value)| value)
+    }
+}
+
+/// A step through a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Token<'a> {
+    Int(i64),
+    /// A string; in a dictionary every other one is a key.
+    Bytes(&'a [u8]),
+    /// A list begins.
+    List,
+    /// A dictionary begins.
+    Dict,
+    /// The list or dictionary opened last ends.
+    End,
+}
+
+/// Reads a checked value from its beginning to its end.
+pub struct Tokens<'a> {
+    raw: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Tokens<'a> {
+    /// The whole value that begins here, passed over; `None` where a list, a dictionary or the text ends.
+    pub fn node(&mut self) -> Option<Node<'a>> {
+        let end = skip(self.raw, self.at)?;
+        let node = Node {
+            raw: self.raw.get(self.at..end)?,
+        };
+        self.at = end;
+        Some(node)
+    }
+}
+
+impl<'a> Iterator for Tokens<'a> {
+    type Item = Token<'a>;
+
+    fn next(&mut self) -> Option<Token<'a>> {
+        let (token, end) = match self.raw.get(self.at)? {
+            b'i' => {
+                let (value, end) = read_int(self.raw, self.at).ok()?;
+                (Token::Int(value), end)
+            }
+            b'0'..=b'9' => {
+                let (bytes, end) = read_string(self.raw, self.at).ok()?;
+                (Token::Bytes(bytes), end)
+            }
+            b'l' => (Token::List, self.at + 1),
+            b'd' => (Token::Dict, self.at + 1),
+            _ => (Token::End, self.at + 1),
+        };
+        self.at = end;
+        Some(token)
     }
 }
 
@@ -223,11 +294,11 @@ fn read_string(raw: &[u8], at: usize) -> Result<(&[u8], usize), BencodeError> {
 }
 
 /// What is open at a point of the text.
-enum Frame<'a> {
+enum Frame {
     List,
-    /// A dictionary: its keys so far, whether they came sorted, and whether a value is due.
+    /// A dictionary: where its keys so far stand, whether they came sorted, and whether a value is due.
     Dict {
-        keys: Vec<&'a [u8]>,
+        keys: Vec<u32>,
         sorted: bool,
         value_due: bool,
     },
@@ -240,9 +311,9 @@ struct Checker<'a> {
     values: usize,
 }
 
-impl<'a> Checker<'a> {
+impl Checker<'_> {
     fn check(mut self) -> Result<usize, BencodeError> {
-        let mut stack: Vec<Frame<'a>> = Vec::new();
+        let mut stack: Vec<Frame> = Vec::new();
         loop {
             let byte = *self.text.get(self.at).ok_or(BencodeError::UnexpectedEnd)?;
             if byte == b'e' {
@@ -250,7 +321,7 @@ impl<'a> Checker<'a> {
                     None | Some(Frame::Dict { value_due: true, .. }) => {
                         return Err(BencodeError::UnexpectedByte(self.at));
                     }
-                    Some(Frame::Dict { keys, sorted, .. }) => refuse_duplicates(keys, sorted)?,
+                    Some(Frame::Dict { keys, sorted, .. }) => refuse_duplicates(self.text, keys, sorted)?,
                     Some(Frame::List) => {}
                 }
                 self.at += 1;
@@ -267,7 +338,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn value(&mut self, byte: u8, stack: &mut Vec<Frame<'a>>) -> Result<(), BencodeError> {
+    fn value(&mut self, byte: u8, stack: &mut Vec<Frame>) -> Result<(), BencodeError> {
         let at = self.at;
         if let Some(Frame::Dict {
             keys,
@@ -280,8 +351,9 @@ impl<'a> Checker<'a> {
                     return Err(BencodeError::KeyNotString(at));
                 }
                 let (key, end) = read_string(self.text, at)?;
-                *sorted &= keys.last().is_none_or(|last| *last < key);
-                keys.push(key);
+                *sorted &= keys.last().is_none_or(|last| key_at(self.text, *last) < key);
+                // The text is no longer than 4 GiB.
+                keys.push(at as u32);
                 *value_due = true;
                 self.at = end;
                 return Ok(());
@@ -312,12 +384,20 @@ impl<'a> Checker<'a> {
     }
 }
 
-fn refuse_duplicates(mut keys: Vec<&[u8]>, sorted: bool) -> Result<(), BencodeError> {
+/// The key that was read at `at`.
+fn key_at(text: &[u8], at: u32) -> &[u8] {
+    read_string(text, at as usize).map_or(&[], |(key, _)| key)
+}
+
+fn refuse_duplicates(text: &[u8], mut keys: Vec<u32>, sorted: bool) -> Result<(), BencodeError> {
     if sorted {
         return Ok(());
     }
-    keys.sort_unstable();
-    if keys.windows(2).any(|pair| pair[0] == pair[1]) {
+    keys.sort_unstable_by_key(|at| key_at(text, *at));
+    if keys
+        .windows(2)
+        .any(|pair| key_at(text, pair[0]) == key_at(text, pair[1]))
+    {
         return Err(BencodeError::DuplicateKey);
     }
     Ok(())
@@ -377,6 +457,42 @@ mod tests {
             assert_eq!(parse(text), Err(*error), "{}", String::from_utf8_lossy(text));
         }
         assert!(parse(b"d1:bi1e1:ai2ee").is_ok(), "unsorted keys are accepted");
+    }
+
+    #[test]
+    fn tokens_pass_each_value_once() {
+        let text = b"d1:ali1e1:xe2:bbdee";
+        let node = parse(text).expect("valid");
+        use Token::*;
+        let tokens: Vec<_> = node.tokens().collect();
+        assert_eq!(
+            tokens,
+            [
+                Dict,
+                Bytes(b"a"),
+                List,
+                Int(1),
+                Bytes(b"x"),
+                End,
+                Bytes(b"bb"),
+                Dict,
+                End,
+                End
+            ]
+        );
+        let mut tokens = node.tokens();
+        assert_eq!((tokens.next(), tokens.next()), (Some(Dict), Some(Bytes(b"a"))));
+        let list = tokens.node().expect("a list");
+        assert_eq!(
+            (list.raw(), list.list_text()),
+            (&b"li1e1:xe"[..], Some(&b"i1e1:x"[..]))
+        );
+        assert_eq!(tokens.next(), Some(Bytes(b"bb")));
+        assert_eq!(tokens.node().and_then(Node::list_text), None);
+        assert_eq!(
+            (tokens.node(), tokens.next(), tokens.next()),
+            (None, Some(End), None)
+        );
     }
 
     #[test]

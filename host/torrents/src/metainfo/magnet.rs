@@ -37,6 +37,8 @@ pub struct Magnet {
     pub hash: String,
     /// A hybrid's other identity, its v2 hash cut to 40 digits: qBittorrent lists hybrids under it since 4.4.
     pub alias: Option<String>,
+    /// It has no v1 hash: clients that know only v1 can do nothing with it.
+    pub is_v2_only: bool,
     /// `dn`, the name it may be shown under until its metadata arrived.
     pub name: Option<String>,
     /// `tr`, in order.
@@ -67,6 +69,7 @@ impl Magnet {
         let mut link = Magnet {
             hash: String::new(),
             alias: None,
+            is_v2_only: false,
             name: None,
             trackers: Vec::new(),
             uri,
@@ -95,6 +98,7 @@ impl Magnet {
                 _ => {}
             }
         }
+        self.is_v2_only = v1.is_none();
         let hash = v1
             .clone()
             .or_else(|| v2.clone())

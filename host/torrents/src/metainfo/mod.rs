@@ -1,17 +1,19 @@
 //! What a `.torrent` file or a magnet link says about a torrent: its info-hash, name, size and files.
 //!
 //! Owns: the bencode reader and the rules of v1, v2 and hybrid torrents. Never: touches a disk or a network; paths in
-//! a torrent are shown to people and never opened.
-//! Bounds: 20 MiB a file, 128 levels, 4,000,000 values; 64 KiB a magnet link. No input makes it panic.
+//! a torrent are judged and never opened.
+//! Bounds: 20 MiB a file, 128 levels, 4,000,000 values, 4 KiB a path; 64 KiB a magnet link. Whatever the file, reading it
+//! takes no more memory than four times its size and time in proportion to it. No input makes it panic.
 
 pub mod bencode;
 #[cfg(any(test, feature = "testing"))]
 pub mod encode;
+mod layout;
 pub mod magnet;
 mod torrent;
 
 pub use magnet::{Magnet, MagnetError};
-pub use torrent::{FileEntry, Metainfo, MetainfoError};
+pub use torrent::{Metainfo, MetainfoError, trimmed};
 
 /// The largest `.torrent` file anybody may hand us, uploaded or fetched.
 pub const MAX_TORRENT_BYTES: usize = 20 * 1024 * 1024;

@@ -5,32 +5,36 @@ use sha2::Sha256;
 
 use super::MAX_TORRENT_BYTES;
 use super::bencode::{self, BencodeError, Node};
+use super::layout::{self, Content};
 
-/// Why bytes are not a torrent. Users read `Invalid .torrent file`; this is the cause for the log.
+/// Why bytes are not a torrent: each reads as the rest of a sentence that begins with `Invalid .torrent file`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MetainfoError {
-    #[error("the file is larger than {MAX_TORRENT_BYTES} bytes")]
+    /// It does not even begin like one.
+    #[error("it is no bencoded dictionary")]
+    NotBencode,
+    #[error("it is larger than {MAX_TORRENT_BYTES} bytes")]
     TooLarge,
-    #[error("not bencode: {0}")]
+    #[error("{0}")]
     Bencode(#[from] BencodeError),
     #[error("there is no `info` dictionary")]
     NoInfo,
-    #[error("`info.meta version` is {0}, known are 1 and 2")]
+    #[error("info.meta version: {0}, known are 1 and 2")]
     UnknownVersion(i64),
-    #[error("`{0}` is missing or malformed")]
-    Malformed(&'static str),
+    /// Where something is wrong, and what.
+    #[error("{at}: {what}")]
+    Faulty { at: String, what: String },
 }
 
-/// One file of a torrent, as the torrent names it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FileEntry {
-    /// Segments joined with `/`, below the torrent's own name. Untrusted: shown, never opened.
-    pub path: String,
-    /// Bytes.
-    pub size: u64,
+pub(super) fn faulty(at: impl Into<String>, what: impl Into<String>) -> MetainfoError {
+    MetainfoError::Faulty {
+        at: at.into(),
+        what: what.into(),
+    }
 }
 
-/// What a `.torrent` file says.
+/// What a `.torrent` file says, as far as adding it needs to know. Its files are checked and not kept: a list of them
+/// can be a thousand times as large as the file it was read from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Metainfo {
     /// The identity clients list it under: the v1 hash if there is one, else the v2 hash cut to 40 digits. Lower case.
@@ -44,11 +48,72 @@ pub struct Metainfo {
     pub name: String,
     /// Sum of the files, in bytes; padding files not counted.
     pub size: u64,
-    /// One entry named like the torrent when it is a single file.
-    pub files: Vec<FileEntry>,
-    pub is_private: bool,
-    /// Announce URLs in the order of their tiers, each once.
-    pub trackers: Vec<String>,
+    /// Files without padding.
+    pub file_count: usize,
+}
+
+/// The file without the line breaks that some programs leave behind its end.
+pub fn trimmed(file: &[u8]) -> &[u8] {
+    file.trim_ascii_end()
+}
+
+/// The keys of `info` that matter, found in one pass.
+#[derive(Default)]
+pub(super) struct Info<'a> {
+    file_tree: Option<Node<'a>>,
+    files: Option<Node<'a>>,
+    length: Option<Node<'a>>,
+    version: Option<Node<'a>>,
+    name: Option<Node<'a>>,
+    pub(super) piece_length: Option<Node<'a>>,
+    pub(super) pieces: Option<Node<'a>>,
+}
+
+impl<'a> Info<'a> {
+    fn read(info: Node<'a>) -> Option<Self> {
+        let mut keys = Info::default();
+        for (key, value) in info.dict()? {
+            let place = match key {
+                b"file tree" => &mut keys.file_tree,
+                b"files" => &mut keys.files,
+                b"length" => &mut keys.length,
+                b"meta version" => &mut keys.version,
+                b"name" => &mut keys.name,
+                b"piece length" => &mut keys.piece_length,
+                b"pieces" => &mut keys.pieces,
+                _ => continue,
+            };
+            *place = Some(value);
+        }
+        Some(keys)
+    }
+
+    fn name(&self) -> Result<String, MetainfoError> {
+        let name = self.name.and_then(Node::bytes);
+        let name = name.ok_or_else(|| faulty("info.name", "missing, or not a string"))?;
+        match layout::fault_of_name(name) {
+            Some(fault) => Err(faulty("info.name", format!("it {fault}"))),
+            None => Ok(String::from_utf8_lossy(name).into_owned()),
+        }
+    }
+
+    fn v1_content(&self) -> Result<Content, MetainfoError> {
+        let content = match (self.files, self.length) {
+            (Some(files), _) => layout::of_list(files)?,
+            (None, Some(length)) => {
+                let size = layout::size_of(length).map_err(|what| faulty("info.length", what))?;
+                Content::of_one(size)?
+            }
+            (None, None) => return Err(faulty("info", "neither `length` nor `files`")),
+        };
+        layout::check_pieces(self, content)?;
+        Ok(content)
+    }
+
+    fn v2_content(&self) -> Result<Content, MetainfoError> {
+        let tree = self.file_tree;
+        layout::of_tree(tree.ok_or_else(|| faulty("info.file tree", "missing"))?)
+    }
 }
 
 impl Metainfo {
@@ -57,38 +122,32 @@ impl Metainfo {
         if file.len() > MAX_TORRENT_BYTES {
             return Err(MetainfoError::TooLarge);
         }
-        let root = bencode::parse(file)?;
-        let info = root
-            .get("info")
-            .filter(|info| info.dict().is_some())
-            .ok_or(MetainfoError::NoInfo)?;
-        let version = info.get("meta version").and_then(Node::int).unwrap_or(1);
+        if file.first() != Some(&b'd') {
+            return Err(MetainfoError::NotBencode);
+        }
+        let root = bencode::parse(trimmed(file))?;
+        let raw = root.get("info").ok_or(MetainfoError::NoInfo)?;
+        let info = Info::read(raw).ok_or(MetainfoError::NoInfo)?;
+        let version = info.version.and_then(Node::int).unwrap_or(1);
         if !(1..=2).contains(&version) {
             return Err(MetainfoError::UnknownVersion(version));
         }
         let has_v2 = version == 2;
-        let has_v1 = !has_v2 || info.get("pieces").is_some();
+        let has_v1 = !has_v2 || info.pieces.is_some();
 
-        let name = info
-            .get("name")
-            .and_then(Node::text)
-            .ok_or(MetainfoError::Malformed("info.name"))?;
-        let files = if has_v1 {
-            v1_files(info, &name)?
-        } else {
-            v2_files(info)?
+        let name = info.name()?;
+        let tree = if has_v2 { Some(info.v2_content()?) } else { None };
+        let content = match tree {
+            Some(content) if !has_v1 => content,
+            _ => info.v1_content()?,
         };
-        let size = files
-            .iter()
-            .try_fold(0u64, |sum, file| sum.checked_add(file.size));
-
-        let v1 = has_v1.then(|| hex::encode(Sha1::digest(info.raw())));
-        let v2 = has_v2.then(|| hex::encode(Sha256::digest(info.raw())));
+        let v1 = has_v1.then(|| hex::encode(Sha1::digest(raw.raw())));
+        let v2 = has_v2.then(|| hex::encode(Sha256::digest(raw.raw())));
         let cut = v2.as_ref().map(|v2| v2[..40].to_owned());
         let (hash, alias) = match (&v1, cut) {
             (Some(v1), cut) => (v1.clone(), cut),
             (None, Some(cut)) => (cut, None),
-            (None, None) => return Err(MetainfoError::Malformed("info")),
+            (None, None) => return Err(faulty("info", "neither v1 nor v2")),
         };
         Ok(Metainfo {
             hash,
@@ -96,115 +155,10 @@ impl Metainfo {
             v1,
             v2,
             name,
-            size: size.ok_or(MetainfoError::Malformed("info.files"))?,
-            files,
-            is_private: info.get("private").and_then(Node::int) == Some(1),
-            trackers: trackers(root),
+            size: content.size,
+            file_count: content.files,
         })
     }
-}
-
-fn length(node: Node<'_>, what: &'static str) -> Result<u64, MetainfoError> {
-    let value = node
-        .get("length")
-        .and_then(Node::int)
-        .ok_or(MetainfoError::Malformed(what))?;
-    u64::try_from(value).map_err(|_| MetainfoError::Malformed(what))
-}
-
-/// Padding (BEP 47) exists only to align files to pieces; clients hide it and so do we.
-fn is_padding(file: Node<'_>) -> bool {
-    file.get("attr")
-        .and_then(Node::bytes)
-        .is_some_and(|attr| attr.contains(&b'p'))
-}
-
-fn v1_files(info: Node<'_>, name: &str) -> Result<Vec<FileEntry>, MetainfoError> {
-    let pieces = info
-        .get("pieces")
-        .and_then(Node::bytes)
-        .ok_or(MetainfoError::Malformed("info.pieces"))?;
-    if pieces.len() % 20 != 0 {
-        return Err(MetainfoError::Malformed("info.pieces"));
-    }
-    let Some(files) = info.get("files") else {
-        return Ok(vec![FileEntry {
-            path: name.to_owned(),
-            size: length(info, "info.length")?,
-        }]);
-    };
-    let files = files.list().ok_or(MetainfoError::Malformed("info.files"))?;
-    files
-        .filter(|file| !is_padding(*file))
-        .map(|file| {
-            let path = file
-                .get("path")
-                .and_then(Node::list)
-                .ok_or(MetainfoError::Malformed("info.files.path"))?;
-            let segments: Option<Vec<String>> = path.map(Node::text).collect();
-            let path = segments
-                .filter(|s| !s.is_empty())
-                .ok_or(MetainfoError::Malformed("info.files.path"))?;
-            Ok(FileEntry {
-                path: path.join("/"),
-                size: length(file, "info.files.length")?,
-            })
-        })
-        .collect()
-}
-
-fn v2_files(info: Node<'_>) -> Result<Vec<FileEntry>, MetainfoError> {
-    let tree = info
-        .get("file tree")
-        .ok_or(MetainfoError::Malformed("info.file tree"))?;
-    let mut files = Vec::new();
-    walk_tree(tree, "", &mut files)?;
-    if files.is_empty() {
-        return Err(MetainfoError::Malformed("info.file tree"));
-    }
-    Ok(files)
-}
-
-/// Collects the files below a directory of a v2 tree. Recursion is bounded by the reader's depth limit.
-fn walk_tree(directory: Node<'_>, prefix: &str, files: &mut Vec<FileEntry>) -> Result<(), MetainfoError> {
-    let entries = directory
-        .dict()
-        .ok_or(MetainfoError::Malformed("info.file tree"))?;
-    for (name, entry) in entries {
-        let name = String::from_utf8_lossy(name);
-        let path = if prefix.is_empty() {
-            name.into_owned()
-        } else {
-            format!("{prefix}/{name}")
-        };
-        // A file is a dictionary whose one entry has the empty name.
-        match entry.get("") {
-            Some(file) if is_padding(file) => {}
-            Some(file) => files.push(FileEntry {
-                path,
-                size: length(file, "info.file tree.length")?,
-            }),
-            None => walk_tree(entry, &path, files)?,
-        }
-    }
-    Ok(())
-}
-
-fn trackers(root: Node<'_>) -> Vec<String> {
-    let tiers = root.get("announce-list").and_then(Node::list);
-    let listed = tiers
-        .into_iter()
-        .flatten()
-        .filter_map(Node::list)
-        .flatten()
-        .filter_map(Node::text);
-    let single = root.get("announce").and_then(Node::text);
-    let mut seen = std::collections::HashSet::new();
-    single
-        .into_iter()
-        .chain(listed)
-        .filter(|url| !url.is_empty() && seen.insert(url.clone()))
-        .collect()
 }
 
 #[cfg(test)]
@@ -291,17 +245,9 @@ mod tests {
         assert_eq!(parsed.v1.as_deref(), Some(parsed.hash.as_str()));
         assert_eq!(parsed.v2, None);
         assert_eq!(
-            parsed.files,
-            [FileEntry {
-                path: "hello.txt".to_owned(),
-                size: 5
-            }]
+            (parsed.name.as_str(), parsed.size, parsed.file_count),
+            ("hello.txt", 5, 1)
         );
-        assert_eq!(
-            (parsed.name.as_str(), parsed.size, parsed.is_private),
-            ("hello.txt", 5, false)
-        );
-        assert_eq!(parsed.trackers, [ANNOUNCE]);
     }
 
     #[test]
@@ -318,43 +264,195 @@ mod tests {
         let sha256 = hex::encode(Sha256::digest(v2_only().encode()));
         assert_eq!(parsed.hash, sha256[..40]);
         assert_eq!((parsed.v1, parsed.v2, parsed.alias), (None, Some(sha256), None));
-        let paths: Vec<_> = parsed.files.iter().map(|f| (f.path.as_str(), f.size)).collect();
-        assert_eq!(paths, [("a.bin", 3), ("sub/b.bin", 4)]);
-        assert_eq!(parsed.size, 7);
+        assert_eq!((parsed.size, parsed.file_count), (7, 2));
     }
 
     #[test]
-    fn in_a_hybrid_v1_wins_and_padding_is_hidden() {
+    fn in_a_hybrid_v1_wins_and_padding_does_not_count() {
         let parsed = Metainfo::parse(&torrent(hybrid())).expect("valid");
         assert_eq!(parsed.hash, hex::encode(Sha1::digest(hybrid().encode())));
         let sha256 = hex::encode(Sha256::digest(hybrid().encode()));
         assert_eq!(parsed.alias.as_deref(), Some(&sha256[..40]));
         assert_eq!(parsed.v2, Some(sha256));
-        let paths: Vec<_> = parsed.files.iter().map(|f| (f.path.as_str(), f.size)).collect();
-        assert_eq!(paths, [("a.bin", 3), ("sub/b.bin", 4)]);
-        assert_eq!((parsed.size, parsed.is_private), (7, true));
+        assert_eq!((parsed.size, parsed.file_count), (7, 2));
     }
 
     #[test]
-    fn trackers_come_once_and_in_order() {
-        let tiers = Value::List(vec![
-            Value::List(vec![Value::text(ANNOUNCE), Value::text("udp://b.example:1")]),
-            Value::List(vec![
-                Value::text("udp://b.example:1"),
-                Value::text("http://c.example"),
-            ]),
-        ]);
-        let file = Value::dict([
-            ("announce", Value::text(ANNOUNCE)),
-            ("announce-list", tiers),
-            ("info", v1_single()),
+    fn line_breaks_behind_the_end_are_no_part_of_it() {
+        let file = torrent(v1_single());
+        let hash = Metainfo::parse(&file).expect("valid").hash;
+        for rest in ["\n", "\r\n", "\n\n"] {
+            let longer = [&file[..], rest.as_bytes()].concat();
+            assert_eq!(Metainfo::parse(&longer).expect("valid").hash, hash, "{rest:?}");
+            assert_eq!(trimmed(&longer), file);
+        }
+        let longer = [&file[..], b"\ne"].concat();
+        let text = Metainfo::parse(&longer)
+            .expect_err("more than a line break")
+            .to_string();
+        assert_eq!(text, format!("bytes follow the value at offset {}", file.len()));
+    }
+
+    /// A v1 torrent of these files, with as many hashes as it needs.
+    fn v1_multi(files: Vec<Value>, pieces: usize) -> Vec<u8> {
+        torrent(Value::dict([
+            ("files", Value::List(files)),
+            ("name", Value::text("pack")),
+            ("piece length", Value::Int(16384)),
+            ("pieces", Value::Bytes(vec![9; 20 * pieces])),
+        ]))
+    }
+
+    fn names(path: &[&str]) -> Value {
+        Value::List(path.iter().map(|name| Value::text(name)).collect())
+    }
+
+    fn file(path: &[&str]) -> Value {
+        Value::dict([("length", Value::Int(4)), ("path", names(path))])
+    }
+
+    fn with_attr(path: &[&str], attr: &str) -> Value {
+        Value::dict([
+            ("attr", Value::text(attr)),
+            ("length", Value::Int(4)),
+            ("path", names(path)),
         ])
-        .encode();
-        let parsed = Metainfo::parse(&file).expect("valid");
+    }
+
+    fn fault(file: &[u8]) -> String {
+        Metainfo::parse(file).map_or_else(|error| error.to_string(), |_| "none".into())
+    }
+
+    #[test]
+    fn a_symbolic_link_may_have_no_length() {
+        let link = |attr: &str| {
+            Value::dict([
+                ("attr", Value::text(attr)),
+                ("path", names(&["link"])),
+                ("symlink path", names(&["a"])),
+            ])
+        };
+        assert_eq!(fault(&v1_multi(vec![file(&["a"]), link("l")], 1)), "none");
         assert_eq!(
-            parsed.trackers,
-            [ANNOUNCE, "udp://b.example:1", "http://c.example"]
+            fault(&v1_multi(vec![file(&["a"]), link("x")], 1)),
+            "info.files[1].length: missing"
         );
+    }
+
+    /// rTorrent 0.9.8 aborts on the first four.
+    #[test]
+    fn refuses_files_that_cannot_be_side_by_side() {
+        let utf8 = |path: &str, translated: &str| {
+            Value::dict([
+                ("length", Value::Int(4)),
+                ("path", names(&[path])),
+                ("path.utf-8", names(&[translated])),
+            ])
+        };
+        let two = |name: &str| format!("info.files: two files are called \"{name}\"");
+        let both = |name: &str| format!("info.files: \"{name}\" is both a file and a folder");
+        for (files, expected) in [
+            (vec![file(&["d", "a"]), file(&["d", "a"])], two("d/a")),
+            (vec![file(&["a"]), file(&["a", "b"])], both("a")),
+            (vec![utf8("a", "y"), utf8("a", "z")], two("a")),
+            (vec![with_attr(&["a"], "p"), with_attr(&["a"], "p")], two("a")),
+            (
+                vec![with_attr(&["a"], "p"), with_attr(&["a", "b"], "p")],
+                both("a"),
+            ),
+            (vec![file(&["a", "b"]), file(&["c"]), file(&["a"])], both("a")),
+            (vec![file(&["a"]), file(&["c"]), file(&["a"])], two("a")),
+            (vec![utf8("a", "z"), utf8("b", "z")], two("z")),
+            (vec![with_attr(&["a"], "p"), file(&["b"]), file(&["a"])], two("a")),
+            (
+                vec![file(&["a"]), file(&["a.b"]), file(&["aa"]), file(&["b", "a"])],
+                "none".into(),
+            ),
+            // Padding of one length has one name.
+            (
+                vec![
+                    file(&["a"]),
+                    with_attr(&[".pad", "4"], "p"),
+                    file(&["b"]),
+                    with_attr(&[".pad", "4"], "p"),
+                    file(&["c"]),
+                ],
+                "none".into(),
+            ),
+        ] {
+            assert_eq!(fault(&v1_multi(files, 1)), expected);
+        }
+    }
+
+    #[test]
+    fn refuses_names_that_are_none() {
+        let at = |position: usize, what: &str| format!("info.files[1].path: name {position} {what}");
+        for (path, expected) in [
+            (&["", "a"][..], at(0, "is empty")),
+            (&["a", ""][..], at(1, "is empty")),
+            (&["."][..], at(0, "is `.` or `..`")),
+            (&["a", "..", "b"][..], at(1, "is `.` or `..`")),
+            (&["a/b"][..], at(0, "has a slash in it")),
+            (&["a\0b"][..], at(0, "has a NUL in it")),
+            (&[][..], "info.files[1].path: an empty list".into()),
+            (&[&*"n".repeat(5000)][..], at(0, "is longer than 4096 bytes")),
+            (
+                &[&*"n".repeat(4000), &*"n".repeat(100)][..],
+                "info.files[1].path: longer than 4096 bytes".into(),
+            ),
+        ] {
+            assert_eq!(
+                fault(&v1_multi(vec![file(&["z"]), file(path)], 1)),
+                expected,
+                "{path:?}"
+            );
+        }
+        for (name, expected) in [
+            ("", "info.name: it is empty"),
+            ("..", "info.name: it is `.` or `..`"),
+            ("a/b", "info.name: it has a slash in it"),
+        ] {
+            assert_eq!(
+                fault(&with(v1_single(), "name", Some(Value::text(name)))),
+                expected
+            );
+        }
+    }
+
+    #[test]
+    fn a_tree_is_judged_like_a_list() {
+        let leaf = || Value::dict([("", Value::dict([("length", Value::Int(1))]))]);
+        let tree = |tree: Value| fault(&with(v2_only(), "file tree", Some(tree)));
+        let both = Value::dict([("", Value::dict([("length", Value::Int(1))])), ("b", leaf())]);
+        let long = "n".repeat(4000);
+        for (given, expected) in [
+            (
+                Value::dict([("a", both)]),
+                "info.file tree: \"a\": is both a file and a folder",
+            ),
+            (leaf(), "info.file tree: \"\": is both a file and a folder"),
+            (
+                Value::dict([("a", Value::Int(1))]),
+                "info.file tree: \"a\": not a dictionary",
+            ),
+            (
+                Value::dict([("a", Value::dict([("", Value::dict([]))]))]),
+                "info.file tree: \"a\": length missing",
+            ),
+            (
+                Value::dict([("a", Value::dict([("..", leaf())]))]),
+                "info.file tree: \"a\": a name below it is `.` or `..`",
+            ),
+            (Value::dict([("a", Value::dict([]))]), "info.file tree: no files"),
+            (Value::dict([]), "info.file tree: no files"),
+            (Value::Int(1), "info.file tree: not a dictionary"),
+        ] {
+            assert_eq!(tree(given), expected);
+        }
+        let deep = Value::dict([(&*long, Value::dict([(&*long, leaf())]))]);
+        assert!(tree(deep).ends_with("…: longer than 4096 bytes"));
+        let link = Value::dict([("", Value::dict([("attr", Value::text("l"))]))]);
+        assert_eq!(tree(Value::dict([("a", leaf()), ("link", link)])), "none");
     }
 
     /// `info` with one entry replaced or, with `None`, removed.
@@ -369,81 +467,89 @@ mod tests {
 
     #[test]
     fn refuses_what_is_no_torrent() {
-        use MetainfoError::*;
-        let cases: Vec<(&str, Vec<u8>, MetainfoError)> = vec![
+        let bytes = |n: usize| Some(Value::Bytes(vec![0; n]));
+        for (expected, file) in [
+            ("it is no bencoded dictionary", b"<!doctype html>".to_vec()),
+            ("it is no bencoded dictionary", b"le".to_vec()),
+            ("it is no bencoded dictionary", Vec::new()),
+            ("unexpected byte at offset 4", b"d1:ax".to_vec()),
+            ("the text ends in the middle of a value", b"d4:infod".to_vec()),
+            ("there is no `info` dictionary", b"d8:announce1:xe".to_vec()),
+            ("there is no `info` dictionary", b"d4:info1:xe".to_vec()),
             (
-                "html",
-                b"<!doctype html>".to_vec(),
-                Bencode(BencodeError::UnexpectedByte(0)),
-            ),
-            ("a list", b"le".to_vec(), NoInfo),
-            ("no info", b"d8:announce1:xe".to_vec(), NoInfo),
-            ("info is text", b"d4:info1:xe".to_vec(), NoInfo),
-            (
-                "two infos",
+                "a dictionary holds the same key twice",
                 b"d4:infode4:infodee".to_vec(),
-                Bencode(BencodeError::DuplicateKey),
             ),
-            ("no name", with(v1_single(), "name", None), Malformed("info.name")),
             (
-                "no pieces",
+                "info.name: missing, or not a string",
+                with(v1_single(), "name", None),
+            ),
+            (
+                "info.pieces: missing, or not a string",
                 with(v1_single(), "pieces", None),
-                Malformed("info.pieces"),
             ),
             (
-                "odd pieces",
-                with(v1_single(), "pieces", Some(Value::Bytes(vec![0; 19]))),
-                Malformed("info.pieces"),
+                "info.pieces: 19 bytes, which is no multiple of the 20 of a hash",
+                with(v1_single(), "pieces", bytes(19)),
             ),
             (
-                "no length",
+                "info.pieces: 3 hashes for 1 piece",
+                with(v1_single(), "pieces", bytes(60)),
+            ),
+            (
+                "info.pieces: 1 hash for 4 pieces",
+                with(v1_single(), "length", Some(Value::Int(50_000))),
+            ),
+            (
+                "info.piece length: not above 0",
+                with(v1_single(), "piece length", Some(Value::Int(0))),
+            ),
+            (
+                "info.piece length: missing, or not an integer",
+                with(v1_single(), "piece length", None),
+            ),
+            (
+                "info: neither `length` nor `files`",
                 with(v1_single(), "length", None),
-                Malformed("info.length"),
             ),
             (
-                "negative length",
+                "info.length: negative",
                 with(v1_single(), "length", Some(Value::Int(-1))),
-                Malformed("info.length"),
             ),
             (
-                "empty path",
-                with(
-                    v1_single(),
-                    "files",
-                    Some(Value::List(vec![Value::dict([
-                        ("length", Value::Int(1)),
-                        ("path", Value::List(vec![])),
-                    ])])),
-                ),
-                Malformed("info.files.path"),
+                "info.length: not an integer",
+                with(v1_single(), "length", Some(Value::text("1"))),
             ),
+            ("info.files: an empty list", v1_multi(vec![], 0)),
             (
-                "empty tree",
-                with(v2_only(), "file tree", Some(Value::dict([]))),
-                Malformed("info.file tree"),
+                "info.files[0]: not a dictionary",
+                v1_multi(vec![Value::Int(1)], 0),
             ),
+            ("info.file tree: missing", with(v2_only(), "file tree", None)),
             (
-                "no tree",
-                with(v2_only(), "file tree", None),
-                Malformed("info.file tree"),
-            ),
-            (
-                "version 3",
+                "info.meta version: 3, known are 1 and 2",
                 with(v2_only(), "meta version", Some(Value::Int(3))),
-                UnknownVersion(3),
             ),
-            ("too large", vec![b'd'; MAX_TORRENT_BYTES + 1], TooLarge),
-        ];
-        for (name, file, error) in cases {
-            assert_eq!(Metainfo::parse(&file), Err(error), "{name}");
+            (
+                "it is larger than 20971520 bytes",
+                vec![b'd'; MAX_TORRENT_BYTES + 1],
+            ),
+        ] {
+            assert_eq!(fault(&file), expected);
         }
+        let huge = || Value::dict([("length", Value::Int(i64::MAX)), ("path", names(&["a"]))]);
+        let sum = fault(&v1_multi(vec![huge(), huge()], 1));
+        assert_eq!(sum, "info: the sizes of the files add up to more than 2^63 bytes");
     }
 
     proptest! {
         #[test]
-        fn the_hash_is_over_the_bytes_as_they_stand(name in "[a-z]{1,20}", length in 0i64..1 << 40, extra in "[x-z]{1,8}") {
+        fn the_hash_is_over_the_bytes_as_they_stand(name in "[a-z]{1,20}", length in 1i64..1 << 40, extra in "[x-z]{1,8}") {
             // An unsorted info dictionary: re-encoding it would change the hash, reading it raw does not.
-            let info = format!("d4:name{}:{name}{}:{extra}i1e6:lengthi{length}e6:pieces0:e", name.len(), extra.len());
+            let info = format!(
+                "d4:name{}:{name}{}:{extra}i1e6:lengthi{length}e12:piece lengthi{}e6:pieces20:{:20}e",
+                name.len(), extra.len(), 1i64 << 40, "x"
+            );
             let parsed = Metainfo::parse(format!("d4:info{info}e").as_bytes()).expect("valid");
             prop_assert_eq!(parsed.hash, hex::encode(Sha1::digest(info.as_bytes())));
             prop_assert_eq!(parsed.size, length as u64);
