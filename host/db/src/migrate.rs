@@ -32,6 +32,7 @@ const MIGRATIONS: &[Migration] = migrations! {
     3 "0003_torrents",
     4 "0004_files",
     5 "0005_accounts",
+    6 "0006_intake",
 };
 
 sql! {

@@ -35,11 +35,17 @@ pub struct FakeClient {
     pub add_refusal: Mutex<Option<EngineError>>,
     /// Takes torrents and never lists them.
     pub forgets: Mutex<bool>,
+    /// Its kind has tags.
+    pub keeps_tags: Mutex<bool>,
+    /// Its kind takes v2 torrents.
+    pub knows_v2: Mutex<bool>,
     pub all_time: Mutex<Option<Transfer>>,
     pub files: Mutex<Vec<File>>,
     pub added: Mutex<Vec<AddRequest>>,
     /// How long a command takes, in milliseconds.
     pub delay: AtomicU64,
+    /// How long an add takes, in milliseconds.
+    pub add_delay: AtomicU64,
     pub polls: AtomicUsize,
     /// Polls to come that panic.
     pub panics: AtomicUsize,
@@ -88,6 +94,8 @@ impl EngineDriver for FakeDriver {
         match capability {
             capability::ALL_TIME => self.0.all_time.lock().unwrap().is_some(),
             capability::RENAME => !self.0.files.lock().unwrap().is_empty(),
+            capability::TAGS => *self.0.keeps_tags.lock().unwrap(),
+            capability::V2 => *self.0.knows_v2.lock().unwrap(),
             _ => false,
         }
     }
@@ -137,6 +145,7 @@ impl EngineDriver for FakeDriver {
     }
 
     async fn add(&self, request: AddRequest) -> Result<(), EngineError> {
+        tokio::time::sleep(Duration::from_millis(self.0.add_delay.load(Ordering::SeqCst))).await;
         self.0.check()?;
         if let Some(refusal) = self.0.add_refusal.lock().unwrap().clone() {
             return Err(refusal);
@@ -144,6 +153,7 @@ impl EngineDriver for FakeDriver {
         if !*self.0.forgets.lock().unwrap() {
             self.0.put(Torrent {
                 hash: request.hash.as_str().into(),
+                tags: request.options.tags.clone(),
                 ..torrent(1)
             });
         }
@@ -223,7 +233,14 @@ impl EngineKinds for FakeKinds {
             id: id.clone(),
             label: id.clone(),
             version: "1.0.0".into(),
-            config_schema: serde_json::json!({ "type": "object", "properties": { "host": { "type": "string" } } }),
+            config_schema: serde_json::json!({
+                "type": "object",
+                "required": ["host"],
+                "properties": {
+                    "host": { "type": "string" },
+                    "password": { "type": "string", "writeOnly": true },
+                },
+            }),
             capabilities: vec![],
         };
         self.kinds.lock().unwrap().iter().map(kind).collect()

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 use super::engines::engine_id;
 use crate::model::query::{Filter, ListQuery, Order, SortBy};
-use crate::service::{BulkAction, EngineChoice};
+use crate::service::{Added, BulkAction, BulkResult, EngineChoice};
 
 /// `engineId=all`
 const ALL_ENGINES: &str = "all";
@@ -28,9 +28,15 @@ impl FromQuery for ListParams {
         let states: Vec<&str> = TorrentState::ALL.iter().map(|state| state.as_str()).collect();
         let state = f.string("state").given().one_of(&states).optional();
         let (category, search) = (f.string("category").optional(), f.string("search").optional());
+        let tag = f.string("tag").optional();
         let sort_by = f.string("sortBy").given().one_of(SortBy::NAMES).optional();
         let sort_dir = f.string("sortDir").optional();
-        let filter = Filter::new(state.as_deref(), category.as_deref(), search.as_deref());
+        let filter = Filter::new(
+            state.as_deref(),
+            category.as_deref(),
+            tag.as_deref(),
+            search.as_deref(),
+        );
         let order = Order::parse(sort_by.as_deref(), sort_dir.as_deref());
         let page: PageQuery = f.page(ListQuery::MAX_PAGE_SIZE);
         Self {
@@ -60,6 +66,7 @@ pub struct AddTorrent {
     pub category: Option<String>,
     /// Absolute directory inside the allowed storage roots.
     pub save_path: Option<String>,
+    /// Kept by the service where the client has no tags.
     #[schema(required = false)]
     pub tags: Vec<String>,
     #[schema(required = false, default = false)]
@@ -111,12 +118,7 @@ impl AddTorrent {
                 .category
                 .clone()
                 .filter(|category| !category.trim().is_empty()),
-            tags: self
-                .tags
-                .iter()
-                .map(|tag| tag.trim().to_owned())
-                .filter(|tag| !tag.is_empty())
-                .collect(),
+            tags: tags(&self.tags),
             save_path: self.save_path.clone(),
             rename: None,
             start_paused: self.start_paused,
@@ -126,6 +128,17 @@ impl AddTorrent {
             download_limit: self.download_limit.filter(|limit| *limit > 0),
         }
     }
+}
+
+/// Tags as every client understands them: without commas, each once.
+fn tags(given: &[String]) -> Vec<String> {
+    let mut tags: Vec<String> = Vec::new();
+    for tag in given.iter().flat_map(|text| text.split(',')).map(str::trim) {
+        if !tag.is_empty() && !tags.iter().any(|known| known == tag) {
+            tags.push(tag.to_owned());
+        }
+    }
+    tags
 }
 
 /// What the upload form takes besides the fields of `AddTorrent`.
@@ -339,10 +352,23 @@ impl FromQuery for RemoveDataQuery {
     }
 }
 
-/// The hash under which the engine lists the torrent.
+/// What became of a torrent to add.
 #[derive(Serialize, ToSchema)]
-pub struct HashView {
+#[schema(as = AddedTorrent)]
+pub struct AddedView {
+    /// The hash under which the engine lists it.
     pub hash: String,
+    /// The engine had it already, and nothing about it was changed; left out of a torrent that is new.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schema(required = false)]
+    pub existed: bool,
+}
+
+impl From<Added> for AddedView {
+    fn from(added: Added) -> Self {
+        let Added { hash, existed } = added;
+        Self { hash, existed }
+    }
 }
 
 /// It happened.
@@ -370,9 +396,34 @@ impl Done {
 pub struct BulkView {
     pub succeeded: usize,
     pub failed: usize,
+    /// What became of each, in the order they were given.
+    pub results: Vec<BulkResultView>,
     /// Library items removed along with the data, where that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub library_items_removed: Option<u32>,
+}
+
+/// What became of one torrent of a bulk action.
+#[derive(Serialize, ToSchema)]
+#[schema(as = BulkResult)]
+pub struct BulkResultView {
+    /// As it was given.
+    pub hash: String,
+    /// It was done.
+    pub ok: bool,
+    /// Why it was not.
+    pub error: Option<String>,
+}
+
+impl From<BulkResult> for BulkResultView {
+    fn from(result: BulkResult) -> Self {
+        let BulkResult { hash, error } = result;
+        Self {
+            hash,
+            ok: error.is_none(),
+            error,
+        }
+    }
 }
 
 /// A file of a torrent.

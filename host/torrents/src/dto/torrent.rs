@@ -39,6 +39,8 @@ pub struct TorrentView<'a> {
     pub priority: u8,
     /// The client's category or label.
     pub label: Option<&'a str>,
+    /// The client's tags; for a client that has none, those it was added with.
+    pub tags: &'a [String],
     /// The directory it is saved into; many torrents share it.
     pub save_path: &'a str,
     /// The torrent's own file or folder.
@@ -52,6 +54,12 @@ pub struct TorrentView<'a> {
     pub completed_at: Option<Timestamp>,
     /// The engine that lists it.
     pub engine_id: &'a str,
+    /// Null unless the torrent is parked as dead.
+    #[schema(value_type = Option<Object>)]
+    pub parked: (),
+    /// Always null.
+    #[schema(value_type = Option<Object>)]
+    pub intake: (),
 }
 
 impl<'a> TorrentView<'a> {
@@ -74,6 +82,7 @@ impl<'a> TorrentView<'a> {
             peers_total: torrent.peers_total,
             priority: torrent.priority,
             label: torrent.label.as_deref(),
+            tags: &torrent.tags,
             save_path: &torrent.save_path,
             content_path: &torrent.content_path,
             is_private: torrent.is_private,
@@ -81,6 +90,8 @@ impl<'a> TorrentView<'a> {
             added_at: torrent.added_at,
             completed_at: torrent.completed_at,
             engine_id,
+            parked: (),
+            intake: (),
         }
     }
 }
@@ -106,25 +117,11 @@ pub enum TorrentStateView {
     Unknown,
 }
 
-/// A torrent as lists show it.
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ListedTorrent<'a> {
-    #[serde(flatten)]
-    pub torrent: TorrentView<'a>,
-    /// Null unless the torrent is parked as dead.
-    #[schema(value_type = Option<Object>)]
-    pub parked: (),
-    /// Always null.
-    #[schema(value_type = Option<Object>)]
-    pub intake: (),
-}
-
 /// A page of torrents.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TorrentPage<'a> {
-    pub items: Vec<ListedTorrent<'a>>,
+    pub items: Vec<TorrentView<'a>>,
     /// Torrents that match, over all pages.
     pub total: u64,
     /// The page used, from 1.
@@ -133,17 +130,13 @@ pub struct TorrentPage<'a> {
     pub page_size: u64,
 }
 
-/// How every rendered torrent ends; cut off where the two fields do not belong.
-pub const LIST_TAIL: &str = ",\"parked\":null,\"intake\":null}";
-
-/// The JSON of a torrent as lists show it.
+/// The JSON of a torrent.
 pub fn render(engine_id: &str, torrent: &Torrent) -> Bytes {
     let mut json =
         Vec::with_capacity(640 + torrent.name.len() + torrent.content_path.len() + torrent.save_path.len());
-    // Only texts and numbers go in: there is nothing the writer could refuse.
-    if serde_json::to_writer(&mut json, &TorrentView::new(engine_id, torrent)).is_ok() {
-        json.pop();
-        json.extend_from_slice(LIST_TAIL.as_bytes());
+    if serde_json::to_writer(&mut json, &TorrentView::new(engine_id, torrent)).is_err() {
+        // Never: only texts and numbers go in, and there is nothing the writer could refuse.
+        json.clear();
     }
     json.into()
 }
@@ -196,7 +189,7 @@ pub fn list_message(snapshot: &Snapshot, entries: &[Arc<TorrentEntry>]) -> Bytes
 }
 
 fn length_of<'a>(entries: impl Iterator<Item = &'a TorrentEntry>) -> usize {
-    entries.map(|entry| entry.list_json().len() + 1).sum()
+    entries.map(|entry| entry.json().len() + 1).sum()
 }
 
 fn push_entries<'a>(json: &mut Vec<u8>, entries: impl Iterator<Item = &'a TorrentEntry>) {
@@ -204,7 +197,7 @@ fn push_entries<'a>(json: &mut Vec<u8>, entries: impl Iterator<Item = &'a Torren
         if position > 0 {
             json.push(b',');
         }
-        json.extend_from_slice(entry.list_json());
+        json.extend_from_slice(entry.json());
     }
 }
 
@@ -283,25 +276,18 @@ mod tests {
         let torrent = Torrent {
             name: "quote \" and \u{1f600}".into(),
             label: Some("tv".into()),
+            tags: vec!["a".into(), "b".into()],
             added_at: Some(Timestamp::from_secs(1_900_000_000)),
             ratio: 1.5,
             ..torrent(7)
         };
-        let listed = ListedTorrent {
-            torrent: TorrentView::new("e", &torrent),
-            parked: (),
-            intake: (),
-        };
+        let view = serde_json::to_value(TorrentView::new("e", &torrent)).expect("JSON");
         let entry = TorrentEntry::new(&"e".into(), torrent.clone());
-        let rendered: Value = serde_json::from_slice(entry.list_json()).expect("JSON");
-        assert_eq!(rendered, serde_json::to_value(&listed).expect("JSON"));
+        let rendered: Value = serde_json::from_slice(entry.json()).expect("JSON");
+        assert_eq!(rendered, view);
+        assert_eq!(rendered["tags"], serde_json::json!(["a", "b"]));
         assert_eq!(rendered["addedAt"], "2030-03-17T17:46:40.000Z");
         assert_eq!(rendered["parked"], Value::Null);
-        let detail: Value = serde_json::from_slice(&entry.detail_json()).expect("JSON");
-        assert_eq!(
-            detail,
-            serde_json::to_value(TorrentView::new("e", &torrent)).expect("JSON")
-        );
         let page: Value = serde_json::from_slice(&render_page(&[&entry, &entry], 7, 2, 2)).expect("JSON");
         assert_eq!(page["items"][1]["hash"], *torrent.hash);
         assert_eq!(

@@ -2,10 +2,12 @@
 //!
 //! A driver gets what the operator entered plus the contract's defaults, nothing else: what may be dialled follows from it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use qm_kernel::engine::{EngineConfig, EngineKind};
 use qm_kernel::secret::MASK;
+use qm_net::Grants;
+use qm_platform::config_schema::{self, BadSchema, BrokenRule};
 use serde_json::{Map, Value};
 
 pub const SCGI_CLIENT: &str = "scgi_client";
@@ -56,7 +58,7 @@ fn known_field(kind: &str, name: &str) -> Option<FieldType> {
     })
 }
 
-/// The fields of `config` that every kind knows, in the order the API shows them.
+/// The fields of `config` that the contract knows, in the order the API shows them.
 const KNOWN_FIELDS: &[&str] = &[
     "mode",
     "host",
@@ -69,58 +71,100 @@ const KNOWN_FIELDS: &[&str] = &[
     "password",
 ];
 
-/// The schema's properties beyond the known fields.
-fn declared_fields(kind: Option<&EngineKind>) -> impl Iterator<Item = (&str, FieldType)> {
-    let properties = kind
-        .and_then(|kind| kind.config_schema.get("properties"))
-        .and_then(Value::as_object);
+/// The properties a kind's schema declares.
+fn properties(kind: &EngineKind) -> impl Iterator<Item = (&str, &Value)> {
+    let properties = kind.config_schema.get("properties").and_then(Value::as_object);
     properties
         .into_iter()
         .flatten()
-        .filter(|(name, _)| !KNOWN_FIELDS.contains(&name.as_str()))
-        .map(|(name, property)| {
-            let field = match property.get("type").and_then(Value::as_str) {
-                Some("string") => FieldType::Text { max: 4000 },
-                Some("integer") => FieldType::Whole {
-                    min: i64::MIN,
-                    max: i64::MAX,
-                },
-                Some("number") => FieldType::Number,
-                Some("boolean") => FieldType::Flag,
-                _ => FieldType::Any,
-            };
-            (name.as_str(), field)
-        })
+        .map(|(name, property)| (name.as_str(), property))
 }
 
-/// The names of fields that are encrypted at rest and never shown: `password`, and what the kind's schema marks `writeOnly`.
-pub fn secret_names(kind: Option<&EngineKind>) -> BTreeSet<String> {
-    let properties = kind
-        .and_then(|kind| kind.config_schema.get("properties"))
-        .and_then(Value::as_object);
-    let declared = properties
-        .into_iter()
-        .flatten()
-        .filter(|(_, property)| property["writeOnly"] == Value::Bool(true));
-    declared
-        .map(|(name, _)| name.clone())
-        .chain(["password".to_owned()])
-        .collect()
+/// What a declared property is coerced to; the schema judges the rest.
+fn declared_field(name: &str, property: &Value) -> FieldType {
+    match property.get("type").and_then(Value::as_str) {
+        Some("string") => {
+            let known = KNOWN_FIELDS
+                .contains(&name)
+                .then(|| known_field("", name))
+                .flatten();
+            match known {
+                Some(FieldType::Text { max }) => FieldType::Text { max },
+                _ => FieldType::Text { max: 4000 },
+            }
+        }
+        Some("integer") => FieldType::Whole {
+            min: i64::MIN,
+            max: i64::MAX,
+        },
+        Some("number") => FieldType::Number,
+        Some("boolean") => FieldType::Flag,
+        _ => FieldType::Any,
+    }
 }
 
-/// Reads the `config` of a request: known fields and those of the kind's schema, checked and coerced. Other fields, nulls
-/// and empty texts are left out. `Err`: every rule that is broken.
-pub fn read_config(
+/// The fields of a kind: what its schema declares; of a kind nobody provides what the contract knows, and what was stored
+/// while somebody did.
+fn fields_of<'a>(
     kind_id: &str,
-    kind: Option<&EngineKind>,
-    given: &Map<String, Value>,
-) -> Result<Map<String, Value>, Vec<String>> {
+    kind: Option<&'a EngineKind>,
+    stored: Option<&'a Map<String, Value>>,
+) -> Vec<(&'a str, FieldType)> {
+    if let Some(kind) = kind {
+        return properties(kind)
+            .map(|(name, property)| (name, declared_field(name, property)))
+            .collect();
+    }
     let known = KNOWN_FIELDS
         .iter()
         .filter_map(|name| known_field(kind_id, name).map(|field| (*name, field)));
-    let mut config = Map::new();
-    let mut broken = Vec::new();
-    for (name, field) in known.chain(declared_fields(kind)) {
+    let stored = stored.into_iter().flat_map(Map::keys).map(String::as_str);
+    let stored = stored.filter(|name| !KNOWN_FIELDS.contains(name));
+    known.chain(stored.map(|name| (name, FieldType::Any))).collect()
+}
+
+/// The names of fields that are encrypted at rest and never shown: those of the kind's schema that are called `password`
+/// or marked `writeOnly`; of a kind nobody provides `password`.
+pub fn secret_names(kind: Option<&EngineKind>) -> BTreeSet<String> {
+    let Some(kind) = kind else {
+        return BTreeSet::from(["password".to_owned()]);
+    };
+    properties(kind)
+        .filter(|(name, property)| *name == "password" || property["writeOnly"] == Value::Bool(true))
+        .map(|(name, _)| name.to_owned())
+        .collect()
+}
+
+/// The `config` of a request as far as its kind knows it.
+#[derive(Debug, Default)]
+pub struct ReadConfig {
+    /// Coerced; what could not be is as it was given.
+    pub fields: Map<String, Value>,
+    /// Every rule that is broken.
+    pub broken: Vec<BrokenRule>,
+}
+
+/// Reads the `config` of a request: the fields of its kind, checked and coerced. Fields of other installed kinds, nulls
+/// and empty texts are left out; what nobody knows is refused. `stored` is what it replaces, if anything.
+pub fn read_config(
+    kind_id: &str,
+    kind: Option<&EngineKind>,
+    installed: &[EngineKind],
+    stored: Option<&Map<String, Value>>,
+    given: &Map<String, Value>,
+) -> ReadConfig {
+    let mut read = ReadConfig::default();
+    let own = fields_of(kind_id, kind, stored);
+    let known: HashSet<&str> = installed
+        .iter()
+        .flat_map(|kind| properties(kind).map(|(name, _)| name))
+        .chain(own.iter().map(|(name, _)| *name))
+        .chain(KNOWN_FIELDS.iter().copied())
+        .collect();
+    for name in given.keys().filter(|name| !known.contains(name.as_str())) {
+        read.refuse(name, "should not exist");
+    }
+    for (name, field) in own {
         let Some(value) = given
             .get(name)
             .filter(|value| !value.is_null() && value.as_str() != Some(""))
@@ -129,15 +173,63 @@ pub fn read_config(
         };
         match coerce(value, &field) {
             Ok(value) => {
-                config.insert(name.to_owned(), value);
+                read.fields.insert(name.to_owned(), value);
             }
-            Err(rule) => broken.push(format!("config.{name} {rule}")),
+            Err(rule) => {
+                read.fields.insert(name.to_owned(), value.clone());
+                read.refuse(name, rule);
+            }
         }
     }
-    if broken.is_empty() {
-        Ok(config)
-    } else {
-        Err(broken)
+    read
+}
+
+impl ReadConfig {
+    fn refuse(&mut self, path: &str, rule: impl Into<String>) {
+        self.broken.push(BrokenRule {
+            path: path.to_owned(),
+            rule: rule.into(),
+        });
+    }
+
+    /// Adds what the schema and the marks of its properties say of `whole`, the configuration with its secrets, unless the
+    /// property is refused already.
+    pub fn judge(&mut self, kind: &EngineKind, whole: &Map<String, Value>) -> Result<(), BadSchema> {
+        let mut rules = config_schema::broken_rules(&kind.config_schema, whole)?;
+        if rules.is_empty() {
+            rules.extend(
+                Grants::from_config(&kind.config_schema, whole)
+                    .err()
+                    .map(of_grant),
+            );
+        }
+        for rule in rules {
+            let told = |told: &BrokenRule| told.property() == rule.property() && !rule.path.is_empty();
+            if !self.broken.iter().any(told) {
+                self.broken.push(rule);
+            }
+        }
+        Ok(())
+    }
+
+    /// The broken rules as the API words them.
+    pub fn messages(&self) -> Vec<String> {
+        let message = |broken: &BrokenRule| match (broken.path.as_str(), broken.rule.as_str()) {
+            ("", rule) => format!("config {rule}"),
+            (path, rule @ "should not exist") => format!("property config.{path} {rule}"),
+            (path, rule) => format!("config.{path} {rule}"),
+        };
+        self.broken.iter().map(message).collect()
+    }
+}
+
+/// The text of a grant that makes no sense: "`url` must be …".
+fn of_grant(text: String) -> BrokenRule {
+    let named = text.strip_prefix('`').and_then(|rest| rest.split_once("` "));
+    let (path, rule) = named.unwrap_or(("", &text));
+    BrokenRule {
+        path: path.to_owned(),
+        rule: rule.to_owned(),
     }
 }
 
@@ -352,13 +444,38 @@ mod tests {
         }
     }
 
+    fn told(kind_id: &str, kind: Option<&EngineKind>, given: Value) -> Vec<String> {
+        let installed: Vec<EngineKind> = kind.into_iter().cloned().collect();
+        let mut read = read_config(kind_id, kind, &installed, None, &map(given));
+        let whole = read.fields.clone();
+        if let Some(kind) = kind {
+            read.judge(kind, &whole).expect("a schema");
+        }
+        read.messages()
+    }
+
     #[test]
-    fn fields_are_coerced_and_unknown_ones_left_out() {
-        let given = json!({"port": "5001", "host": 7, "mode": "scgi-tcp", "nonsense": {}, "url": "", "socketPath": null});
-        let read = read_config(SCGI_CLIENT, None, &map(given)).expect("a good config");
+    fn fields_are_coerced_and_those_of_other_kinds_left_out() {
+        let given = json!({"port": "5001", "host": 7, "mode": "scgi-tcp", "url": "", "socketPath": null});
+        let read = read_config(SCGI_CLIENT, None, &[], None, &map(given));
+        assert_eq!(read.broken, []);
         assert_eq!(
-            Value::Object(read),
+            Value::Object(read.fields),
             json!({"port": 5001, "host": "7", "mode": "scgi-tcp"})
+        );
+        let own = kind(json!({"host": {"type": "string"}, "verbose": {"type": "boolean"}}));
+        let other = kind(json!({"rpcPath": {"type": "string"}}));
+        let given = json!({"host": 7, "port": "x", "rpcPath": 9, "verbose": true});
+        let read = read_config("other", Some(&own), &[own.clone(), other], None, &map(given));
+        assert_eq!(read.broken, []);
+        assert_eq!(Value::Object(read.fields), json!({"host": "7", "verbose": true}));
+        assert_eq!(
+            told("other", Some(&own), json!({"rpcPath": "/"})),
+            ["property config.rpcPath should not exist"]
+        );
+        assert_eq!(
+            told("deluge", None, json!({"daemon": 1})),
+            ["property config.daemon should not exist"]
         );
     }
 
@@ -366,32 +483,60 @@ mod tests {
     fn every_broken_rule_is_told() {
         let given = json!({"mode": "x", "port": 0, "host": [], "timeoutMs": 1.5, "baseUrl": "u".repeat(501)});
         assert_eq!(
-            read_config(SCGI_CLIENT, None, &map(given)),
-            Err(vec![
-                "config.mode must be one of the following values: scgi-tcp, scgi-unix, http".into(),
-                "config.host must be a string".into(),
-                "config.port must not be less than 1".into(),
-                "config.timeoutMs must be an integer number".into(),
-                "config.baseUrl must be shorter than or equal to 500 characters".into(),
-            ])
+            told(SCGI_CLIENT, None, given),
+            [
+                "config.mode must be one of the following values: scgi-tcp, scgi-unix, http",
+                "config.host must be a string",
+                "config.port must not be less than 1",
+                "config.timeoutMs must be an integer number",
+                "config.baseUrl must be shorter than or equal to 500 characters",
+            ]
         );
     }
 
     #[test]
-    fn a_plugin_s_schema_adds_fields_and_secrets() {
-        let kind = kind(
-            json!({"rpcPath": {"type": "string"}, "token": {"type": "string", "writeOnly": true}, "tls": {"type": "boolean"}}),
-        );
-        let read = read_config(
-            "other",
-            Some(&kind),
-            &map(json!({"rpcPath": "/rpc", "token": "t", "tls": "yes"})),
-        );
-        assert_eq!(read, Err(vec!["config.tls must be a boolean value".into()]));
-        assert_eq!(
-            secret_names(Some(&kind)),
-            BTreeSet::from(["password".into(), "token".into()])
-        );
+    fn a_plugin_s_schema_decides() {
+        let kind = kind(json!({
+            "url": {"type": "string", "x-grant": "http-url"},
+            "token": {"type": "string", "writeOnly": true},
+            "tls": {"type": "boolean"},
+            "port": {"type": "integer", "maximum": 9},
+        }));
+        let kind = EngineKind {
+            config_schema: {
+                let mut schema = kind.config_schema;
+                schema["required"] = json!(["url", "token"]);
+                schema
+            },
+            ..kind
+        };
+        assert_eq!(secret_names(Some(&kind)), BTreeSet::from(["token".into()]));
+        for (given, expected) in [
+            (json!({"url": "http://a", "token": "t"}), vec![]),
+            (
+                json!({"tls": "yes", "port": "10"}),
+                vec![
+                    "config.tls must be a boolean value",
+                    "config.port must not be greater than 9",
+                    "config.token is required",
+                    "config.url is required",
+                ],
+            ),
+            (
+                json!({"url": 7, "token": ["t"]}),
+                vec!["config.token must be a string"],
+            ),
+            (
+                json!({"url": "a:9", "token": "t"}),
+                vec!["config.url must be a URL like http://host:port/path"],
+            ),
+        ] {
+            let mut told = told("other", Some(&kind), given);
+            told.sort();
+            let mut expected: Vec<String> = expected.into_iter().map(String::from).collect();
+            expected.sort();
+            assert_eq!(told, expected);
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 pub mod activity;
 pub mod edges;
 pub mod engine;
+pub mod intake;
 pub mod ledger;
 pub mod names;
 pub mod paths;

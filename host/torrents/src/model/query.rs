@@ -38,6 +38,7 @@ impl ListQuery {
 pub struct Filter {
     state: Wanted,
     category: Option<String>,
+    tag: Option<String>,
     /// Lower-cased.
     search: Option<String>,
 }
@@ -53,7 +54,7 @@ enum Wanted {
 
 impl Filter {
     /// Blank texts ask for nothing.
-    pub fn new(state: Option<&str>, category: Option<&str>, search: Option<&str>) -> Self {
+    pub fn new(state: Option<&str>, category: Option<&str>, tag: Option<&str>, search: Option<&str>) -> Self {
         fn given(text: Option<&str>) -> Option<&str> {
             text.filter(|text| !text.is_empty())
         }
@@ -63,6 +64,7 @@ impl Filter {
         Self {
             state,
             category: given(category).map(ToOwned::to_owned),
+            tag: given(tag).map(ToOwned::to_owned),
             search: given(search)
                 .map(|text| text.trim().to_lowercase())
                 .filter(|text| !text.is_empty()),
@@ -70,7 +72,7 @@ impl Filter {
     }
 
     pub fn is_empty(&self) -> bool {
-        self.state == Wanted::Any && self.category.is_none() && self.search.is_none()
+        self.state == Wanted::Any && self.category.is_none() && self.tag.is_none() && self.search.is_none()
     }
 
     pub fn matches(&self, torrent: &Torrent) -> bool {
@@ -84,6 +86,7 @@ impl Filter {
                 .category
                 .as_deref()
                 .is_none_or(|category| torrent.label.as_deref() == Some(category))
+            && self.tag.as_ref().is_none_or(|tag| torrent.tags.contains(tag))
             && self
                 .search
                 .as_deref()
@@ -257,6 +260,7 @@ mod tests {
             peers_total: 1,
             priority: 3,
             label: None,
+            tags: vec![],
             save_path: "/e".into(),
             content_path: "/e/x".into(),
             is_private: true,
@@ -282,8 +286,14 @@ mod tests {
         let linux = Torrent {
             name: "Debian ISO".into(),
             label: Some("os".into()),
+            tags: vec!["free".into(), "large".into()],
             ..torrent(0xab)
         };
+        let tagged = |tag| Filter::new(None, None, Some(tag), None);
+        assert!(tagged("large").matches(&linux) && tagged("").is_empty());
+        assert!(
+            !tagged("Large").matches(&linux) && !tagged("lar").matches(&linux) && !tagged("x").is_empty()
+        );
         for (state, category, search, expected) in [
             (None, None, None, true),
             (Some("downloading"), None, None, true),
@@ -297,7 +307,7 @@ mod tests {
             (None, None, Some("fedora"), false),
         ] {
             assert_eq!(
-                Filter::new(state, category, search).matches(&linux),
+                Filter::new(state, category, None, search).matches(&linux),
                 expected,
                 "{state:?} {category:?} {search:?}"
             );

@@ -1,7 +1,8 @@
-//! The tables of this area: `torrent_engines`, `torrent_snapshots`, `transfer_ledger`, `torrent_archive`,
+//! The tables of this area: `torrent_engines`, `torrent_snapshots`, `transfer_ledger`, `torrent_archive`, `torrent_intake`,
 //! `torrent_categories`, `torrent_tags`.
 
 pub mod engines;
+pub mod intake;
 pub mod ledger;
 pub mod sealed;
 pub mod search;

@@ -9,7 +9,8 @@ use super::App;
 use super::change::{Asked, By};
 use crate::dto::engines::EngineQuery;
 use crate::dto::requests::{
-    BulkBody, BulkView, Done, FilePriorityBody, LimitBody, MoveBody, RemoveDataQuery, RenameBody, TrackerBody,
+    BulkBody, BulkResultView, BulkView, Done, FilePriorityBody, LimitBody, MoveBody, RemoveDataQuery,
+    RenameBody, TrackerBody,
 };
 use crate::service::BulkAction;
 
@@ -29,6 +30,7 @@ pub async fn bulk(State(app): App, by: By, Body(body): Body<BulkBody>) -> ApiRes
     Ok(Created(BulkView {
         succeeded: outcome.succeeded,
         failed: outcome.failed,
+        results: outcome.results.into_iter().map(BulkResultView::from).collect(),
         library_items_removed: with_library.then_some(0),
     }))
 }

@@ -5,7 +5,7 @@ use qm_web::{ApiResult, Body, Created, Upload};
 
 use super::App;
 use super::change::By;
-use crate::dto::requests::{AddTorrent, HashView, UploadTorrent};
+use crate::dto::requests::{AddTorrent, AddedView, UploadTorrent};
 use crate::error::TorrentsError;
 use crate::service::{AddInput, AddSource};
 
@@ -15,13 +15,13 @@ use crate::service::{AddInput, AddSource};
     path = "/api/torrents",
     tag = "torrents",
     request_body = AddTorrent,
-    responses((status = 201, body = HashView))
+    responses((status = 201, body = AddedView))
 )]
 pub async fn add_torrent(
     State(app): App,
     by: By,
     Body(body): Body<AddTorrent>,
-) -> ApiResult<Created<HashView>> {
+) -> ApiResult<Created<AddedView>> {
     let options = body.options();
     let source = AddSource::choose(None, body.magnet, body.url).ok_or(TorrentsError::NoSource)?;
     let input = AddInput {
@@ -29,8 +29,8 @@ pub async fn add_torrent(
         engine_id: body.engine_id,
         options,
     };
-    let hash = app.add(by.caller(), input).await?;
-    Ok(Created(HashView { hash }))
+    let added = app.add(by.caller(), input).await?;
+    Ok(Created(added.into()))
 }
 
 /// Adds a torrent by its file, and answers once the engine lists it.
@@ -39,13 +39,13 @@ pub async fn add_torrent(
     path = "/api/torrents/upload",
     tag = "torrents",
     request_body(content = UploadTorrent, content_type = "multipart/form-data"),
-    responses((status = 201, body = HashView))
+    responses((status = 201, body = AddedView))
 )]
 pub async fn upload_torrent(
     State(app): App,
     by: By,
     upload: Upload<AddTorrent>,
-) -> ApiResult<Created<HashView>> {
+) -> ApiResult<Created<AddedView>> {
     let file = upload.file.ok_or(TorrentsError::NoFile)?;
     let options = upload.fields.options();
     let input = AddInput {
@@ -53,6 +53,6 @@ pub async fn upload_torrent(
         engine_id: upload.fields.engine_id,
         options,
     };
-    let hash = app.add(by.caller(), input).await?;
-    Ok(Created(HashView { hash }))
+    let added = app.add(by.caller(), input).await?;
+    Ok(Created(added.into()))
 }

@@ -41,6 +41,7 @@ fn prepared(body: Bytes, etag: &str, at: Timestamp) -> ApiResult<Prepared> {
         ("engineId" = Option<String>, Query, description = "Absent: the default engine; `all`: every engine."),
         ("state" = Option<String>, Query, description = "Exact state."),
         ("category" = Option<String>, Query, description = "Exact label."),
+        ("tag" = Option<String>, Query, description = "Exact tag."),
         ("search" = Option<String>, Query, description = "Part of the name or of the hash, in any case."),
         ("sortBy" = Option<String>, Query, description = "A field of the torrent; default `addedAt`."),
         ("sortDir" = Option<String>, Query, description = "`asc`, or anything else for descending."),
@@ -68,9 +69,8 @@ pub async fn get_torrent(
     Params(query): Params<EngineQuery>,
 ) -> ApiResult<Prepared> {
     let (entry, at) = app.find(query.engine_id.as_deref(), &hash).await?;
-    let body = entry.detail_json();
-    let etag = etag_of(&body);
-    prepared(body, &etag, at)
+    let body = entry.json();
+    prepared(body.clone(), &etag_of(body), at)
 }
 
 /// The rule that chose a torrent; null when none did.

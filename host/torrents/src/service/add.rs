@@ -1,9 +1,12 @@
 //! Adding a torrent: checks, the guarded fetch of a URL, the hand-over, and waiting until the client lists it.
+//!
+//! Bounds: two files are read at a time, on threads that may block; one add at a time for a torrent of an engine, so that
+//! of several only the first adds it and the others are told that it is there.
 
 use std::time::Duration;
 
 use bytes::Bytes;
-use qm_kernel::engine::{AddOptions, AddRequest, EngineError, Source};
+use qm_kernel::engine::{AddOptions, AddRequest, EngineError, Source, capability};
 use qm_net::GuardKind;
 use serde_json::json;
 
@@ -11,12 +14,16 @@ use super::commands::show;
 use super::{Caller, Torrents};
 use crate::dto::torrent::DownloadFailed;
 use crate::error::{TorrentsError, describe};
-use crate::metainfo::{MAX_TORRENT_BYTES, Magnet, Metainfo};
-use crate::model::paths::{check_category, check_directory};
+use crate::metainfo::{MAX_TORRENT_BYTES, Magnet, Metainfo, MetainfoError, trimmed};
+use crate::model::intake::Intake;
+use crate::model::paths::{check_category, check_directory, check_label};
+use crate::repo;
 use crate::sync::engine::Engine;
 use crate::sync::publish;
 
 const FETCH_LIMIT: Duration = Duration::from_secs(15);
+/// Files read at a time: the largest takes some tenths of a second and four times its size of memory.
+pub(super) const READERS: usize = 2;
 const CONFIRM_TRIES: usize = 20;
 const CONFIRM_EVERY: Duration = Duration::from_millis(300);
 
@@ -48,18 +55,36 @@ pub struct AddInput {
     pub options: AddOptions,
 }
 
+/// What became of a torrent to add.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Added {
+    /// The hash the engine lists it under, or will.
+    pub hash: String,
+    /// The engine had it already; it stays as it was.
+    pub existed: bool,
+}
+
 /// A source that was understood.
 struct Prepared {
     source: Source,
     hash: String,
     /// The other hash a client may list it under.
     alias: Option<String>,
+    is_v2_only: bool,
     name: Option<String>,
 }
 
+impl Prepared {
+    /// Every hash a client may list it under.
+    fn hashes(&self) -> Vec<String> {
+        let hash = Some(self.hash.clone());
+        [hash, self.alias.clone()].into_iter().flatten().collect()
+    }
+}
+
 impl Torrents {
-    /// Adds a torrent and returns the hash the engine lists it under.
-    pub async fn add(&self, caller: Caller<'_>, mut input: AddInput) -> Result<String, TorrentsError> {
+    /// Adds a torrent. One the engine has already stays as it is.
+    pub async fn add(&self, caller: Caller<'_>, mut input: AddInput) -> Result<Added, TorrentsError> {
         let options = &mut input.options;
         if let Some(path) = &options.save_path {
             options.save_path = Some(check_directory(path, "save path", &self.roots)?);
@@ -67,12 +92,28 @@ impl Torrents {
         if let Some(category) = &options.category {
             check_category(category)?;
         }
+        for tag in &options.tags {
+            check_label(tag, "tag")?;
+        }
         let engine = self.resolve(input.engine_id.as_deref())?;
         let prepared = self.prepare(input.source).await?;
-        let metadata = json!({ "engineId": &*engine.id, "name": prepared.name });
-        let hash = self.hand_over(&engine, prepared, input.options).await?;
-        self.audit_torrent(caller, "torrents.add", &hash, metadata).await;
-        Ok(hash)
+        if prepared.is_v2_only && !engine.driver.has(capability::V2) {
+            return Err(TorrentsError::of(&engine.name())(no_v2()));
+        }
+        let turn = |hash: String| format!("{} {hash}", engine.id);
+        let _turn = self
+            .adding
+            .take(prepared.hashes().into_iter().map(turn).collect())
+            .await;
+        let name = prepared.name.clone();
+        let added = self.hand_over(&engine, prepared, input.options).await?;
+        let mut metadata = json!({ "engineId": &*engine.id, "name": name });
+        if added.existed {
+            metadata["existed"] = true.into();
+        }
+        self.audit_torrent(caller, "torrents.add", &added.hash, metadata)
+            .await;
+        Ok(added)
     }
 
     async fn prepare(&self, source: AddSource) -> Result<Prepared, TorrentsError> {
@@ -83,6 +124,7 @@ impl Torrents {
                     source: Source::Magnet(magnet.uri),
                     hash: magnet.hash,
                     alias: magnet.alias,
+                    is_v2_only: magnet.is_v2_only,
                     name: magnet.name,
                 });
             }
@@ -93,49 +135,54 @@ impl Torrents {
                     .await?
             }
         };
-        let metainfo = Metainfo::parse(&file)?;
+        let (metainfo, file) = self.read_file(file).await?;
         Ok(Prepared {
             source: Source::Metainfo(file),
             hash: metainfo.hash,
             alias: metainfo.alias,
+            is_v2_only: metainfo.v1.is_none(),
             name: Some(metainfo.name),
         })
+    }
+
+    /// Reads a file where that holds up nothing else; also returns it without what stands behind its end.
+    async fn read_file(&self, file: Bytes) -> Result<(Metainfo, Bytes), TorrentsError> {
+        // The permit goes with the work: a caller who hangs up does not end it.
+        let turn = self.readers.clone().acquire_owned().await?;
+        let read = move || {
+            let _turn = turn;
+            let metainfo = Metainfo::parse(&file)?;
+            let end = trimmed(&file).len();
+            Ok::<_, MetainfoError>((metainfo, file.slice(..end)))
+        };
+        Ok(tokio::task::spawn_blocking(read).await??)
     }
 
     async fn hand_over(
         &self,
         engine: &Engine,
         torrent: Prepared,
-        options: AddOptions,
-    ) -> Result<String, TorrentsError> {
+        mut options: AddOptions,
+    ) -> Result<Added, TorrentsError> {
+        let hashes = torrent.hashes();
+        let (hash, name) = (torrent.hash, torrent.name);
         let is_magnet = matches!(torrent.source, Source::Magnet(_));
-        let request = AddRequest {
-            hash: torrent.hash.clone(),
-            source: torrent.source,
-            options,
-        };
-        let hashes: Vec<&str> = [Some(torrent.hash.as_str()), torrent.alias.as_deref()]
-            .into_iter()
-            .flatten()
-            .collect();
-        let outcome = match engine.driver.add(request).await {
-            Ok(()) => match self.confirm(engine, &hashes).await {
-                Some(hash) => Ok(hash),
-                // A magnet without peers may take its time; the sync loop finds it when it comes.
-                None if is_magnet => Ok(torrent.hash.clone()),
-                None => Err(EngineError::Timeout(
-                    "it accepted the torrent but does not list it".into(),
-                )),
-            },
-            // What it has already it may refuse; then there is nothing left to do.
-            Err(EngineError::Rejected(reason)) => listed_as(engine, &hashes)
-                .await
-                .ok_or(EngineError::Rejected(reason)),
+        let outcome = match listed_as(engine, &hashes).await {
+            Ok(Some(hash)) => Ok(Added { hash, existed: true }),
+            Ok(None) => {
+                self.remember(engine, &hashes, &mut options).await?;
+                let request = AddRequest {
+                    hash: hash.clone(),
+                    source: torrent.source,
+                    options,
+                };
+                self.add_new(engine, request, &hashes).await
+            }
             Err(error) => Err(error),
         };
         let outcome = outcome.map_err(|error| {
             if !is_magnet {
-                self.tell_failure(engine, &torrent.hash, torrent.name.as_deref(), &error);
+                self.tell_failure(engine, &hash, name.as_deref(), &error);
             }
             TorrentsError::of(&engine.name())(error)
         });
@@ -143,13 +190,68 @@ impl Torrents {
         outcome
     }
 
+    /// Keeps what the client may not tell, before it gets the torrent: whatever happens then, nothing of it is lost. What
+    /// turns out to be known of no torrent is forgotten by the sync loop.
+    async fn remember(
+        &self,
+        engine: &Engine,
+        hashes: &[String],
+        options: &mut AddOptions,
+    ) -> Result<(), TorrentsError> {
+        let tags = if engine.driver.has(capability::TAGS) {
+            Vec::new()
+        } else {
+            std::mem::take(&mut options.tags)
+        };
+        let intake = Intake {
+            added_at: self.ctx.now(),
+            tags,
+        };
+        let mut tx = self.db.begin_write().await?;
+        for hash in hashes {
+            repo::intake::put(&mut tx, &engine.id, hash, &intake).await?;
+        }
+        tx.commit_quiet().await?;
+        for hash in hashes {
+            engine.intakes.put(hash.clone(), intake.clone());
+        }
+        Ok(())
+    }
+
+    async fn add_new(
+        &self,
+        engine: &Engine,
+        request: AddRequest,
+        hashes: &[String],
+    ) -> Result<Added, EngineError> {
+        let new = |hash: String| Added { hash, existed: false };
+        let hash = request.hash.clone();
+        let is_magnet = matches!(request.source, Source::Magnet(_));
+        match engine.driver.add(request).await {
+            Ok(()) => match self.confirm(engine, hashes).await {
+                Some(hash) => Ok(new(hash)),
+                // A magnet without peers may take its time; the sync loop finds it when it comes.
+                None if is_magnet => Ok(new(hash)),
+                None => Err(EngineError::Rejected(
+                    "it took the torrent and never listed it, as clients do that find something wrong with a file".into(),
+                )),
+            },
+            // What came to it by another way meanwhile it may refuse; then there is nothing left to do.
+            Err(EngineError::Rejected(reason)) => match listed_as(engine, hashes).await {
+                Ok(Some(hash)) => Ok(Added { hash, existed: true }),
+                Ok(None) | Err(_) => Err(EngineError::Rejected(reason)),
+            },
+            Err(error) => Err(error),
+        }
+    }
+
     /// Waits until the client lists one of the hashes; errors on the way are passed over.
-    async fn confirm(&self, engine: &Engine, hashes: &[&str]) -> Option<String> {
+    async fn confirm(&self, engine: &Engine, hashes: &[String]) -> Option<String> {
         for attempt in 0..CONFIRM_TRIES {
             if attempt > 0 {
                 tokio::time::sleep(CONFIRM_EVERY).await;
             }
-            if let Some(hash) = listed_as(engine, hashes).await {
+            if let Ok(Some(hash)) = listed_as(engine, hashes).await {
                 return Some(hash);
             }
         }
@@ -171,11 +273,17 @@ impl Torrents {
 }
 
 /// Under which of the hashes the client lists the torrent now.
-async fn listed_as(engine: &Engine, hashes: &[&str]) -> Option<String> {
+async fn listed_as(engine: &Engine, hashes: &[String]) -> Result<Option<String>, EngineError> {
     for hash in hashes {
-        if let Ok(Some(torrent)) = engine.driver.get(hash).await {
-            return Some(torrent.hash.to_string());
+        if let Some(torrent) = engine.driver.get(hash).await? {
+            return Ok(Some(torrent.hash.to_string()));
         }
     }
-    None
+    Ok(None)
+}
+
+fn no_v2() -> EngineError {
+    EngineError::Unsupported(
+        "This engine takes no torrents that are v2 only, and this one has no v1 info-hash".into(),
+    )
 }

@@ -12,7 +12,7 @@ use qm_platform::{AuditEntry, AuditResult};
 use serde_json::{Map, Value, json};
 
 use super::{Caller, Torrents, audit_entry};
-use crate::error::TorrentsError;
+use crate::error::{TorrentsError, describe};
 use crate::model::paths::check_directory;
 use crate::sync::engine::Engine;
 
@@ -117,11 +117,22 @@ impl BulkAction {
     }
 }
 
-/// How many torrents a bulk action was done to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What became of the torrents of a bulk action.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BulkOutcome {
     pub succeeded: usize,
     pub failed: usize,
+    /// One a hash that was given, in that order.
+    pub results: Vec<BulkResult>,
+}
+
+/// What became of one of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BulkResult {
+    /// As it was given.
+    pub hash: String,
+    /// Why it was not done.
+    pub error: Option<String>,
 }
 
 impl Torrents {
@@ -199,11 +210,8 @@ impl Torrents {
         if hashes.is_empty() {
             return Ok(BulkOutcome::default());
         }
-        let done = run_all(&engine, action, hashes).await;
-        let succeeded = hashes
-            .iter()
-            .filter(|hash| done.contains(&hash.to_ascii_lowercase()))
-            .count();
+        let results = run_all(&engine, action, hashes).await;
+        let succeeded = results.iter().filter(|result| result.error.is_none()).count();
         let metadata = json!({
             "engineId": &*engine.id,
             "count": hashes.len(),
@@ -219,6 +227,7 @@ impl Torrents {
         Ok(BulkOutcome {
             succeeded,
             failed: hashes.len() - succeeded,
+            results,
         })
     }
 
@@ -278,40 +287,46 @@ fn told_of(engine: &Engine, hash: &str, command: &Command) -> Value {
     Value::Object(told)
 }
 
-/// The hashes the action was done to. Once the engine itself is gone the rest is not tried.
-async fn run_all(engine: &Engine, action: BulkAction, hashes: &[String]) -> HashSet<String> {
+/// Does an action to each hash and says what became of it. Once the engine itself is gone the rest is not tried.
+async fn run_all(engine: &Engine, action: BulkAction, hashes: &[String]) -> Vec<BulkResult> {
     let mut seen = HashSet::new();
     let asked: Vec<String> = hashes
         .iter()
         .filter_map(|hash| checked_hash(hash).ok())
         .filter(|h| seen.insert(h.clone()))
         .collect();
-    let mut done = HashSet::new();
+    let name = engine.name();
+    let mut outcomes: HashMap<String, Option<String>> = HashMap::with_capacity(asked.len());
+    let mut gone = None;
     for chunk in asked.chunks(BULK_CHUNK) {
-        let outcomes = match engine.driver.run(chunk, action.command()).await {
-            Ok(outcomes) => outcomes,
+        match engine.driver.run(chunk, action.command()).await {
+            Ok(told) => outcomes.extend(told.into_iter().map(|outcome| {
+                let error = outcome.result.err().map(|error| describe(&name, &error));
+                (outcome.hash, error)
+            })),
             Err(error) => {
                 tracing::warn!(engine.id = %engine.id, %error, action = action.name(), "a bulk action was not done");
+                let text = describe(&name, &error);
                 if error.is_transport() {
+                    gone = Some(text);
                     break;
                 }
-                continue;
+                outcomes.extend(chunk.iter().map(|hash| (hash.clone(), Some(text.clone()))));
             }
-        };
-        let mut refused: HashMap<String, usize> = HashMap::new();
-        for outcome in outcomes {
-            match outcome.result {
-                Ok(()) => {
-                    done.insert(outcome.hash);
-                }
-                Err(error) => *refused.entry(error.to_string()).or_default() += 1,
-            }
-        }
-        if !refused.is_empty() {
-            tracing::debug!(engine.id = %engine.id, action = action.name(), ?refused, "a bulk action failed for some");
         }
     }
-    done
+    let result = |hash: &String| BulkResult {
+        hash: hash.clone(),
+        error: match (checked_hash(hash), &gone) {
+            (Err(error), _) => Some(error.to_string()),
+            (Ok(asked), gone) => match (outcomes.get(&asked), gone) {
+                (Some(outcome), _) => outcome.clone(),
+                (None, Some(gone)) => Some(gone.clone()),
+                (None, None) => Some(format!("{name} did not tell what became of it")),
+            },
+        },
+    };
+    hashes.iter().map(result).collect()
 }
 
 /// Has the list read again; what comes or goes is waited for, so that whoever asks next sees it.

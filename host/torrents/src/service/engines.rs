@@ -1,7 +1,8 @@
 //! Configured engines: list, create, change, delete, test, health.
 
-use qm_kernel::engine::EngineDriver;
+use qm_kernel::engine::{EngineDriver, EngineError};
 use qm_kernel::{Secret, Timestamp};
+use qm_platform::config_schema::BadSchema;
 use qm_platform::{AuditEntry, AuditResult};
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
@@ -174,28 +175,44 @@ impl Torrents {
             );
             return Err(TorrentsError::Fields(vec![message]));
         }
-        let mut config = read_config(kind_id, kind.as_ref(), given).map_err(TorrentsError::Fields)?;
+        // What another kind of engine stored is none of this one's.
+        let before = before.filter(|row| row.kind == kind_id);
+        let stored = before.map(|row| &row.config);
+        let mut read = read_config(kind_id, kind.as_ref(), &self.kinds.kinds(), stored, given);
+        let mut config = read.fields.clone();
         let mut secrets = secret_names(kind.as_ref());
-        let stored_secrets = before.map(|row| row.secret_fields.as_slice()).unwrap_or_default();
-        secrets.extend(stored_secrets.iter().cloned());
+        if kind.is_none() {
+            // Which of its fields are secret is only known of what is stored.
+            secrets.extend(before.iter().flat_map(|row| row.secret_fields.iter().cloned()));
+        }
         let mut secret_fields = Vec::new();
         for name in secrets {
-            let kept = before.filter(|_| keeps_secret(given.get(&name)));
-            let value = match (kept, config.remove(&name)) {
-                (Some(row), _) => row
-                    .config
-                    .get(&name)
-                    .filter(|_| row.secret_fields.contains(&name))
-                    .cloned(),
-                (None, Some(value)) if !keeps_secret(Some(&value)) => Some(self.encrypted(&value).into()),
-                (None, _) => None,
+            let given = config.remove(&name);
+            let kept = || {
+                let row = before.filter(|row| row.secret_fields.contains(&name))?;
+                row.config.get(&name).cloned()
+            };
+            let value = match given {
+                Some(value) if !keeps_secret(Some(&value)) => Some(self.encrypted(&value).into()),
+                Some(_) | None => kept(),
             };
             if let Some(value) = value {
                 config.insert(name.clone(), value);
                 secret_fields.push(name);
             }
         }
-        Ok((config, secret_fields))
+        if let Some(kind) = &kind {
+            let whole = self.registry.in_clear(&config, &secret_fields);
+            let broken = |error: BadSchema| EngineError::Plugin(error.to_string());
+            read.judge(kind, &whole)
+                .map_err(broken)
+                .map_err(TorrentsError::of(&kind.label))?;
+        }
+        if read.broken.is_empty() {
+            Ok((config, secret_fields))
+        } else {
+            Err(TorrentsError::Fields(read.messages()))
+        }
     }
 
     fn encrypted(&self, value: &Value) -> String {

@@ -13,6 +13,7 @@ mod registry;
 mod taxonomy;
 #[cfg(test)]
 mod tests;
+mod turns;
 
 use std::sync::Arc;
 
@@ -24,13 +25,15 @@ use qm_net::Net;
 use qm_platform::realtime::Hub;
 use qm_platform::{Audit, AuditEntry, AuditResult, Background, Cipher};
 use serde_json::Value;
+use tokio::sync::Semaphore;
 
-pub use add::{AddInput, AddSource};
-pub use commands::BulkAction;
+pub use add::{AddInput, AddSource, Added};
+pub use commands::{BulkAction, BulkResult};
 pub use list::EngineChoice;
 
 use self::list::MergedList;
 use self::registry::Registry;
+use self::turns::Turns;
 use crate::error::TorrentsError;
 use crate::model::paths::Roots;
 use crate::sync::SyncDeps;
@@ -78,6 +81,10 @@ pub struct Torrents {
     roots: Roots,
     registry: Registry,
     merged: MergedList,
+    /// Turns at adding, by engine and hash.
+    adding: Turns,
+    /// Turns at reading .torrent files.
+    readers: Arc<Semaphore>,
 }
 
 impl Torrents {
@@ -102,6 +109,8 @@ impl Torrents {
             ctx: deps.ctx,
             roots: Roots::new(deps.file_roots),
             merged: MergedList::default(),
+            adding: Turns::default(),
+            readers: Arc::new(Semaphore::new(add::READERS)),
         });
         torrents.registry.reload().await?;
         torrents.registry.follow_kinds(&torrents);

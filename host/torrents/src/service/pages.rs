@@ -138,7 +138,7 @@ mod tests {
     fn query(search: Option<&str>, page: u64, page_size: u64) -> ListQuery {
         let order = Order::parse(Some("hash"), Some("asc"));
         ListQuery::new(
-            Filter::new(None, None, search),
+            Filter::new(None, None, None, search),
             order,
             PageQuery { page, page_size },
         )

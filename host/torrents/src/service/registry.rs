@@ -4,6 +4,7 @@
 //! It runs at start, after each change of an engine, and when the set of installed kinds changes.
 //! Bounds: one reload at a time; no connection is opened by it.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -18,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 use super::Torrents;
 use crate::error::TorrentsError;
 use crate::model::engine::{driver_config, missing_provider, timeout_ms};
+use crate::model::intake::Intakes;
 use crate::repo::{self, engines::EngineRow};
 use crate::sync::engine::Engine;
 use crate::sync::{SyncDeps, SyncLoop};
@@ -105,6 +107,10 @@ impl Registry {
             .into_iter()
             .filter(|row| row.is_enabled)
             .collect();
+        let mut intakes = HashMap::new();
+        for row in &rows {
+            intakes.insert(&*row.id, repo::intake::load(&mut tx, &row.id).await?);
+        }
         drop(tx);
 
         let mut kept = Vec::new();
@@ -127,10 +133,10 @@ impl Registry {
                 next.push(Next::Kept(run));
             } else if let Some(driver) = self.open(row).await {
                 let before = stopping.iter().find(|run| *run.engine.id == row.id);
-                next.push(Next::New(
-                    Self::engine(row, driver, before.map_or(0, |run| run.engine.seq())),
-                    row,
-                ));
+                let first_seq = before.map_or(0, |run| run.engine.seq());
+                let intakes = intakes.remove(&*row.id).unwrap_or_default();
+                let engine = Self::engine(row, driver, Intakes::new(intakes), first_seq);
+                next.push(Next::New(engine, row));
             }
         }
         let engines = next.iter().map(Next::engine).collect();
@@ -179,7 +185,7 @@ impl Registry {
     }
 
     /// The stored fields with their secrets readable; one that does not decrypt is absent.
-    fn in_clear(&self, stored: &Map<String, Value>, secret_fields: &[String]) -> Map<String, Value> {
+    pub fn in_clear(&self, stored: &Map<String, Value>, secret_fields: &[String]) -> Map<String, Value> {
         let mut config = stored.clone();
         for name in secret_fields {
             let secret = stored
@@ -194,9 +200,9 @@ impl Registry {
         config
     }
 
-    fn engine(row: &EngineRow, driver: Arc<dyn EngineDriver>, seq: u64) -> Arc<Engine> {
+    fn engine(row: &EngineRow, driver: Arc<dyn EngineDriver>, intakes: Intakes, seq: u64) -> Arc<Engine> {
         let timeout = Duration::from_millis(timeout_ms(&row.config));
-        Engine::new(&row.id, &row.name, &row.kind, driver, timeout, seq)
+        Engine::new(&row.id, &row.name, &row.kind, driver, timeout, intakes, seq)
     }
 
     fn run(&self, engine: Arc<Engine>, row: &EngineRow) -> Running {

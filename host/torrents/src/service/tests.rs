@@ -6,12 +6,13 @@ use std::sync::atomic::Ordering;
 use qm_db::{Db, db_test};
 use qm_kernel::engine::{AddOptions, Command, EngineError, File, Torrent};
 use qm_kernel::secret::MASK;
-use qm_kernel::{Ctx, PageQuery, Permission, Role, Secret};
+use qm_kernel::{Ctx, PageQuery, Permission, Role, Secret, Timestamp};
 use qm_platform::{Cipher, SealedValues as _};
+use qm_web::ApiError;
 use serde_json::{Map, Value, json};
 
 use super::commands::BulkOutcome;
-use super::{AddInput, AddSource, BulkAction, EngineChoice};
+use super::{AddInput, AddSource, Added, BulkAction, EngineChoice};
 use crate::EngineSecrets;
 use crate::dto::engines::{CreateEngine, TestEngine, UpdateEngine};
 use crate::error::TorrentsError;
@@ -143,6 +144,22 @@ db_test! {
         house.torrents.shutdown().await;
     }
 
+    async fn an_engine_keeps_its_address_whatever_form_is_sent(db: Db) {
+        let house = House::new(&db, &["fake"]).await;
+        let id = house.engine("first", "a").await;
+        let update = |config: Value| {
+            let changes = UpdateEngine { config: Some(map(config)), ..UpdateEngine::default() };
+            house.torrents.update_engine(house.caller(), &id, changes)
+        };
+        // The form of another kind.
+        let refused = update(json!({ "mode": "scgi-unix", "socketPath": "/run/x" })).await;
+        assert_eq!(message(refused), "config.host is required");
+        update(json!({ "mode": "scgi-unix", "host": "b", "port": "7", "password": "" })).await.unwrap();
+        let (_, config) = house.kinds.opened.lock().unwrap().last().cloned().unwrap();
+        assert_eq!(Value::Object(config.0), json!({ "host": "b", "password": "secret" }));
+        house.torrents.shutdown().await;
+    }
+
     async fn an_unreadable_password_is_an_absent_one(db: Db) {
         let house = House::new(&db, &["fake"]).await;
         let id = house.engine("first", "a").await;
@@ -242,10 +259,17 @@ db_test! {
             async move { torrents.bulk(caller, None, action, &hashes).await }
         };
         let outcome = bulk(BulkAction::Pause, hashes.clone()).await.unwrap();
-        assert_eq!(outcome, BulkOutcome { succeeded: 121, failed: 11 });
+        assert_eq!((outcome.succeeded, outcome.failed), (121, 11));
+        let told: Vec<&str> = outcome.results.iter().map(|result| result.hash.as_str()).collect();
+        assert_eq!(told, hashes, "each as it was given");
+        let failed: Vec<_> = outcome.results.iter().filter_map(|result| result.error.as_deref()).collect();
+        assert_eq!(failed, ["Torrent not found"; 11]);
         assert_eq!(bulk(BulkAction::Remove, vec![]).await.unwrap(), BulkOutcome::default());
         client.fail(Some(EngineError::Unreachable("gone".into())));
-        assert_eq!(bulk(BulkAction::Start, hashes.clone()).await.unwrap(), BulkOutcome { succeeded: 0, failed: 132 });
+        let outcome = bulk(BulkAction::Start, hashes.clone()).await.unwrap();
+        assert_eq!((outcome.succeeded, outcome.failed), (0, 132));
+        assert_eq!(outcome.results[120].error.as_deref(), Some("seedbox cannot be reached: gone"));
+        assert_eq!(outcome.results[130].error.as_deref(), Some("Torrent not found"));
         let guest = principal(Role::ReadOnly);
         let refused = house.torrents.bulk(house.caller_as(&guest), None, BulkAction::RemoveData, &hashes).await;
         assert_eq!(message(refused), "Missing permission: torrents.delete_data");
@@ -261,17 +285,112 @@ db_test! {
         let file = || AddSource::File(bytes::Bytes::from_static(METAINFO));
         let mut add = input(file());
         add.options = AddOptions { save_path: Some("/downloads//tv".into()), category: Some("tv".into()), ..AddOptions::default() };
-        let added = house.torrents.add(house.caller(), add).await.unwrap();
+        let new = house.torrents.add(house.caller(), add).await.unwrap();
+        assert!(!new.existed);
+        let added = new.hash;
         assert_eq!(client.added.lock().unwrap()[0].options.save_path.as_deref(), Some("/downloads/tv"));
         assert!(house.torrents.find(None, &added).await.is_ok(), "shown at once");
         // A client may refuse what it has already.
         *client.add_refusal.lock().unwrap() = Some(EngineError::Rejected("Fails.".into()));
-        assert_eq!(house.torrents.add(house.caller(), input(file())).await.unwrap(), added);
+        let again = house.torrents.add(house.caller(), input(file())).await.unwrap();
+        assert_eq!((again.hash, again.existed), (added, true));
         assert_eq!(message(house.torrents.add(house.caller(), input(magnet())).await), "seedbox refused it: Fails.");
         *client.add_refusal.lock().unwrap() = None;
-        assert_eq!(house.torrents.add(house.caller(), input(magnet())).await.unwrap(), *hash(7));
+        let by_magnet = || house.torrents.add(house.caller(), input(magnet()));
+        for existed in [false, true] {
+            assert_eq!(by_magnet().await.unwrap(), Added { hash: hash(7).to_string(), existed });
+        }
         house.torrents.shutdown().await;
-        assert_eq!(audited(&db).await.iter().filter(|row| *row == "torrents.add success").count(), 3);
+        assert_eq!(audited(&db).await.iter().filter(|row| *row == "torrents.add success").count(), 4);
+    }
+
+    async fn what_the_client_does_not_keep_is_kept_with_us(db: Db) {
+        let house = House::new(&db, &["fake"]).await;
+        let client = house.kinds.client("a");
+        let id = house.engine("seedbox", "a").await;
+        let mut add = input(AddSource::File(bytes::Bytes::from_static(METAINFO)));
+        add.options = AddOptions { tags: vec!["x".into(), "y".into()], start_paused: true, ..AddOptions::default() };
+        let added = house.torrents.add(house.caller(), add).await.unwrap().hash;
+        assert!(client.added.lock().unwrap()[0].options.tags.is_empty());
+        let known = |house: &House| {
+            let entry = house.torrents.torrent(&id, &added)?;
+            Some((entry.torrent.tags.clone(), entry.torrent.added_at))
+        };
+        let first = known(&house).expect("it is shown");
+        assert!(first.0 == ["x", "y"] && first.1.is_some(), "{first:?}");
+        // When it is started the client has an instant of its own.
+        let begun = Torrent {
+            hash: added.as_str().into(),
+            added_at: Some(Timestamp::from_secs(4_000_000_000)),
+            downloaded: 7,
+            ..torrent(1)
+        };
+        client.put(begun.clone());
+        house.torrents.resolve(None).unwrap().poke();
+        let moved = |house: &House| house.torrents.torrent(&id, &added).is_some_and(|entry| entry.torrent.downloaded == 7);
+        eventually("it moves", || moved(&house)).await;
+        assert_eq!(known(&house), Some(first.clone()));
+        house.torrents.shutdown().await;
+
+        let house = House::new(&db, &["fake"]).await;
+        house.kinds.client("a").put(begun);
+        house.torrents.resolve(None).unwrap().poke();
+        eventually("it is read again", || moved(&house)).await;
+        assert_eq!(known(&house), Some(first), "after a restart");
+        house.torrents.shutdown().await;
+    }
+
+    async fn a_kind_with_tags_is_given_them(db: Db) {
+        let house = House::new(&db, &["fake"]).await;
+        let client = house.kinds.client("a");
+        *client.keeps_tags.lock().unwrap() = true;
+        let id = house.engine("seedbox", "a").await;
+        let mut add = input(AddSource::File(bytes::Bytes::from_static(METAINFO)));
+        add.options.tags = vec!["x".into()];
+        let added = house.torrents.add(house.caller(), add).await.unwrap().hash;
+        let tags = || house.torrents.torrent(&id, &added).map(|entry| entry.torrent.tags.clone());
+        assert_eq!(tags(), Some(vec!["x".to_owned()]));
+        // Changed in the client.
+        let changed = Torrent { hash: added.as_str().into(), tags: vec!["z".into()], ..torrent(1) };
+        client.put(changed);
+        house.torrents.resolve(None).unwrap().poke();
+        eventually("the client's own are shown", || tags() == Some(vec!["z".to_owned()])).await;
+        let mut wrong = input(magnet());
+        wrong.options.tags = vec!["a\nb".into()];
+        assert_eq!(message(house.torrents.add(house.caller(), wrong).await), "Invalid tag: illegal characters");
+        house.torrents.shutdown().await;
+    }
+
+    async fn of_many_who_add_a_torrent_one_did(db: Db) {
+        let house = House::new(&db, &["fake"]).await;
+        let client = house.kinds.client("a");
+        client.add_delay.store(50, Ordering::SeqCst);
+        house.engine("seedbox", "a").await;
+        let file = || input(AddSource::File(bytes::Bytes::from_static(METAINFO)));
+        let adds = (0..8).map(|_| house.torrents.add(house.caller(), file()));
+        let added = futures_util::future::try_join_all(adds).await.unwrap();
+        assert_eq!(added.iter().filter(|added| !added.existed).count(), 1);
+        assert_eq!(client.added.lock().unwrap().len(), 1);
+        house.torrents.shutdown().await;
+    }
+
+    async fn what_a_client_cannot_take_is_said_at_once(db: Db) {
+        let house = House::new(&db, &["fake"]).await;
+        let client = house.kinds.client("a");
+        house.engine("seedbox", "a").await;
+        let add = |source| house.torrents.add(house.caller(), input(source));
+        let v2 = || AddSource::Magnet(format!("magnet:?xt=urn:btmh:1220{}", "ab".repeat(32)));
+        let refused = add(v2()).await.unwrap_err();
+        assert_eq!(ApiError::from(refused).status().as_u16(), 400);
+        assert!(client.added.lock().unwrap().is_empty());
+        *client.knows_v2.lock().unwrap() = true;
+        assert_eq!(add(v2()).await.unwrap().hash, "ab".repeat(20));
+        // Taken and never listed.
+        *client.forgets.lock().unwrap() = true;
+        let lost = add(AddSource::File(bytes::Bytes::from_static(METAINFO))).await.unwrap_err();
+        assert!(lost.to_string().starts_with("seedbox refused it: it took the torrent and never listed it"), "{lost}");
+        assert_eq!(ApiError::from(lost).status().as_u16(), 400);
+        house.torrents.shutdown().await;
     }
 
     async fn what_cannot_be_added_is_refused_before_the_client_is_asked(db: Db) {

@@ -13,6 +13,7 @@ use qm_platform::realtime::{Room, StateSource};
 use tokio::sync::{Notify, watch};
 
 use super::snapshot::Snapshot;
+use crate::model::intake::Intakes;
 
 /// What is remembered of an engine between reads; lost at restart.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +40,8 @@ pub struct Engine {
     pub driver: Arc<dyn EngineDriver>,
     /// How long its client may be silent.
     pub timeout: Duration,
+    /// What is known of torrents that were added through us.
+    pub intakes: Intakes,
     name: ArcSwap<String>,
     snapshot: ArcSwapOption<Snapshot>,
     /// The last `seq` an earlier configuration of this engine used.
@@ -56,6 +59,7 @@ impl Engine {
         kind: &str,
         driver: Arc<dyn EngineDriver>,
         timeout: Duration,
+        intakes: Intakes,
         first_seq: u64,
     ) -> Arc<Self> {
         Arc::new(Self {
@@ -63,6 +67,7 @@ impl Engine {
             kind: kind.to_owned(),
             driver,
             timeout,
+            intakes,
             name: ArcSwap::from_pointee(name.to_owned()),
             snapshot: ArcSwapOption::empty(),
             first_seq,

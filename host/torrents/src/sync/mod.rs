@@ -144,8 +144,9 @@ impl SyncLoop {
         self.engine.end_read(number, error);
     }
 
-    async fn take_in(&mut self, delta: Delta, at: Timestamp) {
+    async fn take_in(&mut self, mut delta: Delta, at: Timestamp) {
         let stats = delta.stats;
+        self.engine.intakes.fill(&mut delta.changed);
         let base = self.engine.base(at);
         let (version, changes) = base.apply(delta, at);
         let first = self.engine.snapshot().is_none();
@@ -160,6 +161,8 @@ impl SyncLoop {
         if let Some(version) = version {
             self.show(version, &changes);
         }
+        let swept = self.store.sweep(&current, at).await;
+        self.note_database(swept);
         self.repairs.run(&changes);
         self.online(&current, stats, at);
         let stored = self.store.take_baseline(&current, at, &self.stop).await;

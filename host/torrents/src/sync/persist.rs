@@ -33,6 +33,8 @@ pub struct Store {
     /// The first list was compared with the rows of the last run.
     reconciled: bool,
     last_flush: Instant,
+    /// When what is known of torrents that are gone is looked for again.
+    next_sweep: Instant,
     /// When a client that did not tell its all-time counters is asked again.
     next_baseline: Instant,
 }
@@ -46,6 +48,7 @@ impl Store {
             ledger: None,
             reconciled: false,
             last_flush: Instant::now(),
+            next_sweep: Instant::now(),
             next_baseline: Instant::now(),
         }
     }
@@ -86,6 +89,25 @@ impl Store {
             tracker.flush();
         }
         self.write(self.deps.ctx.now()).await
+    }
+
+    /// Forgets what was known of torrents that are no longer listed.
+    pub async fn sweep(&mut self, current: &Snapshot, at: Timestamp) -> Result<(), DbError> {
+        if Instant::now() < self.next_sweep {
+            return Ok(());
+        }
+        self.next_sweep = Instant::now() + FLUSH_EVERY;
+        let gone = self.engine.intakes.gone(|hash| current.get(hash).is_some(), at);
+        if gone.is_empty() {
+            return Ok(());
+        }
+        let mut tx = self.deps.db.begin_write().await?;
+        for (hash, added_at) in &gone {
+            repo::intake::delete(&mut tx, &self.engine.id, hash, *added_at).await?;
+        }
+        tx.commit_quiet().await?;
+        self.engine.intakes.forget(&gone);
+        Ok(())
     }
 
     async fn load(&mut self) -> Result<(), DbError> {

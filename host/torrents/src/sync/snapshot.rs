@@ -12,7 +12,7 @@ use bytes::Bytes;
 use qm_kernel::Timestamp;
 use qm_kernel::engine::{Delta, Torrent};
 
-use crate::dto::torrent::{self, LIST_TAIL};
+use crate::dto::torrent;
 use crate::service::pages::Pages;
 
 /// One torrent of a snapshot with its JSON.
@@ -20,7 +20,6 @@ use crate::service::pages::Pages;
 pub struct TorrentEntry {
     pub engine_id: Arc<str>,
     pub torrent: Torrent,
-    /// As a list shows it, with `parked` and `intake`.
     json: Bytes,
 }
 
@@ -34,17 +33,9 @@ impl TorrentEntry {
         }
     }
 
-    /// The object as it stands in lists and in `torrents:update`.
-    pub fn list_json(&self) -> &Bytes {
+    /// The object as it stands in lists, in `torrents:update` and alone.
+    pub fn json(&self) -> &Bytes {
         &self.json
-    }
-
-    /// The object as `GET /api/torrents/:hash` shows it: without the fields only lists have.
-    pub fn detail_json(&self) -> Bytes {
-        let mut json = Vec::with_capacity(self.json.len());
-        json.extend_from_slice(self.json.strip_suffix(LIST_TAIL.as_bytes()).unwrap_or(&self.json));
-        json.push(b'}');
-        json.into()
     }
 }
 
@@ -294,6 +285,7 @@ pub mod tests {
             peers_total: 0,
             priority: 2,
             label: None,
+            tags: vec![],
             save_path: "/downloads".into(),
             content_path: "/downloads/x".into(),
             is_private: false,

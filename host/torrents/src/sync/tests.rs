@@ -13,6 +13,7 @@ use super::SyncLoop;
 use super::engine::Engine;
 use super::publish::RatioChanged;
 use super::snapshot::tests::torrent;
+use crate::model::intake::Intakes;
 use crate::model::ledger::Counters;
 use crate::repo;
 use crate::repo::engines::EngineRow;
@@ -47,7 +48,15 @@ impl Bench {
 
     fn over(db: &Db, client: Arc<FakeClient>, heard: Arc<Heard>) -> Self {
         let driver = Arc::new(FakeDriver(client.clone()));
-        let engine = Engine::new("e", "seedbox", "fake", driver, Duration::from_secs(1), 0);
+        let engine = Engine::new(
+            "e",
+            "seedbox",
+            "fake",
+            driver,
+            Duration::from_secs(1),
+            Intakes::default(),
+            0,
+        );
         let work = SyncLoop::new(engine.clone(), sync_deps(db, &heard), CancellationToken::new());
         Self {
             db: db.clone(),

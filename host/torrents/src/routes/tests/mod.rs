@@ -143,7 +143,8 @@ db_test! {
         assert_eq!((&all.body["total"], &all.body["items"][0]["hash"]), (&json!(1), &json!(*hash(3))));
         let one = site.ask("USER", "GET", &format!("/api/torrents/{}", hash(3).to_uppercase()), None).await;
         assert_eq!((one.status, &one.body["size"]), (200, &json!(3)));
-        assert!(one.body.get("parked").is_none());
+        let listed = site.ask("USER", "GET", &format!("/api/torrents?search={}", hash(3)), None).await;
+        assert_eq!(one.body, listed.body["items"][0], "alone it is as it is in a list");
         let rule = site.ask("USER", "GET", &format!("/api/torrents/{}/matched-rule", hash(3)), None).await;
         assert_eq!((rule.status, rule.body), (200, Value::Null));
         site.house.torrents.shutdown().await;
@@ -175,6 +176,10 @@ db_test! {
                 json!("This engine cannot rename torrents")),
             ("ADMINISTRATOR", "POST", "/api/engines".into(), Some(json!({ "name": "n", "kind": "scgi_client", "config": { "port": "x" } })), 400,
                 json!(["config.port must be an integer number"])),
+            ("ADMINISTRATOR", "POST", "/api/engines".into(), Some(json!({ "name": "n", "kind": "fake", "config": { "port": 5 } })), 400,
+                json!(["config.host is required"])),
+            ("ADMINISTRATOR", "POST", "/api/engines/test".into(), Some(json!({ "kind": "fake", "config": { "host": [], "nobody": 1 } })), 400,
+                json!(["property config.nobody should not exist", "config.host must be a string"])),
             ("ADMINISTRATOR", "PATCH", "/api/engines/x".into(), Some(json!({ "kind": "fake" })), 400, json!(["property kind should not exist"])),
             ("ADMINISTRATOR", "DELETE", "/api/engines/x".into(), None, 404, json!("Engine not found")),
         ] {
@@ -231,7 +236,10 @@ db_test! {
         assert_eq!((removed.status, removed.body), (200, json!({ "success": true, "libraryItemsRemoved": 0 })));
         let bulk = json!({ "hashes": [*hash(3), *hash(1)], "action": "pause" });
         let outcome = site.ask("USER", "POST", "/api/torrents/bulk", Some(bulk)).await;
-        assert_eq!((outcome.status, outcome.body), (201, json!({ "succeeded": 1, "failed": 1 })));
+        assert_eq!((outcome.status, outcome.body), (201, json!({ "succeeded": 1, "failed": 1, "results": [
+            { "hash": *hash(3), "ok": true, "error": null },
+            { "hash": *hash(1), "ok": false, "error": "Torrent not found" },
+        ] })));
         assert_eq!(site.house.kinds.client("a").torrents.lock().unwrap()[&*hash(3)].state, TorrentState::Paused);
         let items = site.ask("USER", "POST", "/api/torrents/imported-items", Some(json!({ "hashes": [] }))).await;
         assert_eq!((items.status, items.body), (201, json!([])));
@@ -251,12 +259,27 @@ db_test! {
         assert_eq!(answer.status, 201, "{}", answer.body);
         assert_eq!(answer.body["hash"].as_str().map(str::len), Some(40));
         let options = site.house.kinds.client("a").added.lock().unwrap()[0].options.clone();
-        assert_eq!(options.tags, ["a", "b"]);
+        assert!(options.tags.is_empty(), "this kind has none");
+        let tagged = site.ask("USER", "GET", "/api/torrents?tag=b", None).await;
+        assert_eq!((&tagged.body["total"], &tagged.body["items"][0]["tags"]), (&json!(1), &json!(["a", "b"])));
         assert!(!options.start_paused && options.sequential_download);
+        assert_eq!(answer.body.get("existed"), None);
+        // With a line break behind its end it is the same.
+        let again = site.upload(&[("file", Some("a.torrent"), &[file, b"\n"].concat())]).await;
+        assert_eq!((again.status, &again.body["existed"]), (201, &json!(true)));
+        let few = String::from_utf8_lossy(file).replace("lengthi5e", "lengthi50000e").into_bytes();
         for (parts, message) in [
             (vec![("tags", None, b"a".as_slice())], "A torrent file is required"),
             (vec![("other", Some("a.torrent"), file)], "Unexpected field"),
             (vec![("file", Some("a.torrent"), b"nonsense".as_slice())], "Invalid .torrent file"),
+            (
+                vec![("file", Some("a.torrent"), file.strip_suffix(b"e").unwrap())],
+                "Invalid .torrent file: the text ends in the middle of a value",
+            ),
+            (
+                vec![("file", Some("a.torrent"), few.as_slice())],
+                "Invalid .torrent file: info.pieces: 1 hash for 4 pieces",
+            ),
         ] {
             let answer = site.upload(&parts).await;
             assert_eq!((answer.status, answer.body["message"].as_str()), (400, Some(message)));
