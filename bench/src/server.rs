@@ -57,7 +57,7 @@ pub fn command(dir: &Path, port: u16) -> Command {
             "PLUGINS_DIR",
             std::env::var_os("QM_PLUGINS_DIR").expect("QM_PLUGINS_DIR"),
         )
-        .env("FILE_MANAGER_ROOTS", "/tmp")
+        .env("FILE_MANAGER_ROOTS", "/var/tmp")
         .env("THROTTLE_LIMIT", "1000000000")
         .env("JWT_ACCESS_TTL", "1d")
         .env("ADMIN_PASSWORD", PASSWORD)

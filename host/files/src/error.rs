@@ -28,6 +28,12 @@ pub enum FilesError {
     BadTicket,
     #[error("Ticket does not authorise this path")]
     OtherPath,
+    /// The path's file is not the one it had when the ticket was issued.
+    #[error("Ticket does not authorise this file: another one has its place now; ask for a new ticket")]
+    OtherFile,
+    /// Of a ticket's user; why, for the log.
+    #[error("Whether the ticket's user may still see files is not known: try again later")]
+    HolderUnknown(String),
     #[error("Missing permission(s): {0}")]
     MissingPermission(&'static str),
     #[error("Stopping the source torrent requires torrents.delete")]
@@ -89,6 +95,7 @@ impl FilesError {
             | FilesError::OriginalOutside => ErrorKind::BadRequest,
             FilesError::BadTicket => ErrorKind::Unauthorized,
             FilesError::OtherPath
+            | FilesError::OtherFile
             | FilesError::MissingPermission(_)
             | FilesError::MayNotStopTorrent
             | FilesError::MayNotDeletePayload => ErrorKind::Forbidden,
@@ -98,7 +105,7 @@ impl FilesError {
             FilesError::NoFreeName(_) | FilesError::OriginalTaken | FilesError::TrashAbsent(_) => {
                 ErrorKind::Conflict
             }
-            FilesError::TooManyOperations => ErrorKind::Unavailable,
+            FilesError::TooManyOperations | FilesError::HolderUnknown(_) => ErrorKind::Unavailable,
             FilesError::Database(error) => error.kind(),
         }
     }

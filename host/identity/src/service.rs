@@ -2,6 +2,7 @@
 
 pub mod account;
 pub mod api_keys;
+pub mod holder;
 pub mod login;
 pub mod operator;
 pub mod password;

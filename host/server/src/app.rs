@@ -29,6 +29,7 @@ use crate::api::{self, States};
 use crate::config::Config;
 use crate::failure::StartError;
 use crate::secrets::Secrets;
+use crate::start::own_places;
 use crate::{PRODUCT, VERSION, descriptors};
 
 /// Compiled plugins, below the data directory.
@@ -166,8 +167,14 @@ impl Ground {
         }
     }
 
-    fn files(&self, config: &Config, secrets: &Secrets, torrents: &Arc<Torrents>, hub: &Hub) -> FilesDeps {
-        FilesDeps {
+    fn files(
+        &self,
+        config: &Config,
+        secrets: &Secrets,
+        torrents: &Arc<Torrents>,
+        hub: &Hub,
+    ) -> Result<FilesDeps, StartError> {
+        Ok(FilesDeps {
             db: self.db.clone(),
             settings: self.settings.clone(),
             audit: self.audit.clone(),
@@ -175,10 +182,12 @@ impl Ground {
             hub: hub.clone(),
             ctx: self.ctx.clone(),
             payloads: torrents.clone(),
+            holders: Arc::new(self.identity.clone()),
             signing: secrets.jwt_access.clone(),
             cors_origins: config.cors_origins.clone(),
             file_roots: config.file_roots.clone(),
-        }
+            own: own_places(config)?,
+        })
     }
 
     /// Starts the watches and the check for updates, and shows what they and everybody else count.
@@ -272,7 +281,7 @@ impl App {
         let torrents = Torrents::start(ground.torrents(&config, kinds, &hub))
             .await
             .map_err(StartError::Engines)?;
-        let files = start_files(ground.files(&config, &secrets, &torrents, &hub)).await?;
+        let files = start_files(ground.files(&config, &secrets, &torrents, &hub)?).await?;
         let web = web_config(&config, &ground.metrics);
         let docs = web.docs;
         let states = States {

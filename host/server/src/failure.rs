@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use qm_db::DbError;
 use qm_files::FilesError;
+use qm_files::confined::RootRefused;
 use qm_identity::IdentityError;
 use qm_net::NetError;
 use qm_plugin_host::PluginHostError;
@@ -23,6 +24,8 @@ pub enum StartError {
     Secrets(#[from] SecretsError),
     #[error("cannot read the plugins directory `{}` ({source}); create it, or set PLUGINS_DIR to the directory that holds the plugins", .path.display())]
     PluginsDir { path: PathBuf, source: io::Error },
+    #[error(transparent)]
+    Roots(#[from] RootRefused),
     #[error("cannot listen on {address} ({source}); {advice}")]
     Listen {
         address: SocketAddr,

@@ -1,5 +1,5 @@
 //! The start of the service, in the order that finds every mistake before anything is written: configuration,
-//! secrets, plugins directory, network settings, port, database; only then migrations, generated secrets, seeding.
+//! secrets, plugins directory, file roots, network settings, port, database; only then migrations, generated secrets, seeding.
 
 mod backups;
 
@@ -7,6 +7,7 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use qm_db::{Db, DbError, SqliteFile};
+use qm_files::confined::{OwnKind, OwnPlace, check_roots};
 use qm_identity::HashCost;
 use qm_kernel::Ctx;
 use qm_net::{Net, NetConfig};
@@ -27,6 +28,7 @@ pub async fn start(config: Config, ctx: Ctx) -> Result<App, StartError> {
         path: config.plugins_dir.clone(),
         source,
     })?;
+    check_roots(&config.file_roots, &own_places(&config)?)?;
     let net = Net::new(NetConfig {
         ssrf_allow_hosts: config.ssrf_allow_hosts.clone(),
     })?;
@@ -53,6 +55,26 @@ pub async fn start(config: Config, ctx: Ctx) -> Result<App, StartError> {
         hash_cost: HashCost::STANDARD,
     })
     .await
+}
+
+/// What the file manager must not show: the data directory with the secrets, backups and compiled plugins in it, the plugins,
+/// an SQLite database.
+pub fn own_places(config: &Config) -> Result<Vec<OwnPlace>, DbError> {
+    let directory = |variable, path: &Path| OwnPlace {
+        variable,
+        path: path.to_owned(),
+        kind: OwnKind::Directory,
+    };
+    let database = SqliteFile::of(config.database_url.expose())?.map(|file| OwnPlace {
+        variable: "DATABASE_URL",
+        path: file.path().to_owned(),
+        kind: OwnKind::Database,
+    });
+    let directories = [
+        directory("DATA_DIR", &config.data_dir),
+        directory("PLUGINS_DIR", &config.plugins_dir),
+    ];
+    Ok(directories.into_iter().chain(database).collect())
 }
 
 /// Opens the database for a server, making the data directory first. It is the only one on an SQLite file.

@@ -48,7 +48,8 @@ pub fn command(dir: &Path, database_url: &str) -> Command {
     command
         .env("DATABASE_URL", database_url)
         .env("ADMIN_PASSWORD", PASSWORD)
-        .env("FILE_MANAGER_ROOTS", std::env::temp_dir());
+        // Beside the data: a root that holds it is refused.
+        .env("FILE_MANAGER_ROOTS", dir.join("downloads"));
     command
 }
 

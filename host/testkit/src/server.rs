@@ -220,15 +220,20 @@ impl TestServer {
         Api::new(self.http.clone(), format!("http://{}", self.address), None)
     }
 
-    /// The seeded user of a role, with a fresh token.
-    pub fn user(&self, role: Role) -> Api {
+    /// The id of the seeded user of a role.
+    pub fn user_id(&self, role: Role) -> &str {
         let index = Role::ALL
             .iter()
             .position(|known| *known == role)
             .expect("one of the five roles");
+        &self.users[index]
+    }
+
+    /// The seeded user of a role, with a fresh token.
+    pub fn user(&self, role: Role) -> Api {
         let username = username(role);
         let subject = Subject {
-            user_id: &self.users[index],
+            user_id: self.user_id(role),
             username: &username,
             roles: &[role],
             permissions: role

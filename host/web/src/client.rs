@@ -6,6 +6,7 @@ use axum::extract::FromRequestParts;
 use http::request::Parts;
 use http::{HeaderMap, header};
 use qm_kernel::ClientInfo;
+use tokio_util::sync::CancellationToken;
 
 use crate::error::ApiError;
 
@@ -21,6 +22,19 @@ pub struct Origin {
     pub request_id: RequestId,
     /// Whether `X-Forwarded-For` is the word of a proxy and not the caller's own.
     pub proxied: bool,
+}
+
+/// Extractor: cancelled when the caller hangs up before it has its answer, and when it has it. For work that nobody else is
+/// served by: what may change something runs to its end.
+#[derive(Clone, Debug, Default)]
+pub struct HungUp(pub CancellationToken);
+
+impl<S: Sync> FromRequestParts<S> for HungUp {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ApiError> {
+        Ok(parts.extensions.get::<HungUp>().cloned().unwrap_or_default())
+    }
 }
 
 /// Sixteen hexadecimal digits, kept inline: every request has one, few need it as text.

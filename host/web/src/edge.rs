@@ -19,7 +19,7 @@ use qm_kernel::{Ctx, ErrorKind};
 use tower::{Layer, Service};
 use tracing::Instrument;
 
-use crate::client::{Origin, RequestId, client_ip};
+use crate::client::{HungUp, Origin, RequestId, client_ip};
 use crate::error::{ApiError, Failure, JSON};
 use crate::headers::{Cors, cross_origin, preflight, secure};
 use crate::metrics::{HttpMetrics, Running};
@@ -112,6 +112,9 @@ where
             return Box::pin(std::future::ready(Ok(response)));
         }
         let reads_only = asked.tagged;
+        let hung_up = HungUp::default();
+        let attended = hung_up.0.clone().drop_guard();
+        request.extensions_mut().insert(hung_up);
         let answer = span.in_scope(|| self.inner.call(request));
         let work = async move {
             let outcome = if reads_only {
@@ -124,6 +127,7 @@ where
                 Ok(Err(never)) => match never {},
                 Err(panic) => panicked(panic.as_ref()),
             };
+            drop(attended);
             Ok(ended(running, edge.send(asked, response).await))
         };
         Box::pin(work.instrument(span))

@@ -65,7 +65,7 @@ mod tokens;
 mod upload;
 
 pub use body::{Body, Params, Path};
-pub use client::{Client, Origin, Peer, RequestId};
+pub use client::{Client, HungUp, Origin, Peer, RequestId};
 pub use config::WebConfig;
 pub use error::{ApiError, ApiResult};
 pub use fields::{

@@ -16,6 +16,8 @@ use serde_json::{Value, json};
 const WRITES: usize = 1000;
 const ROUNDS: usize = 3;
 const WORKERS: usize = 4;
+/// Nothing is stored there: categories name it.
+const ROOT: &str = "/downloads";
 
 /// What is written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -110,7 +112,7 @@ fn write(kind: Kind, name: &str, object: &Object, text: &str, change: bool) -> W
             Kind::Key => make("/api/api-keys", json!({ "name": name, "scopes": [text] }), text),
             Kind::Category => make(
                 "/api/categories",
-                json!({ "name": name, "savePath": std::env::temp_dir().join(text) }),
+                json!({ "name": name, "savePath": format!("{ROOT}/{text}") }),
                 text,
             ),
             Kind::Tag => make("/api/tags", json!({ "name": name, "color": text }), text),
@@ -389,7 +391,7 @@ both_databases! {
         plugins::install("scgi_client.wasm", &dir.path().join("plugins"));
         let mut dice = Dice::thrown();
         eprintln!("the dice: {}", dice.0);
-        let env = [("THROTTLE_LIMIT", "1000000"), ("JWT_ACCESS_TTL", "1d")];
+        let env = [("THROTTLE_LIMIT", "1000000"), ("JWT_ACCESS_TTL", "1d"), ("FILE_MANAGER_ROOTS", ROOT)];
         let mut workers: Vec<Objects> = vec![Objects::new(); WORKERS];
         for round in 0..ROUNDS {
             let mut binary = Binary::start_with(dir.path(), db.url(), &env).await;

@@ -9,6 +9,7 @@ use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use qm_kernel::Role;
 use qm_testkit::http::Reply;
 use qm_testkit::{Api, TestDb, TestServer, both_databases, token};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
@@ -199,7 +200,7 @@ impl Target {
             if field.bodies.is_empty() {
                 let encoded = percent(value.as_bytes());
                 if encoded.len() <= LONGEST_QUERY {
-                    ways.push(Way::new(&value, must, query(field, &encoded), None));
+                    ways.push(Way::new(&value, must, self.query(field, &encoded), None));
                 }
             }
             for body in field.bodies {
@@ -215,7 +216,7 @@ impl Target {
             Holds::Path if field.bodies.is_empty() => {
                 let plain = QUERIES.iter().map(|&(value, must)| {
                     let value = self.fill(value);
-                    Way::new(&value, must, query(field, &value), None)
+                    Way::new(&value, must, self.query(field, &value), None)
                 });
                 plain.chain(self.ways(field, PATHS, false)).collect()
             }
@@ -232,18 +233,25 @@ impl Target {
     }
 }
 
-/// The query of a GET that names `value`, which is percent-encoded already; streams get a ticket for it.
-fn query(field: &Field, value: &str) -> String {
-    let mut query = format!("?{}={value}", field.name);
-    if field.route == "GET /api/files/stream" {
-        let mut path = decoded(value.split('&').next().unwrap_or_default());
-        if field.name == "pathRaw" {
-            path = decoded(&String::from_utf8_lossy(&path));
+impl Target {
+    /// The query of a GET that names `value`, which is percent-encoded already; streams get a ticket for what it leads to,
+    /// wherever that is.
+    fn query(&self, field: &Field, value: &str) -> String {
+        let mut query = format!("?{}={value}", field.name);
+        if field.route == "GET /api/files/stream" {
+            let mut path = decoded(value.split('&').next().unwrap_or_default());
+            if field.name == "pathRaw" {
+                path = decoded(&String::from_utf8_lossy(&path));
+            }
+            let below: Vec<u8> = path.iter().copied().skip_while(|byte| *byte == b'/').collect();
+            let file = self.site.at(raw_name(&below));
+            let user = self.server.user_id(Role::SuperAdmin);
+            let claims =
+                token::ticket_claims(&self.site.root, &normal(&path), &file, user, 4_000_000_000_000);
+            query = format!("{query}&ticket={}", token::ticket(&claims));
         }
-        let claims = json!({ "p": normal(&path), "u": "somebody", "x": 4_000_000_000_000_i64 });
-        query = format!("{query}&ticket={}", token::ticket(&claims));
+        query
     }
-    query
 }
 
 /// One request.

@@ -1,15 +1,17 @@
 //! Streams as their readers use them: a real browser that seeks in a video, curl and ffprobe; and tickets that were not
 //! issued for what they are used for.
 
+use std::io::Write as _;
 use std::path::Path;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 
+use qm_kernel::Role;
 use qm_testkit::binary::Binary;
 use qm_testkit::process::Process;
 use qm_testkit::wait::until;
 use qm_testkit::{Api, Backend, TestServer, both_databases, database, token};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
@@ -408,20 +410,23 @@ both_databases! {
         }
         // Its claims as we read them: what is changed in them is no longer signed.
         let now = qm_kernel::Ctx::system().now().ms();
-        let says = |path: &str, user: &str, until: i64| token::ticket(&json!({ "p": path, "u": user, "x": until }));
+        let somebody = server.user_id(Role::User);
+        let mine = site.at("mine.mkv");
+        let says = |path: &str, user: &str, until: i64| token::ticket(&token::ticket_claims(&site.root, path, &mine, user, until));
         let (body, signature) = good.split_once('.').expect("body and signature");
         let foreign = |path: &str, user: &str, until: i64| {
             let forged = says(path, user, until);
             let (forged, _) = forged.split_once('.').expect("body and signature");
             format!("{forged}.{signature}")
         };
-        assert_eq!(answer("mine.mkv", &says("/mine%2Emkv", "somebody", now + 60_000)).await, 200, "we sign as the server does");
+        assert_eq!(answer("mine.mkv", &says("/mine%2Emkv", somebody, now + 60_000)).await, 200, "we sign as the server does");
         for (what, bad) in [
-            ("another path", foreign("/yours%2Emkv", "somebody", now + 60_000)),
+            ("another path", foreign("/yours%2Emkv", somebody, now + 60_000)),
             ("another user", foreign("/mine%2Emkv", "somebody else", now + 60_000)),
-            ("a longer life", foreign("/mine%2Emkv", "somebody", i64::MAX)),
-            ("expired", says("/mine%2Emkv", "somebody", now - 1)),
-            ("expired long ago", says("/mine%2Emkv", "somebody", 0)),
+            ("a longer life", foreign("/mine%2Emkv", somebody, i64::MAX)),
+            ("nobody's", says("/mine%2Emkv", "somebody else", now + 60_000)),
+            ("expired", says("/mine%2Emkv", somebody, now - 1)),
+            ("expired long ago", says("/mine%2Emkv", somebody, 0)),
             ("no signature", format!("{body}.")),
             ("half a signature", format!("{body}.{}", &signature[..signature.len() / 2])),
             ("an access token", api.token().to_owned()),
@@ -431,12 +436,63 @@ both_databases! {
                 assert_eq!(answer(path, &bad).await, 401, "{what}");
             }
         }
-        assert_eq!(answer("../root-canary/secret", &says("/secret", "somebody", now + 60_000)).await, 403);
+        assert_eq!(answer("../root-canary/secret", &says("/secret", somebody, now + 60_000)).await, 403);
         // A bearer token is no ticket, and a ticket no bearer token.
         let reply = api.send("GET", "/api/files/stream?path=mine.mkv", None).await;
         assert_eq!(reply.status, 401, "{}", reply.text());
         let reply = anybody.with_token(Some(good)).send("GET", "/api/files/download?path=mine.mkv", None).await;
         assert_eq!(reply.status, 401, "{}", reply.text());
+    }
+
+    async fn a_ticket_ends_with_its_users_right_and_with_its_file(db: &TestDb) {
+        let site = Site::new();
+        site.write("film.mkv", "the film");
+        site.write("folder/film.mkv", "another film");
+        let server = TestServer::builder(db).env("FILE_MANAGER_ROOTS", site.roots()).start().await;
+        let (admin, anybody) = (server.admin(), server.anonymous());
+        let answer = async |ticket: &str| anybody.send("GET", &stream("film.mkv", ticket), None).await.status;
+        let change = async |user: &str, body: Value| {
+            let reply = admin.send("PATCH", &format!("/api/users/{user}"), Some(&body)).await;
+            assert_eq!(reply.status, 200, "{}", reply.text());
+        };
+        let user = server.user_id(Role::User);
+        let tickets = [ticket(&server.user(Role::User), "film.mkv").await, ticket(&server.user(Role::PowerUser), "film.mkv").await];
+        assert_eq!((answer(&tickets[0]).await, answer(&tickets[1]).await), (200, 200));
+        change(user, json!({ "isActive": false })).await;
+        assert_eq!((answer(&tickets[0]).await, answer(&tickets[1]).await), (401, 200), "only one was deactivated");
+        change(user, json!({ "isActive": true })).await;
+        assert_eq!(answer(&tickets[0]).await, 200);
+        let reply = admin.send("DELETE", &format!("/api/users/{user}"), None).await;
+        assert_eq!(reply.status, 200, "{}", reply.text());
+        assert_eq!((answer(&tickets[0]).await, answer(&tickets[1]).await), (401, 200));
+
+        let mut good = ticket(&admin, "film.mkv").await;
+        // Written on while it is downloaded: it is the same file.
+        std::fs::OpenOptions::new().append(true).open(site.at("film.mkv")).and_then(|mut file| file.write_all(b", longer")).expect("our own file");
+        assert_eq!(answer(&good).await, 200);
+        let root = async |path: String| {
+            let reply = admin.send("PUT", "/api/files/root", Some(&json!({ "path": path }))).await;
+            assert_eq!(reply.status, 200, "{}", reply.text());
+        };
+        root(site.at("folder").display().to_string()).await;
+        let reply = anybody.send("GET", &stream("film.mkv", &good), None).await;
+        assert!(reply.status == 403 && !reply.text().contains("another film"), "{}", reply.text());
+        root(site.roots()).await;
+        assert_eq!(answer(&good).await, 200);
+        for replace in [true, false] {
+            if replace {
+                site.write("new", "another film");
+                std::fs::rename(site.at("new"), site.at("film.mkv")).expect("our own file");
+            } else {
+                // The number of the inode may be the one that became free.
+                std::fs::remove_file(site.at("film.mkv")).expect("our own file");
+                site.write("film.mkv", "another film");
+            }
+            let reply = anybody.send("GET", &stream("film.mkv", &good), None).await;
+            assert!(reply.status == 403 && !reply.text().contains("another film"), "{}", reply.text());
+            good = ticket(&admin, "film.mkv").await;
+            assert_eq!(answer(&good).await, 200);
+        }
     }
 
     async fn tickets_stay_out_of_the_logs_and_the_audit(db: &TestDb) {
@@ -448,7 +504,7 @@ both_databases! {
         let mut binary = Binary::start_with(dir.path(), db.url(), &env).await;
         let (api, anybody) = (binary.admin().await, binary.anonymous());
         let good = ticket(&api, "film.mkv").await;
-        let expired = token::ticket(&json!({ "p": "/film%2Emkv", "u": "u", "x": 1 }));
+        let expired = token::ticket(&token::ticket_claims(&site.root, "/film%2Emkv", &site.at("film.mkv"), "u", 1));
         for (ticket, path, status) in [(&good, "film.mkv", 200), (&good, "other", 403), (&expired, "film.mkv", 401)] {
             for method in ["GET", "HEAD"] {
                 let reply = anybody.send(method, &stream(path, ticket), None).await;

@@ -13,6 +13,7 @@ mod errors;
 mod files_crash;
 mod files_faults;
 mod files_hostile;
+mod files_lanes;
 mod files_live;
 mod files_media;
 mod files_names;

@@ -3,6 +3,9 @@
 //!
 //! Handles are `O_PATH`: they can be stepped through without the right to list. Calls answer the bare errno; callers know
 //! which path to blame.
+//!
+//! What is the server's own ([`OwnPlace`](super::OwnPlace)) is not there, whatever it is called: it cannot be opened, looked
+//! at, listed or replaced through a handle.
 
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -12,15 +15,21 @@ use rustix::fs::{self, AtFlags, FileType, FlockOperation, Mode, OFlags, RenameFl
 use rustix::io::{Errno, Result};
 
 use super::names::Component;
-use super::{Identity, Meta};
+use super::own::Hidden;
+use super::{Identity, Kind, Meta};
 
 #[derive(Debug)]
-pub(crate) struct Dir(OwnedFd);
+pub(crate) struct Dir {
+    fd: OwnedFd,
+    /// Handed on to every handle that is reached through this one.
+    hidden: Hidden,
+}
 
 /// Something opened by name, whatever it is; a link is the link itself.
 pub(crate) struct Node {
     fd: OwnedFd,
     pub stat: Stat,
+    hidden: Hidden,
 }
 
 impl Node {
@@ -29,7 +38,10 @@ impl Node {
     }
 
     pub fn into_dir(self) -> Dir {
-        Dir(self.fd)
+        Dir {
+            fd: self.fd,
+            hidden: self.hidden,
+        }
     }
 
     /// Where this link points. Read through the handle: the link that was looked at.
@@ -40,7 +52,7 @@ impl Node {
 
 impl AsFd for Dir {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
+        self.fd.as_fd()
     }
 }
 
@@ -52,9 +64,11 @@ const HOLD: OFlags = OFlags::PATH
 
 impl Dir {
     /// The directory at `absolute`, which has no link, `.` or `..` in it: one with a link where none should be is refused
-    /// (`ENOTDIR`). Also answers the identities of the directories passed, `/` first, this one last.
-    pub fn at(absolute: &Path) -> Result<(Dir, Vec<Identity>)> {
-        let mut dir = Dir(fs::openat(fs::CWD, "/", HOLD, Mode::empty())?);
+    /// (`ENOTDIR`). Also answers the identities of the directories passed, `/` first, this one last. No directory of
+    /// `hidden` is passed.
+    pub fn at(absolute: &Path, hidden: Hidden) -> Result<(Dir, Vec<Identity>)> {
+        let fd = fs::openat(fs::CWD, "/", HOLD, Mode::empty())?;
+        let mut dir = Dir { fd, hidden };
         let mut lineage = vec![dir.identity()?];
         for part in absolute.components() {
             if let std::path::Component::Normal(name) = part {
@@ -67,17 +81,40 @@ impl Dir {
     }
 
     pub fn try_clone(&self) -> Result<Dir> {
-        Ok(Dir(rustix::io::fcntl_dupfd_cloexec(&self.0, 0)?))
+        Ok(self.reached(rustix::io::fcntl_dupfd_cloexec(&self.fd, 0)?))
     }
 
     /// The directory `name`; `ENOTDIR` when it is something else, or a link.
     pub fn child(&self, name: &Component) -> Result<Dir> {
-        Ok(Dir(fs::openat(&self.0, name.as_os(), HOLD, Mode::empty())?))
+        let dir = self.reached(fs::openat(&self.fd, name.as_os(), HOLD, Mode::empty())?);
+        if !self.hidden.is_empty() {
+            self.refuse_hidden(dir.identity()?)?;
+        }
+        Ok(dir)
+    }
+
+    fn reached(&self, fd: OwnedFd) -> Dir {
+        Dir {
+            fd,
+            hidden: Hidden::clone(&self.hidden),
+        }
+    }
+
+    fn refuse_hidden(&self, identity: Identity) -> Result<()> {
+        if self.hidden.contains(&identity) {
+            return Err(Errno::NOENT);
+        }
+        Ok(())
+    }
+
+    /// Whether an entry of that inode number may be hidden: [`stat`](Self::stat) tells.
+    pub fn may_hide(&self, inode: u64) -> bool {
+        self.hidden.iter().any(|hidden| hidden.inode == inode)
     }
 
     /// The directory above, if it is still the one of that identity. Only for ways back that were walked down before.
     pub fn above(&self, expected: Identity) -> Result<Dir> {
-        let dir = Dir(fs::openat(&self.0, "..", HOLD, Mode::empty())?);
+        let dir = self.reached(fs::openat(&self.fd, "..", HOLD, Mode::empty())?);
         if dir.identity()? == expected {
             Ok(dir)
         } else {
@@ -88,18 +125,26 @@ impl Dir {
     /// Whatever `name` is, opened without touching its content.
     pub fn node(&self, name: &Component) -> Result<Node> {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let fd = fs::openat(&self.0, name.as_os(), flags, Mode::empty())?;
+        let fd = fs::openat(&self.fd, name.as_os(), flags, Mode::empty())?;
         let stat = fs::fstat(&fd)?;
-        Ok(Node { fd, stat })
+        self.refuse_hidden(Meta::of(&stat).identity)?;
+        Ok(Node {
+            fd,
+            stat,
+            hidden: Hidden::clone(&self.hidden),
+        })
     }
 
     pub fn stat(&self, name: &Component) -> Result<Stat> {
-        fs::statat(&self.0, name.as_os(), AtFlags::SYMLINK_NOFOLLOW)
+        let stat = fs::statat(&self.fd, name.as_os(), AtFlags::SYMLINK_NOFOLLOW)?;
+        self.refuse_hidden(Meta::of(&stat).identity)?;
+        Ok(stat)
     }
 
-    /// `None` when there is nothing of that name.
+    /// `None` when there is nothing of that name, and it can be given to something.
     pub fn find(&self, name: &Component) -> Result<Option<Meta>> {
-        match self.stat(name) {
+        match fs::statat(&self.fd, name.as_os(), AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) if self.hidden.contains(&Meta::of(&stat).identity) => Err(Errno::EXIST),
             Ok(stat) => Ok(Some(Meta::of(&stat))),
             Err(Errno::NOENT) => Ok(None),
             Err(other) => Err(other),
@@ -107,7 +152,7 @@ impl Dir {
     }
 
     pub fn meta(&self) -> Result<Meta> {
-        Ok(Meta::of(&fs::fstat(&self.0)?))
+        Ok(Meta::of(&fs::fstat(&self.fd)?))
     }
 
     /// Whether a rename from here to there can work, as far as can be told beforehand: not across file systems, nor across
@@ -115,7 +160,7 @@ impl Dir {
     pub fn is_one_with(&self, other: &Dir) -> Result<bool> {
         let mount = |dir: &Dir| {
             let flags = AtFlags::EMPTY_PATH;
-            let seen = fs::statx(&dir.0, "", flags, fs::StatxFlags::MNT_ID).ok()?;
+            let seen = fs::statx(&dir.fd, "", flags, fs::StatxFlags::MNT_ID).ok()?;
             let known = seen.stx_mask & fs::StatxFlags::MNT_ID.bits() != 0;
             known.then_some(seen.stx_mnt_id)
         };
@@ -134,12 +179,12 @@ impl Dir {
     /// The same directory opened for reading: to list it, to sync it, to lock it.
     pub fn readable(&self) -> Result<OwnedFd> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        fs::openat(&self.0, ".", flags, Mode::empty())
+        fs::openat(&self.fd, ".", flags, Mode::empty())
     }
 
     /// Whether the server's user may list and enter, and may change it.
     pub fn access(&self) -> (bool, bool) {
-        let may = |what| fs::accessat(&self.0, ".", what, AtFlags::EACCESS).is_ok();
+        let may = |what| fs::accessat(&self.fd, ".", what, AtFlags::EACCESS).is_ok();
         (
             may(fs::Access::READ_OK | fs::Access::EXEC_OK),
             may(fs::Access::WRITE_OK | fs::Access::EXEC_OK),
@@ -149,7 +194,7 @@ impl Dir {
     /// Whether the server's user may write to the entry `name` (a link: to the link's own permissions, which are none).
     pub fn may_write(&self, name: &Component) -> bool {
         let flags = AtFlags::EACCESS | AtFlags::SYMLINK_NOFOLLOW;
-        fs::accessat(&self.0, name.as_os(), fs::Access::WRITE_OK, flags).is_ok()
+        fs::accessat(&self.fd, name.as_os(), fs::Access::WRITE_OK, flags).is_ok()
     }
 
     /// A regular file's content. Anything else is `ENOTSUP` and never opened: opening a device can have effects, and a
@@ -163,44 +208,45 @@ impl Dir {
         }
         // Should it be swapped for something else now, it is opened without waiting and given back unread.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-        let fd = fs::openat(&self.0, name.as_os(), flags, Mode::empty())?;
-        let stat = fs::fstat(&fd)?;
-        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+        let fd = fs::openat(&self.fd, name.as_os(), flags, Mode::empty())?;
+        let meta = Meta::of(&fs::fstat(&fd)?);
+        if meta.kind != Kind::File {
             return Err(Errno::NOTSUP);
         }
-        Ok((File::from(fd), Meta::of(&stat)))
+        self.refuse_hidden(meta.identity)?;
+        Ok((File::from(fd), meta))
     }
 
     /// A new, empty file that nobody else can read yet.
     pub fn create_file(&self, name: &Component) -> Result<File> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let fd = fs::openat(&self.0, name.as_os(), flags, Mode::RUSR | Mode::WUSR)?;
+        let fd = fs::openat(&self.fd, name.as_os(), flags, Mode::RUSR | Mode::WUSR)?;
         Ok(File::from(fd))
     }
 
     pub fn create_dir(&self, name: &Component, mode: Mode) -> Result<()> {
-        fs::mkdirat(&self.0, name.as_os(), mode)
+        fs::mkdirat(&self.fd, name.as_os(), mode)
     }
 
     pub fn create_link(&self, name: &Component, target: &[u8]) -> Result<()> {
-        fs::symlinkat(target, &self.0, name.as_os())
+        fs::symlinkat(target, &self.fd, name.as_os())
     }
 
     pub fn remove_file(&self, name: &Component) -> Result<()> {
-        fs::unlinkat(&self.0, name.as_os(), AtFlags::empty())
+        fs::unlinkat(&self.fd, name.as_os(), AtFlags::empty())
     }
 
     pub fn remove_dir(&self, name: &Component) -> Result<()> {
-        fs::unlinkat(&self.0, name.as_os(), AtFlags::REMOVEDIR)
+        fs::unlinkat(&self.fd, name.as_os(), AtFlags::REMOVEDIR)
     }
 
     /// Replaces a file, or an empty directory by a directory, in one step.
     pub fn rename(&self, name: &Component, to: &Dir, new: &Component) -> Result<()> {
-        fs::renameat(&self.0, name.as_os(), &to.0, new.as_os())
+        fs::renameat(&self.fd, name.as_os(), &to.fd, new.as_os())
     }
 
     pub fn rename_with(&self, name: &Component, to: &Dir, new: &Component, how: RenameFlags) -> Result<()> {
-        fs::renameat_with(&self.0, name.as_os(), &to.0, new.as_os(), how)
+        fs::renameat_with(&self.fd, name.as_os(), &to.fd, new.as_os(), how)
     }
 
     /// Makes what was renamed, created or removed in here survive a power cut. File systems that cannot are left alone.

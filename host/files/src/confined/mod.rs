@@ -11,6 +11,8 @@
 //! that leaves the roots and would come back through another link outside them is refused. With a Default Root Path, a link
 //! must stay below that; without one it may lead into another hard root.
 //!
+//! What is the server's own is not there for any of this, wherever it comes to lie ([`OwnPlace`]).
+//!
 //! Never: joins strings to open them; opens the content of anything but a regular file.
 //!
 //! Bounds: 40 links a path, 64 KiB a path, two handles open while walking, 128 directories created at once.
@@ -19,6 +21,7 @@ mod dir;
 mod error;
 mod meta;
 mod names;
+mod own;
 mod path;
 mod roots;
 mod walk;
@@ -27,5 +30,6 @@ pub(crate) use dir::Dir;
 pub use error::FsError;
 pub use meta::{Identity, Kind, Meta};
 pub use names::{Component, MAX_NAME_BYTES, MAX_PATH_BYTES, RelPath, TEMP_PREFIX, TRASH_DIR};
+pub use own::{OwnKind, OwnPlace, RootRefused, check_roots};
 pub use path::{ConfinedPath, Destination, Intent, Place, TrashedItem};
 pub use roots::{Base, BaseError, PathInspection, Roots, SYSTEM_DIRECTORIES};

@@ -182,7 +182,8 @@ impl Base {
         Ok(Located::new(self, walked, path.clone()))
     }
 
-    /// Roots, their ancestors and system directories stay, under whatever name they were reached.
+    /// Roots, their ancestors, those of what is the server's own, and system directories stay, under whatever name they
+    /// were reached.
     fn refuse_protected(&self, at: &Path, meta: &Meta, shown: &RelPath) -> Result<(), FsError> {
         let roots = || self.hard.iter().chain(self.roots.iter());
         let is_root_or_above =
@@ -193,7 +194,15 @@ impl Base {
                 .filter_map(|root| root.open().ok())
                 .any(|(_, lineage)| lineage.contains(&meta.identity))
         };
-        if is_system(at) || roots().any(is_root_or_above) || (meta.is_dir() && is_one_of_them()) {
+        let holds_own = || {
+            roots()
+                .next()
+                .is_some_and(|root| root.own.above().contains(&meta.identity))
+        };
+        if is_system(at)
+            || roots().any(is_root_or_above)
+            || (meta.is_dir() && (is_one_of_them() || holds_own()))
+        {
             return Err(FsError::Protected(shown.text()));
         }
         Ok(())
@@ -354,8 +363,8 @@ impl Destination {
 
     /// The identities of every directory from `/` to [`existing`](Self::existing), as they are now.
     pub(crate) fn lineage(&self) -> Result<Vec<Identity>, FsError> {
-        let (_, lineage) =
-            Dir::at(&absolute(&self.root, &self.real)).map_err(|e| FsError::os(e, &self.rel))?;
+        let (_, lineage) = Dir::at(&absolute(&self.root, &self.real), self.root.own.hidden())
+            .map_err(|e| FsError::os(e, &self.rel))?;
         Ok(lineage)
     }
 

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use rustix::io::Errno;
 
+use super::own::{Own, OwnPlace};
 use super::path::{Located, Place};
 use super::walk::{self, End, Last, Walked};
 use super::{Component, Dir, FsError, Identity, MAX_PATH_BYTES, RelPath};
@@ -20,26 +21,29 @@ pub const SYSTEM_DIRECTORIES: &[&str] = &[
     "/srv", "/sys", "/usr", "/var", "/home", "/opt", "/mnt", "/media",
 ];
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(super) struct Root {
     /// As configured: absolute, lexically normalised.
     pub configured: PathBuf,
     /// Without links.
     pub canonical: PathBuf,
+    /// What is hidden below it.
+    pub own: Arc<Own>,
 }
 
 impl Root {
-    fn settle(configured: PathBuf) -> Self {
+    fn settle(configured: PathBuf, own: &Arc<Own>) -> Self {
         let canonical = canonical(&configured);
         Self {
             configured,
             canonical,
+            own: Arc::clone(own),
         }
     }
 
     /// A handle, and the identities of `/` and every directory down to it.
     pub fn open(&self) -> Result<(Dir, Vec<Identity>), FsError> {
-        Dir::at(&self.canonical).map_err(|e| FsError::os(e, self.canonical.display()))
+        Dir::at(&self.canonical, self.own.hidden()).map_err(|e| FsError::os(e, self.canonical.display()))
     }
 
     pub fn is_at(&self, absolute: &Path) -> bool {
@@ -57,7 +61,7 @@ impl Root {
 }
 
 /// The real path of what exists of `path`, and the rest as it is.
-fn canonical(path: &Path) -> PathBuf {
+pub(super) fn canonical(path: &Path) -> PathBuf {
     for ancestor in path.ancestors() {
         if let Ok(real) = std::fs::canonicalize(ancestor) {
             let rest = path.strip_prefix(ancestor).unwrap_or(Path::new(""));
@@ -106,6 +110,7 @@ pub(super) fn is_system(path: &Path) -> bool {
 #[derive(Clone, Debug)]
 pub struct Roots {
     hard: Arc<[Root]>,
+    own: Arc<Own>,
 }
 
 /// Why a directory cannot be the Default Root Path.
@@ -140,15 +145,21 @@ pub struct PathInspection {
 impl Roots {
     /// Settles the roots. Relative ones are taken from the working directory. None of them has to exist yet.
     pub fn open<S: AsRef<str>>(configured: &[S]) -> Self {
+        Self::hiding(configured, &[])
+    }
+
+    /// The same; what is the server's own is not there, should it come to lie below one of them.
+    pub fn hiding<S: AsRef<str>>(configured: &[S], own: &[OwnPlace]) -> Self {
+        let own = Arc::new(Own::hold(own));
         let here = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
         let hard = configured
             .iter()
             .map(|root| root.as_ref().trim())
             .filter(|root| !root.is_empty())
             .filter_map(|root| absolute(&here.join(root).to_string_lossy()))
-            .map(Root::settle)
+            .map(|path| Root::settle(path, &own))
             .collect();
-        Self { hard }
+        Self { hard, own }
     }
 
     /// Canonical paths, in the configured order.
@@ -191,6 +202,7 @@ impl Roots {
 
     /// The base of the hard roots: relative paths begin at the first.
     pub fn whole(&self) -> Base {
+        self.own.refresh();
         Base {
             hard: self.hard.clone(),
             roots: self.hard.clone(),
@@ -233,6 +245,7 @@ impl Roots {
 
     /// The base an item was trashed under, whatever the Default Root Path is now: a hard root or a directory in one.
     pub(super) fn storage(&self, root: &str) -> Result<Base, FsError> {
+        self.own.refresh();
         let path = absolute(root).ok_or(FsError::InvalidPath)?;
         if !self.hard.iter().any(|hard| hard.below(&path).is_some()) {
             return Err(FsError::Outside);
@@ -260,6 +273,7 @@ impl Roots {
             roots: Arc::new([Root {
                 configured,
                 canonical,
+                own: Arc::clone(&self.own),
             }]),
         }
     }
@@ -312,6 +326,7 @@ impl Roots {
 
     /// Walks an absolute path from the hard root it names.
     fn walk(&self, path: &Path, last: Last) -> Result<Walked, FsError> {
+        self.own.refresh();
         let (root, below) = self
             .hard
             .iter()

@@ -1,5 +1,7 @@
 //! What the routes take that look before they leap: conflicts and cleanups.
 
+use std::collections::HashSet;
+
 use qm_web::{Fields, FromBody};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -8,10 +10,14 @@ use super::requests::{TransferKind, WirePath};
 use crate::model::cleanup::Category;
 use crate::model::conflict::Resolution;
 
-/// Files that are to go into a directory.
+/// More are looked at in several requests.
+pub const MAX_SOURCES: usize = 1000;
+
+/// Files and folders that are to go into a directory.
 #[derive(Debug, ToSchema)]
 pub struct FindConflicts {
     pub operation: TransferKind,
+    /// At most 1,000 different ones; `sourcesRaw` holds those that are named by their percent-encoded bytes.
     #[schema(value_type = Vec<String>)]
     pub sources: Vec<WirePath>,
     /// A directory that exists. Relative to the root in effect; `destinationRaw` names it by its percent-encoded bytes
@@ -22,9 +28,18 @@ pub struct FindConflicts {
 
 impl FromBody for FindConflicts {
     fn from_body(f: &mut Fields<'_>) -> Self {
+        let operation = TransferKind::read(f);
+        let mut sources = WirePath::several(f, "sources", "sourcesRaw");
+        let mut seen = HashSet::new();
+        sources.retain(|source| seen.insert(source.clone()));
+        if sources.len() > MAX_SOURCES {
+            f.broken(format!(
+                "sources must contain no more than {MAX_SOURCES} different elements"
+            ));
+        }
         Self {
-            operation: TransferKind::read(f),
-            sources: WirePath::several(f, "sources", "sourcesRaw"),
+            operation,
+            sources,
             destination: WirePath::required(f, "destination", "destinationRaw"),
         }
     }

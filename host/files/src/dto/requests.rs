@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 use crate::confined::{FsError, MAX_PATH_BYTES, RelPath};
 
 /// A path as it came: by its text or by its bytes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum WirePath {
     Text(String),
     /// Percent-encoded; wins where both are given.

@@ -1,7 +1,8 @@
 //! Media tickets: a signed leave to read one file, for players that cannot send a bearer token.
 //!
-//! A ticket is `B.S`: B is base64url of its JSON claims, S of the HMAC-SHA256 of B. Nothing is stored, so it outlives a
-//! logout, and dies with its four hours or with the signing secret.
+//! A ticket is `B.S`: B is base64url of its JSON claims, S of the HMAC-SHA256 of B, by a key that is derived from the secret
+//! of the access tokens and signs nothing else. Nothing is stored, so it outlives a logout, and dies with its four hours, with
+//! the signing secret, or with the file it was issued for: another one that takes its name is not meant.
 //! Bounds: [`MAX_TOKEN`] characters are looked at.
 
 use std::time::Duration;
@@ -11,11 +12,13 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hmac::{Hmac, Mac};
 use qm_kernel::{Secret, Timestamp};
 use serde::{Deserialize, Serialize};
-use sha2::Sha256;
+use sha2::{Digest, Sha256};
 
 /// How long a ticket is good for.
 pub const LIFETIME: Duration = Duration::from_hours(4);
 const MAX_TOKEN: usize = 4096;
+/// What the key is derived with.
+const LABEL: &[u8] = b"quartermaster media ticket";
 
 /// What a ticket says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,8 +26,11 @@ pub struct Claims {
     /// The path it is for, relative to the roots, in the percent-encoded form of its bytes.
     #[serde(rename = "p")]
     pub path: String,
+    /// Which file it is for, whatever has its name: see [`mark`].
+    #[serde(rename = "f")]
+    pub file: String,
     /// The user it was issued to.
-    #[serde(rename = "u", default)]
+    #[serde(rename = "u")]
     pub user_id: String,
     /// The instant it ends, unix milliseconds.
     #[serde(rename = "x")]
@@ -40,17 +46,18 @@ pub struct Tickets {
 impl Tickets {
     /// `secret` is the one that signs access tokens.
     pub fn new(secret: &Secret) -> Self {
-        // HMAC takes a key of any length; the other arm is never reached.
-        let key = Hmac::new_from_slice(secret.expose().as_bytes())
-            .unwrap_or_else(|_| Hmac::new(&Default::default()));
+        let mut derivation = keyed(secret.expose().as_bytes());
+        derivation.update(LABEL);
+        let key = keyed(&derivation.finalize().into_bytes());
         Self { key }
     }
 
-    /// A ticket for `path`, and when it ends.
-    pub fn issue(&self, path: &str, user_id: &str, now: Timestamp) -> (String, Timestamp) {
+    /// A ticket for the file that is at `path`, and when it ends.
+    pub fn issue(&self, path: &str, file: &str, user_id: &str, now: Timestamp) -> (String, Timestamp) {
         let expires = now.plus(LIFETIME);
         let claims = Claims {
             path: path.to_owned(),
+            file: file.to_owned(),
             user_id: user_id.to_owned(),
             expires_ms: expires.ms(),
         };
@@ -79,6 +86,22 @@ impl Tickets {
     }
 }
 
+/// HMAC takes a key of any length; the other arm is never reached.
+fn keyed(key: &[u8]) -> Hmac<Sha256> {
+    Hmac::new_from_slice(key).unwrap_or_else(|_| Hmac::new(&Default::default()))
+}
+
+/// What tells a file from every other one that may take its name: the root in effect, the identity, and when it was made,
+/// because an inode's number is given out again.
+pub fn mark(root: &str, device: u64, inode: u64, made_ns: i128) -> String {
+    let mut hash = Sha256::new();
+    hash.update(device.to_be_bytes());
+    hash.update(inode.to_be_bytes());
+    hash.update(made_ns.to_be_bytes());
+    hash.update(root);
+    URL_SAFE_NO_PAD.encode(&hash.finalize()[..16])
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -94,12 +117,16 @@ mod tests {
     #[test]
     fn a_ticket_proves_path_and_user_for_four_hours() {
         let tickets = tickets("secret");
-        let (token, expires) = tickets.issue("/films/a b.mkv", "u-1", NOW);
+        let (token, expires) = tickets.issue("/films/a b.mkv", "f-1", "u-1", NOW);
         assert_eq!(expires.ms() - NOW.ms(), 4 * 3600 * 1000);
         let claims = tickets.verify(&token, NOW).unwrap();
         assert_eq!(
-            (claims.path.as_str(), claims.user_id.as_str()),
-            ("/films/a b.mkv", "u-1")
+            (
+                claims.path.as_str(),
+                claims.file.as_str(),
+                claims.user_id.as_str()
+            ),
+            ("/films/a b.mkv", "f-1", "u-1")
         );
         assert!(
             tickets
@@ -109,12 +136,33 @@ mod tests {
         assert!(tickets.verify(&token, expires).is_none());
     }
 
+    /// As tickets were signed before they had a key of their own, and access tokens are.
+    fn signed_by_the_secret_itself(body: &str) -> String {
+        let mut mac = keyed(b"secret");
+        mac.update(body.as_bytes());
+        format!("{body}.{}", URL_SAFE_NO_PAD.encode(mac.finalize().into_bytes()))
+    }
+
+    #[test]
+    fn a_mark_tells_files_and_roots_apart() {
+        let one = mark("/downloads", 1, 2, 3);
+        assert_eq!(one, mark("/downloads", 1, 2, 3));
+        for other in [
+            mark("/films", 1, 2, 3),
+            mark("/downloads", 2, 2, 3),
+            mark("/downloads", 1, 3, 3),
+            mark("/downloads", 1, 2, 4),
+        ] {
+            assert_ne!(one, other);
+        }
+    }
+
     #[test]
     fn what_is_not_ours_is_refused() {
         let ours = tickets("secret");
-        let (token, _) = ours.issue("/a", "u", NOW);
+        let (token, _) = ours.issue("/a", "f", "u", NOW);
         let (body, signature) = token.split_once('.').unwrap();
-        let (longer, _) = ours.issue("/ab", "u", NOW);
+        let (longer, _) = ours.issue("/ab", "f", "u", NOW);
         let other_body = longer.split_once('.').unwrap().0;
         let forged = [
             String::new(),
@@ -126,7 +174,8 @@ mod tests {
             format!("{other_body}.{signature}"),
             format!(".{signature}"),
             "x".repeat(MAX_TOKEN + 1),
-            tickets("other").issue("/a", "u", NOW).0,
+            tickets("other").issue("/a", "f", "u", NOW).0,
+            signed_by_the_secret_itself(body),
         ];
         for token in forged {
             assert!(ours.verify(&token, NOW).is_none(), "{token}");
@@ -141,8 +190,10 @@ mod tests {
             "[]",
             "{}",
             r#"{"p":"/a"}"#,
-            r#"{"p":1,"x":9000000000000000}"#,
-            r#"{"p":"/a","x":"9"}"#,
+            r#"{"p":1,"f":"f","u":"u","x":9000000000000000}"#,
+            r#"{"p":"/a","f":"f","u":"u","x":"9"}"#,
+            r#"{"p":"/a","u":"u","x":9000000000000000}"#,
+            r#"{"p":"/a","f":"f","x":9000000000000000}"#,
         ] {
             let body = URL_SAFE_NO_PAD.encode(claims);
             let signature = URL_SAFE_NO_PAD.encode(ours.sign(&body).finalize().into_bytes());

@@ -91,3 +91,14 @@ pub fn remove(item: &ConfinedPath, control: &Control) -> Result<Usage, FsError> 
     vanish(&item.parent, &item.place(), name, item.rel(), control)?;
     Ok(usage)
 }
+
+/// Removes a folder in which nothing is; one that holds something is [`FsError::NotEmpty`].
+pub fn remove_empty(item: &ConfinedPath) -> Result<Usage, FsError> {
+    let failed = |errno| match errno {
+        Errno::EXIST => FsError::NotEmpty(item.rel().text()),
+        other => FsError::os(other, item.rel()),
+    };
+    item.parent.remove_dir(item.entry()?).map_err(failed)?;
+    item.parent.sync().map_err(failed)?;
+    Ok(Usage::default())
+}

@@ -8,6 +8,7 @@ use icu_collator::{Collator, CollatorBorrowed};
 use qm_kernel::Timestamp;
 use rustix::io::Errno;
 
+use super::Control;
 use super::tree::{Failed, each};
 use crate::confined::{Component, ConfinedPath, Dir, FsError, Kind, Meta};
 
@@ -50,16 +51,17 @@ struct Place {
 }
 
 /// Directories first, then by name as people sort. Links are resolved in the base of `dir`.
-pub fn list(dir: &ConfinedPath, page: Page) -> Result<Listing, FsError> {
+pub fn list(dir: &ConfinedPath, page: Page, control: &Control) -> Result<Listing, FsError> {
     let handle = dir.open_dir()?;
     let limit = page.limit.unwrap_or(MAX_ENTRIES).min(MAX_ENTRIES);
     let wanted = page.offset.saturating_add(limit);
-    let (total, places) = first_places(&handle, wanted).map_err(|failed| match failed {
+    let (total, places) = first_places(&handle, wanted, control).map_err(|failed| match failed {
         Failed::Read(errno) => FsError::os(errno, dir.rel()),
         Failed::Caller(error) => error,
     })?;
     let mut items = Vec::with_capacity(places.len().saturating_sub(page.offset));
     for place in places.into_iter().skip(page.offset) {
+        control.check()?;
         match entry(dir, &handle, place.name) {
             Ok(entry) => items.push(entry),
             // Removed while the directory was read.
@@ -71,7 +73,7 @@ pub fn list(dir: &ConfinedPath, page: Page) -> Result<Listing, FsError> {
 }
 
 /// The number of entries, and the first `wanted` of them in order.
-fn first_places(dir: &Dir, wanted: usize) -> Result<(usize, Vec<Place>), Failed> {
+fn first_places(dir: &Dir, wanted: usize, control: &Control) -> Result<(usize, Vec<Place>), Failed> {
     let collator = collator().map_err(Failed::Caller)?;
     let mut total = 0;
     let mut places: Vec<Place> = Vec::new();
@@ -81,6 +83,7 @@ fn first_places(dir: &Dir, wanted: usize) -> Result<(usize, Vec<Place>), Failed>
         places.truncate(wanted);
     };
     each(dir, |name, kind| {
+        control.check()?;
         if name.is_hidden() {
             return Ok(());
         }

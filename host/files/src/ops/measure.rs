@@ -38,6 +38,7 @@ pub fn measure_all(
 ) -> Result<Usage, FsError> {
     let mut sum = Sum::default();
     for item in items {
+        control.check()?;
         sum.take(&item.meta()?, || item.open_dir(), item.rel(), control)?;
     }
     Ok(sum.usage)

@@ -26,7 +26,7 @@ mod tree;
 mod visit;
 mod workers;
 
-pub use change::{Renamed, create_dir, remove, rename};
+pub use change::{Renamed, create_dir, remove, remove_empty, rename};
 pub use control::{Control, OnProgress, Progress};
 pub use list::{Entry, Listing, MAX_ENTRIES, Page, list};
 pub use measure::{Usage, measure, measure_all};

@@ -189,7 +189,7 @@ pub(super) enum Failed {
     Caller(FsError),
 }
 
-/// Each entry of a directory with its kind, where the file system tells without a stat.
+/// Each entry of a directory with its kind, where the file system tells without a stat. What is the server's own is none.
 pub(super) fn each(
     dir: &Dir,
     mut tell: impl FnMut(Component, Option<Kind>) -> Result<(), FsError>,
@@ -200,6 +200,10 @@ pub(super) fn each(
         let Some(name) = Component::new(OsStr::from_bytes(entry.file_name().to_bytes())) else {
             continue; // `.` and `..`
         };
+        // A stat for each entry would make long listings slower.
+        if dir.may_hide(entry.ino()) && matches!(dir.stat(&name), Err(Errno::NOENT)) {
+            continue;
+        }
         let kind = match entry.file_type() {
             FileType::Unknown => None,
             known => Some(Kind::of(known)),

@@ -1,7 +1,7 @@
 //! Looking: `/api/files` and what tells about files and paths.
 
 use axum::extract::State;
-use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Params};
+use qm_web::{ApiResult, Auth, Body, Client, Created, HungUp, Json, Params};
 
 use super::{App, TAG, caller};
 use crate::dto::answers::{InspectionView, Listing, Preview, Properties, RootInfo};
@@ -21,8 +21,12 @@ use crate::dto::requests::{AbsoluteBody, InspectQuery, ListQuery, PathQuery, Pre
     ),
     responses((status = 200, body = Listing)),
 )]
-pub async fn list_files(State(app): App, Params(query): Params<ListQuery>) -> ApiResult<Json<Listing>> {
-    Ok(Json(app.list(query).await?))
+pub async fn list_files(
+    State(app): App,
+    hung_up: HungUp,
+    Params(query): Params<ListQuery>,
+) -> ApiResult<Json<Listing>> {
+    Ok(Json(app.list(query, &hung_up).await?))
 }
 
 /// The root in effect.
@@ -54,9 +58,10 @@ pub async fn set_root(
 )]
 pub async fn file_properties(
     State(app): App,
+    hung_up: HungUp,
     Params(query): Params<PathQuery>,
 ) -> ApiResult<Json<Properties>> {
-    Ok(Json(app.properties(query).await?))
+    Ok(Json(app.properties(query, &hung_up).await?))
 }
 
 /// What a file holds: its kind, and of a text the first MiB.

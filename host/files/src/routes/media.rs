@@ -60,8 +60,8 @@ pub async fn media_ticket(
     responses(
         (status = 200, description = "The whole file", content_type = "application/octet-stream"),
         (status = 206, description = "A part of it, or several as multipart/byteranges", content_type = "application/octet-stream"),
-        (status = 401, description = "Invalid or expired ticket"),
-        (status = 403, description = "A ticket for another path"),
+        (status = 401, description = "Invalid or expired ticket, or its user may no longer see files"),
+        (status = 403, description = "A ticket for another path, or for another file at this path"),
         (status = 404, description = "No such file"),
         (status = 416, description = "The range is not in the file"),
     ),

@@ -1,7 +1,7 @@
 //! Looking before leaping: delete previews, conflicts, cleanups; and doing what was chosen.
 
 use axum::extract::State;
-use qm_web::{ApiResult, Auth, Body, Client, Created};
+use qm_web::{ApiResult, Auth, Body, Client, Created, HungUp};
 
 use super::{App, TAG, caller};
 use crate::dto::answers::BatchResult;
@@ -15,8 +15,12 @@ use crate::dto::reviews::{BulkDeletePreview, CleanupPreview, CleanupResult, Conf
     request_body = Delete,
     responses((status = 201, body = DeletePreview)),
 )]
-pub async fn delete_preview(State(app): App, Body(body): Body<Delete>) -> ApiResult<Created<DeletePreview>> {
-    Ok(Created(app.delete_preview(&body.path).await?))
+pub async fn delete_preview(
+    State(app): App,
+    hung_up: HungUp,
+    Body(body): Body<Delete>,
+) -> ApiResult<Created<DeletePreview>> {
+    Ok(Created(app.delete_preview(&body.path, &hung_up).await?))
 }
 
 /// The same for several items together.
@@ -27,9 +31,10 @@ pub async fn delete_preview(State(app): App, Body(body): Body<Delete>) -> ApiRes
 )]
 pub async fn bulk_delete_preview(
     State(app): App,
+    hung_up: HungUp,
     Body(body): Body<PathsBody>,
 ) -> ApiResult<Created<BulkDeletePreview>> {
-    Ok(Created(app.bulk_delete_preview(&body.paths).await?))
+    Ok(Created(app.bulk_delete_preview(&body.paths, &hung_up).await?))
 }
 
 /// Which files would meet another in a directory, by name or as releases of the same thing.
@@ -40,9 +45,10 @@ pub async fn bulk_delete_preview(
 )]
 pub async fn find_conflicts(
     State(app): App,
+    hung_up: HungUp,
     Body(body): Body<FindConflicts>,
 ) -> ApiResult<Created<ConflictReport>> {
-    Ok(Created(app.find_conflicts(body).await?))
+    Ok(Created(app.find_conflicts(body, &hung_up).await?))
 }
 
 /// Move or copy files into a directory, each as was decided about its conflict.
@@ -71,9 +77,10 @@ pub async fn resolve_conflicts(
 )]
 pub async fn cleanup_preview(
     State(app): App,
+    hung_up: HungUp,
     Body(body): Body<CleanupScan>,
 ) -> ApiResult<Created<CleanupPreview>> {
-    Ok(Created(app.cleanup_preview(body).await?))
+    Ok(Created(app.cleanup_preview(body, &hung_up).await?))
 }
 
 /// Remove exactly the items that are listed.

@@ -89,7 +89,7 @@ impl Files {
                 let manner = Manner {
                     permanent: body.permanent,
                     torrents: body.torrent_action,
-                    reason: None,
+                    ..Manner::default()
                 };
                 let deleted = self.delete_item(caller, path, manner, operation).await?;
                 return Ok(ItemDone {

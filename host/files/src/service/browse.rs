@@ -4,12 +4,12 @@ use std::io::Read;
 use std::time::UNIX_EPOCH;
 
 use qm_kernel::Timestamp;
+use qm_web::HungUp;
 use serde_json::json;
 use sha2::{Digest, Sha256};
-use tokio_util::sync::CancellationToken;
 
 use super::tell::Fact;
-use super::{Caller, Files, lane_of};
+use super::{Caller, Files, until};
 use crate::confined::{
     Component, ConfinedPath, FsError, Intent, Kind, MAX_PATH_BYTES, Meta, PathInspection, RelPath,
 };
@@ -21,9 +21,11 @@ use crate::ops::{self, Control, Entry, Lane, Page};
 
 /// Largest file whose hash properties tell, in bytes.
 const HASHED: u64 = 64 * 1024 * 1024;
+/// Largest file that is hashed in no time, in bytes.
+const SHORT: u64 = 1024 * 1024;
 
 impl Files {
-    pub async fn list(&self, query: ListQuery) -> Result<Listing, FilesError> {
+    pub async fn list(&self, query: ListQuery, hung_up: &HungUp) -> Result<Listing, FilesError> {
         let rel = query.path.rel()?;
         let paged = query.offset.is_some() || query.limit.is_some();
         let places = |count: Option<u64>| count.map(|count| usize::try_from(count).unwrap_or(usize::MAX));
@@ -31,9 +33,9 @@ impl Files {
             offset: places(query.offset).unwrap_or(0),
             limit: places(query.limit),
         };
-        self.on_disk(Lane::Quick, move |base| {
+        self.look(Lane::Look, hung_up, move |base, control| {
             let dir = base.resolve(&rel, Intent::Read)?;
-            let listed = ops::list(&dir, page)?;
+            let listed = ops::list(&dir, page, control)?;
             Ok(Listing {
                 path: rel.text(),
                 path_raw: rel.raw(),
@@ -45,17 +47,20 @@ impl Files {
         .await
     }
 
-    pub async fn properties(&self, query: PathQuery) -> Result<Properties, FilesError> {
+    pub async fn properties(&self, query: PathQuery, hung_up: &HungUp) -> Result<Properties, FilesError> {
         let rel = query.path.rel()?;
         let (item, meta) = self
-            .on_disk(Lane::Quick, move |base| {
+            .look(Lane::Look, hung_up, move |base, _| {
                 let item = base.resolve(&rel, Intent::Read)?;
                 let meta = item.meta()?;
                 Ok((item, meta))
             })
             .await?;
+        let is_short = meta.kind != Kind::Directory && (meta.size <= SHORT || meta.size > HASHED);
+        let lane = if is_short { Lane::Look } else { Lane::Walk };
+        let control = until(hung_up);
         self.workers
-            .run(lane_of(meta.is_dir()), move || properties(&item, &meta))
+            .run(lane, move || properties(&item, &meta, &control))
             .await
     }
 
@@ -65,10 +70,7 @@ impl Files {
             return Err(FilesError::NoPath);
         }
         let roots = self.roots.clone();
-        let inspection = self
-            .workers
-            .run(Lane::Quick, move || roots.inspect(&path))
-            .await?;
+        let inspection = self.workers.run(Lane::Look, move || roots.inspect(&path)).await?;
         Ok(inspection.into())
     }
 
@@ -123,11 +125,11 @@ fn view(dir: &RelPath, entry: Entry) -> EntryView {
     }
 }
 
-fn properties(item: &ConfinedPath, meta: &Meta) -> Result<Properties, FilesError> {
+fn properties(item: &ConfinedPath, meta: &Meta, control: &Control) -> Result<Properties, FilesError> {
     let rel = item.rel();
     let is_directory = meta.is_dir();
     let (size, item_count) = if is_directory {
-        let usage = ops::measure(item, &Control::quiet(CancellationToken::new()))?;
+        let usage = ops::measure(item, control)?;
         (usage.bytes, Some(usage.items))
     } else {
         (meta.size, None)
@@ -145,7 +147,7 @@ fn properties(item: &ConfinedPath, meta: &Meta) -> Result<Properties, FilesError
         created_at: created(item, meta),
         modified_at: Some(meta.modified),
         hash: match meta.kind {
-            Kind::File if meta.size <= HASHED => Some(sha256(item)?),
+            Kind::File if meta.size <= HASHED => Some(sha256(item, control)?),
             Kind::File | Kind::Directory | Kind::Link | Kind::Special => None,
         },
         media: None,
@@ -177,11 +179,12 @@ fn created(item: &ConfinedPath, meta: &Meta) -> Option<Timestamp> {
 }
 
 /// The hash of a file's content, hexadecimal.
-pub(super) fn sha256(item: &ConfinedPath) -> Result<String, FilesError> {
+pub(super) fn sha256(item: &ConfinedPath, control: &Control) -> Result<String, FilesError> {
     let (mut file, _) = item.open_file()?;
     let mut hash = Sha256::new();
     let mut buffer = vec![0; 128 * 1024];
     loop {
+        control.check()?;
         let read = file
             .read(&mut buffer)
             .map_err(|error| FsError::io(error, item.rel()))?;

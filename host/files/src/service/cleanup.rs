@@ -1,12 +1,12 @@
-//! Finds what of a folder may go, and removes what is chosen.
+//! Finds what of a folder may go, and removes what is chosen, and nothing that lies in it.
 //! Bounds: a folder of at most [`MAX_ENTRIES`] entries is looked through, [`MAX_DEPTH`] deep; what is found takes at most
 //! [`MAX_FOUND_BYTES`].
 
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
+use qm_web::HungUp;
 use serde_json::json;
-use tokio_util::sync::CancellationToken;
 
 use super::browse::sha256;
 use super::delete::{Deleted, Manner};
@@ -29,21 +29,27 @@ const MAX_FOUND_BYTES: usize = 512 * 1024 * 1024;
 /// What a component of a path costs besides its bytes, about.
 const COMPONENT_BYTES: usize = 48;
 const REASON: &str = "cleanup";
+/// Of a folder in which nothing is but what was found as well.
+const EMPTY_THEN: &str = "Empty once all that is listed in it has been removed";
 
 impl Files {
-    pub async fn cleanup_preview(&self, body: CleanupScan) -> Result<CleanupPreview, FilesError> {
+    pub async fn cleanup_preview(
+        &self,
+        body: CleanupScan,
+        hung_up: &HungUp,
+    ) -> Result<CleanupPreview, FilesError> {
         let rel = body.path.rel()?;
         let wanted: HashSet<Category> = match body.categories {
             Some(categories) => categories.into_iter().collect(),
             None => Category::ALL.into_iter().collect(),
         };
-        self.on_disk(Lane::Long, move |base| {
+        self.look(Lane::Walk, hung_up, move |base, control| {
             let root = folder(base, &rel)?;
-            let mut tree = Tree::read(&root)?;
+            let mut tree = Tree::read(&root, control)?;
             let mut found = Findings::default();
-            tree.judge_files(base, &wanted, &mut found)?;
+            tree.judge_files(base, &wanted, &mut found, control)?;
             if wanted.contains(&Category::EmptyFolders) {
-                tree.empty_folders(base, &mut found)?;
+                tree.empty_folders(base, &mut found, control)?;
             }
             Ok(preview(rel.text(), found.items))
         })
@@ -128,16 +134,20 @@ impl Files {
         let item = self
             .on_disk(Lane::Quick, move |base| {
                 let item = base.resolve(&rel, Intent::Change)?;
-                if item.absolute().starts_with(&within) {
-                    Ok(item)
-                } else {
-                    Err(FilesError::OutsideCleanup)
+                if !item.absolute().starts_with(&within) {
+                    return Err(FilesError::OutsideCleanup);
                 }
+                // Exactly what was chosen goes: of a folder nothing but itself.
+                if item.meta()?.is_dir() && entries(&item) != Some(0) {
+                    return Err(FsError::NotEmpty(item.rel().text()).into());
+                }
+                Ok(item)
             })
             .await?;
         let manner = Manner {
             permanent,
             reason: Some(REASON),
+            only_empty: true,
             ..Manner::default()
         };
         self.delete_resolved(caller, item, manner, operation).await
@@ -216,7 +226,7 @@ struct Leaf {
 }
 
 impl Tree {
-    fn read(root: &ConfinedPath) -> Result<Self, FilesError> {
+    fn read(root: &ConfinedPath, control: &Control) -> Result<Self, FilesError> {
         let mut tree = Tree {
             root: root.rel().clone(),
             dirs: vec![Directory::new(None, 0)],
@@ -225,7 +235,7 @@ impl Tree {
         };
         let mut way = vec![0];
         let mut look = |visit: Visit<'_>| tree.note(&mut way, &visit);
-        let walked = ops::visit(root, &Control::quiet(CancellationToken::new()), &mut look);
+        let walked = ops::visit(root, control, &mut look);
         if tree.too_large {
             return Err(FilesError::TooLarge(root.rel().text()));
         }
@@ -323,15 +333,17 @@ impl Tree {
         base: &Base,
         wanted: &HashSet<Category>,
         found: &mut Findings,
+        control: &Control,
     ) -> Result<(), FilesError> {
         let mut duplicates = Duplicates::among(&self.files, wanted.contains(&Category::DuplicateFiles));
         for index in 0..self.files.len() {
+            control.check()?;
             let leaf = &self.files[index];
             let name = leaf.name.text();
             let early = before_duplicates(&name, leaf.size);
             let original = match early {
                 Some(_) => None,
-                None => duplicates.original_of(base, self, index),
+                None => duplicates.original_of(base, self, index, control),
             };
             let category = early
                 .or(original.map(|_| Category::DuplicateFiles))
@@ -357,8 +369,14 @@ impl Tree {
     }
 
     /// Folders in which nothing is that would stay, the deepest first.
-    fn empty_folders(&mut self, base: &Base, found: &mut Findings) -> Result<(), FilesError> {
+    fn empty_folders(
+        &mut self,
+        base: &Base,
+        found: &mut Findings,
+        control: &Control,
+    ) -> Result<(), FilesError> {
         for index in (1..self.dirs.len()).rev() {
+            control.check()?;
             let directory = &self.dirs[index];
             if !directory.complete || directory.may_go != directory.entries {
                 continue;
@@ -368,6 +386,10 @@ impl Tree {
             if count(base, &rel) != Some(directory.entries) {
                 continue;
             }
+            let reason = match directory.entries {
+                0 => Category::EmptyFolders.reason(),
+                _ => EMPTY_THEN,
+            };
             if let Some((above, _)) = directory.place {
                 self.dirs[above].may_go += 1;
             }
@@ -376,7 +398,7 @@ impl Tree {
                 category: Category::EmptyFolders,
                 is_directory: true,
                 size: 0,
-                reason: Category::EmptyFolders.reason().to_owned(),
+                reason: reason.to_owned(),
             };
             found.add(finding, &self.root)?;
         }
@@ -397,9 +419,13 @@ impl Directory {
     }
 }
 
-/// Entries of a directory, ours too; `None` when it cannot be read.
 fn count(base: &Base, rel: &RelPath) -> Option<usize> {
-    let directory = base.resolve(rel, Intent::Read).ok()?.open_dir().ok()?;
+    entries(&base.resolve(rel, Intent::Read).ok()?)
+}
+
+/// Entries of a directory, ours too; `None` when it cannot be read.
+fn entries(directory: &ConfinedPath) -> Option<usize> {
+    let directory = directory.open_dir().ok()?;
     let mut count = 0;
     for entry in directory.entries().ok()? {
         if !matches!(entry.ok()?.file_name().to_bytes(), b"." | b"..") {
@@ -435,14 +461,14 @@ impl Duplicates {
     }
 
     /// The file that has the same content and came before.
-    fn original_of(&mut self, base: &Base, tree: &Tree, file: usize) -> Option<usize> {
+    fn original_of(&mut self, base: &Base, tree: &Tree, file: usize, control: &Control) -> Option<usize> {
         let size = tree.files[file].size;
         if !self.shared.contains(&size) {
             return None;
         }
         // What cannot be read is like nothing.
         let item = base.resolve(&tree.file(file), Intent::Read).ok()?;
-        let hash = sha256(&item).ok()?;
+        let hash = sha256(&item, control).ok()?;
         match self.first.entry((size, hash)) {
             std::collections::hash_map::Entry::Occupied(first) => Some(*first.get()),
             std::collections::hash_map::Entry::Vacant(vacant) => {

@@ -1,44 +1,51 @@
-//! Which files would meet another in a directory. Looks only.
-//! Bounds: the directory's entries are held once; of a file at most 16 MiB are read.
+//! What would meet another in a directory. Looks only.
+//! Bounds: at most [`MAX_SOURCES`](crate::dto::choices::MAX_SOURCES) are looked at, one after the other; the directory's
+//! entries are held once; of a file at most 16 MiB are read. A caller that hangs up ends it.
 
 use std::collections::HashMap;
 use std::os::unix::fs::FileExt;
 
 use qm_release::Release;
+use qm_web::HungUp;
 use sha2::{Digest, Sha256};
 
 use super::Files;
 use super::browse::shown_name;
-use crate::confined::{Base, Component, ConfinedPath, FsError, Intent, Kind, Meta, RelPath};
+use crate::confined::{Base, Component, ConfinedPath, Dir, FsError, Intent, Kind, Meta, RelPath};
 use crate::dto::choices::FindConflicts;
+use crate::dto::requests::TransferKind;
 use crate::dto::reviews::{Conflict, ConflictReport, ReleaseInfo};
 use crate::error::FilesError;
 use crate::model::conflict::{ConflictKind, Quality, Resolution, Verdict, compare};
-use crate::ops::{self, Lane, Page};
+use crate::ops::{self, Control, Lane, Page};
 
 /// A file up to twice this long is hashed whole, a longer one this much of both ends.
 const HASHED_END: u64 = 8 * 1024 * 1024;
 
 impl Files {
-    pub async fn find_conflicts(&self, body: FindConflicts) -> Result<ConflictReport, FilesError> {
-        self.on_disk(Lane::Long, move |base| {
+    pub async fn find_conflicts(
+        &self,
+        body: FindConflicts,
+        hung_up: &HungUp,
+    ) -> Result<ConflictReport, FilesError> {
+        self.look(Lane::Walk, hung_up, move |base, control| {
             let directory = destination(base, &body.destination.rel()?)?;
-            let mut children = Children::read(&directory)?;
             let mut report = ConflictReport {
                 destination: directory.rel().text(),
                 conflicts: Vec::new(),
                 clean: Vec::new(),
             };
+            let mut place = Place::open(base, &directory, control)?;
             for source in &body.sources {
-                let conflict = match Candidate::of(base.resolve(&source.rel()?, Intent::Read)) {
-                    Err(FsError::NotFound(_)) | Ok(None) => None,
-                    Err(other) => return Err(other.into()),
-                    Ok(Some(candidate)) => children
-                        .rival(base, &directory, &candidate)?
-                        .map(|target| conflict(&candidate, &target)),
+                control.check()?;
+                let met = match Candidate::at(base, &source.rel()?)? {
+                    Some(candidate) => place
+                        .meets(&candidate)?
+                        .map(|met| met.conflict(&candidate, body.operation, control)),
+                    None => None,
                 };
-                match conflict {
-                    Some(conflict) => report.conflicts.push(conflict),
+                match met {
+                    Some(conflict) => report.conflicts.push(conflict?),
                     None => report.clean.push(source.as_given().to_owned()),
                 }
             }
@@ -64,7 +71,7 @@ pub(super) fn destination(base: &Base, rel: &RelPath) -> Result<ConfinedPath, Fi
     }
 }
 
-/// A file and what its name says.
+/// An item and what its name says.
 struct Candidate {
     item: ConfinedPath,
     meta: Meta,
@@ -73,20 +80,35 @@ struct Candidate {
 }
 
 impl Candidate {
-    /// `None`: it is no file.
-    fn of(found: Result<ConfinedPath, FsError>) -> Result<Option<Self>, FsError> {
-        let item = found?;
-        let meta = item.meta()?;
-        if meta.kind != Kind::File {
-            return Ok(None);
+    /// `None`: there is nothing to transfer.
+    fn at(base: &Base, rel: &RelPath) -> Result<Option<Self>, FsError> {
+        let found = match base.resolve(rel, Intent::Read) {
+            // A link that leads nowhere is something all the same.
+            Err(FsError::NotFound(_)) => match base.resolve(rel, Intent::Change) {
+                Err(FsError::NotFound(_) | FsError::Protected(_) | FsError::InTrash) => return Ok(None),
+                found => found,
+            },
+            found => found,
+        };
+        match found.and_then(Self::of) {
+            // It went meanwhile.
+            Err(FsError::NotFound(_)) => Ok(None),
+            found => found.map(Some),
         }
+    }
+
+    fn of(item: ConfinedPath) -> Result<Self, FsError> {
         let name = shown_name(&item);
-        Ok(Some(Self {
+        Ok(Self {
+            meta: item.meta()?,
             release: qm_release::parse(&name),
             item,
-            meta,
             name,
-        }))
+        })
+    }
+
+    fn is_file(&self) -> bool {
+        self.meta.kind == Kind::File
     }
 
     fn info(&self) -> ReleaseInfo {
@@ -110,103 +132,159 @@ impl Candidate {
     }
 }
 
-/// The files of the destination.
-struct Children {
-    names: Vec<Component>,
-    by_name: HashMap<Component, usize>,
-    /// By release identity, the first of each; read once somebody asks.
-    identities: Option<HashMap<String, usize>>,
+/// The destination.
+struct Place<'a> {
+    base: &'a Base,
+    directory: &'a ConfinedPath,
+    handle: Dir,
+    meta: Meta,
+    /// Its files by release identity, the first of each; read once somebody asks.
+    releases: Option<HashMap<String, Component>>,
+    control: &'a Control,
 }
 
-impl Children {
-    fn read(directory: &ConfinedPath) -> Result<Self, FsError> {
-        let listing = ops::list(directory, Page::default())?;
-        let files = listing.items.into_iter().filter(|entry| entry.kind == Kind::File);
-        let names: Vec<Component> = files.map(|entry| entry.name).collect();
-        let by_name = names.iter().cloned().enumerate();
+/// What a candidate would meet.
+struct Met {
+    target: Candidate,
+    /// It is the candidate itself, which is in the destination already.
+    itself: bool,
+}
+
+impl<'a> Place<'a> {
+    fn open(base: &'a Base, directory: &'a ConfinedPath, control: &'a Control) -> Result<Self, FsError> {
         Ok(Self {
-            by_name: by_name.map(|(index, name)| (name, index)).collect(),
-            names,
-            identities: None,
+            base,
+            directory,
+            handle: directory.open_dir()?,
+            meta: directory.meta()?,
+            releases: None,
+            control,
         })
     }
 
-    /// The file a candidate would meet: one of its name, else the first release of the same thing.
-    fn rival(
-        &mut self,
-        base: &Base,
-        directory: &ConfinedPath,
-        candidate: &Candidate,
-    ) -> Result<Option<Candidate>, FsError> {
-        let name = candidate.item.name();
-        let same_name = name.and_then(|name| self.by_name.get(name)).copied();
-        let index = match (same_name, qm_release::identity(&candidate.release)) {
-            (Some(index), _) => index,
-            (None, None) => return Ok(None),
-            (None, Some(identity)) => match self.identities().get(&identity) {
-                Some(index) => *index,
-                None => return Ok(None),
-            },
+    /// Whatever has the candidate's name, because the transfer would be refused; else the first release of the same
+    /// thing.
+    fn meets(&mut self, candidate: &Candidate) -> Result<Option<Met>, FsError> {
+        let Some(name) = candidate.item.name() else {
+            return Ok(None);
         };
-        let rel = directory.rel().join(&self.names[index]);
-        let rival = match Candidate::of(base.resolve(&rel, Intent::Read)) {
-            Ok(rival) => rival,
-            // It went meanwhile.
-            Err(FsError::NotFound(_)) => None,
-            Err(other) => return Err(other),
+        // As the file system finds it, which may fold case.
+        if let Ok(Some(_)) = self.handle.find(name) {
+            let itself = self.holds(&candidate.item)?;
+            let target = self.entry(name)?;
+            return Ok(target.map(|target| Met { target, itself }));
+        }
+        let identity = qm_release::identity(&candidate.release).filter(|_| candidate.is_file());
+        let Some(name) = identity.and_then(|identity| self.release(&identity).transpose()) else {
+            return Ok(None);
         };
-        Ok(rival.filter(|rival| rival.meta.identity != candidate.meta.identity))
+        let target = self.entry(&name?)?.filter(|target| {
+            // Another name of the very file is no rival.
+            target.meta.identity != candidate.meta.identity
+        });
+        let itself = false;
+        Ok(target.map(|target| Met { target, itself }))
     }
 
-    fn identities(&mut self) -> &HashMap<String, usize> {
-        let names = &self.names;
-        self.identities.get_or_insert_with(|| {
+    fn entry(&self, name: &Component) -> Result<Option<Candidate>, FsError> {
+        let rel = self.directory.rel().join(name);
+        match Candidate::at(self.base, &rel) {
+            // A link that leads out of the roots takes the name as well.
+            Err(FsError::Escapes | FsError::TooManyLinks(_)) => {
+                let link = self.base.resolve(&rel, Intent::Change)?;
+                Candidate::of(link).map(Some)
+            }
+            found => found,
+        }
+    }
+
+    /// Whether the item is an entry of this directory.
+    fn holds(&self, item: &ConfinedPath) -> Result<bool, FsError> {
+        let above = item.rel().parent().unwrap_or_default();
+        let above = self.base.resolve(&above, Intent::Read)?;
+        Ok(above.meta()?.identity == self.meta.identity)
+    }
+
+    fn release(&mut self, identity: &str) -> Result<Option<Component>, FsError> {
+        if self.releases.is_none() {
+            let listing = ops::list(self.directory, Page::default(), self.control)?;
             let mut first = HashMap::new();
-            for (index, name) in names.iter().enumerate() {
-                if let Some(identity) = qm_release::identity(&qm_release::parse(&name.text())) {
-                    first.entry(identity).or_insert(index);
+            for entry in listing.items {
+                if entry.kind == Kind::File
+                    && let Some(identity) = qm_release::identity(&qm_release::parse(&entry.name.text()))
+                {
+                    first.entry(identity).or_insert(entry.name);
                 }
             }
-            first
+            self.releases = Some(first);
+        }
+        let releases = self.releases.as_ref();
+        Ok(releases.and_then(|releases| releases.get(identity)).cloned())
+    }
+}
+
+impl Met {
+    fn conflict(
+        &self,
+        source: &Candidate,
+        operation: TransferKind,
+        control: &Control,
+    ) -> Result<Conflict, FsError> {
+        let target = &self.target;
+        let are_files = source.is_file() && target.is_file();
+        let kind = if self.itself || !are_files {
+            ConflictKind::NameClash
+        } else {
+            kind_of(source, target, control)?
+        };
+        let (verdict, verdict_reasons) = if kind == ConflictKind::Identical || self.itself || !are_files {
+            (Verdict::Equivalent, Vec::new())
+        } else {
+            let quality = |candidate: &Candidate| Quality::of(&candidate.name, &candidate.release);
+            compare(&quality(source), &quality(target))
+        };
+        let allowed = kind.allowed().iter().copied();
+        let allowed = allowed.filter(|resolution| match resolution {
+            Resolution::Skip => true,
+            // To move it there would only rename it.
+            Resolution::KeepBoth => !self.itself || operation == TransferKind::Copy,
+            Resolution::DeleteSource => !self.itself,
+            Resolution::Replace => !self.itself && !target.meta.is_dir(),
+        });
+        Ok(Conflict {
+            source: source.info(),
+            target: target.info(),
+            kind: kind.as_str(),
+            identity_basis: (kind == ConflictKind::Identical).then_some("size+partial-hash"),
+            verdict: verdict.as_str(),
+            verdict_reasons,
+            recommended: kind.recommended(verdict).as_str(),
+            allowed: allowed.map(Resolution::as_str).collect(),
         })
     }
 }
 
-fn conflict(source: &Candidate, target: &Candidate) -> Conflict {
-    let identical = source.meta.size == target.meta.size
-        && match (partial_hash(source), partial_hash(target)) {
+/// What two files have in common.
+fn kind_of(source: &Candidate, target: &Candidate, control: &Control) -> Result<ConflictKind, FsError> {
+    let is_identical = source.meta.size == target.meta.size
+        && match (partial_hash(source, control), partial_hash(target, control)) {
             (Ok(one), Ok(other)) => one == other,
             // What cannot be read is like nothing.
             (Err(_), _) | (_, Err(_)) => false,
         };
+    control.check()?;
     let identity = qm_release::identity(&source.release);
-    let kind = if identical {
+    Ok(if is_identical {
         ConflictKind::Identical
     } else if identity.is_some() && identity == qm_release::identity(&target.release) {
         ConflictKind::SameEpisode
     } else {
         ConflictKind::NameClash
-    };
-    let (verdict, verdict_reasons) = if identical {
-        (Verdict::Equivalent, Vec::new())
-    } else {
-        let quality = |candidate: &Candidate| Quality::of(&candidate.name, &candidate.release);
-        compare(&quality(source), &quality(target))
-    };
-    Conflict {
-        source: source.info(),
-        target: target.info(),
-        kind: kind.as_str(),
-        identity_basis: identical.then_some("size+partial-hash"),
-        verdict: verdict.as_str(),
-        verdict_reasons,
-        recommended: kind.recommended(verdict).as_str(),
-        allowed: kind.allowed().iter().copied().map(Resolution::as_str).collect(),
-    }
+    })
 }
 
 /// Over the size, then all of a short file or both ends of a long one.
-fn partial_hash(candidate: &Candidate) -> Result<[u8; 32], FsError> {
+fn partial_hash(candidate: &Candidate, control: &Control) -> Result<[u8; 32], FsError> {
     let (file, meta) = candidate.item.open_file()?;
     let mut hash = Sha256::new();
     hash.update(meta.size.to_string());
@@ -219,6 +297,7 @@ fn partial_hash(candidate: &Candidate) -> Result<[u8; 32], FsError> {
     for (start, length) in spans {
         let mut at = start;
         while at < start + length {
+            control.check()?;
             let part = buffer.len().min((start + length - at) as usize);
             file.read_exact_at(&mut buffer[..part], at)
                 .map_err(|error| FsError::io(error, candidate.item.rel()))?;

@@ -31,6 +31,8 @@ pub(super) struct Manner {
     pub torrents: TorrentAction,
     /// Why, where it is not a delete by name.
     pub reason: Option<&'static str>,
+    /// A folder goes only if nothing is in it.
+    pub only_empty: bool,
 }
 
 /// What is gone.
@@ -78,7 +80,7 @@ impl Files {
         let manner = Manner {
             permanent: body.permanent,
             torrents: body.torrent_action,
-            reason: None,
+            ..Manner::default()
         };
         let result = self.delete_item(caller, &body.path, manner, &operation).await;
         operation.end(&Outcome::of(&result, |deleted| Outcome {
@@ -197,7 +199,12 @@ impl Files {
         let control = operation.control();
         let usage = self
             .workers
-            .run(lane_of(is_directory), move || ops::remove(&item, &control))
+            .run(lane_of(is_directory), move || {
+                if manner.only_empty && is_directory {
+                    return ops::remove_empty(&item);
+                }
+                ops::remove(&item, &control)
+            })
             .await?;
         let bytes = bytes_of(is_directory, size, usage);
         let metadata = with_reason(json!({ "mode": "permanent", "bytes": bytes }), manner.reason);

@@ -4,9 +4,9 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use qm_kernel::TorrentPayload;
-use tokio_util::sync::CancellationToken;
+use qm_web::HungUp;
 
-use super::Files;
+use super::{Files, until};
 use crate::confined::{ConfinedPath, FsError, Intent, RelPath};
 use crate::dto::requests::WirePath;
 use crate::dto::reviews::{BulkDeletePreview, DeletePreview, Linked};
@@ -21,7 +21,11 @@ enum Found {
 }
 
 impl Files {
-    pub async fn delete_preview(&self, path: &WirePath) -> Result<DeletePreview, FilesError> {
+    pub async fn delete_preview(
+        &self,
+        path: &WirePath,
+        hung_up: &HungUp,
+    ) -> Result<DeletePreview, FilesError> {
         let rel = path.rel()?;
         let item = match self.find(rel).await? {
             Found::Item(item) => item,
@@ -40,7 +44,7 @@ impl Files {
             ..DeletePreview::default()
         };
         // A preview never fails for what is wrong with the disk.
-        let Ok(usage) = self.usage(item).await else {
+        let Ok(usage) = self.usage(item, until(hung_up)).await else {
             return Ok(preview);
         };
         let torrents: Vec<Linked> = self.torrents_at(&absolute).iter().map(Linked::from).collect();
@@ -54,22 +58,29 @@ impl Files {
         })
     }
 
-    pub async fn bulk_delete_preview(&self, paths: &[WirePath]) -> Result<BulkDeletePreview, FilesError> {
+    pub async fn bulk_delete_preview(
+        &self,
+        paths: &[WirePath],
+        hung_up: &HungUp,
+    ) -> Result<BulkDeletePreview, FilesError> {
         let rels: Vec<RelPath> = paths.iter().filter_map(|path| path.rel().ok()).collect();
         let (paths, places, usage) = self
-            .on_disk(Lane::Long, move |base| {
+            .look(Lane::Walk, hung_up, move |base, control| {
                 // No handle is kept of any of them: a request may name more than there are handles.
-                let places = rels.into_iter().filter_map(|rel| {
-                    let item = base.resolve(&rel, Intent::Change).ok()?;
-                    Some((item.absolute(), rel))
-                });
-                let places: Vec<(PathBuf, RelPath)> = places.collect();
+                let mut places: Vec<(PathBuf, RelPath)> = Vec::new();
+                for rel in rels {
+                    control.check()?;
+                    if let Ok(item) = base.resolve(&rel, Intent::Change) {
+                        places.push((item.absolute(), rel));
+                    }
+                }
                 let paths = places.len() as u64;
                 let places = outermost(places);
                 let items = places
                     .iter()
                     .filter_map(|(_, rel)| base.resolve(rel, Intent::Change).ok());
-                let usage = ops::measure_all(items, &Control::quiet(CancellationToken::new()));
+                let usage = ops::measure_all(items, control);
+                control.check()?;
                 let places: Vec<PathBuf> = places.into_iter().map(|(place, _)| place).collect();
                 Ok((paths, places, usage.unwrap_or_default()))
             })
@@ -104,27 +115,24 @@ impl Files {
     }
 
     async fn find(&self, rel: RelPath) -> Result<Found, FilesError> {
-        self.on_disk(Lane::Quick, move |base| {
-            match base.resolve(&rel, Intent::Change) {
-                Ok(item) => Ok(Found::Item(item)),
-                Err(FsError::NotFound(_)) => {
-                    let root = base.root().unwrap_or_default();
-                    Ok(Found::Nothing(format!(
-                        "{}{}",
-                        root.trim_end_matches('/'),
-                        rel.text()
-                    )))
-                }
-                Err(other) => Err(other.into()),
+        self.on_disk(Lane::Look, move |base| match base.resolve(&rel, Intent::Change) {
+            Ok(item) => Ok(Found::Item(item)),
+            Err(FsError::NotFound(_)) => {
+                let root = base.root().unwrap_or_default();
+                Ok(Found::Nothing(format!(
+                    "{}{}",
+                    root.trim_end_matches('/'),
+                    rel.text()
+                )))
             }
+            Err(other) => Err(other.into()),
         })
         .await
     }
 
-    async fn usage(&self, item: ConfinedPath) -> Result<Usage, FsError> {
-        let control = Control::quiet(CancellationToken::new());
+    async fn usage(&self, item: ConfinedPath, control: Control) -> Result<Usage, FsError> {
         self.workers
-            .run(Lane::Long, move || ops::measure(&item, &control))
+            .run(Lane::Walk, move || ops::measure(&item, &control))
             .await
     }
 }

@@ -9,19 +9,22 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
+use std::time::UNIX_EPOCH;
 
 use bytes::Bytes;
 use futures_util::Stream;
+use qm_kernel::Permission;
 use sha2::{Digest, Sha256};
 
 use super::browse::shown_name;
 use super::{Caller, Files};
-use crate::confined::{FsError, Intent, RelPath};
+use crate::confined::{FsError, Identity, Intent, RelPath};
 use crate::dto::answers::TicketView;
 use crate::dto::requests::{PathQuery, StreamQuery, WirePath};
 use crate::error::FilesError;
 use crate::model::kind::{extension, mime};
 use crate::model::range::{Span, Validators};
+use crate::model::ticket::mark;
 use crate::ops::{Lane, Workers};
 
 const CHUNK: u64 = 256 * 1024;
@@ -34,6 +37,8 @@ pub struct Media {
     pub size: u64,
     pub mime: &'static str,
     pub validators: Validators,
+    /// Tells it from every other file.
+    mark: String,
     file: Arc<File>,
     workers: Workers,
 }
@@ -50,9 +55,12 @@ impl Files {
     pub async fn issue_ticket(&self, caller: &Caller, path: &WirePath) -> Result<TicketView, FilesError> {
         let rel = path.rel()?;
         // A ticket for what cannot be streamed would be of no use.
-        self.open(rel.clone(), FilesError::StreamsDirectory).await?;
+        let media = self.open(rel.clone(), FilesError::StreamsDirectory).await?;
         let user_id = &caller.principal.user_id;
-        let (token, expires_at) = self.tickets.issue(&bound_to(&rel), user_id, self.ctx.now());
+        let issued = self
+            .tickets
+            .issue(&bound_to(&rel), &media.mark, user_id, self.ctx.now());
+        let (token, expires_at) = issued;
         Ok(TicketView {
             token,
             path: rel.text(),
@@ -61,7 +69,7 @@ impl Files {
         })
     }
 
-    /// The file of a ticket.
+    /// The file of a ticket, as long as it is the one the ticket was issued for and the user may still see it.
     pub async fn stream(&self, query: StreamQuery) -> Result<Media, FilesError> {
         let claims = self
             .tickets
@@ -71,7 +79,17 @@ impl Files {
         if bound_to(&rel) != claims.path {
             return Err(FilesError::OtherPath);
         }
-        self.open(rel, FilesError::StreamsDirectory).await
+        let holds = self.holders.holds(&claims.user_id, Permission::FilesPreview);
+        match holds.await {
+            Ok(true) => {}
+            Ok(false) => return Err(FilesError::BadTicket),
+            Err(reason) => return Err(FilesError::HolderUnknown(reason)),
+        }
+        let media = self.open(rel, FilesError::StreamsDirectory).await?;
+        if media.mark != claims.file {
+            return Err(FilesError::OtherFile);
+        }
+        Ok(media)
     }
 
     pub async fn download(&self, query: PathQuery) -> Result<Media, FilesError> {
@@ -92,16 +110,19 @@ impl Files {
     async fn open(&self, rel: RelPath, if_directory: FilesError) -> Result<Media, FilesError> {
         let workers = self.workers.clone();
         let now = self.ctx.now();
-        self.on_disk(Lane::Quick, move |base| {
+        self.on_disk(Lane::Look, move |base| {
             let item = base.resolve(&rel, Intent::Read)?;
             let (file, meta) = match item.open_file() {
                 Err(FsError::IsADirectory(_)) => return Err(if_directory),
                 opened => opened?,
             };
             let name = shown_name(&item);
+            let Identity { device, inode } = meta.identity;
+            let root = base.root().unwrap_or_default();
             let (seconds, nanos) = meta.times.modified;
             let modified_ns = i128::from(seconds) * 1_000_000_000 + i128::from(nanos);
             Ok(Media {
+                mark: mark(&root, device, inode, made_ns(&file)),
                 mime: mime(extension(&name).as_deref()),
                 size: meta.size,
                 validators: Validators::new(meta.identity.inode, meta.size, modified_ns, now),
@@ -112,6 +133,13 @@ impl Files {
         })
         .await
     }
+}
+
+/// When the file was made, where its file system keeps that, in nanoseconds; 0 elsewhere.
+fn made_ns(file: &File) -> i128 {
+    let made = file.metadata().and_then(|metadata| metadata.created());
+    let since_epoch = made.ok().and_then(|made| made.duration_since(UNIX_EPOCH).ok());
+    since_epoch.map_or(0, |since| i128::try_from(since.as_nanos()).unwrap_or(0))
 }
 
 /// What a ticket says of its path: the path, or what stands for a long one. A ticket has to fit into an address.
@@ -167,7 +195,7 @@ impl Reader {
             let file = Arc::clone(&self.file);
             let chunk = self
                 .workers
-                .run(Lane::Quick, move || {
+                .run(Lane::Look, move || {
                     let mut chunk = vec![0; (end - span.start) as usize];
                     file.read_exact_at(&mut chunk, span.start)
                         .map_err(|error| FsError::io(error, "the file that is being sent"))?;

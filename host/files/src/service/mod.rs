@@ -27,20 +27,21 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use qm_db::Db;
 use qm_kernel::event::EventSink;
-use qm_kernel::{ClientInfo, Ctx, Permission, Principal, Secret, TorrentPayloads};
+use qm_kernel::{ClientInfo, Ctx, Holders, Permission, Principal, Secret, TorrentPayloads};
 use qm_platform::realtime::Hub;
 use qm_platform::{Audit, Settings, catalogue};
+use qm_web::HungUp;
 
 pub use media::{Content, Media};
 pub use tell::EVENTS;
 
 use self::notes::Journal;
 use self::operations::Operations;
-use crate::confined::{Base, Roots};
+use crate::confined::{Base, OwnPlace, Roots};
 use crate::dto::requests::TorrentAction;
 use crate::error::FilesError;
 use crate::model::ticket::Tickets;
-use crate::ops::{Lane, Workers};
+use crate::ops::{Control, Lane, Workers};
 
 /// What the area needs of the house.
 pub struct FilesDeps {
@@ -53,12 +54,16 @@ pub struct FilesDeps {
     pub ctx: Ctx,
     /// Who knows which torrents' data lies where.
     pub payloads: Arc<dyn TorrentPayloads>,
-    /// Signs media tickets: the secret of the access tokens.
+    /// Who knows whether the user of a ticket may still see files.
+    pub holders: Arc<dyn Holders>,
+    /// What the key of media tickets is derived from: the secret of the access tokens.
     pub signing: Secret,
     /// Origins that may frame what is streamed.
     pub cors_origins: Vec<String>,
     /// `FILE_MANAGER_ROOTS`
     pub file_roots: Vec<String>,
+    /// What is never shown, wherever it lies.
+    pub own: Vec<OwnPlace>,
 }
 
 /// Who asks, from where.
@@ -77,6 +82,7 @@ pub struct Files {
     hub: Hub,
     ctx: Ctx,
     payloads: Arc<dyn TorrentPayloads>,
+    holders: Arc<dyn Holders>,
     tickets: Tickets,
     frame_ancestors: String,
     roots: Roots,
@@ -99,7 +105,7 @@ impl Files {
             .fold("'self'".to_owned(), |list, origin| {
                 format!("{list} {}", origin.trim())
             });
-        let roots = Roots::open(&deps.file_roots);
+        let roots = Roots::hiding(&deps.file_roots, &deps.own);
         let journal = Journal::new(deps.db.clone(), deps.ctx.clone());
         Arc::new(Self {
             tickets: Tickets::new(&deps.signing),
@@ -118,6 +124,7 @@ impl Files {
             hub: deps.hub,
             ctx: deps.ctx,
             payloads: deps.payloads,
+            holders: deps.holders,
         })
     }
 
@@ -136,6 +143,22 @@ impl Files {
         let mut tx = self.db.begin_read().await?;
         let stored = self.settings.get(&mut tx, &catalogue::DEFAULT_ROOT_PATH).await?;
         Ok(Some(stored.trim().to_owned()).filter(|path| !path.is_empty()))
+    }
+
+    /// Runs a look below the root in effect, which is given up when the caller hangs up.
+    async fn look<T: Send + 'static>(
+        &self,
+        lane: Lane,
+        hung_up: &HungUp,
+        work: impl FnOnce(&Base, &Control) -> Result<T, FilesError> + Send + 'static,
+    ) -> Result<T, FilesError> {
+        let control = until(hung_up);
+        self.on_disk(lane, move |base| {
+            // It may have waited for its place.
+            control.check()?;
+            work(base, &control)
+        })
+        .await
     }
 
     /// Runs file system work below the root in effect.
@@ -161,6 +184,11 @@ impl Files {
             })
             .await
     }
+}
+
+/// What stops a look: whoever asked has gone.
+fn until(hung_up: &HungUp) -> Control {
+    Control::quiet(hung_up.0.clone())
 }
 
 /// The lane of an operation on one item: a tree takes long.

@@ -19,7 +19,7 @@ impl Files {
     pub async fn preview(&self, query: PreviewQuery) -> Result<Preview, FilesError> {
         let rel = query.path.rel()?;
         let wanted = query.encoding.as_deref().and_then(Encoding::from_name);
-        self.on_disk(Lane::Quick, move |base| {
+        self.on_disk(Lane::Look, move |base| {
             let item = base.resolve(&rel, Intent::Read)?;
             preview(&item, wanted)
         })

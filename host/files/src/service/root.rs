@@ -17,7 +17,7 @@ impl Files {
     pub async fn root(&self) -> Result<RootInfo, FilesError> {
         let configured = self.configured_root().await?;
         let hard_roots = self.roots.paths();
-        self.on_disk(Lane::Quick, move |base| {
+        self.on_disk(Lane::Look, move |base| {
             let (exists, readable, writable) = base.access();
             Ok(RootInfo {
                 root: base.root().ok_or(FsError::NoRoot)?,

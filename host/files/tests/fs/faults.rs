@@ -203,7 +203,7 @@ fn attempts(scratch: &Scratch) -> [(&'static str, Result<(), FsError>); 9] {
     let item = |rel: &str| scratch.item(rel);
     let plain = Transfer::default();
     let copy = |from: &str, to: &str| ops::copy(&item(from)?, &scratch.to(to)?, &plain, &quiet()).map(drop);
-    let list = |rel: &str| ops::list(&scratch.look(rel)?, ops::Page::default()).map(drop);
+    let list = |rel: &str| ops::list(&scratch.look(rel)?, ops::Page::default(), &quiet()).map(drop);
     let create = |rel: &str| ops::create_dir(&scratch.look(rel)?, &name("new")).map(drop);
     let remove = |rel: &str| ops::remove(&item(rel)?, &quiet()).map(drop);
     let rename = |rel: &str| ops::rename(&item(rel)?, &name("new"), false).map(drop);

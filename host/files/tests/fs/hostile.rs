@@ -459,7 +459,7 @@ fn names_that_are_not_utf8_are_listed_renamed_and_deleted() {
     let scratch = Scratch::on_disk();
     let odd = OsStr::from_bytes(b"caf\xe9 100%.mkv");
     std::fs::write(scratch.root.join(odd), "odd").unwrap();
-    let listing = ops::list(&scratch.look("/").unwrap(), Page::default()).unwrap();
+    let listing = ops::list(&scratch.look("/").unwrap(), Page::default(), &quiet()).unwrap();
     let entry = &listing.items[0];
     assert_eq!(entry.name.text(), "caf\u{fffd} 100%.mkv");
     let raw = entry.name.raw().unwrap();

@@ -77,6 +77,7 @@ fn a_tree_ten_thousand_deep_is_measured_copied_listed_trashed_and_removed() {
             let bottom = ops::list(
                 &scratch.look(&format!("copy/deep{inside}")).unwrap(),
                 Page::default(),
+                &control,
             )
             .unwrap();
             assert_eq!(bottom.items[0].name.text(), "file");
@@ -126,6 +127,7 @@ fn two_hundred_thousand_entries_are_listed_by_the_page_measured_and_removed() {
                 offset,
                 limit: Some(limit),
             },
+            &quiet(),
         )
         .unwrap();
         assert_eq!(listing.total, WIDTH);

@@ -8,6 +8,7 @@ mod hostile;
 mod huge;
 mod model;
 mod operations;
+mod own;
 mod race;
 
 use std::collections::BTreeMap;

@@ -322,7 +322,7 @@ fn listings_put_folders_first_and_sort_as_people_do() {
     std::os::unix::fs::symlink("zeta", scratch.path("m-link")).unwrap();
     std::os::unix::fs::symlink(scratch.canary.join("secret"), scratch.path("n-out")).unwrap();
     let dir = scratch.look("/").unwrap();
-    let listing = ops::list(&dir, Page::default()).unwrap();
+    let listing = ops::list(&dir, Page::default(), &quiet()).unwrap();
     let names: Vec<_> = listing.items.iter().map(|entry| entry.name.text()).collect();
     assert_eq!(
         names,
@@ -357,7 +357,7 @@ fn listings_put_folders_first_and_sort_as_people_do() {
     assert_eq!((of("n-out").size, of("n-out").modified), (0, None));
     assert_eq!((of("B").size, listing.total), (2, 16));
     let page = |offset, limit| {
-        let page = ops::list(&dir, Page { offset, limit }).unwrap();
+        let page = ops::list(&dir, Page { offset, limit }, &quiet()).unwrap();
         assert_eq!(page.total, 16);
         page.items
             .iter()
@@ -369,7 +369,7 @@ fn listings_put_folders_first_and_sort_as_people_do() {
     assert_eq!(page(99, None), Vec::<String>::new());
     let file = scratch.look("a").unwrap();
     assert!(matches!(
-        ops::list(&file, Page::default()),
+        ops::list(&file, Page::default(), &quiet()),
         Err(FsError::NotADirectory(_))
     ));
 }

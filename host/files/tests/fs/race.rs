@@ -110,7 +110,7 @@ fn a_folder_swapped_for_a_link_while_it_is_changed_leads_nowhere() {
                 }
                 let _ = scratch
                     .look("victim")
-                    .and_then(|dir| ops::list(&dir, Page::default()));
+                    .and_then(|dir| ops::list(&dir, Page::default(), &quiet()));
                 let _ = scratch
                     .look("victim")
                     .and_then(|dir| ops::measure(&dir, &quiet()));

@@ -2,6 +2,7 @@
 
 mod account;
 mod api_keys;
+mod holder;
 mod login;
 mod operator;
 mod password;

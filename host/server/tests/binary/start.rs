@@ -104,6 +104,47 @@ fn a_mistake_is_told_in_one_line_and_nothing_is_written() {
 }
 
 #[test]
+fn roots_that_overlap_what_is_the_servers_own_are_refused() {
+    let place = Place::new();
+    for folder in ["srv/data/backups", "srv/downloads", "db"] {
+        std::fs::create_dir_all(place.path(folder)).expect("made");
+    }
+    std::os::unix::fs::symlink(place.path("srv"), place.path("link")).expect("made");
+    let at = |path: &str| place.path(path).display().to_string();
+    let (data, plugins) = (at("srv/data"), at("plugins"));
+    let database = format!("sqlite:{}", at("db/own.db"));
+    for (root, variable, own) in [
+        (at("srv"), "DATA_DIR", &data),
+        (at("link"), "DATA_DIR", &data),
+        (data.clone(), "DATA_DIR", &data),
+        (at("link/data/backups"), "DATA_DIR", &data),
+        (at("plugins"), "PLUGINS_DIR", &plugins),
+        (at("plugins/films"), "PLUGINS_DIR", &plugins),
+        (at("db"), "DATABASE_URL", &at("db/own.db")),
+    ] {
+        let roots = format!("/downloads,{root}");
+        let variables = [
+            ("DATA_DIR", data.as_str()),
+            ("PLUGINS_DIR", &plugins),
+            ("DATABASE_URL", &database),
+            ("FILE_MANAGER_ROOTS", &roots),
+        ];
+        let named = format!("`{root}`");
+        let (own, variable) = (format!("`{own}`"), format!("({variable})"));
+        refused(
+            &place,
+            &variables,
+            &[&named, &own, &variable, "FILE_MANAGER_ROOTS"],
+        );
+    }
+    refused(
+        &place,
+        &[("FILE_MANAGER_ROOTS", "/")],
+        &["`/`", "FILE_MANAGER_ROOTS"],
+    );
+}
+
+#[test]
 fn a_broken_secrets_file_is_kept() {
     let place = Place::new();
     std::fs::create_dir(place.path("data")).expect("made");

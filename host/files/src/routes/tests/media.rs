@@ -53,6 +53,28 @@ db_test! {
         assert_eq!(other.status, 403);
     }
 
+    async fn a_ticket_is_good_as_long_as_its_user_may_see_files(db: Db) {
+        let site = Site::new(&db).await;
+        site.put("a.mkv", "content");
+        let ticket = site.ticket("a.mkv").await;
+        assert_eq!(site.stream("a.mkv", &ticket, &[]).await.status, 200);
+        *site.users.0.lock().unwrap() = Ok(false);
+        let refused = (401, "Invalid or expired media ticket".to_owned());
+        assert_eq!(site.stream("a.mkv", &ticket, &[]).await.refusal(), refused);
+        *site.users.0.lock().unwrap() = Err("the database is away".into());
+        assert_eq!(site.stream("a.mkv", &ticket, &[]).await.refusal().0, 503);
+    }
+
+    async fn a_ticket_is_for_the_file_it_was_issued_for(db: Db) {
+        let site = Site::new(&db).await;
+        site.put("a.mkv", "content");
+        let ticket = site.ticket("a.mkv").await;
+        site.put("b.mkv", "other content");
+        std::fs::rename(site.at("b.mkv"), site.at("a.mkv")).unwrap();
+        let (status, message) = site.stream("a.mkv", &ticket, &[]).await.refusal();
+        assert_eq!((status, message.contains("ask for a new ticket")), (403, true), "{message}");
+    }
+
     async fn a_ticket_opens_one_file_for_four_hours(db: Db) {
         let site = Site::new(&db).await;
         site.put("films/a.mkv", "content");

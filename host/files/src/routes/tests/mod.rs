@@ -21,8 +21,8 @@ use http_body_util::BodyExt;
 use qm_db::{Db, FromRow, Json, sql};
 use qm_kernel::event::{DomainEvent, EventSink};
 use qm_kernel::{
-    ClientInfo, Clock, Ctx, PermissionSet, Principal, Rng, Role, Secret, Timestamp, TokenError,
-    TokenVerifier, TorrentPayload, TorrentPayloads,
+    ClientInfo, Clock, Ctx, Holders, Permission, PermissionSet, Principal, Rng, Role, Secret, Timestamp,
+    TokenError, TokenVerifier, TorrentPayload, TorrentPayloads,
 };
 use qm_platform::realtime::{Hub, HubConfig};
 use qm_platform::{Audit, Cipher, Settings};
@@ -155,11 +155,23 @@ impl TorrentPayloads for Torrents {
     }
 }
 
+/// Whether the user of every ticket may still see files.
+pub struct Users(pub Mutex<Result<bool, String>>);
+
+#[async_trait]
+impl Holders for Users {
+    async fn holds(&self, user_id: &str, permission: Permission) -> Result<bool, String> {
+        assert_eq!((user_id, permission), ("u", Permission::FilesPreview));
+        self.0.lock().unwrap().clone()
+    }
+}
+
 /// The file manager over one temporary root.
 pub struct Site {
     pub files: Arc<Files>,
     pub heard: Arc<Heard>,
     pub torrents: Arc<Torrents>,
+    pub users: Arc<Users>,
     pub clock: Arc<Hands>,
     db: Db,
     router: Router,
@@ -224,6 +236,7 @@ impl Site {
         let ctx = Ctx::new(clock.clone(), Arc::new(SystemRandomness(Ctx::system())));
         let heard = Arc::new(Heard::default());
         let torrents = Arc::new(Torrents::default());
+        let users = Arc::new(Users(Mutex::new(Ok(true))));
         let cipher = Cipher::new(&Secret::new("a key of thirty-two characters !"), ctx.clone());
         let files = Files::new(FilesDeps {
             db: db.clone(),
@@ -233,9 +246,11 @@ impl Site {
             hub: Hub::new(HubConfig::default(), Arc::new(RoleTokens), ctx.clone()),
             ctx: ctx.clone(),
             payloads: torrents.clone(),
+            holders: users.clone(),
             signing: Secret::new("signing"),
             cors_origins: vec!["https://box.example".into()],
             file_roots: roots.map(|root| root.to_str().unwrap().to_owned()).collect(),
+            own: Vec::new(),
         });
         let config = WebConfig {
             throttle_limit: 0,
@@ -248,6 +263,7 @@ impl Site {
             files,
             heard,
             torrents,
+            users,
             clock,
             db: db.clone(),
             router,

@@ -68,6 +68,68 @@ db_test! {
         }
     }
 
+    async fn what_is_clean_can_be_transferred_and_what_is_not_cannot(db: Db) {
+        let site = Site::new(&db).await;
+        for (path, content) in [
+            ("in/folder/a", "a"), ("in/file", "b"), ("in/over a folder", "c"), ("in/over a link", "d"), ("in/twin", "e"), ("in/free", "f"),
+            ("tv/folder/z", "z"), ("tv/over a folder/z", "z"), ("tv/file/z", "z"), ("tv/own", "o"), ("tv/own folder/z", "z"),
+        ] {
+            site.put(path, content);
+        }
+        std::fs::hard_link(site.at("in/twin"), site.at("tv/twin")).unwrap();
+        for name in ["in/dangling", "tv/dangling", "tv/over a link"] {
+            std::os::unix::fs::symlink("nowhere", site.at(name)).unwrap();
+        }
+        let sources = [
+            "/in/folder", "/in/file", "/in/over a folder", "/in/over a link", "/in/twin", "/in/free", "/in/dangling", "/tv/own", "/tv/own folder", "/in/none",
+        ];
+        for operation in ["copy", "move"] {
+            let body = json!({ "operation": operation, "sources": sources, "destination": "/tv" });
+            let report = site.done("/api/files/move-conflicts", body).await;
+            assert_eq!(report["clean"], json!(["/in/free", "/in/none"]), "{operation}");
+            let offered = |source: &str| {
+                let all = report["conflicts"].as_array().unwrap();
+                let one = all.iter().find(|conflict| conflict["source"]["path"] == source).unwrap();
+                assert_eq!(one["target"]["name"], one["source"]["name"]);
+                let allowed: Vec<&str> = one["allowed"].as_array().unwrap().iter().map(|v| v.as_str().unwrap()).collect();
+                format!("{} {}: {}", one["kind"].as_str().unwrap(), one["recommended"].as_str().unwrap(), allowed.join(" "))
+            };
+            assert_eq!(offered("/in/folder"), "name_clash skip: keep_both delete_source skip");
+            assert_eq!(offered("/in/over a link"), "name_clash skip: replace keep_both delete_source skip");
+            assert_eq!(offered("/in/twin"), "identical delete_source: delete_source replace skip");
+            let own = if operation == "copy" { "name_clash skip: keep_both skip" } else { "name_clash skip: skip" };
+            assert_eq!((offered("/tv/own").as_str(), offered("/tv/own folder").as_str()), (own, own));
+            for source in sources {
+                let body = json!({ "source": source, "destination": "/tv" });
+                let expected = match source {
+                    "/in/free" if operation == "copy" => continue,
+                    "/in/free" => 201,
+                    "/in/none" => 404,
+                    _ => 409,
+                };
+                let answer = site.post(&format!("/api/files/{operation}"), body).await;
+                assert_eq!(answer.status, expected, "{operation} {source}");
+            }
+        }
+        let both = json!({ "operation": "copy", "destination": "/tv", "items": [{ "source": "/tv/own", "resolution": "keep_both" }, { "source": "/in/folder", "resolution": "keep_both" }] });
+        let result = site.done("/api/files/resolve-conflicts", both).await;
+        assert_eq!((&result["failed"], site.read("tv/own (2)").as_deref()), (&json!(0), Some("o")), "{result}");
+    }
+
+    async fn conflicts_are_looked_for_among_a_thousand_sources_at_most(db: Db) {
+        let site = Site::new(&db).await;
+        site.put("tv/a", "x");
+        let body = |sources: Vec<String>| json!({ "operation": "copy", "sources": sources, "destination": "/tv" });
+        let mut sources: Vec<String> = (0..1000).map(|number| format!("/in/{number}")).collect();
+        // The same one again is no other one.
+        sources.extend(sources.clone());
+        let report = site.done("/api/files/move-conflicts", body(sources.clone())).await;
+        assert_eq!(report["clean"].as_array().map(Vec::len), Some(1000));
+        sources.push("/in/one more".into());
+        let (status, message) = site.post("/api/files/move-conflicts", body(sources)).await.refusal();
+        assert_eq!((status, message.as_str()), (400, "sources must contain no more than 1000 different elements"));
+    }
+
     async fn conflicts_are_resolved_one_by_one_and_lose_nothing(db: Db) {
         let site = Site::new(&db).await;
         for (name, content) in [("in/a.mkv", "new"), ("in/b.mkv", "b"), ("in/c.mkv", "c"), ("in/d.mkv", "d"), ("tv/a.mkv", "old"), ("tv/b.mkv", "other"), ("tv/b (2).mkv", "third")] {
@@ -155,6 +217,29 @@ db_test! {
         assert_eq!(empty[200]["path"], "/flat");
     }
 
+    async fn a_cleanup_takes_nothing_that_was_not_chosen(db: Db) {
+        let site = Site::new(&db).await;
+        for permanent in [false, true] {
+            site.put("dl/show/poster.jpg", "p");
+            std::fs::create_dir_all(site.at("dl/show/extras")).unwrap();
+            let preview = site.done("/api/files/cleanup-preview", json!({ "path": "/dl" })).await;
+            let empty = &preview["categories"].as_array().unwrap().iter().find(|group| group["category"] == "empty_folders").unwrap()["items"];
+            assert_eq!(
+                empty.as_array().unwrap().iter().map(|item| [&item["path"], &item["reason"]].map(|v| v.as_str().unwrap())).collect::<Vec<_>>(),
+                [["/dl/show/extras", "Nothing is in it"], ["/dl/show", "Empty once all that is listed in it has been removed"]],
+            );
+            let run = |paths: &[&str]| site.done("/api/files/cleanup-execute", json!({ "path": "/dl", "paths": paths, "permanent": permanent }));
+            for chosen in [&["/dl/show"][..], &["/dl/show", "/dl/show/poster.jpg"], &["/dl/show"]] {
+                let alone = run(chosen).await;
+                assert_eq!(alone["failed"], 1, "{chosen:?}");
+                assert!(site.at("dl/show/extras").is_dir(), "{chosen:?}");
+            }
+            let all = run(&["/dl/show", "/dl/show/extras"]).await;
+            assert_eq!((&all["removed"], &all["failed"]), (&json!(2), &json!(0)));
+            assert!(!site.at("dl/show").exists());
+        }
+    }
+
     async fn a_cleanup_shows_and_removes_what_is_chosen(db: Db) {
         let site = Site::new(&db).await;
         site.put("dl/film/film.mkv", "the film");
@@ -197,7 +282,8 @@ db_test! {
         }
         let run = json!({ "path": "/dl", "paths": ["/dl/art", "/dl/art/poster.jpg", "/dl/film/film.nfo", "/elsewhere"] });
         let result = site.done("/api/files/cleanup-execute", run).await;
-        assert_eq!(result, json!({ "removed": 3, "failed": 1, "bytesReclaimed": 2, "mode": "trash" }));
+        assert_eq!(result, json!({ "removed": 2, "failed": 2, "bytesReclaimed": 2, "mode": "trash" }));
+        assert_eq!(site.read("dl/art/deep/zero.bin").as_deref(), Some(""), "nobody chose what is left in it");
         let rows = site.audit().await;
         let cleaned = rows.iter().find(|row| row.action == "file.cleanup_execute").unwrap();
         assert_eq!((cleaned.object_type.as_deref(), cleaned.object_id.as_deref(), cleaned.result.as_str()), (Some("folder"), Some("/dl"), "failure"));

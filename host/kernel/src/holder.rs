@@ -1,0 +1,12 @@
+//! Whether somebody still is what a paper of theirs says. For papers that outlive an access token, such as media tickets.
+
+use async_trait::async_trait;
+
+use crate::Permission;
+
+/// Knows the users as they are at this moment.
+#[async_trait]
+pub trait Holders: Send + Sync {
+    /// Whether the user exists, is active and holds `permission`. The error is a sentence for the log.
+    async fn holds(&self, user_id: &str, permission: Permission) -> Result<bool, String>;
+}
