@@ -4,6 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::NetError;
 use crate::address::{in_net_v4, in_net_v6, is_internal};
+use crate::nearby::Nearby;
 
 /// The parsed list. A match lifts the address check and nothing else.
 #[derive(Debug, Default)]
@@ -40,10 +41,11 @@ impl AllowList {
         Ok(list)
     }
 
-    /// Whether `host`, which resolved to `ips`, may be dialled: it is listed by name, or each internal address of it is
-    /// listed. One listed address does not vouch for another one in the same answer.
-    pub fn permits(&self, host: &str, ips: &[IpAddr]) -> bool {
-        self.names.contains(&bare(host)) || ips.iter().all(|&ip| !is_internal(ip) || self.lists(ip))
+    /// Whether `host`, which resolved to `ips`, may be dialled: it is listed by name, or each address of it that is
+    /// internal or nearby is listed. One listed address does not vouch for another one in the same answer.
+    pub fn permits(&self, host: &str, ips: &[IpAddr], nearby: &Nearby) -> bool {
+        let is_inside = |ip| is_internal(ip) || nearby.contains(ip);
+        self.names.contains(&bare(host)) || ips.iter().all(|&ip| !is_inside(ip) || self.lists(ip))
     }
 
     fn lists(&self, ip: IpAddr) -> bool {
@@ -95,19 +97,32 @@ mod tests {
     #[test]
     fn names_addresses_and_blocks_match() {
         let list = list(&["Tracker.LAN", "192.168.1.5", "10.0.0.0/8", "[fd00::]/8", " "]);
-        assert!(list.permits("tracker.lan", &ips(&["192.168.9.9"])));
-        assert!(list.permits("TRACKER.lan.", &ips(&["127.0.0.1"])));
-        assert!(list.permits("other.lan", &ips(&["192.168.1.5"])));
-        assert!(list.permits("other.lan", &ips(&["::ffff:192.168.1.5"])));
-        assert!(list.permits("other.lan", &ips(&["10.200.0.1", "1.1.1.1"])));
-        assert!(list.permits("other.lan", &ips(&["fd12::1"])));
-        assert!(!list.permits("other.lan", &ips(&["192.168.1.6"])));
-        assert!(!list.permits("sub.tracker.lan", &ips(&["192.168.1.6"])));
+        assert!(list.permits("tracker.lan", &ips(&["192.168.9.9"]), &Nearby::default()));
+        assert!(list.permits("TRACKER.lan.", &ips(&["127.0.0.1"]), &Nearby::default()));
+        assert!(list.permits("other.lan", &ips(&["192.168.1.5"]), &Nearby::default()));
+        assert!(list.permits("other.lan", &ips(&["::ffff:192.168.1.5"]), &Nearby::default()));
+        assert!(list.permits("other.lan", &ips(&["10.200.0.1", "1.1.1.1"]), &Nearby::default()));
+        assert!(list.permits("other.lan", &ips(&["fd12::1"]), &Nearby::default()));
+        assert!(!list.permits("other.lan", &ips(&["192.168.1.6"]), &Nearby::default()));
+        assert!(!list.permits("sub.tracker.lan", &ips(&["192.168.1.6"]), &Nearby::default()));
     }
 
     #[test]
     fn a_listed_address_does_not_vouch_for_its_neighbour() {
-        assert!(!list(&["10.0.0.1"]).permits("x.example", &ips(&["10.0.0.1", "169.254.169.254"])));
+        assert!(!list(&["10.0.0.1"]).permits(
+            "x.example",
+            &ips(&["10.0.0.1", "169.254.169.254"]),
+            &Nearby::default()
+        ));
+    }
+
+    #[test]
+    fn what_is_nearby_counts_as_internal() {
+        let nearby = Nearby::read("|-- 8.8.8.8\n/32 host LOCAL\n", "");
+        assert!(!list(&[]).permits("x.example", &ips(&["8.8.8.8"]), &nearby));
+        assert!(list(&["8.8.8.0/24"]).permits("x.example", &ips(&["8.8.8.8"]), &nearby));
+        assert!(list(&["x.example"]).permits("x.example", &ips(&["8.8.8.8"]), &nearby));
+        assert!(list(&[]).permits("x.example", &ips(&["8.8.8.9"]), &nearby));
     }
 
     #[test]

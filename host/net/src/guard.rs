@@ -135,7 +135,9 @@ impl Net {
         if addresses.is_empty() {
             return Err(GuardError::Unresolved(kind));
         }
-        if !self.allow.permits(url.host_str().unwrap_or_default(), &addresses) {
+        let nearby = self.surroundings.look().await;
+        let host = url.host_str().unwrap_or_default();
+        if !self.allow.permits(host, &addresses, &nearby) {
             return Err(GuardError::Blocked(kind));
         }
         Ok(Vetted { url, addresses })

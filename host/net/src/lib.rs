@@ -1,8 +1,8 @@
 //! The outgoing network: nothing else in the house opens a connection to the outside.
 //!
 //! Two ways out, by who chose the address:
-//! * [`Net::fetch_guarded`] for URLs a user or a feed can choose: public addresses only (or what the administrator
-//!   lists in `SSRF_ALLOW_HOSTS`), resolved once, every answer vetted, exactly those dialled, no redirects.
+//! * [`Net::fetch_guarded`] for URLs a user or a feed can choose: public addresses only, and none of this machine or of
+//!   the networks it is connected to (or what the administrator lists in `SSRF_ALLOW_HOSTS`), resolved once, every answer vetted, exactly those dialled, no redirects.
 //! * [`Dialer`] for endpoints an operator configured ([`Grants`]): the name is matched first, private addresses are
 //!   fine, link-local and cloud metadata never.
 //!
@@ -15,6 +15,7 @@ mod dial;
 mod grants;
 mod guard;
 mod http;
+mod nearby;
 mod resolve;
 mod silence;
 
@@ -24,10 +25,12 @@ pub use crate::http::{HttpRequest, HttpResponse};
 pub use dial::{DialError, Dialer, Endpoint, Stream};
 pub use grants::Grants;
 pub use guard::{GuardError, GuardKind};
+pub use nearby::Nearby;
 pub use resolve::{Resolver, SystemResolver};
 pub use silence::{Progress, Silent, unless_silent};
 
 use allow::AllowList;
+use nearby::Surroundings;
 
 /// What the network layer is told by the configuration.
 #[derive(Clone, Debug, Default)]
@@ -49,6 +52,7 @@ pub enum NetError {
 #[derive(Clone)]
 pub struct Net {
     allow: Arc<AllowList>,
+    surroundings: Arc<Surroundings>,
     resolver: Arc<dyn Resolver>,
     dialer: Dialer,
 }
@@ -67,9 +71,17 @@ impl Net {
         let dialer = Dialer::new(resolver.clone()).map_err(NetError::Client)?;
         Ok(Self {
             allow,
+            surroundings: Arc::new(Surroundings::of_this_machine()),
             resolver,
             dialer,
         })
+    }
+
+    /// Takes this machine to be where `nearby` says.
+    #[must_use]
+    pub fn surrounded_by(mut self, nearby: Nearby) -> Self {
+        self.surroundings = Arc::new(Surroundings::Told(Arc::new(nearby)));
+        self
     }
 
     /// The way to endpoints that an operator configured.

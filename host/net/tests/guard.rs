@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use common::{Listener, Script, ok};
-use qm_net::{GuardError, GuardKind, Net, NetConfig, Resolver, SystemResolver};
+use qm_net::{GuardError, GuardKind, Nearby, Net, NetConfig, Resolver, SystemResolver};
 
 const TOTAL: Duration = Duration::from_secs(15);
 const MAX: usize = 1 << 20;
@@ -286,6 +286,23 @@ async fn silence_ends_with_the_total_time() {
         error.to_string().starts_with("Could not fetch torrent URL: "),
         "{error}"
     );
+}
+
+#[tokio::test]
+async fn this_machine_and_its_networks_are_refused_whatever_their_range() {
+    let trie = "|-- 8.20.30.0\n/24 link UNICAST\n|-- 8.20.30.7\n/32 host LOCAL\n";
+    let inet6 = "2a0104f8000000000000000000000002 04 40 00 82 eth0\n";
+    let net = net(&[], Script::new(&[&["1.1.1.1", "8.20.30.99"]])).surrounded_by(Nearby::read(trie, inet6));
+    for url in [
+        "http://8.20.30.7/",
+        "http://8.20.30.1:8080/",
+        "http://[::ffff:8.20.30.7]/",
+        "http://[2a01:4f8::9]/",
+        "http://rebound.example/",
+    ] {
+        let refused = fetch(&net, url).await.unwrap_err();
+        assert_eq!(refused, GuardError::Blocked(GuardKind::TorrentUrl), "{url}");
+    }
 }
 
 #[tokio::test]
