@@ -26,6 +26,9 @@ use crate::settings::{Settings, UpdateCheck, catalogue};
 const INTERVAL: Duration = Duration::from_hours(24);
 const TOTAL: Duration = Duration::from_secs(10);
 const MAX_LIST: usize = 1 << 20;
+/// Why the check stays off although it was switched on.
+const NOBODY: &str =
+    "UPDATE_CHECK_URL is not set: there is no repository to ask. Set it and start the server again";
 
 /// What the check works with.
 pub struct UpdateDeps {
@@ -132,7 +135,8 @@ impl Updates {
         Ok(self.stand(enabled))
     }
 
-    /// Switches the check on or off. Switched on it looks at once, in the background.
+    /// Switches the check on or off. Switched on it looks at once, in the background; where there is nobody to ask, the
+    /// answer's error says so.
     pub async fn switch(
         &self,
         enabled: bool,
@@ -159,7 +163,11 @@ impl Updates {
         if enabled {
             self.0.wanted.notify_one();
         }
-        Ok(self.stand(enabled))
+        let mut standing = self.stand(enabled);
+        if enabled && deps.url.is_none() {
+            standing.error = Some(NOBODY.to_owned());
+        }
+        Ok(standing)
     }
 
     async fn is_enabled(&self) -> Result<bool, DbError> {
@@ -252,11 +260,49 @@ impl Updates {
     }
 }
 
-/// Files that the common container runtimes put into every container.
+/// Whether the server runs in a container, by whatever runtime.
 fn is_container() -> bool {
-    ["/.dockerenv", "/run/.containerenv"]
-        .iter()
-        .any(|file| Path::new(file).exists())
+    Machine {
+        exists: &|file| Path::new(file).exists(),
+        read: &|file| std::fs::read_to_string(file).unwrap_or_default(),
+        has_variable: &|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()),
+    }
+    .is_container()
+}
+
+/// What can be seen of the machine.
+struct Machine<'a> {
+    exists: &'a dyn Fn(&str) -> bool,
+    read: &'a dyn Fn(&str) -> String,
+    has_variable: &'a dyn Fn(&str) -> bool,
+}
+
+impl Machine<'_> {
+    /// Docker and Podman leave a file in every container, Kubernetes, LXC and systemd-nspawn a variable; all of them are
+    /// seen in where the root directory is put together from, or in the control group of the first process.
+    fn is_container(&self) -> bool {
+        const MARKS: &[&str] = &["/.dockerenv", "/run/.containerenv"];
+        const VARIABLES: &[&str] = &["container", "KUBERNETES_SERVICE_HOST"];
+        const RUNTIMES: &[&str] = &[
+            "/docker",
+            "/containerd",
+            "/containers/",
+            "/kubepods",
+            "/libpod",
+            "/lxc/",
+            "/crio",
+        ];
+        let names_runtime = |text: &str| RUNTIMES.iter().any(|runtime| text.contains(runtime));
+        // Fifth field: where it is mounted.
+        let is_root = |mount: &&str| mount.split(' ').nth(4) == Some("/");
+        MARKS.iter().any(|file| (self.exists)(file))
+            || VARIABLES.iter().any(|name| (self.has_variable)(name))
+            || (self.read)("/proc/self/mountinfo")
+                .lines()
+                .filter(is_root)
+                .any(names_runtime)
+            || (self.read)("/proc/1/cgroup").lines().any(names_runtime)
+    }
 }
 
 #[derive(Deserialize)]

@@ -281,7 +281,7 @@ db_test! {
         assert!(process["uptime"].as_f64().is_some_and(|secs| (0.0..60.0).contains(&secs)), "{process}");
         assert!(process["memory"].as_u64().is_some_and(|bytes| bytes > 1 << 20), "{process}");
         assert!(process["cpus"].as_u64().is_some_and(|cpus| cpus > 0), "{process}");
-        assert!(process["nodeVersion"].is_string(), "{process}");
+        assert!(process["runtime"].is_string() && process["nodeVersion"] == process["runtime"], "{process}");
         assert!(process["load"].as_array().is_some_and(|load| load.len() == 3), "{process}");
         let at = "2031-03-30T09:15:00.000Z";
         let engines = json!([

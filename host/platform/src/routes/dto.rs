@@ -39,7 +39,9 @@ pub(super) struct Release {
     /// When it was built, or the time of its commit.
     #[schema(value_type = Option<String>, format = DateTime)]
     build_time: Option<Timestamp>,
-    /// What it was compiled with; the name is that of an older service whose clients still read it.
+    /// What it runs on: it is a native program, so the compiler it was built with.
+    runtime: &'static str,
+    /// The same; the name is that of an older service whose clients still read it.
     node: &'static str,
 }
 
@@ -67,6 +69,7 @@ impl Build {
                 .map_or_else(|| format!("v{}", self.version), str::to_owned),
             git_sha: self.git_sha,
             build_time: epoch.map(Timestamp::from_secs),
+            runtime: self.compiler(),
             node: self.compiler(),
         }
     }
@@ -210,7 +213,7 @@ mod tests {
             version,
             serde_json::json!({
                 "product": "Box", "version": "1.4.2", "edition": "community", "apiVersion": "v1", "gitTag": "v1.4.2",
-                "gitSha": null, "buildTime": null, "node": "rust",
+                "gitSha": null, "buildTime": null, "runtime": "rust", "node": "rust",
             })
         );
     }
@@ -228,6 +231,9 @@ mod tests {
         assert_eq!(version["gitTag"], "v1.4.2-rc1");
         assert_eq!(version["gitSha"], "0123abc");
         assert_eq!(version["buildTime"], "2031-03-30T09:15:00.000Z");
-        assert_eq!(version["node"], "rustc 1.95.0");
+        assert_eq!(
+            (&version["runtime"], &version["node"]),
+            (&"rustc 1.95.0".into(), &"rustc 1.95.0".into())
+        );
     }
 }

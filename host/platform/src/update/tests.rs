@@ -113,6 +113,51 @@ fn versions_compare_as_numbers_and_nothing_else_is_one() {
     }
 }
 
+#[test]
+fn containers_of_every_runtime_are_told_from_a_bare_machine() {
+    let bare_mount = "22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw";
+    let volume = "30 22 8:1 /docker/volumes /srv/docker rw - ext4 /dev/sda1 rw";
+    let docker = "600 500 0:50 / / rw - overlay overlay rw,lowerdir=/var/lib/docker/overlay2/l/A:/var/lib/docker/overlay2/l/B";
+    let kubernetes = "600 500 0:50 / / rw - overlay overlay rw,lowerdir=/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs/1/fs";
+    for (file, variable, mounts, cgroup, expected) in [
+        ("", "", bare_mount, "0::/init.scope", false),
+        ("", "", volume, "0::/", false),
+        ("", "", "", "", false),
+        ("/.dockerenv", "", bare_mount, "0::/", true),
+        ("/run/.containerenv", "", bare_mount, "0::/", true),
+        ("", "KUBERNETES_SERVICE_HOST", bare_mount, "0::/", true),
+        ("", "container", bare_mount, "0::/", true),
+        ("", "", docker, "0::/", true),
+        ("", "", kubernetes, "0::/", true),
+        ("", "", bare_mount, "12:pids:/docker/0123", true),
+        (
+            "",
+            "",
+            bare_mount,
+            "1:name=systemd:/kubepods/besteffort/pod1",
+            true,
+        ),
+    ] {
+        let machine = Machine {
+            exists: &|asked| asked == file,
+            read: &|asked| {
+                if asked.ends_with("mountinfo") {
+                    mounts
+                } else {
+                    cgroup
+                }
+                .to_owned()
+            },
+            has_variable: &|asked| asked == variable,
+        };
+        assert_eq!(
+            machine.is_container(),
+            expected,
+            "{file} {variable} {mounts} {cgroup}"
+        );
+    }
+}
+
 db_test! {
     async fn the_newest_tag_is_found(db: Db) {
         let body = r#"[{"name":"v1.9.0","commit":{"sha":"0"}},{"name":"v1.10.0"},{"name":"nightly"},{"name":"v2.0.0-rc1"}]"#;
@@ -197,7 +242,10 @@ db_test! {
             (false, None, None, None)
         );
         let (principal, client) = someone();
-        assert!(!updates.switch(true, &principal, &client).await.unwrap().enabled);
+        let switched = updates.switch(true, &principal, &client).await.unwrap();
+        assert!(!switched.enabled);
+        assert!(switched.error.is_some_and(|why| why.contains("UPDATE_CHECK_URL is not set")));
+        assert_eq!(updates.switch(false, &principal, &client).await.unwrap().error, None);
     }
 
     async fn it_looks_at_the_start_and_when_it_is_switched_on_and_not_while_it_is_off(db: Db) {

@@ -31,7 +31,9 @@ struct ProcessView {
     uptime: f64,
     /// In use, in bytes.
     memory: u64,
-    /// What the server was compiled with; the name is that of an older service whose clients still read it.
+    /// What the server runs on: it is a native program, so the compiler it was built with.
+    runtime: &'static str,
+    /// The same; the name is that of an older service whose clients still read it.
     node_version: &'static str,
     /// Of the machine over 1, 5 and 15 minutes.
     load: [f64; 3],
@@ -95,12 +97,13 @@ pub(in crate::routes) async fn health(State(platform): State<Platform>) -> Json<
 }
 
 impl HealthView {
-    fn of(report: Report, node_version: &'static str) -> Self {
+    fn of(report: Report, runtime: &'static str) -> Self {
         Self {
             process: ProcessView {
                 uptime: report.uptime.as_secs_f64(),
                 memory: report.process.resident_bytes,
-                node_version,
+                runtime,
+                node_version: runtime,
                 load: report.load.averages,
                 cpus: report.load.cpus,
             },

@@ -27,7 +27,7 @@ pub(in crate::routes) struct UpdateStatus {
     /// When it last looked.
     #[schema(value_type = Option<String>, format = DateTime)]
     checked_at: Option<Timestamp>,
-    /// Why the last look failed.
+    /// Why the last look failed; of an answer to switching the check on, why it stays off.
     error: Option<String>,
     /// Always null: a list of tags does not say where a release is described.
     latest_url: Option<String>,
@@ -117,7 +117,8 @@ pub(in crate::routes) async fn check_for_update(
     Ok(Created(standing.into()))
 }
 
-/// Switches the daily look on or off. Switched on, the server looks at once, in the background.
+/// Switches the daily look on or off. Switched on, the server looks at once, in the background; as long as
+/// `UPDATE_CHECK_URL` names no repository it stays off, and `error` says so.
 #[utoipa::path(
     patch,
     path = "/api/system/update/settings",
