@@ -31,8 +31,10 @@ impl Fault {
         text.contains("info-hash") || text.contains("unsupported target type")
     }
 
+    /// "Invalid index." up to 0.9.8, "invalid parameters: index not found" since 0.16.
     pub fn is_missing_index(&self) -> bool {
-        self.text.to_ascii_lowercase().contains("invalid index")
+        let text = self.text.to_ascii_lowercase();
+        text.contains("invalid index") || text.contains("index not found")
     }
 
     pub fn is_missing_method(&self) -> bool {
@@ -61,5 +63,33 @@ impl From<Fault> for Error {
         } else {
             Error::Rejected(format!("XML-RPC fault {}: {}", fault.code, fault.text))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_mean_the_same_however_they_are_worded() {
+        let fault = |text: &str| Fault {
+            code: -503,
+            text: text.to_owned(),
+        };
+        // 0.9.8, then 0.16.
+        for text in ["Invalid index.", "invalid parameters: index not found"] {
+            let error = fault(text).about(Subject::File);
+            assert_eq!(error, Error::NotFound(Subject::File), "{text}");
+        }
+        for text in [
+            "Could not find info-hash.",
+            "invalid parameters: info-hash not found",
+            "Unsupported target type found.",
+        ] {
+            let error = fault(text).about(Subject::File);
+            assert_eq!(error, Error::NotFound(Subject::Torrent), "{text}");
+        }
+        let other = Error::from(fault("Bad magnet."));
+        assert!(matches!(other, Error::Rejected(_)), "{other:?}");
     }
 }

@@ -179,10 +179,7 @@ impl<H: Http, C: Clock> Session<H, C> {
             Command::Rename(name) => post(link, "/torrents/rename", &[("hash", id), ("name", name)]),
             Command::RenameFile { index, name } => rename_file(link, id, *index, name),
             Command::FilePriority { index, priority } => file_priority(link, id, *index, *priority),
-            Command::AddTracker(url) => {
-                let url = one_url(url)?;
-                post(link, "/torrents/addTrackers", &[("hash", id), ("urls", url)])
-            }
+            Command::AddTracker(url) => add_tracker(link, id, url),
             Command::RemoveTracker(url) => remove_tracker(link, id, url),
             _ => Err(Error::Unsupported(
                 "This command is for several torrents at once".into(),
@@ -311,6 +308,13 @@ fn one_url(url: &str) -> Result<&str, Error> {
     } else {
         Ok(url)
     }
+}
+
+/// Since 5.2 the client says nothing of a torrent it does not know, so its trackers are asked for: there it does.
+fn add_tracker<H: Http, C: Clock>(link: &mut Link<H, C>, id: &str, url: &str) -> Result<(), Error> {
+    let url = one_url(url)?;
+    trackers(link, id)?;
+    post(link, "/torrents/addTrackers", &[("hash", id), ("urls", url)])
 }
 
 /// Old clients compare the URL as it is, new ones decode it first, and those say nothing when they find none: so it is

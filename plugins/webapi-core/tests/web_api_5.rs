@@ -192,6 +192,29 @@ fn a_tracker_it_does_not_find_by_its_plain_url_is_named_encoded() {
 }
 
 #[test]
+fn a_tracker_of_a_torrent_it_does_not_know_is_not_added() {
+    // From 5.2 on the client answers 204 to that, and only the list of trackers tells.
+    let (mut session, asked) = client(|path| match path.split('?').next().unwrap_or_default() {
+        "/torrents/addTrackers" | "/torrents/removeTrackers" => Some(Whole::new(204, "")),
+        "/torrents/trackers" => Some(Whole::new(404, "Not Found")),
+        "/torrents/info" => Some(Whole::new(200, "[]")),
+        _ => None,
+    });
+    for command in [
+        Command::AddTracker("http://t/announce".into()),
+        Command::RemoveTracker("http://t/announce".into()),
+    ] {
+        let outcome = session.run(&[HASH.into()], &command).expect("it was tried");
+        assert_eq!(
+            outcome[0].error,
+            Some(Error::NotFound(Subject::Torrent)),
+            "{command:?}"
+        );
+    }
+    assert!(!asked.borrow().iter().any(|line| line.contains("Trackers")));
+}
+
+#[test]
 fn a_removal_that_does_not_happen_is_no_success() {
     let (mut session, asked) = client(|_| None);
     let outcome = session
