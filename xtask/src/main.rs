@@ -6,6 +6,7 @@ mod paths;
 mod plugins;
 mod run;
 mod setup;
+mod suites;
 mod test;
 
 use std::process::ExitCode;

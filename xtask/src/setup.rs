@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
-use crate::paths;
+use crate::{paths, suites};
 
 /// What is about to be done, each including the ones before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
@@ -60,6 +60,12 @@ const PACKAGES: &[Package] = &[
         name: "transmission-daemon",
         purpose: Purpose::Test,
         present: || has("transmission-daemon"),
+    },
+    // Checks the packages of other releases, whose clients are unpacked.
+    Package {
+        name: "debian-archive-keyring",
+        purpose: Purpose::Test,
+        present: || Path::new(suites::KEYRING).exists(),
     },
     Package {
         name: "opentracker",
@@ -134,6 +140,7 @@ pub fn run(purpose: Purpose) -> Result<(), String> {
         }
     }
     if purpose >= Purpose::Test {
+        suites::run()?;
         npm()?;
     }
     if purpose >= Purpose::Ci && !has("cargo-deny") {

@@ -1,0 +1,187 @@
+//! The generations of torrent clients that tests drive: which Debian release's client of which product, where it lies on
+//! this machine, and what a test's failure means when nobody has proven that version yet.
+//!
+//! A client of this machine's own release is the one on the PATH. Those of other releases lie in roots that
+//! `cargo xtask setup test` makes under the cache, and run through that root's own dynamic loader: no chroot, so that
+//! paths, ports and processes are shared with the test. Never used by production code.
+//! Bounds: a program is asked for its version once a process.
+
+mod program;
+mod proven;
+mod suite;
+
+pub use program::{Program, version};
+pub use suite::{Suite, suites};
+
+use proven::is_newer;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// A torrent client as a product.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Product {
+    Rtorrent,
+    Qbittorrent,
+    Transmission,
+}
+
+impl Product {
+    pub const ALL: [Product; 3] = [Product::Rtorrent, Product::Qbittorrent, Product::Transmission];
+
+    /// The name in `tests/clients.toml`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Product::Rtorrent => "rtorrent",
+            Product::Qbittorrent => "qbittorrent",
+            Product::Transmission => "transmission",
+        }
+    }
+
+    /// The Debian package, and the program in it.
+    pub const fn program(self) -> &'static str {
+        match self {
+            Product::Rtorrent => "rtorrent",
+            Product::Qbittorrent => "qbittorrent-nox",
+            Product::Transmission => "transmission-daemon",
+        }
+    }
+
+    /// What makes the program print its version and end.
+    const fn version_argument(self) -> &'static str {
+        match self {
+            Product::Rtorrent => "-h",
+            Product::Qbittorrent | Product::Transmission => "--version",
+        }
+    }
+}
+
+/// One product of one release.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Generation {
+    pub product: Product,
+    pub suite: Suite,
+}
+
+impl Generation {
+    pub const fn of(product: Product, suite: Suite) -> Generation {
+        Generation { product, suite }
+    }
+
+    /// The one that tests use which are about something else than the client.
+    pub const fn oldest(product: Product) -> Generation {
+        Generation::of(product, Suite::Bookworm)
+    }
+
+    /// Every generation that `tests/clients.toml` names.
+    pub fn recorded() -> Vec<Generation> {
+        let pairs = Suite::ALL
+            .into_iter()
+            .flat_map(|suite| Product::ALL.map(|product| Generation::of(product, suite)));
+        pairs.filter(|generation| generation.proven().is_some()).collect()
+    }
+
+    /// The newest version that every test has passed with.
+    pub fn proven(self) -> Option<&'static str> {
+        proven::version(self.suite.name(), self.product.name())
+    }
+
+    /// The program on this machine.
+    ///
+    /// # Errors
+    /// A sentence: what is missing, and how to get it.
+    pub fn find(self) -> Result<Program, String> {
+        program::find(self)
+    }
+
+    /// Runs a test with this generation's client, on the test's own thread. Where the client is missing the test is
+    /// skipped, and says so; with `CI=true` that is a failure. A failure with a version newer than the proven one is
+    /// printed and lets the test pass.
+    ///
+    /// # Panics
+    /// When the test does, with a proven version; when the client is missing in CI.
+    pub fn test(self, test: impl FnOnce(&Program)) {
+        let program = match self.find() {
+            Ok(program) => program,
+            Err(missing) => {
+                assert!(std::env::var("CI").as_deref() != Ok("true"), "{missing}");
+                say(&format!("skipped: {missing}"));
+                return;
+            }
+        };
+        let proven = self.proven().unwrap_or_default();
+        if !is_newer(program.version(), proven) {
+            return test(&program);
+        }
+        let outcome = catch_unwind(AssertUnwindSafe(|| test(&program)));
+        say(&verdict(&program, proven, outcome.as_ref().err().map(reason)));
+    }
+}
+
+fn verdict(program: &Program, proven: &str, failure: Option<String>) -> String {
+    let outcome = failure.map_or_else(|| "passes".to_owned(), |why| format!("FAILS: {why}"));
+    format!("unproven: {program} (tests/clients.toml knows {proven}) {outcome}")
+}
+
+/// What a panic said.
+fn reason(panic: &Box<dyn std::any::Any + Send>) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("a panic without a text")
+        .to_owned()
+}
+
+/// Prints a line that is seen although the test passes: what the print macros say would be swallowed.
+fn say(line: &str) {
+    use std::io::Write as _;
+    let test = std::thread::current().name().unwrap_or("a test").to_owned();
+    // Nobody listens to a closed standard error.
+    let _ = writeln!(std::io::stderr(), "{test}: {line}");
+}
+
+/// Makes a test a generation of each function: `each_generation! { rtorrent: adds, removes }` makes `adds::bookworm`,
+/// `adds::sid` and so on of `fn adds(program: &Program)`.
+#[macro_export]
+macro_rules! each_generation {
+    (rtorrent: $($test:ident),+ $(,)?) => {
+        $crate::each_generation! { @tests Rtorrent (bookworm Bookworm, sid Sid) $($test)+ }
+    };
+    (qbittorrent: $($test:ident),+ $(,)?) => {
+        $crate::each_generation! { @tests Qbittorrent (bookworm Bookworm, trixie Trixie, sid Sid) $($test)+ }
+    };
+    (@tests $product:ident $suites:tt $($test:ident)+) => {
+        $($crate::each_generation! { @test $product $suites $test })+
+    };
+    (@test $product:ident ($($name:ident $suite:ident),+) $test:ident) => {
+        mod $test {
+            $(#[test]
+            fn $name() {
+                $crate::Generation::of($crate::Product::$product, $crate::Suite::$suite).test(super::$test);
+            })+
+        }
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_recorded_version_is_in_the_readme() {
+        let readme = include_str!("../../../README.md");
+        let line = |product: Product| {
+            let versions: Vec<&str> = Generation::recorded()
+                .into_iter()
+                .filter(|generation| generation.product == product)
+                .filter_map(Generation::proven)
+                .collect();
+            let (last, others) = versions.split_last().expect("every product is tested");
+            format!("{} and {last}", others.join(", "))
+        };
+        for product in Product::ALL {
+            let versions = line(product);
+            assert!(
+                readme.contains(&versions),
+                "README.md does not name {product:?} {versions}"
+            );
+        }
+    }
+}
