@@ -10,6 +10,7 @@ pub mod binary;
 pub mod database;
 pub mod fake;
 pub mod files;
+pub mod generations;
 pub mod hostile;
 pub mod http;
 pub mod nginx;

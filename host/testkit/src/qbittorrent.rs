@@ -1,10 +1,10 @@
-//! A private qbittorrent-nox 4.5 on loopback, and the questions tests ask it directly.
+//! A private qbittorrent-nox, of any generation, on loopback, and the questions tests ask it directly.
 //!
 //! Bounds: its own profile; no DHT, no local discovery, no peer exchange, no queueing; it talks to 127.0.0.1 only.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
+use qm_generations::{Generation, Product, Program};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -20,6 +20,7 @@ const PASSWORD_HASH: &str = "AAECAwQFBgcICQoLDA0ODw==:7jhS2WIdabG4Clv9xOZqEgeW0q
 
 /// A running qbittorrent-nox.
 pub struct Qbittorrent {
+    program: Program,
     process: Option<Process>,
     port: u16,
     http: Http,
@@ -28,7 +29,16 @@ pub struct Qbittorrent {
 }
 
 impl Qbittorrent {
+    /// One of the oldest generation.
+    ///
+    /// # Panics
+    /// When it is missing, saying how to get it.
     pub async fn start() -> Qbittorrent {
+        let program = Generation::oldest(Product::Qbittorrent).find();
+        Self::of(&program.unwrap_or_else(|missing| panic!("{missing}"))).await
+    }
+
+    pub async fn of(program: &Program) -> Qbittorrent {
         let dir = tempfile::tempdir().expect("a temporary directory");
         for name in ["downloads", "moved", "qBittorrent/config"] {
             std::fs::create_dir_all(dir.path().join(name)).expect("a directory of our own");
@@ -37,6 +47,7 @@ impl Qbittorrent {
         let config = dir.path().join("qBittorrent/config/qBittorrent.conf");
         std::fs::write(config, settings(dir.path(), port)).expect("our own directory");
         let mut client = Qbittorrent {
+            program: program.clone(),
             process: None,
             port,
             http: Http::new(),
@@ -48,7 +59,7 @@ impl Qbittorrent {
     }
 
     async fn boot(&mut self) {
-        let mut command = Command::new("/usr/bin/qbittorrent-nox");
+        let mut command = self.program.command();
         command
             .env("HOME", self.dir.path())
             .env("XDG_CONFIG_HOME", self.dir.path())
@@ -71,7 +82,9 @@ impl Qbittorrent {
             .header("referer", &self.base_url())
             .form(&form);
         let reply = request.send().await.ok()?;
-        assert_eq!(reply.text(), "Ok.", "qBittorrent refused its own password");
+        // 200 and a text up to 5.1, 204 and none since.
+        let let_in = reply.status == 204 || reply.text() == "Ok.";
+        assert!(let_in, "qBittorrent refused its own password: {}", reply.text());
         Some(reply.header("set-cookie")?.split(';').next()?.to_owned())
     }
 
@@ -173,17 +186,18 @@ impl Qbittorrent {
 
     /// Adds a torrent behind our server's back.
     pub async fn add(&self, sample: &Sample, start: bool) {
-        let paused = if start { "false" } else { "true" };
+        let stopped = if start { "false" } else { "true" };
         let request = self
             .http
             .request("POST", &self.api("torrents/add"))
             .header("cookie", &self.cookie);
         let request = request.multipart(
-            &[("paused", paused)],
+            // What 4 calls paused is stopped since 5.
+            &[("paused", stopped), ("stopped", stopped)],
             &[("torrents", "sample.torrent", &sample.metainfo)],
         );
         let reply = request.send().await.expect("qBittorrent answers");
-        assert_eq!(reply.text(), "Ok.", "qBittorrent took the torrent");
+        assert_taken(&reply);
         until("qBittorrent to list the torrent", || {
             self.torrent(&sample.qbittorrent_hash)
         })
@@ -201,11 +215,11 @@ impl Qbittorrent {
             .request("POST", &self.api("torrents/add"))
             .header("cookie", &self.cookie);
         let reply = request
-            .multipart(&[("paused", "true")], &files)
+            .multipart(&[("paused", "true"), ("stopped", "true")], &files)
             .send()
             .await
             .expect("qBittorrent answers");
-        assert_eq!(reply.text(), "Ok.", "qBittorrent took the torrents");
+        assert_taken(&reply);
     }
 
     /// Bounds both directions of the whole client, in bytes a second; 0 = unlimited.
@@ -219,6 +233,16 @@ impl Qbittorrent {
             );
         }
     }
+}
+
+/// A text up to 5.1, JSON with counts since.
+fn assert_taken(reply: &Reply) {
+    let text = reply.text();
+    assert!(
+        (200..300).contains(&reply.status) && text != "Fails.",
+        "qBittorrent did not take it: {} {text}",
+        reply.status
+    );
 }
 
 fn settings(dir: &Path, port: u16) -> String {

@@ -1,10 +1,10 @@
-//! A private rTorrent 0.9.8 on loopback, and the questions tests ask it directly.
+//! A private rTorrent, of any generation, on loopback, and the questions tests ask it directly.
 //!
 //! Bounds: one daemon with its own directory; no DHT, no peer exchange; it talks to 127.0.0.1 only.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
+use qm_generations::{Generation, Product, Program};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -25,6 +25,7 @@ pub enum Mode {
 
 /// A running rTorrent.
 pub struct Rtorrent {
+    program: Program,
     process: Option<Process>,
     address: ScgiAddress,
     nginx: Option<Nginx>,
@@ -32,7 +33,16 @@ pub struct Rtorrent {
 }
 
 impl Rtorrent {
+    /// One of the oldest generation.
+    ///
+    /// # Panics
+    /// When it is missing, saying how to get it.
     pub async fn start(mode: Mode) -> Rtorrent {
+        let program = Generation::oldest(Product::Rtorrent).find();
+        Self::of(&program.unwrap_or_else(|missing| panic!("{missing}")), mode).await
+    }
+
+    pub async fn of(program: &Program, mode: Mode) -> Rtorrent {
         let dir = tempfile::tempdir().expect("a temporary directory");
         for name in ["session", "downloads", "moved"] {
             std::fs::create_dir(dir.path().join(name)).expect("a directory of our own");
@@ -42,6 +52,7 @@ impl Rtorrent {
             Mode::Unix | Mode::Http => ScgiAddress::Unix(dir.path().join("rpc.socket")),
         };
         let mut rtorrent = Rtorrent {
+            program: program.clone(),
             process: None,
             address,
             nginx: None,
@@ -65,8 +76,8 @@ impl Rtorrent {
         let config = format!(
             "directory.default.set = {dir}/downloads\nsession.path.set = {dir}/session\nnetwork.port_range.set = {peers}-{peers}\n\
              network.port_random.set = no\nnetwork.bind_address.set = {address}\ndht.mode.set = disable\nprotocol.pex.set = no\n\
-             trackers.use_udp.set = no\nnetwork.xmlrpc.size_limit.set = 33554432\nencoding.add = UTF-8\n\
-             system.daemon.set = true\n{listen}\n"
+             trackers.use_udp.set = no\nnetwork.xmlrpc.size_limit.set = 33554432\n\
+             catch = \"encoding.add=UTF-8\"\nsystem.daemon.set = true\n{listen}\n"
         );
         std::fs::write(self.dir.path().join("rtorrent.rc"), config).expect("our own directory");
     }
@@ -76,7 +87,7 @@ impl Rtorrent {
             // One that was killed leaves its socket behind, and the next one cannot bind it.
             let _ = std::fs::remove_file(socket);
         }
-        let mut command = Command::new("/usr/bin/rtorrent");
+        let mut command = self.program.command();
         command.current_dir(self.dir.path()).env("HOME", self.dir.path());
         command.args(["-n", "-o", "import=rtorrent.rc"]);
         let mut process = Process::start("rtorrent", self.dir.path(), &mut command);
@@ -97,6 +108,27 @@ impl Rtorrent {
     pub async fn restart(&mut self) {
         self.kill();
         self.boot().await;
+    }
+
+    /// Has it store what it knows of its torrents, and waits until that is on disk: since 0.16 it is written after the
+    /// answer. It does so by itself only now and then; what it did since is lost in a kill.
+    pub async fn store_session(&self) {
+        let session = self.dir.path().join("session");
+        let states: Vec<PathBuf> = self
+            .hashes()
+            .await
+            .iter()
+            .map(|hash| session.join(format!("{}.torrent.rtorrent", hash.to_uppercase())))
+            .collect();
+        for state in &states {
+            // One that was never stored is not there.
+            let _ = std::fs::remove_file(state);
+        }
+        self.call("session.save", &[Param::Text("")]).await;
+        until_true("rTorrent to store its session", || async {
+            states.iter().all(|state| state.exists())
+        })
+        .await;
     }
 
     /// Stops (`true`) or continues it: a client that has the port open and never answers.

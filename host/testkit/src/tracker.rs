@@ -28,7 +28,7 @@ impl Tracker {
         for _ in 0..5 {
             let port = free_port();
             // Started as root it changes its root to `-d` and becomes `nobody`; hence the relative list.
-            let mut command = Command::new("/usr/bin/opentracker");
+            let mut command = Command::new("opentracker");
             command.current_dir(dir.path()).args([
                 "-i",
                 "127.0.0.1",

@@ -1,8 +1,8 @@
-//! A private transmission-daemon 3.00 on loopback: the client of a kind that only a third-party plugin provides.
+//! A private transmission-daemon, of any generation, on loopback: the client of a kind that only a third-party plugin provides.
 
 use std::path::PathBuf;
-use std::process::Command;
 
+use qm_generations::Program;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -19,7 +19,7 @@ pub struct Transmission {
 }
 
 impl Transmission {
-    pub async fn start() -> Transmission {
+    pub async fn of(program: &Program) -> Transmission {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let downloads = dir.path().join("downloads");
         std::fs::create_dir(&downloads).expect("our own directory");
@@ -31,7 +31,7 @@ impl Transmission {
             "port-forwarding-enabled": false, "download-dir": downloads,
         });
         std::fs::write(dir.path().join("settings.json"), settings.to_string()).expect("our own directory");
-        let mut command = Command::new("/usr/bin/transmission-daemon");
+        let mut command = program.command();
         command.args(["--foreground", "--config-dir"]).arg(dir.path());
         let mut process = Process::start("transmission", dir.path(), &mut command);
         let http = Http::new();

@@ -1,9 +1,10 @@
-//! Every operation against the rTorrent of this machine, verified by asking rTorrent itself in words of its own.
+//! Every operation against every generation of rTorrent, verified by asking rTorrent itself in words of its own.
 //!
-//! Without rTorrent the tests are skipped with a printed line; with CI=true they fail.
+//! Without one the tests with it are skipped with a printed line; with CI=true they fail.
 
 #![allow(
     clippy::unwrap_used,
+    clippy::expect_used,
     clippy::float_cmp,
     reason = "a test that cannot go on has failed; values are exact"
 )]
@@ -13,6 +14,7 @@ mod support;
 use std::time::Duration;
 
 use engine_model::{AddRequest, Command, RateLimits, Source, State, TrackerStatus};
+use qm_generations::{Program, each_generation};
 use scgi_core::xml::Param;
 use scgi_core::{Error, Subject};
 use support::daemon::{Daemon, Listen, wait_for};
@@ -21,21 +23,23 @@ use support::rig::{Rig, add, ask, home, with};
 
 const UNKNOWN: &str = "0123456789abcdef0123456789abcdef01234567";
 
-#[test]
-fn a_torrent_from_adding_to_removing() {
+each_generation! { rtorrent:
+    a_torrent_from_adding_to_removing,
+    priorities_of_files,
+    trackers,
+    limits_of_a_torrent,
+    the_pointer_moves,
+    the_session,
+    adding,
+    data_that_is_not_the_torrents_own_stays,
+}
+
+fn a_torrent_from_adding_to_removing(program: &Program) {
     let (home_a, home_b) = (home(), home());
-    let Some(seeder) = Daemon::start(home_a.path(), Listen::Tcp) else {
-        return;
-    };
-    let Some(leecher) = Daemon::start(home_b.path(), Listen::Unix) else {
-        return;
-    };
+    let seeder = Daemon::start(program, home_a.path(), Listen::Tcp);
+    let leecher = Daemon::start(program, home_b.path(), Listen::Unix);
     let (mut seeder, mut leecher) = (Rig::new(seeder), Rig::new(leecher));
-    assert!(
-        leecher.client.health().unwrap().starts_with("0."),
-        "{:?}",
-        leecher.client.health()
-    );
+    assert_eq!(leecher.client.health().unwrap(), program.version());
 
     let content = metainfo::noise(3_000_000, 1);
     let torrent = metainfo::single("film & <one>, \"two\"; $x.mkv", &content, 65_536);
@@ -173,8 +177,8 @@ fn run_states(rig: &mut Rig, hash: &str) {
 }
 
 /// A stopped torrent of three files, its hash, and the rTorrent that has it.
-fn with_a_pack(home: &tempfile::TempDir) -> Option<(Rig, String)> {
-    let mut rig = Rig::new(Daemon::start(home.path(), Listen::Tcp)?);
+fn with_a_pack(program: &Program, home: &tempfile::TempDir) -> (Rig, String) {
+    let mut rig = Rig::new(Daemon::start(program, home.path(), Listen::Tcp));
     let (a, b, c) = (vec![1; 40_000], vec![2; 100], vec![3; 70_000]);
     let pack = metainfo::folder(
         "Pack",
@@ -188,15 +192,12 @@ fn with_a_pack(home: &tempfile::TempDir) -> Option<(Rig, String)> {
         }))
         .unwrap();
     assert_eq!(rig.poll()[&pack.hash].save_path, downloads.display().to_string());
-    Some((rig, pack.hash))
+    (rig, pack.hash)
 }
 
-#[test]
-fn priorities_of_files() {
+fn priorities_of_files(program: &Program) {
     let home = home();
-    let Some((rig, hash)) = with_a_pack(&home) else {
-        return;
-    };
+    let (rig, hash) = with_a_pack(program, &home);
     let listed = rig.client.files(&hash).unwrap();
     let paths: Vec<_> = listed
         .iter()
@@ -244,12 +245,9 @@ fn priorities_of_files() {
     );
 }
 
-#[test]
-fn trackers() {
+fn trackers(program: &Program) {
     let home = home();
-    let Some((rig, hash)) = with_a_pack(&home) else {
-        return;
-    };
+    let (rig, hash) = with_a_pack(program, &home);
     let url = "udp://127.0.0.1:9/announce?x=1&y=<2>";
     rig.run(&hash, Command::AddTracker(url.to_owned())).unwrap();
     let enabled = |rig: &Rig| {
@@ -276,12 +274,9 @@ fn trackers() {
     assert_eq!(no_tracker, Err(Error::NotFound(Subject::Tracker)));
 }
 
-#[test]
-fn limits_of_a_torrent() {
+fn limits_of_a_torrent(program: &Program) {
     let home = home();
-    let Some((rig, hash)) = with_a_pack(&home) else {
-        return;
-    };
+    let (rig, hash) = with_a_pack(program, &home);
     let group = format!("qm_{hash}");
     let rate = |method: &str| {
         ask(
@@ -313,12 +308,9 @@ fn limits_of_a_torrent() {
     );
 }
 
-#[test]
-fn the_pointer_moves() {
+fn the_pointer_moves(program: &Program) {
     let home = home();
-    let Some((mut rig, hash)) = with_a_pack(&home) else {
-        return;
-    };
+    let (mut rig, hash) = with_a_pack(program, &home);
     rig.run(&hash, Command::Start).unwrap();
     wait_for("it to run", || (rig.int("d.is_active", &hash) == 1).then_some(()));
     let destination = rig.daemon.downloads.join("else where");
@@ -347,12 +339,9 @@ fn the_pointer_moves() {
     assert_eq!(rig.run(&hash, Command::Rename("n".to_owned())), renamed);
 }
 
-#[test]
-fn the_session() {
+fn the_session(program: &Program) {
     let home = home();
-    let Some(daemon) = Daemon::start(home.path(), Listen::Unix) else {
-        return;
-    };
+    let daemon = Daemon::start(program, home.path(), Listen::Unix);
     let mut rig = Rig::new(daemon);
     let stats = rig.client.session_stats().unwrap();
     assert_eq!(
@@ -422,12 +411,9 @@ fn the_session() {
     }
 }
 
-#[test]
-fn adding() {
+fn adding(program: &Program) {
     let home = home();
-    let Some(daemon) = Daemon::start(home.path(), Listen::Tcp) else {
-        return;
-    };
+    let daemon = Daemon::start(program, home.path(), Listen::Tcp);
     let mut rig = Rig::new(daemon);
     let downloads = rig.daemon.downloads.clone();
 
@@ -498,12 +484,9 @@ fn adding() {
     assert!(matches!(rig.client.add(&garbage), Err(Error::Rejected(_))));
 }
 
-#[test]
-fn data_that_is_not_the_torrents_own_stays() {
+fn data_that_is_not_the_torrents_own_stays(program: &Program) {
     let home = home();
-    let Some(daemon) = Daemon::start(home.path(), Listen::Tcp) else {
-        return;
-    };
+    let daemon = Daemon::start(program, home.path(), Listen::Tcp);
     let rig = Rig::new(daemon);
     let downloads = rig.daemon.downloads.clone();
     let files: [(&str, &[u8]); 2] = [("a", &[1; 100]), ("b", &[2; 100])];

@@ -1,7 +1,7 @@
 //! Every operation's wire form: the requests are byte for byte those that a real rTorrent 0.9.8 understood, and its
 //! recorded answers mean what they meant.
 //!
-//! `QM_RECORD=1 cargo test -p scgi-core --test wire_forms` records anew, against the rTorrent of this machine, into
+//! `QM_RECORD=1 cargo test -p scgi-core --test wire_forms` records anew, against the oldest generation of rTorrent, into
 //! `tests/recorded/`: a file an operation, its requests and replies as they went over the socket.
 
 #![allow(
@@ -18,6 +18,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use engine_model::{AddOptions, AddRequest, Command, RateLimits, Source, State, TrackerStatus};
+use qm_generations::{Generation, Product};
 use scgi_core::native::{Native, Stream};
 use scgi_core::{Client, Clock, Endpoint, Error, NetError, Poller, Reply, Subject, Transport};
 use support::daemon::{Daemon, Listen};
@@ -213,7 +214,10 @@ fn every_operation() {
     };
     if record {
         let _ = std::fs::remove_dir_all(HOME);
-        let daemon = Daemon::start(Path::new(HOME), Listen::Tcp).expect("rTorrent, to record");
+        let program = Generation::oldest(Product::Rtorrent)
+            .find()
+            .expect("rTorrent, to record");
+        let daemon = Daemon::start(&program, Path::new(HOME), Listen::Tcp);
         std::fs::write(daemon.downloads.join(film().name), metainfo::noise(40_000, 7)).unwrap();
         endpoint = daemon.endpoint.clone();
         _daemon = daemon;

@@ -1,4 +1,4 @@
-//! Every operation against what a real client was recorded to say: each request must be the recorded one to the byte.
+//! Every operation against what real clients of several versions were recorded to say: each request must be the recorded one to the byte.
 
 #![allow(
     clippy::unwrap_used,
@@ -8,7 +8,7 @@
 
 mod support;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use support::client::{PASSWORD, USER};
@@ -19,18 +19,35 @@ use support::wire::Wire;
 #[test]
 fn requests_are_those_that_were_recorded() {
     let base_url = "http://127.0.0.1:8080/qbittorrent";
-    let given = Given::new("/home/client");
-    for scenario in SCENARIOS {
-        println!("{}", scenario.name);
-        let wire = Wire::recorded(record(scenario.name), base_url);
-        let mut session = support::session(wire, base_url, USER, PASSWORD);
-        (scenario.run)(&mut session, &given);
-        session.close();
+    let versions = std::fs::read_dir(records()).expect("there are records");
+    let versions: Vec<_> = versions
+        .map(|version| version.expect("a record").path())
+        .collect();
+    assert!(!versions.is_empty(), "there are records");
+    for records in versions {
+        let version = records
+            .file_name()
+            .expect("a name")
+            .to_string_lossy()
+            .into_owned();
+        let given = Given::new("/home/client", &version);
+        for scenario in SCENARIOS {
+            println!("{version} {}", scenario.name);
+            let wire = Wire::recorded(record(&records, scenario.name), base_url);
+            let mut session = support::session(wire, base_url, USER, PASSWORD);
+            (scenario.run)(&mut session, &given);
+            session.close();
+        }
     }
 }
 
-fn record(name: &str) -> Vec<Exchange> {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/recorded/4.5.2/{name}.json"));
+/// A directory a version of the client.
+fn records() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recorded")
+}
+
+fn record(records: &Path, name: &str) -> Vec<Exchange> {
+    let file = records.join(format!("{name}.json"));
     let text = std::fs::read_to_string(&file).unwrap_or_else(|error| {
         panic!(
             "{}: {error}; QM_RECORD=1 cargo test -p webapi-core --test real_qbittorrent writes it",

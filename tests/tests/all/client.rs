@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use qm_testkit::generations::Program;
 use qm_testkit::qbittorrent::Qbittorrent;
 use qm_testkit::rtorrent::{Mode, Rtorrent};
 use qm_testkit::sample::Sample;
@@ -24,12 +25,22 @@ pub enum Doing {
 }
 
 impl Client {
+    /// One of the oldest generation.
     pub async fn rtorrent(mode: Mode) -> Client {
         Client::Rtorrent(Rtorrent::start(mode).await)
     }
 
+    pub async fn rtorrent_of(program: &Program, mode: Mode) -> Client {
+        Client::Rtorrent(Rtorrent::of(program, mode).await)
+    }
+
+    /// One of the oldest generation.
     pub async fn qbittorrent() -> Client {
         Client::Qbittorrent(Qbittorrent::start().await)
+    }
+
+    pub async fn qbittorrent_of(program: &Program) -> Client {
+        Client::Qbittorrent(Qbittorrent::of(program).await)
     }
 
     /// The engine kind that drives it.
@@ -75,10 +86,10 @@ impl Client {
         }
     }
 
-    /// Has it store what it knows. rTorrent does so only now and then; what it did since is lost in a kill.
+    /// Has it store what it knows, where it does not at once.
     pub async fn store_session(&self) {
         if let Client::Rtorrent(client) = self {
-            client.call("session.save", &[Param::Text("")]).await;
+            client.store_session().await;
         }
     }
 

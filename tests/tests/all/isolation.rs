@@ -7,12 +7,13 @@ use std::time::Duration;
 use qm_plugin_host::Limits;
 use qm_testkit::binary::Binary;
 use qm_testkit::files::{self, FileServer};
+use qm_testkit::generations::Program;
 use qm_testkit::plugins;
 use qm_testkit::sample::{Format, Sample};
 use qm_testkit::tracker::Tracker;
 use qm_testkit::transmission::Transmission;
 use qm_testkit::wait::{until, until_true};
-use qm_testkit::{Api, TestServer, both_databases};
+use qm_testkit::{Api, TestDb, TestServer, both_databases, every_generation};
 use serde_json::{Value, json};
 
 use crate::resilience::{assert_ticks, steady_engine};
@@ -178,35 +179,68 @@ both_databases! {
         .await;
         assert_ticks(&api, &steady, 2).await;
     }
+}
 
-    async fn a_planned_kind_works_once_its_plugin_is_there(db: &TestDb) {
-        let server = TestServer::builder(db).plugins(&["misbehave.wasm"]).start().await;
-        let api = server.admin();
-        let client = Transmission::start().await;
-        let health = api.post("/api/engines/test", json!({ "kind": "transmission", "config": client.config() })).await;
-        assert_eq!(health["error"], json!("Engine \"transmission\" is planned but not yet implemented"));
-        let engine = api.add_engine("Transmission", "transmission", client.config()).await;
-        let reply = api.send("GET", &format!("/api/torrents?engineId={engine}"), None).await;
-        assert_eq!(reply.status, 404, "{}", reply.text());
+every_generation! { transmission: a_planned_kind_works_once_its_plugin_is_there }
 
-        plugins::install("transmission.wasm", &server.plugins_dir());
-        until_true("the stored engine to be loaded", || async {
-            api.send("GET", &format!("/api/torrents?engineId={engine}"), None).await.status == 200
-        })
+async fn a_planned_kind_works_once_its_plugin_is_there(db: &TestDb, program: &Program) {
+    let server = TestServer::builder(db).plugins(&["misbehave.wasm"]).start().await;
+    let api = server.admin();
+    let client = Transmission::of(program).await;
+    let health = api
+        .post(
+            "/api/engines/test",
+            json!({ "kind": "transmission", "config": client.config() }),
+        )
         .await;
-        let tracker = Tracker::start().await;
-        let sample = Sample::new("planned.bin", 1024 * 1024, 21, Format::V1, &tracker.announce());
-        let fields = [("engineId", engine.as_str()), ("startPaused", "true")];
-        let file = ("file", "planned.torrent", sample.metainfo.as_slice());
-        let request = api.request("POST", "/api/torrents/upload").multipart(&fields, &[file]);
-        let reply = request.send().await.expect("the server answers");
-        assert_eq!((reply.status, reply.json()), (201, json!({ "hash": sample.hash })));
-        let rows = client.torrents(&["hashString", "name"]).await;
-        assert_eq!(rows, [json!({ "hashString": sample.hash, "name": sample.name })], "asked directly");
-        api.until_torrent(&engine, &sample.hash, "it to be listed", |torrent| torrent["progress"] == json!(0.0)).await;
-        api.delete(&format!("/api/torrents/{}?engineId={engine}", sample.hash)).await;
-        until_true("Transmission to forget it", || async { client.torrents(&["hashString"]).await.is_empty() }).await;
-    }
+    assert_eq!(
+        health["error"],
+        json!("Engine \"transmission\" is planned but not yet implemented")
+    );
+    let engine = api
+        .add_engine("Transmission", "transmission", client.config())
+        .await;
+    let reply = api
+        .send("GET", &format!("/api/torrents?engineId={engine}"), None)
+        .await;
+    assert_eq!(reply.status, 404, "{}", reply.text());
+
+    plugins::install("transmission.wasm", &server.plugins_dir());
+    until_true("the stored engine to be loaded", || async {
+        api.send("GET", &format!("/api/torrents?engineId={engine}"), None)
+            .await
+            .status
+            == 200
+    })
+    .await;
+    let tracker = Tracker::start().await;
+    let sample = Sample::new("planned.bin", 1024 * 1024, 21, Format::V1, &tracker.announce());
+    let fields = [("engineId", engine.as_str()), ("startPaused", "true")];
+    let file = ("file", "planned.torrent", sample.metainfo.as_slice());
+    let request = api
+        .request("POST", "/api/torrents/upload")
+        .multipart(&fields, &[file]);
+    let reply = request.send().await.expect("the server answers");
+    assert_eq!(
+        (reply.status, reply.json()),
+        (201, json!({ "hash": sample.hash }))
+    );
+    let rows = client.torrents(&["hashString", "name"]).await;
+    assert_eq!(
+        rows,
+        [json!({ "hashString": sample.hash, "name": sample.name })],
+        "asked directly"
+    );
+    api.until_torrent(&engine, &sample.hash, "it to be listed", |torrent| {
+        torrent["progress"] == json!(0.0)
+    })
+    .await;
+    api.delete(&format!("/api/torrents/{}?engineId={engine}", sample.hash))
+        .await;
+    until_true("Transmission to forget it", || async {
+        client.torrents(&["hashString"]).await.is_empty()
+    })
+    .await;
 }
 
 #[test]

@@ -5,44 +5,43 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use qm_plugin_host::Limits;
+use qm_testkit::generations::Program;
 use qm_testkit::hostile::{HostileServer, Manner, Protocol};
 use qm_testkit::rtorrent::Mode;
 use qm_testkit::sample::{Format, Sample};
 use qm_testkit::tracker::Tracker;
 use qm_testkit::wait::{until, until_true};
 use qm_testkit::ws::Ws;
-use qm_testkit::{Api, TestDb, TestServer, both_databases};
+use qm_testkit::{Api, TestDb, TestServer, both_databases, every_generation};
 use serde_json::{Value, json};
 
 use crate::client::Client;
 
 const PLUGINS: &[&str] = &["scgi_client.wasm", "webapi_client.wasm", "misbehave.wasm"];
 
+every_generation! { rtorrent: rtorrent_is_killed_and_comes_back, a_frozen_rtorrent_delays_nobody }
+
+every_generation! { qbittorrent: qbittorrent_is_killed_and_comes_back, a_frozen_qbittorrent_delays_nobody }
+
+async fn rtorrent_is_killed_and_comes_back(db: &TestDb, program: &Program) {
+    let client = Client::rtorrent_of(program, Mode::Tcp).await;
+    killed_and_restarted(db, Client::qbittorrent().await, client).await;
+}
+
+async fn qbittorrent_is_killed_and_comes_back(db: &TestDb, program: &Program) {
+    let client = Client::qbittorrent_of(program).await;
+    killed_and_restarted(db, Client::rtorrent(Mode::Tcp).await, client).await;
+}
+
+async fn a_frozen_rtorrent_delays_nobody(db: &TestDb, program: &Program) {
+    frozen(db, Client::rtorrent_of(program, Mode::Unix).await).await;
+}
+
+async fn a_frozen_qbittorrent_delays_nobody(db: &TestDb, program: &Program) {
+    frozen(db, Client::qbittorrent_of(program).await).await;
+}
+
 both_databases! {
-    async fn rtorrent_is_killed_and_comes_back(db: &TestDb) {
-        killed_and_restarted(db, Client::qbittorrent().await, Client::rtorrent(Mode::Tcp).await).await;
-    }
-
-    async fn qbittorrent_is_killed_and_comes_back(db: &TestDb) {
-        killed_and_restarted(db, Client::rtorrent(Mode::Tcp).await, Client::qbittorrent().await).await;
-    }
-
-    async fn a_frozen_client_delays_nobody(db: &TestDb) {
-        let server = TestServer::builder(db).plugins(PLUGINS).limits(impatient()).start().await;
-        let api = server.admin();
-        let steady = steady_engine(&api).await;
-        for client in [Client::rtorrent(Mode::Unix).await, Client::qbittorrent().await] {
-            let engine = api.add_engine(client.kind(), client.kind(), client.config()).await;
-            let mut socket = Ws::connect(&api).await;
-            until_status(&mut socket, &engine, true).await;
-            client.freeze(true);
-            until_status(&mut socket, &engine, false).await;
-            assert_ticks(&api, &steady, 3).await;
-            client.freeze(false);
-            until_status(&mut socket, &engine, true).await;
-        }
-    }
-
     async fn hostile_clients_are_isolated(db: &TestDb) {
         let server = TestServer::builder(db).plugins(PLUGINS).limits(impatient()).start().await;
         let api = server.admin();
@@ -76,6 +75,25 @@ both_databases! {
         assert_ticks(&api, &steady, 3).await;
         server.end().await;
     }
+}
+
+/// A client that has its port open and never answers goes offline, and the others go on.
+async fn frozen(db: &TestDb, client: Client) {
+    let server = TestServer::builder(db)
+        .plugins(PLUGINS)
+        .limits(impatient())
+        .start()
+        .await;
+    let api = server.admin();
+    let steady = steady_engine(&api).await;
+    let engine = api.add_engine("frozen", client.kind(), client.config()).await;
+    let mut socket = Ws::connect(&api).await;
+    until_status(&mut socket, &engine, true).await;
+    client.freeze(true);
+    until_status(&mut socket, &engine, false).await;
+    assert_ticks(&api, &steady, 3).await;
+    client.freeze(false);
+    until_status(&mut socket, &engine, true).await;
 }
 
 /// Deadlines short enough that a test need not wait for them long.

@@ -1,15 +1,14 @@
-//! A real rTorrent of this machine, with a session of its own.
+//! A real rTorrent, of any generation, with a session of its own.
 
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
+use qm_generations::Program;
 use scgi_core::native::{Native, NativeClock};
 use scgi_core::{Client, Endpoint};
 
 pub type NativeClient = Client<Native, NativeClock>;
-
-pub const BINARY: &str = "/usr/bin/rtorrent";
 
 /// A daemon that ends with the test.
 pub struct Daemon {
@@ -28,16 +27,8 @@ pub enum Listen {
 }
 
 impl Daemon {
-    /// Starts one in `home`; none when rTorrent is not installed, which is an error where CI says so.
-    pub fn start(home: &Path, listen: Listen) -> Option<Self> {
-        if !Path::new(BINARY).exists() {
-            assert!(
-                std::env::var("CI").as_deref() != Ok("true"),
-                "{BINARY} is missing: apt-get install rtorrent"
-            );
-            println!("skipped: {BINARY} is not installed (apt-get install rtorrent)");
-            return None;
-        }
+    /// Starts one in `home`.
+    pub fn start(program: &Program, home: &Path, listen: Listen) -> Self {
         let downloads = home.join("downloads");
         let session = home.join("session");
         std::fs::create_dir_all(&downloads).unwrap();
@@ -68,7 +59,8 @@ impl Daemon {
         );
         let file = home.join("rtorrent.rc");
         std::fs::write(&file, settings).unwrap();
-        let child = Command::new(BINARY)
+        let child = program
+            .command()
             .args(["-n", "-o", &format!("import={}", file.display())])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -83,7 +75,7 @@ impl Daemon {
         };
         let client = daemon.client();
         wait_for("rTorrent to answer", || client.health().ok());
-        Some(daemon)
+        daemon
     }
 
     pub fn client(&self) -> NativeClient {

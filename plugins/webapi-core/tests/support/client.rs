@@ -1,22 +1,23 @@
-//! A real qbittorrent-nox with a profile of its own, on the loopback interface alone.
+//! A real qbittorrent-nox, of any generation, with a profile of its own, on the loopback interface alone.
 
 use std::net::TcpListener;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use qm_generations::Program;
 use serde_json::Value;
 use webapi_core::{Answer, NetError, Request};
 
 use super::http::{Whole, send};
 
-const PROGRAM: &str = "qbittorrent-nox";
 pub const USER: &str = "admin";
 pub const PASSWORD: &str = "of the tests & theirs";
 
 pub struct Client {
+    program: Program,
     child: Child,
     home: tempfile::TempDir,
     port: u16,
@@ -25,33 +26,26 @@ pub struct Client {
 }
 
 impl Client {
-    /// None where the client is not installed; in CI that is a failure. After `ban_after` failed logins it bans, 0 = never.
-    pub fn start(ban_after: u32) -> Option<Client> {
-        if Command::new(PROGRAM).arg("--version").output().is_err() {
-            assert!(
-                std::env::var_os("CI").is_none(),
-                "{PROGRAM} must be installed in CI"
-            );
-            println!("skipped: {PROGRAM} is not installed");
-            return None;
-        }
+    /// After `ban_after` failed logins it bans, 0 = never.
+    pub fn start(program: &Program, ban_after: u32) -> Client {
         // Another process may take a port before the client does; then there is a next one.
         for _ in 0..5 {
             let home = tempfile::tempdir().expect("a directory");
             let port = free_port();
             write_settings(home.path(), port, ban_after);
-            let child = spawn(home.path());
+            let child = spawn(program, home.path());
             let mut client = Client {
+                program: program.clone(),
                 child,
                 home,
                 port,
                 cookie: String::new(),
             };
             if client.is_up() {
-                return Some(client);
+                return client;
             }
         }
-        panic!("{PROGRAM} does not start")
+        panic!("{program} does not start")
     }
 
     pub fn base_url(&self) -> String {
@@ -96,7 +90,7 @@ impl Client {
     /// Ends the process and starts it again with the same profile, on the same port.
     pub fn restart(&mut self) {
         self.stop();
-        self.child = spawn(self.home.path());
+        self.child = spawn(&self.program, self.home.path());
         assert!(self.is_up(), "the client does not start again");
     }
 
@@ -148,8 +142,9 @@ impl Drop for Client {
     }
 }
 
-fn spawn(home: &Path) -> Child {
-    Command::new(PROGRAM)
+fn spawn(program: &Program, home: &Path) -> Child {
+    program
+        .command()
         .arg(format!("--profile={}", home.display()))
         .env("HOME", home)
         .stdin(Stdio::null())
