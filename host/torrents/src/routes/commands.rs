@@ -163,7 +163,7 @@ pub async fn delete_torrent(asked: Asked, Params(query): Params<EngineQuery>) ->
     params(
         ("hash" = String, Path),
         ("engineId" = Option<String>, Query),
-        ("removeLibrary" = Option<String>, Query, description = "`1` or `true`: also what was imported from it."),
+        ("removeLibrary" = Option<bool>, Query, description = "`1` or `true`: also what was imported from it."),
     ),
     responses((status = 200, body = Done))
 )]
