@@ -107,13 +107,17 @@ impl Generation {
                 return;
             }
         };
-        let proven = self.proven().unwrap_or_default();
-        if !is_newer(program.version(), proven) {
-            return test(&program);
-        }
-        let outcome = catch_unwind(AssertUnwindSafe(|| test(&program)));
-        say(&verdict(&program, proven, outcome.as_ref().err().map(reason)));
+        judge(&program, self.proven().unwrap_or_default(), test);
     }
+}
+
+/// Runs a test, whose failure counts only with a version that is not newer than the proven one.
+fn judge(program: &Program, proven: &str, test: impl FnOnce(&Program)) {
+    if !is_newer(program.version(), proven) {
+        return test(program);
+    }
+    let outcome = catch_unwind(AssertUnwindSafe(|| test(program)));
+    say(&verdict(program, proven, outcome.as_ref().err().map(reason)));
 }
 
 fn verdict(program: &Program, proven: &str, failure: Option<String>) -> String {
@@ -163,6 +167,23 @@ macro_rules! each_generation {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_a_newer_version_may_fail() {
+        let sid = Generation::of(Product::Rtorrent, Suite::Sid);
+        let run = |version: &str| {
+            let program = Program::saying(sid, version);
+            catch_unwind(|| judge(&program, "0.16.17", |_| panic!("on purpose"))).is_ok()
+        };
+        assert!(run("0.16.18") && run("0.17.0"), "newer than proven");
+        assert!(!run("0.16.17") && !run("0.9.8"), "proven");
+        let failure = catch_unwind(|| panic!("no {}", "answer")).expect_err("it panics");
+        let line = verdict(&Program::saying(sid, "0.17.0"), "0.16.17", Some(reason(&failure)));
+        assert_eq!(
+            line,
+            "unproven: rtorrent 0.17.0 of sid (tests/clients.toml knows 0.16.17) FAILS: no answer"
+        );
+    }
 
     #[test]
     fn every_recorded_version_is_in_the_readme() {

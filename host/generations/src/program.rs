@@ -19,6 +19,16 @@ pub struct Program {
 }
 
 impl Program {
+    /// One that is not there but says this version.
+    #[cfg(test)]
+    pub(crate) fn saying(generation: Generation, version: &str) -> Program {
+        Program {
+            generation,
+            root: None,
+            version: version.to_owned(),
+        }
+    }
+
     pub fn generation(&self) -> Generation {
         self.generation
     }
