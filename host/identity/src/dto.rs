@@ -15,6 +15,7 @@ const MAX_DISPLAY_NAME: usize = 120;
 
 /// The answer of an action that has nothing to show.
 #[derive(Serialize, ToSchema)]
+#[schema(as = AccountDone)]
 pub struct Done {
     #[schema(example = true)]
     pub success: bool,
@@ -26,6 +27,7 @@ impl Done {
 
 /// What was changed or deleted.
 #[derive(Serialize, ToSchema)]
+#[schema(as = AccountId)]
 pub struct IdView {
     /// UUID.
     pub id: String,

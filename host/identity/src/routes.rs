@@ -3,6 +3,7 @@
 mod account;
 mod api_keys;
 mod auth;
+mod faults;
 mod users;
 
 use qm_kernel::Permission as P;

@@ -92,7 +92,7 @@ impl<T: FromQuery, S: Sync> FromRequestParts<S> for Params<T> {
     }
 }
 
-/// Path parameters; a text that is not UTF-8 matches no row, so it is a 404 like any other unknown id.
+/// Path parameters; a text that is not UTF-8, or holds a NUL, matches no row, so it is a 404 like any other unknown id.
 #[derive(Clone, Debug)]
 pub struct Path<T>(pub T);
 
@@ -101,6 +101,10 @@ impl<T: serde::de::DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> 
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         match axum::extract::Path::<T>::from_request_parts(parts, state).await {
+            // PostgreSQL's TEXT cannot hold it, so no row is named so.
+            Ok(_) if parts.uri.path().contains("%00") => {
+                Err(ApiError::not_found(&parts.method, parts.uri.path()))
+            }
             Ok(axum::extract::Path(value)) => Ok(Path(value)),
             Err(rejection) if rejection.status().is_client_error() => {
                 Err(ApiError::not_found(&parts.method, parts.uri.path()))

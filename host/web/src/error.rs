@@ -127,6 +127,17 @@ impl ApiError {
     pub fn status(&self) -> StatusCode {
         self.0.status
     }
+
+    /// What the caller is told, where it is one sentence.
+    pub(crate) fn text(&self) -> Option<String> {
+        match &self.0.shape {
+            _ if self.0.status == StatusCode::INTERNAL_SERVER_ERROR => None,
+            Shape::Bare(text) => Some((*text).to_owned()),
+            Shape::Message(text) => Some(text.clone().into_owned()),
+            Shape::Custom(body) => body.get("message").and_then(Value::as_str).map(str::to_owned),
+            Shape::Messages(_) => None,
+        }
+    }
 }
 
 /// The HTTP status of a kind.

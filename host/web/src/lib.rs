@@ -22,7 +22,7 @@
 //! struct Tag { name: String }
 //!
 //! /// Creates a tag.
-//! #[utoipa::path(post, path = "/api/tags", tag = "taxonomy", request_body = NewTag, responses((status = 201, body = Tag)))]
+//! #[utoipa::path(post, path = "/api/tags", tag = "taxonomy", request_body = Body<NewTag>, responses((status = 201, body = Tag)))]
 //! async fn create_tag(Auth(caller): Auth, Body(tag): Body<NewTag>) -> ApiResult<Created<Tag>> {
 //!     tracing::debug!(user = %caller.username, color = tag.color, "a new tag");
 //!     Ok(Created(Tag { name: tag.name }))
@@ -73,13 +73,13 @@ pub use fields::{
     TextField,
 };
 pub use guard::Auth;
-pub use openapi::{describe, document};
+pub use openapi::{describe, document, refusals};
 pub use reply::{Created, Framable, Json, Prepared};
 pub use routes::{Access, Described, GuardedLine, Line, Routes};
 pub use serve::{ConnectionLimits, serve};
 pub use surface::finish;
 pub use upload::{Upload, UploadedFile};
 
-/// The macros of [`routes!`] need it by a path that every crate has.
+/// The macros of [`routes!`] and [`faults!`] need them by a path that every crate has.
 #[doc(hidden)]
-pub use utoipa_axum;
+pub use {utoipa, utoipa_axum};

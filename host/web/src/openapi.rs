@@ -1,21 +1,24 @@
-//! The OpenAPI 3.1 document. Handlers describe themselves; what the guard knows (who may call, which failures every
-//! guarded route can answer) is added here, so the document cannot disagree with the server.
+//! The OpenAPI 3.1 document. Handlers describe themselves; what the guard knows (who may call, how often, how much) and
+//! what they refuse with is added here, so the document cannot disagree with the server. What is described in a way that
+//! cannot be true (two shapes under one name, a body that nothing reads) is a mistake of ours and panics at start.
+
+mod answers;
+mod input;
+mod names;
 
 use std::collections::BTreeSet;
 
 use serde_json::json;
 use utoipa::openapi::path::Operation;
-use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, Type};
 use utoipa::openapi::security::{
     ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme,
 };
-use utoipa::openapi::{
-    Components, ContentBuilder, InfoBuilder, OneOfBuilder, OpenApi, OpenApiBuilder, PathItem, Paths, Ref,
-    RefOr, Response, ResponseBuilder, Schema,
-};
+use utoipa::openapi::{Components, InfoBuilder, OpenApi, OpenApiBuilder, PathItem, Paths, Required};
+
+pub use answers::refusals;
 
 use crate::WebConfig;
-use crate::routes::{Access, Routes};
+use crate::routes::{Access, GuardedLine, Limit, Routes};
 
 const BEARER: &str = "bearer";
 const TICKET: &str = "ticket";
@@ -27,27 +30,31 @@ pub fn document(api: &OpenApi) -> Result<String, serde_json::Error> {
 }
 
 /// The document of `routes`; see [`Routes::described`].
+///
+/// # Panics
+/// When what the routes say of themselves cannot be true; every mistake is listed.
 pub fn describe(config: &WebConfig, routes: &Routes) -> OpenApi {
-    let lines = &routes.lines;
+    let mut mistakes = Vec::new();
     let mut paths = Paths::new();
-    let mut components = common_components();
-    for line in lines {
+    let mut components = answers::components();
+    components
+        .security_schemes
+        .insert(BEARER.to_owned(), bearer_scheme());
+    for line in &routes.lines {
         if let Access::Ticket(parameter) = line.access {
             components
                 .security_schemes
                 .insert(TICKET.to_owned(), ticket_scheme(parameter));
         }
         let (schemas, described, _) = &line.described;
-        components.schemas.extend(schemas.iter().cloned());
+        names::register(&mut components, schemas, &mut mistakes);
         let mut described = described.clone();
         for (path, item) in &mut described.paths {
-            let has_id = path.contains('{');
-            for operation in operations(item) {
-                complete(operation, &line.access, has_id);
-                if operation.request_body.is_some() {
-                    let extensions = operation.extensions.get_or_insert_default();
-                    extensions.insert("x-body-limit".to_owned(), json!(line.body_bounds().limit));
-                }
+            let has_parameter = path.contains('{');
+            for (method, operation) in operations(item) {
+                let name = format!("{method} {path}");
+                complete(&name, operation, line, config, &components, &mut mistakes);
+                answers::complete(operation, method, line, has_parameter);
             }
         }
         paths.merge(described);
@@ -63,14 +70,25 @@ pub fn describe(config: &WebConfig, routes: &Routes) -> OpenApi {
         .components(Some(components))
         .build();
     make_ids_unique(&mut api);
+    names::prune(&mut api, &mut mistakes);
+    assert!(
+        mistakes.is_empty(),
+        "the API document would not tell the truth:\n{}",
+        mistakes.join("\n")
+    );
     api
 }
 
 const INTRODUCTION: &str = "Times are ISO 8601 in UTC with milliseconds, sizes are bytes, rates are bytes per second. \
 Every POST that succeeds answers 201, every other method 200. `x-access` says who may call an operation and \
-`x-permissions` which permissions a caller must hold, all of them; SUPER_ADMIN holds every one.";
+`x-permissions` which permissions a caller must hold, all of them; SUPER_ADMIN holds every one. `x-rate-limit` is how many \
+requests an address may make in 60 seconds, `x-body-limit` how many bytes a body may have. The live channel `/ws/` is \
+described in `docs/realtime.md`.\n\n\
+To sign in, send `POST /api/auth/login` with a user name and a password, and the `accessToken` of its answer with every \
+other request: `Authorization: Bearer <accessToken>`. When it has expired, `POST /api/auth/refresh` gives another one. In a \
+body a number may come as its text and `null` is the same as absence, unless a field says otherwise.";
 
-fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
+fn operations(item: &mut PathItem) -> impl Iterator<Item = (&'static str, &mut Operation)> {
     let PathItem {
         get,
         put,
@@ -82,13 +100,30 @@ fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
         trace,
         ..
     } = item;
-    [get, put, post, delete, options, head, patch, trace]
-        .into_iter()
-        .filter_map(Option::as_mut)
+    [
+        ("GET", get),
+        ("PUT", put),
+        ("POST", post),
+        ("DELETE", delete),
+        ("OPTIONS", options),
+        ("HEAD", head),
+        ("PATCH", patch),
+        ("TRACE", trace),
+    ]
+    .into_iter()
+    .filter_map(|(method, operation)| Some((method, operation.as_mut()?)))
 }
 
-fn complete(operation: &mut Operation, access: &Access, has_id: bool) {
-    let (word, permissions) = match access {
+/// Who may call, how often, and with what.
+fn complete(
+    name: &str,
+    operation: &mut Operation,
+    line: &GuardedLine<()>,
+    config: &WebConfig,
+    components: &Components,
+    mistakes: &mut Vec<String>,
+) {
+    let (word, permissions) = match &line.access {
         Access::Public => ("public", Vec::new()),
         Access::Authenticated | Access::Ticket(_) => ("authenticated", Vec::new()),
         Access::All(permissions) => ("permissions", permissions.iter().map(|p| p.key()).collect()),
@@ -96,132 +131,47 @@ fn complete(operation: &mut Operation, access: &Access, has_id: bool) {
     let extensions = operation.extensions.get_or_insert_default();
     extensions.insert("x-access".to_owned(), json!(word));
     extensions.insert("x-permissions".to_owned(), json!(permissions));
+    let limit = match line.limit {
+        Limit::Default => (config.throttle_limit > 0).then_some(config.throttle_limit),
+        Limit::Of(hits) => Some(hits),
+        Limit::None => None,
+    };
+    extensions.insert("x-rate-limit".to_owned(), json!(limit));
+    if operation.request_body.is_some() {
+        extensions.insert("x-body-limit".to_owned(), json!(line.body_bounds().limit));
+    }
     let by = |scheme: &str| vec![SecurityRequirement::new(scheme, Vec::<String>::new())];
-    operation.security = Some(match access {
+    operation.security = Some(match line.access {
         Access::Public => Vec::new(),
         Access::Ticket(_) => by(TICKET),
         Access::Authenticated | Access::All(_) => by(BEARER),
     });
-
-    let mut possible = vec!["429", "500"];
-    if operation.request_body.is_some() {
-        possible.extend(["400", "413", "415"]);
-    } else if operation
-        .parameters
-        .iter()
-        .flatten()
-        .any(|parameter| parameter.name != "id")
-    {
-        possible.push("400");
+    for parameter in input::join_parameters(operation) {
+        mistakes.push(format!(
+            "{name}: no `Params` of its annotation reads the query parameter `{parameter}`"
+        ));
     }
-    match access {
-        Access::Public => {}
-        Access::Authenticated => possible.push("401"),
-        Access::Ticket(_) | Access::All(_) => possible.extend(["401", "403"]),
-    }
-    if has_id {
-        possible.push("404");
-    }
-    for status in possible {
-        let missing = || RefOr::Ref(Ref::from_response_name(response_name(status)));
-        operation
-            .responses
-            .responses
-            .entry(status.to_owned())
-            .or_insert_with(missing);
-    }
-    // A handler names 502 and the like by status alone; the body is the same everywhere.
-    for (status, response) in &mut operation.responses.responses {
-        let RefOr::T(own) = response else { continue };
-        let is_error = status.starts_with('4') || status.starts_with('5');
-        if is_error && own.content.is_empty() {
-            own.content
-                .insert("application/json".to_owned(), error_content(status == "400"));
+    let Some(body) = &mut operation.request_body else {
+        return;
+    };
+    for content in body.content.values_mut() {
+        match names::name_body(content, components) {
+            Some(true) => body.required = Some(Required::True),
+            Some(false) => body.required = Some(Required::False),
+            None => mistakes.push(format!(
+                "{name}: its annotation names a type as request body, not what reads it: `Body<…>` or `Upload<…>`"
+            )),
         }
     }
 }
 
-fn response_name(status: &str) -> &'static str {
-    RESPONSES
-        .iter()
-        .find(|(code, ..)| *code == status)
-        .map_or("InternalError", |(_, name, _)| name)
-}
-
-/// Shared responses: status, name, meaning.
-const RESPONSES: &[(&str, &str, &str)] = &[
-    (
-        "400",
-        "BadRequest",
-        "The body or the query is wrong; every broken rule is listed.",
-    ),
-    (
-        "401",
-        "Unauthorized",
-        "No token, or one that is expired or not valid.",
-    ),
-    ("403", "Forbidden", "The caller lacks a permission."),
-    ("404", "NotFound", "No such thing."),
-    ("409", "Conflict", "It exists already."),
-    (
-        "413",
-        "PayloadTooLarge",
-        "The body is over its limit, `x-body-limit` bytes.",
-    ),
-    (
-        "415",
-        "UnsupportedMediaType",
-        "The body's `Content-Type` is none that is read here.",
-    ),
-    (
-        "429",
-        "TooManyRequests",
-        "Too many requests from this address; `Retry-After` says when to come back.",
-    ),
-    (
-        "500",
-        "InternalError",
-        "A fault of the server; its log has the details.",
-    ),
-    (
-        "502",
-        "Upstream",
-        "An engine or another upstream cannot be reached or makes no sense.",
-    ),
-    ("503", "Unavailable", "Busy; trying again helps."),
-    (
-        "504",
-        "UpstreamTimeout",
-        "An engine or another upstream did not answer in time.",
-    ),
-];
-
-fn common_components() -> Components {
-    let mut components = Components::new();
-    components
-        .schemas
-        .insert("Error".to_owned(), RefOr::T(error_schema()));
-    components
-        .schemas
-        .insert("ValidationError".to_owned(), RefOr::T(validation_schema()));
-    for (status, name, meaning) in RESPONSES {
-        let mut response: Response = ResponseBuilder::new().description(*meaning).build();
-        response
-            .content
-            .insert("application/json".to_owned(), error_content(*status == "400"));
-        components
-            .responses
-            .insert((*name).to_owned(), RefOr::T(response));
-    }
+fn bearer_scheme() -> SecurityScheme {
     let scheme = HttpBuilder::new()
         .scheme(HttpAuthScheme::Bearer)
         .bearer_format("JWT")
         .description(Some("The access token of `POST /api/auth/login`."))
         .build();
-    components
-        .security_schemes
-        .insert(BEARER.to_owned(), SecurityScheme::Http(scheme));
-    components
+    SecurityScheme::Http(scheme)
 }
 
 fn ticket_scheme(parameter: &str) -> SecurityScheme {
@@ -231,70 +181,10 @@ fn ticket_scheme(parameter: &str) -> SecurityScheme {
     )))
 }
 
-fn error_content(may_list: bool) -> utoipa::openapi::Content {
-    let error = Ref::from_schema_name("Error");
-    let schema: RefOr<Schema> = if may_list {
-        OneOfBuilder::new()
-            .item(Ref::from_schema_name("ValidationError"))
-            .item(error)
-            .into()
-    } else {
-        error.into()
-    };
-    ContentBuilder::new().schema(Some(schema)).build()
-}
-
-const CODE: &str =
-    "What it is, for programs: a word that never changes, e.g. `throttled` or `not_found.torrent`.";
-
-fn error_schema() -> Schema {
-    let text = |description: &str| {
-        ObjectBuilder::new()
-            .schema_type(Type::String)
-            .description(Some(description))
-    };
-    ObjectBuilder::new()
-        .description(Some("How every failure is answered."))
-        .property("message", text("What went wrong."))
-        .property(
-            "error",
-            text("The reason phrase of the status; absent where nothing more can be said."),
-        )
-        .property("statusCode", ObjectBuilder::new().schema_type(Type::Integer))
-        .property("code", text(CODE))
-        .required("message")
-        .required("statusCode")
-        .required("code")
-        .into()
-}
-
-fn validation_schema() -> Schema {
-    let texts = ArrayBuilder::new().items(ObjectBuilder::new().schema_type(Type::String));
-    ObjectBuilder::new()
-        .description(Some("A body or query that broke rules."))
-        .property(
-            "message",
-            texts.description(Some("Every broken rule, unknown properties first.")),
-        )
-        .property("error", ObjectBuilder::new().schema_type(Type::String))
-        .property("statusCode", ObjectBuilder::new().schema_type(Type::Integer))
-        .property(
-            "code",
-            ObjectBuilder::new()
-                .schema_type(Type::String)
-                .description(Some(CODE)),
-        )
-        .required("message")
-        .required("error")
-        .required("statusCode")
-        .required("code")
-        .into()
-}
-
 /// An operation id is its handler's name. Where two areas use the same one, the later in path order gets its tag in front.
 fn make_ids_unique(api: &mut OpenApi) {
     let mut taken = BTreeSet::new();
-    for operation in api.paths.paths.values_mut().flat_map(operations) {
+    for (_, operation) in api.paths.paths.values_mut().flat_map(operations) {
         let Some(id) = operation.operation_id.clone() else {
             continue;
         };
@@ -315,4 +205,31 @@ fn make_ids_unique(api: &mut OpenApi) {
         taken.extend(unique.clone());
         operation.operation_id = unique;
     }
+}
+
+/// Names sets of an area's errors for `responses(…)` of `#[utoipa::path]`: an operation that names one documents the
+/// status and the text of each error, through the conversion that answers it.
+///
+/// ```text
+/// faults! {
+///     /// Whoever makes a tag.
+///     NewTag => [TagError::Taken, TagError::Blank];
+/// }
+/// #[utoipa::path(post, path = "/api/tags", responses((status = 201, body = Tag), faults::NewTag))]
+/// ```
+#[macro_export]
+macro_rules! faults {
+    ($($(#[$meta:meta])* $name:ident => $errors:expr;)+) => {$(
+        $(#[$meta])*
+        pub struct $name;
+
+        impl $crate::utoipa::IntoResponses for $name {
+            fn responses() -> std::collections::BTreeMap<
+                String,
+                $crate::utoipa::openapi::RefOr<$crate::utoipa::openapi::Response>,
+            > {
+                $crate::refusals($errors)
+            }
+        }
+    )+};
 }

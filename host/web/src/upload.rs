@@ -14,10 +14,10 @@ use crate::body::{BodyBounds, cut_short, from_pairs, io_cause, parse, read_all};
 use crate::error::ApiError;
 use crate::fields::FromBody;
 
-const MAX_FILE: usize = 20 * 1024 * 1024;
+pub(crate) const MAX_FILE: usize = 20 * 1024 * 1024;
 const MAX_FIELD: usize = 1024 * 1024;
 const MAX_PARTS: usize = 100;
-const FILE_PART: &str = "file";
+pub(crate) const FILE_PART: &str = "file";
 const TAKEN: &str = "multipart/form-data";
 
 /// A validated multipart body. A body that is not multipart is read like [`Body`], without a file.

@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 /// A directory.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = FileListing)]
 pub struct Listing {
     pub path: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -224,6 +225,7 @@ pub struct Restored {
 
 /// It is done.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = FileDone)]
 pub struct Done {
     pub ok: bool,
 }

@@ -68,6 +68,7 @@ pub struct ResolveConflicts {
     /// instead.
     #[schema(value_type = String)]
     pub destination: WirePath,
+    #[schema(min_items = 1)]
     pub items: Vec<ResolveItem>,
     /// What goes, goes irreversibly instead of into the trash.
     #[schema(required = false, default = false)]

@@ -40,6 +40,7 @@ impl WirePath {
     }
 
     pub(super) fn required(f: &mut Fields<'_>, text: &'static str, raw: &'static str) -> Self {
+        f.either(text, raw);
         match f.string(raw).optional() {
             Some(bytes) => {
                 f.string(text).optional();
@@ -59,6 +60,7 @@ impl WirePath {
 
     /// At least one, the texts before the bytes.
     pub(super) fn several(f: &mut Fields<'_>, texts: &'static str, raws: &'static str) -> Vec<Self> {
+        f.either(texts, raws);
         let raws = f.strings(raws).optional().unwrap_or_default();
         let texts = if raws.is_empty() {
             f.strings(texts).required().min_items(1).get()

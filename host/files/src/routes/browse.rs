@@ -3,7 +3,7 @@
 use axum::extract::State;
 use qm_web::{ApiResult, Auth, Body, Client, Created, HungUp, Json, Params};
 
-use super::{App, TAG, caller};
+use super::{App, TAG, caller, faults};
 use crate::dto::answers::{InspectionView, Listing, Preview, Properties, RootInfo};
 use crate::dto::requests::{AbsoluteBody, InspectQuery, ListQuery, PathQuery, PreviewQuery};
 
@@ -16,10 +16,9 @@ use crate::dto::requests::{AbsoluteBody, InspectQuery, ListQuery, PathQuery, Pre
     params(
         ("path" = Option<String>, Query, description = "Relative to the root in effect; absent: the root itself."),
         ("pathRaw" = Option<String>, Query, description = "Instead of `path`: its bytes, percent-encoded."),
-        ("offset" = Option<u64>, Query),
-        ("limit" = Option<u64>, Query),
+        Params::<ListQuery>,
     ),
-    responses((status = 200, body = Listing)),
+    responses((status = 200, body = Listing), faults::Read),
 )]
 pub async fn list_files(
     State(app): App,
@@ -30,7 +29,7 @@ pub async fn list_files(
 }
 
 /// The root in effect.
-#[utoipa::path(get, path = "/api/files/root", tag = TAG, responses((status = 200, body = RootInfo)))]
+#[utoipa::path(get, path = "/api/files/root", tag = TAG, responses((status = 200, body = RootInfo), faults::Read))]
 pub async fn get_root(State(app): App) -> ApiResult<Json<RootInfo>> {
     Ok(Json(app.root().await?))
 }
@@ -38,8 +37,8 @@ pub async fn get_root(State(app): App) -> ApiResult<Json<RootInfo>> {
 /// Set the Default Root Path: a directory within the hard roots.
 #[utoipa::path(
     put, path = "/api/files/root", tag = TAG,
-    request_body = AbsoluteBody,
-    responses((status = 200, body = RootInfo)),
+    request_body = Body<AbsoluteBody>,
+    responses((status = 200, body = RootInfo), faults::SetRoot),
 )]
 pub async fn set_root(
     State(app): App,
@@ -53,8 +52,8 @@ pub async fn set_root(
 /// All about one file or folder; of a folder with everything in it.
 #[utoipa::path(
     get, path = "/api/files/properties", tag = TAG,
-    params(("path" = Option<String>, Query), ("pathRaw" = Option<String>, Query)),
-    responses((status = 200, body = Properties)),
+    params(Params::<PathQuery>),
+    responses((status = 200, body = Properties), faults::Read),
 )]
 pub async fn file_properties(
     State(app): App,
@@ -68,12 +67,11 @@ pub async fn file_properties(
 #[utoipa::path(
     get, path = "/api/files/preview", tag = TAG,
     params(
-        ("path" = Option<String>, Query),
-        ("pathRaw" = Option<String>, Query),
         ("encoding" = Option<String>, Query,
             description = "`utf-8`, `cp437`, `latin1`, `utf-16le` or `utf-16be`; absent or another: the detected one."),
+        Params::<PreviewQuery>,
     ),
-    responses((status = 200, body = Preview)),
+    responses((status = 200, body = Preview), faults::Preview),
 )]
 pub async fn preview_file(State(app): App, Params(query): Params<PreviewQuery>) -> ApiResult<Json<Preview>> {
     Ok(Json(app.preview(query).await?))
@@ -82,8 +80,8 @@ pub async fn preview_file(State(app): App, Params(query): Params<PreviewQuery>) 
 /// Looks at an absolute path. Outside the hard roots nothing is there.
 #[utoipa::path(
     get, path = "/api/files/inspect", tag = TAG,
-    params(("path" = String, Query, description = "Absolute.")),
-    responses((status = 200, body = InspectionView)),
+    params(("path" = String, Query, description = "Absolute."), Params::<InspectQuery>),
+    responses((status = 200, body = InspectionView), faults::Inspect),
 )]
 pub async fn inspect_path(
     State(app): App,
@@ -95,8 +93,8 @@ pub async fn inspect_path(
 /// Make a directory by its absolute path, and those above it that are missing.
 #[utoipa::path(
     post, path = "/api/files/ensure-dir", tag = TAG,
-    request_body = AbsoluteBody,
-    responses((status = 201, body = InspectionView)),
+    request_body = Body<AbsoluteBody>,
+    responses((status = 201, body = InspectionView), faults::EnsureDirectory),
 )]
 pub async fn ensure_directory(
     State(app): App,

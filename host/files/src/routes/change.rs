@@ -3,15 +3,15 @@
 use axum::extract::State;
 use qm_web::{ApiResult, Auth, Body, Client, Created};
 
-use super::{App, TAG, caller};
+use super::{App, TAG, caller, faults};
 use crate::dto::answers::{BatchResult, OpResult};
 use crate::dto::requests::{Bulk, CreateFolder, Delete, Rename, Transfer, TransferKind};
 
 /// Create a folder in one that exists.
 #[utoipa::path(
     post, path = "/api/files/folders", tag = TAG,
-    request_body = CreateFolder,
-    responses((status = 201, body = OpResult)),
+    request_body = Body<CreateFolder>,
+    responses((status = 201, body = OpResult), faults::Change),
 )]
 pub async fn create_folder(
     State(app): App,
@@ -25,8 +25,8 @@ pub async fn create_folder(
 /// Rename an item within its directory.
 #[utoipa::path(
     post, path = "/api/files/rename", tag = TAG,
-    request_body = Rename,
-    responses((status = 201, body = OpResult)),
+    request_body = Body<Rename>,
+    responses((status = 201, body = OpResult), faults::Change),
 )]
 pub async fn rename_file(
     State(app): App,
@@ -43,8 +43,8 @@ pub async fn rename_file(
 /// `DELETE /api/files/operations/{id}` does.
 #[utoipa::path(
     post, path = "/api/files/move", tag = TAG,
-    request_body = Transfer,
-    responses((status = 201, body = OpResult)),
+    request_body = Body<Transfer>,
+    responses((status = 201, body = OpResult), faults::Transfer),
 )]
 pub async fn move_file(
     State(app): App,
@@ -63,8 +63,8 @@ pub async fn move_file(
 /// The request waits; hanging up does not stop it, `DELETE /api/files/operations/{id}` does.
 #[utoipa::path(
     post, path = "/api/files/copy", tag = TAG,
-    request_body = Transfer,
-    responses((status = 201, body = OpResult)),
+    request_body = Body<Transfer>,
+    responses((status = 201, body = OpResult), faults::Transfer),
 )]
 pub async fn copy_file(
     State(app): App,
@@ -83,8 +83,8 @@ pub async fn copy_file(
 /// `torrentAction` needs `torrents.delete` to stop the torrents whose data it is, `torrents.delete_data` to delete them.
 #[utoipa::path(
     post, path = "/api/files/delete", tag = TAG,
-    request_body = Delete,
-    responses((status = 201, body = OpResult)),
+    request_body = Body<Delete>,
+    responses((status = 201, body = OpResult), faults::Delete),
 )]
 pub async fn delete_file(
     State(app): App,
@@ -98,8 +98,8 @@ pub async fn delete_file(
 /// Do one thing to several items; needs the permission of its own route too.
 #[utoipa::path(
     post, path = "/api/files/bulk", tag = TAG,
-    request_body = Bulk,
-    responses((status = 201, description = "Whatever became of each item", body = BatchResult)),
+    request_body = Body<Bulk>,
+    responses((status = 201, description = "Whatever became of each item", body = BatchResult), faults::Bulk),
 )]
 pub async fn bulk_files(
     State(app): App,

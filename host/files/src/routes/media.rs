@@ -7,7 +7,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use qm_web::{ApiResult, Auth, Body, Client, Created, Framable, Params};
 
-use super::{App, TAG, caller};
+use super::{App, TAG, caller, faults};
 use crate::dto::answers::TicketView;
 use crate::dto::requests::{PathBody, PathQuery, StreamQuery};
 use crate::model::range::{Asked, Span, asked};
@@ -35,8 +35,8 @@ const NOT_ATTR: &AsciiSet = &NON_ALPHANUMERIC
 /// A ticket to stream one file for four hours, for players that cannot send a bearer token.
 #[utoipa::path(
     post, path = "/api/files/media-ticket", tag = TAG,
-    request_body = PathBody,
-    responses((status = 201, body = TicketView)),
+    request_body = Body<PathBody>,
+    responses((status = 201, body = TicketView), faults::Ticket),
 )]
 pub async fn media_ticket(
     State(app): App,
@@ -53,17 +53,14 @@ pub async fn media_ticket(
 #[utoipa::path(
     get, path = "/api/files/stream", tag = TAG,
     params(
-        ("path" = Option<String>, Query),
-        ("pathRaw" = Option<String>, Query),
         ("ticket" = String, Query, description = "From `POST /api/files/media-ticket`."),
+        Params::<StreamQuery>,
     ),
     responses(
         (status = 200, description = "The whole file", content_type = "application/octet-stream"),
         (status = 206, description = "A part of it, or several as multipart/byteranges", content_type = "application/octet-stream"),
-        (status = 401, description = "Invalid or expired ticket, or its user may no longer see files"),
-        (status = 403, description = "A ticket for another path, or for another file at this path"),
-        (status = 404, description = "No such file"),
         (status = 416, description = "The range is not in the file"),
+        faults::Stream,
     ),
 )]
 pub async fn stream_file(
@@ -104,8 +101,8 @@ pub async fn stream_file(
 /// Download a file.
 #[utoipa::path(
     get, path = "/api/files/download", tag = TAG,
-    params(("path" = Option<String>, Query), ("pathRaw" = Option<String>, Query)),
-    responses((status = 200, description = "The file", content_type = "application/octet-stream")),
+    params(Params::<PathQuery>),
+    responses((status = 200, description = "The file", content_type = "application/octet-stream"), faults::Download),
 )]
 pub async fn download_file(
     State(app): App,

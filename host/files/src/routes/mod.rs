@@ -2,6 +2,7 @@
 
 mod browse;
 mod change;
+mod faults;
 mod media;
 mod operations;
 mod review;

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use qm_web::{ApiResult, Auth, Client, Json, Path};
 
-use super::{App, TAG, caller};
+use super::{App, TAG, caller, faults};
 use crate::dto::answers::{Done, OperationView};
 
 /// The operations that are running, the oldest first.
@@ -21,7 +21,7 @@ pub async fn list_operations(State(app): App) -> Json<Vec<OperationView>> {
 #[utoipa::path(
     delete, path = "/api/files/operations/{id}", tag = TAG,
     params(("id" = String, Path)),
-    responses((status = 200, body = Done)),
+    responses((status = 200, body = Done), faults::Cancel),
 )]
 pub async fn cancel_operation(
     State(app): App,

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use qm_web::{ApiResult, Auth, Body, Client, Created, HungUp};
 
-use super::{App, TAG, caller};
+use super::{App, TAG, caller, faults};
 use crate::dto::answers::BatchResult;
 use crate::dto::choices::{CleanupRun, CleanupScan, FindConflicts, ResolveConflicts};
 use crate::dto::requests::{Delete, PathsBody};
@@ -12,8 +12,8 @@ use crate::dto::reviews::{BulkDeletePreview, CleanupPreview, CleanupResult, Conf
 /// What a delete would take away, and the torrents whose data it is.
 #[utoipa::path(
     post, path = "/api/files/delete/preview", tag = TAG,
-    request_body = Delete,
-    responses((status = 201, body = DeletePreview)),
+    request_body = Body<Delete>,
+    responses((status = 201, body = DeletePreview), faults::Read),
 )]
 pub async fn delete_preview(
     State(app): App,
@@ -26,8 +26,8 @@ pub async fn delete_preview(
 /// The same for several items together.
 #[utoipa::path(
     post, path = "/api/files/bulk/delete-preview", tag = TAG,
-    request_body = PathsBody,
-    responses((status = 201, body = BulkDeletePreview)),
+    request_body = Body<PathsBody>,
+    responses((status = 201, body = BulkDeletePreview), faults::Read),
 )]
 pub async fn bulk_delete_preview(
     State(app): App,
@@ -40,8 +40,8 @@ pub async fn bulk_delete_preview(
 /// Which files would meet another in a directory, by name or as releases of the same thing.
 #[utoipa::path(
     post, path = "/api/files/move-conflicts", tag = TAG,
-    request_body = FindConflicts,
-    responses((status = 201, body = ConflictReport)),
+    request_body = Body<FindConflicts>,
+    responses((status = 201, body = ConflictReport), faults::FindConflicts),
 )]
 pub async fn find_conflicts(
     State(app): App,
@@ -57,8 +57,8 @@ pub async fn find_conflicts(
 /// `permanent` it goes for good once that has.
 #[utoipa::path(
     post, path = "/api/files/resolve-conflicts", tag = TAG,
-    request_body = ResolveConflicts,
-    responses((status = 201, description = "Whatever became of each item", body = BatchResult)),
+    request_body = Body<ResolveConflicts>,
+    responses((status = 201, description = "Whatever became of each item", body = BatchResult), faults::ResolveConflicts),
 )]
 pub async fn resolve_conflicts(
     State(app): App,
@@ -72,8 +72,8 @@ pub async fn resolve_conflicts(
 /// What of a folder may go: samples, empty folders, duplicates and the like.
 #[utoipa::path(
     post, path = "/api/files/cleanup-preview", tag = TAG,
-    request_body = CleanupScan,
-    responses((status = 201, body = CleanupPreview)),
+    request_body = Body<CleanupScan>,
+    responses((status = 201, body = CleanupPreview), faults::CleanupPreview),
 )]
 pub async fn cleanup_preview(
     State(app): App,
@@ -86,8 +86,8 @@ pub async fn cleanup_preview(
 /// Remove exactly the items that are listed.
 #[utoipa::path(
     post, path = "/api/files/cleanup-execute", tag = TAG,
-    request_body = CleanupRun,
-    responses((status = 201, body = CleanupResult)),
+    request_body = Body<CleanupRun>,
+    responses((status = 201, body = CleanupResult), faults::Cleanup),
 )]
 pub async fn cleanup_execute(
     State(app): App,

@@ -3,12 +3,12 @@
 use axum::extract::State;
 use qm_web::{ApiResult, Auth, Body, Client, Created, Json};
 
-use super::{App, TAG, caller};
+use super::{App, TAG, caller, faults};
 use crate::dto::answers::{Done, Removed, Restored, TrashItem};
 use crate::dto::requests::{IdBody, Restore};
 
 /// Everybody's items in the trash, the latest first.
-#[utoipa::path(get, path = "/api/files/trash", tag = TAG, responses((status = 200, body = Vec<TrashItem>)))]
+#[utoipa::path(get, path = "/api/files/trash", tag = TAG, responses((status = 200, body = Vec<TrashItem>), faults::Read))]
 pub async fn list_trash(State(app): App) -> ApiResult<Json<Vec<TrashItem>>> {
     Ok(Json(app.list_trash().await?))
 }
@@ -16,8 +16,8 @@ pub async fn list_trash(State(app): App) -> ApiResult<Json<Vec<TrashItem>>> {
 /// Put an item back where it was.
 #[utoipa::path(
     post, path = "/api/files/trash/restore", tag = TAG,
-    request_body = Restore,
-    responses((status = 201, body = Restored)),
+    request_body = Body<Restore>,
+    responses((status = 201, body = Restored), faults::Restore),
 )]
 pub async fn restore_trash(
     State(app): App,
@@ -31,8 +31,8 @@ pub async fn restore_trash(
 /// Remove an item from the trash for good.
 #[utoipa::path(
     post, path = "/api/files/trash/purge", tag = TAG,
-    request_body = IdBody,
-    responses((status = 201, body = Done)),
+    request_body = Body<IdBody>,
+    responses((status = 201, body = Done), faults::Purge),
 )]
 pub async fn purge_trash(
     State(app): App,
@@ -45,7 +45,7 @@ pub async fn purge_trash(
 }
 
 /// Remove everybody's items for good. What cannot be removed stays.
-#[utoipa::path(post, path = "/api/files/trash/empty", tag = TAG, responses((status = 201, body = Removed)))]
+#[utoipa::path(post, path = "/api/files/trash/empty", tag = TAG, responses((status = 201, body = Removed), faults::EmptyTrash))]
 pub async fn empty_trash(
     State(app): App,
     auth: Auth,

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use qm_web::{ApiResult, Auth, Body, Client, Created, Json};
 
-use super::caller;
+use super::{caller, faults};
 use crate::dto::Done;
 use crate::dto::account::{
     CodeRequest, PasswordRequest, ProfileView, RecoveryCodes, TwoFactorSetup, TwoFactorView, UpdateProfile,
@@ -16,7 +16,7 @@ const TAG: &str = "account";
 /// The caller's own profile.
 #[utoipa::path(
     get, path = "/api/account/profile", tag = TAG,
-    responses((status = 200, description = "The profile", body = ProfileView)),
+    responses((status = 200, description = "The profile", body = ProfileView), faults::OwnAccount),
 )]
 pub async fn profile(
     State(identity): State<Identity>,
@@ -32,11 +32,8 @@ pub async fn profile(
 /// A time zone is an IANA name such as `Europe/Berlin`; offsets such as `GMT+2` are refused, for they know no summer.
 #[utoipa::path(
     patch, path = "/api/account/profile", tag = TAG,
-    request_body = UpdateProfile,
-    responses(
-        (status = 200, description = "The profile as it is now", body = ProfileView),
-        (status = 409, description = "The email is another user's"),
-    ),
+    request_body = Body<UpdateProfile>,
+    responses((status = 200, description = "The profile as it is now", body = ProfileView), faults::ChangeProfile),
 )]
 pub async fn update_profile(
     State(identity): State<Identity>,
@@ -55,8 +52,8 @@ pub async fn update_profile(
 /// Revokes all of the caller's refresh tokens.
 #[utoipa::path(
     post, path = "/api/account/password", tag = TAG,
-    request_body = ChangePasswordRequest,
-    responses((status = 201, description = "Changed", body = Done)),
+    request_body = Body<ChangePasswordRequest>,
+    responses((status = 201, description = "Changed", body = Done), faults::ChangePassword),
 )]
 pub async fn password(
     State(identity): State<Identity>,
@@ -82,7 +79,7 @@ pub async fn password(
 /// Whether a second factor is asked for when the caller signs in.
 #[utoipa::path(
     get, path = "/api/account/2fa", tag = TAG,
-    responses((status = 200, description = "On or off", body = TwoFactorView)),
+    responses((status = 200, description = "On or off", body = TwoFactorView), faults::OwnAccount),
 )]
 pub async fn two_factor(
     State(identity): State<Identity>,
@@ -98,10 +95,7 @@ pub async fn two_factor(
 /// The second factor stays off until a code of that secret is given to `POST /api/account/2fa/enable`.
 #[utoipa::path(
     post, path = "/api/account/2fa/setup", tag = TAG,
-    responses(
-        (status = 201, description = "What the authenticator needs", body = TwoFactorSetup),
-        (status = 400, description = "It is on already"),
-    ),
+    responses((status = 201, description = "What the authenticator needs", body = TwoFactorSetup), faults::SetUpTwoFactor),
 )]
 pub async fn setup(
     State(identity): State<Identity>,
@@ -117,8 +111,8 @@ pub async fn setup(
 /// Answers ten recovery codes; they are shown here and never again.
 #[utoipa::path(
     post, path = "/api/account/2fa/enable", tag = TAG,
-    request_body = CodeRequest,
-    responses((status = 201, description = "It is on", body = RecoveryCodes)),
+    request_body = Body<CodeRequest>,
+    responses((status = 201, description = "It is on", body = RecoveryCodes), faults::EnableTwoFactor),
 )]
 pub async fn enable(
     State(identity): State<Identity>,
@@ -137,8 +131,8 @@ pub async fn enable(
 /// Forgets the secret and all recovery codes.
 #[utoipa::path(
     post, path = "/api/account/2fa/disable", tag = TAG,
-    request_body = PasswordRequest,
-    responses((status = 201, description = "It is off", body = Done)),
+    request_body = Body<PasswordRequest>,
+    responses((status = 201, description = "It is off", body = Done), faults::DisableTwoFactor),
 )]
 pub async fn disable(
     State(identity): State<Identity>,
@@ -155,8 +149,8 @@ pub async fn disable(
 /// Replaces all recovery codes, confirmed with a current code of the authenticator.
 #[utoipa::path(
     post, path = "/api/account/2fa/recovery", tag = TAG,
-    request_body = CodeRequest,
-    responses((status = 201, description = "The new codes; the old ones no longer work", body = RecoveryCodes)),
+    request_body = Body<CodeRequest>,
+    responses((status = 201, description = "The new codes; the old ones no longer work", body = RecoveryCodes), faults::RenewRecoveryCodes),
 )]
 pub async fn recovery(
     State(identity): State<Identity>,

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Path};
 
-use super::caller;
+use super::{caller, faults};
 use crate::dto::IdView;
 use crate::dto::api_keys::{ApiKeyView, CreateApiKey, CreatedApiKey};
 use crate::service::Identity;
@@ -29,8 +29,8 @@ pub async fn list_api_keys(
 /// Keys are no credential: every route refuses them.
 #[utoipa::path(
     post, path = "/api/api-keys", tag = TAG,
-    request_body = CreateApiKey,
-    responses((status = 201, description = "The key", body = CreatedApiKey)),
+    request_body = Body<CreateApiKey>,
+    responses((status = 201, description = "The key", body = CreatedApiKey), faults::OwnAccount),
 )]
 pub async fn create_api_key(
     State(identity): State<Identity>,

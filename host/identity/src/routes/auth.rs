@@ -3,7 +3,7 @@
 use axum::extract::State;
 use qm_web::{ApiResult, Auth, Body, Client, Created, Json};
 
-use super::caller;
+use super::{caller, faults};
 use crate::dto::Done;
 use crate::dto::auth::{
     AuthUser, ChangePasswordRequest, LoginRequest, LogoutRequest, RefreshRequest, TokenResponse,
@@ -19,8 +19,8 @@ const TAG: &str = "auth";
 /// a code in `totp`. Every other failure reads `Invalid credentials`, or `Invalid two-factor code`.
 #[utoipa::path(
     post, path = "/api/auth/login", tag = TAG,
-    request_body = LoginRequest,
-    responses((status = 201, description = "A new session", body = TokenResponse)),
+    request_body = Body<LoginRequest>,
+    responses((status = 201, description = "A new session", body = TokenResponse), faults::Login),
 )]
 pub async fn login(
     State(identity): State<Identity>,
@@ -50,8 +50,8 @@ pub async fn login(
 /// The presented token is spent. Presenting it again ends every token that descends from the same login.
 #[utoipa::path(
     post, path = "/api/auth/refresh", tag = TAG,
-    request_body = RefreshRequest,
-    responses((status = 201, description = "The session goes on", body = TokenResponse)),
+    request_body = Body<RefreshRequest>,
+    responses((status = 201, description = "The session goes on", body = TokenResponse), faults::Refresh),
 )]
 pub async fn refresh(
     State(identity): State<Identity>,
@@ -67,7 +67,7 @@ pub async fn refresh(
 /// Revokes all of the caller's refresh tokens, whichever is presented; access tokens live until they expire.
 #[utoipa::path(
     post, path = "/api/auth/logout", tag = TAG,
-    request_body = LogoutRequest,
+    request_body = Body<LogoutRequest>,
     responses((status = 201, description = "Signed out", body = Done)),
 )]
 pub async fn logout(
@@ -83,7 +83,7 @@ pub async fn logout(
 /// The caller, read fresh from the database.
 #[utoipa::path(
     get, path = "/api/auth/me", tag = TAG,
-    responses((status = 200, description = "The caller", body = AuthUser)),
+    responses((status = 200, description = "The caller", body = AuthUser), faults::OwnAccount),
 )]
 pub async fn me(State(identity): State<Identity>, Auth(principal): Auth) -> ApiResult<Json<AuthUser>> {
     let account = identity.account(&principal.user_id).await?;
@@ -95,8 +95,8 @@ pub async fn me(State(identity): State<Identity>, Auth(principal): Auth) -> ApiR
 /// Revokes all of the caller's refresh tokens.
 #[utoipa::path(
     post, path = "/api/auth/change-password", tag = TAG,
-    request_body = ChangePasswordRequest,
-    responses((status = 201, description = "Changed", body = Done)),
+    request_body = Body<ChangePasswordRequest>,
+    responses((status = 201, description = "Changed", body = Done), faults::ChangePassword),
 )]
 pub async fn change_password(
     State(identity): State<Identity>,

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Params, Path};
 
-use super::caller;
+use super::{caller, faults};
 use crate::dto::IdView;
 use crate::dto::users::{CreateUser, RoleView, UpdateUser, UserPage, UserQuery, UserView};
 use crate::service::Identity;
@@ -16,6 +16,7 @@ const TAG: &str = "users";
     params(
         ("page" = Option<u64>, Query, minimum = 1, description = "From 1."),
         ("pageSize" = Option<u64>, Query, minimum = 1, maximum = 200, description = "50 unless said; at most 200."),
+        Params::<UserQuery>,
     ),
     responses((status = 200, description = "A page of users", body = UserPage)),
 )]
@@ -41,11 +42,8 @@ pub async fn list_roles(State(identity): State<Identity>) -> ApiResult<Json<Vec<
 /// Only a `SUPER_ADMIN` grants that role.
 #[utoipa::path(
     post, path = "/api/users", tag = TAG,
-    request_body = CreateUser,
-    responses(
-        (status = 201, description = "The user", body = UserView),
-        (status = 409, description = "The username or the email is another user's"),
-    ),
+    request_body = Body<CreateUser>,
+    responses((status = 201, description = "The user", body = UserView), faults::CreateUser),
 )]
 pub async fn create_user(
     State(identity): State<Identity>,
@@ -64,11 +62,8 @@ pub async fn create_user(
 #[utoipa::path(
     patch, path = "/api/users/{id}", tag = TAG,
     params(("id" = String, Path)),
-    request_body = UpdateUser,
-    responses(
-        (status = 200, description = "The user as it is now", body = UserView),
-        (status = 409, description = "The email is another user's"),
-    ),
+    request_body = Body<UpdateUser>,
+    responses((status = 200, description = "The user as it is now", body = UserView), faults::UpdateUser),
 )]
 pub async fn update_user(
     State(identity): State<Identity>,
@@ -87,10 +82,7 @@ pub async fn update_user(
 #[utoipa::path(
     delete, path = "/api/users/{id}", tag = TAG,
     params(("id" = String, Path)),
-    responses(
-        (status = 200, description = "Deleted", body = IdView),
-        (status = 400, description = "The user is a system user"),
-    ),
+    responses((status = 200, description = "Deleted", body = IdView), faults::DeleteUser),
 )]
 pub async fn delete_user(
     State(identity): State<Identity>,

@@ -135,6 +135,7 @@ impl From<Target> for AuditTarget {
         ("page" = Option<u64>, Query, description = "From 1."),
         ("pageSize" = Option<u64>, Query, description = "At most 200, default 50."),
         ("action" = Option<String>, Query, description = "Exact action."),
+        Params::<AuditQuery>,
     ),
     responses((status = 200, body = AuditPage))
 )]

@@ -2,6 +2,7 @@
 
 mod audit;
 mod dto;
+mod faults;
 mod modules;
 mod plugins;
 mod settings;

@@ -5,8 +5,8 @@ use qm_plugin_host::PluginHostError;
 use qm_web::{ApiResult, Auth, Client, Created, Json, Path};
 use serde_json::json;
 
-use super::Platform;
 use super::dto::Plugin;
+use super::{Platform, faults};
 use crate::audit::{AuditEntry, AuditResult};
 use crate::error::PlatformError;
 
@@ -23,7 +23,7 @@ pub(super) async fn list_plugins(State(platform): State<Platform>) -> Json<Vec<P
     path = "/api/plugins/{id}/reload",
     tag = "plugins",
     params(("id" = String, Path, description = "The plugin's id")),
-    responses((status = 201, body = Plugin))
+    responses((status = 201, body = Plugin), faults::ReloadPlugin)
 )]
 pub(super) async fn reload_plugin(
     State(platform): State<Platform>,

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::Platform;
+use super::{Platform, faults};
 use crate::error::PlatformError;
 use crate::settings::{EnvEntry, Writer};
 
@@ -28,6 +28,7 @@ impl FromBody for SettingBody {
 }
 
 /// New values by key; any keys.
+#[derive(ToSchema)]
 pub(super) struct SettingsBody(BTreeMap<String, Value>);
 
 impl FromBody for SettingsBody {
@@ -96,8 +97,8 @@ pub(super) async fn list_settings(
     path = "/api/settings/{key}",
     tag = "settings",
     params(("key" = String, Path, description = "The setting's key, at most 200 characters")),
-    request_body = SettingBody,
-    responses((status = 200, body = StoredSetting))
+    request_body = Body<SettingBody>,
+    responses((status = 200, body = StoredSetting), faults::ChangeSettings)
 )]
 pub(super) async fn put_setting(
     State(platform): State<Platform>,
@@ -124,8 +125,8 @@ pub(super) async fn put_setting(
     patch,
     path = "/api/settings",
     tag = "settings",
-    request_body = BTreeMap<String, Value>,
-    responses((status = 200, body = BTreeMap<String, Value>))
+    request_body = Body<SettingsBody>,
+    responses((status = 200, body = BTreeMap<String, Value>), faults::ChangeSettings)
 )]
 pub(super) async fn patch_settings(
     State(platform): State<Platform>,

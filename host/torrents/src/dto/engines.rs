@@ -121,6 +121,7 @@ impl HealthView {
 
 /// The id of what was created, changed or deleted.
 #[derive(Serialize, ToSchema)]
+#[schema(as = EngineId)]
 pub struct IdView {
     pub id: String,
 }
@@ -211,5 +212,8 @@ impl FromQuery for EngineQuery {
 
 /// `engineId` of a body or query.
 pub fn engine_id(f: &mut Fields<'_>) -> Option<String> {
-    f.string("engineId").optional().filter(|id| !id.is_empty())
+    f.string("engineId")
+        .about("An engine; absent: the default one.")
+        .optional()
+        .filter(|id| !id.is_empty())
 }

@@ -141,18 +141,6 @@ fn tags(given: &[String]) -> Vec<String> {
     tags
 }
 
-/// What the upload form takes besides the fields of `AddTorrent`.
-#[derive(ToSchema)]
-#[schema(rename_all = "camelCase")]
-#[expect(dead_code, reason = "describes the form; it is read as `Upload<AddTorrent>`")]
-pub struct UploadTorrent {
-    /// The .torrent file, at most 20 MiB.
-    #[schema(value_type = String, format = Binary)]
-    pub file: Vec<u8>,
-    #[serde(flatten)]
-    pub fields: AddTorrent,
-}
-
 /// One action for many torrents.
 #[derive(Debug, ToSchema)]
 #[schema(rename_all = "camelCase")]
@@ -374,6 +362,7 @@ impl From<Added> for AddedView {
 /// It happened.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = TorrentDone)]
 pub struct Done {
     pub success: bool,
     /// Library items removed along with the data, where that was asked for.

@@ -5,8 +5,8 @@ use qm_kernel::Permission as P;
 use qm_kernel::engine::Command;
 use qm_web::{ApiResult, Body, Created, Json, Params};
 
-use super::App;
 use super::change::{Asked, By};
+use super::{App, faults};
 use crate::dto::engines::EngineQuery;
 use crate::dto::requests::{
     BulkBody, BulkResultView, BulkView, Done, FilePriorityBody, LimitBody, MoveBody, RemoveDataQuery,
@@ -19,8 +19,8 @@ use crate::service::BulkAction;
     post,
     path = "/api/torrents/bulk",
     tag = "torrents",
-    request_body = BulkBody,
-    responses((status = 201, body = BulkView))
+    request_body = Body<BulkBody>,
+    responses((status = 201, body = BulkView), faults::Bulk)
 )]
 pub async fn bulk(State(app): App, by: By, Body(body): Body<BulkBody>) -> ApiResult<Created<BulkView>> {
     let with_library = body.action == BulkAction::RemoveData && body.remove_library;
@@ -43,8 +43,8 @@ macro_rules! actions {
             post,
             path = $path,
             tag = "torrents",
-            params(("hash" = String, Path), ("engineId" = Option<String>, Query)),
-            responses((status = 201, body = Done))
+            params(("hash" = String, Path), Params::<EngineQuery>),
+            responses((status = 201, body = Done), faults::OfTorrent)
         )]
         pub async fn $name(asked: Asked, Params(query): Params<EngineQuery>) -> ApiResult<Created<Done>> {
             asked.run(query.engine_id, $permission, $command).await.map(Created)
@@ -67,15 +67,15 @@ actions! {
 
 /// Handlers of POST routes with a body, which also names the engine.
 macro_rules! orders {
-    ($($(#[doc = $doc:literal])+ $name:ident, $path:literal, $permission:expr, $body:ident: $type:ty => $command:expr;)+) => {$(
+    ($($(#[doc = $doc:literal])+ $name:ident, $path:literal, $permission:expr, $faults:ident, $body:ident: $type:ty => $command:expr;)+) => {$(
         $(#[doc = $doc])+
         #[utoipa::path(
             post,
             path = $path,
             tag = "torrents",
             params(("hash" = String, Path)),
-            request_body = $type,
-            responses((status = 201, body = Done))
+            request_body = Body<$type>,
+            responses((status = 201, body = Done), faults::$faults)
         )]
         pub async fn $name(asked: Asked, Body($body): Body<$type>) -> ApiResult<Created<Done>> {
             asked.run($body.engine_id, $permission, $command).await.map(Created)
@@ -85,19 +85,19 @@ macro_rules! orders {
 
 orders! {
     /// Limits a torrent's upload rate.
-    limit_upload, "/api/torrents/{hash}/limits/upload", P::TorrentsManageLimits,
+    limit_upload, "/api/torrents/{hash}/limits/upload", P::TorrentsManageLimits, OfTorrent,
         body: LimitBody => Command::UploadLimit(body.bytes_per_sec);
     /// Limits a torrent's download rate.
-    limit_download, "/api/torrents/{hash}/limits/download", P::TorrentsManageLimits,
+    limit_download, "/api/torrents/{hash}/limits/download", P::TorrentsManageLimits, OfTorrent,
         body: LimitBody => Command::DownloadLimit(body.bytes_per_sec);
     /// Sets how urgently a file is wanted.
-    set_file_priority, "/api/torrents/{hash}/files/priority", P::TorrentsManageFiles,
+    set_file_priority, "/api/torrents/{hash}/files/priority", P::TorrentsManageFiles, OfFile,
         body: FilePriorityBody => Command::FilePriority { index: body.file_index, priority: body.priority };
     /// Adds a tracker.
-    add_tracker, "/api/torrents/{hash}/trackers", P::TorrentsManageTrackers,
+    add_tracker, "/api/torrents/{hash}/trackers", P::TorrentsManageTrackers, OfTracker,
         body: TrackerBody => Command::AddTracker { url: body.url };
     /// Renames a torrent, where the engine can.
-    rename_torrent, "/api/torrents/{hash}/rename", P::TorrentsRename,
+    rename_torrent, "/api/torrents/{hash}/rename", P::TorrentsRename, OfTorrent,
         body: RenameBody => Command::Rename { name: body.name };
 }
 
@@ -107,8 +107,8 @@ orders! {
     path = "/api/torrents/{hash}/move",
     tag = "torrents",
     params(("hash" = String, Path)),
-    request_body = MoveBody,
-    responses((status = 201, body = Done))
+    request_body = Body<MoveBody>,
+    responses((status = 201, body = Done), faults::Relocate)
 )]
 pub async fn move_torrent(asked: Asked, Body(body): Body<MoveBody>) -> ApiResult<Created<Done>> {
     asked
@@ -122,9 +122,9 @@ pub async fn move_torrent(asked: Asked, Body(body): Body<MoveBody>) -> ApiResult
     delete,
     path = "/api/torrents/{hash}/trackers",
     tag = "torrents",
-    params(("hash" = String, Path), ("engineId" = Option<String>, Query)),
-    request_body = TrackerBody,
-    responses((status = 200, body = Done))
+    params(("hash" = String, Path), Params::<EngineQuery>),
+    request_body = Body<TrackerBody>,
+    responses((status = 200, body = Done), faults::OfTracker)
 )]
 pub async fn remove_tracker(
     asked: Asked,
@@ -144,8 +144,8 @@ pub async fn remove_tracker(
     delete,
     path = "/api/torrents/{hash}",
     tag = "torrents",
-    params(("hash" = String, Path), ("engineId" = Option<String>, Query)),
-    responses((status = 200, body = Done))
+    params(("hash" = String, Path), Params::<EngineQuery>),
+    responses((status = 200, body = Done), faults::OfTorrent)
 )]
 pub async fn delete_torrent(asked: Asked, Params(query): Params<EngineQuery>) -> ApiResult<Json<Done>> {
     let command = Command::Remove { with_data: false };
@@ -162,10 +162,10 @@ pub async fn delete_torrent(asked: Asked, Params(query): Params<EngineQuery>) ->
     tag = "torrents",
     params(
         ("hash" = String, Path),
-        ("engineId" = Option<String>, Query),
         ("removeLibrary" = Option<bool>, Query, description = "`1` or `true`: also what was imported from it."),
+        Params::<RemoveDataQuery>,
     ),
-    responses((status = 200, body = Done))
+    responses((status = 200, body = Done), faults::OfTorrent)
 )]
 pub async fn delete_torrent_data(
     asked: Asked,

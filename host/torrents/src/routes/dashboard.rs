@@ -3,7 +3,7 @@
 use axum::extract::State;
 use qm_web::{ApiResult, Json, Params};
 
-use super::App;
+use super::{App, faults};
 use crate::dto::dashboard::{
     ActivityView, FoundTorrent, FoundView, SearchParams, SummaryParams, SummaryView,
 };
@@ -13,8 +13,8 @@ use crate::dto::dashboard::{
     get,
     path = "/api/dashboard/summary",
     tag = "dashboard",
-    params(("engineId" = Option<String>, Query, description = "Absent: the default engine; `all`: every engine.")),
-    responses((status = 200, body = SummaryView))
+    params(("engineId" = Option<String>, Query, description = "Absent: the default engine; `all`: every engine."), Params::<SummaryParams>),
+    responses((status = 200, body = SummaryView), faults::Chosen)
 )]
 pub async fn dashboard_summary(
     State(app): App,
@@ -43,6 +43,7 @@ pub async fn dashboard_activity(State(app): App) -> ApiResult<Json<Vec<ActivityV
     params(
         ("q" = Option<String>, Query, description = "Part of the name, label, save path or hash, in any case."),
         ("limit" = Option<u64>, Query, description = "At most 200, default 50."),
+        Params::<SearchParams>,
     ),
     responses((status = 200, body = FoundView))
 )]

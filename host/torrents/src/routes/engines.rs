@@ -3,8 +3,8 @@
 use axum::extract::State;
 use qm_web::{ApiResult, Body, Created, Json, Params, Path};
 
-use super::App;
 use super::change::By;
+use super::{App, faults};
 use crate::dto::engines::{
     CreateEngine, EngineQuery, EngineView, HealthView, IdView, TestEngine, UpdateEngine,
 };
@@ -20,8 +20,8 @@ pub async fn list_engines(State(app): App) -> ApiResult<Json<Vec<EngineView>>> {
     get,
     path = "/api/engines/health",
     tag = "engines",
-    params(("engineId" = Option<String>, Query, description = "Absent: the default engine.")),
-    responses((status = 200, body = HealthView))
+    params(("engineId" = Option<String>, Query, description = "Absent: the default engine."), Params::<EngineQuery>),
+    responses((status = 200, body = HealthView), faults::Chosen)
 )]
 pub async fn engine_health(
     State(app): App,
@@ -35,8 +35,8 @@ pub async fn engine_health(
     post,
     path = "/api/engines/test",
     tag = "engines",
-    request_body = TestEngine,
-    responses((status = 201, body = HealthView))
+    request_body = Body<TestEngine>,
+    responses((status = 201, body = HealthView), faults::OfEngine)
 )]
 pub async fn test_engine(
     State(app): App,
@@ -52,8 +52,8 @@ pub async fn test_engine(
     post,
     path = "/api/engines",
     tag = "engines",
-    request_body = CreateEngine,
-    responses((status = 201, body = IdView))
+    request_body = Body<CreateEngine>,
+    responses((status = 201, body = IdView), faults::CreateEngine)
 )]
 pub async fn create_engine(
     State(app): App,
@@ -70,8 +70,8 @@ pub async fn create_engine(
     path = "/api/engines/{id}",
     tag = "engines",
     params(("id" = String, Path)),
-    request_body = UpdateEngine,
-    responses((status = 200, body = IdView))
+    request_body = Body<UpdateEngine>,
+    responses((status = 200, body = IdView), faults::OfEngine)
 )]
 pub async fn update_engine(
     State(app): App,
@@ -89,7 +89,7 @@ pub async fn update_engine(
     path = "/api/engines/{id}",
     tag = "engines",
     params(("id" = String, Path)),
-    responses((status = 200, body = IdView))
+    responses((status = 200, body = IdView), faults::OfEngine)
 )]
 pub async fn delete_engine(State(app): App, by: By, Path(id): Path<String>) -> ApiResult<Json<IdView>> {
     app.delete_engine(by.caller(), &id).await?;

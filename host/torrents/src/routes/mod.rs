@@ -4,6 +4,7 @@ mod change;
 mod commands;
 mod dashboard;
 mod engines;
+mod faults;
 mod sources;
 mod taxonomy;
 #[cfg(test)]

@@ -3,9 +3,9 @@
 use axum::extract::State;
 use qm_web::{ApiResult, Body, Created, Upload};
 
-use super::App;
 use super::change::By;
-use crate::dto::requests::{AddTorrent, AddedView, UploadTorrent};
+use super::{App, faults};
+use crate::dto::requests::{AddTorrent, AddedView};
 use crate::error::TorrentsError;
 use crate::service::{AddInput, AddSource};
 
@@ -14,8 +14,8 @@ use crate::service::{AddInput, AddSource};
     post,
     path = "/api/torrents",
     tag = "torrents",
-    request_body = AddTorrent,
-    responses((status = 201, body = AddedView))
+    request_body = Body<AddTorrent>,
+    responses((status = 201, body = AddedView), faults::Add)
 )]
 pub async fn add_torrent(
     State(app): App,
@@ -38,8 +38,8 @@ pub async fn add_torrent(
     post,
     path = "/api/torrents/upload",
     tag = "torrents",
-    request_body(content = UploadTorrent, content_type = "multipart/form-data"),
-    responses((status = 201, body = AddedView))
+    request_body(content = Upload<AddTorrent>, content_type = "multipart/form-data"),
+    responses((status = 201, body = AddedView), faults::Upload)
 )]
 pub async fn upload_torrent(
     State(app): App,

@@ -3,8 +3,8 @@
 use axum::extract::State;
 use qm_web::{ApiResult, Body, Created, Json, Path};
 
-use super::App;
 use super::change::By;
+use super::{App, faults};
 use crate::dto::taxonomy::{CategoryView, NewCategory, NewTag, TagView};
 
 /// Lists the categories by name.
@@ -19,8 +19,8 @@ pub async fn list_categories(State(app): App) -> ApiResult<Json<Vec<CategoryView
     post,
     path = "/api/categories",
     tag = "taxonomy",
-    request_body = NewCategory,
-    responses((status = 201, body = CategoryView))
+    request_body = Body<NewCategory>,
+    responses((status = 201, body = CategoryView), faults::CreateCategory)
 )]
 pub async fn create_category(
     State(app): App,
@@ -37,7 +37,7 @@ pub async fn create_category(
     path = "/api/categories/{id}",
     tag = "taxonomy",
     params(("id" = String, Path)),
-    responses((status = 200, body = CategoryView))
+    responses((status = 200, body = CategoryView), faults::DeleteCategory)
 )]
 pub async fn delete_category(
     State(app): App,
@@ -60,8 +60,8 @@ pub async fn list_tags(State(app): App) -> ApiResult<Json<Vec<TagView>>> {
     post,
     path = "/api/tags",
     tag = "taxonomy",
-    request_body = NewTag,
-    responses((status = 201, body = TagView))
+    request_body = Body<NewTag>,
+    responses((status = 201, body = TagView), faults::CreateTag)
 )]
 pub async fn create_tag(State(app): App, by: By, Body(body): Body<NewTag>) -> ApiResult<Created<TagView>> {
     let row = app.create_tag(by.caller(), body).await?;
@@ -74,7 +74,7 @@ pub async fn create_tag(State(app): App, by: By, Body(body): Body<NewTag>) -> Ap
     path = "/api/tags/{id}",
     tag = "taxonomy",
     params(("id" = String, Path)),
-    responses((status = 200, body = TagView))
+    responses((status = 200, body = TagView), faults::DeleteTag)
 )]
 pub async fn delete_tag(State(app): App, by: By, Path(id): Path<String>) -> ApiResult<Json<TagView>> {
     let row = app.delete_tag(by.caller(), &id).await?;

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use qm_kernel::{ErrorKind, Timestamp};
 use qm_web::{ApiError, ApiResult, Body, Created, Json, Params, Path, Prepared};
 
-use super::App;
+use super::{App, faults};
 use crate::dto::engines::EngineQuery;
 use crate::dto::requests::{
     FileView, ImportedItem, ImportedItemsBody, ListParams, MatchedRule, PeerView, TrackerView,
@@ -47,8 +47,9 @@ fn prepared(body: Bytes, etag: &str, at: Timestamp) -> ApiResult<Prepared> {
         ("sortDir" = Option<String>, Query, description = "`asc`, or anything else for descending."),
         ("page" = Option<u64>, Query, description = "From 1."),
         ("pageSize" = Option<u64>, Query, description = "At most 500, default 50."),
+        Params::<ListParams>,
     ),
-    responses((status = 200, body = TorrentPage, headers(("X-Snapshot-At" = String))))
+    responses((status = 200, body = TorrentPage, headers(("X-Snapshot-At" = String))), faults::List)
 )]
 pub async fn list_torrents(State(app): App, Params(params): Params<ListParams>) -> ApiResult<Prepared> {
     let listed = app.list(&params.engines, &params.query).await?;
@@ -60,8 +61,8 @@ pub async fn list_torrents(State(app): App, Params(params): Params<ListParams>) 
     get,
     path = "/api/torrents/{hash}",
     tag = "torrents",
-    params(("hash" = String, Path), ("engineId" = Option<String>, Query)),
-    responses((status = 200, body = TorrentView, headers(("X-Snapshot-At" = String))))
+    params(("hash" = String, Path), Params::<EngineQuery>),
+    responses((status = 200, body = TorrentView, headers(("X-Snapshot-At" = String))), faults::OfTorrent)
 )]
 pub async fn get_torrent(
     State(app): App,
@@ -90,8 +91,8 @@ pub async fn matched_rule(Path(_hash): Path<String>) -> Json<Option<MatchedRule>
     get,
     path = "/api/torrents/{hash}/files",
     tag = "torrents",
-    params(("hash" = String, Path), ("engineId" = Option<String>, Query)),
-    responses((status = 200, body = Vec<FileView>))
+    params(("hash" = String, Path), Params::<EngineQuery>),
+    responses((status = 200, body = Vec<FileView>), faults::OfTorrent)
 )]
 pub async fn list_files(
     State(app): App,
@@ -107,8 +108,8 @@ pub async fn list_files(
     get,
     path = "/api/torrents/{hash}/peers",
     tag = "torrents",
-    params(("hash" = String, Path), ("engineId" = Option<String>, Query)),
-    responses((status = 200, body = Vec<PeerView>))
+    params(("hash" = String, Path), Params::<EngineQuery>),
+    responses((status = 200, body = Vec<PeerView>), faults::OfTorrent)
 )]
 pub async fn list_peers(
     State(app): App,
@@ -124,8 +125,8 @@ pub async fn list_peers(
     get,
     path = "/api/torrents/{hash}/trackers",
     tag = "torrents",
-    params(("hash" = String, Path), ("engineId" = Option<String>, Query)),
-    responses((status = 200, body = Vec<TrackerView>))
+    params(("hash" = String, Path), Params::<EngineQuery>),
+    responses((status = 200, body = Vec<TrackerView>), faults::OfTorrent)
 )]
 pub async fn list_trackers(
     State(app): App,
@@ -141,7 +142,7 @@ pub async fn list_trackers(
     post,
     path = "/api/torrents/imported-items",
     tag = "torrents",
-    request_body = ImportedItemsBody,
+    request_body = Body<ImportedItemsBody>,
     responses((status = 201, body = Vec<ImportedItem>))
 )]
 pub async fn imported_items(Body(_body): Body<ImportedItemsBody>) -> Created<Vec<ImportedItem>> {

@@ -6,11 +6,35 @@ const METHODS = ["get", "post", "put", "patch", "delete"];
 /** How deep schemas are unfolded in a table. */
 const DEPTH = 3;
 
+const SIGN_IN = `TOKEN=$(curl -s HOST/api/auth/login -H 'content-type: application/json' \\
+  -d '{"username":"admin","password":"…"}' | sed 's/.*"accessToken":"\\([^"]*\\)".*/\\1/')
+curl -s HOST/api/auth/me -H "Authorization: Bearer $TOKEN"`;
+
 function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
   made.append(...children.filter((child) => child !== null));
   return made;
+}
+
+/** Nodes of a text in which `words` may stand in backticks. */
+function inline(text) {
+  return text.split(/`([^`]*)`/)
+    .map((part, index) => (index % 2 ? element("code", {}, part) : part))
+    .filter((part) => part !== "");
+}
+
+/** Paragraphs, and lists whose lines begin with a star. */
+function prose(text) {
+  return text.split(/\n{2,}/).flatMap((block) => {
+    const lines = block.split("\n");
+    const plain = lines.filter((line) => !line.startsWith("* ")).join(" ");
+    const points = lines.filter((line) => line.startsWith("* ")).map((line) => element("li", {}, ...inline(line.slice(2))));
+    return [
+      ...(plain ? [element("p", {}, ...inline(plain))] : []),
+      ...(points.length ? [element("ul", {}, ...points)] : []),
+    ];
+  });
 }
 
 function resolve(api, item) {
@@ -35,6 +59,54 @@ function typeName(schema) {
   return types.map((type) => (type === "array" ? `${typeName(schema.items)}[]` : type)).join(" | ");
 }
 
+const isList = (schema) => [schema.type].flat().includes("array");
+
+function span(least, most, unit) {
+  if (least !== undefined && most !== undefined) return least === most ? `${least} ${unit}` : `${least} to ${most} ${unit}`;
+  if (least !== undefined) return `at least ${least} ${unit}`;
+  return most === undefined ? null : `at most ${most} ${unit}`;
+}
+
+/** What a schema allows beyond its type, in words. */
+function facts(api, schema) {
+  const item = resolve(api, schema);
+  const items = isList(item) ? resolve(api, item.items) : {};
+  const json = (value) => `\`${JSON.stringify(value)}\``;
+  return [
+    span(item.minimum, item.maximum, "")?.trim(),
+    span(item.minLength, item.maxLength, "characters"),
+    span(item.minItems, item.maxItems, "items"),
+    items.maxLength === undefined ? null : `each ${span(items.minLength, items.maxLength, "characters")}`,
+    /^(int|float|double)/.test(item.format ?? "int") ? null : item.format,
+    item.default === undefined ? null : `default ${json(item.default)}`,
+    item.example === undefined || typeof item.example === "object" ? null : `e.g. ${json(item.example)}`,
+  ].filter(Boolean).join("; ");
+}
+
+/** What a value of a schema may look like. */
+function example(api, schema, depth = 0) {
+  const item = resolve(api, schema);
+  if (item.example !== undefined) return item.example;
+  if (item.examples?.length) return item.examples[0];
+  if (item.default !== undefined) return item.default;
+  if (item.enum) return item.enum[0];
+  const parts = item.oneOf ?? item.anyOf;
+  if (parts) return example(api, parts.find((part) => part.type !== "null") ?? {}, depth);
+  const type = [item.type].flat().find((name) => name !== "null");
+  if (type === "array") return depth > DEPTH ? [] : [example(api, item.items ?? {}, depth + 1)];
+  if (type === "object" || item.properties || item.allOf) {
+    const { properties, required } = members(api, item);
+    const either = (item.allOf ?? []).flatMap((part) => part.anyOf?.[0]?.required ?? []);
+    const shown = Object.entries(properties)
+      .filter(([name, property]) => required.includes(name) || either.includes(name) || property.example !== undefined);
+    return depth > DEPTH ? {} : Object.fromEntries(shown.map(([name, property]) => [name, example(api, property, depth + 1)]));
+  }
+  if (type === "integer" || type === "number") return item.minimum ?? 1;
+  if (type === "boolean") return true;
+  if (item.format === "date-time") return "2031-04-02T09:15:00.000Z";
+  return type === "string" ? "…" : null;
+}
+
 /** The object whose properties a schema shows, through references, arrays, parts and `null`. */
 function members(api, schema) {
   const item = resolve(api, schema);
@@ -57,9 +129,14 @@ function rows(api, schema, depth = 0, above = []) {
     const label = element("span", required.includes(name) ? { class: "required" } : {}, [...above, name].join("."));
     const text = property.description ?? resolve(api, property).description ?? "";
     const row = element("tr", depth ? { class: "nested" } : {},
-      element("td", {}, label), element("td", {}, typeName(property)), element("td", {}, text));
+      element("td", {}, label), element("td", {}, typeName(property)),
+      element("td", {}, ...described(text, facts(api, property))));
     return [row, ...(depth < DEPTH ? rows(api, property, depth + 1, [...above, name]) : [])];
   });
+}
+
+function described(text, limits) {
+  return [...inline(text), ...(limits ? [element("span", { class: "facts" }, ...inline(limits))] : [])];
 }
 
 function schemaTable(api, schema) {
@@ -72,6 +149,7 @@ function content(api, holder) {
   return Object.entries(holder.content ?? {}).flatMap(([kind, { schema }]) => [
     kind === "application/json" ? null : element("p", {}, kind),
     ...(schema ? schemaTable(api, schema) : []),
+    kind === "application/json" && schema ? element("pre", {}, JSON.stringify(example(api, schema), null, 2)) : null,
   ]).filter((part) => part !== null);
 }
 
@@ -81,7 +159,7 @@ function parameters(api, operation) {
   const lines = found.map((item) => element("tr", {},
     element("td", {}, element("span", item.required ? { class: "required" } : {}, item.name)),
     element("td", {}, `${typeName(item.schema)}, ${item.in}`),
-    element("td", {}, item.description ?? "")));
+    element("td", {}, ...described(item.description ?? "", facts(api, item.schema ?? {})))));
   return [element("h3", {}, "Parameters"), element("table", {}, element("tbody", {}, ...lines))];
 }
 
@@ -91,12 +169,12 @@ function responses(api, operation) {
   const bad = all.filter(([status]) => status >= "4");
   const parts = good.flatMap(([status, item]) => {
     const response = resolve(api, item);
-    return [element("h3", {}, `Answer ${status}`), element("p", {}, response.description ?? ""), ...content(api, response)];
+    return [element("h3", {}, `Answer ${status}`), ...prose(response.description ?? ""), ...content(api, response)];
   });
   if (bad.length) {
     const lines = bad.map(([status, item]) => element("tr", {},
-      element("td", { class: "status" }, status), element("td", {}, ""), element("td", {}, resolve(api, item).description ?? "")));
-    parts.push(element("h3", {}, "Failures"), element("table", {}, element("tbody", {}, ...lines)));
+      element("td", { class: "status" }, status), element("td", {}, ...prose(resolve(api, item).description ?? ""))));
+    parts.push(element("h3", {}, "Failures"), element("table", { class: "failures" }, element("tbody", {}, ...lines)));
   }
   return parts;
 }
@@ -106,12 +184,31 @@ function need(operation) {
   return permissions.length ? permissions.join(", ") : (operation["x-access"] ?? "");
 }
 
+function size(bytes) {
+  const units = [[1024 * 1024, "MiB"], [1024, "KiB"]];
+  const [unit, name] = units.find(([one]) => bytes >= one && bytes % one === 0) ?? [1, "bytes"];
+  return `${bytes / unit} ${name}`;
+}
+
+/** Who may call, how often and with how much. */
+function terms(operation) {
+  const rate = operation["x-rate-limit"];
+  const most = operation["x-body-limit"];
+  const access = operation["x-access"];
+  const token = access === "public" ? "no token" : `a token${access === "permissions" ? ` with \`${need(operation).replaceAll(", ", "`, `")}\`` : ""}`;
+  return [
+    `Needs ${operation.security?.[0]?.ticket ? "a ticket in its query" : token}.`,
+    rate ? `At most ${rate} requests a minute from one address.` : "",
+    most ? `A body of at most ${size(most)}.` : "",
+  ].filter(Boolean).join(" ");
+}
+
 function fill(api, operation, body) {
   const text = operation.description ?? "";
   const request = resolve(api, operation.requestBody);
   body.replaceChildren(
-    ...(text && text !== operation.summary ? [element("p", {}, text)] : []),
-    element("p", {}, `Needs: ${need(operation)}`),
+    ...(text && text !== operation.summary ? prose(text) : []),
+    element("p", { class: "terms" }, ...inline(terms(operation))),
     ...parameters(api, operation),
     ...(operation.requestBody ? [element("h3", {}, "Body"), ...content(api, request)] : []),
     ...responses(api, operation));
@@ -124,7 +221,7 @@ function card(api, path, method, operation) {
       element("span", { class: `method ${method}` }, method),
       element("span", { class: "path" }, path),
       element("span", { class: "need" }, need(operation)),
-      element("span", { class: "summary" }, operation.summary ?? "")),
+      element("span", { class: "summary" }, ...inline(operation.summary ?? ""))),
     body);
   details.addEventListener("toggle", () => {
     if (details.open && !body.hasChildNodes()) fill(api, operation, body);
@@ -150,7 +247,8 @@ function show(api) {
   const find = (id) => document.getElementById(id);
   document.title = `${api.info.title} API`;
   find("title").replaceChildren(`${api.info.title} API `, element("small", {}, api.info.version));
-  find("intro").textContent = api.info.description ?? "";
+  find("intro").replaceChildren(...prose(api.info.description ?? ""));
+  find("signin").textContent = SIGN_IN.replaceAll("HOST", location.origin);
   const areas = collect(api).map(([tag, cards]) => {
     const section = element("section", { id: `area-${tag}` }, element("h2", {}, tag), ...cards.map((one) => one.details));
     return { tag, cards, section };

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::json::{Scalar, scalar};
-use super::{Fields, Raw, Rules};
+use super::{Fields, Kind, Raw, Rules};
 
 /// A boolean.
 pub struct FlagField<'f, 'a> {
@@ -13,7 +13,8 @@ pub struct FlagField<'f, 'a> {
 
 impl<'f, 'a> FlagField<'f, 'a> {
     pub(super) fn read(fields: &'f mut Fields<'a>, name: &'static str) -> Self {
-        let rules = Rules::read(fields, name, "must be a boolean value", |raw| match raw {
+        let rule = (Kind::Flag, "must be a boolean value");
+        let rules = Rules::read(fields, name, rule, |raw| match raw {
             Raw::Json(raw) => match scalar(raw)? {
                 Scalar::Flag(flag) => Some(flag),
                 Scalar::Number(number) => flag(&number.to_string()),
@@ -39,6 +40,9 @@ impl<'f, 'a> FlagField<'f, 'a> {
     }
 
     pub fn or(self, default: bool) -> bool {
+        let name = self.rules.name;
+        self.fields
+            .tell(name, |flag| flag.default = Some(Value::Bool(default)));
         self.optional().unwrap_or(default)
     }
 }
@@ -60,7 +64,7 @@ pub struct ObjectField<'f, 'a> {
 impl<'f, 'a> ObjectField<'f, 'a> {
     pub(super) fn read(fields: &'f mut Fields<'a>, name: &'static str) -> Self {
         const KIND: &str = "must be an object";
-        let rules = Rules::tree(fields, name, KIND, |raw, trees| match raw {
+        let rules = Rules::tree(fields, name, (Kind::Object, KIND), |raw, trees| match raw {
             Raw::Json(raw) if raw.get().starts_with('{') => match trees.grow(raw)? {
                 Value::Object(map) => Ok(map),
                 _ => Err(KIND),
@@ -93,7 +97,7 @@ pub struct AnyField<'f, 'a> {
 impl<'f, 'a> AnyField<'f, 'a> {
     pub(super) fn read(fields: &'f mut Fields<'a>, name: &'static str) -> Self {
         const KIND: &str = "should not be null or undefined";
-        let rules = Rules::tree(fields, name, KIND, |raw, trees| match raw {
+        let rules = Rules::tree(fields, name, (Kind::Any, KIND), |raw, trees| match raw {
             Raw::Json(raw) => trees.grow(raw),
             Raw::Text(texts) => texts.last().map(|text| Value::from(*text)).ok_or(KIND),
             Raw::Absent => Err(KIND),

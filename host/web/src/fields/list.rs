@@ -1,7 +1,9 @@
 //! A list of texts.
 
+use serde_json::Value;
+
 use super::json::{MAX_ITEMS, Texts, texts};
-use super::{Fields, Raw};
+use super::{Fields, Kind, Property, Raw};
 
 /// Rules of a list of texts.
 pub struct ListField<'f, 'a> {
@@ -15,6 +17,7 @@ pub struct ListField<'f, 'a> {
 impl<'f, 'a> ListField<'f, 'a> {
     /// Declares two rules, `must be an array` and then the one on its items; a lone text breaks only the first.
     pub(super) fn read(fields: &'f mut Fields<'a>, name: &'static str) -> Self {
+        fields.tell_asked(name, Kind::Texts);
         let raw = fields.take(name);
         let absent = matches!(raw, Raw::Absent);
         let mut field = Self {
@@ -58,14 +61,14 @@ impl<'f, 'a> ListField<'f, 'a> {
     }
 
     pub fn min_items(self, least: usize) -> Self {
-        self.rule(
+        self.told(|list| list.min_items = Some(least)).rule(
             |items| items.len() >= least,
             |name| format!("{name} must contain at least {least} elements"),
         )
     }
 
     pub fn max_items(self, most: usize) -> Self {
-        self.rule(
+        self.told(|list| list.max_items = Some(most)).rule(
             |items| items.len() <= most,
             |name| format!("{name} must contain no more than {most} elements"),
         )
@@ -73,22 +76,28 @@ impl<'f, 'a> ListField<'f, 'a> {
 
     /// Characters an item may have.
     pub fn each_max(self, length: usize) -> Self {
-        self.rule(
+        self.told(|list| list.max_length = Some(length)).rule(
             |items| items.iter().all(|item| item.chars().count() <= length),
             |name| format!("each value in {name} must be shorter than or equal to {length} characters"),
         )
     }
 
     pub fn each_one_of(self, allowed: &[&str]) -> Self {
-        self.rule(
-            |items| items.iter().all(|item| allowed.contains(&item.as_str())),
-            |name| {
-                format!(
-                    "each value in {name} must be one of the following values: {}",
-                    allowed.join(", ")
-                )
-            },
-        )
+        self.told(|list| list.allowed = allowed.iter().copied().map(Value::from).collect())
+            .rule(
+                |items| items.iter().all(|item| allowed.contains(&item.as_str())),
+                |name| {
+                    format!(
+                        "each value in {name} must be one of the following values: {}",
+                        allowed.join(", ")
+                    )
+                },
+            )
+    }
+
+    fn told(self, tell: impl FnOnce(&mut Property)) -> Self {
+        self.fields.tell(self.name, tell);
+        self
     }
 
     fn rule(mut self, holds: impl FnOnce(&[String]) -> bool, message: impl FnOnce(&str) -> String) -> Self {
@@ -99,6 +108,7 @@ impl<'f, 'a> ListField<'f, 'a> {
     }
 
     pub fn get(self) -> Vec<String> {
+        self.fields.tell(self.name, |list| list.required = true);
         self.fields.note(self.broken);
         self.value.unwrap_or_default()
     }

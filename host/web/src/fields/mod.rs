@@ -9,6 +9,7 @@ mod flag;
 mod json;
 mod list;
 mod number;
+mod outline;
 mod text;
 
 use std::borrow::Cow;
@@ -20,6 +21,7 @@ use serde_json::{Map, Value};
 pub use flag::{AnyField, FlagField, ObjectField};
 pub use list::ListField;
 pub use number::{FloatField, IntegerField};
+pub(crate) use outline::{Kind, Outline, Property};
 pub use text::TextField;
 
 pub(crate) use json::{MAX_PROPERTIES, Properties};
@@ -52,6 +54,8 @@ pub struct Fields<'a> {
     broken: Vec<String>,
     trees: Trees,
     free: bool,
+    /// Only where nothing is read and the declarations are wanted themselves.
+    outline: Option<Outline>,
 }
 
 enum Input<'a> {
@@ -83,7 +87,18 @@ impl<'a> Fields<'a> {
             broken: Vec::new(),
             trees: Trees::new(),
             free: false,
+            outline: None,
         }
+    }
+
+    /// What `read` asks for, told by letting it read from nothing.
+    pub(crate) fn outline_of(read: impl FnOnce(&mut Fields<'_>)) -> Outline {
+        let mut fields = Fields::text(&[]);
+        fields.outline = Some(Outline::default());
+        read(&mut fields);
+        let mut outline = fields.outline.unwrap_or_default();
+        outline.open = fields.free;
+        outline
     }
 
     /// A text; a number is taken as its text.
@@ -123,8 +138,9 @@ impl<'a> Fields<'a> {
 
     /// `page` and `pageSize`, clamped to 1..=`max`; never a broken rule.
     pub fn page(&mut self, max: u64) -> PageQuery {
-        let page = self.lenient("page");
-        let size = self.lenient("pageSize");
+        let page = self.lenient("page", 1);
+        let size = self.lenient("pageSize", PageQuery::DEFAULT_SIZE.min(max));
+        self.tell("pageSize", |size| size.max = Some(max as f64));
         PageQuery::parse(page.as_deref(), size.as_deref(), max)
     }
 
@@ -157,13 +173,25 @@ impl<'a> Fields<'a> {
         all
     }
 
+    /// One of the two has to be there. Only declares it: what reads them notes which one is missing.
+    pub fn either(&mut self, first: &'static str, second: &'static str) {
+        if let Some(outline) = &mut self.outline {
+            outline.either.push([first, second]);
+        }
+    }
+
     /// Notes a broken rule that concerns several properties.
     pub fn broken(&mut self, message: impl Into<String>) {
         self.broken.push(message.into());
     }
 
-    /// The text of a scalar, whatever it is.
-    fn lenient(&mut self, name: &'static str) -> Option<String> {
+    /// The text of a scalar, whatever it is; meant is a whole number from 1.
+    fn lenient(&mut self, name: &'static str, default: u64) -> Option<String> {
+        self.tell_asked(name, Kind::Integer);
+        self.tell(name, |number| {
+            number.min = Some(1.0);
+            number.default = Some(default.into());
+        });
         match self.take(name) {
             Raw::Json(raw) => match scalar(raw)? {
                 Scalar::Text(text) => Some(text),
@@ -172,6 +200,19 @@ impl<'a> Fields<'a> {
             },
             Raw::Text(texts) => texts.last().map(|text| (*text).to_owned()),
             Raw::Absent => None,
+        }
+    }
+
+    fn tell_asked(&mut self, name: &'static str, kind: Kind) {
+        if let Some(outline) = &mut self.outline {
+            outline.ask(name, kind);
+        }
+    }
+
+    /// Declares a rule of a property that was asked for.
+    fn tell(&mut self, name: &str, tell: impl FnOnce(&mut Property)) {
+        if let Some(outline) = &mut self.outline {
+            outline.tell(name, tell);
         }
     }
 
@@ -256,13 +297,14 @@ struct Rules<T> {
 }
 
 impl<T> Rules<T> {
-    /// `read` gives the value, or `None` when it is not of the asked type, which breaks the rule `<name> <kind>`.
+    /// `read` gives the value, or `None` when it is not of the asked type, which breaks the rule `<name> <rule>`.
     fn read<'a>(
         fields: &mut Fields<'a>,
         name: &'static str,
-        kind: &str,
+        (kind, rule): (Kind, &str),
         read: impl FnOnce(Raw<'a>) -> Option<T>,
     ) -> Self {
+        fields.tell_asked(name, kind);
         let (absent, value) = match fields.take(name) {
             Raw::Absent => (true, None),
             Raw::Text(texts) if texts.len() > 1 => {
@@ -271,18 +313,19 @@ impl<T> Rules<T> {
             }
             raw => (false, read(raw)),
         };
-        Self::new(name, absent, value.ok_or(kind))
+        Self::new(name, absent, value.ok_or(rule))
     }
 
     /// The same for a value of any shape, which takes of the room for trees; the error of `read` follows the name.
     fn tree<'a>(
         fields: &mut Fields<'a>,
         name: &'static str,
-        kind: &'static str,
+        (kind, rule): (Kind, &'static str),
         read: impl FnOnce(Raw<'a>, &mut Trees) -> Result<T, &'static str>,
     ) -> Self {
+        fields.tell_asked(name, kind);
         match fields.take(name) {
-            Raw::Absent => Self::new(name, true, Err(kind)),
+            Raw::Absent => Self::new(name, true, Err(rule)),
             raw => Self::new(name, false, read(raw, &mut fields.trees)),
         }
     }
@@ -312,6 +355,7 @@ impl<T> Rules<T> {
     }
 
     fn required(self, fields: &mut Fields<'_>) -> Option<T> {
+        fields.tell(self.name, |property| property.required = true);
         fields.note(self.broken);
         self.value
     }

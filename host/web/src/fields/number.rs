@@ -1,7 +1,9 @@
 //! Number properties: whole and fractional.
 
+use serde_json::Value;
+
 use super::json::{Scalar, scalar};
-use super::{Fields, Raw, Rules};
+use super::{Fields, Kind, Raw, Rules};
 
 /// Rules of a whole number.
 pub struct IntegerField<'f, 'a> {
@@ -11,7 +13,8 @@ pub struct IntegerField<'f, 'a> {
 
 impl<'f, 'a> IntegerField<'f, 'a> {
     pub(super) fn read(fields: &'f mut Fields<'a>, name: &'static str) -> Self {
-        let rules = Rules::read(fields, name, "must be an integer number", |raw| match raw {
+        let rule = (Kind::Integer, "must be an integer number");
+        let rules = Rules::read(fields, name, rule, |raw| match raw {
             Raw::Json(raw) => match scalar(raw)? {
                 Scalar::Number(number) => number.as_i64().or_else(|| number.as_f64().and_then(whole)),
                 Scalar::Text(text) => integer(&text),
@@ -29,6 +32,8 @@ impl<'f, 'a> IntegerField<'f, 'a> {
     }
 
     pub fn min(mut self, least: i64) -> Self {
+        self.fields
+            .tell(self.rules.name, |number| number.min = Some(least as f64));
         self.rules.rule(
             |value| *value >= least,
             || format!("must not be less than {least}"),
@@ -37,6 +42,8 @@ impl<'f, 'a> IntegerField<'f, 'a> {
     }
 
     pub fn max(mut self, most: i64) -> Self {
+        self.fields
+            .tell(self.rules.name, |number| number.max = Some(most as f64));
         self.rules.rule(
             |value| *value <= most,
             || format!("must not be greater than {most}"),
@@ -45,6 +52,9 @@ impl<'f, 'a> IntegerField<'f, 'a> {
     }
 
     pub fn one_of(mut self, allowed: &[i64]) -> Self {
+        self.fields.tell(self.rules.name, |number| {
+            number.allowed = allowed.iter().copied().map(Value::from).collect();
+        });
         self.rules.rule(
             |value| allowed.contains(value),
             || {
@@ -64,6 +74,9 @@ impl<'f, 'a> IntegerField<'f, 'a> {
     }
 
     pub fn or(self, default: i64) -> i64 {
+        let name = self.rules.name;
+        self.fields
+            .tell(name, |number| number.default = Some(default.into()));
         self.optional().unwrap_or(default)
     }
 }
@@ -76,8 +89,8 @@ pub struct FloatField<'f, 'a> {
 
 impl<'f, 'a> FloatField<'f, 'a> {
     pub(super) fn read(fields: &'f mut Fields<'a>, name: &'static str) -> Self {
-        let kind = "must be a number conforming to the specified constraints";
-        let rules = Rules::read(fields, name, kind, |raw| match raw {
+        let text = "must be a number conforming to the specified constraints";
+        let rules = Rules::read(fields, name, (Kind::Number, text), |raw| match raw {
             Raw::Json(raw) => match scalar(raw)? {
                 Scalar::Number(number) => number.as_f64(),
                 Scalar::Text(text) => float(&text),
@@ -95,6 +108,8 @@ impl<'f, 'a> FloatField<'f, 'a> {
     }
 
     pub fn min(mut self, least: f64) -> Self {
+        self.fields
+            .tell(self.rules.name, |number| number.min = Some(least));
         self.rules.rule(
             |value| *value >= least,
             || format!("must not be less than {least}"),
@@ -103,6 +118,8 @@ impl<'f, 'a> FloatField<'f, 'a> {
     }
 
     pub fn max(mut self, most: f64) -> Self {
+        self.fields
+            .tell(self.rules.name, |number| number.max = Some(most));
         self.rules.rule(
             |value| *value <= most,
             || format!("must not be greater than {most}"),

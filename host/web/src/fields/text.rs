@@ -1,7 +1,9 @@
 //! A text property.
 
+use serde_json::Value;
+
 use super::json::{Scalar, scalar};
-use super::{Fields, Raw, Rules};
+use super::{Fields, Kind, Property, Raw, Rules};
 
 /// Rules of a text; lengths count characters.
 pub struct TextField<'f, 'a> {
@@ -11,7 +13,7 @@ pub struct TextField<'f, 'a> {
 
 impl<'f, 'a> TextField<'f, 'a> {
     pub(super) fn read(fields: &'f mut Fields<'a>, name: &'static str) -> Self {
-        let rules = Rules::read(fields, name, "must be a string", |raw| match raw {
+        let rules = Rules::read(fields, name, (Kind::Text, "must be a string"), |raw| match raw {
             Raw::Json(raw) => match scalar(raw)? {
                 Scalar::Text(text) => Some(text),
                 Scalar::Number(number) => Some(number.to_string()),
@@ -37,15 +39,20 @@ impl<'f, 'a> TextField<'f, 'a> {
         self
     }
 
+    /// What it means, for the document: for a name that several queries and bodies read alike.
+    pub fn about(self, text: &'static str) -> Self {
+        self.told(|property| property.about = Some(text))
+    }
+
     pub fn min(self, length: usize) -> Self {
-        self.rule(
+        self.told(|text| text.min_length = Some(length)).rule(
             |text| text.chars().count() >= length,
             || format!("must be longer than or equal to {length} characters"),
         )
     }
 
     pub fn max(self, length: usize) -> Self {
-        self.rule(
+        self.told(|text| text.max_length = Some(length)).rule(
             |text| text.chars().count() <= length,
             || format!("must be shorter than or equal to {length} characters"),
         )
@@ -57,23 +64,31 @@ impl<'f, 'a> TextField<'f, 'a> {
     }
 
     pub fn not_empty(self) -> Self {
-        self.rule(|text| !text.is_empty(), || "should not be empty".to_owned())
+        self.told(|text| text.min_length = Some(1))
+            .rule(|text| !text.is_empty(), || "should not be empty".to_owned())
     }
 
     pub fn one_of(self, allowed: &[&str]) -> Self {
-        self.rule(
-            |text| allowed.contains(&text),
-            || format!("must be one of the following values: {}", allowed.join(", ")),
-        )
+        self.told(|text| text.allowed = allowed.iter().copied().map(Value::from).collect())
+            .rule(
+                |text| allowed.contains(&text),
+                || format!("must be one of the following values: {}", allowed.join(", ")),
+            )
     }
 
     pub fn email(self) -> Self {
-        self.rule(is_email, || "must be an email".to_owned())
+        self.told(|text| text.format = Some("email"))
+            .rule(is_email, || "must be an email".to_owned())
     }
 
     /// A rule of the caller's own; `message` follows the property's name.
     pub fn check(self, holds: impl FnOnce(&str) -> bool, message: &'static str) -> Self {
         self.rule(holds, || message.to_owned())
+    }
+
+    fn told(self, tell: impl FnOnce(&mut Property)) -> Self {
+        self.fields.tell(self.rules.name, tell);
+        self
     }
 
     fn rule(mut self, holds: impl FnOnce(&str) -> bool, message: impl FnOnce() -> String) -> Self {

@@ -160,29 +160,29 @@ impl FromQuery for Listing {
     }
 }
 
-#[utoipa::path(post, path = "/api/account", tag = "test", request_body = Account, responses((status = 201, body = Account)))]
+#[utoipa::path(post, path = "/api/account", tag = "test", request_body = Body<Account>, responses((status = 201, body = Account)))]
 async fn create_account(Body(account): Body<Account>) -> Created<Account> {
     Created(account)
 }
 
-#[utoipa::path(post, path = "/api/strict", tag = "test", request_body = Strict, responses((status = 201, body = Strict)))]
+#[utoipa::path(post, path = "/api/strict", tag = "test", request_body = Body<Strict>, responses((status = 201, body = Strict)))]
 async fn create_strict(Auth(_caller): Auth, Body(strict): Body<Strict>) -> Created<Strict> {
     Created(strict)
 }
 
 /// The same as an account, for callers with a token.
-#[utoipa::path(post, path = "/api/large", tag = "test", request_body = Account, responses((status = 201, body = Account)))]
+#[utoipa::path(post, path = "/api/large", tag = "test", request_body = Body<Account>, responses((status = 201, body = Account)))]
 async fn create_large(Body(account): Body<Account>) -> Created<Account> {
     Created(account)
 }
 
-#[utoipa::path(patch, path = "/api/loose", tag = "test", request_body = Loose, responses((status = 200, body = Loose)))]
+#[utoipa::path(patch, path = "/api/loose", tag = "test", request_body = Body<Loose>, responses((status = 200, body = Loose)))]
 async fn update_loose(Body(loose): Body<Loose>) -> Json<Loose> {
     Json(loose)
 }
 
 /// Uploads something.
-#[utoipa::path(post, path = "/api/upload", tag = "test", responses((status = 201, body = Account)))]
+#[utoipa::path(post, path = "/api/upload", tag = "test", request_body(content = Upload<Account>, content_type = "multipart/form-data"), responses((status = 201, body = Account)))]
 async fn upload(upload: Upload<Account>) -> Created<Value> {
     let file = upload
         .file
@@ -190,7 +190,7 @@ async fn upload(upload: Upload<Account>) -> Created<Value> {
     Created(json!({ "fields": upload.fields, "file": file }))
 }
 
-#[utoipa::path(get, path = "/api/things", tag = "test", params(("search" = Option<String>, Query)), responses((status = 200, body = Listing)))]
+#[utoipa::path(get, path = "/api/things", tag = "test", params(("search" = Option<String>, Query, description = "Part of a name."), Params::<Listing>), responses((status = 200, body = Listing)))]
 async fn list_things(Params(listing): Params<Listing>) -> Json<Listing> {
     Json(listing)
 }

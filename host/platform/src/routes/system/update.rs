@@ -123,7 +123,7 @@ pub(in crate::routes) async fn check_for_update(
     patch,
     path = "/api/system/update/settings",
     tag = "system",
-    request_body = UpdateSettings,
+    request_body = Body<UpdateSettings>,
     responses((status = 200, body = UpdateStatus))
 )]
 pub(in crate::routes) async fn change_update_settings(

@@ -1,0 +1,126 @@
+//! With which errors of this area each operation may refuse, for the document. What every guarded operation may answer
+//! is known without them.
+
+use qm_kernel::Permission;
+use qm_web::faults;
+
+use crate::confined::FsError;
+use crate::error::FilesError as E;
+
+faults! {
+    /// A path that is walked, and what is at its end.
+    Read => read();
+    Preview => with(read(), [E::PreviewsDirectory]);
+    Download => with(read(), [E::DownloadsDirectory]);
+    Ticket => with(read(), [E::StreamsDirectory]);
+    Stream => with(read(), [
+        E::StreamsDirectory,
+        E::BadTicket,
+        E::OtherPath,
+        E::OtherFile,
+        E::HolderUnknown(String::new()),
+    ]);
+    Inspect => with(read(), [E::NoPath]);
+    SetRoot => with(read(), [E::NoPath, E::Root("…".to_owned())]);
+    /// One item that is written.
+    Change => change();
+    EnsureDirectory => with(change(), [E::NoPath]);
+    Transfer => transfer();
+    Delete => with(operation(), [
+        E::NoSuchItem,
+        E::MayNotStopTorrent,
+        E::MayNotDeletePayload,
+        E::Fs(FsError::InTrash),
+        E::Fs(FsError::TrashUnusable(path())),
+    ]);
+    Bulk => with(operation(), [
+        E::MissingPermission(Permission::FilesDelete.key()),
+        E::NoDestination("move"),
+        E::MayNotStopTorrent,
+        E::MayNotDeletePayload,
+    ]);
+    FindConflicts => with(read(), [E::DestinationNoDirectory]);
+    ResolveConflicts => with(operation(), [E::DestinationNoDirectory]);
+    CleanupPreview => with(read(), [E::CleansNoDirectory, E::TooLarge(path())]);
+    Cleanup => with(operation(), [E::CleansNoDirectory, E::TooLarge(path())]);
+    Purge => of_trash();
+    Restore => with(of_trash(), [E::OriginalOutside, E::OriginalTaken, E::TooManyOperations]);
+    EmptyTrash => operation();
+    Cancel => [E::NoSuchOperation, E::MissingPermission(Permission::FilesDelete.key())];
+}
+
+/// Stands for the path.
+fn path() -> String {
+    "<path>".to_owned()
+}
+
+fn read() -> Vec<E> {
+    [
+        FsError::InvalidPath,
+        FsError::NameTooLong(path()),
+        FsError::TooManyLinks(path()),
+        FsError::NotADirectory(path()),
+        FsError::Special(path()),
+        FsError::NoRoot,
+        FsError::Outside,
+        FsError::Escapes,
+        FsError::Reserved(path()),
+        FsError::Denied(path()),
+        FsError::NotFound(path()),
+        FsError::Changed(path()),
+        FsError::Busy,
+        FsError::Disk(path()),
+    ]
+    .map(E::Fs)
+    .into()
+}
+
+fn change() -> Vec<E> {
+    let written = [
+        FsError::InvalidFileName,
+        FsError::InvalidFolderName,
+        FsError::TooManyMissing(path()),
+        FsError::NoSpace(path()),
+        FsError::FileTooLarge(path()),
+        FsError::Protected(path()),
+        FsError::SystemDirectory(path()),
+        FsError::ReadOnly(path()),
+        FsError::Exists,
+        FsError::MixedKinds(path()),
+        FsError::NotEmpty(path()),
+        FsError::InUse(path()),
+        FsError::NotNoted(path()),
+    ];
+    with(read(), written.map(E::Fs))
+}
+
+/// One operation that may take long, and be cancelled.
+fn operation() -> Vec<E> {
+    with(change(), [E::Fs(FsError::Cancelled), E::TooManyOperations])
+}
+
+fn transfer() -> Vec<E> {
+    let faults = [
+        FsError::IntoItself,
+        FsError::ContainsSource,
+        FsError::DestinationExists,
+        FsError::SourceKept {
+            path: path(),
+            source: Box::new(FsError::Denied(path())),
+        },
+        FsError::Mismatch(path()),
+    ];
+    with(operation(), faults.map(E::Fs))
+}
+
+fn of_trash() -> Vec<E> {
+    with(
+        change(),
+        [E::NoSuchTrashItem, E::RootGone, E::TrashAbsent(path())],
+    )
+}
+
+fn with(mut faults: Vec<E>, more: impl IntoIterator<Item = E>) -> Vec<E> {
+    faults.extend(more);
+    faults
+}

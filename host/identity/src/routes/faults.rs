@@ -1,0 +1,41 @@
+//! With which errors of this area each operation may refuse, for the document. What every guarded operation may answer
+//! is known without them.
+
+use qm_web::faults;
+
+use crate::error::IdentityError as E;
+
+faults! {
+    Login => [E::InvalidCredentials, E::TwoFactorRequired, E::InvalidTwoFactorCode, E::Busy];
+    Refresh => [
+        E::MalformedRefreshToken,
+        E::InvalidRefreshToken,
+        E::RefreshTokenReused,
+        E::RefreshTokenExpired,
+        E::AccountDisabled,
+    ];
+    /// The token is good, but its user is gone.
+    OwnAccount => [E::NoSuchUser];
+    ChangeProfile => [E::NoSuchUser, E::UnknownTimezone("…".to_owned()), E::EmailTaken];
+    ChangePassword => [E::NoSuchUser, E::WrongCurrentPassword, E::Busy];
+    SetUpTwoFactor => [E::NoSuchUser, E::TwoFactorAlreadyEnabled];
+    EnableTwoFactor => [
+        E::NoSuchUser,
+        E::TwoFactorAlreadyEnabled,
+        E::TwoFactorNotSetUp,
+        E::InvalidVerificationCode,
+    ];
+    DisableTwoFactor => [E::NoSuchUser, E::IncorrectPassword, E::Busy];
+    RenewRecoveryCodes => [E::NoSuchUser, E::TwoFactorNotEnabled, E::InvalidVerificationCode];
+    CreateUser => [E::UnknownRoles, E::GrantsSuperAdmin, E::UsernameTaken, E::EmailTaken, E::Busy];
+    UpdateUser => [
+        E::UserNotFound,
+        E::UnknownRoles,
+        E::GrantsSuperAdmin,
+        E::ChangesSuperAdmin,
+        E::OwnRoles,
+        E::LastSuperAdmin,
+        E::EmailTaken,
+    ];
+    DeleteUser => [E::UserNotFound, E::SystemUser, E::ChangesSuperAdmin, E::LastSuperAdmin];
+}

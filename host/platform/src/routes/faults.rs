@@ -1,0 +1,18 @@
+//! With which errors of this area each operation may refuse, for the document. What every guarded operation may answer
+//! is known without them.
+
+use qm_plugin_host::PluginHostError;
+use qm_web::faults;
+
+use crate::error::PlatformError as E;
+
+faults! {
+    ChangeSettings => [
+        E::SettingHasRoute { key: "<key>", route: "<route>" },
+        E::BadSettings(Vec::new()),
+    ];
+    ReloadPlugin => [
+        PluginHostError::NoSuchPlugin("…".to_owned()),
+        PluginHostError::NotReloaded { id: "<id>".to_owned(), reason: "…".to_owned() },
+    ].map(E::Plugin);
+}

@@ -1,0 +1,123 @@
+//! With which errors of this area each operation may refuse, for the document. What every guarded operation may answer
+//! is known without them.
+
+use qm_kernel::Permission;
+use qm_kernel::engine::{EngineError, Subject};
+use qm_net::{GuardError, GuardKind};
+use qm_web::faults;
+
+use crate::error::TorrentsError as E;
+use crate::metainfo::{MagnetError, MetainfoError};
+use crate::model::paths::PathError;
+
+faults! {
+    /// The engine that the request names, or the default one.
+    Chosen => chosen();
+    /// Lists from a snapshot: an engine that has none yet was asked.
+    List => asked();
+    /// One torrent, from the snapshot or from the engine; or a command for it.
+    OfTorrent => torrent();
+    OfFile => with(torrent(), [engine(EngineError::NotFound(Subject::File))]);
+    OfTracker => with(torrent(), [engine(EngineError::NotFound(Subject::Tracker))]);
+    Relocate => with(torrent(), paths("destination").map(E::Path));
+    Bulk => with(asked(), [E::MissingPermission(Permission::TorrentsDelete.key())]);
+    Add => add();
+    Upload => with(new_torrent(), [E::NoFile]);
+    CreateEngine => [E::Fields(Vec::new())];
+    /// Of a change, a deletion and a trial: the engine that an id names.
+    OfEngine => [E::NoSuchEngine, E::Fields(Vec::new())];
+    CreateCategory => with(vec![E::CategoryTaken], paths("savePath").map(E::CategoryPath));
+    DeleteCategory => [E::NoSuchCategory];
+    CreateTag => [E::TagTaken];
+    DeleteTag => [E::NoSuchTag];
+}
+
+/// Stands for what is known only when it happens.
+const SOME: &str = "…";
+
+fn some() -> String {
+    SOME.to_owned()
+}
+
+fn engine(source: EngineError) -> E {
+    E::Engine {
+        engine: "<engine>".to_owned(),
+        source,
+    }
+}
+
+fn chosen() -> Vec<E> {
+    vec![E::NoEngine, E::EngineUnavailable(some())]
+}
+
+/// What an engine that was asked may answer instead.
+fn asked() -> Vec<E> {
+    let mut faults = chosen();
+    faults.extend(
+        [
+            EngineError::Unreachable(some()),
+            EngineError::Timeout(some()),
+            EngineError::Auth(some()),
+            EngineError::Protocol(some()),
+            EngineError::Plugin(some()),
+            EngineError::Busy,
+        ]
+        .map(engine),
+    );
+    faults
+}
+
+/// One torrent, from the snapshot or from the engine.
+fn torrent() -> Vec<E> {
+    let mut faults = asked();
+    faults.push(E::NoSuchTorrent);
+    faults.extend(
+        [
+            EngineError::Unsupported(some()),
+            EngineError::Rejected(some()),
+            EngineError::InvalidConfig(some()),
+        ]
+        .map(engine),
+    );
+    faults
+}
+
+fn paths(label: &'static str) -> [PathError; 4] {
+    [
+        PathError::IllegalCharacters(label),
+        PathError::Blank,
+        PathError::SystemDirectory,
+        PathError::OutsideRoots(some()),
+    ]
+}
+
+/// What a torrent may be refused for, wherever it comes from.
+fn new_torrent() -> Vec<E> {
+    let mut faults = torrent();
+    faults.extend(paths("save path").map(E::Path));
+    faults.push(E::Metainfo(MetainfoError::NoInfo));
+    faults
+}
+
+fn add() -> Vec<E> {
+    let kind = GuardKind::TorrentUrl;
+    let mut faults = new_torrent();
+    faults.push(E::NoSource);
+    faults.extend([MagnetError::NotMagnet, MagnetError::NoHash].map(E::Magnet));
+    faults.extend(
+        [
+            GuardError::Invalid(kind),
+            GuardError::Scheme(kind),
+            GuardError::Unresolved(kind),
+            GuardError::Blocked(kind),
+            GuardError::TooLarge(kind),
+        ]
+        .map(E::Fetch),
+    );
+    faults
+}
+
+fn with(mut faults: Vec<E>, more: impl IntoIterator<Item = E>) -> Vec<E> {
+    faults.extend(more);
+    faults
+}
