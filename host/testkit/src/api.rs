@@ -39,6 +39,7 @@ impl Api {
     /// A request to `path` (with its query) that carries the token.
     pub fn request(&self, method: &str, path: &str) -> Request {
         let request = self.http.request(method, &format!("{}{path}", self.base));
+        let request = request.of_api(method, path);
         match &self.token {
             Some(token) => request.header("authorization", &format!("Bearer {token}")),
             None => request,

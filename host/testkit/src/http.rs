@@ -6,6 +6,8 @@ use reqwest::Method;
 use reqwest::header::HeaderMap;
 use serde_json::Value;
 
+use crate::contract;
+
 /// A client; clones share connections.
 #[derive(Clone)]
 pub struct Http(reqwest::Client);
@@ -40,6 +42,8 @@ impl Reply {
 /// A request that is being put together.
 pub struct Request {
     client: reqwest::Client,
+    /// Method and path of an operation of ours, whose answer is held against the API document.
+    operation: Option<(String, String)>,
     inner: reqwest::RequestBuilder,
 }
 
@@ -75,6 +79,7 @@ impl Http {
         Request {
             inner: self.0.request(method, url),
             client: self.0.clone(),
+            operation: None,
         }
     }
 
@@ -84,6 +89,14 @@ impl Http {
 }
 
 impl Request {
+    /// Marks it as one to our API, with its path as it stands in the document (the query may follow).
+    pub(crate) fn of_api(self, method: &str, path: &str) -> Request {
+        Request {
+            operation: Some((method.to_owned(), path.to_owned())),
+            ..self
+        }
+    }
+
     pub fn header(self, name: &str, value: &str) -> Request {
         Request {
             inner: self.inner.header(name, value),
@@ -135,12 +148,17 @@ impl Request {
     }
 
     pub async fn send(self) -> Result<Reply, reqwest::Error> {
+        let operation = self.operation.clone();
         let answer = self.open().await?;
         let (status, headers) = (answer.status().as_u16(), answer.headers().clone());
-        Ok(Reply {
+        let reply = Reply {
             status,
             headers,
             body: answer.bytes().await?,
-        })
+        };
+        if let Some((method, path)) = operation {
+            contract::answer(&method, &path, &reply);
+        }
+        Ok(reply)
     }
 }

@@ -1,12 +1,13 @@
 //! What tests are made of: the whole server in this process or as a child, real torrent clients and a tracker on
 //! loopback, servers that misbehave, a scripted engine, and clients for HTTP and the realtime channel.
 //!
-//! Owns no assertions about the product. Never used by production code; helpers panic with a sentence that says what
+//! Owns no assertions about the product but one: answers and messages are what the documents say. Never used by production code; helpers panic with a sentence that says what
 //! was missing. Every part ends what it started when it is dropped, by its own process id.
 //! Bounds: everything listens on 127.0.0.0/8 only; every wait has a deadline ([`wait::PATIENCE`]).
 
 pub mod api;
 pub mod binary;
+mod contract;
 pub mod database;
 pub mod fake;
 pub mod files;

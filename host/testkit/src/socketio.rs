@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
+use crate::contract;
 use crate::wait::PATIENCE;
 
 /// One JavaScript client; it ends with this value.
@@ -42,7 +43,11 @@ impl SocketIo {
     pub async fn next(&mut self) -> Option<Value> {
         let line = tokio::time::timeout(PATIENCE, self.output.next_line()).await;
         let line = line.unwrap_or_else(|_| panic!("the Socket.IO client said nothing within {PATIENCE:?}"));
-        Some(serde_json::from_str(&line.expect("stdout is a pipe")?).expect("it says JSON"))
+        let message: Value = serde_json::from_str(&line.expect("stdout is a pipe")?).expect("it says JSON");
+        if message["type"] == "event" {
+            contract::message(message["name"].as_str().unwrap_or_default(), &message["args"][0]);
+        }
+        Some(message)
     }
 
     /// The next message for which `wanted` gives a value; others are passed over.

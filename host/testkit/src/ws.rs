@@ -8,6 +8,7 @@ use tokio_tungstenite::tungstenite::protocol::Message;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
 use crate::api::Api;
+use crate::contract;
 use crate::wait::PATIENCE;
 
 /// One open socket.
@@ -77,7 +78,9 @@ impl Ws {
             let next = tokio::time::timeout(PATIENCE, self.stream.next()).await;
             match next.unwrap_or_else(|_| panic!("no message and no close within {PATIENCE:?}"))? {
                 Ok(Message::Text(text)) => {
-                    return Some(serde_json::from_str(&text).expect("messages are JSON"));
+                    let message: Value = serde_json::from_str(&text).expect("messages are JSON");
+                    contract::message(message["event"].as_str().unwrap_or_default(), &message["data"]);
+                    return Some(message);
                 }
                 Ok(Message::Close(_)) | Err(_) => return None,
                 Ok(_) => {}
