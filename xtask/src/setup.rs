@@ -114,6 +114,12 @@ const PACKAGES: &[Package] = &[
         purpose: Purpose::Test,
         present: || has("ffmpeg") && has("ffprobe"),
     },
+    // What holds the server against its API document runs in an environment of its own.
+    Package {
+        name: "python3-venv",
+        purpose: Purpose::Test,
+        present: has_venv,
+    },
     Package {
         name: "wrk",
         purpose: Purpose::Bench,
@@ -142,6 +148,7 @@ pub fn run(purpose: Purpose) -> Result<(), String> {
     if purpose >= Purpose::Test {
         suites::run()?;
         npm()?;
+        schemathesis()?;
     }
     if purpose >= Purpose::Ci && !has("cargo-deny") {
         command("cargo", &["install", "cargo-deny", "--locked"])?;
@@ -296,6 +303,39 @@ fn npm() -> Result<(), String> {
             "--loglevel=error",
         ],
     )
+}
+
+/// Whether Python can make an environment with an installer in it: distributions ship that apart.
+fn has_venv() -> bool {
+    let status = Command::new("python3")
+        .args(["-c", "import ensurepip, venv"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    status.is_ok_and(|status| status.success())
+}
+
+/// Schemathesis beside the plugins, as `tests/schemathesis/requirements.txt` pins it. Made anew when that changes: a copy of
+/// the file in the environment says what it was made of.
+fn schemathesis() -> Result<(), String> {
+    let wanted = paths::root().join("tests/schemathesis/requirements.txt");
+    let home = paths::cache().join("schemathesis");
+    let made_of = home.join("requirements.txt");
+    let read =
+        |path: &Path| std::fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()));
+    let pinned = read(&wanted)?;
+    if read(&made_of).is_ok_and(|made_of| made_of == pinned) {
+        return Ok(());
+    }
+    println!("installing schemathesis into {}", home.display());
+    let (home_text, wanted) = (home.to_string_lossy(), wanted.to_string_lossy());
+    command("python3", &["-m", "venv", "--clear", &home_text])?;
+    let pip = home.join("bin/pip");
+    command(
+        &pip.to_string_lossy(),
+        &["install", "--quiet", "--requirement", &wanted],
+    )?;
+    std::fs::write(&made_of, pinned).map_err(|error| format!("cannot write {}: {error}", made_of.display()))
 }
 
 /// Runs a program to its end; its output is the user's.

@@ -30,5 +30,6 @@ mod main_job;
 mod proxies;
 mod realtime;
 mod resilience;
+mod schemathesis;
 mod statements;
 mod table;
