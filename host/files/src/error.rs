@@ -131,6 +131,7 @@ impl FilesError {
             FilesError::OriginalOutside => "bad_request.original_outside",
             FilesError::BadTicket => "unauthorized.ticket",
             FilesError::OtherPath => "forbidden.ticket_path",
+            FilesError::OtherFile => "forbidden.ticket_file",
             FilesError::MissingPermission(_)
             | FilesError::MayNotStopTorrent
             | FilesError::MayNotDeletePayload => "forbidden.permission",
@@ -141,6 +142,7 @@ impl FilesError {
             FilesError::OriginalTaken => "conflict.exists",
             FilesError::TrashAbsent(_) => "conflict.trash_absent",
             FilesError::TooManyOperations => "unavailable.operations",
+            FilesError::HolderUnknown(_) => "unavailable.holder",
             FilesError::Database(error) => error.kind().code(),
         }
     }
