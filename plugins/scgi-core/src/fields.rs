@@ -199,16 +199,12 @@ pub fn torrent(moving: &Moving, resting: &Resting) -> Torrent {
     } else {
         (moving.completed as f64 / moving.size as f64).min(1.0)
     };
-    let content_path = if resting.base_path.is_empty() {
-        moving.directory.clone()
-    } else {
-        own_path(
-            &resting.base_path,
-            &moving.directory,
-            &resting.name,
-            resting.is_multi_file,
-        )
-    };
+    let content_path = own_path(
+        &resting.base_path,
+        &moving.directory,
+        &resting.name,
+        resting.is_multi_file,
+    );
     Torrent {
         hash: hex(&moving.hash),
         name: resting.name.clone(),
@@ -350,13 +346,16 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_torrent_that_moved_is_shown_in_its_new_place() {
+    fn a_torrent_that_is_closed_or_was_never_open_is_shown_in_its_own_place() {
         let row = format!("{HASH} 1000 1000 0 0 0 0 0 0 1 0 0 2 0 0 0 ");
         for (word, name, base_path, directory, expected) in [
             ("0 0 0 0", "film.mkv", "/old/film.mkv", "/new", "/new/film.mkv"),
             ("0 0 0 0", "film.mkv", "/new/film.mkv", "/new/", "/new/film.mkv"),
             ("1 0 0 0", "Pack", "/old/Pack", "/new/Pack", "/new/Pack"),
-            ("0 0 0 0", "film.mkv", "", "/new", "/new"),
+            ("0 0 0 0", "film.mkv", "", "/new", "/new/film.mkv"),
+            ("0 0 0 0", "film.mkv", "", "/", "/film.mkv"),
+            ("1 0 0 0", "Pack", "", "/new/Pack", "/new/Pack"),
+            ("0 0 0 0", "", "", "/new", "/new"),
         ] {
             let resting = Resting::parse(word, name.to_owned(), String::new(), base_path.to_owned());
             let shown = example(&row, directory, &resting.unwrap()).content_path;

@@ -14,7 +14,7 @@ pub fn own_path(base_path: &str, directory: &str, name: &str, is_multi_file: boo
     };
     if !base.is_empty() && is_present {
         base_path.to_owned()
-    } else if is_multi_file {
+    } else if is_multi_file || name.is_empty() {
         directory.to_owned()
     } else {
         format!("{present}/{name}")

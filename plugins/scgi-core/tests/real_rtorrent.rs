@@ -82,6 +82,8 @@ fn a_torrent_from_adding_to_removing(program: &Program) {
         (stopped.label.as_deref(), stopped.size),
         (Some(category), 3_000_000)
     );
+    let file = save_path.join(&torrent.name);
+    assert_eq!(stopped.content_path, file.display().to_string(), "never opened");
     assert_eq!(
         leecher.client.get(&hash.to_uppercase()).unwrap().unwrap(),
         stopped
