@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use qm_kernel::Ctx;
-use qm_kernel::engine::{EngineConfig, EngineDriver, EngineKinds as _};
+use qm_kernel::engine::{Attention, EngineConfig, EngineDriver, EngineKinds as _};
 use qm_net::{Net, NetConfig};
 use qm_plugin_host::{Limits, PluginHost, PluginHostConfig};
 use qm_testkit::rtorrent::{Mode, Rtorrent};
@@ -103,11 +103,14 @@ async fn open_component(port: u16) -> Arc<dyn EngineDriver> {
 /// A full poll, and one after it in which nothing changed.
 async fn component(driver: &dyn EngineDriver) -> (Duration, Duration) {
     let begin = Instant::now();
-    let delta = driver.poll(None).await.expect("a full poll");
+    let delta = driver.poll(None, Attention::Watched).await.expect("a full poll");
     let full = begin.elapsed();
     assert_eq!((delta.full, delta.changed.len() as u64), (true, TORRENTS));
     let begin = Instant::now();
-    let delta = driver.poll(Some(delta.cursor)).await.expect("a poll");
+    let delta = driver
+        .poll(Some(delta.cursor), Attention::Watched)
+        .await
+        .expect("a poll");
     let same = begin.elapsed();
     assert_eq!((delta.full, delta.changed.len()), (false, 0));
     (full, same)
@@ -123,14 +126,21 @@ fn native(port: u16) -> (Duration, Duration) {
     let begin = Instant::now();
     let mut told = Vec::new();
     let summary = poller
-        .poll(&client, None, &mut |torrent| told.push(torrent))
+        .poll(&client, None, scgi_core::Attention::Watched, &mut |torrent| {
+            told.push(torrent)
+        })
         .expect("a full poll");
     let full = begin.elapsed();
     assert_eq!((summary.full, told.len() as u64), (true, TORRENTS));
     let begin = Instant::now();
     let mut told = Vec::new();
     poller
-        .poll(&client, Some(summary.cursor), &mut |torrent| told.push(torrent))
+        .poll(
+            &client,
+            Some(summary.cursor),
+            scgi_core::Attention::Watched,
+            &mut |torrent| told.push(torrent),
+        )
         .expect("a poll");
     let same = begin.elapsed();
     assert!(told.is_empty());

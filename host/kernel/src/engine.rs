@@ -114,6 +114,15 @@ pub struct GlobalStats {
     pub active_count: u32,
 }
 
+/// Who waits for the answer of a poll.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attention {
+    /// Somebody looks at the list: whatever changed is told.
+    Watched,
+    /// Nobody looks: what moves is told as ever, the rest may be told later, by 10 s.
+    Quiet,
+}
+
 /// What changed since the poll whose cursor was given.
 #[derive(Clone, Debug, Default)]
 pub struct Delta {
@@ -397,8 +406,9 @@ pub trait EngineDriver: Send + Sync {
     /// What the kind offers; see [`capability`].
     fn has(&self, capability: &str) -> bool;
     async fn health(&self) -> Result<Health, EngineError>;
-    /// On the sync lane. `cursor` is that of the last delta applied; `None` or an unknown one gives a full answer.
-    async fn poll(&self, cursor: Option<u64>) -> Result<Delta, EngineError>;
+    /// On the sync lane. `cursor` is that of the last delta applied; `None` or an unknown one gives a full answer,
+    /// whatever the attention.
+    async fn poll(&self, cursor: Option<u64>, attention: Attention) -> Result<Delta, EngineError>;
     /// Asks the client for one torrent.
     async fn get(&self, hash: &str) -> Result<Option<Torrent>, EngineError>;
     async fn files(&self, hash: &str) -> Result<Vec<File>, EngineError>;

@@ -231,7 +231,7 @@ impl<'a> Contract<'a> {
     }
 
     async fn polls(&mut self) {
-        let first = word(self.ask(|session| session.poll(None)).await);
+        let first = word(self.ask(|session| session.poll(None, Attention::Watched)).await);
         let full = match &first {
             Ok(delta) => unique(delta).map(|()| format!("{} torrents", delta.changed.len())),
             Err(why) => Err(why.clone()),
@@ -240,23 +240,36 @@ impl<'a> Contract<'a> {
         let Ok(first) = first else { return };
         self.listed = first.changed.first().map(|torrent| torrent.hash.to_string());
         let cursor = first.cursor;
-        let next = word(self.ask(move |session| session.poll(Some(cursor))).await);
-        let next = next.and_then(|delta| {
-            let known = |hash: &String| first.changed.iter().any(|torrent| *torrent.hash == **hash);
-            if delta.full {
-                return Err("it gave everything again".to_owned());
-            }
-            if let Some(hash) = delta.removed.iter().find(|hash| !known(hash)) {
-                return Err(format!("it removed {hash}, which it had not listed"));
-            }
-            unique(&delta)?;
-            Ok(format!(
-                "{} changed, {} removed",
-                delta.changed.len(),
-                delta.removed.len()
-            ))
-        });
+        let next = self.follow(&first, cursor, Attention::Watched).await;
+        let followed = next.as_ref().map(|(cursor, _)| *cursor).ok();
+        let next = next.map(|(_, what)| what);
         self.note("a poll with that cursor gives what changed", next);
+        let Some(cursor) = followed else { return };
+        let quiet = self.follow(&first, cursor, Attention::Quiet).await;
+        self.note("so does a quiet one", quiet.map(|(_, what)| what));
+    }
+
+    /// Polls for what changed since `cursor`; the next cursor, and what it came to.
+    async fn follow(
+        &mut self,
+        first: &Delta,
+        cursor: u64,
+        attention: Attention,
+    ) -> Result<(u64, String), String> {
+        let delta = word(
+            self.ask(move |session| session.poll(Some(cursor), attention))
+                .await,
+        )?;
+        let known = |hash: &String| first.changed.iter().any(|torrent| *torrent.hash == **hash);
+        if delta.full {
+            return Err("it gave everything again".to_owned());
+        }
+        if let Some(hash) = delta.removed.iter().find(|hash| !known(hash)) {
+            return Err(format!("it removed {hash}, which it had not listed"));
+        }
+        unique(&delta)?;
+        let what = format!("{} changed, {} removed", delta.changed.len(), delta.removed.len());
+        Ok((delta.cursor, what))
     }
 
     async fn strangers(&mut self) {

@@ -46,9 +46,9 @@ impl EngineDriver for PluginEngine {
             .await
     }
 
-    async fn poll(&self, cursor: Option<u64>) -> Result<Delta, EngineError> {
+    async fn poll(&self, cursor: Option<u64>, attention: Attention) -> Result<Delta, EngineError> {
         self.sync
-            .call(self.poll_total, move |session| session.poll(cursor))
+            .call(self.poll_total, move |session| session.poll(cursor, attention))
             .await
     }
 

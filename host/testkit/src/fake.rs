@@ -1,13 +1,13 @@
 //! Engines that do what a test says: [`FakeKinds`] hands out [`FakeEngine`]s by the `host` of their configuration.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use qm_kernel::engine::{
-    AddRequest, Command, Delta, EngineConfig, EngineDriver, EngineError, EngineKind, EngineKinds, File,
-    GlobalStats, Health, Outcome, Peer, RateLimits, SessionStats, Subject, Torrent, TorrentState, Tracker,
-    TrackerStatus, Transfer, capability, changes,
+    AddRequest, Attention, Command, Delta, EngineConfig, EngineDriver, EngineError, EngineKind, EngineKinds,
+    File, GlobalStats, Health, Outcome, Peer, RateLimits, SessionStats, Subject, Torrent, TorrentState,
+    Tracker, TrackerStatus, Transfer, capability, changes,
 };
 use serde_json::json;
 
@@ -25,6 +25,10 @@ struct State {
     failure: Option<EngineError>,
     hangs: bool,
     polls: u64,
+    /// Quiet polls since the last exact answer.
+    quiet: u32,
+    /// Hashes that moved at the last poll.
+    moving: BTreeSet<String>,
     commands: Vec<(String, Command)>,
     added: Vec<AddRequest>,
 }
@@ -149,8 +153,18 @@ impl EngineDriver for FakeEngine {
         })
     }
 
-    async fn poll(&self, cursor: Option<u64>) -> Result<Delta, EngineError> {
-        let answer = self.enter().await.map(|state| delta(&state, cursor));
+    /// A quiet poll tells only of torrents that move or moved; every fifth tells everything.
+    async fn poll(&self, cursor: Option<u64>, attention: Attention) -> Result<Delta, EngineError> {
+        let answer = self.enter().await.map(|mut state| {
+            let spares = attention == Attention::Quiet && state.quiet < 4;
+            state.quiet = if spares { state.quiet + 1 } else { 0 };
+            let moving = state.moving();
+            let moved = std::mem::replace(&mut state.moving, moving);
+            match cursor.filter(|cursor| spares && *cursor <= state.count) {
+                Some(cursor) => part(&state, cursor, &moved),
+                None => delta(&state, cursor),
+            }
+        });
         self.lock().polls += 1;
         answer
     }
@@ -270,6 +284,29 @@ impl EngineDriver for FakeEngine {
     }
 
     async fn close(&self) {}
+}
+
+impl State {
+    fn moving(&self) -> BTreeSet<String> {
+        let torrents = self.torrents.values().map(|(_, torrent)| torrent);
+        let moves = |torrent: &&Torrent| {
+            torrent.download_rate + torrent.upload_rate > 0 || torrent.state == TorrentState::Checking
+        };
+        torrents
+            .filter(moves)
+            .map(|torrent| torrent.hash.to_string())
+            .collect()
+    }
+}
+
+/// What changed of the torrents that move, or did when they were last told. The cursor stays: the rest is still owed.
+fn part(state: &State, cursor: u64, moved: &BTreeSet<String>) -> Delta {
+    let mut part = delta(state, Some(cursor));
+    part.cursor = cursor;
+    part.removed.clear();
+    part.changed
+        .retain(|torrent| moved.contains(&*torrent.hash) || state.moving.contains(&*torrent.hash));
+    part
 }
 
 fn delta(state: &State, cursor: Option<u64>) -> Delta {

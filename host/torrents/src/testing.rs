@@ -47,6 +47,8 @@ pub struct FakeClient {
     /// How long an add takes, in milliseconds.
     pub add_delay: AtomicU64,
     pub polls: AtomicUsize,
+    /// What each poll was to find out.
+    pub attention: Mutex<Vec<Attention>>,
     /// Polls to come that panic.
     pub panics: AtomicUsize,
 }
@@ -108,7 +110,8 @@ impl EngineDriver for FakeDriver {
         })
     }
 
-    async fn poll(&self, _cursor: Option<u64>) -> Result<Delta, EngineError> {
+    async fn poll(&self, _cursor: Option<u64>, attention: Attention) -> Result<Delta, EngineError> {
+        self.0.attention.lock().unwrap().push(attention);
         self.0.polls.fetch_add(1, Ordering::SeqCst);
         let less = |left: usize| left.checked_sub(1);
         let panics = self

@@ -28,6 +28,15 @@ impl State {
     }
 }
 
+/// Who waits for the answer of a poll.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attention {
+    /// Whatever changed is told.
+    Watched,
+    /// What moves is told as ever; the rest may be told later, by 10 s.
+    Quiet,
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct Torrent {
     /// 40 lower-case hex digits.

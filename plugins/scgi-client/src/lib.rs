@@ -8,8 +8,8 @@ use std::cell::RefCell;
 
 use scgi_core::{Client, Poller};
 use sdk::{
-    AddRequest, Command, Delta, Descriptor, File, Health, Outcome, Peer, PluginError, RateLimits, Session,
-    SessionStats, Torrent, Tracker, Transfer,
+    AddRequest, Attention, Command, Delta, Descriptor, File, Health, Outcome, Peer, PluginError, RateLimits,
+    Session, SessionStats, Torrent, Tracker, Transfer,
 };
 
 use network::{HostClock, HostNetwork};
@@ -56,10 +56,12 @@ impl sdk::EngineSession for ScgiSession {
         })
     }
 
-    fn poll(&self, cursor: Option<u64>) -> Result<Delta, PluginError> {
+    fn poll(&self, cursor: Option<u64>, attention: Attention) -> Result<Delta, PluginError> {
         let mut changed = Vec::new();
         let mut poller = self.poller.borrow_mut();
-        let summary = poller.poll(&self.client, cursor, &mut |torrent| changed.push(torrent.into()))?;
+        let summary = poller.poll(&self.client, cursor, attention.into(), &mut |torrent| {
+            changed.push(torrent.into());
+        })?;
         Ok(Delta {
             cursor: summary.cursor,
             full: summary.full,

@@ -40,61 +40,66 @@ impl<T: Transport, C: Clock> Client<T, C> {
     /// One torrent, asked now; none when rTorrent has none of that hash.
     pub fn get(&self, hash: &str) -> Result<Option<Torrent>, Error> {
         let Ok(target) = target(hash) else { return Ok(None) };
-        let methods = NUMBERS
-            .iter()
-            .chain(&["d.message", "d.directory"])
-            .chain(&RESTING);
-        let calls: Vec<Call<'_>> = methods
-            .map(|method| (*method, vec![Param::from(&target)]))
-            .collect();
-        let mut values = Vec::with_capacity(calls.len());
-        for answer in self.multicall(&calls)? {
-            match answer.map_err(Error::from) {
-                Ok(value) => values.push(value),
-                Err(Error::NotFound(Subject::Torrent)) => return Ok(None),
-                Err(error) => return Err(error),
+        let found = self.look(&[target])?.pop().flatten();
+        Ok(found.map(|(moving, resting)| fields::torrent(&moving, &resting)))
+    }
+
+    /// Both parts of several torrents; none for one that does not exist.
+    pub(crate) fn look(&self, targets: &[String]) -> Result<Vec<Option<(Moving, Resting)>>, Error> {
+        let methods = || {
+            NUMBERS
+                .iter()
+                .chain(&["d.message", "d.directory"])
+                .chain(&RESTING)
+        };
+        let values = self.values_of(targets, &methods().copied().collect::<Vec<_>>())?;
+        let both = |(target, values): (&String, Option<Vec<Value>>)| {
+            let Some(values) = values else { return Ok(None) };
+            let (numbers, rest) = values.split_at(NUMBERS.len());
+            let (texts, rest) = rest.split_at(2);
+            let mut joined = target.clone();
+            for number in numbers {
+                joined.push(' ');
+                joined.push_str(&number.int().to_string());
             }
-        }
-        let (numbers, rest) = values.split_at(NUMBERS.len());
-        let (texts, rest) = rest.split_at(2);
-        let mut joined = target;
-        for number in numbers {
+            let [message, directory] =
+                [0, 1].map(|at: usize| texts.get(at).map(Value::text).unwrap_or_default());
             joined.push(' ');
-            joined.push_str(&number.int().to_string());
-        }
-        let [message, directory] = [0, 1].map(|at: usize| texts.get(at).map(Value::text).unwrap_or_default());
-        joined.push(' ');
-        joined.push_str(&message);
-        let moving = Moving::parse(&joined, directory)?;
-        Ok(Some(fields::torrent(&moving, &resting(rest))))
+            joined.push_str(&message);
+            Ok(Some((Moving::parse(&joined, directory)?, resting(rest))))
+        };
+        targets.iter().zip(values).map(both).collect()
     }
 
     /// The resting part of several torrents; none for one that does not exist.
     pub(crate) fn resting(&self, targets: &[String]) -> Result<Vec<Option<Resting>>, Error> {
-        let calls: Vec<Call<'_>> = targets
-            .iter()
-            .flat_map(|target| {
-                RESTING
-                    .iter()
-                    .map(move |method| (*method, vec![Param::from(target)]))
-            })
-            .collect();
+        let values = self.values_of(targets, &RESTING)?;
+        Ok(values
+            .into_iter()
+            .map(|values| values.map(|values| resting(&values)))
+            .collect())
+    }
+
+    /// What each method answers for each torrent; none for a torrent that does not exist.
+    fn values_of(&self, targets: &[String], methods: &[&str]) -> Result<Vec<Option<Vec<Value>>>, Error> {
+        let of = |target| {
+            methods
+                .iter()
+                .map(move |method| (*method, vec![Param::from(target)]))
+        };
+        let calls: Vec<Call<'_>> = targets.iter().flat_map(of).collect();
         let mut answers = self.multicall(&calls)?.into_iter();
-        let mut rests = Vec::with_capacity(targets.len());
+        let mut all = Vec::with_capacity(targets.len());
         for _ in targets {
-            let values: Result<Vec<Value>, _> = answers
-                .by_ref()
-                .take(RESTING.len())
-                .collect::<Vec<_>>()
-                .into_iter()
-                .collect();
+            let values: Vec<_> = answers.by_ref().take(methods.len()).collect();
+            let values: Result<Vec<Value>, _> = values.into_iter().collect();
             match values.map_err(Error::from) {
-                Ok(values) => rests.push(Some(resting(&values))),
-                Err(Error::NotFound(Subject::Torrent)) => rests.push(None),
+                Ok(values) => all.push(Some(values)),
+                Err(Error::NotFound(Subject::Torrent)) => all.push(None),
                 Err(error) => return Err(error),
             }
         }
-        Ok(rests)
+        Ok(all)
     }
 
     pub fn files(&self, hash: &str) -> Result<Vec<File>, Error> {

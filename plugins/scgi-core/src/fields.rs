@@ -22,10 +22,21 @@ pub const RESTING: &str =
 /// Fourth to sixth.
 pub const TEXTS: [&str; 3] = ["d.name=", "d.custom1=", "d.base_path="];
 
+/// Of all torrents, while nobody looks: what somebody can do to a torrent that does not move. Then [`DIRECTORY`] and the
+/// label.
+pub const ESSENTIAL: &str = "cat=$d.hash=,\" \",$d.state=,\" \",$d.is_active=,\" \",$d.complete=,\" \",$d.is_open=,\" \",\
+                             $d.hashing=,\" \",$d.priority=,\" \",$d.message=";
+/// The torrents that move, or soon may.
+pub const BUSY: &str = "or={d.up.rate=,d.down.rate=,d.hashing=}";
+
+/// Elements of a row with what is essential.
+pub const ESSENTIAL_COLUMNS: usize = 3;
 /// Elements of a row with everything.
 pub const FULL_COLUMNS: usize = 6;
 /// Elements of a row with what moves.
 pub const LIGHT_COLUMNS: usize = 2;
+/// Elements of a row with what moves and the label.
+pub const LABELLED_COLUMNS: usize = 3;
 
 /// The part of a torrent that moves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -58,6 +69,15 @@ pub struct Flags {
     pub hashing: bool,
 }
 
+/// The part that somebody can change of a torrent that does not move, but for directory and label.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Essential {
+    pub hash: [u8; 20],
+    pub flags: Flags,
+    pub priority: u8,
+    pub message: String,
+}
+
 /// The part that rests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Resting {
@@ -70,27 +90,57 @@ pub struct Resting {
     pub base_path: String,
 }
 
+/// The words of a joined element, of which the last may hold blanks.
+fn words<'a>(joined: &'a str, count: usize) -> impl FnMut() -> Result<&'a str, Error> {
+    let mut words = joined.splitn(count, ' ');
+    move || {
+        words
+            .next()
+            .ok_or_else(|| Error::Protocol("a torrent without all its fields".to_owned()))
+    }
+}
+
+fn hash(word: &str) -> Result<[u8; 20], Error> {
+    hash_bytes(word).ok_or_else(|| Error::Protocol("a torrent without an info-hash".to_owned()))
+}
+
+fn flags(mut number: impl FnMut() -> Result<u64, Error>) -> Result<Flags, Error> {
+    Ok(Flags {
+        started: number()? != 0,
+        active: number()? != 0,
+        complete: number()? != 0,
+        open: number()? != 0,
+        hashing: number()? != 0,
+    })
+}
+
+impl Essential {
+    /// Reads the first element of a row of [`ESSENTIAL`].
+    pub fn parse(joined: &str) -> Result<Self, Error> {
+        let mut word = words(joined, 8);
+        let hash = hash(word()?)?;
+        let mut number = || word().map(uint);
+        let flags = flags(&mut number)?;
+        let priority = priority(number()?);
+        let message = word()?.to_owned();
+        Ok(Self {
+            hash,
+            flags,
+            priority,
+            message,
+        })
+    }
+}
+
 impl Moving {
     /// Reads the first element of a row; `directory` is the second.
     pub fn parse(joined: &str, directory: String) -> Result<Self, Error> {
-        let mut words = joined.splitn(17, ' ');
-        let mut word = || {
-            words
-                .next()
-                .ok_or_else(|| Error::Protocol("a torrent without all its fields".to_owned()))
-        };
-        let hash = hash_bytes(word()?)
-            .ok_or_else(|| Error::Protocol("a torrent without an info-hash".to_owned()))?;
+        let mut word = words(joined, 17);
+        let hash = hash(word()?)?;
         let mut number = || word().map(uint);
         let (size, completed, uploaded) = (number()?, number()?, number()?);
         let (down_rate, up_rate, ratio) = (number()?, number()?, number()?);
-        let flags = Flags {
-            started: number()? != 0,
-            active: number()? != 0,
-            complete: number()? != 0,
-            open: number()? != 0,
-            hashing: number()? != 0,
-        };
+        let flags = flags(&mut number)?;
         let priority = priority(number()?);
         let (peers_connected, peers_complete, peers_accounted) =
             (small(number()?), small(number()?), small(number()?));
@@ -111,6 +161,11 @@ impl Moving {
             message,
             directory,
         })
+    }
+
+    /// Whether [`BUSY`] picks it.
+    pub fn is_busy(&self) -> bool {
+        self.down_rate > 0 || self.up_rate > 0 || self.flags.hashing
     }
 
     pub fn state(&self) -> State {

@@ -21,11 +21,13 @@ mod fingerprint;
 mod limits;
 mod place;
 mod poll;
+mod quiet;
 mod relocate;
 mod remove;
 mod rows;
 
 pub use client::Client;
+pub use engine_model::Attention;
 pub use error::{Error, Subject};
 pub use poll::{Poller, Summary};
 pub use wire::{Clock, Endpoint, NetError, Reply, Transport};

@@ -1,7 +1,7 @@
 //! Reads the list and tells what changed since the last time.
 //!
 //! Owns: what the last list said, as fingerprints, numbers and the texts that rest. A row whose fingerprint is the same
-//! is not looked into. Mostly a poll asks only what moves ([`fields::MOVING`]); it asks for everything when it knows
+//! is not looked into. While nobody looks it asks for less still ([`crate::quiet`]). Mostly a poll asks only what moves ([`fields::MOVING`]); it asks for everything when it knows
 //! nothing, every 30 s, and at once for torrents that are new or were started, stopped, finished or moved.
 //! Never: trusts itself after an error. Whatever fails, the next poll is full.
 //! Bounds: 2 connections a poll, one after the other; some 250 bytes a torrent.
@@ -10,18 +10,23 @@ use std::collections::HashMap;
 
 use crate::client::Client;
 use crate::error::Error;
-use crate::fields::{self, Flags, Moving, Resting};
+use crate::fields::{self, Essential, Flags, Moving, Resting};
 use crate::fingerprint::fingerprint;
 use crate::limits::limit_of_rate;
 use crate::rows::{self, Rows, Sink};
 use crate::wire::{Clock, Transport};
 use crate::xml::{self, Param, text};
-use engine_model::{GlobalStats, Torrent};
+use engine_model::{Attention, GlobalStats, Torrent};
 
 /// How old the fields that rest may get.
 const FULL_READ_EVERY_MS: u64 = 30_000;
+/// The same while nobody looks: what somebody can change is asked for more often then.
+const QUIET_FULL_READ_EVERY_MS: u64 = 60_000;
+/// How old the labels may get, of all that rests the only thing that others change without anything else: with ticks 2 s
+/// apart, what is told within 10 s.
+const LABELS_EVERY_MS: u64 = 8_000;
 /// Torrents asked about one by one; when more of them changed, the whole list is cheaper.
-const MAX_SINGLES: usize = 50;
+pub(crate) const MAX_SINGLES: usize = 50;
 /// More would not fit into a guest.
 const MAX_TORRENTS: usize = 100_000;
 
@@ -38,8 +43,8 @@ pub struct Summary {
 }
 
 /// What is remembered of one torrent.
-struct Entry {
-    hash: [u8; 20],
+pub(crate) struct Entry {
+    pub(crate) hash: [u8; 20],
     /// Fingerprint of the part of the row that moves.
     moving: u64,
     /// Fingerprint of the part that rests; 0 when it was not seen as a row.
@@ -49,16 +54,22 @@ struct Entry {
     uploaded: u64,
     size: u64,
     directory: u64,
+    message: u64,
+    /// Fingerprint of its row of essential fields; 0 when there was none since the last change.
+    pub(crate) essential: u64,
     flags: Flags,
+    priority: u8,
     is_active: bool,
+    /// It has a rate or is being hashed.
+    pub(crate) is_busy: bool,
     /// The read that saw it last.
-    seen: u64,
+    pub(crate) seen: u64,
     /// The poll that told it last.
-    told: u64,
+    pub(crate) told: u64,
 }
 
 /// A torrent whose resting part must be asked for before it can be told.
-struct Single {
+pub(crate) struct Single {
     print: u64,
     moving: Moving,
 }
@@ -68,11 +79,18 @@ struct Single {
 pub struct Poller {
     /// The cursor given last; none when the next poll must be full.
     cursor: Option<u64>,
-    polls: u64,
-    reads: u64,
+    pub(crate) polls: u64,
+    pub(crate) reads: u64,
     full_read_at: u64,
-    entries: Vec<Entry>,
-    index: HashMap<[u8; 20], usize>,
+    labels_read_at: u64,
+    /// The poll before was a quiet one.
+    was_quiet: bool,
+    /// When all torrents were looked at last, in whatever depth.
+    pub(crate) swept_at: u64,
+    /// This rTorrent does not pick out torrents for us.
+    pub(crate) cannot_filter: bool,
+    pub(crate) entries: Vec<Entry>,
+    pub(crate) index: HashMap<[u8; 20], usize>,
 }
 
 impl Poller {
@@ -81,6 +99,7 @@ impl Poller {
         &mut self,
         client: &Client<T, C>,
         cursor: Option<u64>,
+        attention: Attention,
         tell: &mut dyn FnMut(Torrent),
     ) -> Result<Summary, Error> {
         let full = self.cursor.is_none() || cursor != self.cursor;
@@ -92,19 +111,20 @@ impl Poller {
             self.index = HashMap::new();
         }
         let now = client.clock.monotonic_ms();
-        let mut stats;
-        if full || now.saturating_sub(self.full_read_at) >= FULL_READ_EVERY_MS {
-            stats = self.read_everything(client, tell)?;
+        let full_read_every = match attention {
+            Attention::Watched => FULL_READ_EVERY_MS,
+            Attention::Quiet => QUIET_FULL_READ_EVERY_MS,
+        };
+        let (mut stats, saw_all) = if full || now.saturating_sub(self.full_read_at) >= full_read_every {
+            (self.read_everything(client, tell)?, true)
         } else {
-            let singles;
-            (stats, singles) = self.read_moving(client, tell)?;
-            if singles.len() > MAX_SINGLES {
-                stats = self.read_everything(client, tell)?;
-            } else if !singles.is_empty() {
-                self.read_singles(client, singles, tell)?;
+            match attention {
+                Attention::Watched => (self.read_what_moves(client, now, tell)?, true),
+                Attention::Quiet => self.read_quietly(client, now, tell)?,
             }
-        }
-        let removed = self.drop_unseen();
+        };
+        self.was_quiet = attention == Attention::Quiet;
+        let removed = if saw_all { self.drop_unseen() } else { Vec::new() };
         self.add_up(&mut stats);
         self.cursor = Some(self.polls);
         Ok(Summary {
@@ -115,7 +135,27 @@ impl Poller {
         })
     }
 
-    fn read_everything<T: Transport, C: Clock>(
+    fn read_what_moves<T: Transport, C: Clock>(
+        &mut self,
+        client: &Client<T, C>,
+        now: u64,
+        tell: &mut dyn FnMut(Torrent),
+    ) -> Result<GlobalStats, Error> {
+        // After a quiet poll somebody just came to look.
+        let labels = self.was_quiet || now.saturating_sub(self.labels_read_at) >= LABELS_EVERY_MS;
+        let (stats, singles) = self.read_moving(client, labels, tell)?;
+        if singles.len() > MAX_SINGLES {
+            return self.read_everything(client, tell);
+        }
+        self.swept_at = now;
+        if labels {
+            self.labels_read_at = now;
+        }
+        self.read_singles(client, singles, tell)?;
+        Ok(stats)
+    }
+
+    pub(crate) fn read_everything<T: Transport, C: Clock>(
         &mut self,
         client: &Client<T, C>,
         tell: &mut dyn FnMut(Torrent),
@@ -135,30 +175,32 @@ impl Poller {
             label,
             base_path,
         ];
-        let stats = read_list(client, &columns, &mut reader)?;
+        let stats = read_list(client, List::Main, &columns, &mut reader)?;
         self.full_read_at = client.clock.monotonic_ms();
+        self.swept_at = self.full_read_at;
+        self.labels_read_at = self.full_read_at;
         Ok(stats)
     }
 
     fn read_moving<T: Transport, C: Clock>(
         &mut self,
         client: &Client<T, C>,
+        labels: bool,
         tell: &mut dyn FnMut(Torrent),
     ) -> Result<(GlobalStats, Vec<Single>), Error> {
         self.reads += 1;
-        let mut reader = LightReader {
-            poller: &mut *self,
-            next: 0,
-            tell,
-            singles: Vec::new(),
-        };
-        let stats = read_list(client, &[fields::MOVING, fields::DIRECTORY], &mut reader)?;
+        let mut reader = LightReader::new(self, tell);
+        reader.labels = labels;
+        let [_, label, _] = fields::TEXTS;
+        let columns = [fields::MOVING, fields::DIRECTORY, label];
+        let asked = if labels { columns.as_slice() } else { &columns[..2] };
+        let stats = read_list(client, List::Main, asked, &mut reader)?;
         let singles = reader.singles;
         Ok((stats, singles))
     }
 
     /// Asks for the resting part of some torrents. One that vanished meanwhile is passed over.
-    fn read_singles<T: Transport, C: Clock>(
+    pub(crate) fn read_singles<T: Transport, C: Clock>(
         &mut self,
         client: &Client<T, C>,
         singles: Vec<Single>,
@@ -179,7 +221,7 @@ impl Poller {
     }
 
     /// Takes in what a row said. Without `resting` the remembered one stays.
-    fn remember(
+    pub(crate) fn remember(
         &mut self,
         at: Option<usize>,
         print: u64,
@@ -206,8 +248,12 @@ impl Poller {
         entry.uploaded = moving.uploaded;
         entry.size = moving.size;
         entry.directory = fingerprint(moving.directory.as_bytes());
+        entry.message = fingerprint(moving.message.as_bytes());
+        entry.essential = 0;
         entry.flags = moving.flags;
+        entry.priority = moving.priority;
         entry.is_active = state.is_active();
+        entry.is_busy = moving.is_busy();
         entry.seen = reads;
         entry.told = polls;
     }
@@ -256,7 +302,7 @@ impl Poller {
         }
     }
 
-    fn find(&self, hash: &[u8; 20], next: &mut usize) -> Option<usize> {
+    pub(crate) fn find(&self, hash: &[u8; 20], next: &mut usize) -> Option<usize> {
         let at = self.index.get(hash).copied()?;
         *next = at + 1;
         Some(at)
@@ -274,11 +320,24 @@ impl Entry {
             uploaded: 0,
             size: 0,
             directory: 0,
+            message: 0,
+            essential: 0,
             flags: Flags::default(),
+            priority: 0,
             is_active: false,
+            is_busy: false,
             seen: 0,
             told: 0,
         }
+    }
+
+    /// Whether this is what is known of it.
+    pub(crate) fn has(&self, essential: &Essential, directory: &str, label: &str) -> bool {
+        self.flags == essential.flags
+            && self.priority == essential.priority
+            && self.message == fingerprint(essential.message.as_bytes())
+            && self.directory == fingerprint(directory.as_bytes())
+            && self.resting.label == label
     }
 
     /// Whether the resting part may have changed along with this.
@@ -290,12 +349,26 @@ impl Entry {
 }
 
 /// Takes rows of what moves.
-struct LightReader<'a> {
+pub(crate) struct LightReader<'a> {
     poller: &'a mut Poller,
     next: usize,
     tell: &'a mut dyn FnMut(Torrent),
+    /// The rows end with the label.
+    labels: bool,
     /// One more than [`MAX_SINGLES`] at most.
-    singles: Vec<Single>,
+    pub(crate) singles: Vec<Single>,
+}
+
+impl<'a> LightReader<'a> {
+    pub(crate) fn new(poller: &'a mut Poller, tell: &'a mut dyn FnMut(Torrent)) -> Self {
+        Self {
+            poller,
+            next: 0,
+            tell,
+            labels: false,
+            singles: Vec::new(),
+        }
+    }
 }
 
 impl Sink for LightReader<'_> {
@@ -305,12 +378,30 @@ impl Sink for LightReader<'_> {
                 "a torrent in the list is not an array".to_owned(),
             ));
         };
+        let (front, label) = if self.labels {
+            let row = rows::columns::<{ fields::LABELLED_COLUMNS }>(raw)?;
+            let [_, moving_end, _] = row.ends;
+            (
+                raw.get(..moving_end).unwrap_or_default(),
+                Some(text(row.columns[2])),
+            )
+        } else {
+            (front, None)
+        };
+        let is_relabelled =
+            |entry: &Entry| label.as_deref().is_some_and(|label| entry.resting.label != label);
         let print = fingerprint(front);
-        if self.poller.same_as_expected(&mut self.next, print) {
+        let expected = self.poller.entries.get(self.next);
+        if !expected.is_some_and(is_relabelled) && self.poller.same_as_expected(&mut self.next, print) {
             return Ok(());
         }
-        let row = rows::columns::<{ fields::LIGHT_COLUMNS }>(raw)?;
-        let moving = Moving::parse(&text(row.columns[0]), text(row.columns[1]).into_owned())?;
+        let [joined, directory] = if self.labels {
+            let [joined, directory, _] = rows::columns::<{ fields::LABELLED_COLUMNS }>(raw)?.columns;
+            [joined, directory]
+        } else {
+            rows::columns::<{ fields::LIGHT_COLUMNS }>(raw)?.columns
+        };
+        let moving = Moving::parse(&text(joined), text(directory).into_owned())?;
         let found = self.poller.find(&moving.hash, &mut self.next);
         let (reads, polls) = (self.poller.reads, self.poller.polls);
         let Some((at, entry)) = found.and_then(|at| Some((at, self.poller.entries.get_mut(at)?))) else {
@@ -318,10 +409,11 @@ impl Sink for LightReader<'_> {
             return Ok(());
         };
         entry.seen = reads;
-        if entry.moving == print || entry.told == polls {
+        let is_relabelled = is_relabelled(entry);
+        if (entry.moving == print && !is_relabelled) || entry.told == polls {
             return Ok(());
         }
-        if entry.is_doubtful(&moving) {
+        if is_relabelled || entry.is_doubtful(&moving) {
             self.ask_later(print, moving);
             return Ok(());
         }
@@ -397,9 +489,19 @@ impl Sink for FullReader<'_> {
     }
 }
 
+/// Which torrents a list has.
+#[derive(Clone, Copy)]
+pub(crate) enum List {
+    /// All.
+    Main,
+    /// Those that this command picks.
+    Filtered(&'static str),
+}
+
 /// The rates and limits, and the list with these columns, by one connection.
-fn read_list<T: Transport, C: Clock>(
+pub(crate) fn read_list<T: Transport, C: Clock>(
     client: &Client<T, C>,
+    list: List,
     columns: &[&str],
     sink: &mut impl Sink,
 ) -> Result<GlobalStats, Error> {
@@ -409,13 +511,20 @@ fn read_list<T: Transport, C: Clock>(
         "throttle.global_down.max_rate",
         "throttle.global_up.max_rate",
     ];
-    let mut list: Vec<Param<'_>> = vec!["".into(), "main".into()];
-    list.extend(columns.iter().map(|column| Param::Text(column)));
+    let mut params: Vec<Param<'_>> = vec!["".into(), "main".into()];
+    let method = match list {
+        List::Main => "d.multicall2",
+        List::Filtered(filter) => {
+            params.push(Param::Text(filter));
+            "d.multicall.filtered"
+        }
+    };
+    params.extend(columns.iter().map(|column| Param::Text(column)));
     let nothing = [Param::Text("")];
     let calls = RATES
         .iter()
         .map(|rate| (*rate, nothing.as_slice()))
-        .chain([("d.multicall2", list.as_slice())]);
+        .chain([(method, params.as_slice())]);
     let mut exchange = client.exchange(xml::multicall(calls))?;
     let mut rows = Rows::new(RATES.len());
     while !rows.is_done() {

@@ -12,6 +12,9 @@ use crate::error::Error;
 use crate::xml::lexer::{Lexer, Step, Token, skip_blanks};
 use crate::xml::text;
 
+/// How the text of an error begins that rTorrent itself gave instead of a list.
+pub const FAULT: &str = "XML-RPC fault";
+
 const MAX_ROW_BYTES: usize = 4 << 20;
 
 static ROW_END: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("</array>"));
@@ -230,7 +233,7 @@ impl Rows {
         };
         let code = member("faultCode").unwrap_or("0");
         let reason = member("faultString").unwrap_or("no reason given");
-        Err(Error::Protocol(format!("XML-RPC fault {code}: {reason}")))
+        Err(Error::Protocol(format!("{FAULT} {code}: {reason}")))
     }
 }
 

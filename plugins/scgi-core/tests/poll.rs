@@ -12,7 +12,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use engine_model::{State, Torrent};
+use engine_model::{Attention, State, Torrent};
 use proptest::prelude::*;
 use scgi_core::{Client, Clock, Endpoint, Error, NetError, Poller, Reply, Summary, Transport};
 use support::script::{Frozen, endpoint};
@@ -25,6 +25,7 @@ struct Fake {
     directory: String,
     completed: u64,
     started: bool,
+    rate: u64,
     message: String,
 }
 
@@ -37,6 +38,7 @@ impl Fake {
             directory: "/d".to_owned(),
             completed: 0,
             started: true,
+            rate: 0,
             message: String::new(),
         }
     }
@@ -48,11 +50,38 @@ impl Fake {
     fn moving(&self) -> String {
         let started = u8::from(self.started);
         format!(
-            "{} 1000 {} 5 0 0 0 {started} {started} 0 {started} 0 2 0 0 0 {}",
+            "{} 1000 {} 5 {} 0 0 {started} {started} 0 {started} 0 2 0 0 0 {}",
             self.hash().to_uppercase(),
             self.completed,
+            self.rate,
             self.message
         )
+    }
+
+    fn essential(&self) -> String {
+        let started = u8::from(self.started);
+        let hash = self.hash().to_uppercase();
+        format!("{hash} {started} {started} 0 {started} 0 2 {}", self.message)
+    }
+
+    /// What rTorrent says of it when it is asked alone.
+    fn value(&self, method: &str) -> String {
+        let flag = || u8::from(self.started).to_string();
+        match method {
+            "d.name" => self.name.clone(),
+            "d.custom1" => self.label.clone(),
+            "d.directory" => self.directory.clone(),
+            "d.message" => self.message.clone(),
+            "d.base_path" => String::new(),
+            "d.timestamp.started" => "7".to_owned(),
+            "d.size_bytes" => "1000".to_owned(),
+            "d.completed_bytes" => self.completed.to_string(),
+            "d.up.total" => "5".to_owned(),
+            "d.down.rate" => self.rate.to_string(),
+            "d.state" | "d.is_active" | "d.is_open" => flag(),
+            "d.priority" => "2".to_owned(),
+            _ => "0".to_owned(),
+        }
     }
 
     /// What the host must know of it.
@@ -91,6 +120,8 @@ struct World {
     damage: Option<fn(String) -> String>,
     /// Kinds of questions asked so far.
     asked: Vec<&'static str>,
+    /// It knows no `d.multicall.filtered`.
+    is_old: bool,
 }
 
 #[derive(Clone, Default)]
@@ -108,20 +139,47 @@ fn array(content: &str) -> String {
     format!("<value><array><data>\r\n{content}</data></array></value>\r\n")
 }
 
+fn fault(code: i32, text: &str) -> String {
+    format!(
+        "<value><struct><member><name>faultCode</name><value><i4>{code}</i4></value></member>\
+         <member><name>faultString</name><value><string>{text}</string></value></member></struct></value>\r\n"
+    )
+}
+
 impl World {
     fn answer(&mut self, request: &str) -> String {
-        let body = if request.contains("d.multicall2") {
+        let body = if request.contains("d.multicall.filtered") && self.is_old {
+            self.asked.push("busy");
+            fault(-506, "Method 'd.multicall.filtered' not defined")
+        } else if request.contains("<string>d.multicall") {
+            let filtered = request.contains("d.multicall.filtered");
             let full = request.contains("d.base_path=");
-            self.asked.push(if full { "full" } else { "light" });
+            let essential = !request.contains("d.size_bytes=");
+            let labels = request.contains("d.custom1=");
+            self.asked.push(match (filtered, essential, full, labels) {
+                (true, ..) => "busy",
+                (_, true, ..) => "essential",
+                (_, _, true, _) => "full",
+                (.., true) => "labelled",
+                _ => "light",
+            });
             let row = |torrent: &Fake| {
+                if essential {
+                    let texts = element(&torrent.directory) + &element(&torrent.label);
+                    return array(&(element(&torrent.essential()) + &texts));
+                }
                 let mut row = element(&torrent.moving()) + &element(&torrent.directory);
+                if labels && !full {
+                    row += &element(&torrent.label);
+                }
                 if full {
                     row += &element("0 0 7 0");
                     row += &(element(&torrent.name) + &element(&torrent.label) + &element(""));
                 }
                 array(&row)
             };
-            let rows: String = self.torrents.iter().map(row).collect();
+            let listed = |torrent: &&Fake| !filtered || torrent.rate > 0;
+            let rows: String = self.torrents.iter().filter(listed).map(row).collect();
             array("<value><i8>9</i8></value>\r\n").repeat(4) + &array(&array(&rows))
         } else {
             self.asked.push("single");
@@ -142,17 +200,8 @@ impl World {
                     .iter()
                     .find(|torrent| torrent.hash().to_uppercase() == hash);
                 answers += &match found {
-                    Some(torrent) => array(&element(match method {
-                        "d.name" => &torrent.name,
-                        "d.custom1" => &torrent.label,
-                        "d.timestamp.started" => "7",
-                        "d.base_path" => "",
-                        _ => "0",
-                    })),
-                    None => "<value><struct><member><name>faultCode</name><value><i4>-501</i4></value></member>\
-                             <member><name>faultString</name><value><string>Could not find info-hash.</string></value></member>\
-                             </struct></value>\r\n"
-                        .to_owned(),
+                    Some(torrent) => array(&element(&torrent.value(method))),
+                    None => fault(-501, "Could not find info-hash."),
                 };
             }
             answers
@@ -221,12 +270,22 @@ impl Host {
     }
 
     fn poll(&mut self) -> Result<Summary, Error> {
+        self.poll_for(Attention::Watched)
+    }
+
+    fn poll_quietly(&mut self) -> Result<Summary, Error> {
+        self.poll_for(Attention::Quiet)
+    }
+
+    fn poll_for(&mut self, attention: Attention) -> Result<Summary, Error> {
         self.clock.sleep_ms(2000);
         self.world.0.borrow_mut().asked.clear();
         let mut told = Vec::new();
         let summary = self
             .poller
-            .poll(&self.client, self.cursor, &mut |torrent| told.push(torrent))?;
+            .poll(&self.client, self.cursor, attention, &mut |torrent| {
+                told.push(torrent);
+            })?;
         if summary.full {
             self.known.clear();
         }
@@ -315,6 +374,113 @@ fn what_matters_brings_the_rest_along() {
 }
 
 #[test]
+fn nobody_watching_only_what_is_busy_is_asked_for() {
+    let mut host = Host::new((1..=100).map(Fake::new));
+    let first = host.poll().unwrap();
+    let mut asked = Vec::new();
+    for _ in 0..30 {
+        let idle = host.poll_quietly().unwrap();
+        assert!(!idle.full && host.told.is_empty() && idle.removed.is_empty());
+        assert_eq!(idle.stats, first.stats);
+        asked.extend(host.asked());
+    }
+    let count = |kind: &str| asked.iter().filter(|asked| **asked == kind).count();
+    assert_eq!(
+        (count("busy"), count("essential"), count("full"), asked.len()),
+        (22, 7, 1, 30),
+        "in a minute"
+    );
+    host.poll().unwrap();
+    assert_eq!(host.asked(), ["labelled"], "whoever looks is told all of it");
+    host.poll().unwrap();
+    assert_eq!(host.asked(), ["light"]);
+    host.assert_known();
+}
+
+#[test]
+fn what_is_busy_is_told_by_every_quiet_poll() {
+    let mut host = Host::new((1..=5).map(Fake::new));
+    host.change(|torrents| torrents[2].rate = 10);
+    host.poll().unwrap();
+    for completed in [100, 200] {
+        host.change(|torrents| torrents[2].completed = completed);
+        assert_eq!(host.poll_quietly().unwrap().stats.total_downloaded, completed);
+        assert_eq!((host.told.len(), host.asked()), (1, vec!["busy"]));
+        host.assert_known();
+    }
+    host.change(|torrents| {
+        torrents[2].completed = 1000;
+        torrents[2].rate = 0;
+        torrents[4].rate = 5;
+    });
+    host.poll_quietly().unwrap();
+    assert_eq!(
+        (host.told.len(), host.asked()),
+        (2, vec!["busy", "single"]),
+        "one that came to rest is asked for once more"
+    );
+    host.assert_known();
+    assert_eq!(host.known[&Fake::new(3).hash()].download_rate, 0);
+}
+
+#[test]
+fn what_others_do_is_told_within_ten_seconds() {
+    type Deed = fn(&mut Vec<Fake>);
+    let deeds: [Deed; 6] = [
+        |torrents| torrents[1].started = false,
+        |torrents| torrents[2].label = "tv".to_owned(),
+        |torrents| torrents[3].directory = "/elsewhere".to_owned(),
+        |torrents| torrents.push(Fake::new(9)),
+        |torrents| drop(torrents.remove(0)),
+        |torrents| torrents.extend((100..300).map(Fake::new)),
+    ];
+    for deed in deeds {
+        for idle in 0..5 {
+            let mut host = Host::new((1..=5).map(Fake::new));
+            host.poll().unwrap();
+            for _ in 0..idle {
+                host.poll_quietly().unwrap();
+            }
+            host.change(deed);
+            for _ in 0..5 {
+                host.poll_quietly().unwrap();
+            }
+            host.assert_known();
+            host.poll().unwrap();
+            host.assert_known();
+        }
+    }
+}
+
+#[test]
+fn a_new_label_is_told_within_ten_seconds() {
+    for idle in 0..5 {
+        let mut host = Host::new((1..=5).map(Fake::new));
+        for _ in 0..=idle {
+            host.poll().unwrap();
+        }
+        host.change(|torrents| torrents[2].label = "tv".to_owned());
+        for _ in 0..5 {
+            host.poll().unwrap();
+        }
+        host.assert_known();
+    }
+}
+
+#[test]
+fn a_release_that_cannot_filter_is_asked_for_what_is_essential() {
+    let mut host = Host::new((1..=5).map(Fake::new));
+    host.world.0.borrow_mut().is_old = true;
+    host.poll().unwrap();
+    host.poll_quietly().unwrap();
+    assert_eq!(host.asked(), ["busy", "essential"]);
+    host.change(|torrents| torrents[1].started = false);
+    host.poll_quietly().unwrap();
+    assert_eq!(host.asked(), ["essential", "single"]);
+    host.assert_known();
+}
+
+#[test]
 fn many_at_once_cost_one_more_list() {
     let mut host = Host::new((1..=10).map(Fake::new));
     host.poll().unwrap();
@@ -333,7 +499,7 @@ fn many_at_once_cost_one_more_list() {
 fn what_rests_is_read_again_in_half_a_minute() {
     let mut host = Host::new((1..=5).map(Fake::new));
     host.poll().unwrap();
-    host.change(|torrents| torrents[4].label = "by another client".to_owned());
+    host.change(|torrents| torrents[4].name = "by another client".to_owned());
     let mut polls = 0;
     while host.told != [format!("{:040x}", 5)] {
         host.poll().unwrap();
@@ -410,8 +576,10 @@ enum Step {
     Add(u32),
     Remove(usize),
     Swap(usize, usize),
+    Rate(usize),
     Damage,
     Poll,
+    QuietPoll,
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -422,9 +590,11 @@ fn step() -> impl Strategy<Value = Step> {
         (1..80_u32).prop_map(Step::Add),
         any::<usize>().prop_map(Step::Remove),
         (any::<usize>(), any::<usize>()).prop_map(|(one, other)| Step::Swap(one, other)),
+        any::<usize>().prop_map(Step::Rate),
         Just(Step::Damage),
         Just(Step::Poll),
-        Just(Step::Poll),
+        Just(Step::QuietPoll),
+        Just(Step::QuietPoll),
     ]
 }
 
@@ -435,6 +605,7 @@ fn apply(torrents: &mut Vec<Fake>, step: &Step) {
             torrents.push(Fake::new(*number));
         }
         Step::Progress(at) if count > 0 => torrents[at % count].completed += 1,
+        Step::Rate(at) if count > 0 => torrents[at % count].rate ^= 5,
         Step::StartStop(at) if count > 0 => torrents[at % count].started ^= true,
         Step::Move(at) if count > 0 => torrents[at % count].directory.push('x'),
         Step::Remove(at) if count > 0 => drop(torrents.remove(at % count)),
@@ -450,6 +621,7 @@ proptest! {
         for step in &steps {
             match step {
                 Step::Damage => host.world.0.borrow_mut().damage = Some(|xml| xml[..xml.len() * 2 / 3].to_owned()),
+                Step::QuietPoll => drop(host.poll_quietly()),
                 Step::Poll => {
                     if host.poll().is_ok() {
                         host.assert_known();

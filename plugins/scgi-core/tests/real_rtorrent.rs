@@ -13,7 +13,7 @@ mod support;
 
 use std::time::Duration;
 
-use engine_model::{AddRequest, Command, RateLimits, Source, State, TrackerStatus};
+use engine_model::{AddRequest, Attention, Command, RateLimits, Source, State, Torrent, TrackerStatus};
 use qm_generations::{Program, each_generation};
 use scgi_core::xml::Param;
 use scgi_core::{Error, Subject};
@@ -32,6 +32,7 @@ each_generation! { rtorrent:
     the_session,
     adding,
     data_that_is_not_the_torrents_own_stays,
+    quiet_polls,
 }
 
 fn a_torrent_from_adding_to_removing(program: &Program) {
@@ -541,4 +542,40 @@ fn data_that_is_not_the_torrents_own_stays(program: &Program) {
     std::os::unix::fs::symlink(&target, &link).unwrap();
     rig.run(&linked.hash, Command::Remove(true)).unwrap();
     assert!(!link.exists() && target.join("keep.me").exists());
+}
+
+/// Nobody looks, and another program changes things.
+fn quiet_polls(program: &Program) {
+    let home = home();
+    let (mut rig, hash) = with_a_pack(program, &home);
+    rig.poll();
+    let target = hash.to_uppercase();
+    let quietly = |rig: &mut Rig, what: &str, done: &dyn Fn(&Torrent) -> bool| {
+        wait_for(what, || {
+            rig.poll_for(Attention::Quiet)
+                .get(&hash)
+                .filter(|torrent| done(torrent))
+                .map(drop)
+        });
+    };
+    ask(&rig.daemon.endpoint, "d.stop", &[Param::Text(&target)]);
+    ask(&rig.daemon.endpoint, "d.close", &[Param::Text(&target)]);
+    quietly(&mut rig, "the stop", &|torrent| torrent.state == State::Stopped);
+    let label = [Param::Text(&target), Param::Text("quiet")];
+    ask(&rig.daemon.endpoint, "d.custom1.set", &label);
+    quietly(&mut rig, "the label", &|torrent| {
+        torrent.label.as_deref() == Some("quiet")
+    });
+    ask(&rig.daemon.endpoint, "d.start", &[Param::Text(&target)]);
+    quietly(&mut rig, "the start", &|torrent| {
+        torrent.state == State::Downloading
+    });
+    // Whoever looks gets the label at once.
+    let label = [Param::Text(&target), Param::Text("watched")];
+    ask(&rig.daemon.endpoint, "d.custom1.set", &label);
+    assert_eq!(rig.poll()[&hash].label.as_deref(), Some("watched"));
+    ask(&rig.daemon.endpoint, "d.erase", &[Param::Text(&target)]);
+    wait_for("the end", || {
+        rig.poll_for(Attention::Quiet).is_empty().then_some(())
+    });
 }

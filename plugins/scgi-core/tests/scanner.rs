@@ -8,7 +8,7 @@
 
 mod support;
 
-use engine_model::Torrent;
+use engine_model::{Attention, Torrent};
 use proptest::prelude::*;
 use scgi_core::xml::parse_response;
 use scgi_core::{Client, Error, Poller, Summary};
@@ -39,7 +39,9 @@ fn poll(bytes: &[u8], cuts: &[usize]) -> Result<(Summary, Vec<Torrent>), Error> 
     script.answer(pieces(bytes, cuts));
     let client = Client::new(endpoint(), 1000, script, Frozen::default());
     let mut told = Vec::new();
-    let summary = Poller::default().poll(&client, None, &mut |torrent| told.push(torrent))?;
+    let summary = Poller::default().poll(&client, None, Attention::Watched, &mut |torrent| {
+        told.push(torrent);
+    })?;
     Ok((summary, told))
 }
 

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
-use engine_model::{AddOptions, AddRequest, Command, RateLimits, Source, State, TrackerStatus};
+use engine_model::{AddOptions, AddRequest, Attention, Command, RateLimits, Source, State, TrackerStatus};
 use qm_generations::{Generation, Product};
 use scgi_core::native::{Native, Stream};
 use scgi_core::{Client, Clock, Endpoint, Error, NetError, Poller, Reply, Subject, Transport};
@@ -279,9 +279,14 @@ fn reading(stage: &Stage, downloads: &str) {
     let mut told = Vec::new();
     let mut poller = Poller::default();
     let first = poller
-        .poll(stage.operation("poll-full"), None, &mut |torrent| {
-            told.push(torrent);
-        })
+        .poll(
+            stage.operation("poll-full"),
+            None,
+            Attention::Watched,
+            &mut |torrent| {
+                told.push(torrent);
+            },
+        )
         .unwrap();
     assert!(first.full);
     assert_eq!((first.stats.torrent_count, first.stats.active_count), (3, 2));
@@ -311,7 +316,12 @@ fn reading(stage: &Stage, downloads: &str) {
         (State::Downloading, 1, Some("films"))
     );
     let next = poller
-        .poll(stage.operation("poll-moving"), Some(first.cursor), &mut |_| {})
+        .poll(
+            stage.operation("poll-moving"),
+            Some(first.cursor),
+            Attention::Watched,
+            &mut |_| {},
+        )
         .unwrap();
     assert!(!next.full && next.stats.torrent_count == 3);
 

@@ -32,8 +32,8 @@ mod model;
 mod net;
 
 pub use bindings::exports::quartermaster::plugin::engine::{
-    AddRequest, Command, Delta, Descriptor, File, Guest as Engine, GuestSession as EngineSession, Health,
-    Outcome, Peer, PluginError, RateLimits, Session, SessionStats, Torrent, Tracker, Transfer,
+    AddRequest, Attention, Command, Delta, Descriptor, File, Guest as Engine, GuestSession as EngineSession,
+    Health, Outcome, Peer, PluginError, RateLimits, Session, SessionStats, Torrent, Tracker, Transfer,
 };
 pub use bindings::quartermaster::plugin::engine_types::{
     AddOptions, FilePriorityArgs, GlobalStats, RenameFileArgs, Source, TorrentState, TrackerStatus,

@@ -1,8 +1,8 @@
 //! Between the records of `engine-model` and those of the plugin contract. Texts are moved, never copied.
 
 use crate::{
-    AddOptions, AddRequest, Command, File, GlobalStats, Peer, PluginError, RateLimits, SessionStats, Source,
-    Torrent, TorrentState, Tracker, TrackerStatus, Transfer,
+    AddOptions, AddRequest, Attention, Command, File, GlobalStats, Peer, PluginError, RateLimits,
+    SessionStats, Source, Torrent, TorrentState, Tracker, TrackerStatus, Transfer,
 };
 
 impl From<engine_model::Error> for PluginError {
@@ -17,6 +17,15 @@ impl From<engine_model::Error> for PluginError {
             Error::Unsupported(text) => PluginError::Unsupported(text),
             Error::Rejected(text) => PluginError::Rejected(text),
             Error::Protocol(text) => PluginError::Protocol(text),
+        }
+    }
+}
+
+impl From<Attention> for engine_model::Attention {
+    fn from(attention: Attention) -> Self {
+        match attention {
+            Attention::Watched => Self::Watched,
+            Attention::Quiet => Self::Quiet,
         }
     }
 }

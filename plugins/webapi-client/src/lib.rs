@@ -7,8 +7,8 @@ mod host;
 use std::cell::RefCell;
 
 use sdk::{
-    AddRequest, Command, Delta, Descriptor, Engine, EngineSession, File, Health, Outcome, Peer, PluginError,
-    RateLimits, SessionStats, Torrent, Tracker, Transfer,
+    AddRequest, Attention, Command, Delta, Descriptor, Engine, EngineSession, File, Health, Outcome, Peer,
+    PluginError, RateLimits, SessionStats, Torrent, Tracker, Transfer,
 };
 use webapi_core::{Config, Error, SCHEMA};
 
@@ -71,8 +71,8 @@ impl EngineSession for Client {
         })
     }
 
-    fn poll(&self, cursor: Option<u64>) -> Result<Delta, PluginError> {
-        let delta = self.ask(|session| session.poll(cursor))?;
+    fn poll(&self, cursor: Option<u64>, attention: Attention) -> Result<Delta, PluginError> {
+        let delta = self.ask(|session| session.poll(cursor, attention.into()))?;
         Ok(Delta {
             cursor: delta.cursor,
             full: delta.full,

@@ -160,6 +160,12 @@ impl<H: Http, C: Clock> Session<H, C> {
         }))
     }
 
+    /// Whether the client knows by itself what changed. One that does not reckons its whole list to find out.
+    pub(crate) fn tells_differences(&mut self) -> Result<bool, Error> {
+        // All 5.x do, and no 4.5.
+        self.has_new_verbs()
+    }
+
     /// Read once a session. A version that cannot be read is an old one.
     fn has_new_verbs(&mut self) -> Result<bool, Error> {
         if let Some(known) = self.new_verbs {

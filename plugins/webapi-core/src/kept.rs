@@ -8,9 +8,10 @@ use serde::Deserialize;
 use crate::error::{Error, garbled};
 use crate::model::Delta;
 use crate::pieces::{Place, Sink};
+use crate::quiet::is_worked_on;
 use crate::row::{Id, Merge, Row, Shared};
 use crate::values::{Num, Text};
-use engine_model::{GlobalStats, Transfer};
+use engine_model::{GlobalStats, State, Transfer};
 
 /// Of `server_state`; every answer may name any part of it.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
@@ -98,6 +99,37 @@ impl Kept {
         }
     }
 
+    pub(crate) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    pub(crate) fn has(&self, id: Id) -> bool {
+        self.rows.contains_key(&id)
+    }
+
+    pub(crate) fn ids(&self) -> impl Iterator<Item = Id> {
+        self.rows.keys().copied()
+    }
+
+    /// Each torrent's category, empty for none.
+    pub(crate) fn labels(&self) -> impl Iterator<Item = (Id, &str)> {
+        self.rows.values().map(|row| (row.id, row.label()))
+    }
+
+    /// Torrents that move or are worked on.
+    pub(crate) fn busy(&self) -> Vec<Id> {
+        let is_busy = |row: &&Row| row.rates() != (0, 0) || is_worked_on(row.state);
+        self.rows.values().filter(is_busy).map(|row| row.id).collect()
+    }
+
+    /// What the torrents' rates add up to, download and upload: the client's own sums are only in `sync/maindata`.
+    pub(crate) fn rates(&self) -> (u64, u64) {
+        self.rows.values().fold((0, 0), |(down, up), row| {
+            let (more_down, more_up) = row.rates();
+            (down.saturating_add(more_down), up.saturating_add(more_up))
+        })
+    }
+
     /// Everything, as a full delta.
     pub(crate) fn everything(&self, cursor: u64) -> Delta {
         let changed = self.rows.values().map(Row::torrent).collect();
@@ -150,6 +182,31 @@ pub(crate) struct Merged {
 }
 
 impl Merging<'_> {
+    /// The rest of the answer lists these torrents; those it leaves out are gone.
+    pub(crate) fn expect(&mut self, ids: &[Id]) {
+        self.removed.extend_from_slice(ids);
+    }
+
+    pub(crate) fn has_seen(&self, id: Id) -> bool {
+        self.kept
+            .rows
+            .get(&id)
+            .is_some_and(|row| row.seen == self.kept.tick)
+    }
+
+    /// The torrents mentioned so far.
+    pub(crate) fn seen(&self) -> impl Iterator<Item = Id> {
+        self.seen_in(|_| true)
+    }
+
+    /// Those of them in such a state.
+    pub(crate) fn seen_in(&self, such: impl Fn(State) -> bool) -> impl Iterator<Item = Id> {
+        let tick = self.kept.tick;
+        let rows = self.kept.rows.values();
+        rows.filter(move |row| row.seen == tick && such(row.state))
+            .map(|row| row.id)
+    }
+
     pub(crate) fn finish(self) -> Merged {
         let Merging {
             kept,
@@ -210,20 +267,31 @@ impl Merging<'_> {
     }
 }
 
+/// What names a torrent in a list of them.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Named {
+    hash: Text,
+}
+
 impl Sink for Merging<'_> {
     fn wants(&self, place: Place) -> bool {
         match place {
             Place::Member(name) => {
                 matches!(name, "rid" | "full_update" | "torrents_removed" | "server_state")
             }
-            Place::Torrent(_) => true,
-            Place::Element => false,
+            Place::Torrent(_) | Place::Element => true,
         }
     }
 
     fn piece(&mut self, place: Place, json: &[u8]) -> Result<(), Error> {
         match place {
             Place::Torrent(key) => return self.torrent(key, json),
+            Place::Element => {
+                let named: Named =
+                    serde_json::from_slice(json).map_err(|error| garbled("torrents/info", &error))?;
+                return self.torrent(&named.hash.0, json);
+            }
             Place::Member("rid") => {
                 let rid: Num = serde_json::from_slice(json).map_err(|error| garbled("rid", &error))?;
                 self.rid = rid.unsigned();
@@ -235,13 +303,18 @@ impl Sink for Merging<'_> {
                 self.removed = removed.iter().filter_map(|hash| Id::parse(&hash.0)).collect();
             }
             Place::Member("server_state") => self.kept.server.merge(json)?,
-            Place::Member(_) | Place::Element => {}
+            Place::Member(_) => {}
         }
         Ok(())
     }
 }
 
 impl Merged {
+    /// Nothing changed that shows.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.changed.is_empty() && self.gone.is_empty()
+    }
+
     /// What changed, in terms of the list as it is now.
     pub(crate) fn delta(self, kept: &Kept, cursor: u64) -> Delta {
         let changed = self

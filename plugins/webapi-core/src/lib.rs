@@ -18,6 +18,7 @@ mod link;
 mod login;
 mod model;
 mod pieces;
+mod quiet;
 mod row;
 mod session;
 mod stats;

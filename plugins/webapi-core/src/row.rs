@@ -137,6 +137,16 @@ impl Row {
         self.tags.split(',').map(str::trim).filter(|tag| !tag.is_empty())
     }
 
+    /// Its category, empty for none.
+    pub(crate) fn label(&self) -> &str {
+        &self.label
+    }
+
+    /// Download and upload.
+    pub(crate) fn rates(&self) -> (u64, u64) {
+        (self.download_rate, self.upload_rate)
+    }
+
     pub(crate) fn torrent(&self) -> Torrent {
         let content = if self.content_path.is_empty() {
             &*self.save_path

@@ -5,12 +5,13 @@ use std::collections::HashMap;
 use crate::config::Config;
 use crate::error::{Error, garbled};
 use crate::http::{Answer, Clock, Http};
-use crate::kept::Kept;
+use crate::kept::{Kept, Merged};
 use crate::link::{Call, LARGE, Link, no_such_call};
 use crate::model::Delta;
 use crate::pieces::{Pieces, Place, Sink};
+use crate::quiet::Quiet;
 use crate::row::{Id, Merge, Row, Shared};
-use engine_model::Torrent;
+use engine_model::{Attention, Torrent};
 
 /// Bytes asked for at a time; the host gives no more.
 const CHUNK: u32 = 256 * 1024;
@@ -22,7 +23,8 @@ const SCAN_EVERY_MS: u64 = 1000;
 /// A conversation with one client. It keeps a login, and, once polled, the list.
 pub struct Session<H, C> {
     pub(crate) link: Link<H, C>,
-    kept: Kept,
+    pub(crate) kept: Kept,
+    pub(crate) quiet: Quiet,
     /// The client's number of the last answer merged; 0 asks for everything.
     rid: u64,
     /// The cursor of the last delta given away.
@@ -39,6 +41,7 @@ impl<H: Http, C: Clock> Session<H, C> {
         Session {
             link: Link::new(config, http, clock),
             kept: Kept::default(),
+            quiet: Quiet::default(),
             rid: 0,
             given: None,
             aliases: HashMap::new(),
@@ -60,22 +63,39 @@ impl<H: Http, C: Clock> Session<H, C> {
     }
 
     /// What changed since the delta with that cursor. One small request when nothing did.
-    pub fn poll(&mut self, cursor: Option<u64>) -> Result<Delta, Error> {
+    pub fn poll(&mut self, cursor: Option<u64>, attention: Attention) -> Result<Delta, Error> {
         let known = cursor.is_some() && cursor == self.given;
         // Whatever goes wrong from here on, what was merged meanwhile would be missing in a delta.
         let before = self.given.take();
-        let merged = self.read_maindata().inspect_err(|_| self.rid = 0)?;
+        let quiet = known && attention == Attention::Quiet;
+        let merged = self.read(quiet).inspect_err(|_| self.rid = 0)?;
         let next = before.map_or_else(|| self.link.clock.monotonic_ms(), |last| last.wrapping_add(1));
         self.given = Some(next);
-        self.rid = merged.rid;
-        Ok(if known {
-            merged.delta(&self.kept, next)
-        } else {
-            self.kept.everything(next)
-        })
+        if !known {
+            return Ok(self.kept.everything(next));
+        }
+        let by_rows = merged.rid == 0;
+        let mut delta = merged.delta(&self.kept, next);
+        if by_rows {
+            (delta.stats.download_rate, delta.stats.upload_rate) = self.kept.rates();
+        }
+        Ok(delta)
     }
 
-    fn read_maindata(&mut self) -> Result<crate::kept::Merged, Error> {
+    fn read(&mut self, quiet: bool) -> Result<Merged, Error> {
+        if quiet
+            && !self.tells_differences()?
+            && let Some(merged) = self.read_quietly()?
+        {
+            return Ok(merged);
+        }
+        let merged = self.read_maindata()?;
+        self.rid = merged.rid;
+        self.quiet.read_all(self.link.clock.monotonic_ms());
+        Ok(merged)
+    }
+
+    fn read_maindata(&mut self) -> Result<Merged, Error> {
         let rid = self.rid.to_string();
         let query = [("rid", rid.as_str())];
         let answer = self

@@ -11,19 +11,21 @@ mod support;
 
 use std::path::Path;
 
-use engine_model::{Error, Torrent};
+use engine_model::{Attention, Error, Torrent};
 use qm_generations::{Generation, Product, Program, each_generation};
 use serde_json::Value;
 use support::client::{Client, PASSWORD, USER};
 use support::exchange::Exchange;
 use support::scenarios::{Given, MAGNET, SCENARIOS};
 use support::wire::Wire;
+use webapi_core::Delta;
 
 each_generation! { qbittorrent:
     every_operation_does_what_it_says,
     a_restarted_client_is_logged_in_to_again_and_nothing_is_lost,
     a_wrong_password_does_not_get_the_address_banned,
     a_ban_is_an_auth_error,
+    quiet_polls_tell_what_others_do,
 }
 
 fn every_operation_does_what_it_says(program: &Program) {
@@ -159,19 +161,83 @@ fn a_restarted_client_is_logged_in_to_again_and_nothing_is_lost(program: &Progra
         &format!("urls=magnet%3A%3Fxt%3Durn%3Abtih%3A{MAGNET}&paused=true"),
     );
     client.wait_for("listed", |client| client.torrent(MAGNET).is_some());
-    let first = session.poll(None).expect("a list");
+    let first = session.poll(None, Attention::Watched).expect("a list");
     assert_eq!(hashes(&first.changed), [MAGNET]);
     client.restart();
-    let after = session.poll(Some(first.cursor)).expect("a list");
+    let after = session
+        .poll(Some(first.cursor), Attention::Watched)
+        .expect("a list");
     assert!(
         !after.full && after.removed.is_empty(),
         "the same list again is no change: {after:?}"
     );
     client.stop();
     assert!(matches!(
-        session.poll(Some(after.cursor)),
+        session.poll(Some(after.cursor), Attention::Watched),
         Err(Error::Unreachable(_))
     ));
+}
+
+/// Nobody looks, and another program changes things: each is told by one of the next five polls.
+fn quiet_polls_tell_what_others_do(program: &Program) {
+    let client = Client::start(program, 0);
+    let mut session = session(&client, PASSWORD);
+    let add = |hash: &str| {
+        let form = format!("urls=magnet%3A%3Fxt%3Durn%3Abtih%3A{hash}&paused=true&stopped=true");
+        client.tell("/torrents/add", &form);
+        client.wait_for("listed", |client| client.torrent(hash).is_some());
+    };
+    add(MAGNET);
+    let mut cursor = session.poll(None, Attention::Watched).expect("a list").cursor;
+    let mut quietly = |what: &str, told: &dyn Fn(&Delta) -> bool| {
+        let mut poll = || {
+            let delta = session.poll(Some(cursor), Attention::Quiet).expect("a list");
+            cursor = delta.cursor;
+            assert!(!delta.full);
+            told(&delta)
+        };
+        assert!((0..5).any(|_| poll()), "{what} was not told");
+    };
+    let second = MAGNET.replace('a', "b");
+    add(&second);
+    quietly("a new torrent", &|delta| {
+        hashes(&delta.changed).contains(&second.as_str())
+    });
+    client.tell("/torrents/createCategory", "category=quiet");
+    client.tell(
+        "/torrents/setCategory",
+        &format!("hashes={MAGNET}&category=quiet"),
+    );
+    client.wait_for("labelled", |client| {
+        client
+            .torrent(MAGNET)
+            .is_some_and(|torrent| torrent["category"] == "quiet")
+    });
+    let has = |delta: &Delta, field: fn(&Torrent) -> String, value: &str| {
+        delta
+            .changed
+            .iter()
+            .any(|torrent| torrent.hash == MAGNET && field(torrent) == value)
+    };
+    quietly("a category", &|delta| {
+        has(
+            delta,
+            |torrent| torrent.label.clone().unwrap_or_default(),
+            "quiet",
+        )
+    });
+    client.tell("/torrents/rename", &format!("hash={MAGNET}&name=renamed"));
+    client.wait_for("renamed", |client| {
+        client
+            .torrent(MAGNET)
+            .is_some_and(|torrent| torrent["name"] == "renamed")
+    });
+    quietly("a name", &|delta| {
+        has(delta, |torrent| torrent.name.clone(), "renamed")
+    });
+    client.tell("/torrents/delete", &format!("hashes={second}&deleteFiles=false"));
+    client.wait_for("gone", |client| client.torrent(&second).is_none());
+    quietly("a removal", &|delta| delta.removed == [second.as_str()]);
 }
 
 fn hashes(torrents: &[Torrent]) -> Vec<&str> {
@@ -183,7 +249,10 @@ fn a_wrong_password_does_not_get_the_address_banned(program: &Program) {
     let config = support::config(&client.base_url(), USER, "wrong");
     let mut wrong = webapi_core::Session::new(config, Wire::real().0, support::StoppedClock);
     for _ in 0..20 {
-        assert!(matches!(wrong.poll(None), Err(Error::Auth(_))));
+        assert!(matches!(
+            wrong.poll(None, Attention::Watched),
+            Err(Error::Auth(_))
+        ));
         assert!(matches!(wrong.version(), Err(Error::Auth(_))));
     }
     assert!(

@@ -13,7 +13,7 @@ mod support;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use engine_model::{AddOptions, AddRequest, Command, Error, RateLimits, Source, State, Subject};
+use engine_model::{AddOptions, AddRequest, Attention, Command, Error, RateLimits, Source, State, Subject};
 use proptest::prelude::*;
 use support::TestSession;
 use support::http::Whole;
@@ -266,7 +266,10 @@ fn answers_of_something_else_are_protocol_errors() {
         "null",
     ] {
         let (mut session, _) = client(move |_| Some(Whole::new(200, body)));
-        assert!(matches!(session.poll(None), Err(Error::Protocol(_))), "{body}");
+        assert!(
+            matches!(session.poll(None, Attention::Watched), Err(Error::Protocol(_))),
+            "{body}"
+        );
     }
     for body in ["", "<html></html>", "{}", "null"] {
         let (mut session, _) = client(move |_| Some(Whole::new(200, body)));
@@ -287,12 +290,14 @@ fn a_poll_that_broke_off_is_followed_by_a_full_one() {
     ]);
     let (mut session, asked) =
         client(move |_| Some(Whole::new(200, answers.borrow_mut().pop().expect("three polls"))));
-    let first = session.poll(None).expect("a list");
+    let first = session.poll(None, Attention::Watched).expect("a list");
     assert!(matches!(
-        session.poll(Some(first.cursor)),
+        session.poll(Some(first.cursor), Attention::Watched),
         Err(Error::Protocol(_))
     ));
-    let third = session.poll(Some(first.cursor)).expect("a list");
+    let third = session
+        .poll(Some(first.cursor), Attention::Watched)
+        .expect("a list");
     assert!(third.full, "what the broken one changed must not be lost");
     assert_eq!(
         *asked.borrow(),
@@ -309,7 +314,7 @@ proptest! {
     fn no_answer_whatever_makes_it_panic(body: Vec<u8>, status in 200u16..600) {
         let (mut session, _) = client(move |_| Some(Whole::new(status, body.clone())));
         let _ = session.version();
-        let _ = session.poll(None);
+        let _ = session.poll(None, Attention::Watched);
         let _ = session.get(HASH);
         let _ = session.files(HASH);
         let _ = session.peers(HASH);
@@ -327,7 +332,7 @@ proptest! {
     #[test]
     fn no_json_whatever_makes_it_panic(body in r#"\{("(rid|full_update|torrents|torrents_removed|server_state|x)":[\[\]{}",:0-9a-z.-]{0,12},?){0,6}\}"#) {
         let (mut session, _) = client(move |_| Some(Whole::new(200, body.clone())));
-        let first = session.poll(None);
-        let _ = session.poll(first.ok().map(|delta| delta.cursor));
+        let first = session.poll(None, Attention::Watched);
+        let _ = session.poll(first.ok().map(|delta| delta.cursor), Attention::Watched);
     }
 }

@@ -30,6 +30,8 @@ struct Shop {
     numbers: AtomicU64,
     tally: Tally,
     closing: watch::Sender<bool>,
+    /// Counts the sockets that joined rooms.
+    arrivals: watch::Sender<u64>,
 }
 
 /// Who is connected, by address.
@@ -102,6 +104,7 @@ impl Hub {
             numbers: AtomicU64::new(1),
             tally: Tally::default(),
             closing: watch::Sender::new(false),
+            arrivals: watch::Sender::new(0),
         }))
     }
 
@@ -153,6 +156,16 @@ impl Hub {
             };
             self.note(offer);
         }
+    }
+
+    /// Whether anybody is in the room.
+    pub fn has_audience(&self, room: &Room) -> bool {
+        self.sockets().values().any(|socket| socket.is_in(room))
+    }
+
+    /// Changes whenever a socket joins rooms, for those who do more while somebody looks.
+    pub fn arrivals(&self) -> watch::Receiver<u64> {
+        self.0.arrivals.subscribe()
     }
 
     pub fn counters(&self) -> HubCounters {
@@ -269,6 +282,9 @@ impl Hub {
                 socket.outbox.forget(topic.number);
             }
         }
+        self.0
+            .arrivals
+            .send_modify(|count| *count = count.wrapping_add(1));
     }
 
     /// The socket has left its rooms but stays connected.

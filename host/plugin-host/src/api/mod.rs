@@ -69,7 +69,7 @@ pub(crate) trait EngineCode: Send + Sync {
 pub(crate) trait Session: Send {
     fn state(&mut self) -> &mut State;
     async fn health(&mut self) -> Answer<Health>;
-    async fn poll(&mut self, cursor: Option<u64>) -> Answer<Delta>;
+    async fn poll(&mut self, cursor: Option<u64>, attention: Attention) -> Answer<Delta>;
     async fn get(&mut self, hash: String) -> Answer<Option<Torrent>>;
     async fn files(&mut self, hash: String) -> Answer<Vec<File>>;
     async fn peers(&mut self, hash: String) -> Answer<Vec<Peer>>;

@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 
 use qm_kernel::Ctx;
-use qm_kernel::engine::{EngineError, EngineKinds};
+use qm_kernel::engine::{Attention, EngineError, EngineKinds};
 use qm_net::{Net, NetConfig};
 use qm_plugin_host::{Limits, PluginHost, PluginHostConfig, PluginHostError, PluginState};
 use serde_json::json;
@@ -164,7 +164,10 @@ async fn a_start_after_the_first_maps_what_was_compiled() {
         .open("e", "misbehave", qm_kernel::engine::EngineConfig::default())
         .await
         .unwrap();
-    assert_eq!(engine.poll(None).await.unwrap().changed.len(), 3);
+    assert_eq!(
+        engine.poll(None, Attention::Watched).await.unwrap().changed.len(),
+        3
+    );
 }
 
 #[tokio::test]

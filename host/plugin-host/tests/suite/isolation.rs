@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use qm_kernel::engine::{EngineDriver, EngineError, EngineKinds};
+use qm_kernel::engine::{Attention, EngineDriver, EngineError, EngineKinds};
 use qm_plugin_host::{LaneState, Limits};
 use serde_json::json;
 
@@ -12,10 +12,13 @@ const MISBEHAVE: &[(&str, &str)] = &[("misbehave.wasm", "misbehave.wasm")];
 
 /// The instance failed once, is replaced by the next call, and the neighbour works on.
 async fn replaced_and_alone(bench: &Bench, bad: &dyn EngineDriver, good: &dyn EngineDriver) {
-    assert_eq!(good.poll(None).await.unwrap().changed.len(), 3);
+    assert_eq!(
+        good.poll(None, Attention::Watched).await.unwrap().changed.len(),
+        3
+    );
     assert!(bad.health().await.is_ok(), "its other lane works");
     // The first failure costs no pause; `after` of the new instance counts anew.
-    let again = bad.poll(None).await;
+    let again = bad.poll(None, Attention::Watched).await;
     assert!(!matches!(&again, Err(EngineError::Unreachable(_))), "{again:?}");
     assert_eq!(bench.lane("bad", "sync").restarts, 1);
     assert_eq!(bench.lane("good", "sync").restarts, 0);
@@ -32,7 +35,7 @@ async fn traps_of_every_sort_are_contained() {
         let bench = Bench::start(MISBEHAVE).await;
         let bad = bench.engine("bad", json!({"mode": mode, "after": 0})).await;
         let good = bench.engine("good", json!({})).await;
-        let text = plugin_error(bad.poll(None).await);
+        let text = plugin_error(bad.poll(None, Attention::Watched).await);
         assert!(text.contains(says), "{mode}: {text}");
         let lane = bench.lane("bad", "sync");
         assert_eq!((lane.calls, lane.traps, lane.timeouts), (1, 1, 0), "{mode}");
@@ -53,11 +56,11 @@ async fn memory_is_refused_and_given_back() {
     )
     .await;
     let first = bench.engine("first", json!({"mode": "allocate"})).await;
-    let text = told(first.poll(None).await);
+    let text = told(first.poll(None, Attention::Watched).await);
     assert!(text.contains("then refused"), "{text}");
     assert!(
         first
-            .poll(None)
+            .poll(None, Attention::Watched)
             .await
             .is_err_and(|error| matches!(error, EngineError::Protocol(_))),
         "it lives on"
@@ -68,7 +71,7 @@ async fn memory_is_refused_and_given_back() {
 
     // The budget of all is nearly used up: the second one gets what is left.
     let second = bench.engine("second", json!({"mode": "allocate"})).await;
-    let text = told(second.poll(None).await);
+    let text = told(second.poll(None, Attention::Watched).await);
     let got: u64 = text
         .trim_start_matches("allocated: ")
         .split(' ')
@@ -82,7 +85,7 @@ async fn memory_is_refused_and_given_back() {
         bench
             .engine("third", json!({"mode": "allocate"}))
             .await
-            .poll(None)
+            .poll(None, Attention::Watched)
             .await,
     );
     let got: u64 = text
@@ -101,7 +104,7 @@ async fn a_call_that_sleeps_is_cut_off() {
     let bad = bench.engine("bad", json!({"mode": "sleep"})).await;
     let good = bench.engine("good", json!({})).await;
     let started = Instant::now();
-    let error = bad.poll(None).await.unwrap_err();
+    let error = bad.poll(None, Attention::Watched).await.unwrap_err();
     assert!(
         matches!(&error, EngineError::Timeout(text) if text.contains("0.8 s")),
         "{error}"
@@ -123,9 +126,9 @@ async fn failures_back_off_and_end_parked_until_a_reload() {
     )
     .await;
     let bad = bench.engine("bad", json!({"mode": "trap"})).await;
-    plugin_error(bad.poll(None).await);
-    plugin_error(bad.poll(None).await);
-    let waiting = plugin_error(bad.poll(None).await);
+    plugin_error(bad.poll(None, Attention::Watched).await);
+    plugin_error(bad.poll(None, Attention::Watched).await);
+    let waiting = plugin_error(bad.poll(None, Attention::Watched).await);
     assert!(waiting.contains("tried again in 1 s"), "{waiting}");
     assert_eq!(
         (bench.lane("bad", "sync").state, bench.lane("bad", "sync").traps),
@@ -137,10 +140,10 @@ async fn failures_back_off_and_end_parked_until_a_reload() {
             started.elapsed() < Duration::from_secs(20),
             "it is not tried again"
         );
-        let _ = bad.poll(None).await;
+        let _ = bad.poll(None, Attention::Watched).await;
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    let parked = plugin_error(bad.poll(None).await);
+    let parked = plugin_error(bad.poll(None, Attention::Watched).await);
     assert!(parked.contains("parked until"), "{parked}");
     assert_eq!(bench.lane("bad", "sync").state, LaneState::Parked);
     let shown = bench.status("misbehave.wasm").reason.unwrap();
@@ -157,7 +160,7 @@ async fn failures_back_off_and_end_parked_until_a_reload() {
         bench
             .engine("good", json!({}))
             .await
-            .poll(None)
+            .poll(None, Attention::Watched)
             .await
             .unwrap()
             .changed
@@ -171,7 +174,7 @@ async fn failures_back_off_and_end_parked_until_a_reload() {
             list[0].lanes.iter().all(|lane| lane.state != LaneState::Parked) && list[0].reason.is_none()
         })
         .await;
-    let again = plugin_error(bad.poll(None).await);
+    let again = plugin_error(bad.poll(None, Attention::Watched).await);
     assert!(
         again.ends_with("misbehave was asked to trap"),
         "it was tried: {again}"
@@ -214,7 +217,7 @@ async fn expected_failures_cost_nothing() {
             .engine(case, json!({"mode": "error", "error": case, "message": "why"}))
             .await;
         for _ in 0..20 {
-            let error = engine.poll(None).await.unwrap_err();
+            let error = engine.poll(None, Attention::Watched).await.unwrap_err();
             assert!(check(&error), "{case}: {error:?}");
         }
         let lane = bench.lane(case, "sync");
@@ -233,24 +236,24 @@ async fn a_session_that_cannot_be_opened_is_a_plain_error() {
     let engine = bench.engine("refused", refused).await;
     for _ in 0..20 {
         assert_eq!(
-            engine.poll(None).await.unwrap_err(),
+            engine.poll(None, Attention::Watched).await.unwrap_err(),
             EngineError::InvalidConfig("`x` is wrong".into())
         );
     }
     let trapping = bench
         .engine("trapping", json!({"mode": "trap", "on": "open"}))
         .await;
-    plugin_error(trapping.poll(None).await);
+    plugin_error(trapping.poll(None, Attention::Watched).await);
     assert_eq!(bench.lane("trapping", "sync").traps, 1);
     let looping = bench
         .engine("looping", json!({"mode": "loop", "on": "open"}))
         .await;
-    plugin_error(looping.poll(None).await);
+    plugin_error(looping.poll(None, Attention::Watched).await);
     assert_eq!(
         bench
             .engine("good", json!({}))
             .await
-            .poll(None)
+            .poll(None, Attention::Watched)
             .await
             .unwrap()
             .changed
@@ -265,7 +268,7 @@ async fn a_slow_poll_does_not_delay_a_command_and_a_full_queue_says_busy() {
     let engine = bench.engine("slow", json!({"mode": "sleep", "ms": 700})).await;
     let poll = tokio::spawn({
         let engine = engine.clone();
-        async move { engine.poll(None).await }
+        async move { engine.poll(None, Attention::Watched).await }
     });
     bench
         .until("the poll runs", |list| {
@@ -277,12 +280,15 @@ async fn a_slow_poll_does_not_delay_a_command_and_a_full_queue_says_busy() {
     let waiting: Vec<_> = (0..2)
         .map(|_| {
             let engine = engine.clone();
-            tokio::spawn(async move { engine.poll(None).await })
+            tokio::spawn(async move { engine.poll(None, Attention::Watched).await })
         })
         .collect();
     tokio::task::yield_now().await;
     tokio::time::sleep(Duration::from_millis(20)).await;
-    assert_eq!(engine.poll(None).await.unwrap_err(), EngineError::Busy);
+    assert_eq!(
+        engine.poll(None, Attention::Watched).await.unwrap_err(),
+        EngineError::Busy
+    );
     assert!(poll.await.unwrap().is_ok());
     for call in waiting {
         assert!(call.await.unwrap().is_ok());
@@ -293,9 +299,9 @@ async fn a_slow_poll_does_not_delay_a_command_and_a_full_queue_says_busy() {
 async fn a_caller_that_goes_away_costs_nothing() {
     let bench = Bench::start(MISBEHAVE).await;
     let engine = bench.engine("slow", json!({"mode": "sleep", "ms": 300})).await;
-    let gone = tokio::time::timeout(Duration::from_millis(50), engine.poll(None)).await;
+    let gone = tokio::time::timeout(Duration::from_millis(50), engine.poll(None, Attention::Watched)).await;
     assert!(gone.is_err());
-    assert!(engine.poll(None).await.is_ok());
+    assert!(engine.poll(None, Attention::Watched).await.is_ok());
     let lane = bench.lane("slow", "sync");
     assert_eq!((lane.calls, lane.timeouts, lane.restarts), (2, 0, 0));
 }
@@ -306,7 +312,7 @@ async fn closing_ends_a_call_at_once_and_every_later_one() {
     let engine = bench.engine("slow", json!({"mode": "sleep"})).await;
     let poll = tokio::spawn({
         let engine = engine.clone();
-        async move { engine.poll(None).await }
+        async move { engine.poll(None, Attention::Watched).await }
     });
     bench
         .until("the poll runs", |list| {
@@ -335,7 +341,9 @@ async fn a_guest_that_spins_starves_nobody() {
         bench.engine("b", json!({"mode": "loop"})).await,
     ];
     let spinning = tokio::spawn(async move {
-        let polls = engines.each_ref().map(|engine| engine.poll(None));
+        let polls = engines
+            .each_ref()
+            .map(|engine| engine.poll(None, Attention::Watched));
         futures_util::future::join_all(polls).await
     });
     let mut ticks = 0;
@@ -363,7 +371,7 @@ async fn a_log_flood_is_dropped_and_counted() {
     let engine = bench
         .engine("loud", json!({"mode": "log_flood", "count": 5000}))
         .await;
-    assert!(engine.poll(None).await.is_ok());
+    assert!(engine.poll(None, Attention::Watched).await.is_ok());
     let dropped = bench.status("misbehave.wasm").log_dropped;
     assert!((4_900..5_000).contains(&dropped), "{dropped}");
 }
@@ -373,7 +381,7 @@ async fn counters_add_up_over_engines() {
     let bench = Bench::start(MISBEHAVE).await;
     for id in ["a", "b"] {
         let engine = bench.engine(id, json!({})).await;
-        engine.poll(None).await.unwrap();
+        engine.poll(None, Attention::Watched).await.unwrap();
         engine.health().await.unwrap();
         if id == "a" {
             let status = bench.status("misbehave.wasm");

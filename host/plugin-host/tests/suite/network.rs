@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use qm_kernel::engine::Attention;
 use qm_plugin_host::Limits;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -62,24 +63,46 @@ async fn an_address_that_was_not_given_is_not_dialled() {
         // Something else is granted, so that it is not merely an engine without any grant.
         let config = json!({"mode": "dial", "target": target, "host": "127.0.0.1", "port": 1, "url": "http://127.0.0.1:2/"});
         let engine = bench.engine("dialler", config).await;
-        let text = told(engine.poll(None).await);
+        let text = told(engine.poll(None, Attention::Watched).await);
         assert!(text.starts_with("dial: denied: "), "{target}: {text}");
         assert!(engine.health().await.is_ok());
     }
     let socket = json!({"mode": "dial", "target": "unix:/run/docker.sock"});
-    assert!(told(bench.engine("s", socket).await.poll(None).await).starts_with("dial: denied: "));
+    assert!(
+        told(
+            bench
+                .engine("s", socket)
+                .await
+                .poll(None, Attention::Watched)
+                .await
+        )
+        .starts_with("dial: denied: ")
+    );
     assert_eq!(count.load(Ordering::SeqCst), 0, "something was dialled");
 
     let granted =
         json!({"mode": "dial", "target": format!("tcp:127.0.0.1:{port}"), "host": "127.0.0.1", "port": port});
     assert_eq!(
-        told(bench.engine("ok", granted).await.poll(None).await),
+        told(
+            bench
+                .engine("ok", granted)
+                .await
+                .poll(None, Attention::Watched)
+                .await
+        ),
         "dial: connected"
     );
     let metadata =
         json!({"mode": "dial", "target": "http://169.254.169.254/", "url": "http://169.254.169.254/"});
     assert!(
-        told(bench.engine("m", metadata).await.poll(None).await).starts_with("dial: denied: "),
+        told(
+            bench
+                .engine("m", metadata)
+                .await
+                .poll(None, Attention::Watched)
+                .await
+        )
+        .starts_with("dial: denied: "),
         "granted, and yet"
     );
 }
@@ -96,7 +119,7 @@ async fn a_redirect_leads_nowhere() {
             json!({"mode": "http_redirect", "url": format!("http://127.0.0.1:{outer}/")}),
         )
         .await;
-    let text = told(engine.poll(None).await);
+    let text = told(engine.poll(None, Attention::Watched).await);
     assert!(text.starts_with("dial: 302, then denied: "), "{text}");
     assert_eq!(count.load(Ordering::SeqCst), 0);
 }
@@ -108,13 +131,13 @@ async fn leaked_connections_are_few_and_close_with_the_instance() {
     let leak = json!({"mode": "leak_connections", "host": "127.0.0.1", "port": port});
     let engine = bench.engine("leaky", leak).await;
     let before = open_files();
-    let text = told(engine.poll(None).await);
+    let text = told(engine.poll(None, Attention::Watched).await);
     assert_eq!(
         text,
         "connections: 8 opened, then other: too many open connections"
     );
     assert_eq!(
-        told(engine.poll(None).await),
+        told(engine.poll(None, Attention::Watched).await),
         "connections: 0 opened, then other: too many open connections"
     );
     engine.close().await;
@@ -127,7 +150,7 @@ async fn leaked_connections_are_few_and_close_with_the_instance() {
         )
         .await;
     assert!(
-        told(neighbour.poll(None).await).starts_with("connections: 8 opened"),
+        told(neighbour.poll(None, Attention::Watched).await).starts_with("connections: 8 opened"),
         "its slots are its own"
     );
 }
@@ -145,7 +168,10 @@ async fn as_long_as_bytes_arrive_a_call_goes_on() {
     let bench = Bench::start(MISBEHAVE).await;
     let config = json!({"mode": "slow_but_progressing", "url": format!("http://127.0.0.1:{port}/")});
     let engine = bench.engine("slow", config).await;
-    assert_eq!(engine.poll(None).await.unwrap().changed.len(), 3);
+    assert_eq!(
+        engine.poll(None, Attention::Watched).await.unwrap().changed.len(),
+        3
+    );
     assert_eq!(bench.lane("slow", "sync").timeouts, 0);
 }
 
@@ -166,7 +192,11 @@ async fn a_trickle_without_end_meets_the_total_but_is_no_strike() {
     let config = json!({"mode": "slow_but_progressing", "url": format!("http://127.0.0.1:{port}/")});
     let engine = bench.engine("slow", config).await;
     for _ in 0..2 {
-        let error = engine.poll(None).await.unwrap_err().to_string();
+        let error = engine
+            .poll(None, Attention::Watched)
+            .await
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("not done within 0.7 s"), "{error}");
     }
     let lane = bench.lane("slow", "sync");

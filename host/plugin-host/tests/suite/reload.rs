@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use qm_kernel::engine::{EngineError, EngineKinds};
+use qm_kernel::engine::{Attention, EngineError, EngineKinds};
 use qm_plugin_host::{LaneState, PluginHostError, PluginState};
 use serde_json::json;
 
@@ -21,7 +21,7 @@ fn version_is(file: &'static str, version: &'static str) -> impl Fn(&[qm_plugin_
 async fn a_new_version_is_swapped_in_and_running_calls_finish_on_the_old_one() {
     let bench = Bench::start(MISBEHAVE).await;
     let engine = bench.engine("e", json!({"mode": "sleep", "ms": 600})).await;
-    let old = engine.poll(None);
+    let old = engine.poll(None, Attention::Watched);
     tokio::pin!(old);
     let _ = tokio::time::timeout(Duration::from_millis(50), &mut old).await;
     let seen = bench.host.generation().current();
@@ -33,7 +33,7 @@ async fn a_new_version_is_swapped_in_and_running_calls_finish_on_the_old_one() {
     );
     assert!(old.await.unwrap().full, "the call under way ended well");
     // The new version ignores the mode: it answers at once, and knows nothing of the old one's cursors.
-    assert!(engine.poll(Some(1)).await.unwrap().full);
+    assert!(engine.poll(Some(1), Attention::Watched).await.unwrap().full);
     assert_ne!(bench.host.generation().changed(seen).await, seen);
     let lane = bench.lane("e", "sync");
     assert_eq!((lane.traps, lane.timeouts, lane.restarts), (0, 0, 0));
@@ -43,19 +43,19 @@ async fn a_new_version_is_swapped_in_and_running_calls_finish_on_the_old_one() {
 async fn a_file_that_changes_on_disk_is_noticed() {
     let bench = Bench::start(MISBEHAVE).await;
     let engine = bench.engine("e", json!({})).await;
-    engine.poll(None).await.unwrap();
+    engine.poll(None, Attention::Watched).await.unwrap();
     bench.install("misbehave.wasm", &fixture("misbehave_v2.wasm"));
     bench
         .until("the new version is in use", version_is("misbehave.wasm", "0.2.0"))
         .await;
-    assert!(engine.poll(None).await.unwrap().full);
+    assert!(engine.poll(None, Attention::Watched).await.unwrap().full);
 }
 
 #[tokio::test]
 async fn a_bad_file_leaves_the_old_one_working_and_shows_why() {
     let bench = Bench::start(MISBEHAVE).await;
     let engine = bench.engine("e", json!({})).await;
-    engine.poll(None).await.unwrap();
+    engine.poll(None, Attention::Watched).await.unwrap();
     let bad = [
         (b"nonsense".to_vec(), "no WebAssembly"),
         (fixture("describe_trap.wasm"), "it cannot be run"),
@@ -73,7 +73,7 @@ async fn a_bad_file_leaves_the_old_one_working_and_shows_why() {
         );
         let pending = status.pending_error.unwrap();
         assert!(pending.contains(says), "{pending}");
-        assert!(engine.poll(None).await.is_ok());
+        assert!(engine.poll(None, Attention::Watched).await.is_ok());
     }
     bench.install("misbehave.wasm", &fixture("misbehave_v2.wasm"));
     let status = bench.host.reload("misbehave").await.unwrap();
@@ -123,7 +123,7 @@ async fn the_second_file_of_an_id_takes_over_when_the_first_goes() {
     let bench = Bench::start(&[("a.wasm", "misbehave.wasm"), ("b.wasm", "misbehave_v2.wasm")]).await;
     assert_eq!(bench.status("b.wasm").state, PluginState::Conflicting);
     let engine = bench.engine("e", json!({})).await;
-    engine.poll(None).await.unwrap();
+    engine.poll(None, Attention::Watched).await.unwrap();
     std::fs::remove_file(bench.dir().join("a.wasm")).unwrap();
     bench
         .until("the other one takes over", |list| {
@@ -131,14 +131,14 @@ async fn the_second_file_of_an_id_takes_over_when_the_first_goes() {
         })
         .await;
     assert_eq!(bench.status("b.wasm").version.as_deref(), Some("0.2.0"));
-    assert!(engine.poll(None).await.unwrap().full);
+    assert!(engine.poll(None, Attention::Watched).await.unwrap().full);
 }
 
 #[tokio::test]
 async fn an_idle_instance_lets_go_of_old_code() {
     let bench = Bench::start(MISBEHAVE).await;
     let engine = bench.engine("e", json!({})).await;
-    engine.poll(None).await.unwrap();
+    engine.poll(None, Attention::Watched).await.unwrap();
     engine.health().await.unwrap();
     assert_eq!(bench.status("misbehave.wasm").instances, 2);
     bench.host.reload("misbehave").await.unwrap();
@@ -158,7 +158,7 @@ async fn a_thousand_reloads_leak_neither_memory_nor_files() {
     let round = async |n: usize| {
         for _ in 0..n {
             bench.host.reload("misbehave").await.unwrap();
-            assert!(engine.poll(None).await.unwrap().full);
+            assert!(engine.poll(None, Attention::Watched).await.unwrap().full);
         }
     };
     round(100).await;

@@ -125,8 +125,5 @@ async fn listed(engine: &Engine) -> Result<Arc<Snapshot>, TorrentsError> {
 }
 
 fn confirmed_at(engine: &Engine, snapshot: &Snapshot) -> Timestamp {
-    engine
-        .status()
-        .and_then(|status| status.last_seen_at)
-        .unwrap_or(snapshot.changed_at)
+    engine.confirmed_at().unwrap_or(snapshot.changed_at)
 }

@@ -2,18 +2,25 @@
 //! loop for an early read.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use bytes::Bytes;
-use qm_kernel::engine::{EngineDriver, EngineError};
+use qm_kernel::engine::{Attention, EngineDriver, EngineError};
 use qm_kernel::{Permission, Timestamp};
 use qm_platform::realtime::{Room, StateSource};
 use tokio::sync::{Notify, watch};
+use tokio::time::Instant;
 
 use super::snapshot::Snapshot;
 use crate::model::intake::Intakes;
+
+/// Time after a request for the list in which the list is kept exact.
+const WATCHED_AFTER_REQUEST: Duration = Duration::from_secs(30);
+
+/// Time that requests after a quiet time wait for an exact list, counted from the first of them.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// What is remembered of an engine between reads; lost at restart.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +41,53 @@ struct Reads {
     error: Option<EngineError>,
 }
 
+/// Who wants the list, and how well it is known. Instants are milliseconds since `epoch`.
+struct Interest {
+    epoch: Instant,
+    /// The last request for the list, plus one; 0: there was none.
+    asked: AtomicU64,
+    /// The request that ended the last quiet time, plus one.
+    woken: AtomicU64,
+    /// The next read has to tell everything, whoever looks.
+    demanded: AtomicBool,
+    /// The last read was a quiet one: the list may be some seconds behind.
+    quiet: AtomicBool,
+}
+
+impl Interest {
+    fn new() -> Self {
+        Self {
+            epoch: Instant::now(),
+            asked: AtomicU64::new(0),
+            woken: AtomicU64::new(0),
+            demanded: AtomicBool::new(false),
+            quiet: AtomicBool::new(false),
+        }
+    }
+
+    fn now(&self) -> u64 {
+        u64::try_from(self.epoch.elapsed().as_millis()).map_or(u64::MAX, |ms| ms.saturating_add(1))
+    }
+
+    fn is_recent(now: u64, then: u64) -> bool {
+        then > 0 && Duration::from_millis(now.saturating_sub(then)) <= WATCHED_AFTER_REQUEST
+    }
+
+    /// Notes a request for the list. The time it should wait for an exact one, if it is not exact.
+    fn note_request(&self) -> Option<Duration> {
+        let now = self.now();
+        let before = self.asked.swap(now, Ordering::SeqCst);
+        if !Self::is_recent(now, before) {
+            self.woken.store(now, Ordering::SeqCst);
+        }
+        if !self.quiet.load(Ordering::SeqCst) {
+            return None;
+        }
+        let waited = Duration::from_millis(now.saturating_sub(self.woken.load(Ordering::SeqCst)));
+        PATIENCE.checked_sub(waited).filter(|left| !left.is_zero())
+    }
+}
+
 pub struct Engine {
     pub id: Arc<str>,
     pub kind: String,
@@ -50,6 +104,8 @@ pub struct Engine {
     started: AtomicU64,
     reads: watch::Sender<Reads>,
     wake: Notify,
+    interest: Interest,
+    confirmed_at: ArcSwapOption<Timestamp>,
 }
 
 impl Engine {
@@ -75,6 +131,8 @@ impl Engine {
             started: AtomicU64::new(0),
             reads: watch::Sender::default(),
             wake: Notify::new(),
+            interest: Interest::new(),
+            confirmed_at: ArcSwapOption::empty(),
         })
     }
 
@@ -129,13 +187,40 @@ impl Engine {
         });
     }
 
+    /// Notes what a read asked for, before it ends. `at` is none when it failed.
+    pub(super) fn note_read(&self, attention: Attention, at: Option<Timestamp>) {
+        // After a failure everything is read again, and nobody waits for an engine that is gone.
+        let quiet = at.is_some() && attention == Attention::Quiet;
+        self.interest.quiet.store(quiet, Ordering::SeqCst);
+        if let Some(at) = at.filter(|_| !quiet) {
+            self.confirmed_at.store(Some(Arc::new(at)));
+        }
+    }
+
+    /// When the whole list was last confirmed by the client.
+    pub fn confirmed_at(&self) -> Option<Timestamp> {
+        self.confirmed_at.load().as_deref().copied()
+    }
+
+    /// Whether somebody asked for the list lately, or for an exact read, which is granted with this.
+    pub(super) fn is_wanted(&self) -> bool {
+        let demanded = self.interest.demanded.swap(false, Ordering::SeqCst);
+        demanded || Interest::is_recent(self.interest.now(), self.interest.asked.load(Ordering::SeqCst))
+    }
+
+    /// Whether the last read was a quiet one.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.interest.quiet.load(Ordering::SeqCst)
+    }
+
     /// The read under way has no end of its own.
     pub(super) fn give_up_read(&self, error: EngineError) {
         self.end_read(self.started.load(Ordering::SeqCst), Some(error));
     }
 
-    /// Asks for a read now instead of at the next tick.
+    /// Asks for an exact read now instead of at the next tick.
     pub fn poke(&self) {
+        self.interest.demanded.store(true, Ordering::SeqCst);
         self.wake.notify_one();
     }
 
@@ -152,10 +237,16 @@ impl Engine {
         let _ = tokio::time::timeout(patience, reads.wait_for(|reads| reads.finished >= next)).await;
     }
 
-    /// The last snapshot. Before the first one: waits for the read under way and says why there is none.
+    /// The last snapshot, exact from now on for a while. After a quiet time it waits for a fresh read, but not long.
+    /// Before the first snapshot: waits for the read under way and says why there is none.
     pub async fn listed(&self) -> Result<Arc<Snapshot>, EngineError> {
+        let patience = self.interest.note_request();
         if let Some(snapshot) = self.snapshot() {
-            return Ok(snapshot);
+            let Some(patience) = patience else {
+                return Ok(snapshot);
+            };
+            self.refresh(patience).await;
+            return Ok(self.snapshot().unwrap_or(snapshot));
         }
         let mut reads = self.reads.subscribe();
         let first = tokio::time::timeout(self.timeout, reads.wait_for(|reads| reads.finished > 0)).await;

@@ -8,6 +8,10 @@
 //! A panic ends one run of a loop, not the engine's polling: whoever runs the loop makes another one, which begins with
 //! what is stored. Meanwhile the engine is offline.
 //!
+//! While nobody looks (no subscriber, no request for a list lately, no command just run) a read is a quiet one, which may
+//! leave out for some seconds what does not move: a client with thousands of torrents pays dearly for the question what
+//! changed. Whoever looks then causes an exact read at once, and a list waits for it.
+//!
 //! A tick: poll → apply the delta → store what edges need, in one transaction that also carries the events → show the new
 //! snapshot → `torrents:update`, `stats:update`, `engine:status`. Stored first: nobody acts on what a crash could undo.
 
@@ -25,10 +29,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use qm_db::{Db, DbError};
-use qm_kernel::engine::{Delta, EngineError, GlobalStats};
+use qm_kernel::engine::{Attention, Delta, EngineError, GlobalStats};
 use qm_kernel::event::EventSink;
-use qm_kernel::{Ctx, Timestamp};
-use qm_platform::realtime::Hub;
+use qm_kernel::{Ctx, Permission, Timestamp};
+use qm_platform::realtime::{Hub, Room};
 use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
@@ -41,6 +45,12 @@ use self::snapshot::{Changes, Snapshot};
 
 /// From tick to tick.
 pub const INTERVAL: Duration = Duration::from_secs(2);
+
+/// An exact read every so often, whoever looks: a plugin may have missed what nobody asked it for.
+const EXACT_EVERY: Duration = Duration::from_mins(5);
+
+/// Who looks at torrents.
+const AUDIENCE: Room = Room::Perm(Permission::TorrentsView);
 
 /// Reads that users' commands ask for are at least this far apart.
 const EARLY_READ_GAP: Duration = Duration::from_millis(200);
@@ -65,6 +75,7 @@ pub struct SyncLoop {
     metrics: EngineMetrics,
     /// Of the last delta applied; `None` asks for everything.
     cursor: Option<u64>,
+    last_exact: Instant,
     /// The channel knows the engine.
     attached: bool,
     /// The log says that it is offline, and not yet that it is back.
@@ -83,6 +94,7 @@ impl SyncLoop {
             deps,
             stop,
             cursor: None,
+            last_exact: Instant::now(),
             attached: false,
             told_offline: false,
             db_failing: false,
@@ -94,17 +106,25 @@ impl SyncLoop {
         let mut ticks = tokio::time::interval(INTERVAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
         let mut last = Instant::now() - EARLY_READ_GAP;
+        let mut arrivals = self.deps.hub.arrivals();
         loop {
-            tokio::select! {
+            let early = tokio::select! {
                 biased;
                 () = self.stop.cancelled() => break,
-                _ = ticks.tick() => {}
-                () = self.engine.poked() => {
-                    let stop = self.stop.clone();
-                    let settled = tokio::time::sleep_until(last + EARLY_READ_GAP);
-                    if stop.run_until_cancelled(settled).await.is_none() {
-                        break;
+                _ = ticks.tick() => false,
+                () = self.engine.poked() => true,
+                Ok(()) = arrivals.changed(), if self.engine.is_quiet() => {
+                    if !self.deps.hub.has_audience(&AUDIENCE) {
+                        continue;
                     }
+                    true
+                }
+            };
+            if early {
+                let stop = self.stop.clone();
+                let settled = tokio::time::sleep_until(last + EARLY_READ_GAP);
+                if stop.run_until_cancelled(settled).await.is_none() {
+                    break;
                 }
             }
             last = Instant::now();
@@ -120,10 +140,12 @@ impl SyncLoop {
     pub async fn tick(&mut self) {
         let number = self.engine.begin_read();
         let begun = Instant::now();
+        let attention = self.attention();
         // The cursor is given up until this delta is applied: after any failure everything is read again.
         let cursor = self.cursor.take();
         let stop = self.stop.clone();
-        let Some(polled) = stop.run_until_cancelled(self.engine.driver.poll(cursor)).await else {
+        let poll = self.engine.driver.poll(cursor, attention);
+        let Some(polled) = stop.run_until_cancelled(poll).await else {
             return;
         };
         let at = self.deps.ctx.now();
@@ -138,10 +160,29 @@ impl SyncLoop {
                 Some(error)
             }
         };
+        if attention == Attention::Watched && error.is_none() {
+            self.last_exact = begun;
+        }
+        let told_at = error.is_none().then_some(at);
+        self.engine.note_read(attention, told_at);
         let torrents = self.engine.snapshot().map_or(0, |snapshot| snapshot.len());
         self.metrics
             .note(self.engine.name(), begun.elapsed(), error.is_some(), torrents);
         self.engine.end_read(number, error);
+    }
+
+    fn attention(&self) -> Attention {
+        // Asked first: a demand is granted by any exact read.
+        let wanted = self.engine.is_wanted();
+        if wanted
+            || self.cursor.is_none()
+            || self.last_exact.elapsed() >= EXACT_EVERY
+            || self.deps.hub.has_audience(&AUDIENCE)
+        {
+            Attention::Watched
+        } else {
+            Attention::Quiet
+        }
     }
 
     async fn take_in(&mut self, mut delta: Delta, at: Timestamp) {

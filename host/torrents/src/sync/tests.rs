@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use qm_db::{Db, db_test};
 use qm_kernel::Timestamp;
-use qm_kernel::engine::{EngineError, Torrent, TorrentState, Transfer};
+use qm_kernel::engine::{Attention, EngineError, Torrent, TorrentState, Transfer};
 use serde_json::Map;
 use tokio_util::sync::CancellationToken;
 
@@ -70,6 +70,11 @@ impl Bench {
     /// Killed and started again: the loop's memory is lost.
     fn restarted(self) -> Self {
         Self::over(&self.db, self.client, self.heard)
+    }
+
+    /// What the polls since the last look were to find out.
+    fn attention(&self) -> Vec<Attention> {
+        std::mem::take(&mut *self.client.attention.lock().unwrap())
     }
 
     async fn stored(&self) -> Vec<(String, f64, u64)> {
@@ -196,6 +201,51 @@ db_test! {
         assert!(Arc::ptr_eq(&shown, &bench.engine.snapshot().unwrap()));
     }
 
+    async fn nobody_looking_a_read_is_a_quiet_one(db: Db) {
+        let mut bench = Bench::new(&db).await;
+        bench.client.put(at(0.5, 500));
+        for _ in 0..3 {
+            bench.work.tick().await;
+        }
+        assert_eq!(bench.attention(), [Attention::Watched, Attention::Quiet, Attention::Quiet]);
+        let confirmed = bench.engine.confirmed_at();
+        tokio::time::sleep(Duration::from_millis(2)).await;
+        bench.engine.poke();
+        for _ in 0..2 {
+            bench.work.tick().await;
+        }
+        assert_eq!(bench.attention(), [Attention::Watched, Attention::Quiet], "a command is shown at once");
+        assert!(bench.engine.confirmed_at() > confirmed);
+        bench.client.fail(Some(EngineError::Timeout("silent".into())));
+        bench.work.tick().await;
+        bench.client.fail(None);
+        bench.work.tick().await;
+        assert_eq!(bench.attention(), [Attention::Quiet, Attention::Watched], "a failure costs a full read");
+    }
+
+    async fn the_first_list_after_a_quiet_time_is_read_for_it(db: Db) {
+        let mut bench = Bench::new(&db).await;
+        bench.client.put(at(0.5, 500));
+        for _ in 0..2 {
+            bench.work.tick().await;
+        }
+        bench.client.put(at(0.7, 700));
+        bench.attention();
+        let engine = bench.engine.clone();
+        let work = &mut bench.work;
+        let loop_once = async {
+            engine.poked().await;
+            work.tick().await;
+        };
+        // Whoever asks while the first one waits gets the fresh list as well.
+        let (first, second, ()) = tokio::join!(engine.listed(), engine.listed(), loop_once);
+        for list in [first, second] {
+            assert_eq!(list.unwrap().get(&torrent(1).hash).unwrap().torrent.downloaded, 700);
+        }
+        bench.work.tick().await;
+        assert_eq!(bench.attention(), [Attention::Watched, Attention::Watched], "and it stays exact for a while");
+    }
+
     async fn an_engine_deleted_under_the_loop_does_no_harm(db: Db) {
         let mut bench = Bench::new(&db).await;
         bench.client.put(at(0.5, 500));
@@ -208,4 +258,28 @@ db_test! {
         assert!(bench.heard.keys().is_empty(), "nothing is told that is not stored");
         assert_eq!(bench.stored().await, []);
     }
+}
+
+/// A client that hangs while nobody looked holds the first request for three seconds, and those after it not at all.
+#[tokio::test(start_paused = true)]
+async fn a_list_waits_for_a_fresh_read_but_not_long() {
+    let driver = Arc::new(FakeDriver(Arc::default()));
+    let engine = Engine::new("e", "seedbox", "fake", driver, Duration::from_secs(1), 0);
+    let at = Timestamp::from_ms(1);
+    engine.show(Arc::new(super::snapshot::Snapshot::empty(&engine.id, 0, at)));
+    engine.note_read(Attention::Quiet, Some(at));
+    let begun = tokio::time::Instant::now();
+    engine.listed().await.unwrap();
+    assert_eq!(begun.elapsed().as_secs(), 3);
+    engine.listed().await.unwrap();
+    assert_eq!(begun.elapsed().as_secs(), 3);
+    tokio::time::advance(Duration::from_secs(31)).await;
+    let begun = tokio::time::Instant::now();
+    engine.note_read(Attention::Quiet, None);
+    engine.listed().await.unwrap();
+    assert_eq!(
+        begun.elapsed().as_secs(),
+        0,
+        "an engine that is gone is not waited for"
+    );
 }

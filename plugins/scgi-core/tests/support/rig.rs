@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use engine_model::{AddOptions, AddRequest, Command, Source, State, Torrent};
+use engine_model::{AddOptions, AddRequest, Attention, Command, Source, State, Torrent};
 use scgi_core::native::Native;
 use scgi_core::wire::Exchange;
 use scgi_core::xml::{self, Param, Value, parse_response};
@@ -70,11 +70,17 @@ impl Rig {
 
     /// Polls as the host does, and keeps the list as the host does.
     pub fn poll(&mut self) -> &HashMap<String, Torrent> {
+        self.poll_for(Attention::Watched)
+    }
+
+    pub fn poll_for(&mut self, attention: Attention) -> &HashMap<String, Torrent> {
         let known = &mut self.known;
         let mut told = Vec::new();
         let summary = self
             .poller
-            .poll(&self.client, self.cursor, &mut |torrent| told.push(torrent))
+            .poll(&self.client, self.cursor, attention, &mut |torrent| {
+                told.push(torrent);
+            })
             .unwrap();
         if summary.full {
             known.clear();

@@ -4,7 +4,7 @@
 use std::cell::Cell;
 
 use engine_model::{
-    AddOptions, AddRequest, Command, Error, RateLimits, Source, State, Subject, Torrent, Transfer,
+    AddOptions, AddRequest, Attention, Command, Error, RateLimits, Source, State, Subject, Torrent, Transfer,
 };
 
 use super::TestSession;
@@ -442,7 +442,7 @@ fn statistics(session: &mut TestSession, given: &Given) {
 
 fn poll(session: &mut TestSession, given: &Given) {
     let hash = given.two.hash.as_str();
-    let first = session.poll(None).expect("a list");
+    let first = session.poll(None, Attention::Watched).expect("a list");
     assert!(first.full && first.changed.iter().any(|torrent| torrent.hash == hash));
     assert_eq!((first.stats.torrent_count, first.stats.active_count), (2, 0));
     assert_eq!(
@@ -454,7 +454,9 @@ fn poll(session: &mut TestSession, given: &Given) {
             .sum::<u64>()
     );
 
-    let quiet = session.poll(Some(first.cursor)).expect("a list");
+    let quiet = session
+        .poll(Some(first.cursor), Attention::Watched)
+        .expect("a list");
     assert!(
         !quiet.full && quiet.changed.is_empty() && quiet.removed.is_empty(),
         "{quiet:?}"
@@ -467,7 +469,9 @@ fn poll(session: &mut TestSession, given: &Given) {
         (hash, given.folder("two"))
     );
 
-    let stale = session.poll(Some(first.cursor)).expect("a list");
+    let stale = session
+        .poll(Some(first.cursor), Attention::Watched)
+        .expect("a list");
     assert!(
         stale.full && stale.changed.len() == 2,
         "a cursor that is not the last one gets everything"
@@ -478,7 +482,7 @@ fn poll(session: &mut TestSession, given: &Given) {
 /// Polls until a torrent in a delta is as `is` wants it.
 fn follow(session: &mut TestSession, mut cursor: u64, is: impl Fn(&Torrent) -> bool) -> Torrent {
     for _ in 0..50 {
-        let delta = session.poll(Some(cursor)).expect("a list");
+        let delta = session.poll(Some(cursor), Attention::Watched).expect("a list");
         assert!(!delta.full);
         cursor = delta.cursor;
         if let Some(found) = delta.changed.into_iter().find(&is) {
@@ -512,14 +516,16 @@ fn hybrid_torrent(session: &mut TestSession, given: &Given) {
     assert_eq!(session.files(hash).expect("files").len(), 1);
     done(session, hash, Command::Rename("Both".into()));
     done(session, hash, Command::Stop);
-    let full = session.poll(None).expect("a list");
+    let full = session.poll(None, Attention::Watched).expect("a list");
     assert!(
         full.changed.iter().any(|torrent| torrent.hash == hash),
         "it is listed by its v1 hash"
     );
     done(session, hash, Command::Remove(true));
     assert_eq!(session.get(hash), Ok(None));
-    let gone = session.poll(Some(full.cursor)).expect("a list");
+    let gone = session
+        .poll(Some(full.cursor), Attention::Watched)
+        .expect("a list");
     assert_eq!(gone.removed, [hash]);
 }
 

@@ -227,3 +227,21 @@ async fn a_shutdown_tells_every_client() {
     assert_eq!(client.closed().await, 1001);
     assert!(tokio_tungstenite::connect_async(server.url("")).await.is_err());
 }
+
+#[tokio::test]
+async fn who_has_work_only_for_an_audience_hears_of_it() {
+    let server = Server::start(HubConfig::default()).await;
+    let room = Room::Perm(Permission::TorrentsView);
+    let mut arrivals = server.hub.arrivals();
+    assert!(!server.hub.has_audience(&room));
+    let waiting = server.connect("").await;
+    assert!(!server.hub.has_audience(&room), "nobody knows yet who that is");
+    let viewer = server.plain(VIEWER).await;
+    arrivals.changed().await.expect("the hub lives");
+    assert!(server.hub.has_audience(&room) && !server.hub.has_audience(&Room::Perm(Permission::FilesView)));
+    drop((waiting, viewer));
+    server
+        .until("both to be gone", |counters| counters.sockets == 0)
+        .await;
+    assert!(!server.hub.has_audience(&room));
+}

@@ -31,6 +31,13 @@ pub(super) fn error(error: PluginError, voice: &Voice) -> kernel::EngineError {
     }
 }
 
+pub(super) fn attention(attention: kernel::Attention) -> wit::Attention {
+    match attention {
+        kernel::Attention::Watched => wit::Attention::Watched,
+        kernel::Attention::Quiet => wit::Attention::Quiet,
+    }
+}
+
 pub(super) fn delta(given: wit::Delta) -> (kernel::Delta, usize) {
     let mut delta = kernel::Delta {
         cursor: given.cursor,

@@ -91,9 +91,10 @@ impl Session for Live {
         Ok(self.word(answer, convert::health))
     }
 
-    async fn poll(&mut self, cursor: Option<u64>) -> Answer<Delta> {
+    async fn poll(&mut self, cursor: Option<u64>, attention: Attention) -> Answer<Delta> {
         let cursor = cursor.filter(|&cursor| self.cursor == Some(cursor));
-        let answer = call!(self.call_poll(cursor))?;
+        let attention = convert::attention(attention);
+        let answer = call!(self.call_poll(cursor, attention))?;
         let given = self.word(answer, |given| given);
         Ok(given.and_then(|given| self.take(cursor, given)))
     }
