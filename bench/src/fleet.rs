@@ -76,8 +76,8 @@ pub async fn serve_script() -> u16 {
             "/api/v2/auth/login",
             post(|| async { ([(SET_COOKIE, "SID=bench; path=/")], "Ok.") }),
         )
-        .route("/api/v2/app/version", get(|| async { "v4.5.2" }))
-        .route("/api/v2/app/webapiVersion", get(|| async { "2.8.19" }))
+        .route("/api/v2/app/version", get(|| async { "v5.1.0" }))
+        .route("/api/v2/app/webapiVersion", get(|| async { "2.11.4" }))
         .route("/api/v2/sync/maindata", get(maindata))
         .with_state(Arc::new(AtomicU64::new(0)));
     tokio::spawn(async move { axum::serve(listener, router).await });

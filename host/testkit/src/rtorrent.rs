@@ -131,6 +131,11 @@ impl Rtorrent {
         .await;
     }
 
+    /// Of the running process.
+    pub fn pid(&self) -> u32 {
+        self.process.as_ref().expect("it runs").pid()
+    }
+
     /// Stops (`true`) or continues it: a client that has the port open and never answers.
     pub fn freeze(&self, frozen: bool) {
         let process = self.process.as_ref().expect("it runs");
