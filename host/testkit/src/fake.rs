@@ -25,6 +25,8 @@ struct State {
     failure: Option<EngineError>,
     hangs: bool,
     polls: u64,
+    /// What the last poll was to find out.
+    attention: Option<Attention>,
     /// Quiet polls since the last exact answer.
     quiet: u32,
     /// Hashes that moved at the last poll.
@@ -86,6 +88,11 @@ impl FakeEngine {
     /// Polls that were answered, failed ones included.
     pub fn polls(&self) -> u64 {
         self.lock().polls
+    }
+
+    /// What the last answered poll was to find out.
+    pub fn attention(&self) -> Option<Attention> {
+        self.lock().attention
     }
 
     /// What it was told, oldest first.
@@ -156,6 +163,7 @@ impl EngineDriver for FakeEngine {
     /// A quiet poll tells only of torrents that move or moved; every fifth tells everything.
     async fn poll(&self, cursor: Option<u64>, attention: Attention) -> Result<Delta, EngineError> {
         let answer = self.enter().await.map(|mut state| {
+            state.attention = Some(attention);
             let spares = attention == Attention::Quiet && state.quiet < 4;
             state.quiet = if spares { state.quiet + 1 } else { 0 };
             let moving = state.moving();

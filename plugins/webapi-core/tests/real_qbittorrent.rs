@@ -226,15 +226,18 @@ fn quiet_polls_tell_what_others_do(program: &Program) {
             "quiet",
         )
     });
-    client.tell("/torrents/rename", &format!("hash={MAGNET}&name=renamed"));
-    client.wait_for("renamed", |client| {
-        client
-            .torrent(MAGNET)
-            .is_some_and(|torrent| torrent["name"] == "renamed")
-    });
-    quietly("a name", &|delta| {
-        has(delta, |torrent| torrent.name.clone(), "renamed")
-    });
+    // 5.x itself forgets a new name in what it tells of changes, until something else happens to the torrent.
+    if program.version().starts_with("4.") {
+        client.tell("/torrents/rename", &format!("hash={MAGNET}&name=renamed"));
+        client.wait_for("renamed", |client| {
+            client
+                .torrent(MAGNET)
+                .is_some_and(|torrent| torrent["name"] == "renamed")
+        });
+        quietly("a name", &|delta| {
+            has(delta, |torrent| torrent.name.clone(), "renamed")
+        });
+    }
     client.tell("/torrents/delete", &format!("hashes={second}&deleteFiles=false"));
     client.wait_for("gone", |client| client.torrent(&second).is_none());
     quietly("a removal", &|delta| delta.removed == [second.as_str()]);

@@ -264,7 +264,15 @@ db_test! {
 #[tokio::test(start_paused = true)]
 async fn a_list_waits_for_a_fresh_read_but_not_long() {
     let driver = Arc::new(FakeDriver(Arc::default()));
-    let engine = Engine::new("e", "seedbox", "fake", driver, Duration::from_secs(1), 0);
+    let engine = Engine::new(
+        "e",
+        "seedbox",
+        "fake",
+        driver,
+        Duration::from_secs(1),
+        Intakes::default(),
+        0,
+    );
     let at = Timestamp::from_ms(1);
     engine.show(Arc::new(super::snapshot::Snapshot::empty(&engine.id, 0, at)));
     engine.note_read(Attention::Quiet, Some(at));
