@@ -149,7 +149,8 @@ both_databases! {
         assert_eq!(upload(&[], 400).await, json!("A torrent file is required"));
         assert_eq!(upload(&[("other", "a.torrent", b"d4:infodee")], 400).await, json!("Unexpected field"));
         for noise in [&b""[..], b"<html>", b"d4:infoi1ee", b"d4:infode", b"d4:infodeetrailing", b"d4:infod4:name1:aee"] {
-            assert_eq!(upload(&[("file", "a.torrent", noise)], 400).await, json!("Invalid .torrent file"));
+            let message = upload(&[("file", "a.torrent", noise)], 400).await;
+            assert!(message.as_str().is_some_and(|text| text.starts_with("Invalid .torrent file")), "{message}");
         }
         let huge = vec![b'd'; 20 * 1024 * 1024 + 1];
         assert_eq!(upload(&[("file", "a.torrent", &huge)], 413).await, json!("File too large"));
