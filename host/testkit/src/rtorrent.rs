@@ -145,7 +145,10 @@ impl Rtorrent {
     /// `config` of `POST /api/engines`.
     pub fn config(&self) -> Value {
         match (&self.nginx, &self.address) {
-            (Some(nginx), _) => json!({ "mode": "http", "url": nginx.url() }),
+            (Some(nginx), _) => {
+                let (username, password) = nginx.login();
+                json!({ "mode": "http", "url": nginx.url(), "username": username, "password": password })
+            }
             (None, ScgiAddress::Tcp(port)) => {
                 json!({ "mode": "scgi-tcp", "host": "127.0.0.1", "port": port })
             }

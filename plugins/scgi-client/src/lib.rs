@@ -12,6 +12,7 @@ use sdk::{
     Session, SessionStats, Torrent, Tracker, Transfer,
 };
 
+use config::Settings;
 use network::{HostClock, HostNetwork};
 
 struct Plugin;
@@ -41,8 +42,12 @@ impl sdk::Engine for Plugin {
 impl sdk::EngineSession for ScgiSession {
     fn open(config: String) -> Result<Session, PluginError> {
         sdk::install_panic_hook();
-        let (endpoint, idle_ms) = config::read(&config)?;
-        let client = Client::new(endpoint, idle_ms, HostNetwork, HostClock);
+        let Settings {
+            endpoint,
+            authorization,
+            idle_ms,
+        } = config::read(&config)?;
+        let client = Client::new(endpoint, idle_ms, HostNetwork { authorization }, HostClock);
         Ok(Session::new(Self {
             client,
             poller: RefCell::default(),

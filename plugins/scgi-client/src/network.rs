@@ -6,7 +6,10 @@ use sdk::{HttpRequest, clock, http, transport};
 /// What a socket has ready at once; asking for more costs the host a larger buffer each time.
 const PIECE_BYTES: u32 = 64 << 10;
 
-pub struct HostNetwork;
+pub struct HostNetwork {
+    /// Of each HTTP request.
+    pub authorization: Option<String>,
+}
 
 /// What comes back, by either way.
 pub enum HostReply {
@@ -29,9 +32,11 @@ impl Transport for HostNetwork {
     }
 
     fn post(&self, url: &str, idle_ms: u32, body: Vec<u8>) -> Result<(u16, HostReply), NetError> {
-        let response = HttpRequest::new("POST", url, idle_ms)
-            .body("text/xml", body)
-            .send_raw();
+        let mut request = HttpRequest::new("POST", url, idle_ms).body("text/xml", body);
+        if let Some(authorization) = &self.authorization {
+            request = request.header("Authorization", authorization);
+        }
+        let response = request.send_raw();
         let response = response.map_err(|(_, error)| net_error(error))?;
         Ok((response.status(), HostReply::Http(response)))
     }

@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
+use crate::model::userinfo;
 use crate::repo::engines::EngineRow;
 
 /// A configured engine. Fields of its configuration that are not set are left out.
@@ -61,6 +62,13 @@ impl From<EngineRow> for EngineView {
         for secret in &secret_fields {
             config.remove(secret);
         }
+        // A start moves them away; an older server on the same database may have stored one since.
+        let revealing = userinfo::fields(&config, &[]);
+        let plain: Vec<(String, String)> = revealing
+            .into_iter()
+            .map(|(name, parted)| (name.to_owned(), parted.url))
+            .collect();
+        config.extend(plain.into_iter().map(|(name, url)| (name, url.into())));
         let mut take = |name: &str| config.remove(name);
         Self {
             id,

@@ -315,7 +315,11 @@ fn scgi_config(stored: &Map<String, Value>) -> Map<String, Value> {
     let mut config = Map::new();
     match mode {
         "scgi-unix" => copy(stored, &mut config, "socketPath"),
-        "http" => copy(stored, &mut config, "url"),
+        "http" => {
+            for name in ["url", "username", "password"] {
+                copy(stored, &mut config, name);
+            }
+        }
         _ => {
             config.insert("host".into(), text(stored, "host").unwrap_or("rtorrent").into());
             config.insert(
@@ -417,6 +421,16 @@ mod tests {
                 SCGI_CLIENT,
                 json!({"mode": "http", "url": "http://y/RPC2", "host": "x", "timeoutMs": 5}),
                 json!({"mode": "http", "url": "http://y/RPC2", "timeoutMs": 5}),
+            ),
+            (
+                SCGI_CLIENT,
+                json!({"mode": "http", "url": "http://y/RPC2", "username": "u", "password": "p"}),
+                json!({"mode": "http", "url": "http://y/RPC2", "username": "u", "password": "p", "timeoutMs": 15000}),
+            ),
+            (
+                SCGI_CLIENT,
+                json!({"mode": "scgi-tcp", "host": "x", "username": "u", "password": "p"}),
+                json!({"mode": "scgi-tcp", "host": "x", "port": 5000, "timeoutMs": 15000}),
             ),
             (
                 WEBAPI_CLIENT,

@@ -8,3 +8,4 @@ pub mod ledger;
 pub mod names;
 pub mod paths;
 pub mod query;
+pub mod userinfo;

@@ -10,7 +10,8 @@ use tokio::time::Instant;
 use super::{Caller, Torrents, audit_entry};
 use crate::dto::engines::{CreateEngine, EngineView, HealthView, TestEngine, UpdateEngine};
 use crate::error::{TorrentsError, describe};
-use crate::model::engine::{KNOWN_KINDS, keeps_secret, read_config, secret_names};
+use crate::model::engine::{KNOWN_KINDS, SCGI_CLIENT, keeps_secret, read_config, secret_names};
+use crate::model::userinfo::{self, Parted};
 use crate::repo::{self, engines::EngineRow};
 
 const OBJECT: &str = "torrent_engine";
@@ -158,6 +159,50 @@ impl Torrents {
         Ok(probe(&*engine.driver, &engine.name(), self.ctx.now()).await)
     }
 
+    /// Moves user names and passwords inside URLs, which were stored before they were refused, to the fields beside them,
+    /// the passwords encrypted.
+    pub(super) async fn part_urls(&self) -> Result<(), TorrentsError> {
+        let mut tx = self.db.begin_write().await?;
+        for mut engine in repo::engines::list(&mut tx).await? {
+            let found = userinfo::fields(&engine.config, &engine.secret_fields);
+            let found: Vec<(String, Parted)> = found
+                .into_iter()
+                .map(|(name, parted)| (name.to_owned(), parted))
+                .collect();
+            if found.is_empty() {
+                continue;
+            }
+            for (name, parted) in found {
+                self.part_url(&mut engine, name, parted);
+            }
+            repo::engines::update(&mut tx, &engine, self.ctx.now()).await?;
+            tracing::warn!(
+                engine = engine.name,
+                "the user name and password inside the engine's URL are in its fields `username` and `password` now"
+            );
+        }
+        Ok(tx.commit(&*self.events).await?)
+    }
+
+    fn part_url(&self, engine: &mut EngineRow, name: String, parted: Parted) {
+        let EngineRow {
+            config,
+            secret_fields,
+            ..
+        } = engine;
+        config.insert(name, parted.url.into());
+        // rTorrent's web server had no other login; whatever else has its own keeps that.
+        let has_login = config.contains_key("username") || config.contains_key("password");
+        if has_login && engine.kind != SCGI_CLIENT {
+            return;
+        }
+        config.insert("username".into(), parted.username.into());
+        config.insert("password".into(), self.cipher.encrypt(&parted.password).into());
+        if !secret_fields.iter().any(|field| field == "password") {
+            secret_fields.push("password".into());
+        }
+    }
+
     /// What is stored of a request's `config`: checked, its secrets encrypted or kept from `before`.
     fn stored_config(
         &self,
@@ -184,6 +229,16 @@ impl Torrents {
         if kind.is_none() {
             // Which of its fields are secret is only known of what is stored.
             secrets.extend(before.iter().flat_map(|row| row.secret_fields.iter().cloned()));
+        }
+        let hidden: Vec<String> = secrets.iter().cloned().collect();
+        let revealing = userinfo::fields(&config, &hidden);
+        if !revealing.is_empty() {
+            let rules = revealing.iter().map(|(name, _)| {
+                format!(
+                    "config.{name} must not hold a user name or a password: enter them as config.username and config.password"
+                )
+            });
+            return Err(TorrentsError::Fields(rules.collect()));
         }
         let mut secret_fields = Vec::new();
         for name in secrets {

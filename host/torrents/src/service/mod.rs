@@ -112,6 +112,7 @@ impl Torrents {
             adding: Turns::default(),
             readers: Arc::new(Semaphore::new(add::READERS)),
         });
+        torrents.part_urls().await?;
         torrents.registry.reload().await?;
         torrents.registry.follow_kinds(&torrents);
         Ok(torrents)

@@ -17,6 +17,7 @@ use crate::EngineSecrets;
 use crate::dto::engines::{CreateEngine, TestEngine, UpdateEngine};
 use crate::error::TorrentsError;
 use crate::model::query::{Filter, ListQuery, Order};
+use crate::repo::{self, engines::EngineRow};
 use crate::sync::snapshot::tests::{hash, torrent};
 use crate::testing::{House, eventually, principal};
 
@@ -157,6 +158,54 @@ db_test! {
         update(json!({ "mode": "scgi-unix", "host": "b", "port": "7", "password": "" })).await.unwrap();
         let (_, config) = house.kinds.opened.lock().unwrap().last().cloned().unwrap();
         assert_eq!(Value::Object(config.0), json!({ "host": "b", "password": "secret" }));
+        house.torrents.shutdown().await;
+    }
+
+    async fn a_url_with_a_password_is_refused_and_one_that_is_stored_is_parted(db: Db) {
+        let house = House::new(&db, &["fake"]).await;
+        let http = |url: &str| json!({ "mode": "http", "url": url });
+        for (kind, config, field) in [
+            ("scgi_client", http("http://me:hunter2@nas/RPC2"), "url"),
+            ("scgi_client", http("me@nas/RPC2"), "url"),
+            ("webapi_client", json!({ "baseUrl": "https://me:hunter2@nas:8080" }), "baseUrl"),
+        ] {
+            let refused = house.torrents.create_engine(house.caller(), engine("nas", kind, config.clone())).await;
+            let Err(TorrentsError::Fields(rules)) = refused else { panic!("{config} was taken") };
+            assert_eq!(rules, [format!("config.{field} must not hold a user name or a password: enter them as config.username and config.password")]);
+            let test = TestEngine { kind: kind.into(), config: map(config), engine_id: None };
+            assert!(matches!(house.torrents.test_engine(house.caller(), test).await, Err(TorrentsError::Fields(_))));
+        }
+        let good = json!({ "mode": "http", "url": "http://nas/RPC2", "username": "me@home", "password": "hunter2" });
+        house.torrents.create_engine(house.caller(), engine("good", "scgi_client", good)).await.unwrap();
+        house.torrents.shutdown().await;
+
+        // As they were stored before.
+        let mut tx = db.begin_write().await.unwrap();
+        for (id, kind, config) in [
+            ("old", "scgi_client", http("http://me:hunter%32@nas/RPC2")),
+            ("web", "webapi_client", json!({ "baseUrl": "http://proxy:hunter2@nas", "username": "own" })),
+        ] {
+            let row = EngineRow { id: id.into(), name: id.into(), kind: kind.into(), config: map(config), secret_fields: vec![], is_default: false, is_enabled: true };
+            repo::engines::insert(&mut tx, &row, qm_kernel::Timestamp::from_ms(1)).await.unwrap();
+        }
+        tx.commit_quiet().await.unwrap();
+        let shown = serde_json::to_string(&house.torrents.list_engines().await.unwrap()).unwrap();
+        assert!(!shown.contains("hunter"), "{shown}");
+
+        let house = House::new(&db, &["fake"]).await;
+        let shown = serde_json::to_value(house.torrents.list_engines().await.unwrap()).unwrap();
+        let old = shown.as_array().unwrap().iter().find(|engine| engine["id"] == "old").unwrap();
+        assert_eq!((&old["url"], &old["username"], &old["hasPassword"]), (&json!("http://nas/RPC2"), &json!("me"), &json!(true)));
+        let mut tx = db.begin_read().await.unwrap();
+        let rows = repo::engines::list(&mut tx).await.unwrap();
+        assert!(rows.iter().all(|row| !Value::Object(row.config.clone()).to_string().contains("hunter")));
+        let clear = |id: &str| {
+            let row = rows.iter().find(|row| row.id == id).unwrap();
+            house.torrents.registry.in_clear(&row.config, &row.secret_fields)
+        };
+        assert_eq!((&clear("old")["password"], clear("good").get("password")), (&json!("hunter2"), Some(&json!("hunter2"))));
+        assert_eq!((&clear("web")["baseUrl"], &clear("web")["username"]), (&json!("http://nas"), &json!("own")));
+        drop(tx);
         house.torrents.shutdown().await;
     }
 
