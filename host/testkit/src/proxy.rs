@@ -25,7 +25,8 @@ impl Proxy {
     /// Debian's nginx with `docs/deploy/nginx.conf.example`.
     pub async fn nginx(upstream: SocketAddr) -> Proxy {
         Self::start("nginx", |dir, port| {
-            std::fs::write(dir.join("site.conf"), nginx_site(upstream, port)).expect("our own directory");
+            std::fs::write(dir.join("site.conf"), nginx_site(dir, upstream, port))
+                .expect("our own directory");
             std::fs::write(dir.join("nginx.conf"), nginx_main(dir)).expect("our own directory");
             let mut command = Command::new("/usr/sbin/nginx");
             command
@@ -42,7 +43,7 @@ impl Proxy {
     /// Debian's Caddy with `docs/deploy/Caddyfile`.
     pub async fn caddy(upstream: SocketAddr) -> Proxy {
         Self::start("caddy", |dir, port| {
-            std::fs::write(dir.join("Caddyfile"), caddyfile(upstream, port)).expect("our own directory");
+            std::fs::write(dir.join("Caddyfile"), caddyfile(dir, upstream, port)).expect("our own directory");
             let mut command = Command::new("caddy");
             command
                 .args(["run", "--adapter", "caddyfile", "--config"])
@@ -107,6 +108,11 @@ impl Proxy {
     pub fn output(&self) -> String {
         self.process.output()
     }
+
+    /// What it has written into its log of requests.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(self.dir.path().join("quartermaster.log")).unwrap_or_default()
+    }
 }
 
 /// An example of `docs/deploy`, with our upstream in it.
@@ -125,8 +131,10 @@ fn replaced(text: &str, from: &str, to: &str) -> String {
     text.replace(from, to)
 }
 
-fn nginx_site(upstream: SocketAddr, port: u16) -> String {
+fn nginx_site(dir: &Path, upstream: SocketAddr, port: u16) -> String {
     let text = example("nginx.conf.example", upstream);
+    let text = replaced(&text, "/var/log/nginx/quartermaster.log", &logged_to(dir));
+    let text = replaced(&text, "error_log /var/log/nginx/error.log", "error_log stderr");
     // The example's last server redirects port 80 to the first one, and is not started.
     let (text, _) = text
         .split_once("server {\n    listen 80;")
@@ -155,8 +163,15 @@ fn nginx_main(dir: &Path) -> String {
     )
 }
 
-fn caddyfile(upstream: SocketAddr, port: u16) -> String {
+fn caddyfile(dir: &Path, upstream: SocketAddr, port: u16) -> String {
     let text = example("Caddyfile", upstream);
+    let text = replaced(&text, "/var/log/caddy/quartermaster.log", &logged_to(dir));
     let site = replaced(&text, NAME, &format!("http://127.0.0.1:{port}"));
-    format!("{{\n\tadmin off\n\tauto_https off\n}}\n{site}")
+    // The options that hold for the whole program come first, and only once.
+    let (options, site) = site.split_once("{\n").expect("the example begins with options");
+    format!("{options}{{\n\tadmin off\n\tauto_https off\n{site}")
+}
+
+fn logged_to(dir: &Path) -> String {
+    dir.join("quartermaster.log").display().to_string()
 }

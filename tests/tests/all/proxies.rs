@@ -9,6 +9,7 @@ use qm_testkit::process::loopback_address;
 use qm_testkit::proxy::Proxy;
 use qm_testkit::server::{Builder, PASSWORD};
 use qm_testkit::socketio::SocketIo;
+use qm_testkit::wait::until_true;
 use qm_testkit::ws::Ws;
 use qm_testkit::{Api, TestDb, TestServer, both_databases};
 use serde_json::{Value, json};
@@ -186,6 +187,36 @@ both_databases! {
         }
     }
 
+    async fn tokens_and_tickets_are_in_no_log(db: &TestDb) {
+        const MARK: &str = "secret-7d1f";
+        let server = builder(db).start().await;
+        for proxy in both(&server).await {
+            let (visitor, _) = visitor(&proxy);
+            let ask = async || {
+                for (path, mark) in [("/ws/?token=", MARK), ("/ws/?EIO=4&transport=polling&token=", MARK), ("/api/files/stream?path=a&ticket=", MARK), ("/api/torrents?search=", "")] {
+                    visitor.send("GET", &format!("{path}{mark}"), None).await;
+                }
+            };
+            ask().await;
+            until_true("the requests to be in the log", || async { proxy.log().contains("/api/torrents") }).await;
+            let log = proxy.log();
+            assert!(log.contains("/ws/") && log.contains("/api/files/stream"), "{log}");
+            assert!(!log.contains(MARK), "{log}");
+        }
+        // Nobody answers behind the proxies: they complain, and not with the secret either.
+        let nobody = std::net::TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a free port");
+        for proxy in [Proxy::nginx(nobody).await, Proxy::caddy(nobody).await] {
+            let (visitor, _) = visitor(&proxy);
+            for path in ["/ws/?token=", "/ws?token=", "/api/files/stream?path=a&ticket="] {
+                let reply = visitor.send("GET", &format!("{path}{MARK}"), None).await;
+                assert_eq!(reply.status, 502, "{}", reply.text());
+            }
+            assert_eq!(visitor.send("GET", "/api/torrents", None).await.status, 502);
+            until_true("the complaint", || async { proxy.output().contains("/api/torrents") && proxy.log().contains("/api/torrents") }).await;
+            assert!(!proxy.output().contains(MARK) && !proxy.log().contains(MARK), "{} {}", proxy.output(), proxy.log());
+        }
+    }
+
     async fn our_answers_arrive_as_they_are(db: &TestDb) {
         let server = builder(db).start().await;
         for proxy in both(&server).await {
@@ -208,4 +239,16 @@ both_databases! {
             }
         }
     }
+}
+
+#[test]
+fn the_image_trusts_nobody_before_it() {
+    let image = include_str!("../../../docs/deploy/Dockerfile");
+    let set: Vec<&str> = image
+        .lines()
+        .filter(|line| line.contains("TRUSTED_PROXIES"))
+        .collect();
+    assert_eq!(set, ["ENV TRUSTED_PROXIES=0"]);
+    let compose = include_str!("../../../compose.yaml");
+    assert!(compose.contains("TRUSTED_PROXIES: ${TRUSTED_PROXIES:-0}"));
 }
