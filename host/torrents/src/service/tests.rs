@@ -199,8 +199,8 @@ db_test! {
         let mut tx = db.begin_read().await.unwrap();
         let rows = repo::engines::list(&mut tx).await.unwrap();
         assert!(rows.iter().all(|row| !Value::Object(row.config.clone()).to_string().contains("hunter")));
-        let clear = |id: &str| {
-            let row = rows.iter().find(|row| row.id == id).unwrap();
+        let clear = |name: &str| {
+            let row = rows.iter().find(|row| row.name == name).unwrap();
             house.torrents.registry.in_clear(&row.config, &row.secret_fields)
         };
         assert_eq!((&clear("old")["password"], clear("good").get("password")), (&json!("hunter2"), Some(&json!("hunter2"))));
