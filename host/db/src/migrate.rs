@@ -33,6 +33,9 @@ const MIGRATIONS: &[Migration] = migrations! {
     4 "0004_files",
     5 "0005_accounts",
     6 "0006_intake",
+    7 "0007_sessions",
+    8 "0008_accounts",
+    9 "0009_known_addresses",
 };
 
 sql! {

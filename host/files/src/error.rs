@@ -2,6 +2,7 @@
 
 use qm_db::DbError;
 use qm_kernel::ErrorKind;
+use qm_platform::ActingError;
 use qm_web::ApiError;
 
 use crate::confined::FsError;
@@ -71,6 +72,9 @@ pub enum FilesError {
     NoSuchOperation,
     #[error("Too many file operations are running: try again later")]
     TooManyOperations,
+    /// The caller's token allows it, but they no longer may.
+    #[error(transparent)]
+    Acting(#[from] ActingError),
     #[error(transparent)]
     Database(#[from] DbError),
 }
@@ -106,6 +110,7 @@ impl FilesError {
                 ErrorKind::Conflict
             }
             FilesError::TooManyOperations | FilesError::HolderUnknown(_) => ErrorKind::Unavailable,
+            FilesError::Acting(error) => error.kind(),
             FilesError::Database(error) => error.kind(),
         }
     }
@@ -143,6 +148,7 @@ impl FilesError {
             FilesError::TrashAbsent(_) => "conflict.trash_absent",
             FilesError::TooManyOperations => "unavailable.operations",
             FilesError::HolderUnknown(_) => "unavailable.holder",
+            FilesError::Acting(error) => error.code(),
             FilesError::Database(error) => error.kind().code(),
         }
     }

@@ -2,6 +2,7 @@
 
 use qm_db::DbError;
 use qm_kernel::ErrorKind;
+use qm_platform::ActingError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum IdentityError {
@@ -18,6 +19,9 @@ pub enum IdentityError {
     InvalidRefreshToken,
     #[error("Refresh token reuse detected")]
     RefreshTokenReused,
+    /// By a new password, a logout, a deactivation, or with its family.
+    #[error("Refresh token has been revoked")]
+    RefreshTokenRevoked,
     #[error("Refresh token expired")]
     RefreshTokenExpired,
     #[error("Account is disabled")]
@@ -27,6 +31,9 @@ pub enum IdentityError {
     /// The token is good, but its user was deleted meanwhile.
     #[error("the user of this token no longer exists")]
     NoSuchUser,
+    /// The token allows it, but its user no longer may.
+    #[error(transparent)]
+    Acting(#[from] ActingError),
     #[error("Username is already in use")]
     UsernameTaken,
     #[error("Email is already in use")]
@@ -59,6 +66,9 @@ pub enum IdentityError {
     SystemUser,
     #[error("Too many logins at once, try again in a moment")]
     Busy,
+    /// Wrong passwords or codes, one after another, and more of them waiting to be judged.
+    #[error("Too many attempts at this account, try again in a moment")]
+    TooManyAttempts,
     #[error("role `{0}` is not in the database, run the seeding of the start first")]
     RoleMissing(&'static str),
     #[error("no free API key prefix was found")]
@@ -84,7 +94,10 @@ impl IdentityError {
     pub(crate) fn taken(error: DbError) -> Self {
         if error.is_unique_violation_of("users", "username") {
             IdentityError::UsernameTaken
-        } else if error.is_unique_violation_of("users", "email") {
+        } else if ["email", "email_folded"]
+            .iter()
+            .any(|column| error.is_unique_violation_of("users", column))
+        {
             IdentityError::EmailTaken
         } else {
             IdentityError::Database(error)
@@ -99,6 +112,7 @@ impl IdentityError {
             | IdentityError::MalformedRefreshToken
             | IdentityError::InvalidRefreshToken
             | IdentityError::RefreshTokenReused
+            | IdentityError::RefreshTokenRevoked
             | IdentityError::RefreshTokenExpired
             | IdentityError::AccountDisabled
             | IdentityError::IncorrectPassword
@@ -118,12 +132,14 @@ impl IdentityError {
             IdentityError::UserNotFound => ErrorKind::NotFound,
             IdentityError::UsernameTaken | IdentityError::EmailTaken => ErrorKind::Conflict,
             IdentityError::Busy => ErrorKind::Unavailable,
+            IdentityError::TooManyAttempts => ErrorKind::TooManyRequests,
             IdentityError::RoleMissing(_)
             | IdentityError::NoFreePrefix
             | IdentityError::QrCode(_)
             | IdentityError::Hashing(_)
             | IdentityError::Token(_)
             | IdentityError::RecoveryCodes { .. } => ErrorKind::Internal,
+            IdentityError::Acting(error) => error.kind(),
             IdentityError::Database(error) => error.kind(),
         }
     }
@@ -136,6 +152,7 @@ impl IdentityError {
             IdentityError::MalformedRefreshToken => "unauthorized.refresh_token_malformed",
             IdentityError::InvalidRefreshToken => "unauthorized.refresh_token",
             IdentityError::RefreshTokenReused => "unauthorized.refresh_token_reused",
+            IdentityError::RefreshTokenRevoked => "unauthorized.refresh_token_revoked",
             IdentityError::RefreshTokenExpired => "unauthorized.refresh_token_expired",
             IdentityError::AccountDisabled => "unauthorized.account_disabled",
             IdentityError::IncorrectPassword => "unauthorized.password",
@@ -156,12 +173,14 @@ impl IdentityError {
             IdentityError::UsernameTaken => "conflict.username",
             IdentityError::EmailTaken => "conflict.email",
             IdentityError::Busy => "unavailable.logins",
+            IdentityError::TooManyAttempts => "throttled.account",
             IdentityError::RoleMissing(_)
             | IdentityError::NoFreePrefix
             | IdentityError::QrCode(_)
             | IdentityError::Hashing(_)
             | IdentityError::Token(_)
             | IdentityError::RecoveryCodes { .. } => ErrorKind::Internal.code(),
+            IdentityError::Acting(error) => error.code(),
             IdentityError::Database(error) => error.kind().code(),
         }
     }

@@ -6,7 +6,8 @@
 //! there is always an active SUPER_ADMIN.
 //! Events: `security.login_failed`, `.password_changed`, `.two_factor_disabled`, `.api_key_created`; `user.created`,
 //! `user.role_changed`.
-//! Bounds: two password hashes at a time; expired tokens are pruned hourly.
+//! Bounds: two password hashes at a time; wrong passwords and codes slow an account's next ones down; expired tokens are
+//! pruned hourly.
 
 mod dto;
 mod error;
@@ -21,6 +22,7 @@ pub use events::EVENTS;
 pub use model::{Account, FirstAdmin, Listed, NewUser};
 pub use repo::sealed::TotpSeeds;
 pub use routes::routes;
+pub use service::guesses::Pace;
 pub use service::login::Credentials;
 pub use service::operator::{Operator, Reset};
 pub use service::password::HashCost;

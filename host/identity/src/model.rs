@@ -4,7 +4,6 @@ pub mod api_key;
 pub mod qr;
 pub mod recovery;
 pub mod refresh;
-pub mod timezone;
 pub mod totp;
 
 use qm_kernel::{PermissionSet, Role, Secret, Timestamp};
@@ -82,7 +81,7 @@ pub struct Profile {
 pub struct ProfileChange {
     pub email: Option<String>,
     pub display_name: Change<String>,
-    /// As the caller wrote it; see [`timezone::choose`].
+    /// As the caller wrote it; see [`qm_kernel::timezone::choose`].
     pub timezone: Change<String>,
 }
 

@@ -62,12 +62,14 @@ impl From<IdentityError> for ApiError {
             | IdentityError::Hashing(_)
             | IdentityError::Token(_)
             | IdentityError::RecoveryCodes { .. }
+            | IdentityError::Acting(_)
             | IdentityError::Database(_) => ApiError::new(kind, error.to_string()).with_source(error),
             IdentityError::InvalidCredentials
             | IdentityError::InvalidTwoFactorCode
             | IdentityError::MalformedRefreshToken
             | IdentityError::InvalidRefreshToken
             | IdentityError::RefreshTokenReused
+            | IdentityError::RefreshTokenRevoked
             | IdentityError::RefreshTokenExpired
             | IdentityError::AccountDisabled
             | IdentityError::WrongCurrentPassword
@@ -86,6 +88,7 @@ impl From<IdentityError> for ApiError {
             | IdentityError::OwnRoles
             | IdentityError::LastSuperAdmin
             | IdentityError::SystemUser
+            | IdentityError::TooManyAttempts
             | IdentityError::Busy => ApiError::new(kind, error.to_string()),
         };
         answer.with_code(code)

@@ -1,7 +1,10 @@
 //! Use cases of identity. No transaction is held while a password is hashed.
 
 pub mod account;
+mod acting;
 pub mod api_keys;
+pub mod endings;
+pub mod guesses;
 pub mod holder;
 pub mod login;
 pub mod operator;
@@ -20,13 +23,14 @@ use prometheus::{PullingGauge, Registry};
 use qm_db::{Db, Tx};
 use qm_kernel::event::{DomainEvent, EventSink};
 use qm_kernel::{ClientInfo, Ctx, Principal, Timestamp};
-use qm_platform::{Audit, AuditEntry, Cipher};
+use qm_platform::{Audit, Cipher};
 use serde_json::Value;
 
 use crate::error::IdentityError;
 use crate::model::Account;
 use crate::repo;
 use crate::repo::users::UserRow;
+use crate::service::guesses::{Guesses, Pace};
 use crate::service::password::{HashCost, Passwords};
 use crate::service::token::TokenService;
 
@@ -39,6 +43,8 @@ pub struct IdentityDeps {
     pub cipher: Cipher,
     pub tokens: Arc<TokenService>,
     pub hash_cost: HashCost,
+    /// How long wrong passwords and codes make the next one wait.
+    pub pace: Pace,
     /// `JWT_REFRESH_TTL_DAYS`.
     pub refresh_ttl: Duration,
     pub ctx: Ctx,
@@ -55,16 +61,6 @@ impl<'a> Caller<'a> {
     fn user_id(self) -> &'a str {
         &self.principal.user_id
     }
-
-    /// An audit row of what the caller did.
-    fn entry(self, action: &'static str) -> AuditEntry<'a> {
-        AuditEntry {
-            user_id: Some(self.user_id().to_owned()),
-            action,
-            client: Some(self.client),
-            ..AuditEntry::default()
-        }
-    }
 }
 
 /// Accounts and sessions. Cheap to clone.
@@ -80,6 +76,7 @@ struct Inner {
     cipher: Cipher,
     tokens: Arc<TokenService>,
     passwords: Passwords,
+    guesses: Guesses,
     refresh_ttl: Duration,
     ctx: Ctx,
 }
@@ -93,10 +90,12 @@ impl Identity {
             cipher,
             tokens,
             hash_cost,
+            pace,
             refresh_ttl,
             ctx,
         } = deps;
         let passwords = Passwords::new(hash_cost, ctx.clone());
+        let guesses = Guesses::new(pace, ctx.clone());
         let inner = Inner {
             db,
             events,
@@ -104,6 +103,7 @@ impl Identity {
             cipher,
             tokens,
             passwords,
+            guesses,
             refresh_ttl,
             ctx,
         };
@@ -112,7 +112,7 @@ impl Identity {
         }
     }
 
-    /// Shows in `metrics` how many password hashes run and wait.
+    /// Shows in `metrics` how many password hashes run and wait, and how many attempts are held back.
     pub fn register_metrics(&self, metrics: &Registry) -> Result<(), prometheus::Error> {
         type Read = fn(&Passwords) -> usize;
         let gauges: [(&str, &str, Read); 2] = [
@@ -132,6 +132,13 @@ impl Identity {
             let gauge = PullingGauge::new(name, help, Box::new(move || read(&passwords) as f64))?;
             metrics.register(Box::new(gauge))?;
         }
+        let (name, help) = (
+            "quartermaster_login_attempts_delayed",
+            "Attempts at passwords and codes that wait because earlier ones were wrong.",
+        );
+        let guesses = self.inner.guesses.clone();
+        let gauge = PullingGauge::new(name, help, Box::new(move || guesses.waiting() as f64))?;
+        metrics.register(Box::new(gauge))?;
         Ok(())
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use qm_db::testing::Scratch;
 use qm_db::{Backend, Db};
-use qm_identity::{Credentials, FirstAdmin, HashCost, Identity, IdentityDeps, TokenService};
+use qm_identity::{Credentials, FirstAdmin, HashCost, Identity, IdentityDeps, Pace, TokenService};
 use qm_kernel::{ClientInfo, Ctx, Secret};
 use qm_platform::{Audit, Bus, Cipher};
 
@@ -30,13 +30,15 @@ fn identity(db: Db) -> Identity {
             ctx.clone(),
         )),
         hash_cost: HashCost::STANDARD,
+        pace: Pace::STANDARD,
         refresh_ttl: Duration::from_hours(24),
         ctx,
     })
 }
 
-fn client() -> ClientInfo {
-    let ip = IpAddr::V4(Ipv4Addr::LOCALHOST);
+/// Each from an address of its own: one address may hold its share of the queue only.
+fn client(number: usize) -> ClientInfo {
+    let ip = IpAddr::V4(Ipv4Addr::new(127, 0, 1, number as u8));
     ClientInfo {
         ip,
         forwarded: ip.to_string(),
@@ -87,7 +89,7 @@ async fn a_flood_of_logins_is_bounded_and_starves_nobody() {
                     password: Secret::new(PASSWORD),
                     second_factor: None,
                 };
-                let outcome = identity.login(credentials, &client()).await;
+                let outcome = identity.login(credentials, &client(number)).await;
                 done.fetch_add(1, Ordering::Relaxed);
                 outcome
             })

@@ -16,6 +16,7 @@ pub mod permission;
 pub mod probe;
 pub mod secret;
 pub mod time;
+pub mod timezone;
 
 pub use address::AddressBlock;
 pub use auth::{ClientInfo, Principal, TokenError, TokenVerifier};

@@ -32,6 +32,34 @@ macro_rules! catalogue {
     };
 }
 
+impl Permission {
+    /// Whether what it allows gives or changes rights, credentials, stored secrets, plugins or settings. Every route
+    /// that needs such a permission and changes something judges its caller in its own transaction; a test attacks them
+    /// all with the token of somebody who has lost it.
+    pub const fn hands_out_power(self) -> bool {
+        matches!(
+            self,
+            Permission::UsersManage
+                | Permission::RolesManage
+                | Permission::ApikeysManage
+                | Permission::SettingsManage
+                | Permission::SettingsManageRootPath
+                | Permission::SystemManage
+                | Permission::EnginesManage
+                | Permission::IndexersManage
+                | Permission::IntegrationsIndexerProxyManage
+                | Permission::JobsManageSettings
+                | Permission::MediaAcquisitionSettings
+                | Permission::MediaDiscoveryProvidersManage
+                | Permission::MediaServerAnalyticsManageConnections
+                | Permission::MediaServerAnalyticsManageSettings
+                | Permission::MediaManagerManageIntegrations
+                | Permission::MediaManagerTitledbConfigure
+                | Permission::NotificationsChannelsManageOwn
+        )
+    }
+}
+
 /// One of the five seeded roles; custom roles do not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]

@@ -4,6 +4,8 @@ use qm_db::DbError;
 use qm_plugin_host::PluginHostError;
 use qm_web::ApiError;
 
+use crate::acting::ActingError;
+
 #[derive(Debug, thiserror::Error)]
 pub enum PlatformError {
     #[error(transparent)]
@@ -13,6 +15,9 @@ pub enum PlatformError {
     /// Every setting that cannot be stored, and why.
     #[error("{}", .0.join(", "))]
     BadSettings(Vec<String>),
+    /// The caller's token allows it, but they no longer may.
+    #[error(transparent)]
+    Acting(#[from] ActingError),
     #[error(transparent)]
     Db(#[from] DbError),
 }
@@ -30,6 +35,7 @@ impl PlatformError {
             ) => plugin.kind().code(),
             PlatformError::SettingHasRoute { .. } => "forbidden.setting",
             PlatformError::BadSettings(_) => "bad_request.rules",
+            PlatformError::Acting(acting) => acting.code(),
             PlatformError::Db(db) => db.kind().code(),
         }
     }
@@ -44,6 +50,7 @@ impl From<PlatformError> for ApiError {
             PlatformError::Plugin(plugin) => (plugin.kind(), plugin.to_string()),
             PlatformError::SettingHasRoute { .. } => (qm_kernel::ErrorKind::Forbidden, error.to_string()),
             PlatformError::BadSettings(broken) => return ApiError::validation(broken.clone()),
+            PlatformError::Acting(acting) => (acting.kind(), acting.to_string()),
             PlatformError::Db(db) => (db.kind(), db.to_string()),
         };
         ApiError::new(kind, message)

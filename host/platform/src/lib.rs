@@ -4,6 +4,7 @@
 //! Invariants: an audit row commits with the change it tells of; an event leaves after that commit; a stored secret is
 //! AES-256-GCM and reads as absent when it cannot be decrypted.
 
+mod acting;
 mod audit;
 mod background;
 mod build;
@@ -23,6 +24,7 @@ pub mod testing;
 mod update;
 mod watch;
 
+pub use acting::{Acting, ActingError, Actor, judge_alone};
 pub use audit::{Audit, AuditEntry, AuditRecord, AuditResult, AuditTrail, AuditUser, Target};
 pub use background::Background;
 pub use bus::{Bus, BusCounts, Subscription};

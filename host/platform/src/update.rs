@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use qm_db::{Db, DbError};
-use qm_kernel::{ClientInfo, Ctx, Principal, Timestamp};
+use qm_kernel::{ClientInfo, Ctx, Permission, Principal, Timestamp};
 use qm_net::{Grants, HttpRequest, Net, Progress};
 use serde::Deserialize;
 use serde_json::json;
@@ -19,6 +19,7 @@ use tokio::sync::Notify;
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
+use crate::acting::{Acting, ActingError};
 use crate::audit::{Audit, AuditEntry};
 use crate::background::Background;
 use crate::settings::{Settings, UpdateCheck, catalogue};
@@ -35,6 +36,8 @@ pub struct UpdateDeps {
     pub db: Db,
     pub settings: Settings,
     pub audit: Audit,
+    /// Judges who switches the check.
+    pub acting: Arc<dyn Acting>,
     pub net: Net,
     pub ctx: Ctx,
     /// `UPDATE_CHECK_URL`; `None` = there is nobody to ask.
@@ -142,21 +145,20 @@ impl Updates {
         enabled: bool,
         principal: &Principal,
         client: &ClientInfo,
-    ) -> Result<Standing, DbError> {
+    ) -> Result<Standing, ActingError> {
         let deps = &self.0.deps;
         let setting = &catalogue::UPDATE_CHECK;
         let mut tx = deps.db.begin_write().await?;
+        let needed = [Permission::SystemManage];
+        let actor = deps.acting.judge(&mut tx, principal, &needed).await?;
         deps.settings
             .put(&mut tx, setting, &UpdateCheck { enabled })
             .await?;
         let entry = AuditEntry {
-            user_id: Some(principal.user_id.to_string()),
-            action: "settings.update",
             object_type: Some("setting"),
             object_id: Some(setting.key.to_owned()),
-            client: Some(client),
             metadata: Some(json!({ "keys": [setting.key], "enabled": enabled })),
-            ..AuditEntry::default()
+            ..actor.entry("settings.update", client)
         };
         deps.audit.record(&mut tx, entry).await?;
         tx.commit_quiet().await?;

@@ -23,6 +23,7 @@ use qm_kernel::{
 use qm_net::{Net, NetConfig};
 use qm_platform::health::{Health, disks::Disks};
 use qm_platform::realtime::{Hub, HubConfig};
+use qm_platform::testing::Claims;
 use qm_platform::{
     Audit, AuditTrail, Bus, Cipher, Platform, Sealed, SecretSettings, Settings, Sources, UpdateDeps, Updates,
 };
@@ -119,12 +120,14 @@ async fn platform(
             db: db.clone(),
             settings: settings.clone(),
             audit: audit.clone(),
+            acting: Arc::new(Claims),
             net,
             ctx: ctx.clone(),
             url: None,
             current: build.version,
         }),
         audit,
+        acting: Arc::new(Claims),
         trail: AuditTrail::new(db.clone(), ctx.clone()),
         settings,
         environment: settings::environment().into(),

@@ -11,14 +11,15 @@ use axum::Router;
 use prometheus::Registry;
 use qm_db::Db;
 use qm_files::{Files, FilesDeps};
-use qm_identity::{FirstAdmin, HashCost, Identity, IdentityDeps, IdentityError, Seeded, TokenService};
+use qm_identity::{FirstAdmin, HashCost, Identity, IdentityDeps, IdentityError, Pace, Seeded, TokenService};
 use qm_kernel::engine::EngineKinds;
 use qm_kernel::{Ctx, Secret};
 use qm_net::Net;
 use qm_platform::health::{Health, disks::Disks};
 use qm_platform::realtime::{Hub, HubConfig, ws_router};
 use qm_platform::{
-    Audit, AuditTrail, Background, Bus, Cipher, Platform, Settings, Sources, UpdateDeps, Updates, Watches,
+    Acting, Audit, AuditTrail, Background, Bus, Cipher, Platform, Settings, Sources, UpdateDeps, Updates,
+    Watches,
 };
 use qm_plugin_host::{Limits, PluginHost, PluginHostConfig};
 use qm_torrents::{Torrents, TorrentsDeps};
@@ -130,6 +131,7 @@ impl Ground {
             cipher: cipher.clone(),
             tokens: tokens.clone(),
             hash_cost,
+            pace: Pace::STANDARD,
             refresh_ttl: config.refresh_ttl,
             ctx: ctx.clone(),
         });
@@ -151,12 +153,18 @@ impl Ground {
         })
     }
 
+    /// Who judges callers that change what gives power.
+    fn acting(&self) -> Arc<dyn Acting> {
+        Arc::new(self.identity.clone())
+    }
+
     fn torrents(&self, config: &Config, kinds: Arc<dyn EngineKinds>, hub: &Hub) -> TorrentsDeps {
         TorrentsDeps {
             db: self.db.clone(),
             kinds,
             net: self.net.clone(),
             audit: self.audit.clone(),
+            acting: self.acting(),
             cipher: self.cipher.clone(),
             events: Arc::new(self.bus.clone()),
             hub: hub.clone(),
@@ -178,6 +186,7 @@ impl Ground {
             db: self.db.clone(),
             settings: self.settings.clone(),
             audit: self.audit.clone(),
+            acting: self.acting(),
             events: Arc::new(self.bus.clone()),
             hub: hub.clone(),
             ctx: self.ctx.clone(),
@@ -220,6 +229,7 @@ impl Ground {
             db: self.db.clone(),
             settings: self.settings.clone(),
             audit: self.audit.clone(),
+            acting: self.acting(),
             net: self.net.clone(),
             ctx: self.ctx.clone(),
             url: config.update_check_url.clone(),
@@ -235,6 +245,7 @@ impl Ground {
                 sealed: crate::sealed::sealed(&self.db, &self.cipher, &self.audit),
                 started: self.started,
             },
+            acting: self.acting(),
             audit: self.audit.clone(),
             trail: AuditTrail::new(self.db.clone(), self.ctx.clone()),
             settings: self.settings.clone(),
@@ -274,6 +285,7 @@ impl App {
         let (seeded, plugins) = (seeded?, plugins?);
         let hub_config = HubConfig {
             cors_origins: config.cors_origins.clone(),
+            token_ttl: config.access_ttl,
             ..HubConfig::default()
         };
         let hub = Hub::new(hub_config, ground.tokens.clone(), ctx.clone());
@@ -294,8 +306,12 @@ impl App {
         let (router, _) = qm_web::finish(routes, web, ground.tokens.clone(), ctx);
 
         let (kept, pruned) = (files.clone(), ground.identity.clone());
+        let (ended, sockets) = (ground.identity.clone(), hub.clone());
         let background = ground.background;
         background.supervise("files.upkeep", move |stop| kept.clone().upkeep_loop(stop));
+        background.supervise("identity.end_sockets", move |stop| {
+            ended.clone().end_sockets_loop(sockets.clone(), stop)
+        });
         background.supervise("identity.prune_tokens", move |stop| {
             pruned.clone().prune_loop(stop)
         });

@@ -248,6 +248,19 @@ fn access_ttl(reader: &Reader<'_>) -> Result<Duration, ConfigError> {
         .unwrap_or(Duration::from_mins(15)))
 }
 
+/// What is allowed, and not wise.
+pub(crate) fn warnings(config: &Config) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if config.access_ttl > DAY {
+        let hours = config.access_ttl.as_secs() / 3600;
+        warnings.push(format!(
+            "JWT_ACCESS_TTL lets an access token live for {hours} hours: so long somebody who was deactivated or demoted may \
+             still read what the token allows; 15m is usual, and clients refresh by themselves"
+        ));
+    }
+    warnings
+}
+
 /// `15m`. A bare number has no unit anyone could agree on, so it is refused.
 fn parse_ttl(text: &str) -> Option<Duration> {
     let unit = text.chars().next_back()?;

@@ -15,7 +15,7 @@ use qm_plugin_host::Limits;
 use tokio::net::TcpListener;
 
 use crate::app::{App, AppParts};
-use crate::config::Config;
+use crate::config::{self, Config};
 use crate::failure::StartError;
 use crate::secrets;
 
@@ -40,7 +40,7 @@ pub async fn start(config: Config, ctx: Ctx) -> Result<App, StartError> {
     if let Some(unsaved) = &resolved.unsaved {
         unsaved.save()?;
     }
-    for warning in &resolved.warnings {
+    for warning in resolved.warnings.iter().chain(&config::warnings(&config)) {
         tracing::warn!("{warning}");
     }
     App::build(AppParts {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use qm_db::Db;
 use qm_identity::{HashCost, NewUser, Subject, TokenService};
 use qm_kernel::engine::EngineKinds;
-use qm_kernel::{Ctx, PermissionSet, Role, Secret};
+use qm_kernel::{Ctx, PageQuery, PermissionSet, Role, Secret};
 use qm_net::{Net, NetConfig};
 use qm_platform::realtime::Hub;
 use qm_platform::{Bus, Subscription};
@@ -167,8 +167,12 @@ impl TestServer {
                 roles: vec![role],
                 is_system: false,
             };
-            // Already there when a second server starts on the same database.
-            users.push(app.identity().create_user(user).await.unwrap_or_default());
+            let id = match app.identity().create_user(user).await {
+                Ok(id) => id,
+                // Already there when a second server starts on the same database.
+                Err(_) => id_of(&app, &username(role)).await,
+            };
+            users.push(id);
         }
         let (stop, stopped) = oneshot::channel();
         TestServer {
@@ -264,6 +268,17 @@ impl Drop for TestServer {
             task.abort();
         }
     }
+}
+
+/// The id of a user who is there.
+async fn id_of(app: &App, username: &str) -> String {
+    let page = PageQuery {
+        page: 1,
+        page_size: 200,
+    };
+    let list = app.identity().users(page).await.expect("the users can be listed");
+    let user = list.users.into_iter().find(|user| user.username == username);
+    user.expect("the user was created by the first server").id
 }
 
 /// The name the seeded user of a role logs in with, e.g. `power_user`.

@@ -4,6 +4,7 @@ use qm_db::DbError;
 use qm_kernel::ErrorKind;
 use qm_kernel::engine::EngineError;
 use qm_net::GuardError;
+use qm_platform::ActingError;
 use qm_web::ApiError;
 
 use crate::metainfo::{MagnetError, MetainfoError};
@@ -57,6 +58,9 @@ pub enum TorrentsError {
     TagTaken,
     #[error("Tag not found")]
     NoSuchTag,
+    /// The caller's token allows it, but they no longer may.
+    #[error(transparent)]
+    Acting(#[from] ActingError),
     #[error(transparent)]
     Database(#[from] DbError),
     /// Two areas count under one name.
@@ -93,6 +97,7 @@ impl TorrentsError {
             },
             TorrentsError::Fetch(error) => error.kind(),
             TorrentsError::MissingPermission(_) => ErrorKind::Forbidden,
+            TorrentsError::Acting(error) => error.kind(),
             TorrentsError::Database(error) => error.kind(),
             TorrentsError::Metrics(_) | TorrentsError::Reader(_) | TorrentsError::Closed(_) => {
                 ErrorKind::Internal
@@ -123,6 +128,7 @@ impl TorrentsError {
             TorrentsError::Path(error) => error.code(),
             TorrentsError::Fetch(error) => error.code(),
             TorrentsError::MissingPermission(_) => "forbidden.permission",
+            TorrentsError::Acting(error) => error.code(),
             TorrentsError::Database(error) => error.kind().code(),
             TorrentsError::Metrics(_) | TorrentsError::Reader(_) | TorrentsError::Closed(_) => {
                 ErrorKind::Internal.code()

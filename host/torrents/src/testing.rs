@@ -17,6 +17,7 @@ use qm_kernel::{
 };
 use qm_net::{Net, NetConfig};
 use qm_platform::realtime::{Hub, HubConfig};
+use qm_platform::testing::Claims;
 use qm_platform::{Audit, Background, Cipher};
 use tokio::sync::watch;
 
@@ -351,6 +352,7 @@ impl House {
             kinds: kinds.clone(),
             net: Net::new(NetConfig::default()).unwrap(),
             audit: Audit::new(sync.ctx.clone()),
+            acting: Arc::new(Claims),
             cipher: Cipher::new(&Secret::new("a key of thirty-two characters !"), sync.ctx.clone()),
             events: heard.clone(),
             hub: sync.hub,

@@ -29,7 +29,7 @@ use qm_db::Db;
 use qm_kernel::event::EventSink;
 use qm_kernel::{ClientInfo, Ctx, Holders, Permission, Principal, Secret, TorrentPayloads};
 use qm_platform::realtime::Hub;
-use qm_platform::{Audit, Settings, catalogue};
+use qm_platform::{Acting, Audit, Settings, catalogue};
 use qm_web::HungUp;
 
 pub use media::{Content, Media};
@@ -48,6 +48,8 @@ pub struct FilesDeps {
     pub db: Db,
     pub settings: Settings,
     pub audit: Audit,
+    /// Judges who changes the Default Root Path.
+    pub acting: Arc<dyn Acting>,
     /// The bus, with [`crate::EVENTS`] registered.
     pub events: Arc<dyn EventSink>,
     pub hub: Hub,
@@ -78,6 +80,7 @@ pub struct Files {
     db: Db,
     settings: Settings,
     audit: Audit,
+    acting: Arc<dyn Acting>,
     events: Arc<dyn EventSink>,
     hub: Hub,
     ctx: Ctx,
@@ -120,6 +123,7 @@ impl Files {
             db: deps.db,
             settings: deps.settings,
             audit: deps.audit,
+            acting: deps.acting,
             events: deps.events,
             hub: deps.hub,
             ctx: deps.ctx,

@@ -1,6 +1,7 @@
 //! The Default Root Path: where browsing begins, within the hard roots.
 
-use qm_platform::catalogue;
+use qm_kernel::Permission;
+use qm_platform::{catalogue, judge_alone};
 use serde_json::json;
 
 use super::tell::Fact;
@@ -33,6 +34,8 @@ impl Files {
 
     /// Sets the Default Root Path to a directory within the hard roots.
     pub async fn set_root(&self, caller: &Caller, path: &str) -> Result<RootInfo, FilesError> {
+        let needed = [Permission::SettingsManageRootPath];
+        judge_alone(&*self.acting, &self.db, &caller.principal, &needed).await?;
         let checked = self.check_root(path.trim()).await;
         let next = match checked {
             Ok(next) => next,
@@ -44,6 +47,7 @@ impl Files {
             }
         };
         let mut tx = self.db.begin_write().await?;
+        self.acting.judge(&mut tx, &caller.principal, &needed).await?;
         let setting_of_root = &catalogue::DEFAULT_ROOT_PATH;
         let previous = self.settings.get(&mut tx, setting_of_root).await?;
         let metadata = json!({ "previous": previous, "next": next });

@@ -10,8 +10,8 @@ use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 const STEP_SECS: i64 = 30;
 const DRIFT_STEPS: i64 = 1;
 const DIGITS: usize = 6;
-/// 80 bits: what authenticators of every make take, and 16 characters to type where no camera is at hand.
-const SEED_BYTES: usize = 10;
+/// 160 bits, as RFC 4226 asks for: the length of the hash.
+const SEED_BYTES: usize = 20;
 
 /// What stands for itself in a URI (RFC 3986 §2.3); everything else is encoded.
 const RESERVED: AsciiSet = NON_ALPHANUMERIC
@@ -159,10 +159,21 @@ mod tests {
         );
     }
 
+    /// Enrolled when seeds had 80 bits, with the code that the code of then reckoned.
     #[test]
-    fn a_seed_is_16_characters_and_no_two_are_alike() {
+    fn seeds_enrolled_before_stay_valid() {
+        let (seed, now) = (
+            Secret::new("JBSWY3DPEHPK3PXP"),
+            Timestamp::from_secs(1_932_628_500),
+        );
+        assert_eq!(matching_step(&seed, "097956", now), Some(64_420_950));
+        assert_eq!(code_at(&seed, now), "097956");
+    }
+
+    #[test]
+    fn a_seed_is_32_characters_and_no_two_are_alike() {
         let seed = new_seed(&Ctx::system());
-        assert_eq!(seed.expose().len(), 16);
+        assert_eq!(seed.expose().len(), 32);
         assert_eq!(
             BASE32_NOPAD
                 .decode(seed.expose().as_bytes())

@@ -4,10 +4,10 @@ use qm_db::{DbError, FromRow, Tx, sql};
 use qm_kernel::Timestamp;
 
 sql! {
-    FIND = "SELECT id, user_id, family, expires_at, revoked_at FROM refresh_tokens WHERE token_hash = $1";
+    FIND = "SELECT id, user_id, family, expires_at, revoked_at, rotated_at FROM refresh_tokens WHERE token_hash = $1";
     INSERT = "INSERT INTO refresh_tokens (id, user_id, token_hash, family, user_agent, ip_address, expires_at, \
         created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
-    REVOKE = "UPDATE refresh_tokens SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL";
+    ROTATE = "UPDATE refresh_tokens SET revoked_at = $2, rotated_at = $2 WHERE id = $1 AND revoked_at IS NULL";
     REVOKE_FAMILY = "UPDATE refresh_tokens SET revoked_at = $2 WHERE family = $1 AND revoked_at IS NULL";
     REVOKE_ALL = "UPDATE refresh_tokens SET revoked_at = $2 WHERE user_id = $1 AND revoked_at IS NULL";
     PRUNE = "DELETE FROM refresh_tokens WHERE id IN \
@@ -21,6 +21,8 @@ pub struct TokenRow {
     pub family: String,
     pub expires_at: i64,
     pub revoked_at: Option<i64>,
+    /// It was exchanged for the next one of its family; of tokens that were revoked otherwise `None`.
+    pub rotated_at: Option<i64>,
 }
 
 /// A row to insert.
@@ -64,9 +66,9 @@ pub async fn insert(tx: &mut Tx, token: NewToken<'_>, now: Timestamp) -> Result<
     .exactly(1)
 }
 
-/// Revokes one token; false when it was revoked already. Of two concurrent callers one gets true.
-pub async fn revoke(tx: &mut Tx, id: &str, now: Timestamp) -> Result<bool, DbError> {
-    Ok(qm_db::exec!(tx, REVOKE, id, now.ms()).await?.rows() == 1)
+/// Spends a token that is live: the next one of its family takes its place. The caller holds the user's row.
+pub async fn rotate(tx: &mut Tx, id: &str, now: Timestamp) -> Result<(), DbError> {
+    qm_db::exec!(tx, ROTATE, id, now.ms()).await?.exactly(1)
 }
 
 pub async fn revoke_family(tx: &mut Tx, family: &str, now: Timestamp) -> Result<u64, DbError> {

@@ -24,18 +24,18 @@ sql! {
         AND COALESCE(totp_last_step, -1) < $3";
     SET_RECOVERY_CODES = "UPDATE users SET recovery_codes = $3, updated_at = $4 WHERE id = $1 AND recovery_codes = $2";
     SET_PASSWORD = "UPDATE users SET password_hash = $3, updated_at = $4 WHERE id = $1 AND password_hash = $2";
-    SET_PROFILE = "UPDATE users SET email = $2, display_name = $3, timezone = $4, is_active = $5, updated_at = $6 \
+    SET_PROFILE = "UPDATE users SET email = $2, email_folded = $7, display_name = $3, timezone = $4, is_active = $5, updated_at = $6 \
         WHERE id = $1";
     START_TOTP = "UPDATE users SET totp_secret = $2, updated_at = $3 WHERE id = $1 AND NOT totp_enabled";
-    ENABLE_TOTP = "UPDATE users SET totp_enabled = $3, recovery_codes = $4, totp_last_step = NULL, updated_at = $5 \
+    ENABLE_TOTP = "UPDATE users SET totp_enabled = $3, recovery_codes = $4, totp_last_step = $6, updated_at = $5 \
         WHERE id = $1 AND totp_secret = $2 AND NOT totp_enabled";
-    RENEW_RECOVERY_CODES = "UPDATE users SET recovery_codes = $3, updated_at = $4 \
-        WHERE id = $1 AND totp_secret = $2 AND totp_enabled";
+    RENEW_RECOVERY_CODES = "UPDATE users SET recovery_codes = $3, totp_last_step = $5, updated_at = $4 \
+        WHERE id = $1 AND totp_secret = $2 AND totp_enabled AND COALESCE(totp_last_step, -1) < $5";
     DISABLE_TOTP = "UPDATE users SET totp_enabled = $2, totp_secret = NULL, totp_last_step = NULL, \
         recovery_codes = '[]', updated_at = $3 WHERE id = $1";
     INSERT = "INSERT INTO users (id, username, email, display_name, password_hash, is_active, is_system, \
-        failed_login_attempts, totp_enabled, recovery_codes, created_at, updated_at) \
-        VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, '[]', $9, $9)";
+        failed_login_attempts, totp_enabled, recovery_codes, created_at, updated_at, email_folded) \
+        VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, '[]', $9, $9, $10)";
     DELETE = "DELETE FROM users WHERE id = $1";
 }
 
@@ -61,6 +61,11 @@ pub struct UserRow {
 /// PostgreSQL refuses a text with a NUL, so no row can have one in its name or id.
 fn cannot_exist(text: &str) -> bool {
     text.contains('\0')
+}
+
+/// By what an address is unique: `Jo@Example.org` and `jo@example.org` are one mailbox to whoever reads a list.
+fn folded(email: &str) -> String {
+    email.to_lowercase()
 }
 
 pub async fn find_by_username(tx: &mut Tx, username: &str) -> Result<Option<UserRow>, DbError> {
@@ -158,7 +163,8 @@ pub async fn set_profile(tx: &mut Tx, user: &UserRow, now: Timestamp) -> Result<
         &user.display_name,
         &user.timezone,
         user.is_active,
-        now.ms()
+        now.ms(),
+        folded(&user.email)
     )
     .await?
     .exactly(1)
@@ -170,8 +176,15 @@ pub async fn start_totp(tx: &mut Tx, id: &str, sealed: &str, now: Timestamp) -> 
     Ok(affected.rows() == 1)
 }
 
-/// Switches the second factor on, unless its seed changed, or it was switched on, since `user` was read.
-pub async fn enable_totp(tx: &mut Tx, user: &UserRow, codes: &str, now: Timestamp) -> Result<bool, DbError> {
+/// Switches the second factor on, unless its seed changed, or it was switched on, since `user` was read. The step of the
+/// code that does it is spent.
+pub async fn enable_totp(
+    tx: &mut Tx,
+    user: &UserRow,
+    step: i64,
+    codes: &str,
+    now: Timestamp,
+) -> Result<bool, DbError> {
     let affected = qm_db::exec!(
         tx,
         ENABLE_TOTP,
@@ -179,16 +192,19 @@ pub async fn enable_totp(tx: &mut Tx, user: &UserRow, codes: &str, now: Timestam
         &user.totp_secret,
         true,
         codes,
-        now.ms()
+        now.ms(),
+        step
     )
     .await?;
     Ok(affected.rows() == 1)
 }
 
-/// Replaces all recovery codes, unless the second factor changed since `user` was read.
+/// Replaces all recovery codes and spends the step of the code that does it, unless that one or a later one was used
+/// before, or the second factor changed since `user` was read.
 pub async fn renew_recovery_codes(
     tx: &mut Tx,
     user: &UserRow,
+    step: i64,
     codes: &str,
     now: Timestamp,
 ) -> Result<bool, DbError> {
@@ -198,7 +214,8 @@ pub async fn renew_recovery_codes(
         &user.id,
         &user.totp_secret,
         codes,
-        now.ms()
+        now.ms(),
+        step
     )
     .await?;
     Ok(affected.rows() == 1)
@@ -236,7 +253,8 @@ pub async fn insert(
         true,
         *is_system,
         false,
-        now.ms()
+        now.ms(),
+        folded(email)
     )
     .await?
     .exactly(1)

@@ -1,6 +1,7 @@
 //! With which errors of this area each operation may refuse, for the document. What every guarded operation may answer
 //! is known without them.
 
+use qm_platform::ActingError;
 use qm_web::faults;
 
 use crate::error::IdentityError as E;
@@ -11,22 +12,23 @@ faults! {
         E::MalformedRefreshToken,
         E::InvalidRefreshToken,
         E::RefreshTokenReused,
+        E::RefreshTokenRevoked,
         E::RefreshTokenExpired,
         E::AccountDisabled,
     ];
     /// The token is good, but its user is gone.
     OwnAccount => [E::NoSuchUser];
-    ChangeProfile => [E::NoSuchUser, E::UnknownTimezone("…".to_owned()), E::EmailTaken];
-    ChangePassword => [E::NoSuchUser, E::WrongCurrentPassword, E::Busy];
-    SetUpTwoFactor => [E::NoSuchUser, E::TwoFactorAlreadyEnabled];
+    ChangeProfile => [gone(), E::UnknownTimezone("…".to_owned()), E::EmailTaken];
+    ChangePassword => [gone(), E::WrongCurrentPassword, E::Busy];
+    SetUpTwoFactor => [gone(), E::TwoFactorAlreadyEnabled];
     EnableTwoFactor => [
-        E::NoSuchUser,
+        gone(),
         E::TwoFactorAlreadyEnabled,
         E::TwoFactorNotSetUp,
         E::InvalidVerificationCode,
     ];
-    DisableTwoFactor => [E::NoSuchUser, E::IncorrectPassword, E::Busy];
-    RenewRecoveryCodes => [E::NoSuchUser, E::TwoFactorNotEnabled, E::InvalidVerificationCode];
+    DisableTwoFactor => [gone(), E::IncorrectPassword, E::Busy];
+    RenewRecoveryCodes => [gone(), E::TwoFactorNotEnabled, E::InvalidVerificationCode];
     CreateUser => [E::UnknownRoles, E::GrantsSuperAdmin, E::UsernameTaken, E::EmailTaken, E::Busy];
     UpdateUser => [
         E::UserNotFound,
@@ -38,4 +40,9 @@ faults! {
         E::EmailTaken,
     ];
     DeleteUser => [E::UserNotFound, E::SystemUser, E::ChangesSuperAdmin, E::LastSuperAdmin];
+}
+
+/// The token is good, but its user is gone, or deactivated: they change nothing any more.
+fn gone() -> E {
+    E::Acting(ActingError::Gone)
 }

@@ -1,13 +1,15 @@
 //! What users see and change of themselves.
 
 use qm_db::Tx;
-use qm_kernel::Timestamp;
+use qm_kernel::{Timestamp, timezone};
+use qm_platform::{ActingError, AuditEntry, AuditResult};
 use serde_json::json;
 
 use crate::error::IdentityError;
-use crate::model::{Change, Profile, ProfileChange, timezone};
+use crate::model::{Change, Profile, ProfileChange};
 use crate::repo;
 use crate::repo::users::UserRow;
+use crate::service::guesses::Door;
 use crate::service::{Caller, Identity};
 
 impl Identity {
@@ -31,15 +33,13 @@ impl Identity {
             Change::Set(text) => match timezone::choose(&text) {
                 Ok(Some(zone)) => Change::Set(zone),
                 Ok(None) => Change::Clear,
-                Err(()) => return Err(IdentityError::UnknownTimezone(text)),
+                Err(timezone::UnknownZone) => return Err(IdentityError::UnknownTimezone(text)),
             },
             other => other,
         };
         let now = self.inner.ctx.now();
         let mut tx = self.inner.db.begin_write().await?;
-        let mut user = repo::users::lock(&mut tx, caller.user_id())
-            .await?
-            .ok_or(IdentityError::NoSuchUser)?;
+        let (actor, mut user) = caller.acting_for_self(&mut tx).await?;
         let mut fields = Vec::new();
         if let Some(email) = change.email.filter(|email| *email != user.email) {
             fields.push("email");
@@ -59,13 +59,42 @@ impl Identity {
             repo::users::set_profile(&mut tx, &user, now)
                 .await
                 .map_err(IdentityError::taken)?;
-            let mut entry = caller.entry("account.profile_updated");
+            let mut entry = actor.entry("account.profile_updated", caller.client);
             entry.metadata = Some(json!({ "fields": fields }));
             self.inner.audit.record(&mut tx, entry).await?;
         }
         let profile = profile_of(&mut tx, user).await?;
         tx.commit(&*self.inner.events).await?;
         Ok(profile)
+    }
+
+    /// The same to change it: an account that is gone or deactivated is not worth a hash.
+    pub(super) async fn own_to_change(&self, caller: Caller<'_>) -> Result<UserRow, IdentityError> {
+        match self.own(caller).await {
+            Ok(user) if user.is_active => Ok(user),
+            Ok(_) => Err(ActingError::Inactive.into()),
+            Err(IdentityError::NoSuchUser) => Err(ActingError::Gone.into()),
+            Err(other) => Err(other),
+        }
+    }
+
+    /// Audits a wrong password or code on one's own account, as a failure of what it was given for, and counts it.
+    pub(super) async fn note_wrong(
+        &self,
+        caller: Caller<'_>,
+        user: &UserRow,
+        action: &'static str,
+    ) -> Result<(), IdentityError> {
+        self.inner.guesses.failed(Door::Account, &user.username);
+        let mut tx = self.inner.db.begin_write().await?;
+        let (actor, _) = caller.acting_for_self(&mut tx).await?;
+        let entry = AuditEntry {
+            result: AuditResult::Failure,
+            ..actor.entry(action, caller.client)
+        };
+        self.inner.audit.record(&mut tx, entry).await?;
+        tx.commit(&*self.inner.events).await?;
+        Ok(())
     }
 
     /// The caller's own row, outside any transaction: what is decided on it is checked again when it is written.

@@ -1,6 +1,6 @@
 //! API keys of one's own. They are kept for clients that want to show them; no route takes one as a credential.
 
-use qm_kernel::{Secret, Timestamp};
+use qm_kernel::{Permission, Secret, Timestamp};
 use serde_json::json;
 
 use crate::error::IdentityError;
@@ -59,14 +59,11 @@ impl Identity {
         scopes: Vec<String>,
     ) -> Result<NewApiKey, IdentityError> {
         let secret = api_key::new_secret(&self.inner.ctx);
-        let hash = self.inner.passwords.hash(&secret).await?;
+        let hash = self.inner.passwords.hash(&secret, Some(caller.client.ip)).await?;
         let id = self.inner.ctx.id();
         let now = self.inner.ctx.now();
         let mut tx = self.inner.db.begin_write().await?;
-        // Holding the row also tells a user who was deleted meanwhile.
-        repo::users::lock(&mut tx, caller.user_id())
-            .await?
-            .ok_or(IdentityError::NoSuchUser)?;
+        let actor = caller.acting(&mut tx, Permission::ApikeysManage).await?;
         let mut issued = None;
         for _ in 0..ATTEMPTS {
             let prefix = api_key::new_prefix(&self.inner.ctx);
@@ -84,7 +81,7 @@ impl Identity {
             }
         }
         let prefix = issued.ok_or(IdentityError::NoFreePrefix)?;
-        let mut entry = caller.entry("apikeys.create");
+        let mut entry = actor.entry("apikeys.create", caller.client);
         entry.object_type = Some("api_key");
         entry.object_id = Some(id);
         entry.metadata = Some(json!({ "name": name, "prefix": prefix, "scopes": scopes }));
@@ -106,9 +103,10 @@ impl Identity {
     #[tracing::instrument(name = "identity.revoke_api_key", skip_all)]
     pub async fn revoke_api_key(&self, caller: Caller<'_>, id: &str) -> Result<(), IdentityError> {
         let mut tx = self.inner.db.begin_write().await?;
+        let actor = caller.acting(&mut tx, Permission::ApikeysManage).await?;
         let now = self.inner.ctx.now();
         if let Some((name, prefix)) = repo::api_keys::revoke(&mut tx, caller.user_id(), id, now).await? {
-            let mut entry = caller.entry("apikeys.revoke");
+            let mut entry = actor.entry("apikeys.revoke", caller.client);
             entry.object_type = Some("api_key");
             entry.object_id = Some(id.to_owned());
             entry.metadata = Some(json!({ "name": name, "prefix": prefix }));

@@ -1,7 +1,7 @@
 //! Login: password, then the second factor when the account has one, then a new session.
 
 use qm_db::Tx;
-use qm_kernel::{ClientInfo, Secret, Timestamp};
+use qm_kernel::{AddressBlock, ClientInfo, Secret, Timestamp};
 use qm_platform::{AuditEntry, AuditResult};
 use serde_json::json;
 
@@ -11,10 +11,11 @@ use crate::model::recovery;
 use crate::repo;
 use crate::repo::users::UserRow;
 use crate::service::Identity;
+use crate::service::guesses::Door;
 use crate::service::session::Session;
 
 /// Every this many failures in a row the owner hears of it. There is no lockout: it would let a stranger lock the
-/// owner out; the throttle of the route bounds guessing.
+/// owner out; the throttle of the route bounds guessing by address, [`super::guesses`] by account.
 const ALARMING_FAILURES: i64 = 5;
 
 const LOGIN_ACTION: &str = "auth.login";
@@ -43,12 +44,26 @@ impl Identity {
         credentials: Credentials,
         client: &ClientInfo,
     ) -> Result<Session, IdentityError> {
-        let user = {
+        let (user, known) = {
             let mut tx = self.inner.db.begin_read().await?;
-            repo::users::find_by_username(&mut tx, &credentials.username).await?
+            let user = repo::users::find_by_username(&mut tx, &credentials.username).await?;
+            let id = user.as_ref().map(|user| user.id.as_str());
+            let block = AddressBlock::of(client.ip);
+            let known = repo::addresses::is_known(&mut tx, id, block).await?;
+            (user, known)
         };
+        if !known {
+            self.inner
+                .guesses
+                .wait(Door::Login, &credentials.username)
+                .await?;
+        }
         let stored = user.as_ref().map(|user| user.password_hash.as_str());
-        let matches = self.inner.passwords.verify(&credentials.password, stored).await?;
+        let matches = self
+            .inner
+            .passwords
+            .verify(&credentials.password, stored, client.ip)
+            .await?;
         let opened = match user.filter(|user| matches && user.is_active) {
             Some(user) => match self.check_second_factor(&user, credentials.second_factor.as_deref()) {
                 Ok(factor) => self.open_session(user, factor, client).await,
@@ -57,6 +72,9 @@ impl Identity {
             None => Err(IdentityError::InvalidCredentials),
         };
         if let Err(IdentityError::InvalidCredentials | IdentityError::InvalidTwoFactorCode) = &opened {
+            if !known {
+                self.inner.guesses.failed(Door::Login, &credentials.username);
+            }
             self.note_failure(&credentials.username, client).await?;
         }
         opened
@@ -107,6 +125,7 @@ impl Identity {
                 Some(json!({ "recoveryCode": true }))
             }
         };
+        repo::addresses::remember(&mut tx, &user.id, AddressBlock::of(client.ip), now).await?;
         let family = self.inner.ctx.id();
         let session = self.issue(&mut tx, user, &family, client, now).await?;
         let entry = AuditEntry {

@@ -82,7 +82,7 @@ impl Operator {
     ) -> Result<Reset, IdentityError> {
         let generated = given.is_none().then(|| generate_password(&self.ctx));
         let password = given.or_else(|| generated.clone()).unwrap_or_default();
-        let hash = self.passwords.hash(&password).await?;
+        let hash = self.passwords.hash(&password, None).await?;
         let now = self.ctx.now();
         let mut tx = self.db.begin_write().await?;
         let found = repo::users::find_by_username(&mut tx, username).await?;
@@ -96,6 +96,8 @@ impl Operator {
             return Err(IdentityError::UserNotFound);
         }
         let revoked = repo::tokens::revoke_all(&mut tx, &user.id, now).await?;
+        repo::addresses::forget(&mut tx, &user.id, None).await?;
+        repo::endings::note(&mut tx, self.ctx.id(), &user.id, now).await?;
         let two_factor_disabled = disable_two_factor && user.totp_enabled;
         if disable_two_factor {
             repo::users::disable_totp(&mut tx, &user.id, now).await?;

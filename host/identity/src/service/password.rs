@@ -1,19 +1,24 @@
 //! Password hashing: Argon2id off the async threads.
 //!
-//! Bounds: 2 hashes at a time (64 MiB each), 128 waiting; whoever comes after that is told the service is busy.
+//! Bounds: 2 hashes at a time (64 MiB each), 128 waiting, of both together 16 for one address; whoever comes after that
+//! is told the service is busy.
 //! A caller that hangs up leaves the queue, but a hash already running keeps its place until it ends.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use argon2::password_hash::{PasswordHash, PasswordHasher, PasswordVerifier, SaltString};
 use argon2::{Algorithm, Argon2, Params, Version};
-use qm_kernel::{Ctx, Secret};
+use qm_kernel::{AddressBlock, Ctx, Secret};
 use tokio::sync::Semaphore;
 
 use crate::error::IdentityError;
 
 const RUNNING: usize = 2;
 const WAITING: usize = 128;
+/// Of those that run or wait, what one address may hold: who floods keeps places free for everybody else.
+const SHARE: usize = 16;
 
 /// What one hash costs. Stored hashes name their own cost, so a change applies to new passwords only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,8 +51,12 @@ pub struct Passwords {
     dummy: Arc<str>,
     running: Arc<Semaphore>,
     queue: Arc<Semaphore>,
+    shares: Shares,
     ctx: Ctx,
 }
+
+/// Places taken by address.
+type Shares = Arc<Mutex<HashMap<AddressBlock, usize>>>;
 
 impl Passwords {
     pub fn new(cost: HashCost, ctx: Ctx) -> Self {
@@ -66,12 +75,13 @@ impl Passwords {
             dummy: dummy.into(),
             running: Arc::new(Semaphore::new(RUNNING)),
             queue: Arc::new(Semaphore::new(RUNNING + WAITING)),
+            shares: Shares::default(),
             ctx,
         }
     }
 
-    /// The PHC text of a new password.
-    pub async fn hash(&self, password: &Secret) -> Result<String, IdentityError> {
+    /// The PHC text of a new password, asked for from `by`; `None`: by the service itself.
+    pub async fn hash(&self, password: &Secret, by: Option<IpAddr>) -> Result<String, IdentityError> {
         let HashCost {
             memory_kib,
             passes,
@@ -82,7 +92,7 @@ impl Passwords {
         let salt = SaltString::encode_b64(&self.ctx.bytes::<16>())
             .map_err(|e| IdentityError::Hashing(e.to_string()))?;
         let password = password.clone();
-        self.off_thread(move || {
+        self.off_thread(by, move || {
             Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
                 .hash_password(password.expose().as_bytes(), &salt)
                 .map(|hash| hash.to_string())
@@ -92,11 +102,16 @@ impl Passwords {
     }
 
     /// Whether `password` is the one of `stored`. Without a stored hash the same work is done in vain.
-    pub async fn verify(&self, password: &Secret, stored: Option<&str>) -> Result<bool, IdentityError> {
+    pub async fn verify(
+        &self,
+        password: &Secret,
+        stored: Option<&str>,
+        by: IpAddr,
+    ) -> Result<bool, IdentityError> {
         let known = stored.is_some();
         let stored: Arc<str> = stored.map_or_else(|| self.dummy.clone(), Arc::from);
         let password = password.clone();
-        self.off_thread(move || {
+        self.off_thread(Some(by), move || {
             let hash = PasswordHash::new(&stored).map_err(|e| IdentityError::Hashing(e.to_string()))?;
             let matches = Argon2::default()
                 .verify_password(password.expose().as_bytes(), &hash)
@@ -113,10 +128,29 @@ impl Passwords {
         (running, taken.saturating_sub(running))
     }
 
+    /// A place of those that the address may hold, given back when it is dropped.
+    fn share_of(&self, block: AddressBlock) -> Result<Share<'_>, IdentityError> {
+        let mut shares = lock(&self.shares);
+        let taken = shares.entry(block).or_default();
+        if *taken >= SHARE {
+            return Err(IdentityError::Busy);
+        }
+        *taken += 1;
+        Ok(Share {
+            shares: &self.shares,
+            block,
+        })
+    }
+
     async fn off_thread<T: Send + 'static>(
         &self,
+        by: Option<IpAddr>,
         work: impl FnOnce() -> Result<T, IdentityError> + Send + 'static,
     ) -> Result<T, IdentityError> {
+        let _share = match by {
+            Some(address) => Some(self.share_of(AddressBlock::of(address))?),
+            None => None,
+        };
         let _place = self.queue.try_acquire().map_err(|_| IdentityError::Busy)?;
         let running = self
             .running
@@ -134,20 +168,50 @@ impl Passwords {
     }
 }
 
+struct Share<'a> {
+    shares: &'a Shares,
+    block: AddressBlock,
+}
+
+impl Drop for Share<'_> {
+    fn drop(&mut self) {
+        let mut shares = lock(self.shares);
+        if let Some(taken) = shares.get_mut(&self.block) {
+            *taken -= 1;
+            if *taken == 0 {
+                shares.remove(&self.block);
+            }
+        }
+    }
+}
+
+fn lock(shares: &Shares) -> MutexGuard<'_, HashMap<AddressBlock, usize>> {
+    shares.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 #[cfg(test)]
 mod tests {
+    use std::net::Ipv4Addr;
+
     use super::*;
+
+    const HOME: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
     #[tokio::test]
     async fn parameters_are_those_of_the_contract() {
         let passwords = Passwords::new(HashCost::STANDARD, Ctx::system());
         let secret = Secret::new("correct horse battery");
-        let stored = passwords.hash(&secret).await.expect("hashed");
+        let stored = passwords.hash(&secret, None).await.expect("hashed");
         assert!(stored.starts_with("$argon2id$v=19$m=65536,t=3,p=4$"), "{stored}");
-        assert!(passwords.verify(&secret, Some(&stored)).await.expect("verified"));
+        assert!(
+            passwords
+                .verify(&secret, Some(&stored), HOME)
+                .await
+                .expect("verified")
+        );
         assert!(
             !passwords
-                .verify(&Secret::new("correct horse batterz"), Some(&stored))
+                .verify(&Secret::new("correct horse batterz"), Some(&stored), HOME)
                 .await
                 .expect("verified")
         );
@@ -165,7 +229,7 @@ mod tests {
         assert_eq!(dummy.hash.map(|h| h.len()), Some(32));
         assert!(
             !passwords
-                .verify(&Secret::new("anything"), None)
+                .verify(&Secret::new("anything"), None, HOME)
                 .await
                 .expect("verified")
         );
@@ -174,7 +238,7 @@ mod tests {
     #[tokio::test]
     async fn a_stored_text_that_is_no_hash_is_our_error_not_a_match() {
         let passwords = Passwords::new(HashCost::CHEAP, Ctx::system());
-        let result = passwords.verify(&Secret::new("x"), Some("plain")).await;
+        let result = passwords.verify(&Secret::new("x"), Some("plain"), HOME).await;
         assert!(matches!(result, Err(IdentityError::Hashing(_))));
     }
 
@@ -190,9 +254,9 @@ mod tests {
         let mut waiting = Vec::new();
         for _ in 0..RUNNING + WAITING {
             let passwords = passwords.clone();
-            waiting.push(tokio::spawn(
-                async move { passwords.hash(&Secret::new("p")).await },
-            ));
+            waiting.push(tokio::spawn(async move {
+                passwords.hash(&Secret::new("p"), None).await
+            }));
         }
         assert_eq!(passwords.load(), (RUNNING, 0));
         while passwords.queue.available_permits() > 0 {
@@ -200,7 +264,7 @@ mod tests {
         }
         assert_eq!(passwords.load(), (RUNNING, WAITING));
         assert!(matches!(
-            passwords.hash(&Secret::new("p")).await,
+            passwords.hash(&Secret::new("p"), None).await,
             Err(IdentityError::Busy)
         ));
         drop(held);
@@ -208,5 +272,36 @@ mod tests {
             assert!(task.await.expect("joined").is_ok());
         }
         assert_eq!(passwords.load(), (0, 0));
+    }
+
+    #[tokio::test]
+    async fn one_address_holds_its_share_and_no_more() {
+        let passwords = Passwords::new(HashCost::CHEAP, Ctx::system());
+        let held = passwords
+            .running
+            .clone()
+            .acquire_many_owned(RUNNING as u32)
+            .await
+            .expect("permits");
+        let verify = |address: &str| {
+            let (passwords, by) = (passwords.clone(), address.parse().expect("an address"));
+            tokio::spawn(async move { passwords.verify(&Secret::new("p"), None, by).await })
+        };
+        // One network, whichever of its addresses it asks from.
+        let flood: Vec<_> = (0..SHARE)
+            .map(|host| verify(&format!("2001:db8:0:1::{host:x}")))
+            .collect();
+        while passwords.queue.available_permits() > RUNNING + WAITING - SHARE {
+            tokio::task::yield_now().await;
+        }
+        let refused = verify("2001:db8:0:1:ffff::").await.expect("joined");
+        assert!(matches!(refused, Err(IdentityError::Busy)));
+        let neighbour = verify("2001:db8:0:2::1");
+        drop(held);
+        assert!(matches!(neighbour.await.expect("joined"), Ok(false)));
+        for task in flood {
+            assert!(matches!(task.await.expect("joined"), Ok(false)));
+        }
+        assert!(lock(&passwords.shares).is_empty());
     }
 }

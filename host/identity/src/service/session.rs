@@ -1,10 +1,12 @@
 //! Sessions: a short access token and a refresh token that is good once.
 //!
 //! The tokens that descend from one login are a family. Presenting a token a second time means that two parties hold
-//! it, so the whole family ends. Whoever changes a user's tokens holds the user's row first.
+//! it, so the whole family ends. A token that was revoked otherwise, by a new password, a logout or a deactivation, is
+//! merely refused: an honest client that was away presents it too. Whoever changes a user's tokens holds the user's row
+//! first.
 
 use qm_db::Tx;
-use qm_kernel::{ClientInfo, Secret, Timestamp};
+use qm_kernel::{AddressBlock, ClientInfo, Secret, Timestamp};
 use qm_platform::{AuditEntry, AuditResult};
 use serde_json::json;
 
@@ -14,6 +16,7 @@ use crate::model::{Account, refresh};
 use crate::repo;
 use crate::repo::tokens::{NewToken, TokenRow};
 use crate::repo::users::UserRow;
+use crate::service::guesses::Door;
 use crate::service::token::Subject;
 use crate::service::{Caller, Identity, account_of};
 
@@ -33,28 +36,27 @@ impl Identity {
         let presented = refresh::parse(wire.expose()).ok_or(IdentityError::MalformedRefreshToken)?;
         let now = self.inner.ctx.now();
         let mut tx = self.inner.db.begin_write().await?;
-        let token = repo::tokens::find(&mut tx, &presented.hash)
-            .await?
-            .filter(|token| token.family == presented.family)
-            .ok_or(IdentityError::InvalidRefreshToken)?;
-        let user = repo::users::lock(&mut tx, &token.user_id)
+        let owner = live_or_dead(&mut tx, &presented).await?.user_id;
+        let user = repo::users::lock(&mut tx, &owner)
             .await?
             .ok_or(IdentityError::InvalidRefreshToken)?;
-        if token.revoked_at.is_some() {
+        // Read again now that nobody else can change it: another exchange, or a revocation, may have been faster.
+        let token = live_or_dead(&mut tx, &presented).await?;
+        if token.rotated_at.is_some() {
             return self.end_family(tx, token, client, now).await;
+        }
+        if token.revoked_at.is_some() {
+            return Err(IdentityError::RefreshTokenRevoked);
         }
         if token.expires_at <= now.ms() {
             return Err(IdentityError::RefreshTokenExpired);
-        }
-        if !repo::tokens::revoke(&mut tx, &token.id, now).await? {
-            // Another exchange took it between our reading it and holding the user's row.
-            return self.end_family(tx, token, client, now).await;
         }
         if !user.is_active {
             repo::tokens::revoke_all(&mut tx, &user.id, now).await?;
             tx.commit(&*self.inner.events).await?;
             return Err(IdentityError::AccountDisabled);
         }
+        repo::tokens::rotate(&mut tx, &token.id, now).await?;
         let session = self.issue(&mut tx, user, &token.family, client, now).await?;
         tx.commit(&*self.inner.events).await?;
         Ok(session)
@@ -90,10 +92,14 @@ impl Identity {
         let mut tx = self.inner.db.begin_write().await?;
         if repo::users::lock(&mut tx, caller.user_id()).await?.is_some() {
             repo::tokens::revoke_all(&mut tx, caller.user_id(), self.inner.ctx.now()).await?;
-            self.inner
-                .audit
-                .record(&mut tx, caller.entry("auth.logout"))
-                .await?;
+            // Whoever may do nothing else any more may still sign out.
+            let entry = AuditEntry {
+                user_id: Some(caller.user_id().to_owned()),
+                action: "auth.logout",
+                client: Some(caller.client),
+                ..AuditEntry::default()
+            };
+            self.inner.audit.record(&mut tx, entry).await?;
         }
         tx.commit(&*self.inner.events).await?;
         Ok(())
@@ -109,24 +115,26 @@ impl Identity {
         new: &Secret,
         action: &'static str,
     ) -> Result<(), IdentityError> {
-        let user = self.own(caller).await?;
-        if !self
-            .inner
-            .passwords
-            .verify(current, Some(&user.password_hash))
-            .await?
-        {
+        let user = self.own_to_change(caller).await?;
+        self.inner.guesses.wait(Door::Account, &user.username).await?;
+        let (stored, by) = (Some(user.password_hash.as_str()), caller.client.ip);
+        if !self.inner.passwords.verify(current, stored, by).await? {
+            self.note_wrong(caller, &user, action).await?;
             return Err(IdentityError::WrongCurrentPassword);
         }
-        let hash = self.inner.passwords.hash(new).await?;
+        let hash = self.inner.passwords.hash(new, Some(by)).await?;
         let now = self.inner.ctx.now();
         let mut tx = self.inner.db.begin_write().await?;
+        let (actor, _) = caller.acting_for_self(&mut tx).await?;
         if !repo::users::set_password(&mut tx, &user, &hash, now).await? {
             // Somebody else changed it first, so what was checked is no longer the current one.
             return Err(IdentityError::WrongCurrentPassword);
         }
         repo::tokens::revoke_all(&mut tx, &user.id, now).await?;
-        self.inner.audit.record(&mut tx, caller.entry(action)).await?;
+        repo::addresses::forget(&mut tx, &user.id, Some(AddressBlock::of(by))).await?;
+        repo::endings::note(&mut tx, self.inner.ctx.id(), &user.id, now).await?;
+        let entry = actor.entry(action, caller.client);
+        self.inner.audit.record(&mut tx, entry).await?;
         self.inner.publish(
             &mut tx,
             PASSWORD_CHANGED,
@@ -173,4 +181,12 @@ impl Identity {
             account,
         })
     }
+}
+
+/// The token that is presented, whatever became of it.
+async fn live_or_dead(tx: &mut Tx, presented: &refresh::Presented<'_>) -> Result<TokenRow, IdentityError> {
+    repo::tokens::find(tx, &presented.hash)
+        .await?
+        .filter(|token| token.family == presented.family)
+        .ok_or(IdentityError::InvalidRefreshToken)
 }

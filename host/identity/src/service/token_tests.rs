@@ -115,6 +115,21 @@ fn the_signature_is_the_one_of_rfc_7515() {
     assert!(claims.starts_with(br#"{"iss":"joe""#));
 }
 
+/// Issued by the code this service had before it used a crate for it.
+const ISSUED_BEFORE: &str = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMTExMTExMS0xMTExLTQxMTEtODExMS0xMTExMTExMTExMTEiLCJ1c2VybmFtZSI6Inpvw6sgXCJ0aGVcIiBhZG1pbiIsInJvbGVzIjpbIlBPV0VSX1VTRVIiLCJSRUFEX09OTFkiXSwicGVybWlzc2lvbnMiOlsidG9ycmVudHMudmlldyIsInN5c3RlbS52aWV3Il0sInR5cGUiOiJhY2Nlc3MiLCJpYXQiOjE5MzI2Mjg1MDAsImV4cCI6MTkzMjYyOTQwMH0.pATScHyxeBX9U_EmucRGmI3F1p_mnnoIABsC-VxWln8";
+
+#[test]
+fn tokens_issued_before_stay_valid() {
+    let (service, _) = service();
+    assert_eq!(service.issue(&subject()).expect("issued"), ISSUED_BEFORE);
+    let principal = service.verify(ISSUED_BEFORE).expect("verified");
+    assert_eq!(&*principal.user_id, subject().user_id);
+    assert_eq!(&*principal.username, subject().username);
+    assert_eq!(principal.roles, subject().roles);
+    assert_eq!(principal.permissions, subject().permissions);
+    assert_eq!(principal.expires_at.secs(), START_MS / 1000 + 900);
+}
+
 #[test]
 fn a_token_dies_at_its_expiry() {
     let (service, hands) = service();

@@ -10,7 +10,12 @@ use crate::events::TWO_FACTOR_DISABLED;
 use crate::model::{qr, recovery, totp};
 use crate::repo;
 use crate::repo::users::UserRow;
+use crate::service::guesses::Door;
 use crate::service::{Caller, Identity, Inner};
+
+const ENABLED: &str = "account.2fa_enabled";
+const DISABLED: &str = "account.2fa_disabled";
+const RENEWED: &str = "account.2fa_recovery_regenerated";
 
 /// What an authenticator needs, shown while the second factor is set up.
 pub struct Setup {
@@ -47,13 +52,14 @@ impl Identity {
     /// before and not enabled is replaced.
     #[tracing::instrument(name = "identity.setup_two_factor", skip_all)]
     pub async fn setup_two_factor(&self, caller: Caller<'_>) -> Result<Setup, IdentityError> {
-        let user = self.own(caller).await?;
+        let user = self.own_to_change(caller).await?;
         if user.totp_enabled {
             return Err(IdentityError::TwoFactorAlreadyEnabled);
         }
         let seed = totp::new_seed(&self.inner.ctx);
         let sealed = self.inner.cipher.encrypt(seed.expose());
         let mut tx = self.inner.db.begin_write().await?;
+        caller.acting_for_self(&mut tx).await?;
         let issuer = Settings::new(self.inner.ctx.clone(), self.inner.cipher.clone())
             .get(&mut tx, &PRODUCT_NAME)
             .await?;
@@ -77,7 +83,7 @@ impl Identity {
         caller: Caller<'_>,
         code: &str,
     ) -> Result<Vec<Secret>, IdentityError> {
-        let user = self.own(caller).await?;
+        let user = self.own_to_change(caller).await?;
         if user.totp_enabled {
             return Err(IdentityError::TwoFactorAlreadyEnabled);
         }
@@ -85,15 +91,20 @@ impl Identity {
             .inner
             .seed_of(&user)
             .ok_or(IdentityError::TwoFactorNotSetUp)?;
+        self.inner.guesses.wait(Door::Account, &user.username).await?;
         let now = self.inner.ctx.now();
-        totp::matching_step(&seed, code, now).ok_or(IdentityError::InvalidVerificationCode)?;
+        let Some(step) = totp::matching_step(&seed, code, now) else {
+            self.note_wrong(caller, &user, ENABLED).await?;
+            return Err(IdentityError::InvalidVerificationCode);
+        };
         let issued = recovery::issue(&self.inner.ctx);
         let mut tx = self.inner.db.begin_write().await?;
-        if !repo::users::enable_totp(&mut tx, &user, &json!(issued.hashes).to_string(), now).await? {
+        let (actor, _) = caller.acting_for_self(&mut tx).await?;
+        if !repo::users::enable_totp(&mut tx, &user, step, &json!(issued.hashes).to_string(), now).await? {
             // Set up anew, or enabled, since it was read: the code belongs to a seed that is no longer pending.
             return Err(IdentityError::InvalidVerificationCode);
         }
-        let entry = caller.entry("account.2fa_enabled");
+        let entry = actor.entry(ENABLED, caller.client);
         self.inner.audit.record(&mut tx, entry).await?;
         tx.commit(&*self.inner.events).await?;
         Ok(issued.codes)
@@ -106,22 +117,22 @@ impl Identity {
         caller: Caller<'_>,
         password: &Secret,
     ) -> Result<(), IdentityError> {
-        let user = self.own(caller).await?;
-        let stored = Some(user.password_hash.as_str());
-        if !self.inner.passwords.verify(password, stored).await? {
+        let user = self.own_to_change(caller).await?;
+        self.inner.guesses.wait(Door::Account, &user.username).await?;
+        let (stored, by) = (Some(user.password_hash.as_str()), caller.client.ip);
+        if !self.inner.passwords.verify(password, stored, by).await? {
+            self.note_wrong(caller, &user, DISABLED).await?;
             return Err(IdentityError::IncorrectPassword);
         }
         let now = self.inner.ctx.now();
         let mut tx = self.inner.db.begin_write().await?;
-        let current = repo::users::lock(&mut tx, &user.id)
-            .await?
-            .ok_or(IdentityError::NoSuchUser)?;
+        let (actor, current) = caller.acting_for_self(&mut tx).await?;
         if current.password_hash != user.password_hash {
             return Err(IdentityError::IncorrectPassword);
         }
         repo::users::disable_totp(&mut tx, &user.id, now).await?;
         if current.totp_enabled {
-            let entry = caller.entry("account.2fa_disabled");
+            let entry = actor.entry(DISABLED, caller.client);
             self.inner.audit.record(&mut tx, entry).await?;
             self.inner.publish(
                 &mut tx,
@@ -143,20 +154,26 @@ impl Identity {
         caller: Caller<'_>,
         code: &str,
     ) -> Result<Vec<Secret>, IdentityError> {
-        let user = self.own(caller).await?;
+        let user = self.own_to_change(caller).await?;
         if !user.totp_enabled {
             return Err(IdentityError::TwoFactorNotEnabled);
         }
-        self.inner
-            .matching_step(&user, code)
-            .ok_or(IdentityError::InvalidVerificationCode)?;
+        self.inner.guesses.wait(Door::Account, &user.username).await?;
+        let Some(step) = self.inner.matching_step(&user, code) else {
+            self.note_wrong(caller, &user, RENEWED).await?;
+            return Err(IdentityError::InvalidVerificationCode);
+        };
         let issued = recovery::issue(&self.inner.ctx);
         let hashes = json!(issued.hashes).to_string();
         let mut tx = self.inner.db.begin_write().await?;
-        if !repo::users::renew_recovery_codes(&mut tx, &user, &hashes, self.inner.ctx.now()).await? {
-            return Err(IdentityError::TwoFactorNotEnabled);
+        let (actor, _) = caller.acting_for_self(&mut tx).await?;
+        if !repo::users::renew_recovery_codes(&mut tx, &user, step, &hashes, self.inner.ctx.now()).await? {
+            drop(tx);
+            // Used before, or the second factor changed since it was read: either way no code that is good now.
+            self.note_wrong(caller, &user, RENEWED).await?;
+            return Err(IdentityError::InvalidVerificationCode);
         }
-        let entry = caller.entry("account.2fa_recovery_regenerated");
+        let entry = actor.entry(RENEWED, caller.client);
         self.inner.audit.record(&mut tx, entry).await?;
         tx.commit(&*self.inner.events).await?;
         Ok(issued.codes)

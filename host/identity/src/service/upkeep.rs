@@ -1,15 +1,17 @@
-//! Upkeep: forgets refresh tokens that expired long ago.
+//! Upkeep: forgets refresh tokens that expired long ago, and ends of sessions that no access token remembers.
 //!
 //! Bounds: once an hour, at most 1,000 rows a transaction. A token stays for a week after its expiry, so that
 //! presenting it is still told apart from presenting nonsense.
 
 use std::time::Duration;
 
+use qm_kernel::Timestamp;
 use tokio_util::sync::CancellationToken;
 
 use crate::error::IdentityError;
 use crate::repo;
 use crate::service::Identity;
+use crate::service::endings::KEPT;
 
 const EVERY: Duration = Duration::from_hours(1);
 const KEPT_AFTER_EXPIRY_MS: i64 = 7 * 24 * 3600 * 1000;
@@ -32,16 +34,19 @@ impl Identity {
         }
     }
 
-    /// Removes what may go; answers how many rows went.
+    /// Removes what may go; answers how many tokens went.
     pub async fn prune(&self) -> Result<u64, IdentityError> {
-        let before = qm_kernel::Timestamp::from_ms(self.inner.ctx.now().ms() - KEPT_AFTER_EXPIRY_MS);
+        let now = self.inner.ctx.now().ms();
+        let tokens_before = Timestamp::from_ms(now - KEPT_AFTER_EXPIRY_MS);
+        let ends_before = Timestamp::from_ms(now - KEPT.as_millis() as i64);
         let mut pruned = 0;
         loop {
             let mut tx = self.inner.db.begin_write().await?;
-            let batch = repo::tokens::prune(&mut tx, before, BATCH).await?;
+            let batch = repo::tokens::prune(&mut tx, tokens_before, BATCH).await?;
+            let ends = repo::endings::prune(&mut tx, ends_before, BATCH).await?;
             tx.commit_quiet().await?;
             pruned += batch;
-            if batch < BATCH as u64 {
+            if batch.max(ends) < BATCH as u64 {
                 return Ok(pruned);
             }
         }

@@ -1,13 +1,13 @@
 //! Users and their roles, as administrators manage them.
 //!
 //! Invariant: there is always an active SUPER_ADMIN. Whatever may take one away holds that role's row first, then the
-//! user's, and only then counts those who are left.
+//! caller's, the user's, and only then counts those who are left.
 
 use std::collections::HashMap;
 
 use qm_db::Tx;
-use qm_kernel::{PageQuery, Role, Secret, Timestamp};
-use qm_platform::AuditEntry;
+use qm_kernel::{PageQuery, Permission, Role, Secret, Timestamp};
+use qm_platform::{Actor, AuditEntry};
 use serde_json::{Map, Value, json};
 
 use crate::error::IdentityError;
@@ -61,7 +61,8 @@ impl Identity {
     /// Creates a user on behalf of the caller.
     #[tracing::instrument(name = "identity.add_user", skip_all)]
     pub async fn add_user(&self, caller: Caller<'_>, request: UserRequest) -> Result<Listed, IdentityError> {
-        guard_grant(caller, &request.role_names)?;
+        // By the token first, which spares a hash; by what is stored before anything is written.
+        guard_grant(caller.principal.is_super_admin(), &request.role_names)?;
         let roles = parse_roles(&request.role_names)?;
         let user = NewUser {
             username: request.username,
@@ -71,12 +72,15 @@ impl Identity {
             roles,
             is_system: false,
         };
-        let hash = self.inner.passwords.hash(&user.password).await?;
+        let by = Some(caller.client.ip);
+        let hash = self.inner.passwords.hash(&user.password, by).await?;
         let now = self.inner.ctx.now();
         let mut tx = self.inner.db.begin_write().await?;
+        let actor = caller.acting(&mut tx, Permission::UsersManage).await?;
+        guard_grant(actor.is_super_admin(), &request.role_names)?;
         let id = self.insert_user(&mut tx, &user, &hash, now).await?;
         let metadata = json!({ "username": user.username, "roles": user.roles });
-        let entry = about(caller, "users.create", &id, metadata);
+        let entry = about(&actor, caller, "users.create", &id, metadata);
         self.inner.audit.record(&mut tx, entry).await?;
         let payload = json!({ "username": user.username, "displayName": user.display_name });
         let actor = Some(caller.user_id());
@@ -107,8 +111,8 @@ impl Identity {
     ) -> Result<Listed, IdentityError> {
         let now = self.inner.ctx.now();
         let mut tx = self.inner.db.begin_write().await?;
-        let (mut user, held) = hold(&mut tx, id).await?;
-        let roles = wanted_roles(caller, &user, &held, change.role_names.as_deref())?;
+        let (actor, mut user, held) = hold(&mut tx, caller, id).await?;
+        let roles = wanted_roles(&actor, &user, &held, change.role_names.as_deref())?;
         let sets_roles = change.role_names.is_some();
         let stays = change.is_active.unwrap_or(user.is_active) && roles.contains(&Role::SuperAdmin);
         if !stays {
@@ -127,9 +131,12 @@ impl Identity {
         if !user.is_active {
             repo::tokens::revoke_all(&mut tx, &user.id, now).await?;
         }
+        if changed.contains_key("isActive") {
+            repo::endings::note(&mut tx, self.inner.ctx.id(), &user.id, now).await?;
+        }
         if !changed.is_empty() {
             let metadata = json!({ "username": user.username, "changed": changed });
-            let entry = about(caller, "users.update", &user.id, metadata);
+            let entry = about(&actor, caller, "users.update", &user.id, metadata);
             self.inner.audit.record(&mut tx, entry).await?;
         }
         if sets_roles {
@@ -147,15 +154,16 @@ impl Identity {
     #[tracing::instrument(name = "identity.delete_user", skip_all)]
     pub async fn delete_user(&self, caller: Caller<'_>, id: &str) -> Result<(), IdentityError> {
         let mut tx = self.inner.db.begin_write().await?;
-        let (user, held) = hold(&mut tx, id).await?;
+        let (actor, user, held) = hold(&mut tx, caller, id).await?;
         if user.is_system {
             return Err(IdentityError::SystemUser);
         }
-        guard_super_admin(caller, &held)?;
+        guard_super_admin(&actor, &held)?;
         guard_last_super_admin(&mut tx, &user, &held).await?;
         repo::users::delete(&mut tx, &user.id).await?;
+        repo::endings::note(&mut tx, self.inner.ctx.id(), &user.id, self.inner.ctx.now()).await?;
         let metadata = json!({ "username": user.username, "roles": held });
-        let entry = about(caller, "users.delete", &user.id, metadata);
+        let entry = about(&actor, caller, "users.delete", &user.id, metadata);
         self.inner.audit.record(&mut tx, entry).await?;
         tx.commit(&*self.inner.events).await?;
         Ok(())
@@ -163,7 +171,7 @@ impl Identity {
 
     /// Creates a user and answers its id.
     pub async fn create_user(&self, user: NewUser) -> Result<String, IdentityError> {
-        let hash = self.inner.passwords.hash(&user.password).await?;
+        let hash = self.inner.passwords.hash(&user.password, None).await?;
         let mut tx = self.inner.db.begin_write().await?;
         let id = self
             .insert_user(&mut tx, &user, &hash, self.inner.ctx.now())
@@ -233,30 +241,35 @@ fn listed(user: UserRow, roles: Vec<Role>) -> Listed {
     }
 }
 
-/// Holds the rows that a change of this user may concern; answers the user and their roles.
-async fn hold(tx: &mut Tx, id: &str) -> Result<(UserRow, Vec<Role>), IdentityError> {
+/// Holds the rows that a change of this user may concern; answers who changes, the user and their roles.
+async fn hold(
+    tx: &mut Tx,
+    caller: Caller<'_>,
+    id: &str,
+) -> Result<(Actor, UserRow, Vec<Role>), IdentityError> {
     repo::roles::lock(tx, Role::SuperAdmin).await?;
+    let actor = caller.acting(tx, Permission::UsersManage).await?;
     let user = repo::users::lock(tx, id)
         .await?
         .ok_or(IdentityError::UserNotFound)?;
     let roles = repo::roles::roles_of(tx, &user.id).await?;
-    Ok((user, roles))
+    Ok((actor, user, roles))
 }
 
 /// The roles the user is to have, if the caller may change this user so. The refusals come in the order clients know.
 fn wanted_roles(
-    caller: Caller<'_>,
+    actor: &Actor,
     user: &UserRow,
     held: &[Role],
     names: Option<&[String]>,
 ) -> Result<Vec<Role>, IdentityError> {
     if let Some(names) = names {
-        guard_grant(caller, names)?;
-        if user.id == caller.user_id() {
+        guard_grant(actor.is_super_admin(), names)?;
+        if user.id == actor.user_id() {
             return Err(IdentityError::OwnRoles);
         }
     }
-    guard_super_admin(caller, held)?;
+    guard_super_admin(actor, held)?;
     names.map_or_else(|| Ok(held.to_vec()), |names| Ok(sorted(parse_roles(names)?)))
 }
 
@@ -281,17 +294,17 @@ fn apply(user: &mut UserRow, change: UserChange) -> Map<String, Value> {
 }
 
 /// Only a super admin makes another one.
-fn guard_grant(caller: Caller<'_>, names: &[String]) -> Result<(), IdentityError> {
+fn guard_grant(by_super_admin: bool, names: &[String]) -> Result<(), IdentityError> {
     let asked = names.iter().any(|name| name == Role::SuperAdmin.name());
-    if asked && !caller.principal.is_super_admin() {
+    if asked && !by_super_admin {
         return Err(IdentityError::GrantsSuperAdmin);
     }
     Ok(())
 }
 
 /// Only a super admin changes one.
-fn guard_super_admin(caller: Caller<'_>, held: &[Role]) -> Result<(), IdentityError> {
-    if held.contains(&Role::SuperAdmin) && !caller.principal.is_super_admin() {
+fn guard_super_admin(actor: &Actor, held: &[Role]) -> Result<(), IdentityError> {
+    if held.contains(&Role::SuperAdmin) && !actor.is_super_admin() {
         return Err(IdentityError::ChangesSuperAdmin);
     }
     Ok(())
@@ -326,11 +339,17 @@ fn sorted(mut roles: Vec<Role>) -> Vec<Role> {
     roles
 }
 
-fn about<'a>(caller: Caller<'a>, action: &'static str, user_id: &str, metadata: Value) -> AuditEntry<'a> {
+fn about<'a>(
+    actor: &Actor,
+    caller: Caller<'a>,
+    action: &'static str,
+    user_id: &str,
+    metadata: Value,
+) -> AuditEntry<'a> {
     AuditEntry {
         object_type: Some("user"),
         object_id: Some(user_id.to_owned()),
         metadata: Some(metadata),
-        ..caller.entry(action)
+        ..actor.entry(action, caller.client)
     }
 }

@@ -67,8 +67,10 @@ qm_db::db_test! {
             assert_eq!(patch(&surface, &token, change).await, expected);
         }
         let taken = refusal(StatusCode::CONFLICT, "Email is already in use");
-        let change = json!({ "displayName": "x", "email": "admin@example.org" });
-        assert_eq!(patch(&surface, &token, change).await, taken);
+        for email in ["admin@example.org", "Admin@Example.ORG"] {
+            let change = json!({ "displayName": "x", "email": email });
+            assert_eq!(patch(&surface, &token, change).await, taken, "{email}");
+        }
         let change = json!({ "email": "nowhere", "displayName": "x".repeat(121), "username": "root", "roles": ["SUPER_ADMIN"] });
         let (status, body) = patch(&surface, &token, change).await;
         assert_eq!(status, StatusCode::BAD_REQUEST);
@@ -103,15 +105,51 @@ qm_db::db_test! {
         assert_eq!(post(change(PASSWORD, "0123456789")).await, (StatusCode::CREATED, json!({ "success": true })));
         assert_eq!(surface.house.live_tokens(&id).await, 0);
         surface.house.login("owner", "0123456789", None).await.expect("logged in");
-        assert_eq!(surface.house.audited("account.password_changed").await.len(), 1);
+        let rows = surface.house.audited("account.password_changed").await;
+        let mut results: Vec<_> = rows.iter().map(|row| &*row.result).collect();
+        results.sort_unstable();
+        assert_eq!(results, ["failure", "success"]);
         let heard: Vec<_> = surface.house.heard.take().iter().map(|event| event.event_key).collect();
         assert_eq!(heard, ["security.password_changed"]);
+    }
+
+    async fn wrong_passwords_and_codes_inside_are_audited_and_slow_the_next(db: Db) {
+        let surface = Surface::over(House::paced(db, SLOW).await, 0);
+        let house = &surface.house;
+        let metrics = prometheus::Registry::new();
+        house.identity.register_metrics(&metrics).expect("registered");
+        let id = house.user("owner", Role::User).await;
+        house.login("owner", PASSWORD, None).await.expect("logged in");
+        let token = surface.token(&id).await;
+        let post = |path: &'static str, body: Value| surface.call(Method::POST, path, Some(&token), body);
+        post("/api/account/2fa/setup", Value::Null).await;
+        let change = json!({ "currentPassword": "wrong", "newPassword": "0123456789" });
+        let wrong = [
+            ("/api/auth/change-password", change.clone(), "auth.change_password"),
+            ("/api/account/password", change, "account.password_changed"),
+            ("/api/account/2fa/enable", json!({ "code": "000000" }), "account.2fa_enabled"),
+            ("/api/account/2fa/disable", json!({ "password": "wrong" }), "account.2fa_disabled"),
+        ];
+        for (path, body, action) in wrong.iter().chain(&wrong[..2]) {
+            let (status, _) = post(path, body.clone()).await;
+            assert!(status == StatusCode::BAD_REQUEST || status == StatusCode::UNAUTHORIZED, "{path}: {status}");
+            let rows = house.audited(action).await;
+            let row = rows.last().expect("audited");
+            assert_eq!((&*row.result, row.user_id.as_deref()), ("failure", Some(&*id)), "{path}");
+        }
+        let right = post("/api/account/2fa/disable", json!({ "password": PASSWORD }));
+        tokio::select! {
+            (status, _) = right => panic!("judged at once: {status}"),
+            () = house.until_delayed(&metrics, 1) => {}
+        }
+        house.login_from("198.51.100.7", "owner", PASSWORD).await.expect("logins are counted apart");
     }
 
     async fn a_token_whose_user_is_gone_opens_nothing(db: Db) {
         let surface = Surface::new(db).await;
         let token = surface.token_claiming("00000000-0000-4000-8000-000000000000", &[Role::SuperAdmin]);
         let bare = (StatusCode::UNAUTHORIZED, json!({ "message": "Unauthorized", "statusCode": 401 }));
+        let gone = refusal(StatusCode::FORBIDDEN, "Your account no longer exists");
         for (method, path, body) in [
             (Method::GET, PROFILE, Value::Null),
             (Method::PATCH, PROFILE, json!({ "displayName": "ghost" })),
@@ -123,7 +161,8 @@ qm_db::db_test! {
             (Method::POST, "/api/account/2fa/recovery", json!({ "code": "000000" })),
             (Method::POST, "/api/api-keys", json!({ "name": "ghost" })),
         ] {
-            assert_eq!(surface.call(method, path, Some(&token), body).await, bare, "{path}");
+            let expected = if method == Method::GET { &bare } else { &gone };
+            assert_eq!(&surface.call(method, path, Some(&token), body).await, expected, "{path}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Login: what it hands out, how it fails, what it leaves behind.
 
 use data_encoding::BASE32_NOPAD;
-use qm_kernel::{Role, TokenVerifier as _};
+use qm_kernel::{AddressBlock, Role, TokenVerifier as _};
 use serde_json::json;
 
 use super::*;
@@ -91,6 +91,63 @@ qm_db::db_test! {
             failure(house.login("nobody", "wrong", None).await);
         }
         assert!(house.heard.take().is_empty(), "an account that does not exist has no owner to tell");
+    }
+
+    async fn strangers_who_guess_wait_and_the_owner_at_home_does_not(db: Db) {
+        let house = House::paced(db, SLOW).await;
+        let metrics = prometheus::Registry::new();
+        house.identity.register_metrics(&metrics).expect("registered");
+        house.user("owner", Role::User).await;
+        house.login_from("2001:db8:0:7::1", "owner", PASSWORD).await.expect("at home");
+        for name in ["owner", "nobody"] {
+            for stranger in 0..=Pace::STANDARD.free {
+                let ip = format!("198.51.100.{stranger}");
+                assert_eq!(failure(house.login_from(&ip, name, "wrong").await), "Invalid credentials", "{name}");
+            }
+            let next = house.login_from("198.51.100.99", name, PASSWORD);
+            tokio::select! {
+                outcome = next => panic!("{name} was judged at once: {}", outcome.is_ok()),
+                () = house.until_delayed(&metrics, 1) => {}
+            }
+            house.until_delayed(&metrics, 0).await;
+        }
+        assert_eq!(failure(house.login_from("2001:db8:0:7::2", "owner", "mistyped").await), "Invalid credentials");
+        house.login_from("2001:db8:0:7:ffff::", "owner", PASSWORD).await.expect("the same network is known");
+        house.login_from("198.51.100.99", "admin", PASSWORD).await.expect("other accounts are not concerned");
+    }
+
+    async fn a_delay_is_no_lock(db: Db) {
+        let house = House::seeded(db).await;
+        let id = house.user("owner", Role::User).await;
+        for _ in 0..30 {
+            failure(house.login_from("198.51.100.1", "owner", "wrong").await);
+            house.clock.advance(Duration::from_secs(1));
+        }
+        house.login_from("198.51.100.2", "owner", PASSWORD).await.expect("judged in the end");
+        assert_eq!(house.live_tokens(&id).await, 1);
+    }
+
+    async fn addresses_are_known_by_full_logins_and_forgotten_with_the_password(db: Db) {
+        let house = House::seeded(db).await;
+        let id = house.user("owner", Role::User).await;
+        let known = async |ip: &str| {
+            let block = AddressBlock::of(ip.parse().expect("an address"));
+            let mut tx = house.db.begin_read().await.expect("begun");
+            repo::addresses::is_known(&mut tx, Some(&id), block).await.expect("read")
+        };
+        failure(house.login_from("198.51.100.1", "owner", "wrong").await);
+        assert!(!known("198.51.100.1").await);
+        for number in 0..60 {
+            house.clock.advance(Duration::from_secs(1));
+            house.login_from(&format!("198.51.100.{number}"), "owner", PASSWORD).await.expect("logged in");
+        }
+        assert!(known("198.51.100.59").await && known("198.51.100.10").await);
+        assert!(!known("198.51.100.9").await, "fifty are kept");
+        house.login("owner", PASSWORD, None).await.expect("logged in");
+        let who = house.who(&id).await;
+        let (old, new) = (Secret::new(PASSWORD), Secret::new("another good password"));
+        house.identity.change_password(who.caller(), &old, &new, "account.password_changed").await.expect("changed");
+        assert!(!known("198.51.100.59").await && known("203.0.113.9").await, "but where the new one was set");
     }
 
     async fn a_second_factor_is_asked_for_and_checked(db: Db) {

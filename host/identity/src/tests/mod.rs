@@ -4,6 +4,7 @@ mod account;
 mod api_keys;
 mod holder;
 mod login;
+mod migration;
 mod operator;
 mod password;
 mod refresh;
@@ -26,12 +27,24 @@ use qm_platform::{Audit, Cipher};
 use serde_json::Value;
 
 use crate::{
-    Caller, Credentials, FirstAdmin, HashCost, Identity, IdentityDeps, IdentityError, NewUser, Session,
+    Caller, Credentials, FirstAdmin, HashCost, Identity, IdentityDeps, IdentityError, NewUser, Pace, Session,
     TokenService,
 };
 
 const START_MS: i64 = 1_932_628_500_000;
 const PASSWORD: &str = "correct horse battery";
+/// Whoever guesses waits, but no test for it.
+const BRISK: Pace = Pace {
+    first: Duration::from_millis(1),
+    longest: Duration::from_millis(2),
+    ..Pace::STANDARD
+};
+/// Whoever has to wait waits longer than any test.
+const SLOW: Pace = Pace {
+    first: Duration::from_hours(1),
+    longest: Duration::from_hours(1),
+    ..Pace::STANDARD
+};
 const REFRESH_TTL: Duration = Duration::from_hours(30 * 24);
 
 sql! {
@@ -121,12 +134,21 @@ impl Heard {
 impl House {
     /// A seeded house whose administrator is `admin` with [`PASSWORD`].
     async fn seeded(db: Db) -> Self {
-        let house = Self::bare(db);
+        Self::paced(db, BRISK).await
+    }
+
+    /// The same, where being wrong costs what `pace` says.
+    async fn paced(db: Db, pace: Pace) -> Self {
+        let house = Self::built(db, pace);
         house.identity.seed(&admin()).await.expect("seeded");
         house
     }
 
     fn bare(db: Db) -> Self {
+        Self::built(db, BRISK)
+    }
+
+    fn built(db: Db, pace: Pace) -> Self {
         let clock = Arc::new(Hands(AtomicI64::new(START_MS)));
         let ctx = Ctx::new(clock.clone(), Arc::new(SystemRandomness(Ctx::system())));
         let tokens = Arc::new(TokenService::new(
@@ -143,6 +165,7 @@ impl House {
             cipher: cipher.clone(),
             tokens: tokens.clone(),
             hash_cost: HashCost::CHEAP,
+            pace,
             refresh_ttl: REFRESH_TTL,
             ctx: ctx.clone(),
         });
@@ -182,6 +205,43 @@ impl House {
             second_factor: code.map(str::to_owned),
         };
         self.identity.login(credentials, &client()).await
+    }
+
+    /// A login from another address than the usual one.
+    async fn login_from(&self, ip: &str, username: &str, password: &str) -> Result<Session, IdentityError> {
+        let credentials = Credentials {
+            username: username.to_owned(),
+            password: Secret::new(password),
+            second_factor: None,
+        };
+        let client = ClientInfo {
+            ip: ip.parse().expect("an address"),
+            ..client()
+        };
+        self.identity.login(credentials, &client).await
+    }
+
+    /// Waits until `count` attempts at passwords or codes are held back.
+    async fn until_delayed(&self, metrics: &prometheus::Registry, count: usize) {
+        let delayed = || {
+            let families = metrics.gather();
+            let family = families
+                .iter()
+                .find(|f| f.name() == "quartermaster_login_attempts_delayed");
+            family.expect("registered").get_metric()[0]
+                .get_gauge()
+                .get_value()
+        };
+        let reached = tokio::time::timeout(Duration::from_mins(1), async {
+            while delayed() as usize != count {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        });
+        assert!(
+            reached.await.is_ok(),
+            "{} attempts are held back, not {count}",
+            delayed()
+        );
     }
 
     async fn refresh(&self, token: &Secret) -> Result<Session, IdentityError> {

@@ -23,7 +23,7 @@ qm_db::db_test! {
         assert!(reset.generated.is_none() && reset.is_active && !reset.two_factor);
         assert_eq!(reset.revoked, 2);
         assert_eq!(failure(house.login("owner", PASSWORD, None).await), "Invalid credentials");
-        assert_eq!(failure(house.refresh(&session.refresh_token).await), "Refresh token reuse detected");
+        assert_eq!(failure(house.refresh(&session.refresh_token).await), "Refresh token has been revoked");
         house.login("owner", NEW, None).await.expect("logged in");
 
         let audit = house.audited("users.reset_password").await;

@@ -23,7 +23,10 @@ impl Surface {
 
     /// A budget a minute that is not the usual one.
     pub(super) async fn with_limit(db: Db, throttle_limit: u32) -> Self {
-        let house = House::seeded(db).await;
+        Self::over(House::seeded(db).await, throttle_limit)
+    }
+
+    pub(super) fn over(house: House, throttle_limit: u32) -> Self {
         let routes = crate::routes().with_state(house.identity.clone());
         let (router, _) = qm_web::finish(
             routes,

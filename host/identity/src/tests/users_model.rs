@@ -1,4 +1,4 @@
-//! Any sequence of user operations, by callers whose claims name any role, against a model in memory: the answers are
+//! Any sequence of user operations, by callers whose claims name any role, true or not, against a model in memory: the answers are
 //! the model's, the stored users are the model's, and there is always an active super admin.
 
 use http::{Method, StatusCode};
@@ -71,6 +71,8 @@ type Answer = (StatusCode, Option<&'static str>);
 
 const OK: Answer = (StatusCode::OK, None);
 const MISSING: Answer = (StatusCode::FORBIDDEN, Some("Missing permission(s): users.manage"));
+const GONE: Answer = (StatusCode::FORBIDDEN, Some("Your account no longer exists"));
+const INACTIVE: Answer = (StatusCode::FORBIDDEN, Some("Your account is deactivated"));
 const NOT_FOUND: Answer = (StatusCode::NOT_FOUND, Some("User not found"));
 const GRANT: Answer = (
     StatusCode::FORBIDDEN,
@@ -107,7 +109,21 @@ impl Model {
             .any(|person| person.id != id && person.is_active_super_admin())
     }
 
-    fn create(&mut self, by: Role, name: String, email: String, names: &[&str]) -> Answer {
+    /// Whether whoever acts is still what their token says: the role they act with, or why they may not.
+    fn judge(&self, by: Role, actor: &str) -> Result<Role, Answer> {
+        let Some(person) = self.0.iter().find(|person| person.id == actor) else {
+            return Err(GONE);
+        };
+        let manages = |role: &Role| role.permissions().any(|p| p == Permission::UsersManage);
+        match person.roles.iter().any(manages) {
+            _ if !person.is_active => Err(INACTIVE),
+            false => Err(MISSING),
+            true if by == Role::SuperAdmin && person.roles.contains(&by) => Ok(Role::SuperAdmin),
+            true => Ok(Role::Administrator),
+        }
+    }
+
+    fn create(&mut self, (by, actor): (Role, &str), name: String, email: String, names: &[&str]) -> Answer {
         if !by.permissions().any(|p| p == Permission::UsersManage) {
             return MISSING;
         }
@@ -117,6 +133,11 @@ impl Model {
         let Some(roles) = known(names) else {
             return UNKNOWN;
         };
+        match self.judge(by, actor) {
+            Err(refused) => return refused,
+            Ok(by) if by != Role::SuperAdmin && roles.contains(&Role::SuperAdmin) => return GRANT,
+            Ok(_) => {}
+        }
         if self.0.iter().any(|person| person.name == name) {
             return NAME_TAKEN;
         }
@@ -145,6 +166,10 @@ impl Model {
         if !by.permissions().any(|p| p == Permission::UsersManage) {
             return MISSING;
         }
+        let by = match self.judge(by, actor_id) {
+            Ok(by) => by,
+            Err(refused) => return refused,
+        };
         let Some(place) = self.0.iter().position(|person| person.id == id) else {
             return NOT_FOUND;
         };
@@ -183,10 +208,14 @@ impl Model {
         OK
     }
 
-    fn delete(&mut self, by: Role, id: &str) -> Answer {
+    fn delete(&mut self, (by, actor): (Role, &str), id: &str) -> Answer {
         if !by.permissions().any(|p| p == Permission::UsersManage) {
             return MISSING;
         }
+        let by = match self.judge(by, actor) {
+            Ok(by) => by,
+            Err(refused) => return refused,
+        };
         let Some(place) = self.0.iter().position(|person| person.id == id) else {
             return NOT_FOUND;
         };
@@ -343,7 +372,11 @@ fn expected(model: &mut Model, op: &Op) -> Answer {
             name,
             email,
             roles,
-        } => model.create(by.role, format!("user{name}"), email_of(*email), &names_of(roles)),
+        } => {
+            let actor = model.id(by.place).to_owned();
+            let name = format!("user{name}");
+            model.create((by.role, &actor), name, email_of(*email), &names_of(roles))
+        }
         Op::Update {
             by,
             target,
@@ -363,8 +396,9 @@ fn expected(model: &mut Model, op: &Op) -> Answer {
             )
         }
         Op::Delete { by, target } => {
+            let actor = model.id(by.place).to_owned();
             let target = model.id(*target).to_owned();
-            model.delete(by.role, &target)
+            model.delete((by.role, &actor), &target)
         }
     }
 }

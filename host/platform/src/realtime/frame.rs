@@ -51,6 +51,11 @@ impl CloseReason {
         code: 4401,
         text: "Token expired",
     };
+    /// The user was deactivated or deleted, or changed the password.
+    pub(super) const ENDED: Self = Self {
+        code: 4401,
+        text: "Session ended",
+    };
     pub(super) const NO_AUTH: Self = Self {
         code: 4408,
         text: "No authentication in time",

@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use bytes::Bytes;
-use qm_kernel::{AddressBlock, Ctx, TokenVerifier};
+use qm_kernel::{AddressBlock, Ctx, Principal, Timestamp, TokenVerifier};
 use tokio::sync::watch;
 
+use super::ended::{EndedUsers, SessionsEnded};
 use super::message::{Protocol, Shared};
 use super::outbox::{Offer, TopicId};
 use super::socket::{Socket, SocketId};
@@ -27,6 +28,7 @@ struct Shop {
     sockets: RwLock<HashMap<SocketId, Arc<Socket>>>,
     topics: RwLock<Vec<Arc<Topic>>>,
     crowd: Mutex<Crowd>,
+    ended: EndedUsers,
     numbers: AtomicU64,
     tally: Tally,
     closing: watch::Sender<bool>,
@@ -101,6 +103,7 @@ impl Hub {
             sockets: RwLock::default(),
             topics: RwLock::default(),
             crowd: Mutex::default(),
+            ended: EndedUsers::default(),
             numbers: AtomicU64::new(1),
             tally: Tally::default(),
             closing: watch::Sender::new(false),
@@ -190,6 +193,21 @@ impl Hub {
         counters
     }
 
+    /// Closes the user's sockets, and takes no token of before for a new one. To be told again harms nobody.
+    pub fn end_sessions(&self, user_id: &str, ended: SessionsEnded) {
+        // Noted first: a socket that is being admitted meanwhile either finds the note or is found here.
+        self.0.ended.note(user_id, ended);
+        let until = if ended.for_good {
+            Timestamp::from_ms(i64::MAX)
+        } else {
+            ended.at
+        };
+        let sockets = self.sockets();
+        for socket in sockets.values().filter(|socket| socket.is_of(user_id, until)) {
+            socket.ended.cancel();
+        }
+    }
+
     /// Tells every client to go, and admits no more.
     pub fn shutdown(&self) {
         self.0.closing.send_replace(true);
@@ -201,6 +219,11 @@ impl Hub {
 
     pub(super) fn ctx(&self) -> &Ctx {
         &self.0.ctx
+    }
+
+    /// Whether the sessions of the token's user have ended since it was issued.
+    pub(super) fn has_ended(&self, principal: &Principal) -> bool {
+        self.0.ended.covers(principal, self.0.config.token_ttl)
     }
 
     pub(super) fn verifier(&self) -> &dyn TokenVerifier {

@@ -7,6 +7,7 @@
 //! Bounds: sockets in all and by caller, those without a token in all and by caller; a caller is an address, of IPv6 a
 //! /64, and a /48 has twice as many. [`outbox`] and [`frame`] bound one socket.
 
+mod ended;
 mod frame;
 mod hub;
 mod message;
@@ -23,6 +24,7 @@ use bytes::Bytes;
 use qm_kernel::{Permission, Principal};
 use serde::Serialize;
 
+pub use ended::SessionsEnded;
 pub use hub::Hub;
 pub use routes::ws_router;
 
@@ -71,6 +73,8 @@ pub struct HubConfig {
     pub connect_timeout: Duration,
     /// How long a socket outlives its token, for the client to bring a new one.
     pub expiry_grace: Duration,
+    /// How long an access token lives: tells when one was issued.
+    pub token_ttl: Duration,
     /// For a reader that takes nothing while something waits for it.
     pub stall_timeout: Duration,
     pub max_sockets: usize,
@@ -89,6 +93,7 @@ impl Default for HubConfig {
             ping_timeout: Duration::from_secs(20),
             connect_timeout: Duration::from_secs(45),
             expiry_grace: Duration::from_mins(1),
+            token_ttl: Duration::from_mins(15),
             stall_timeout: Duration::from_secs(30),
             max_sockets: 4096,
             max_per_address: 1024,

@@ -232,6 +232,7 @@ impl Session<'_> {
 
     fn verify(&self, token: &str) -> Result<Arc<Principal>, &'static str> {
         match self.hub.verifier().verify(token) {
+            Ok(principal) if self.hub.has_ended(&principal) => Err("Unauthorized"),
             Ok(principal) if self.hub.ctx().now() < principal.expires_at => Ok(Arc::new(principal)),
             Ok(_) => Err("Unauthorized"),
             Err(qm_kernel::TokenError::Unauthorized) => Err("Unauthorized"),
@@ -241,7 +242,10 @@ impl Session<'_> {
 
     fn admit(&self, principal: Arc<Principal>) {
         let left = self.time_left(principal.expires_at);
-        let before = self.socket.set_principal(Some(principal));
+        let before = self.socket.admit(principal.clone(), self.hub.ctx().now());
+        if self.hub.has_ended(&principal) {
+            self.socket.ended.cancel();
+        }
         self.hub.admitted(self.socket, before.is_none());
         let mut times = self.times();
         times.waiting_since = None;
@@ -266,7 +270,8 @@ impl Session<'_> {
         }
     }
 
-    /// Ends when a deadline passes: no token in time, no sign of life, token run out, server going down.
+    /// Ends when a deadline passes: no token in time, no sign of life, token run out; when the user's sessions are ended;
+    /// when the server goes down.
     async fn clock(&self) -> CloseReason {
         let mut closing = self.hub.closing();
         loop {
@@ -274,6 +279,10 @@ impl Session<'_> {
                 Ok(deadline) => tokio::select! {
                     () = sleep_until(deadline) => {}
                     () = self.changed.notified() => {}
+                    () = self.socket.ended.cancelled() => {
+                        self.dismiss();
+                        return CloseReason::ENDED;
+                    }
                     _ = closing.wait_for(|closing| *closing) => return CloseReason::GOING_AWAY,
                 },
                 Err(reason) => return reason,
@@ -401,7 +410,9 @@ impl Session<'_> {
     }
 
     fn end(&self, reason: CloseReason) {
-        if reason == CloseReason::EXPIRED && self.socket.protocol == Protocol::SocketIo {
+        if matches!(reason, CloseReason::EXPIRED | CloseReason::ENDED)
+            && self.socket.protocol == Protocol::SocketIo
+        {
             self.say("41");
         }
         self.socket.outbox.finish(frame::close(reason));

@@ -2,10 +2,11 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 use arc_swap::ArcSwapOption;
-use qm_kernel::Principal;
+use qm_kernel::{Principal, Timestamp};
+use tokio_util::sync::CancellationToken;
 
 use super::Room;
 use super::message::Protocol;
@@ -19,6 +20,10 @@ pub(super) struct Socket {
     pub(super) protocol: Protocol,
     pub(super) ip: IpAddr,
     pub(super) outbox: Outbox,
+    /// Cancelled when its user's sessions are ended.
+    pub(super) ended: CancellationToken,
+    /// When its principal was set, in unix milliseconds.
+    admitted_ms: AtomicI64,
     principal: ArcSwapOption<Principal>,
     /// A Socket.IO client that asked for deltas; plain clients always get them.
     deltas: AtomicBool,
@@ -32,6 +37,8 @@ impl Socket {
             protocol,
             ip,
             outbox: Outbox::new(),
+            ended: CancellationToken::new(),
+            admitted_ms: AtomicI64::new(0),
             principal: ArcSwapOption::empty(),
             deltas,
         }
@@ -46,6 +53,19 @@ impl Socket {
 
     pub(super) fn principal(&self) -> Option<Arc<Principal>> {
         self.principal.load_full()
+    }
+
+    /// Whether this user has been on it since before `at`.
+    pub(super) fn is_of(&self, user_id: &str, at: Timestamp) -> bool {
+        let its = self.principal.load();
+        its.as_ref()
+            .is_some_and(|principal| *principal.user_id == *user_id)
+            && self.admitted_ms.load(Ordering::Acquire) < at.ms()
+    }
+
+    pub(super) fn admit(&self, principal: Arc<Principal>, now: Timestamp) -> Option<Arc<Principal>> {
+        self.admitted_ms.store(now.ms(), Ordering::Release);
+        self.set_principal(Some(principal))
     }
 
     /// Gives the one before.

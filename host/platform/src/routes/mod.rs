@@ -17,6 +17,7 @@ use qm_kernel::Permission;
 use qm_plugin_host::PluginHost;
 use qm_web::{Routes, routes as line};
 
+use crate::acting::Acting;
 use crate::audit::{Audit, AuditTrail};
 use crate::health::Health;
 use crate::settings::{EnvEntry, Settings};
@@ -28,6 +29,8 @@ pub use dto::Build;
 #[derive(Clone)]
 pub struct Platform {
     pub db: Db,
+    /// Judges who changes something here.
+    pub acting: Arc<dyn Acting>,
     pub audit: Audit,
     pub trail: AuditTrail,
     pub settings: Settings,

@@ -1,12 +1,14 @@
 //! What plugins there are and how they fare; reading one's file again.
 
 use axum::extract::State;
+use qm_kernel::Permission;
 use qm_plugin_host::PluginHostError;
 use qm_web::{ApiResult, Auth, Client, Created, Json, Path};
 use serde_json::json;
 
 use super::dto::Plugin;
 use super::{Platform, faults};
+use crate::acting::judge_alone;
 use crate::audit::{AuditEntry, AuditResult};
 use crate::error::PlatformError;
 
@@ -31,6 +33,10 @@ pub(super) async fn reload_plugin(
     Client(client): Client,
     Path(id): Path<String>,
 ) -> ApiResult<Created<Plugin>> {
+    let (acting, needed) = (&*platform.acting, [Permission::SystemManage]);
+    let actor = judge_alone(acting, &platform.db, &principal, &needed)
+        .await
+        .map_err(PlatformError::from)?;
     let outcome = platform.plugins.reload(&id).await;
     let (result, metadata) = match &outcome {
         Ok(plugin) => (
@@ -45,13 +51,11 @@ pub(super) async fn reload_plugin(
         Err(error) => (AuditResult::Failure, json!({ "reason": error.to_string() })),
     };
     let entry = AuditEntry {
-        user_id: Some(principal.user_id.to_string()),
-        action: "plugins.reload",
         object_type: Some("plugin"),
         object_id: Some(id),
         result,
-        client: Some(&client),
         metadata: Some(metadata),
+        ..actor.entry("plugins.reload", &client)
     };
     platform.audit.record_alone(&platform.db, entry).await;
     Ok(Created(outcome.map_err(PlatformError::from)?.into()))

@@ -91,7 +91,10 @@ pub(super) async fn list_settings(
     Ok(Json(read.await.map_err(PlatformError::from)?))
 }
 
-/// Stores one setting. The value is not checked: a setting whose value is not of its type reads as its default.
+/// Stores one setting.
+///
+/// Most values are not checked: a setting whose value is not of its type reads as its default. `app.timezone` must be
+/// the name of a zone.
 #[utoipa::path(
     put,
     path = "/api/settings/{key}",
@@ -108,6 +111,7 @@ pub(super) async fn put_setting(
     Body(body): Body<SettingBody>,
 ) -> ApiResult<Json<StoredSetting>> {
     let writer = Writer {
+        acting: &*platform.acting,
         principal: &principal,
         client: &client,
     };
@@ -135,6 +139,7 @@ pub(super) async fn patch_settings(
     Body(SettingsBody(changes)): Body<SettingsBody>,
 ) -> ApiResult<Json<BTreeMap<String, Value>>> {
     let writer = Writer {
+        acting: &*platform.acting,
         principal: &principal,
         client: &client,
     };

@@ -1,6 +1,7 @@
 //! The settings there are, by owner. An area that has settings of its own adds them here, so that one document and one
 //! route show them all.
 
+use qm_kernel::timezone;
 use serde_json::{Map, Value, json};
 
 use super::spec::{SecretSetting, Setting, SettingSpec};
@@ -50,7 +51,8 @@ pub const TIMEZONE: Setting<Option<String>> = Setting::plain(
     "The IANA time zone of newsletters and schedules; the server's own until it is set.",
     || None,
 )
-.accepts(|zone| zone.as_ref().is_none_or(|zone| !zone.trim().is_empty()));
+.accepts(|zone: &Option<String>| zone.as_deref().is_none_or(timezone::is_zone))
+.rule("must be the IANA name of a time zone, e.g. Europe/Berlin, or null");
 
 pub const UPDATE_CHECK: Setting<UpdateCheck> = Setting::plain(
     "system.updateCheck",
@@ -238,6 +240,15 @@ pub const SECRETS: &[SecretSetting] = &[
     OMDB_API_KEY,
     NEWSLETTER_IMAGES,
 ];
+
+/// The rule of the setting `key` that `value` breaks, where writers hold it to one.
+pub fn broken_rule(key: &str, value: &Value) -> Option<&'static str> {
+    if key == TIMEZONE.key {
+        TIMEZONE.broken_by(value)
+    } else {
+        None
+    }
+}
 
 /// Every setting, by key.
 pub fn all() -> Vec<SettingSpec> {

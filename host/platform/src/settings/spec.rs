@@ -19,6 +19,9 @@ pub struct Setting<T> {
     pub secret_members: &'static [&'static str],
     /// Written to the database at the first start, so that lists of settings show it.
     pub seeded: bool,
+    /// What a value must be for a writer to store it, e.g. `must be the name of a time zone`; `None`: anything is
+    /// stored, and reads as the default when it will not do.
+    pub rule: Option<&'static str>,
     /// What holds while nothing usable is stored.
     pub default: fn() -> T,
     /// Values that the type allows and the setting does not read as the default too.
@@ -67,6 +70,7 @@ impl<T: SettingValue> Setting<T> {
             route: None,
             secret_members: &[],
             seeded: false,
+            rule: None,
             default,
             accepts: |_| true,
         }
@@ -85,6 +89,19 @@ impl<T: SettingValue> Setting<T> {
 
     pub(super) const fn accepts(self, accepts: fn(&T) -> bool) -> Self {
         Self { accepts, ..self }
+    }
+
+    pub(super) const fn rule(self, rule: &'static str) -> Self {
+        Self {
+            rule: Some(rule),
+            ..self
+        }
+    }
+
+    /// The rule that `value` breaks; `null` takes a setting back to nothing.
+    pub(super) fn broken_by(&self, value: &Value) -> Option<&'static str> {
+        let fits = value.is_null() || T::from_json(value).as_ref().is_some_and(self.accepts);
+        self.rule.filter(|_| !fits)
     }
 
     pub(super) const fn secret_members(self, secret_members: &'static [&'static str]) -> Self {

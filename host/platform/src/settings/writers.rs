@@ -3,16 +3,18 @@
 use std::collections::BTreeMap;
 
 use qm_db::{Db, Tx};
-use qm_kernel::{ClientInfo, Principal};
+use qm_kernel::{ClientInfo, Permission, Principal};
 use serde_json::{Value, json};
 
 use super::{MAX_KEY, MAX_KEYS, MAX_VALUE, Settings, catalogue};
+use crate::acting::{Acting, Actor};
 use crate::audit::{Audit, AuditEntry};
 use crate::error::PlatformError;
 
-/// Who changes settings.
+/// Who changes settings, and who judges whether they still may.
 #[derive(Clone, Copy)]
 pub(crate) struct Writer<'a> {
+    pub(crate) acting: &'a dyn Acting,
     pub(crate) principal: &'a Principal,
     pub(crate) client: &'a ClientInfo,
 }
@@ -28,13 +30,17 @@ impl Settings {
     ) -> Result<BTreeMap<String, Value>, PlatformError> {
         check(changes)?;
         let mut tx = db.begin_write().await?;
+        let actor = writer
+            .acting
+            .judge(&mut tx, writer.principal, &[Permission::SettingsManage])
+            .await?;
         // In the order of their keys, whatever order they came in: on PostgreSQL two changes of the same rows would
         // wait for each other otherwise.
         for (key, value) in changes {
             self.write(&mut tx, key, value).await?;
         }
         if !changes.is_empty() {
-            record(&mut tx, audit, writer, changes).await?;
+            record(&mut tx, audit, &actor, writer.client, changes).await?;
         }
         let shown = self.list(&mut tx).await?;
         tx.commit_quiet().await?;
@@ -46,21 +52,19 @@ impl Settings {
 async fn record(
     tx: &mut Tx,
     audit: &Audit,
-    writer: Writer<'_>,
+    actor: &Actor,
+    client: &ClientInfo,
     changes: &BTreeMap<String, Value>,
 ) -> Result<(), PlatformError> {
     let keys: Vec<&String> = changes.keys().collect();
     let entry = AuditEntry {
-        user_id: Some(writer.principal.user_id.to_string()),
-        action: "settings.update",
         object_type: Some("setting"),
         object_id: match &*keys {
             [key] => Some((*key).clone()),
             _ => None,
         },
-        client: Some(writer.client),
         metadata: Some(json!({ "keys": keys })),
-        ..AuditEntry::default()
+        ..actor.entry("settings.update", client)
     };
     Ok(audit.record(tx, entry).await?)
 }
@@ -92,6 +96,8 @@ fn check(changes: &BTreeMap<String, Value>) -> Result<(), PlatformError> {
             && catalogue::SECRETS.iter().any(|secret| secret.key == key)
         {
             broken.push(format!("{named} must be a string"));
+        } else if let Some(rule) = catalogue::broken_rule(key, value) {
+            broken.push(format!("{named} {rule}"));
         }
     }
     if broken.is_empty() {

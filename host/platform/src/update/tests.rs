@@ -1,13 +1,14 @@
 use std::net::SocketAddr;
 
 use qm_db::{all, db_test};
-use qm_kernel::{PermissionSet, Secret};
+use qm_kernel::{PermissionSet, Role, Secret};
 use qm_net::NetConfig;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
 use super::*;
 use crate::cipher::Cipher;
+use crate::testing::Claims;
 
 qm_db::sql! { AUDITED = "SELECT action, object_id FROM audit_logs"; }
 
@@ -54,6 +55,7 @@ fn deps(db: &Db, url: Option<String>) -> UpdateDeps {
             Cipher::new(&Secret::new("k".repeat(32)), ctx.clone()),
         ),
         audit: Audit::new(ctx.clone()),
+        acting: Arc::new(Claims),
         net: Net::new(NetConfig::default()).unwrap(),
         ctx,
         url,
@@ -71,7 +73,7 @@ fn someone() -> (Principal, ClientInfo) {
     let principal = Principal {
         user_id: "u".into(),
         username: "u".into(),
-        roles: Vec::new(),
+        roles: vec![Role::SuperAdmin],
         permissions: PermissionSet::empty(),
         expires_at: Timestamp::from_ms(i64::MAX),
     };

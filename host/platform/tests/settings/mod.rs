@@ -77,6 +77,21 @@ async fn audited(db: &Db) -> Vec<Audited> {
 }
 
 db_test! {
+    async fn a_time_zone_is_one_or_it_is_refused(db: Db) {
+        let service = Service::new(&db).await;
+        for zone in [json!("Mars/Olympus"), json!(""), json!("GMT+2"), json!(7), json!(["Europe/Berlin"])] {
+            let (status, body) = put(&service, "app.timezone", zone.clone()).await;
+            assert_eq!(status, StatusCode::BAD_REQUEST, "{zone}");
+            let rule = "app.timezone must be the IANA name of a time zone, e.g. Europe/Berlin, or null";
+            assert_eq!(body["message"], json!([rule]), "{zone}");
+        }
+        assert_eq!(stored(&db).await, 0);
+        let (status, body) = patch(&service, &json!({ "app.timezone": "Mars/Olympus", "general.theme": "light" })).await;
+        assert_eq!((status, stored(&db).await), (StatusCode::BAD_REQUEST, 0), "{body}");
+        assert_eq!(put(&service, "app.timezone", json!("Europe/Berlin")).await.0, StatusCode::OK);
+        assert_eq!(patch(&service, &json!({ "app.timezone": null })).await.0, StatusCode::OK, "back to the server's own");
+    }
+
     async fn they_are_for_those_who_may(db: Db) {
         let service = Service::new(&db).await;
         for (method, path, permission) in [

@@ -42,6 +42,24 @@ fn defaults_are_those_of_the_contract() {
 }
 
 #[test]
+fn a_token_that_lives_for_more_than_a_day_is_warned_of() {
+    for (ttl, warned) in [
+        ("15m", false),
+        ("24h", false),
+        ("1d", false),
+        ("25h", true),
+        ("7d", true),
+    ] {
+        let warnings = warnings(&good(&[("JWT_ACCESS_TTL", ttl)]));
+        assert_eq!(
+            warnings.iter().any(|text| text.starts_with("JWT_ACCESS_TTL")),
+            warned,
+            "{ttl}: {warnings:?}"
+        );
+    }
+}
+
+#[test]
 fn values_are_read() {
     let config = good(&[
         ("HOST", "::1"),

@@ -1,9 +1,10 @@
 //! Configured engines: list, create, change, delete, test, health.
 
+use qm_db::Tx;
 use qm_kernel::engine::{EngineDriver, EngineError};
-use qm_kernel::{Secret, Timestamp};
+use qm_kernel::{Permission, Secret, Timestamp};
 use qm_platform::config_schema::BadSchema;
-use qm_platform::{AuditEntry, AuditResult};
+use qm_platform::{Actor, AuditEntry, AuditResult};
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
@@ -43,12 +44,13 @@ impl Torrents {
         };
         let now = self.ctx.now();
         let mut tx = self.db.begin_write().await?;
+        let actor = self.judge(&mut tx, caller).await?;
         if engine.is_default {
             repo::engines::clear_default(&mut tx).await?;
         }
         repo::engines::insert(&mut tx, &engine, now).await?;
         let metadata = json!({ "name": engine.name, "kind": engine.kind });
-        self.audit_engine(&mut tx, caller, "engines.create", &engine.id, metadata)
+        self.audit_engine(&mut tx, &actor, caller, "engines.create", &engine.id, metadata)
             .await?;
         tx.commit(&*self.events).await?;
         self.registry.reload().await?;
@@ -63,6 +65,7 @@ impl Torrents {
     ) -> Result<(), TorrentsError> {
         let now = self.ctx.now();
         let mut tx = self.db.begin_write().await?;
+        let actor = self.judge(&mut tx, caller).await?;
         let stored = repo::engines::find(&mut tx, id)
             .await?
             .ok_or(TorrentsError::NoSuchEngine)?;
@@ -81,7 +84,7 @@ impl Torrents {
         }
         repo::engines::update(&mut tx, &engine, now).await?;
         let metadata = json!({ "name": engine.name, "kind": engine.kind });
-        self.audit_engine(&mut tx, caller, "engines.update", id, metadata)
+        self.audit_engine(&mut tx, &actor, caller, "engines.update", id, metadata)
             .await?;
         tx.commit(&*self.events).await?;
         self.registry.reload().await
@@ -89,12 +92,13 @@ impl Torrents {
 
     pub async fn delete_engine(&self, caller: Caller<'_>, id: &str) -> Result<(), TorrentsError> {
         let mut tx = self.db.begin_write().await?;
+        let actor = self.judge(&mut tx, caller).await?;
         let engine = repo::engines::find(&mut tx, id)
             .await?
             .ok_or(TorrentsError::NoSuchEngine)?;
         repo::engines::delete(&mut tx, id).await?.exactly(1)?;
         let metadata = json!({ "name": engine.name, "kind": engine.kind });
-        self.audit_engine(&mut tx, caller, "engines.delete", id, metadata)
+        self.audit_engine(&mut tx, &actor, caller, "engines.delete", id, metadata)
             .await?;
         tx.commit(&*self.events).await?;
         self.registry.reload().await
@@ -107,7 +111,7 @@ impl Torrents {
         caller: Caller<'_>,
         test: TestEngine,
     ) -> Result<HealthView, TorrentsError> {
-        let health = self.try_engine(&test).await?;
+        let health = self.try_engine(caller, &test).await?;
         let object = test.engine_id.as_deref().map(|id| (OBJECT, id));
         let entry = match &health.error {
             None => audit_entry(caller, "engines.test", object, Some(json!({ "kind": test.kind }))),
@@ -125,18 +129,19 @@ impl Torrents {
         Ok(health)
     }
 
-    async fn try_engine(&self, test: &TestEngine) -> Result<HealthView, TorrentsError> {
+    async fn try_engine(&self, caller: Caller<'_>, test: &TestEngine) -> Result<HealthView, TorrentsError> {
+        let mut tx = self.db.begin_write().await?;
+        self.judge(&mut tx, caller).await?;
         let stored = match &test.engine_id {
-            Some(id) => {
-                let mut tx = self.db.begin_read().await?;
-                Some(
-                    repo::engines::find(&mut tx, id)
-                        .await?
-                        .ok_or(TorrentsError::NoSuchEngine)?,
-                )
-            }
+            Some(id) => Some(
+                repo::engines::find(&mut tx, id)
+                    .await?
+                    .ok_or(TorrentsError::NoSuchEngine)?,
+            ),
             None => None,
         };
+        // Not held while the engine is asked.
+        tx.commit_quiet().await?;
         let (config, secret_fields) = self.stored_config(&test.kind, &test.config, stored.as_ref())?;
         let id = format!("test-{}", self.ctx.id());
         match self
@@ -291,15 +296,27 @@ impl Torrents {
             .collect()
     }
 
+    /// Whoever configures engines decides where stored secrets go.
+    async fn judge(&self, tx: &mut Tx, caller: Caller<'_>) -> Result<Actor, TorrentsError> {
+        let needed = [Permission::EnginesManage];
+        Ok(self.acting.judge(tx, caller.principal, &needed).await?)
+    }
+
     async fn audit_engine(
         &self,
-        tx: &mut qm_db::Tx,
+        tx: &mut Tx,
+        actor: &Actor,
         caller: Caller<'_>,
         action: &'static str,
         id: &str,
         metadata: Value,
     ) -> Result<(), TorrentsError> {
-        let entry = audit_entry(caller, action, Some((OBJECT, id)), Some(metadata));
+        let entry = AuditEntry {
+            object_type: Some(OBJECT),
+            object_id: Some(id.to_owned()),
+            metadata: Some(metadata),
+            ..actor.entry(action, caller.client)
+        };
         Ok(self.audit.record(tx, entry).await?)
     }
 }

@@ -23,7 +23,7 @@ use qm_kernel::event::EventSink;
 use qm_kernel::{ClientInfo, Ctx, Principal};
 use qm_net::Net;
 use qm_platform::realtime::Hub;
-use qm_platform::{Audit, AuditEntry, AuditResult, Background, Cipher};
+use qm_platform::{Acting, Audit, AuditEntry, AuditResult, Background, Cipher};
 use serde_json::Value;
 use tokio::sync::Semaphore;
 
@@ -48,6 +48,8 @@ pub struct TorrentsDeps {
     pub kinds: Arc<dyn EngineKinds>,
     pub net: Net,
     pub audit: Audit,
+    /// Judges who changes engines.
+    pub acting: Arc<dyn Acting>,
     pub cipher: Cipher,
     /// The bus, with [`crate::EVENTS`] registered.
     pub events: Arc<dyn EventSink>,
@@ -74,6 +76,7 @@ pub struct Torrents {
     kinds: Arc<dyn EngineKinds>,
     net: Net,
     audit: Audit,
+    acting: Arc<dyn Acting>,
     cipher: Cipher,
     events: Arc<dyn EventSink>,
     hub: Hub,
@@ -103,6 +106,7 @@ impl Torrents {
             kinds: deps.kinds,
             net: deps.net,
             audit: deps.audit,
+            acting: deps.acting,
             cipher: deps.cipher,
             events: deps.events,
             hub: deps.hub,

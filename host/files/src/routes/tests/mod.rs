@@ -25,6 +25,7 @@ use qm_kernel::{
     TokenError, TokenVerifier, TorrentPayload, TorrentPayloads,
 };
 use qm_platform::realtime::{Hub, HubConfig};
+use qm_platform::testing::Claims;
 use qm_platform::{Audit, Cipher, Settings};
 use qm_web::WebConfig;
 use serde_json::{Value, json};
@@ -242,6 +243,7 @@ impl Site {
             db: db.clone(),
             settings: Settings::new(ctx.clone(), cipher),
             audit: Audit::new(ctx.clone()),
+            acting: Arc::new(Claims),
             events: heard.clone(),
             hub: Hub::new(HubConfig::default(), Arc::new(RoleTokens), ctx.clone()),
             ctx: ctx.clone(),

@@ -20,7 +20,7 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
-use super::{Hub, HubConfig, Room, StateSource, ws_router};
+use super::{Hub, HubConfig, Room, SessionsEnded, StateSource, ws_router};
 
 const DEADLINE: Duration = Duration::from_secs(10);
 

@@ -245,3 +245,49 @@ async fn who_has_work_only_for_an_audience_hears_of_it() {
         .await;
     assert!(!server.hub.has_audience(&room));
 }
+
+#[tokio::test]
+async fn the_sockets_of_a_user_whose_sessions_ended_close_and_no_token_of_before_opens_one() {
+    let config = HubConfig {
+        // The tokens of these tests live for ten minutes, so that is what tells their age.
+        token_ttl: Duration::from_mins(10),
+        ..HubConfig::default()
+    };
+    let server = Server::start(config).await;
+    let (mut gone, mut other) = (
+        server.plain(VIEWER).await,
+        server.plain("bob torrents.view 600000").await,
+    );
+    let mut late = server.connect("").await;
+    let now = Ctx::system().now();
+    let ended = |at, for_good| SessionsEnded { at, for_good };
+    server
+        .hub
+        .end_sessions("alice", ended(now.plus(Duration::from_secs(2)), false));
+    assert_eq!(gone.closed().await, 4401);
+    late.auth(VIEWER).await;
+    assert_eq!(late.json().await["event"], "auth:error");
+    assert_eq!(late.closed().await, 4401);
+    server.until("she left", |counters| counters.sockets == 1).await;
+
+    server.hub.end_sessions("alice", ended(now, true));
+    let mut again = server.connect("").await;
+    again.auth("alice torrents.view 6000000").await;
+    assert_eq!(
+        again.json().await["event"],
+        "auth:error",
+        "gone: no token is good"
+    );
+    server.hub.end_sessions("alice", ended(now, false));
+    let mut back = server.plain("alice torrents.view 6000000").await;
+    server.hub.end_sessions("alice", ended(now, false));
+    server
+        .hub
+        .emit(Room::Authenticated, "hello", Bytes::from_static(b"1"));
+    assert_eq!(
+        back.json().await["event"],
+        "hello",
+        "told again, it closes nobody who came later"
+    );
+    assert_eq!(other.json().await["event"], "hello", "others stay");
+}

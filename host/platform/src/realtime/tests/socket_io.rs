@@ -208,6 +208,23 @@ async fn its_own_client_is_told_why_it_may_not() {
 }
 
 #[tokio::test]
+async fn its_own_client_learns_that_its_sessions_ended() {
+    let server = Server::start(HubConfig::default()).await;
+    let mut script = Script::start(&server, &json!({ "auth": { "token": VIEWER } }));
+    assert_eq!(script.says().await["type"], "connect");
+    server
+        .until("admitted", |counters| counters.authenticated == 1)
+        .await;
+    let ended = SessionsEnded {
+        at: Ctx::system().now(),
+        for_good: true,
+    };
+    server.hub.end_sessions("alice", ended);
+    let gone = json!({ "type": "disconnect", "reason": "io server disconnect" });
+    assert_eq!(script.says().await, gone);
+}
+
+#[tokio::test]
 async fn its_own_client_lives_through_pings_and_learns_of_expiry() {
     let config = HubConfig {
         ping_interval: Duration::from_millis(200),

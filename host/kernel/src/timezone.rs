@@ -7,18 +7,29 @@ use jiff::tz::TimeZoneDatabase;
 
 static ZONES: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bundled);
 
-/// What a user chose: `Ok(None)` follows the device (empty, or `auto` in any case), `Ok(Some)` is a zone spelt as the
+/// A text that names no zone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnknownZone;
+
+/// What somebody chose: `Ok(None)` follows the device (empty, or `auto` in any case), `Ok(Some)` is a zone spelt as the
 /// database spells it, `Err` is a text that names none.
-pub fn choose(text: &str) -> Result<Option<String>, ()> {
+pub fn choose(text: &str) -> Result<Option<String>, UnknownZone> {
     let name = text.trim();
     if name.is_empty() || name.eq_ignore_ascii_case("auto") {
         return Ok(None);
     }
     if is_bare_offset(name) {
-        return Err(());
+        return Err(UnknownZone);
     }
-    let zone = ZONES.get(name).map_err(drop)?;
-    zone.iana_name().map(|name| Some(name.to_owned())).ok_or(())
+    let zone = ZONES.get(name).map_err(|_| UnknownZone)?;
+    zone.iana_name()
+        .map(|name| Some(name.to_owned()))
+        .ok_or(UnknownZone)
+}
+
+/// Whether `text` is a zone's name, spelt in any case.
+pub fn is_zone(text: &str) -> bool {
+    matches!(choose(text), Ok(Some(_)))
 }
 
 /// `+02:00`, `GMT-5`, `UTC+1`: the database knows some of these under old names, yet they are no places.
@@ -80,7 +91,7 @@ mod tests {
             "posix/Europe/Berlin",
             "é",
         ] {
-            assert_eq!(choose(text), Err(()), "{text:?}");
+            assert_eq!(choose(text), Err(UnknownZone), "{text:?}");
         }
     }
 

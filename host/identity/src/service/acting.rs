@@ -1,0 +1,58 @@
+//! Who acts, as the database knows them: the judgement that every change of power asks for.
+//!
+//! Rows are held in one order: the role's that a change may empty, the caller's, the user's the change is about.
+
+use async_trait::async_trait;
+use qm_db::Tx;
+use qm_kernel::{Permission, Principal};
+use qm_platform::{Acting, ActingError, Actor};
+
+use crate::error::IdentityError;
+use crate::repo;
+use crate::repo::users::UserRow;
+use crate::service::{Caller, Identity};
+
+#[async_trait]
+impl Acting for Identity {
+    async fn judge(
+        &self,
+        tx: &mut Tx,
+        principal: &Principal,
+        needed: &[Permission],
+    ) -> Result<Actor, ActingError> {
+        let (actor, _) = judge(tx, principal, needed).await?;
+        Ok(actor)
+    }
+}
+
+impl Caller<'_> {
+    /// The caller, who must still hold `needed`; see [`Acting::judge`].
+    pub(super) async fn acting(self, tx: &mut Tx, needed: Permission) -> Result<Actor, IdentityError> {
+        let (actor, _) = judge(tx, self.principal, &[needed]).await?;
+        Ok(actor)
+    }
+
+    /// The caller with their own row, for what one may do to one's own account.
+    pub(super) async fn acting_for_self(self, tx: &mut Tx) -> Result<(Actor, UserRow), IdentityError> {
+        Ok(judge(tx, self.principal, &[]).await?)
+    }
+}
+
+async fn judge(
+    tx: &mut Tx,
+    principal: &Principal,
+    needed: &[Permission],
+) -> Result<(Actor, UserRow), ActingError> {
+    let user = repo::users::lock(tx, &principal.user_id)
+        .await?
+        .ok_or(ActingError::Gone)?;
+    if !user.is_active {
+        return Err(ActingError::Inactive);
+    }
+    let mut roles = repo::roles::roles_of(tx, &user.id).await?;
+    let held = repo::roles::permissions_of(tx, &user.id).await?;
+    ActingError::check(&roles, held, needed)?;
+    // A role won since the token was issued counts from the next token on.
+    roles.retain(|role| principal.roles.contains(role));
+    Ok((Actor::new(user.id.clone(), roles), user))
+}

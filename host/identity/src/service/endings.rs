@@ -1,0 +1,66 @@
+//! Ended sessions: who is deactivated or deleted, or changes the password, loses the open sockets.
+//!
+//! The change notes it in its own transaction, and every server on the database looks for notes, so that it does not
+//! matter which one made the change, or whether it was the operator's command line. A server that was down reads the
+//! notes when it starts.
+//! Bounds: one query every [`EVERY`], of the last [`OVERLAP`] only once it has read the rest; notes go after
+//! [`KEPT`]. Clocks of several servers are taken to agree within that overlap.
+
+use std::time::Duration;
+
+use qm_kernel::Timestamp;
+use qm_platform::realtime::{Hub, SessionsEnded};
+use tokio_util::sync::CancellationToken;
+
+use crate::error::IdentityError;
+use crate::repo;
+use crate::service::Identity;
+
+/// Sockets close within a second of the change.
+const EVERY: Duration = Duration::from_millis(400);
+/// Read again each time: a transaction that began earlier may commit later, and clocks differ a little.
+const OVERLAP: Duration = Duration::from_mins(5);
+/// Longer than the longest access token that is not warned of.
+pub(super) const KEPT: Duration = Duration::from_hours(8 * 24);
+
+impl Identity {
+    /// The loop `identity.end_sockets`; ends when `stop` is cancelled.
+    pub async fn end_sockets_loop(self, hub: Hub, stop: CancellationToken) {
+        let mut ticks = tokio::time::interval(EVERY);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut read_until = Timestamp::from_ms(0);
+        let mut failing = false;
+        while stop.run_until_cancelled(ticks.tick()).await.is_some() {
+            let began = self.inner.ctx.now();
+            match self.end_sockets(&hub, read_until).await {
+                Ok(()) => {
+                    read_until = Timestamp::from_ms(began.ms() - OVERLAP.as_millis() as i64);
+                    failing = false;
+                }
+                Err(error) => {
+                    // Said once: a database that is away is away for many rounds.
+                    if !std::mem::replace(&mut failing, true) {
+                        let error = &error as &dyn std::error::Error;
+                        tracing::warn!(error, "it is not known whose sessions have ended");
+                    }
+                }
+            }
+        }
+    }
+
+    /// Tells the hub of everybody whose sessions ended after `after`.
+    pub async fn end_sockets(&self, hub: &Hub, after: Timestamp) -> Result<(), IdentityError> {
+        let ended = {
+            let mut tx = self.inner.db.begin_read().await?;
+            repo::endings::since(&mut tx, after).await?
+        };
+        for row in ended {
+            let ended = SessionsEnded {
+                at: Timestamp::from_ms(row.ended_at),
+                for_good: row.active == 0,
+            };
+            hub.end_sessions(&row.user_id, ended);
+        }
+        Ok(())
+    }
+}

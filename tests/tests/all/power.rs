@@ -1,0 +1,241 @@
+//! What hands out power, attacked with tokens that live on after their user has lost it: deactivated, demoted, deleted.
+//!
+//! The routes come from the document: all that change something and need a permission that hands out power, and those
+//! of one's own account. Each answers 403 and changes nothing.
+
+use qm_db::{Db, all, sql};
+use qm_kernel::{Permission, Role};
+use qm_testkit::fake::FakeKinds;
+use qm_testkit::server::PASSWORD;
+use qm_testkit::ws::Ws;
+use qm_testkit::{Api, TestServer, both_databases};
+use serde_json::{Value, json};
+
+use crate::document::{NOBODY, Operation, fresh, operations};
+use crate::table::TABLE;
+
+sql! {
+    USERS = "SELECT id || '|' || username || '|' || email || '|' || COALESCE(display_name, '') || '|' || password_hash \
+        || '|' || COALESCE(timezone, '') || '|' || COALESCE(totp_secret, '') || '|' || recovery_codes || '|' \
+        || CAST(is_active AS TEXT) FROM users ORDER BY id";
+    GRANTS = "SELECT user_id || '|' || role_id FROM user_roles ORDER BY user_id, role_id";
+    KEYS = "SELECT id || '|' || user_id || '|' || COALESCE(CAST(revoked_at AS TEXT), '') FROM api_keys ORDER BY id";
+    SETTINGS = "SELECT key || '|' || value FROM settings ORDER BY key";
+    ENGINES = "SELECT id || '|' || name || '|' || config FROM torrent_engines ORDER BY id";
+    AUDIT = "SELECT id || '|' || action FROM audit_logs ORDER BY id";
+}
+
+/// Everything that power is made of, and the audit trail.
+async fn state(db: &Db) -> Vec<String> {
+    let mut tx = db.begin_read().await.expect("a read");
+    let mut state = Vec::new();
+    for statement in [USERS, GRANTS, KEYS, SETTINGS, ENGINES, AUDIT] {
+        let rows = all!(&mut tx, (String,), statement).await.expect("rows");
+        state.extend(rows.into_iter().map(|(row,)| row));
+    }
+    state
+}
+
+/// Somebody whose token still says what they no longer are.
+struct Fallen {
+    how: &'static str,
+    id: String,
+    key: String,
+    api: Api,
+}
+
+impl Fallen {
+    /// Signs in as a super administrator, leaves an API key behind, and falls.
+    async fn new(server: &TestServer, how: &'static str) -> Fallen {
+        let root = server.admin();
+        let user = json!({
+            "username": how, "email": format!("{how}@example.org"), "password": PASSWORD, "roleNames": ["SUPER_ADMIN"],
+        });
+        let id = word(&root.post("/api/users", user).await["id"]);
+        let login = json!({ "username": how, "password": PASSWORD });
+        let reply = fresh(&server.anonymous(), "POST", "/api/auth/login")
+            .json(&login)
+            .send()
+            .await;
+        let token = word(&reply.expect("an answer").json()["accessToken"]);
+        let api = server.anonymous().with_token(Some(token));
+        api.post("/api/api-keys", json!({ "name": "left behind" })).await;
+        let keys = api.get("/api/api-keys").await;
+        let path = format!("/api/users/{id}");
+        match how {
+            "deactivated" => drop(root.patch(&path, json!({ "isActive": false })).await),
+            "demoted" => drop(root.patch(&path, json!({ "roleNames": ["READ_ONLY"] })).await),
+            "deleted" => drop(root.delete(&path).await),
+            other => panic!("nobody knows how to be {other}"),
+        }
+        Fallen {
+            how,
+            id,
+            key: word(&keys[0]["id"]),
+            api,
+        }
+    }
+}
+
+fn word(value: &Value) -> String {
+    value
+        .as_str()
+        .unwrap_or_else(|| panic!("no text: {value}"))
+        .to_owned()
+}
+
+/// Whether the operation changes what power is made of.
+fn hands_out_power(operation: &Operation) -> bool {
+    operation.method != "GET"
+        && operation
+            .needed
+            .iter()
+            .any(|permission| permission.hands_out_power())
+}
+
+/// Whether it changes the caller's own account.
+fn is_own_account(operation: &Operation) -> bool {
+    let own = operation.path.starts_with("/api/account/") || operation.path == "/api/auth/change-password";
+    own && operation.method != "GET"
+}
+
+/// A good body of the route, with the right password in it.
+fn good_body(operation: &Operation, root: &str) -> Option<Value> {
+    let row = TABLE.iter().find(|row| row.route == operation.name());
+    let row = row.unwrap_or_else(|| panic!("`{}` has no row in table.rs", operation.name()));
+    let text = row
+        .body?
+        .replace("{root}", root)
+        .replace("not the password", PASSWORD);
+    Some(serde_json::from_str(&text).expect("bodies of the table are JSON"))
+}
+
+async fn attack(who: &Fallen, operation: &Operation, target: &str, body: Option<&Value>) {
+    let request = fresh(&who.api, &operation.method, target);
+    let request = match body {
+        Some(body) => request.json(body),
+        None => request,
+    };
+    let reply = request.send().await.expect("an answer");
+    assert_eq!(
+        reply.status,
+        403,
+        "{target} by somebody {}: {}",
+        who.how,
+        reply.text()
+    );
+}
+
+both_databases! {
+    async fn who_has_lost_power_hands_out_none(db: &TestDb) {
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        let root_path = folder.path().display().to_string();
+        let kinds = FakeKinds::new();
+        kinds.engine("one");
+        let server = TestServer::builder(db).kinds(kinds).env("FILE_MANAGER_ROOTS", &root_path).start().await;
+        let root = server.admin();
+        let config = json!({ "host": "one", "password": "a stored secret" });
+        let engine = root.add_engine("seedbox", "scgi_client", config).await;
+        let bystander = json!({
+            "username": "bystander", "email": "bystander@example.org", "password": PASSWORD, "roleNames": ["USER"],
+        });
+        let bystander = word(&root.post("/api/users", bystander).await["id"]);
+        let mut fallen = Vec::new();
+        for how in ["deactivated", "demoted", "deleted"] {
+            fallen.push(Fallen::new(&server, how).await);
+        }
+
+        let all = operations(&server.anonymous()).await;
+        let powers: Vec<&Operation> = all.iter().filter(|operation| hands_out_power(operation)).collect();
+        let own: Vec<&Operation> = all.iter().filter(|operation| is_own_account(operation)).collect();
+        assert!(powers.len() >= 13 && own.len() >= 7, "{} and {}", powers.len(), own.len());
+        let before = state(server.db()).await;
+        for who in &fallen {
+            for operation in &powers {
+                let target = operation.with(|_| match operation.path.split('/').nth(2) {
+                    Some("users") => bystander.clone(),
+                    Some("engines") => engine.clone(),
+                    Some("api-keys") => who.key.clone(),
+                    Some("settings") => "general.theme".to_owned(),
+                    _ => NOBODY.to_owned(),
+                });
+                attack(who, operation, &target, good_body(operation, &root_path).as_ref()).await;
+            }
+            for operation in own.iter().filter(|_| who.how != "demoted") {
+                attack(who, operation, &operation.target(), good_body(operation, &root_path).as_ref()).await;
+            }
+            let changes_user = powers.iter().find(|operation| operation.name() == "PATCH /api/users/{id}");
+            let changes_user = changes_user.expect("users can be changed");
+            let itself = format!("/api/users/{}", who.id);
+            attack(who, changes_user, &itself, Some(&json!({ "isActive": true }))).await;
+            let makes_user = powers.iter().find(|operation| operation.name() == "POST /api/users");
+            let successor = json!({
+                "username": "successor", "email": "successor@example.org", "password": PASSWORD,
+                "roleNames": ["SUPER_ADMIN"],
+            });
+            attack(who, makes_user.expect("users can be made"), "/api/users", Some(&successor)).await;
+            let tests = powers.iter().find(|operation| operation.name() == "POST /api/engines/test");
+            let stored = json!({ "kind": "scgi_client", "engineId": engine, "config": { "host": "one" } });
+            attack(who, tests.expect("engines can be tried"), "/api/engines/test", Some(&stored)).await;
+            assert_eq!(state(server.db()).await, before, "something changed by somebody {}", who.how);
+        }
+    }
+
+    async fn sockets_of_whom_lost_the_account_or_changed_the_password_close_on_every_server(db: &TestDb) {
+        let (one, two) = (TestServer::builder(db).start().await, TestServer::builder(db).start().await);
+        let root = one.admin();
+        for how in ["deactivated", "deleted", "new password"] {
+            let name = how.replace(' ', "-");
+            let user = json!({
+                "username": name, "email": format!("{name}@example.org"), "password": PASSWORD, "roleNames": ["USER"],
+            });
+            let id = word(&root.post("/api/users", user).await["id"]);
+            let login = json!({ "username": name, "password": PASSWORD });
+            let reply = fresh(&one.anonymous(), "POST", "/api/auth/login").json(&login).send().await;
+            let token = word(&reply.expect("an answer").json()["accessToken"]);
+            let here = one.anonymous().with_token(Some(token.clone()));
+            let there = two.anonymous().with_token(Some(token));
+            let (mut near, mut far) = (Ws::connect(&here).await, Ws::connect(&there).await);
+            for socket in [&mut near, &mut far] {
+                socket.until("admission", |event, _| (event == "auth:ok").then_some(())).await;
+            }
+            let path = format!("/api/users/{id}");
+            match how {
+                "deactivated" => drop(root.patch(&path, json!({ "isActive": false })).await),
+                "deleted" => drop(root.delete(&path).await),
+                _ => {
+                    let change = json!({ "currentPassword": PASSWORD, "newPassword": "another good password" });
+                    here.post("/api/account/password", change).await;
+                }
+            }
+            for socket in [&mut near, &mut far] {
+                while socket.next().await.is_some() {}
+            }
+            if how != "new password" {
+                let mut back = Ws::connect(&there).await;
+                back.until("a refusal", |event, _| (event == "auth:error").then_some(())).await;
+            }
+        }
+    }
+
+    async fn a_super_admin_who_is_one_no_longer_makes_none(db: &TestDb) {
+        let server = TestServer::builder(db).start().await;
+        let root = server.admin();
+        let fallen = Fallen::new(&server, "demoted").await;
+        let path = format!("/api/users/{}", fallen.id);
+        // Still an administrator who manages users, but nobody who may make or change a super administrator.
+        root.patch(&path, json!({ "roleNames": ["ADMINISTRATOR"] })).await;
+        let user = |name: &str, role: Role| json!({
+            "username": name, "email": format!("{name}@example.org"), "password": PASSWORD, "roleNames": [role.name()],
+        });
+        fallen.api.post("/api/users", user("one", Role::User)).await;
+        let reply = fallen.api.send("POST", "/api/users", Some(&user("two", Role::SuperAdmin))).await;
+        assert_eq!(reply.status, 403, "{}", reply.text());
+        let admin = word(&root.get("/api/auth/me").await["id"]);
+        let reply = fallen.api.send("PATCH", &format!("/api/users/{admin}"), Some(&json!({ "displayName": "x" }))).await;
+        assert_eq!(reply.status, 403, "{}", reply.text());
+        let reply = fallen.api.send("PATCH", "/api/system/update/settings", Some(&json!({ "enabled": true }))).await;
+        let wanted = format!("Missing permission(s): {}", Permission::SystemManage.key());
+        assert_eq!((reply.status, &reply.json()["message"]), (403, &json!(wanted)));
+    }
+}
