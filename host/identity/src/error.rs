@@ -78,7 +78,7 @@ pub enum IdentityError {
     #[error("password hashing failed: {0}")]
     Hashing(String),
     #[error("an access token could not be written")]
-    Token(#[source] serde_json::Error),
+    Token(#[source] jsonwebtoken::errors::Error),
     #[error("stored recovery codes of user `{user_id}` are not a list")]
     RecoveryCodes {
         user_id: String,

@@ -1,14 +1,13 @@
-//! Time-based one-time passwords (RFC 6238): SHA-1, 6 digits, steps of 30 s, one step of drift either way.
+//! Time-based one-time passwords (RFC 6238) by the `totp-rs` crate: SHA-1, 6 digits, steps of 30 s, one step of drift
+//! either way. The crate is always told the instant, so that time comes from [`Ctx`].
 
 use data_encoding::BASE32_NOPAD;
-use hmac::{Hmac, Mac};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use qm_kernel::{Ctx, Secret, Timestamp};
-use sha1::Sha1;
-use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
+use totp_rs::{Algorithm, TOTP};
 
-const STEP_SECS: i64 = 30;
-const DRIFT_STEPS: i64 = 1;
+const STEP_SECS: u64 = 30;
+const DRIFT_STEPS: u64 = 1;
 const DIGITS: usize = 6;
 /// 160 bits, as RFC 4226 asks for: the length of the hash.
 const SEED_BYTES: usize = 20;
@@ -44,47 +43,29 @@ pub fn matching_step(seed: &Secret, code: &str, now: Timestamp) -> Option<i64> {
     if code.len() != DIGITS {
         return None;
     }
+    let totp = totp_of(seed)?;
+    let step = u64::try_from(now.secs()).ok()? / STEP_SECS;
+    let candidates = step.saturating_sub(DRIFT_STEPS)..=step + DRIFT_STEPS;
+    // Asked one by one, because the caller spends the step that matched.
+    let matched = candidates
+        .into_iter()
+        .find(|step| totp.check(code, step * STEP_SECS))?;
+    i64::try_from(matched).ok()
+}
+
+/// The generator of a seed, without drift.
+fn totp_of(seed: &Secret) -> Option<TOTP> {
     let text = seed.expose().trim_end_matches('=').to_ascii_uppercase();
     let key = BASE32_NOPAD.decode(text.as_bytes()).ok()?;
-    let step = now.secs().div_euclid(STEP_SECS);
-    // Every step is reckoned and compared in full, so the time taken says nothing about which one matched.
-    let (mut any, mut matched) = (Choice::from(0), 0);
-    for candidate in step - DRIFT_STEPS..=step + DRIFT_STEPS {
-        let same = code_of(&key, candidate).as_bytes().ct_eq(code.as_bytes());
-        matched.conditional_assign(&candidate, same);
-        any |= same;
-    }
-    bool::from(any).then_some(matched)
-}
-
-/// The code of one step, with leading zeros.
-fn code_of(key: &[u8], step: i64) -> String {
-    format!("{:0DIGITS$}", truncated(key, step) % 10_u32.pow(DIGITS as u32))
-}
-
-/// The 31 bits that RFC 4226 takes out of the HMAC ("dynamic truncation").
-fn truncated(key: &[u8], step: i64) -> u32 {
-    let Ok(mut mac) = Hmac::<Sha1>::new_from_slice(key) else {
-        // HMAC takes keys of any length; this arm is never taken.
-        return 0;
-    };
-    mac.update(&step.to_be_bytes());
-    let digest = mac.finalize().into_bytes();
-    let offset = usize::from(digest[digest.len() - 1] & 0x0f);
-    let word = [
-        digest[offset],
-        digest[offset + 1],
-        digest[offset + 2],
-        digest[offset + 3],
-    ];
-    u32::from_be_bytes(word) & 0x7fff_ffff
+    // Unchecked: seeds enrolled before have 80 bits, which the crate would refuse.
+    Some(TOTP::new_unchecked(Algorithm::SHA1, DIGITS, 0, STEP_SECS, key))
 }
 
 /// What an authenticator with this seed shows.
 #[cfg(test)]
 pub fn code_at(seed: &Secret, now: Timestamp) -> String {
-    let key = BASE32_NOPAD.decode(seed.expose().as_bytes()).expect("base32");
-    code_of(&key, now.secs().div_euclid(STEP_SECS))
+    let totp = totp_of(seed).expect("base32");
+    totp.generate(now.secs() as u64)
 }
 
 #[cfg(test)]
@@ -92,8 +73,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The ASCII key `12345678901234567890` of RFC 6238, appendix B.
+    /// The ASCII key of RFC 6238, appendix B.
     const RFC_KEY: &[u8] = b"12345678901234567890";
+    const STEP: i64 = STEP_SECS as i64;
     /// Unix seconds and the SHA-1 code of 8 digits.
     const RFC_VECTORS: [(i64, u32); 6] = [
         (59, 94_287_082),
@@ -111,15 +93,16 @@ mod tests {
     #[test]
     fn codes_are_those_of_rfc_6238() {
         for (secs, eight_digits) in RFC_VECTORS {
+            let eight = TOTP::new_unchecked(Algorithm::SHA1, 8, 0, STEP_SECS, RFC_KEY.to_vec());
             assert_eq!(
-                truncated(RFC_KEY, secs / STEP_SECS) % 100_000_000,
-                eight_digits,
+                eight.generate(secs as u64),
+                format!("{eight_digits:08}"),
                 "at {secs}"
             );
             let six = format!("{:06}", eight_digits % 1_000_000);
             assert_eq!(
                 matching_step(&rfc_seed(), &six, Timestamp::from_secs(secs)),
-                Some(secs / STEP_SECS),
+                Some(secs / STEP),
                 "{six} at {secs}"
             );
         }
@@ -129,17 +112,17 @@ mod tests {
     fn one_step_of_drift_is_taken_and_two_are_not() {
         let seed = rfc_seed();
         let (at, code) = (1_111_111_109, "081804");
-        let start_of_step = at / STEP_SECS * STEP_SECS;
+        let start_of_step = at / STEP * STEP;
         for (secs, taken) in [
-            (start_of_step - STEP_SECS, true),
+            (start_of_step - STEP, true),
             (start_of_step, true),
-            (start_of_step + 2 * STEP_SECS - 1, true),
-            (start_of_step - STEP_SECS - 1, false),
-            (start_of_step + 2 * STEP_SECS, false),
+            (start_of_step + 2 * STEP - 1, true),
+            (start_of_step - STEP - 1, false),
+            (start_of_step + 2 * STEP, false),
         ] {
             assert_eq!(
                 matching_step(&seed, code, Timestamp::from_secs(secs)),
-                taken.then_some(at / STEP_SECS),
+                taken.then_some(at / STEP),
                 "at {secs}"
             );
         }

@@ -1,29 +1,31 @@
-//! Access tokens: JWTs signed with HS256, the one algorithm there is, so that there is none to confuse it with.
+//! Access tokens: JWTs signed with HS256 by the `jsonwebtoken` crate, which is told that one algorithm and no other.
 //!
 //! Owns: the signing key. Never: reads the database; the claims are the whole principal.
+//! Expiry is judged here, by the clock of [`Ctx`]: the crate would ask the machine's.
 //! Bounds: a token longer than 16 KiB is refused unread.
 
-use std::borrow::Cow;
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use hmac::{Hmac, Mac};
+use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use qm_kernel::{
     Ctx, Permission, PermissionSet, Principal, Role, Secret, Timestamp, TokenError, TokenVerifier,
 };
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
-use sha2::Sha256;
 
-const ALGORITHM: &str = "HS256";
+const ALGORITHM: Algorithm = Algorithm::HS256;
 const ACCESS: &str = "access";
 const MAX_TOKEN_BYTES: usize = 16 * 1024;
 
 /// Issues and verifies access tokens.
 pub struct TokenService {
-    /// Keyed once; each token starts from a copy.
-    mac: Hmac<Sha256>,
+    signing: EncodingKey,
+    verifying: DecodingKey,
+    validation: Validation,
     ttl: Duration,
     ctx: Ctx,
 }
@@ -50,45 +52,50 @@ struct ClaimsOut<'a> {
 
 /// Read leniently: a token of another `type` need not carry our other claims to be told apart.
 #[derive(Deserialize)]
-struct ClaimsIn<'a> {
-    #[serde(borrow)]
-    sub: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    username: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    roles: Vec<Text<'a>>,
-    #[serde(borrow, default)]
-    permissions: Vec<Text<'a>>,
-    #[serde(borrow)]
-    r#type: Option<Cow<'a, str>>,
+struct ClaimsIn {
+    sub: Option<String>,
+    username: Option<String>,
+    #[serde(default)]
+    roles: Vec<String>,
+    #[serde(default)]
+    permissions: Vec<String>,
+    r#type: Option<String>,
     exp: i64,
 }
 
-/// A text that is borrowed from the token unless it holds escapes.
+/// What the crate does not look at in a header.
 #[derive(Deserialize)]
-struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
-
-#[derive(Deserialize)]
-struct Header<'a> {
-    #[serde(borrow)]
-    alg: Cow<'a, str>,
+struct Extensions {
     /// Extensions a verifier must understand (RFC 7515 §4.1.11); we understand none.
-    crit: Option<serde::de::IgnoredAny>,
+    crit: Option<IgnoredAny>,
 }
 
 impl TokenService {
     /// `secret` is `JWT_ACCESS_SECRET`, `ttl` is `JWT_ACCESS_TTL`.
     pub fn new(secret: &Secret, ttl: Duration, ctx: Ctx) -> Self {
-        // HMAC takes keys of any length, so the fallback is never taken.
-        let mac = Hmac::new_from_slice(secret.expose().as_bytes())
-            .unwrap_or_else(|_| Hmac::new(&Default::default()));
-        Self { mac, ttl, ctx }
+        Self::keyed(secret.expose().as_bytes(), ttl, ctx)
+    }
+
+    fn keyed(secret: &[u8], ttl: Duration, ctx: Ctx) -> Self {
+        let mut validation = Validation::new(ALGORITHM);
+        // What the crate would check of the claims, by the machine's clock or for names we do not use.
+        validation.required_spec_claims = HashSet::new();
+        validation.validate_exp = false;
+        validation.validate_nbf = false;
+        validation.validate_aud = false;
+        Self {
+            signing: EncodingKey::from_secret(secret),
+            verifying: DecodingKey::from_secret(secret),
+            validation,
+            ttl,
+            ctx,
+        }
     }
 
     /// A token that is good from now on for the configured time.
-    pub fn issue(&self, subject: &Subject<'_>) -> Result<String, serde_json::Error> {
+    pub fn issue(&self, subject: &Subject<'_>) -> Result<String, jsonwebtoken::errors::Error> {
         let now = self.ctx.now();
-        let claims = serde_json::to_vec(&ClaimsOut {
+        let claims = ClaimsOut {
             sub: subject.user_id,
             username: subject.username,
             roles: subject.roles,
@@ -96,43 +103,26 @@ impl TokenService {
             r#type: ACCESS,
             iat: now.secs(),
             exp: now.plus(self.ttl).secs(),
-        })?;
-        let header = serde_json::to_vec(&serde_json::json!({ "alg": ALGORITHM, "typ": "JWT" }))?;
-        let mut token = BASE64_URL_SAFE_NO_PAD.encode(header);
-        token.push('.');
-        BASE64_URL_SAFE_NO_PAD.encode_string(claims, &mut token);
-        let signature = self.mac.clone().chain_update(&token).finalize().into_bytes();
-        token.push('.');
-        BASE64_URL_SAFE_NO_PAD.encode_string(signature, &mut token);
-        Ok(token)
+        };
+        jsonwebtoken::encode(&Header::new(ALGORITHM), &claims, &self.signing)
     }
 
     /// The claims of a token whose header says HS256 and whose signature is ours; `None` for anything else.
-    fn signed_claims(&self, token: &str) -> Option<Vec<u8>> {
+    fn signed_claims<T: DeserializeOwned>(&self, token: &str) -> Option<T> {
         if token.len() > MAX_TOKEN_BYTES {
             return None;
         }
-        let (signed, signature) = token.rsplit_once('.')?;
-        let (header, claims) = signed.split_once('.')?;
-        let signature = BASE64_URL_SAFE_NO_PAD.decode(signature).ok()?;
-        self.mac
-            .clone()
-            .chain_update(signed)
-            .verify_slice(&signature)
-            .ok()?;
+        let signed = jsonwebtoken::decode(token, &self.verifying, &self.validation).ok()?;
+        let (header, _) = token.split_once('.')?;
         let header = BASE64_URL_SAFE_NO_PAD.decode(header).ok()?;
-        let header: Header<'_> = serde_json::from_slice(&header).ok()?;
-        if header.alg != ALGORITHM || header.crit.is_some() {
-            return None;
-        }
-        BASE64_URL_SAFE_NO_PAD.decode(claims).ok()
+        let extensions: Extensions = serde_json::from_slice(&header).ok()?;
+        extensions.crit.is_none().then_some(signed.claims)
     }
 }
 
 impl TokenVerifier for TokenService {
     fn verify(&self, token: &str) -> Result<Principal, TokenError> {
-        let claims = self.signed_claims(token).ok_or(TokenError::Unauthorized)?;
-        let claims: ClaimsIn<'_> = serde_json::from_slice(&claims).map_err(|_| TokenError::Unauthorized)?;
+        let claims: ClaimsIn = self.signed_claims(token).ok_or(TokenError::Unauthorized)?;
         if self.ctx.now().secs() >= claims.exp {
             return Err(TokenError::Unauthorized);
         }
@@ -149,12 +139,12 @@ impl TokenVerifier for TokenService {
             roles: claims
                 .roles
                 .iter()
-                .filter_map(|name| Role::from_name(&name.0))
+                .filter_map(|name| Role::from_name(name))
                 .collect(),
             permissions: claims
                 .permissions
                 .iter()
-                .filter_map(|key| Permission::from_key(&key.0))
+                .filter_map(|key| Permission::from_key(key))
                 .collect(),
             expires_at: Timestamp::from_secs(claims.exp),
         })
