@@ -29,6 +29,7 @@ mod logins;
 mod main_job;
 mod power;
 mod proxies;
+mod quiet;
 mod realtime;
 mod resilience;
 mod schemathesis;
