@@ -141,9 +141,10 @@ fn runtime() -> Result<tokio::runtime::Runtime, StartError> {
 async fn serve() -> Result<(), StartError> {
     let config = Config::from_env()?;
     logging::init(&config.log);
-    descriptors::raise();
+    let open_files = descriptors::raise();
     let until = shutdown::requested().map_err(StartError::Signals)?;
     let app = start::start(config, Ctx::system()).await?;
+    open_files.tell();
     greet(&app);
     app.run(until).await;
     Ok(())

@@ -8,31 +8,50 @@ const MOST_CONNECTIONS: u64 = 8192;
 /// Kept for the rest: database, files, plugins, engines. Half of a small number.
 const RESERVED: u64 = 1024;
 
-/// Raises the soft limit to the hard one and says so in the log.
-pub(crate) fn raise() {
+/// The soft limit as it was found and as it is now; `None` is no limit.
+#[must_use = "the log says what became of the limit, once the start has gone well"]
+pub(crate) struct Raised {
+    before: Option<u64>,
+    now: Option<u64>,
+    failure: Option<rustix::io::Errno>,
+}
+
+/// Raises the soft limit to the hard one.
+pub(crate) fn raise() -> Raised {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
-    if current != maximum {
-        let wanted = Rlimit {
-            current: maximum,
-            maximum,
-        };
-        if let Err(error) = setrlimit(Resource::Nofile, wanted) {
-            tracing::warn!(%error, "the limit on open files cannot be raised");
-        }
+    let wanted = Rlimit {
+        current: maximum,
+        maximum,
+    };
+    let failure = (current != maximum)
+        .then(|| setrlimit(Resource::Nofile, wanted).err())
+        .flatten();
+    Raised {
+        before: current,
+        now: getrlimit(Resource::Nofile).current,
+        failure,
     }
-    let now = getrlimit(Resource::Nofile).current;
-    let connections = connections_within(now);
-    tracing::info!(
-        before = shown(current),
-        now = shown(now),
-        connections,
-        "open files: the soft limit is raised to the hard one"
-    );
-    if (connections as u64) < MOST_CONNECTIONS {
-        tracing::warn!(
-            "open files are limited to {}, so connections are to {connections}: raise LimitNOFILE (ulimit -Hn)",
-            shown(now)
-        );
+}
+
+impl Raised {
+    /// Says it in the log. A start that fails says one line, its own: so this waits until it has not.
+    pub(crate) fn tell(&self) {
+        let connections = connections_within(self.now);
+        match self.failure {
+            Some(error) => tracing::warn!(%error, "the limit on open files cannot be raised"),
+            None => tracing::info!(
+                before = shown(self.before),
+                now = shown(self.now),
+                connections,
+                "open files: the soft limit is the hard one"
+            ),
+        }
+        if (connections as u64) < MOST_CONNECTIONS {
+            tracing::warn!(
+                "open files are limited to {}, so connections are to {connections}: raise LimitNOFILE (ulimit -Hn)",
+                shown(self.now)
+            );
+        }
     }
 }
 

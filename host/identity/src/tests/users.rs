@@ -236,7 +236,7 @@ qm_db::db_test! {
         for roles in [&["OWNER"][..], &["USER", "USER"], &["user"], &["USER", ""]] {
             assert_eq!(office.post(&office.admin, new_user("jo", roles)).await, unknown, "{roles:?}");
         }
-        for id in ["00000000-0000-4000-8000-000000000000", "x", "%00"] {
+        for id in ["00000000-0000-4000-8000-000000000000", "x"] {
             let missing = refusal(StatusCode::NOT_FOUND, "User not found");
             assert_eq!(office.patch(&office.admin, id, json!({ "roleNames": ["SUPER_ADMIN"] })).await, missing);
             assert_eq!(office.delete(&office.admin, id).await, missing);
