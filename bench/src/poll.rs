@@ -127,7 +127,7 @@ fn native(port: u16) -> (Duration, Duration) {
     let mut told = Vec::new();
     let summary = poller
         .poll(&client, None, scgi_core::Attention::Watched, &mut |torrent| {
-            told.push(torrent)
+            told.push(torrent);
         })
         .expect("a full poll");
     let full = begin.elapsed();

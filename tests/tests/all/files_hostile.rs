@@ -439,6 +439,13 @@ both_databases! {
         let (ours, others): (BTreeSet<String>, BTreeSet<String>) =
             all.into_iter().partition(|text| text.contains(" /api/files"));
         let rows: BTreeSet<String> = FIELDS.iter().map(|field| format!("{} {}", field.route, field.name)).collect();
+        // A path of a body is attacked by its raw twin as well: the row of the one stands for both.
+        let twins: BTreeSet<String> = FIELDS
+            .iter()
+            .filter(|field| field.holds == Holds::Path && !field.bodies.is_empty())
+            .map(|field| format!("{} {}Raw", field.route, field.name))
+            .collect();
+        let ours: BTreeSet<String> = ours.difference(&twins).cloned().collect();
         assert_eq!(ours, rows, "texts of the document, rows");
         for field in FIELDS {
             if let Holds::Other(reason) = field.holds {

@@ -187,12 +187,27 @@ async fn read(api: Api, over: Arc<AtomicBool>) -> u64 {
     done
 }
 
-async fn stream(api: Api, query: String, over: Arc<AtomicBool>) -> u64 {
+/// A ticket is good for one file, and the file is deleted and put back all the time: whoever is refused asks for another.
+async fn stream(viewer: Api, player: Api, over: Arc<AtomicBool>) -> u64 {
     let mut done = 0;
     while !over.load(Ordering::Relaxed) {
-        let reply = api.send("GET", &query, None).await;
-        assert_eq!(sung(&reply), None);
-        done += u64::from(reply.status == 200);
+        let wanted = json!({ "path": "victim/secret" });
+        let ticket = viewer
+            .send("POST", "/api/files/media-ticket", Some(&wanted))
+            .await;
+        assert_eq!(sung(&ticket), None);
+        if ticket.status != 201 {
+            continue;
+        }
+        let token = ticket.json()["token"].as_str().expect("a ticket").to_owned();
+        let query = format!("/api/files/stream?path=victim/secret&ticket={token}");
+        let mut is_good = true;
+        while is_good && !over.load(Ordering::Relaxed) {
+            let reply = player.send("GET", &query, None).await;
+            assert_eq!(sung(&reply), None);
+            is_good = reply.status == 200;
+            done += u64::from(is_good);
+        }
     }
     done
 }
@@ -205,13 +220,6 @@ async fn race(server: &TestServer, site: Arc<Site>) {
     for file in ["file", "secret", "tree/a/b"] {
         site.write(file, "inside");
     }
-    let ticket = api
-        .post("/api/files/media-ticket", json!({ "path": "victim/secret" }))
-        .await;
-    let query = format!(
-        "/api/files/stream?path=victim/secret&ticket={}",
-        ticket["token"].as_str().expect("a ticket")
-    );
     symlink(&site.canary, site.at("swap")).expect("our own directory");
     let before = tree(&site.canary);
     let (over, swaps) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
@@ -227,7 +235,7 @@ async fn race(server: &TestServer, site: Arc<Site>) {
     };
     let readers = [
         tokio::spawn(read(api.clone(), over.clone())),
-        tokio::spawn(stream(server.anonymous(), query, over.clone())),
+        tokio::spawn(stream(api.clone(), server.anonymous(), over.clone())),
     ];
     let changed = tokio::spawn(change(api.clone(), site.clone())).await;
     over.store(true, Ordering::Relaxed);

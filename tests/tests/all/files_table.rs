@@ -213,7 +213,6 @@ pub const FIELDS: &[Field] = &[
         Holds::Path,
         &[r#"{"path":"/"}"#],
     ),
-    body("POST /api/files/cleanup-preview", "categories", CHOICE, &[]),
     body("POST /api/files/cleanup-execute", "path", Holds::Path, CLEANUPS),
     body("POST /api/files/cleanup-execute", "paths", Holds::Path, CLEANUPS),
     body("POST /api/files/trash/restore", "id", ID, &[]),

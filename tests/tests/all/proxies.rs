@@ -141,7 +141,7 @@ both_databases! {
             };
             // Each refusal is ours, so each body arrived.
             let (answer, put_aside) = proxy.watched(upload(20 * MIB - 1000)).await;
-            assert_eq!((answer, put_aside), ((400, json!("Invalid .torrent file")), 0));
+            assert_eq!((answer, put_aside), ((400, json!("Invalid .torrent file: dictionary key at offset 1 is not a string")), 0));
             assert_eq!(upload(20 * MIB + 1).await, (413, json!("File too large")));
             let name = async |bytes: usize| {
                 let body = format!("{{\"name\":\"{}\"}}", "x".repeat(bytes));

@@ -36,7 +36,7 @@ async fn quiet(fake: &FakeEngine) {
 both_databases! {
     async fn the_first_list_after_a_quiet_time_is_fresh(db: &TestDb) {
         let (server, fake) = start(db).await;
-        fake.change(&torrent(2).hash, |torrent| torrent.name = "renamed".to_owned());
+        fake.change(&torrent(2).hash, |torrent| "renamed".clone_into(&mut torrent.name));
         let before = qm_kernel::Ctx::system().now();
         let reply = server.admin().send("GET", "/api/torrents?search=renamed", None).await;
         assert_eq!(reply.json()["total"], json!(1), "{}", reply.text());
@@ -48,7 +48,7 @@ both_databases! {
     async fn the_first_subscriber_after_a_quiet_time_causes_a_read(db: &TestDb) {
         let (server, fake) = start(db).await;
         let mut socket = Ws::connect(&server.admin()).await;
-        fake.change(&torrent(2).hash, |torrent| torrent.name = "renamed".to_owned());
+        fake.change(&torrent(2).hash, |torrent| "renamed".clone_into(&mut torrent.name));
         socket
             .until("the change", |event, data| {
                 let told = data["torrents"].as_array().into_iter().flatten();
