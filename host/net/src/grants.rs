@@ -58,6 +58,26 @@ impl Grants {
         Ok(grants)
     }
 
+    /// The one form of an origin that a plugin asks for by itself: `https://host`, with `:port` when it is not the scheme's
+    /// own. Anything more than an origin, and a wildcard, is an error whose text says what would do.
+    pub fn origin(text: &str) -> Result<String, String> {
+        let wrong =
+            || format!("`{text}` is no origin: write `https://host` or `https://host:port`, without a path");
+        let url = Url::parse(text).map_err(|_| wrong())?;
+        let bare = matches!(url.scheme(), "http" | "https")
+            && url.path() == "/"
+            && url.query().is_none()
+            && url.fragment().is_none()
+            && url.username().is_empty()
+            && url.password().is_none();
+        let host = host_of(text, url.host_str().unwrap_or_default()).map_err(|_| wrong())?;
+        if !bare {
+            return Err(wrong());
+        }
+        let port = url.port().map_or_else(String::new, |port| format!(":{port}"));
+        Ok(format!("{}://{}{port}", url.scheme(), bracketed(&host)))
+    }
+
     fn add_url(&mut self, name: &str, text: &str) -> Result<(), String> {
         let wrong = || format!("`{name}` must be a URL like http://host:port/path");
         let url = Url::parse(text).map_err(|_| wrong())?;
@@ -207,6 +227,32 @@ mod tests {
         Endpoint::Tcp {
             host: host.to_owned(),
             port,
+        }
+    }
+
+    #[test]
+    fn origins_have_one_form_and_nothing_beside_it() {
+        for (text, origin) in [
+            ("https://API.Example.org", "https://api.example.org"),
+            ("https://api.example.org:443/", "https://api.example.org"),
+            ("http://api.example.org:8080", "http://api.example.org:8080"),
+            ("https://[2001:DB8::1]", "https://[2001:db8::1]"),
+        ] {
+            assert_eq!(Grants::origin(text).as_deref(), Ok(origin));
+        }
+        for text in [
+            "api.example.org",
+            "ftp://api.example.org",
+            "https://api.example.org/path",
+            "https://api.example.org?q",
+            "https://user@api.example.org",
+            "https://*.example.org",
+            "https://",
+        ] {
+            assert!(
+                Grants::origin(text).unwrap_err().contains("is no origin"),
+                "{text}"
+            );
         }
     }
 

@@ -251,7 +251,7 @@ impl Sources {
         let lanes: Vec<_> = lanes
             .map(|(plugin, lane)| {
                 let parked = u64::from(lane.state == LaneState::Parked);
-                ([plugin, &*lane.engine, &*lane.lane], lane.memory_bytes, parked)
+                ([plugin, &*lane.owner, &*lane.lane], lane.memory_bytes, parked)
             })
             .collect();
         let labels = ["plugin", "engine", "lane"];

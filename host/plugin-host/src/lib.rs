@@ -1,9 +1,7 @@
 //! Plugins: WASM components, loaded from a directory, sandboxed, supervised, reloaded while the server runs.
 //!
-//! A file becomes code in `load` (checked, compiled or mapped by `cache`, tried once); `catalog` knows which file
-//! provides which id and `scan` notices changes. A configured engine is a `driver` over two `lane`s, each a task that
-//! owns one instance (a `state` in a store of the `runtime`) under a `supervisor`. `api` holds one adapter a version of
-//! the plugin API; nothing else knows a version.
+//! `core` turns files into supervised instances and knows no role; `imports` is what the host offers to plugins, one file
+//! an interface with its grant; `roles` is what plugins are for, one folder a role with an adapter a version of its package.
 //!
 //! Never: a plugin gets no socket, no file and no environment; it dials, through `qm-net`, what the operator entered
 //! for that very engine. A plugin's fault is a value: a trap or a timeout costs one store and never a thread.
@@ -11,46 +9,36 @@
 //! Bounds ([`Limits`]): 32 MiB a file, 128 MiB of memory an instance and 1 GiB over all, 3 s of computing and 25 s of
 //! silence a call, 8 connections, 64 MiB a body or a transfer, 16,384 handles, 32 waiting calls a lane.
 
-mod api;
-mod cache;
-mod catalog;
-mod check;
-mod driver;
+mod core;
 mod error;
-mod lane;
-mod limits;
-mod load;
-mod memory;
-mod runtime;
-mod scan;
-mod slot;
-mod state;
-mod status;
-mod supervisor;
-mod voice;
-mod wasi_http;
+mod imports;
+mod roles;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use qm_kernel::Ctx;
+use qm_kernel::channel::{ChannelConfig, ChannelError, ChannelKind, Channels, Destination, Message, Receipt};
 use qm_kernel::engine::{EngineConfig, EngineDriver, EngineError, EngineKind, EngineKinds, changes};
 use qm_net::{Grants, Net};
+use serde_json::{Map, Value};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-pub use check::{Check, CheckReport, check};
-pub use error::PluginHostError;
-pub use limits::Limits;
-pub use status::{LaneState, LaneStatus, PluginState, PluginStatus};
+pub use crate::core::check::{Check, CheckReport};
+pub use crate::core::limits::Limits;
+pub use crate::core::status::{LaneState, LaneStatus, PluginState, PluginStatus};
+pub use crate::error::PluginHostError;
 
-use cache::CodeCache;
-use catalog::Catalog;
-use driver::PluginEngine;
-use lane::Owner;
-use load::Loader;
-use runtime::Runtime;
+use crate::core::cache::CodeCache;
+use crate::core::catalog::Catalog;
+use crate::core::lane::Owner;
+use crate::core::load::Loader;
+use crate::core::runtime::Runtime;
+use crate::core::scan;
+use crate::roles::channel::Desk;
+use crate::roles::engine::{self, driver::PluginEngine};
 
 /// Where plugins are, where compiled code is kept, and what bounds them.
 #[derive(Clone)]
@@ -63,21 +51,38 @@ pub struct PluginHostConfig {
     pub net: Net,
 }
 
+/// Loads `file` as the host would, without keeping compiled code; `target` is a configuration to run the contract tests
+/// of its role against.
+pub async fn check(
+    file: &Path,
+    target: Option<Map<String, Value>>,
+    net: &Net,
+    ctx: Ctx,
+) -> Result<CheckReport, PluginHostError> {
+    crate::core::check::check(file, target, net, ctx, roles::ALL).await
+}
+
 /// All installed plugins.
 pub struct PluginHost {
     runtime: Arc<Runtime>,
     catalog: Arc<Catalog>,
+    desk: Desk,
     watcher: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl PluginHost {
     /// Loads every plugin of the directory and goes on watching it until [`PluginHost::shutdown`].
     pub async fn start(config: PluginHostConfig, ctx: Ctx) -> Result<Arc<Self>, PluginHostError> {
-        let runtime = Runtime::new(config.limits, config.net.dialer().clone(), ctx)?;
+        let runtime = Runtime::new(config.limits, config.net.dialer().clone(), ctx, roles::ALL)?;
         let cache = CodeCache::open(&config.cache_dir, &runtime.engine);
-        let catalog = Catalog::start(config.plugins_dir, Loader::new(runtime.clone(), cache)).await?;
+        let catalog = Catalog::start(
+            config.plugins_dir,
+            Loader::new(runtime.clone(), cache, roles::ALL),
+        )
+        .await?;
         let watcher = tokio::spawn(scan::watch(Arc::downgrade(&catalog)));
         Ok(Arc::new(Self {
+            desk: Desk::new(runtime.clone(), catalog.clone()),
             runtime,
             catalog,
             watcher: Mutex::new(Some(watcher)),
@@ -109,7 +114,11 @@ impl PluginHost {
 #[async_trait]
 impl EngineKinds for PluginHost {
     fn kinds(&self) -> Vec<EngineKind> {
-        self.catalog.kinds()
+        self.catalog
+            .of_role(engine::NAME)
+            .into_iter()
+            .map(engine::kind_of)
+            .collect()
     }
 
     async fn open(
@@ -121,12 +130,15 @@ impl EngineKinds for PluginHost {
         let unknown =
             || EngineError::Unsupported(format!("No installed plugin provides the engine kind {kind}"));
         let slot = self.catalog.slot(kind).ok_or_else(unknown)?;
-        let code = slot.code().ok_or_else(unknown)?;
-        Grants::from_config(&code.kind.config_schema, &config.0).map_err(EngineError::InvalidConfig)?;
+        let code = slot
+            .code()
+            .filter(|code| code.is_of(engine::NAME))
+            .ok_or_else(unknown)?;
+        Grants::from_config(&code.about.config_schema, &config.0).map_err(EngineError::InvalidConfig)?;
         let owner = Owner {
             runtime: self.runtime.clone(),
             slot,
-            engine: id.to_owned(),
+            id: id.to_owned(),
             config: Arc::new(config.0),
         };
         Ok(Arc::new(PluginEngine::open(owner)))
@@ -134,6 +146,36 @@ impl EngineKinds for PluginHost {
 
     fn generation(&self) -> changes::Receiver {
         Arc::new(Generation(self.catalog.generation().clone()))
+    }
+}
+
+#[async_trait]
+impl Channels for PluginHost {
+    fn channels(&self) -> Vec<ChannelKind> {
+        self.desk.channels()
+    }
+
+    async fn verify(&self, channel: &str, config: ChannelConfig) -> Result<Destination, ChannelError> {
+        self.desk.verify(channel, config).await
+    }
+
+    async fn link(
+        &self,
+        channel: &str,
+        config: ChannelConfig,
+        code: &str,
+    ) -> Result<Option<Destination>, ChannelError> {
+        self.desk.link(channel, config, code).await
+    }
+
+    async fn send(
+        &self,
+        channel: &str,
+        config: ChannelConfig,
+        state: &str,
+        message: Message,
+    ) -> Result<Receipt, ChannelError> {
+        self.desk.send(channel, config, state, message).await
     }
 }
 

@@ -70,6 +70,14 @@ pub struct Torrent {
     pub message: Option<String>,
     pub added_at: Option<u64>,
     pub completed_at: Option<u64>,
+    /// Host name of the first tracker, without port.
+    pub tracker_host: Option<String>,
+    /// Seconds it was seeded in all; growing with the clock is no change.
+    pub seconds_seeded: Option<u64>,
+    /// Unix seconds of the last byte of content received or sent.
+    pub last_activity: Option<u64>,
+    /// Distributed copies among the peers connected to.
+    pub availability: Option<f64>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

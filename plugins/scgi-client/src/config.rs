@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use scgi_core::Endpoint;
-use sdk::{Config, PluginError};
+use sdk_engine::{Config, PluginError};
 
 pub const SCHEMA: &str = include_str!("config.schema.json");
 

@@ -7,7 +7,7 @@ mod network;
 use std::cell::RefCell;
 
 use scgi_core::{Client, Poller};
-use sdk::{
+use sdk_engine::{
     AddRequest, Attention, Command, Delta, Descriptor, File, Health, Outcome, Peer, PluginError, RateLimits,
     Session, SessionStats, Torrent, Tracker, Transfer,
 };
@@ -23,25 +23,26 @@ struct ScgiSession {
     poller: RefCell<Poller>,
 }
 
-impl sdk::Engine for Plugin {
+impl sdk_engine::Engine for Plugin {
     type Session = ScgiSession;
 
     fn describe() -> Descriptor {
-        sdk::install_panic_hook();
+        sdk_engine::install_panic_hook();
         Descriptor {
             id: "scgi_client".to_owned(),
             label: "rTorrent".to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             config_schema: config::SCHEMA.to_owned(),
             capabilities: vec!["global-limits".to_owned()],
+            hosts: Vec::new(),
             extra: Vec::new(),
         }
     }
 }
 
-impl sdk::EngineSession for ScgiSession {
+impl sdk_engine::EngineSession for ScgiSession {
     fn open(config: String) -> Result<Session, PluginError> {
-        sdk::install_panic_hook();
+        sdk_engine::install_panic_hook();
         let Settings {
             endpoint,
             authorization,
@@ -124,4 +125,4 @@ impl sdk::EngineSession for ScgiSession {
     }
 }
 
-sdk::export_engine!(Plugin);
+sdk_engine::export_engine!(Plugin);

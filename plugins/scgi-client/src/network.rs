@@ -1,7 +1,7 @@
 //! The host's network and clock behind the traits of `scgi-core`.
 
 use scgi_core::{Clock, Endpoint, NetError, Reply, Transport};
-use sdk::{HttpRequest, clock, http, transport};
+use sdk_engine::{HttpRequest, clock, http, transport};
 
 /// What a socket has ready at once; asking for more costs the host a larger buffer each time.
 const PIECE_BYTES: u32 = 64 << 10;
@@ -22,8 +22,8 @@ impl Transport for HostNetwork {
 
     fn dial(&self, endpoint: &Endpoint, idle_ms: u32, request: &[u8]) -> Result<HostReply, NetError> {
         let connection = match endpoint {
-            Endpoint::Tcp { host, port } => sdk::connect_tcp(host, *port, idle_ms),
-            Endpoint::Unix { path } => sdk::connect_unix(path, idle_ms),
+            Endpoint::Tcp { host, port } => sdk_engine::connect_tcp(host, *port, idle_ms),
+            Endpoint::Unix { path } => sdk_engine::connect_unix(path, idle_ms),
             Endpoint::Http { .. } => return Err(NetError::Other("HTTP is posted, not dialled".to_owned())),
         };
         let connection = connection.map_err(net_error)?;

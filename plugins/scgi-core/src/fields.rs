@@ -285,6 +285,10 @@ pub fn torrent(moving: &Moving, resting: &Resting) -> Torrent {
         message: non_empty(&moving.message),
         added_at: (resting.started_at > 0).then_some(resting.started_at),
         completed_at: (resting.finished_at > 0).then_some(resting.finished_at),
+        tracker_host: None,
+        seconds_seeded: None,
+        last_activity: None,
+        availability: None,
     }
 }
 
@@ -396,6 +400,10 @@ mod tests {
             message: Some("Tracker: [a b]".to_owned()),
             added_at: Some(1_700_000_000),
             completed_at: None,
+            tracker_host: None,
+            seconds_seeded: None,
+            last_activity: None,
+            availability: None,
         };
         assert_eq!(torrent, expected);
     }

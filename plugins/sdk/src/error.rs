@@ -6,9 +6,7 @@ use crate::transport::NetError;
 /// Words `error`, which happened while talking to `whom` (`127.0.0.1:5000`, `http://nas/RPC2`).
 pub fn plugin_error(whom: &str, error: NetError) -> PluginError {
     match error {
-        NetError::Denied(what) => {
-            PluginError::InvalidConfig(format!("{what} is not what this engine is configured to reach"))
-        }
+        NetError::Denied(what) => PluginError::Denied(what),
         NetError::Timeout => PluginError::Timeout(format!("{whom} fell silent")),
         NetError::Refused => PluginError::Unreachable(format!("{whom} refused the connection")),
         NetError::Closed => {
@@ -23,5 +21,21 @@ pub fn plugin_error(whom: &str, error: NetError) -> PluginError {
 impl From<NetError> for PluginError {
     fn from(error: NetError) -> Self {
         plugin_error("the other side", error)
+    }
+}
+
+impl From<engine_model::Error> for PluginError {
+    fn from(error: engine_model::Error) -> Self {
+        use engine_model::Error;
+        match error {
+            Error::Unreachable(text) => PluginError::Unreachable(text),
+            Error::Timeout(text) => PluginError::Timeout(text),
+            Error::Auth(text) => PluginError::Auth(text),
+            Error::InvalidConfig(text) => PluginError::InvalidConfig(text),
+            Error::NotFound(subject) => PluginError::NotFound(subject.as_str().to_owned()),
+            Error::Unsupported(text) => PluginError::Unsupported(text),
+            Error::Rejected(text) => PluginError::Rejected(text),
+            Error::Protocol(text) => PluginError::Protocol(text),
+        }
     }
 }

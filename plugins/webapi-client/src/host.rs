@@ -1,6 +1,6 @@
 //! The world of `webapi-core`, by what the host lends.
 
-use sdk::{clock, http, transport};
+use sdk_engine::{clock, http, transport};
 use webapi_core::{Answer, Clock, Http, NetError, Request};
 
 pub struct HostHttp;

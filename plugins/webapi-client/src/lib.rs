@@ -6,7 +6,7 @@ mod host;
 
 use std::cell::RefCell;
 
-use sdk::{
+use sdk_engine::{
     AddRequest, Attention, Command, Delta, Descriptor, Engine, EngineSession, File, Health, Outcome, Peer,
     PluginError, RateLimits, SessionStats, Torrent, Tracker, Transfer,
 };
@@ -20,7 +20,7 @@ impl Engine for Plugin {
     type Session = Client;
 
     fn describe() -> Descriptor {
-        sdk::install_panic_hook();
+        sdk_engine::install_panic_hook();
         let capabilities = [
             "moves-data",
             "rename",
@@ -36,6 +36,7 @@ impl Engine for Plugin {
             version: env!("CARGO_PKG_VERSION").into(),
             config_schema: SCHEMA.into(),
             capabilities: capabilities.map(String::from).into(),
+            hosts: Vec::new(),
             extra: Vec::new(),
         }
     }
@@ -56,11 +57,11 @@ impl Client {
 }
 
 impl EngineSession for Client {
-    fn open(config: String) -> Result<sdk::Session, PluginError> {
-        sdk::install_panic_hook();
+    fn open(config: String) -> Result<sdk_engine::Session, PluginError> {
+        sdk_engine::install_panic_hook();
         let config = Config::parse(&config)?;
         let session = RefCell::new(webapi_core::Session::new(config, HostHttp, HostClock));
-        Ok(sdk::Session::new(Client { session }))
+        Ok(sdk_engine::Session::new(Client { session }))
     }
 
     fn health(&self) -> Result<Health, PluginError> {
@@ -139,4 +140,4 @@ impl Drop for Client {
     }
 }
 
-sdk::export_engine!(Plugin);
+sdk_engine::export_engine!(Plugin);

@@ -178,6 +178,10 @@ impl Row {
             message: None, // the client has none for a torrent
             added_at: self.added_at,
             completed_at: self.completed_at,
+            tracker_host: None,
+            seconds_seeded: None,
+            last_activity: None,
+            availability: None,
         }
     }
 }
@@ -446,6 +450,10 @@ mod tests {
             message: None, // the client has none for a torrent
             added_at: Some(7),
             completed_at: Some(8),
+            tracker_host: None,
+            seconds_seeded: None,
+            last_activity: None,
+            availability: None,
         };
         assert_eq!(torrent, expected);
     }

@@ -89,7 +89,7 @@ pub(super) struct Plugin {
     label: Option<String>,
     /// The plugin's own version.
     version: Option<String>,
-    /// What it provides, e.g. `engine`.
+    /// The role it has: `engine` or `channel`.
     kind: Option<String>,
     /// The file's name in the plugins directory.
     file: String,
@@ -112,6 +112,8 @@ pub(super) struct Plugin {
     exports: Vec<String>,
     /// What it offers beyond the common ground of its kind.
     capabilities: Vec<String>,
+    /// Origins it asks to reach beside what is configured, as `https://host`.
+    hosts: Vec<String>,
     /// Live instances.
     instances: u32,
     /// Calls since the server started; so are the next four.
@@ -126,17 +128,17 @@ pub(super) struct Plugin {
     log_dropped: u64,
     /// Memory of the live instances, in bytes.
     memory_bytes: u64,
-    /// One entry a configured engine and lane.
+    /// One entry a lane.
     lanes: Vec<PluginLane>,
 }
 
-/// One lane of one configured engine: reads of the sync loop, or commands of users.
+/// One lane: of a configured engine the reads of its sync loop or the commands of users, of a channel what it sends.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct PluginLane {
-    /// The engine's id.
-    engine: String,
-    /// `sync` or `command`.
+    /// The engine's id; null for a plugin that no engine is configured of.
+    engine: Option<String>,
+    /// `sync`, `command` or `send`.
     lane: String,
     /// `idle`, `ready`, `running`, `backing-off` or `parked`.
     #[schema(value_type = String)]
@@ -167,6 +169,7 @@ impl From<PluginStatus> for Plugin {
             imports: status.imports,
             exports: status.exports,
             capabilities: status.capabilities,
+            hosts: status.hosts,
             instances: status.instances,
             calls: status.calls,
             traps: status.traps,
@@ -182,7 +185,7 @@ impl From<PluginStatus> for Plugin {
 impl From<LaneStatus> for PluginLane {
     fn from(status: LaneStatus) -> Self {
         Self {
-            engine: status.engine,
+            engine: Some(status.owner).filter(|owner| !owner.is_empty()),
             lane: status.lane,
             state: status.state,
             reason: status.reason,

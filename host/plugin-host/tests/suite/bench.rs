@@ -109,7 +109,7 @@ impl Bench {
     pub fn lane(&self, engine: &str, lane: &str) -> LaneStatus {
         let all = self.host.list().into_iter().flat_map(|status| status.lanes);
         all.into_iter()
-            .find(|l| l.engine == engine && l.lane == lane)
+            .find(|l| l.owner == engine && l.lane == lane)
             .unwrap_or_else(|| panic!("no lane {lane} of {engine}"))
     }
 

@@ -28,7 +28,7 @@ async fn every_file_is_listed_with_its_reason() {
     bench.install("empty.wasm", b"");
     bench.install("text.wasm", b"hello, I am a plugin");
     bench.install("no_role.wasm", &wat::parse_str("(component)").unwrap());
-    let hollow = r#"(component (instance $i) (export "quartermaster:plugin/engine@0.1.0" (instance $i)))"#;
+    let hollow = r#"(component (instance $i) (export "quartermaster:engine/engine@0.1.0" (instance $i)))"#;
     bench.install("hollow.wasm", &wat::parse_str(hollow).unwrap());
     bench
         .until("the new files are read", |list| list.len() == 13)
@@ -47,7 +47,7 @@ async fn every_file_is_listed_with_its_reason() {
             "future.wasm",
             PluginState::Incompatible,
             "future",
-            "needs plugin API 0.9, this host speaks 0.1",
+            "needs plugin API 0.9 of the role `engine`, this host speaks 0.1",
         ),
         ("garbage.wasm", PluginState::Failed, "garbage", "its id must be"),
         ("loops.wasm", PluginState::Failed, "loops", "it cannot be run"),
@@ -96,13 +96,13 @@ async fn what_a_file_is_shows_in_the_list() {
         status["exports"]
             .as_array()
             .unwrap()
-            .contains(&json!("quartermaster:plugin/engine@0.1.0"))
+            .contains(&json!("quartermaster:engine/engine@0.1.0"))
     );
     assert!(
         status["imports"]
             .as_array()
             .unwrap()
-            .contains(&json!("quartermaster:plugin/log@0.1.0"))
+            .contains(&json!("quartermaster:base/log@0.1.0"))
     );
 }
 

@@ -148,7 +148,7 @@ async fn failures_back_off_and_end_parked_until_a_reload() {
     assert_eq!(bench.lane("bad", "sync").state, LaneState::Parked);
     let shown = bench.status("misbehave.wasm").reason.unwrap();
     assert!(
-        shown.contains("sync lane of engine `bad` is parked") && shown.contains("asked to trap"),
+        shown.contains("sync lane of `bad` is parked") && shown.contains("asked to trap"),
         "{shown}"
     );
     assert_eq!(

@@ -15,7 +15,7 @@ use crate::bench::{Bench, limits, told};
 const MISBEHAVE: &[(&str, &str)] = &[("misbehave.wasm", "misbehave.wasm")];
 
 /// Counts connections and answers each with these pieces, one every `pause`.
-async fn listen(pieces: Vec<Vec<u8>>, pause: Duration) -> (u16, Arc<AtomicUsize>) {
+pub async fn listen(pieces: Vec<Vec<u8>>, pause: Duration) -> (u16, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     let count = Arc::new(AtomicUsize::new(0));
@@ -39,7 +39,7 @@ async fn listen(pieces: Vec<Vec<u8>>, pause: Duration) -> (u16, Arc<AtomicUsize>
     (port, count)
 }
 
-fn answer(head: &str, body: &str) -> Vec<u8> {
+pub fn answer(head: &str, body: &str) -> Vec<u8> {
     format!(
         "HTTP/1.1 {head}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
         body.len()

@@ -88,6 +88,7 @@ fn facts(plugin: &PluginStatus) {
     fact("exports", list(&plugin.exports));
     fact("imports", list(&plugin.imports));
     fact("capabilities", list(&plugin.capabilities));
+    fact("hosts", list(&plugin.hosts));
 }
 
 fn fact(name: &str, value: impl Display) {

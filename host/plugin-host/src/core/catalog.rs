@@ -1,0 +1,415 @@
+//! The plugins directory: which files there are, which plugin each provides, and what became of a change.
+//!
+//! The rules: a file is one plugin id; of two files with the same id the first keeps it and the other is listed as
+//! conflicting; a newer version of a file is loaded and tried first and swapped in only when it is sound, so a bad file
+//! leaves the old one working and shows why.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures_util::future::join_all;
+use tokio::sync::watch;
+
+use crate::core::load::{Facts, Loaded, Loader, Refusal};
+use crate::core::role::About;
+use crate::core::scan::{Signature, scan};
+use crate::core::slot::Slot;
+use crate::core::status::{LaneState, PluginState, PluginStatus};
+use crate::error::PluginHostError;
+
+/// Everything installed.
+pub(crate) struct Catalog {
+    dir: PathBuf,
+    loader: Loader,
+    inner: Mutex<Inner>,
+    /// One change of the catalogue at a time.
+    changing: tokio::sync::Mutex<()>,
+    generation: watch::Sender<u64>,
+}
+
+#[derive(Default)]
+struct Inner {
+    /// By file name.
+    files: BTreeMap<String, Entry>,
+    /// By plugin id, for as long as there is code or a lane for it.
+    slots: HashMap<String, Arc<Slot>>,
+}
+
+struct Entry {
+    /// Of the file as it was last read.
+    signature: Signature,
+    outcome: Outcome,
+    /// Why a newer version was not taken.
+    pending: Option<String>,
+}
+
+enum Outcome {
+    Active(Arc<Slot>),
+    Refused { id: Option<String>, refusal: Refusal },
+}
+
+impl Catalog {
+    /// Loads every file of `dir`.
+    pub(crate) async fn start(dir: PathBuf, loader: Loader) -> Result<Arc<Self>, PluginHostError> {
+        let files = scan(&dir).map_err(|source| PluginHostError::Directory {
+            path: dir.clone(),
+            source,
+        })?;
+        let catalog = Self {
+            dir,
+            loader,
+            inner: Mutex::default(),
+            changing: tokio::sync::Mutex::new(()),
+            generation: watch::Sender::new(0),
+        };
+        catalog.refresh(files.into_iter().collect()).await;
+        Ok(Arc::new(catalog))
+    }
+
+    pub(crate) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    pub(crate) fn generation(&self) -> &watch::Sender<u64> {
+        &self.generation
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The files as they were last read.
+    pub(crate) fn signatures(&self) -> BTreeMap<String, Signature> {
+        self.inner()
+            .files
+            .iter()
+            .map(|(name, entry)| (name.clone(), entry.signature))
+            .collect()
+    }
+
+    /// Loads these files, at the same time as far as they are compiled, and takes them in by name.
+    pub(crate) async fn refresh(&self, files: Vec<(String, Signature)>) {
+        let _turn = self.changing.lock().await;
+        self.load_all(files).await;
+    }
+
+    async fn load_all(&self, files: Vec<(String, Signature)>) {
+        let load = |(name, signature): (String, Signature)| async move {
+            let loaded = self.loader.load(self.dir.join(&name)).await;
+            (name, signature, loaded)
+        };
+        for (name, signature, loaded) in join_all(files.into_iter().map(load)).await {
+            let freed = self.take_in(&name, signature, loaded);
+            self.after(freed).await;
+        }
+        let used = self.used_hashes();
+        let cache = self.loader.cache.clone();
+        // Stale files that stay are pruned the next time.
+        let _ = tokio::task::spawn_blocking(move || cache.prune(&used)).await;
+    }
+
+    /// The files that are gone from the directory.
+    pub(crate) async fn remove(&self, names: Vec<String>) {
+        let _turn = self.changing.lock().await;
+        for name in names {
+            let gone = self.inner().files.remove(&name);
+            if let Some(Entry {
+                outcome: Outcome::Active(slot),
+                ..
+            }) = gone
+            {
+                tracing::info!(file = %name, plugin = %slot.id, "a plugin was removed");
+                slot.put(None);
+                self.changed();
+                self.after(Some(slot.id.clone())).await;
+            }
+        }
+    }
+
+    /// Puts the outcome of a load where it belongs. Returns the id that has become free by it.
+    fn take_in(&self, name: &str, signature: Signature, loaded: Result<Loaded, Refusal>) -> Option<String> {
+        let mut inner = self.inner();
+        let own = match inner.files.get(name) {
+            Some(Entry {
+                outcome: Outcome::Active(slot),
+                ..
+            }) => Some(slot.clone()),
+            _ => None,
+        };
+        let (id, refusal) = match loaded {
+            Ok(loaded) => match inner.holder(&loaded.about.id).filter(|holder| *holder != name) {
+                None => return self.activate(&mut inner, name, signature, loaded, own),
+                Some(holder) => (Some(loaded.about.id.clone()), conflict(&loaded, holder)),
+            },
+            Err(refusal) => (None, refusal),
+        };
+        tracing::warn!(file = %name, reason = %refusal.reason, "a plugin was not taken");
+        let entry = match own {
+            Some(slot) => Entry {
+                signature,
+                outcome: Outcome::Active(slot),
+                pending: Some(refusal.reason),
+            },
+            None => Entry {
+                signature,
+                outcome: Outcome::Refused { id, refusal },
+                pending: None,
+            },
+        };
+        inner.files.insert(name.to_owned(), entry);
+        None
+    }
+
+    fn activate(
+        &self,
+        inner: &mut Inner,
+        name: &str,
+        signature: Signature,
+        loaded: Loaded,
+        own: Option<Arc<Slot>>,
+    ) -> Option<String> {
+        let id = loaded.about.id.clone();
+        let slot = inner
+            .slots
+            .entry(id.clone())
+            .or_insert_with(|| Slot::new(&id))
+            .clone();
+        let freed = own.filter(|old| old.id != id);
+        if let Some(old) = &freed {
+            old.put(None);
+        }
+        let About { label, version, .. } = &loaded.about;
+        tracing::info!(file = %name, plugin = %id, %label, %version, "a plugin is in use");
+        slot.put(Some(Arc::new(loaded)));
+        inner.files.insert(
+            name.to_owned(),
+            Entry {
+                signature,
+                outcome: Outcome::Active(slot),
+                pending: None,
+            },
+        );
+        self.changed();
+        freed.map(|old| old.id.clone())
+    }
+
+    /// An id has become free: the first file that waited for it gets it.
+    async fn after(&self, freed: Option<String>) {
+        let Some(id) = freed else { return };
+        let waiting = self
+            .inner()
+            .files
+            .iter()
+            .find_map(|(name, entry)| match &entry.outcome {
+                Outcome::Refused { id: Some(wanted), .. } if *wanted == id => {
+                    Some((name.clone(), entry.signature))
+                }
+                _ => None,
+            });
+        if let Some((name, signature)) = waiting {
+            let loaded = self.loader.load(self.dir.join(&name)).await;
+            self.take_in(&name, signature, loaded);
+        }
+        self.inner()
+            .slots
+            .retain(|_, slot| slot.code().is_some() || slot.is_used());
+    }
+
+    fn changed(&self) {
+        self.generation.send_modify(|count| *count += 1);
+    }
+
+    fn used_hashes(&self) -> HashSet<String> {
+        let code = |slot: &Arc<Slot>| slot.code().and_then(|code| code.facts.sha256.clone());
+        self.inner().slots.values().filter_map(code).collect()
+    }
+
+    /// Loads the file of the plugin `id` again, or that of a file named so.
+    pub(crate) async fn reload(&self, id: &str) -> Result<PluginStatus, PluginHostError> {
+        let _turn = self.changing.lock().await;
+        let name = self
+            .inner()
+            .name_of(id)
+            .ok_or_else(|| PluginHostError::NoSuchPlugin(id.to_owned()))?;
+        let path = self.dir.join(&name);
+        let signature = Signature::of(&path).map_err(|source| PluginHostError::File { path, source })?;
+        self.load_all(vec![(name.clone(), signature)]).await;
+        let inner = self.inner();
+        let entry = inner
+            .files
+            .get(&name)
+            .ok_or_else(|| PluginHostError::NoSuchPlugin(id.to_owned()))?;
+        let status = status(&name, entry);
+        let refused = match status.state {
+            PluginState::Active => status.pending_error.clone(),
+            PluginState::Failed | PluginState::Incompatible | PluginState::Conflicting => {
+                status.reason.clone()
+            }
+        };
+        match refused {
+            Some(reason) => Err(PluginHostError::NotReloaded {
+                id: status.id,
+                reason,
+            }),
+            None => Ok(status),
+        }
+    }
+
+    /// Every file, by name.
+    pub(crate) fn list(&self) -> Vec<PluginStatus> {
+        self.inner()
+            .files
+            .iter()
+            .map(|(name, entry)| status(name, entry))
+            .collect()
+    }
+
+    /// What the plugins of one role that are in use say of themselves, by id.
+    pub(crate) fn of_role(&self, role: &str) -> Vec<About> {
+        let mut all: Vec<_> = self
+            .inner()
+            .slots
+            .values()
+            .filter_map(|slot| slot.code())
+            .filter(|code| code.is_of(role))
+            .map(|code| code.about.clone())
+            .collect();
+        all.sort_by(|a, b| a.id.cmp(&b.id));
+        all
+    }
+
+    /// The slot of a plugin that is in use.
+    pub(crate) fn slot(&self, id: &str) -> Option<Arc<Slot>> {
+        self.inner()
+            .slots
+            .get(id)
+            .filter(|slot| slot.code().is_some())
+            .cloned()
+    }
+}
+
+impl Inner {
+    /// The file that holds an id.
+    fn holder(&self, id: &str) -> Option<&str> {
+        self.files.iter().find_map(|(name, entry)| match &entry.outcome {
+            Outcome::Active(slot) if slot.id == id => Some(name.as_str()),
+            _ => None,
+        })
+    }
+
+    /// The file of a plugin: by id, then by the name that stands for an unknown id.
+    fn name_of(&self, id: &str) -> Option<String> {
+        let named = || {
+            self.files
+                .keys()
+                .find(|name| stem(name) == id)
+                .map(String::as_str)
+        };
+        self.holder(id).or_else(named).map(str::to_owned)
+    }
+}
+
+fn conflict(loaded: &Loaded, holder: &str) -> Refusal {
+    Refusal {
+        facts: loaded.facts.clone(),
+        state: PluginState::Conflicting,
+        reason: format!("`{holder}` provides `{}` already", loaded.about.id),
+    }
+}
+
+fn stem(name: &str) -> &str {
+    name.strip_suffix(".wasm").unwrap_or(name)
+}
+
+fn status(name: &str, entry: &Entry) -> PluginStatus {
+    let mut status = match &entry.outcome {
+        Outcome::Active(slot) => active(name, slot),
+        Outcome::Refused { id, refusal } => {
+            let id = id.as_deref().unwrap_or_else(|| stem(name));
+            PluginStatus {
+                state: refusal.state,
+                reason: Some(refusal.reason.clone()),
+                ..blank(name, id, &refusal.facts)
+            }
+        }
+    };
+    status.pending_error.clone_from(&entry.pending);
+    status
+}
+
+fn active(name: &str, slot: &Slot) -> PluginStatus {
+    let code = slot.code();
+    let lanes = slot.lane_statuses();
+    let parked = lanes
+        .iter()
+        .find(|lane| lane.state == LaneState::Parked)
+        .map(|lane| {
+            let why = lane.reason.as_deref().unwrap_or("it failed too often");
+            format!(
+                "the {} lane of `{}` is parked: {why}",
+                lane.lane,
+                if lane.owner.is_empty() {
+                    &slot.id
+                } else {
+                    &lane.owner
+                }
+            )
+        });
+    let live = |state: LaneState| matches!(state, LaneState::Ready | LaneState::Running);
+    let base = blank(
+        name,
+        &slot.id,
+        code.as_ref().map_or(&Facts::default(), |code| &code.facts),
+    );
+    PluginStatus {
+        label: code.as_ref().map(|code| code.about.label.clone()),
+        version: code.as_ref().map(|code| code.about.version.clone()),
+        capabilities: code
+            .as_ref()
+            .map_or_else(Vec::new, |code| code.about.capabilities.clone()),
+        hosts: code
+            .as_ref()
+            .map_or_else(Vec::new, |code| code.about.hosts.clone()),
+        reason: parked,
+        instances: lanes.iter().filter(|lane| live(lane.state)).count() as u32,
+        calls: slot.totals.calls.load(Relaxed),
+        traps: slot.totals.traps.load(Relaxed),
+        timeouts: slot.totals.timeouts.load(Relaxed),
+        restarts: slot.totals.restarts.load(Relaxed),
+        log_dropped: slot.log_dropped.load(Relaxed),
+        memory_bytes: lanes.iter().map(|lane| lane.memory_bytes).sum(),
+        lanes,
+        ..base
+    }
+}
+
+/// What is known without running anything.
+pub(crate) fn blank(file: &str, id: &str, facts: &Facts) -> PluginStatus {
+    PluginStatus {
+        id: id.to_owned(),
+        label: None,
+        version: None,
+        kind: facts.role.clone(),
+        file: file.to_owned(),
+        api_version: facts.api_version.clone(),
+        sha256: facts.sha256.clone(),
+        size: facts.size,
+        state: PluginState::Active,
+        reason: None,
+        pending_error: None,
+        imports: facts.imports.clone(),
+        exports: facts.exports.clone(),
+        capabilities: Vec::new(),
+        hosts: Vec::new(),
+        instances: 0,
+        calls: 0,
+        traps: 0,
+        timeouts: 0,
+        restarts: 0,
+        log_dropped: 0,
+        memory_bytes: 0,
+        lanes: Vec::new(),
+    }
+}

@@ -1,0 +1,101 @@
+//! `quartermaster plugin check FILE`: what the host sees in a file, and, given a target, whether it keeps the contract
+//! of its role.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use qm_kernel::Ctx;
+use qm_net::Net;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::core::cache::CodeCache;
+use crate::core::catalog::blank;
+use crate::core::limits::Limits;
+use crate::core::load::Loader;
+use crate::core::role::Roles;
+use crate::core::runtime::Runtime;
+use crate::core::status::{PluginState, PluginStatus};
+use crate::error::PluginHostError;
+
+/// One contract test.
+#[derive(Clone, Debug, Serialize)]
+pub struct Check {
+    /// What was asked for, as a sentence.
+    pub name: &'static str,
+    pub passed: bool,
+    /// What came instead, or a fact worth showing.
+    pub detail: String,
+}
+
+/// What was found.
+#[derive(Clone, Debug, Serialize)]
+pub struct CheckReport {
+    pub plugin: PluginStatus,
+    /// JSON Schema of its configuration, when it could be loaded.
+    pub config_schema: Option<Value>,
+    /// Empty without a target.
+    pub checks: Vec<Check>,
+}
+
+impl CheckReport {
+    /// It can be used, and every contract test that ran was passed.
+    pub fn passed(&self) -> bool {
+        self.plugin.state == PluginState::Active && self.checks.iter().all(|check| check.passed)
+    }
+}
+
+/// Loads `file` as the host would, without keeping compiled code; `target` is a configuration to run the contract tests
+/// against.
+pub(crate) async fn check(
+    file: &Path,
+    target: Option<Map<String, Value>>,
+    net: &Net,
+    ctx: Ctx,
+    roles: Roles,
+) -> Result<CheckReport, PluginHostError> {
+    std::fs::metadata(file).map_err(|source| PluginHostError::File {
+        path: file.to_owned(),
+        source,
+    })?;
+    let runtime = Runtime::new(Limits::default(), net.dialer().clone(), ctx, roles)?;
+    let loader = Loader::new(runtime.clone(), CodeCache::none(), roles);
+    let name = file
+        .file_name()
+        .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    match loader.load(file.to_owned()).await {
+        Err(refusal) => {
+            let id = name.strip_suffix(".wasm").unwrap_or(&name);
+            let plugin = PluginStatus {
+                state: refusal.state,
+                reason: Some(refusal.reason.clone()),
+                ..blank(&name, id, &refusal.facts)
+            };
+            Ok(CheckReport {
+                plugin,
+                config_schema: None,
+                checks: Vec::new(),
+            })
+        }
+        Ok(loaded) => {
+            let about = loaded.about.clone();
+            let plugin = PluginStatus {
+                label: Some(about.label.clone()),
+                version: Some(about.version.clone()),
+                capabilities: about.capabilities.clone(),
+                hosts: about.hosts.clone(),
+                ..blank(&name, &about.id, &loaded.facts)
+            };
+            let role = roles.iter().find(|role| loaded.is_of(role.name()));
+            let checks = match (target, role) {
+                (Some(target), Some(role)) => role.contract(runtime, Arc::new(loaded), target).await,
+                _ => Vec::new(),
+            };
+            Ok(CheckReport {
+                plugin,
+                config_schema: Some(about.config_schema),
+                checks,
+            })
+        }
+    }
+}

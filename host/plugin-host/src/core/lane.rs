@@ -1,0 +1,259 @@
+//! A lane: one warm instance, owned by one task that takes one call at a time. What lives in the instance, and how it is
+//! called, is the role's: [`Resident`].
+//!
+//! A trap, and likewise a call whose future is dropped, leaves an instance dead for good, so the store is thrown away
+//! and a new one made for the next call, under the restart budget of the [`Supervisor`]. Expected failures are values
+//! and cost nothing.
+//!
+//! Bounds: a queue of 32 calls (one more is answered "busy"); a call ends after 25 s without a byte moving, and in any
+//! case after the total of its kind; a call that waited for its turn longer than 30 s is not started.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures_util::future::BoxFuture;
+use serde_json::{Map, Value};
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+use tracing::{Instrument as _, Span};
+use wasmtime::Store;
+
+use crate::core::conduct::{Conduct, Traces, drive};
+use crate::core::fault::Fault;
+use crate::core::load::Loaded;
+use crate::core::runtime::Runtime;
+use crate::core::slot::Slot;
+use crate::core::state::State;
+
+/// How long a call may wait for its turn.
+const QUEUED: Duration = Duration::from_secs(30);
+/// How long a plugin's destructor may take.
+const CLOSE: Duration = Duration::from_secs(1);
+
+/// The outer result is the instance's: an error is a trap and the instance is lost. The inner one is the plugin's word.
+pub(crate) type Answer<T, E> = wasmtime::Result<Result<T, E>>;
+
+/// What lives in an instance. After an outer error, or when a call's future was dropped, it is dead.
+#[async_trait]
+pub(crate) trait Resident: Send {
+    /// The role's word for a failure.
+    type Error: From<Fault> + Send + 'static;
+    fn state(&mut self) -> &mut State;
+    /// Runs the plugin's own destructors.
+    async fn close(&mut self) -> wasmtime::Result<()>;
+}
+
+/// Makes an instance of `code` in the store and readies it with the configuration.
+pub(crate) type Open<S> = fn(
+    code: Arc<Loaded>,
+    store: Store<State>,
+    config: Arc<Map<String, Value>>,
+) -> BoxFuture<'static, Answer<Box<S>, <S as Resident>::Error>>;
+
+/// One call, with its answer's way back inside: the error is the instance's, not the plugin's word.
+type Work<S> = Box<dyn for<'a> FnOnce(&'a mut S) -> BoxFuture<'a, wasmtime::Result<()>> + Send>;
+
+struct Job<S: Resident + ?Sized> {
+    work: Work<S>,
+    total: Duration,
+    queued: Instant,
+    /// Of the caller: what the call logs belongs to it.
+    span: Span,
+    done: oneshot::Sender<Result<(), S::Error>>,
+}
+
+/// The caller's end of a lane.
+pub(crate) struct Lane<S: Resident + ?Sized> {
+    jobs: mpsc::Sender<Job<S>>,
+    task: std::sync::Mutex<Option<JoinHandle<()>>>,
+}
+
+/// What a lane belongs to.
+pub(crate) struct Owner {
+    pub(crate) runtime: Arc<Runtime>,
+    pub(crate) slot: Arc<Slot>,
+    /// Id of what is configured (an engine); empty when the lane serves all.
+    pub(crate) id: String,
+    pub(crate) config: Arc<Map<String, Value>>,
+}
+
+impl<S: Resident + ?Sized + 'static> Lane<S> {
+    pub(crate) fn start(name: &'static str, owner: Arc<Owner>, open: Open<S>) -> Self {
+        let (jobs, queue) = mpsc::channel(owner.runtime.limits.queue);
+        let conduct = Conduct::new(owner.runtime.clone(), owner.slot.clone(), &owner.id, name);
+        let worker = Worker {
+            open,
+            config: owner.config.clone(),
+            code: owner.slot.watch(),
+            conduct,
+            live: None,
+        };
+        let task = tokio::spawn(worker.run(queue));
+        Self {
+            jobs,
+            task: std::sync::Mutex::new(Some(task)),
+        }
+    }
+
+    /// Does `work` in the lane's instance. `total` bounds it even while bytes move.
+    pub(crate) async fn call<T, F>(&self, total: Duration, work: F) -> Result<T, S::Error>
+    where
+        T: Send + 'static,
+        F: for<'a> FnOnce(&'a mut S) -> BoxFuture<'a, Answer<T, S::Error>> + Send + 'static,
+    {
+        let (give, mut take) = oneshot::channel();
+        let work: Work<S> = Box::new(move |session| {
+            Box::pin(async move {
+                // A caller that went away is none of the instance's business.
+                let _ = give.send(work(session).await?);
+                Ok(())
+            })
+        });
+        let (done, ended) = oneshot::channel();
+        let job = Job {
+            work,
+            total,
+            queued: Instant::now(),
+            span: Span::current(),
+            done,
+        };
+        self.jobs.try_send(job).map_err(|error| match error {
+            mpsc::error::TrySendError::Full(_) => Fault::Busy,
+            mpsc::error::TrySendError::Closed(_) => Fault::Closed,
+        })?;
+        ended.await.unwrap_or_else(|_| Err(Fault::Closed.into()))?;
+        take.try_recv().unwrap_or_else(|_| Err(Fault::Closed.into()))
+    }
+
+    /// Ends the lane now, the call under way included.
+    pub(crate) async fn close(&self) {
+        let task = self
+            .task
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+            .take();
+        if let Some(task) = task {
+            task.abort();
+            // Either it was cancelled or it had ended; afterwards its store is gone.
+            let _ = task.await;
+        }
+    }
+}
+
+impl<S: Resident + ?Sized> Drop for Lane<S> {
+    fn drop(&mut self) {
+        if let Some(task) = self
+            .task
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+            .take()
+        {
+            task.abort();
+        }
+    }
+}
+
+struct Live<S: ?Sized> {
+    resident: Box<S>,
+    /// Kept for as long as the instance runs it.
+    _code: Arc<Loaded>,
+}
+
+struct Worker<S: Resident + ?Sized> {
+    open: Open<S>,
+    config: Arc<Map<String, Value>>,
+    code: watch::Receiver<Option<Arc<Loaded>>>,
+    conduct: Conduct,
+    live: Option<Live<S>>,
+}
+
+impl<S: Resident + ?Sized + 'static> Worker<S> {
+    async fn run(mut self, mut queue: mpsc::Receiver<Job<S>>) {
+        loop {
+            tokio::select! {
+                biased;
+                // The slot lives as long as we do, so this cannot fail.
+                _ = self.code.changed() => self.renew().await,
+                job = queue.recv() => match job {
+                    Some(job) => self.serve(job).await,
+                    None => break,
+                },
+            }
+        }
+        self.retire().await;
+    }
+
+    /// Other code is in use: the instance of the old one goes, and so does what was held against it.
+    async fn renew(&mut self) {
+        self.retire().await;
+        self.conduct.revive();
+        self.conduct.show(false);
+    }
+
+    /// Ends the instance in good order.
+    async fn retire(&mut self) {
+        if let Some(mut live) = self.live.take() {
+            let _ticking = self.conduct.runtime.ticking();
+            live.resident.state().begin_call();
+            // A destructor that fails or dawdles changes nothing: the store goes either way.
+            let _ = tokio::time::timeout(CLOSE, live.resident.close()).await;
+        }
+    }
+
+    async fn serve(&mut self, job: Job<S>) {
+        if job.done.is_closed() {
+            return;
+        }
+        let answer = if job.queued.elapsed() > QUEUED {
+            Err(Fault::Busy.into())
+        } else {
+            self.attempt(job.work, job.total).instrument(job.span).await
+        };
+        self.conduct.show(self.live.is_some());
+        let _ = job.done.send(answer);
+    }
+
+    async fn attempt(&mut self, work: Work<S>, total: Duration) -> Result<(), S::Error> {
+        self.conduct.admit()?;
+        let mut live = match self.live.take() {
+            Some(live) => live,
+            None => self.open().await?,
+        };
+        self.conduct.begin();
+        let state = live.resident.state();
+        state.begin_call();
+        let progress = state.network.progress.clone();
+        let end = drive(&self.conduct.runtime, progress, total, work(&mut *live.resident)).await;
+        let traces = Traces::of(live.resident.state());
+        self.conduct.judge(end, traces)?;
+        self.live = Some(live);
+        Ok(())
+    }
+
+    /// A new instance of the code in use, readied.
+    async fn open(&mut self) -> Result<Live<S>, S::Error> {
+        let code = self.code.borrow_and_update().clone();
+        let code = code.ok_or_else(|| self.conduct.missing())?;
+        let store = self.conduct.store(&code, &self.config)?;
+        let voice = store.data().voice.clone();
+        let runtime = self.conduct.runtime.clone();
+        let _ticking = runtime.ticking();
+        let opening = (self.open)(code.clone(), store, self.config.clone());
+        let opened = tokio::time::timeout(runtime.limits.silence, opening).await;
+        let traces = Traces::said(voice.settle());
+        match opened {
+            Ok(Ok(Ok(resident))) => Ok(Live {
+                resident,
+                _code: code,
+            }),
+            Ok(Ok(Err(word))) => Err(word),
+            Ok(Err(trap)) => Err(self.conduct.trapped(&trap, traces).into()),
+            Err(_) => {
+                let why = "it could not be opened in time".to_owned();
+                Err(self.conduct.cut_off(why, true).into())
+            }
+        }
+    }
+}

@@ -1,0 +1,448 @@
+//! From a file to code that may be used: read whole, checked, compiled or taken from the cache, tried once.
+//!
+//! Bounds: 32 MiB a file; one compilation at a time, off the async threads; the trial has no grants and 5 s.
+
+use std::any::Any;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use qm_net::Grants;
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+use tokio::sync::Semaphore;
+use wasmtime::component::Component;
+
+use crate::core::cache::CodeCache;
+use crate::core::role::{About, Code, Descriptor, NAMESPACE, Role, Roles, Version, spoken};
+use crate::core::runtime::{Runtime, Tenant};
+use crate::core::status::PluginState;
+use crate::core::voice::{Secrets, one_line};
+
+/// How long `describe` may take.
+const TRIAL: Duration = Duration::from_secs(5);
+/// The most of a wasmtime error that is shown.
+const REASON: usize = 600;
+
+/// What is known of a file before anything in it runs.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Facts {
+    pub(crate) sha256: Option<String>,
+    pub(crate) size: u64,
+    pub(crate) role: Option<String>,
+    pub(crate) api_version: Option<String>,
+    pub(crate) imports: Vec<String>,
+    pub(crate) exports: Vec<String>,
+}
+
+/// A plugin that passed every check.
+pub(crate) struct Loaded {
+    pub(crate) facts: Facts,
+    pub(crate) about: About,
+    pub(crate) code: Arc<dyn Code>,
+}
+
+impl Loaded {
+    /// Whether it is a plugin of the role of this name.
+    pub(crate) fn is_of(&self, role: &str) -> bool {
+        self.facts.role.as_deref() == Some(role)
+    }
+
+    /// The code as its role knows it; none when it is of another role.
+    pub(crate) fn code_as<T: Code>(&self) -> Option<&T> {
+        (&*self.code as &dyn Any).downcast_ref()
+    }
+}
+
+/// Why a file is not used, with what is known of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Refusal {
+    pub(crate) facts: Facts,
+    pub(crate) state: PluginState,
+    pub(crate) reason: String,
+}
+
+/// Loads files. One a host.
+pub(crate) struct Loader {
+    pub(crate) runtime: Arc<Runtime>,
+    pub(crate) cache: Arc<CodeCache>,
+    compiling: Arc<Semaphore>,
+    roles: Roles,
+}
+
+impl Loader {
+    pub(crate) fn new(runtime: Arc<Runtime>, cache: CodeCache, roles: Roles) -> Self {
+        Self {
+            runtime,
+            cache: Arc::new(cache),
+            compiling: Arc::new(Semaphore::new(1)),
+            roles,
+        }
+    }
+
+    /// Reads and tries the file at `path`.
+    pub(crate) async fn load(&self, path: PathBuf) -> Result<Loaded, Refusal> {
+        let mut facts = Facts::default();
+        match self.steps(path, &mut facts).await {
+            Ok((about, code)) => Ok(Loaded { facts, about, code }),
+            Err((state, reason)) => Err(Refusal { facts, state, reason }),
+        }
+    }
+
+    async fn steps(
+        &self,
+        path: PathBuf,
+        facts: &mut Facts,
+    ) -> Result<(About, Arc<dyn Code>), (PluginState, String)> {
+        let failed = |reason: String| (PluginState::Failed, reason);
+        let max = self.runtime.limits.file_bytes;
+        let (bytes, sha256) = off_thread(move || read(&path, max)).await.map_err(failed)?;
+        facts.size = bytes.len() as u64;
+        facts.sha256 = Some(sha256.clone());
+        is_component(&bytes).map_err(failed)?;
+        let component = self.compile(bytes, sha256).await.map_err(failed)?;
+        self.look_at(&component, facts);
+        let (role, version) = role_of(facts, self.roles)?;
+        let code = self.prepare(role, version, &component).map_err(failed)?;
+        let about = self.try_out(role, &*code).await.map_err(failed)?;
+        Ok((about, code))
+    }
+
+    async fn compile(&self, bytes: Vec<u8>, sha256: String) -> Result<Component, String> {
+        let (runtime, cache) = (self.runtime.clone(), self.cache.clone());
+        let key = sha256.clone();
+        let cached = off_thread(move || Ok(cache.load(&runtime.engine, &key))).await?;
+        if let Some(component) = cached {
+            return Ok(component);
+        }
+        let _turn = self
+            .compiling
+            .acquire()
+            .await
+            .map_err(|_| "the server is shutting down".to_owned())?;
+        let (runtime, cache) = (self.runtime.clone(), self.cache.clone());
+        off_thread(move || {
+            let component = Component::new(&runtime.engine, &bytes).map_err(|error| reason(&error))?;
+            cache.save(&component, &sha256);
+            Ok(component)
+        })
+        .await
+    }
+
+    /// What the component type itself says.
+    fn look_at(&self, component: &Component, facts: &mut Facts) {
+        let engine = &self.runtime.engine;
+        let ty = component.component_type();
+        facts.imports = ty.imports(engine).map(|(name, _)| name.to_owned()).collect();
+        facts.exports = ty.exports(engine).map(|(name, _)| name.to_owned()).collect();
+    }
+
+    fn prepare(
+        &self,
+        role: &dyn Role,
+        version: Version,
+        component: &Component,
+    ) -> Result<Arc<dyn Code>, String> {
+        let pre = self
+            .runtime
+            .linker
+            .instantiate_pre(component)
+            .map_err(|error| reason(&error))?;
+        role.prepare(version, pre).map_err(|error| reason(&error))
+    }
+
+    /// Makes an instance without any grant and lets it describe itself.
+    async fn try_out(&self, role: &dyn Role, code: &dyn Code) -> Result<About, String> {
+        let store = self.runtime.store(Tenant {
+            plugin: "trial",
+            owner: "",
+            lane: "describe",
+            grants: Grants::none(),
+            secrets: Secrets::default(),
+            log_dropped: Arc::default(),
+            memory: Arc::default(),
+        });
+        let _ticking = self.runtime.ticking();
+        let described = tokio::time::timeout(TRIAL, code.describe(store)).await;
+        let described =
+            described.map_err(|_| format!("`describe` took longer than {} s", TRIAL.as_secs()))?;
+        let said = described.map_err(|error| format!("it cannot be run: {}", reason(&error)))?;
+        about_of(said, role)
+    }
+}
+
+/// Runs `work` on a thread that may block.
+async fn off_thread<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, String> + Send + 'static,
+) -> Result<T, String> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .unwrap_or_else(|error| Err(format!("loading it failed: {error}")))
+}
+
+/// The whole file and its SHA-256.
+fn read(path: &Path, max: u64) -> Result<(Vec<u8>, String), String> {
+    let failed = |error: io::Error| format!("it cannot be read: {error}");
+    // Asked before it is opened: opening a pipe would wait for a writer.
+    if !std::fs::metadata(path).map_err(failed)?.is_file() {
+        return Err("it is not a file".to_owned());
+    }
+    let mut bytes = Vec::new();
+    File::open(path)
+        .map_err(failed)?
+        .take(max + 1)
+        .read_to_end(&mut bytes)
+        .map_err(failed)?;
+    if bytes.len() as u64 > max {
+        return Err(format!("it is larger than {} MiB", max >> 20));
+    }
+    let sha256 = hex::encode(Sha256::digest(&bytes));
+    Ok((bytes, sha256))
+}
+
+/// Looks at the eight bytes that tell components from modules; the compiler's own words would not help an operator.
+fn is_component(bytes: &[u8]) -> Result<(), String> {
+    match bytes.get(..8) {
+        Some([0, b'a', b's', b'm', _, _, 1, 0]) => Ok(()),
+        Some([0, b'a', b's', b'm', ..]) => {
+            Err("it is a core module, not a component: encode it as a component first".to_owned())
+        }
+        _ => Err("it is no WebAssembly".to_owned()),
+    }
+}
+
+/// The role that is exported, and the version of the plugin API it was written against.
+fn role_of(facts: &mut Facts, known: Roles) -> Result<(&'static dyn Role, Version), (PluginState, String)> {
+    let failed = |reason: String| Err((PluginState::Failed, reason));
+    let mut roles = facts
+        .exports
+        .iter()
+        .filter_map(|export| export.strip_prefix(NAMESPACE)?.split_once('@'));
+    let Some((interface, text)) = roles.next() else {
+        return failed(format!(
+            "it exports no role (an interface of {NAMESPACE}…), so it is no plugin"
+        ));
+    };
+    if let Some((second, _)) = roles.next() {
+        return failed(format!(
+            "it exports two roles, `{interface}` and `{second}`: a plugin has exactly one"
+        ));
+    }
+    let (interface, text) = (interface.to_owned(), text.to_owned());
+    facts.api_version = Some(text.clone());
+    let Some(role) = known.iter().find(|role| role.interface() == interface) else {
+        let names: Vec<_> = known.iter().map(|role| role.name()).collect();
+        return failed(format!(
+            "this host has no use for the role `{interface}`, it knows: {}",
+            names.join(", ")
+        ));
+    };
+    facts.role = Some(role.name().to_owned());
+    let (oldest, newest) = role.spoken();
+    match Version::parse(&text) {
+        Some(version) if version >= oldest && version <= newest => Ok((*role, version)),
+        wanted => {
+            let wanted = wanted.map_or(text, |version| version.to_string());
+            Err((
+                PluginState::Incompatible,
+                format!(
+                    "needs plugin API {wanted} of the role `{}`, this host speaks {}",
+                    role.name(),
+                    spoken(*role)
+                ),
+            ))
+        }
+    }
+}
+
+/// Checks what a plugin says of itself.
+fn about_of(said: Descriptor, role: &dyn Role) -> Result<About, String> {
+    let word = |text: &str, max: usize| {
+        !text.is_empty()
+            && text.len() <= max
+            && text
+                .bytes()
+                .all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_'))
+    };
+    let line = |text: &str, max: usize| {
+        !text.trim().is_empty() && text.chars().count() <= max && !text.chars().any(char::is_control)
+    };
+    if !word(&said.id, 64) {
+        return Err("its id must be 1 to 64 lower-case letters, digits and `_`".to_owned());
+    }
+    if !line(&said.label, 80) {
+        return Err("its label must be one line of 1 to 80 characters".to_owned());
+    }
+    if !line(&said.version, 40) {
+        return Err("its version must be one line of 1 to 40 characters".to_owned());
+    }
+    if said.capabilities.len() > 64 || !said.capabilities.iter().all(|capability| line(capability, 64)) {
+        return Err("its capabilities must be at most 64 words of at most 64 characters".to_owned());
+    }
+    Ok(About {
+        config_schema: schema_of(&said.config_schema)?,
+        hosts: hosts_of(said.hosts, role)?,
+        traits: said.traits,
+        id: said.id,
+        label: said.label,
+        version: said.version,
+        capabilities: said.capabilities,
+    })
+}
+
+/// The origins a plugin asks for, in their one form.
+fn hosts_of(said: Vec<String>, role: &dyn Role) -> Result<Vec<String>, String> {
+    const MAX: usize = 32;
+    if said.is_empty() {
+        return Ok(said);
+    }
+    if !role.has_own_hosts() {
+        return Err(format!(
+            "it asks for hosts of its own, which the role `{}` has none of: it reaches what its configuration names",
+            role.name()
+        ));
+    }
+    if said.len() > MAX {
+        return Err(format!("it asks for more than {MAX} hosts"));
+    }
+    let mut hosts = said
+        .iter()
+        .map(|text| Grants::origin(text))
+        .collect::<Result<Vec<_>, _>>()?;
+    hosts.sort_unstable();
+    hosts.dedup();
+    Ok(hosts)
+}
+
+fn schema_of(text: &str) -> Result<Value, String> {
+    const MAX: usize = 64 << 10;
+    if text.len() > MAX {
+        return Err("the schema of its configuration is larger than 64 KiB".to_owned());
+    }
+    let schema: Value = serde_json::from_str(text)
+        .map_err(|error| format!("the schema of its configuration is no JSON: {error}"))?;
+    if schema.get("type").and_then(Value::as_str) != Some("object") {
+        return Err(
+            "the schema of its configuration must be one of an object (\"type\": \"object\")".to_owned(),
+        );
+    }
+    Grants::from_config(&schema, &Map::new())?;
+    Ok(schema)
+}
+
+/// The message of a wasmtime error with its causes, on one line.
+pub(crate) fn reason(error: &wasmtime::Error) -> String {
+    one_line(&format!("{error:#}"), REASON)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::roles::engine::Engines;
+
+    fn said() -> Descriptor {
+        Descriptor {
+            id: "my_engine2".into(),
+            label: "My engine".into(),
+            version: "1.0.0".into(),
+            config_schema: r#"{"type":"object"}"#.into(),
+            capabilities: vec![],
+            hosts: vec![],
+            traits: Map::new(),
+        }
+    }
+
+    #[test]
+    fn descriptors_are_checked() {
+        assert!(about_of(said(), &Engines).is_ok());
+        let refused: [(fn(&mut Descriptor), &str); 11] = [
+            (|d| d.id = String::new(), "id"),
+            (|d| d.id = "Has-Dash".into(), "id"),
+            (|d| d.id = "a".repeat(65), "id"),
+            (|d| d.label = "two\nlines".into(), "label"),
+            (|d| d.label = "x".repeat(81), "label"),
+            (|d| d.version = " ".into(), "version"),
+            (|d| d.capabilities = vec!["x".into(); 65], "capabilities"),
+            (|d| d.hosts = vec!["https://api.example.org".into()], "hosts"),
+            (|d| d.config_schema = "{".into(), "schema"),
+            (|d| d.config_schema = r#"{"type":"array"}"#.into(), "schema"),
+            (
+                |d| d.config_schema = r#"{"type":"object","properties":{"u":{"x-grant":"anything"}}}"#.into(),
+                "x-grant",
+            ),
+        ];
+        for (change, about) in refused {
+            let mut descriptor = said();
+            change(&mut descriptor);
+            let error = about_of(descriptor, &Engines).unwrap_err();
+            assert!(error.contains(about), "{error}");
+        }
+    }
+
+    #[test]
+    fn roles_and_versions_are_read_off_the_exports() {
+        let of = |exports: &[&str]| {
+            let mut facts = Facts {
+                exports: exports.iter().map(|&e| e.to_owned()).collect(),
+                ..Facts::default()
+            };
+            role_of(&mut facts, crate::roles::ALL)
+                .map(|(role, version)| (role.name(), version))
+                .map_err(|(state, reason)| format!("{state:?}: {reason}"))
+        };
+        assert_eq!(
+            of(&["quartermaster:engine/engine@0.1.7"]),
+            Ok(("engine", Version { major: 0, minor: 1 }))
+        );
+        for (exports, says) in [
+            (
+                &["quartermaster:engine/engine@0.9.0"][..],
+                "Incompatible: needs plugin API 0.9 of the role `engine`, this host speaks 0.1",
+            ),
+            (
+                &["quartermaster:channel/channel@2.0.0"],
+                "Incompatible: needs plugin API 2.0 of the role `channel`, this host speaks 0.1",
+            ),
+            (
+                &["quartermaster:oracle/oracle@0.1.0"],
+                "Failed: this host has no use for the role `oracle/oracle`",
+            ),
+            (&["wasi:cli/run@0.2.0"], "Failed: it exports no role"),
+            (
+                &["quartermaster:a/a@0.1.0", "quartermaster:b/b@0.1.0"],
+                "Failed: it exports two roles",
+            ),
+        ] {
+            let error = of(exports).unwrap_err();
+            assert!(error.starts_with(says), "{error}");
+        }
+    }
+
+    #[test]
+    fn files_that_are_no_components_are_told_apart() {
+        assert!(is_component(b"\0asm\x0d\0\x01\0").is_ok());
+        assert!(
+            is_component(b"\0asm\x01\0\0\0")
+                .unwrap_err()
+                .contains("core module")
+        );
+        assert!(is_component(b"hello").unwrap_err().contains("no WebAssembly"));
+    }
+
+    #[test]
+    fn only_plain_files_of_a_bounded_size_are_read() {
+        let home = tempfile::tempdir().unwrap();
+        let file = home.path().join("a.wasm");
+        std::fs::write(&file, [0; 11]).unwrap();
+        assert!(read(&file, 10).unwrap_err().contains("larger"));
+        assert_eq!(read(&file, 11).unwrap().0.len(), 11);
+        assert!(read(home.path(), 10).unwrap_err().contains("not a file"));
+        assert!(
+            read(&home.path().join("none"), 10)
+                .unwrap_err()
+                .contains("cannot be read")
+        );
+    }
+}

@@ -1,0 +1,118 @@
+//! Roles: what a plugin is for. A role is one exported interface in the versions this host speaks; its folder in `roles`
+//! has one adapter a version, all behind one trait.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use futures_util::future::BoxFuture;
+use serde_json::{Map, Value};
+use wasmtime::Store;
+use wasmtime::component::{InstancePre, Linker};
+
+use super::check::Check;
+use super::load::Loaded;
+use super::runtime::Runtime;
+use super::state::State;
+
+/// The namespace of all packages of the plugin API, as it stands in the names of interfaces.
+pub(crate) const NAMESPACE: &str = "quartermaster:";
+
+/// A version of a role's package. Patches are compatible both ways and so don't count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Version {
+    pub(crate) major: u32,
+    pub(crate) minor: u32,
+}
+
+impl Version {
+    /// Reads `0.1.7` (or `0.1`).
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let mut parts = text.split('.').map(|part| part.parse().ok());
+        Some(Self {
+            major: parts.next()??,
+            minor: parts.next()??,
+        })
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+/// What a plugin says of itself, before anybody checked it.
+#[derive(Debug)]
+pub(crate) struct Descriptor {
+    pub(crate) id: String,
+    pub(crate) label: String,
+    pub(crate) version: String,
+    pub(crate) config_schema: String,
+    pub(crate) capabilities: Vec<String>,
+    pub(crate) hosts: Vec<String>,
+    pub(crate) traits: Map<String, Value>,
+}
+
+/// What a plugin says of itself, checked.
+#[derive(Clone, Debug)]
+pub(crate) struct About {
+    /// The id that users store: an engine kind, a channel.
+    pub(crate) id: String,
+    /// The product's name.
+    pub(crate) label: String,
+    /// The plugin's own version.
+    pub(crate) version: String,
+    /// JSON Schema of its configuration, one of an object.
+    pub(crate) config_schema: Value,
+    pub(crate) capabilities: Vec<String>,
+    /// Origins it asks to reach whatever the operator configures, as `https://host[:port]`.
+    pub(crate) hosts: Vec<String>,
+    /// What its role tells beside, by the names the role gives.
+    pub(crate) traits: Map<String, Value>,
+}
+
+/// A compiled component of one role. `Any` gives the role its own type back.
+#[async_trait]
+pub(crate) trait Code: Any + Send + Sync {
+    /// Runs `describe` in an instance of its own.
+    async fn describe(&self, store: Store<State>) -> wasmtime::Result<Descriptor>;
+}
+
+/// One role.
+pub(crate) trait Role: Send + Sync {
+    /// The word for it in the API, e.g. `engine`.
+    fn name(&self) -> &'static str;
+    /// The interface a plugin of it exports, without namespace and version, e.g. `engine/engine`.
+    fn interface(&self) -> &'static str;
+    /// The oldest and the newest version of it this host speaks.
+    fn spoken(&self) -> (Version, Version);
+    /// Whether its plugins may ask for hosts of their own (`descriptor.hosts`), beside what an operator configures.
+    fn has_own_hosts(&self) -> bool;
+    /// Offers what only its plugins import. What all roles share is offered by `imports`.
+    fn add_to_linker(&self, linker: &mut Linker<State>) -> wasmtime::Result<()>;
+    /// Wraps a component that exports it in `version`, one that is spoken. Fails when an export is missing; a wrong type of
+    /// one shows only in an instance.
+    fn prepare(&self, version: Version, pre: InstancePre<State>) -> wasmtime::Result<Arc<dyn Code>>;
+    /// Runs the contract tests of the role with a configuration; none of them may change anything at the product.
+    fn contract(
+        &self,
+        runtime: Arc<Runtime>,
+        code: Arc<Loaded>,
+        target: Map<String, Value>,
+    ) -> BoxFuture<'static, Vec<Check>>;
+}
+
+/// All roles of this host.
+pub(crate) type Roles = &'static [&'static dyn Role];
+
+/// The versions of `role`, for people.
+pub(crate) fn spoken(role: &dyn Role) -> String {
+    let (oldest, newest) = role.spoken();
+    if oldest == newest {
+        oldest.to_string()
+    } else {
+        format!("{oldest}–{newest}")
+    }
+}

@@ -1,0 +1,220 @@
+//! The sandbox: one wasmtime engine for the process, its settings, its clock, and stores with every limit set.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::thread::Thread;
+
+use qm_kernel::Ctx;
+use qm_net::{Dialer, Grants};
+use wasmtime::component::Linker;
+use wasmtime::{Config, Engine, EngineWeak, OptLevel, Store, UpdateDeadline};
+
+use crate::core::limits::Limits;
+use crate::core::memory::{MemoryBudget, MemoryLimiter};
+use crate::core::role::Roles;
+use crate::core::state::{Network, State, TICK};
+use crate::core::voice::{Secrets, Voice};
+use crate::error::PluginHostError;
+use crate::imports;
+
+/// The stack a guest may use, and that of its fiber: host functions run there too.
+const WASM_STACK: usize = 512 << 10;
+const FIBER_STACK: usize = 2 << 20;
+/// Address space for one memory where addresses are scarce; with it every access is checked against the bounds.
+const SCARCE_RESERVATION: u64 = 128 << 20;
+/// Less address space than this is scarce: a memory with guard pages instead of checks reserves 4 GiB.
+const PLENTY: u64 = 256 << 30;
+
+/// Everything instances have in common.
+pub(crate) struct Runtime {
+    pub(crate) engine: Engine,
+    pub(crate) linker: Linker<State>,
+    pub(crate) limits: Limits,
+    pub(crate) ctx: Ctx,
+    dialer: Dialer,
+    budget: Arc<MemoryBudget>,
+    ticker: Ticker,
+}
+
+/// Whose store it is, and what it may do.
+pub(crate) struct Tenant<'a> {
+    pub(crate) plugin: &'a str,
+    /// Id of what is configured (an engine); empty when the plugin serves all.
+    pub(crate) owner: &'a str,
+    pub(crate) lane: &'static str,
+    pub(crate) grants: Grants,
+    pub(crate) secrets: Secrets,
+    pub(crate) log_dropped: Arc<AtomicU64>,
+    pub(crate) memory: Arc<AtomicUsize>,
+}
+
+impl Runtime {
+    pub(crate) fn new(
+        limits: Limits,
+        dialer: Dialer,
+        ctx: Ctx,
+        roles: Roles,
+    ) -> Result<Arc<Self>, PluginHostError> {
+        let failed = |error: wasmtime::Error| PluginHostError::Sandbox(format!("{error:#}"));
+        let engine = Engine::new(&config(address_space())).map_err(failed)?;
+        let mut linker = Linker::new(&engine);
+        // WASI 0.2 links, and denies: the standard libraries of Python, Go and JavaScript import it unasked.
+        wasmtime_wasi::p2::add_to_linker_async(&mut linker).map_err(failed)?;
+        wasmtime_wasi_http::p2::add_only_http_to_linker_async(&mut linker).map_err(failed)?;
+        imports::add_to_linker(&mut linker).map_err(failed)?;
+        for role in roles {
+            role.add_to_linker(&mut linker).map_err(failed)?;
+        }
+        let ticker =
+            Ticker::start(engine.weak()).map_err(|error| PluginHostError::Sandbox(error.to_string()))?;
+        let budget = MemoryBudget::new(limits.memory_total_bytes);
+        Ok(Arc::new(Self {
+            engine,
+            linker,
+            limits,
+            ctx,
+            dialer,
+            budget,
+            ticker,
+        }))
+    }
+
+    /// A store with every limit set.
+    pub(crate) fn store(&self, tenant: Tenant<'_>) -> Store<State> {
+        let limits = &self.limits;
+        let voice = Voice::new(
+            tenant.plugin,
+            tenant.owner,
+            tenant.lane,
+            tenant.secrets,
+            tenant.log_dropped,
+        );
+        let memory = MemoryLimiter::new(limits.memory_bytes, self.budget.clone(), tenant.memory);
+        let network = Network::new(self.dialer.clone(), tenant.grants, limits);
+        let state = State::new(limits, memory, network, voice, self.ctx.clone());
+        let mut store = Store::new(&self.engine, state);
+        store.limiter(|state| &mut state.memory);
+        store.set_hostcall_fuel(limits.transfer_bytes);
+        store.set_max_component_handles(limits.handles);
+        store.set_epoch_deadline(1);
+        store.epoch_deadline_callback(|mut store| {
+            Ok(if store.data_mut().cpu.spend() {
+                UpdateDeadline::YieldCustom(1, Box::pin(tokio::task::yield_now()))
+            } else {
+                UpdateDeadline::Interrupt
+            })
+        });
+        store
+    }
+
+    /// Keeps the epoch ticking as long as the value lives: for the time of a call.
+    pub(crate) fn ticking(&self) -> Ticking {
+        self.ticker.hold()
+    }
+}
+
+fn config(address_space: u64) -> Config {
+    let mut config = Config::new();
+    config
+        .wasm_component_model(true)
+        // Explicitly: another crate could switch the async ABI on, which makes every call dearer.
+        .concurrency_support(false)
+        .cranelift_opt_level(OptLevel::Speed)
+        .epoch_interruption(true)
+        .max_wasm_stack(WASM_STACK)
+        .async_stack_size(FIBER_STACK);
+    if address_space < PLENTY {
+        config
+            .memory_reservation(SCARCE_RESERVATION)
+            .memory_reservation_for_growth(SCARCE_RESERVATION)
+            .memory_guard_size(64 << 10);
+    }
+    config
+}
+
+/// How much address space this process may use, as far as the system tells.
+fn address_space() -> u64 {
+    let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
+    soft_address_limit(&limits).unwrap_or(u64::MAX)
+}
+
+fn soft_address_limit(limits: &str) -> Option<u64> {
+    let line = limits
+        .lines()
+        .find_map(|line| line.strip_prefix("Max address space"))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+/// The thread that ticks the epoch. It sleeps as long as no guest runs: an idle server is idle.
+struct Ticker {
+    running: Arc<AtomicUsize>,
+    over: Arc<AtomicBool>,
+    thread: Thread,
+}
+
+impl Ticker {
+    fn start(engine: EngineWeak) -> std::io::Result<Self> {
+        let running = Arc::new(AtomicUsize::new(0));
+        let over = Arc::new(AtomicBool::new(false));
+        let (seen_running, seen_over) = (running.clone(), over.clone());
+        let tick = move || {
+            while !seen_over.load(Ordering::Acquire) {
+                if seen_running.load(Ordering::Acquire) == 0 {
+                    // Whoever starts a call unparks; a token given before we park is not lost.
+                    std::thread::park();
+                    continue;
+                }
+                std::thread::sleep(TICK);
+                let Some(engine) = engine.upgrade() else { return };
+                engine.increment_epoch();
+            }
+        };
+        let handle = std::thread::Builder::new()
+            .name("plugin-epoch".to_owned())
+            .spawn(tick)?;
+        Ok(Self {
+            running,
+            over,
+            thread: handle.thread().clone(),
+        })
+    }
+
+    fn hold(&self) -> Ticking {
+        if self.running.fetch_add(1, Ordering::AcqRel) == 0 {
+            self.thread.unpark();
+        }
+        Ticking(self.running.clone())
+    }
+}
+
+impl Drop for Ticker {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Release);
+        self.thread.unpark();
+    }
+}
+
+/// While one lives, the epoch ticks.
+pub(crate) struct Ticking(Arc<AtomicUsize>);
+
+impl Drop for Ticking {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_address_limit_is_read() {
+        let table = "Limit                     Soft Limit           Hard Limit           Units     \n\
+                     Max address space         8589934592           unlimited            bytes     \n";
+        assert_eq!(soft_address_limit(table), Some(8_589_934_592));
+        assert_eq!(
+            soft_address_limit("Max address space         unlimited            unlimited            bytes"),
+            None
+        );
+    }
+}

@@ -1,0 +1,124 @@
+//! The place of one plugin id: the code in use, if any, and the lanes that use it.
+//!
+//! What is configured holds on to the slot, not to the code: swapping the code reaches every lane, and a lane that is idle lets go
+//! of the old code at once, so that it is freed deterministically.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use tokio::sync::watch;
+
+use crate::core::load::Loaded;
+use crate::core::status::{LaneState, LaneStatus};
+
+/// What happened, since the host started or the lane was.
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    pub(crate) calls: AtomicU64,
+    pub(crate) traps: AtomicU64,
+    pub(crate) timeouts: AtomicU64,
+    pub(crate) restarts: AtomicU64,
+}
+
+/// One plugin id.
+pub(crate) struct Slot {
+    pub(crate) id: String,
+    code: watch::Sender<Option<Arc<Loaded>>>,
+    pub(crate) totals: Counters,
+    pub(crate) log_dropped: Arc<AtomicU64>,
+    lanes: Mutex<Vec<Weak<LaneStats>>>,
+}
+
+impl Slot {
+    pub(crate) fn new(id: &str) -> Arc<Self> {
+        Arc::new(Self {
+            id: id.to_owned(),
+            code: watch::Sender::new(None),
+            totals: Counters::default(),
+            log_dropped: Arc::default(),
+            lanes: Mutex::default(),
+        })
+    }
+
+    /// The code in use.
+    pub(crate) fn code(&self) -> Option<Arc<Loaded>> {
+        self.code.borrow().clone()
+    }
+
+    /// Changes of the code in use.
+    pub(crate) fn watch(&self) -> watch::Receiver<Option<Arc<Loaded>>> {
+        self.code.subscribe()
+    }
+
+    /// Puts other code in use, or none. Calls that run end on the code they began with.
+    pub(crate) fn put(&self, code: Option<Arc<Loaded>>) {
+        self.code.send_replace(code);
+    }
+
+    fn lanes(&self) -> MutexGuard<'_, Vec<Weak<LaneStats>>> {
+        self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn add_lane(&self, stats: &Arc<LaneStats>) {
+        let mut lanes = self.lanes();
+        lanes.retain(|lane| lane.strong_count() > 0);
+        lanes.push(Arc::downgrade(stats));
+    }
+
+    /// Every lane as it stands, by owner.
+    pub(crate) fn lane_statuses(&self) -> Vec<LaneStatus> {
+        let mut all: Vec<_> = self
+            .lanes()
+            .iter()
+            .filter_map(Weak::upgrade)
+            .map(|lane| lane.status())
+            .collect();
+        all.sort_by(|a, b| (&a.owner, &a.lane).cmp(&(&b.owner, &b.lane)));
+        all
+    }
+
+    /// Whether any lane uses it.
+    pub(crate) fn is_used(&self) -> bool {
+        self.lanes().iter().any(|lane| lane.strong_count() > 0)
+    }
+}
+
+/// The public face of one lane.
+pub(crate) struct LaneStats {
+    pub(crate) owner: String,
+    pub(crate) lane: &'static str,
+    pub(crate) counters: Counters,
+    pub(crate) memory: Arc<AtomicUsize>,
+    phase: Mutex<(LaneState, Option<String>)>,
+}
+
+impl LaneStats {
+    pub(crate) fn new(owner: &str, lane: &'static str) -> Arc<Self> {
+        Arc::new(Self {
+            owner: owner.to_owned(),
+            lane,
+            counters: Counters::default(),
+            memory: Arc::default(),
+            phase: Mutex::new((LaneState::Idle, None)),
+        })
+    }
+
+    pub(crate) fn set(&self, state: LaneState, reason: Option<&str>) {
+        *self.phase.lock().unwrap_or_else(PoisonError::into_inner) = (state, reason.map(str::to_owned));
+    }
+
+    fn status(&self) -> LaneStatus {
+        let (state, reason) = self.phase.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        LaneStatus {
+            owner: self.owner.clone(),
+            lane: self.lane.to_owned(),
+            state,
+            reason,
+            calls: self.counters.calls.load(Relaxed),
+            traps: self.counters.traps.load(Relaxed),
+            timeouts: self.counters.timeouts.load(Relaxed),
+            restarts: self.counters.restarts.load(Relaxed),
+            memory_bytes: self.memory.load(Relaxed) as u64,
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! What plugins say, on its way to the log: bounded, on one line each, without the secrets the host gave them.
+//!
+//! Bounds: 4 KiB a line; 64 KiB in a burst and 4 KiB/s in the long run. What is over is dropped, counted, and reported
+//! in one line at the end of the call.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use serde_json::{Map, Value};
+use tokio::io::AsyncWrite;
+use tracing::Level;
+use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
+
+const LINE: usize = 4 << 10;
+const BURST: f64 = 64.0 * 1024.0;
+const PER_SECOND: f64 = 4.0 * 1024.0;
+/// What a line costs beyond its own length, so that empty ones are not free.
+const LINE_COST: usize = 64;
+
+/// The secrets of one configuration, blotted out wherever a plugin repeats them.
+#[derive(Clone, Default)]
+pub(crate) struct Secrets(Arc<[String]>);
+
+impl Secrets {
+    /// Those properties of `config` that `schema` calls `writeOnly`. Shorter ones than 4 characters would blot out
+    /// half of every text and are left alone.
+    pub(crate) fn of(schema: &Value, config: &Map<String, Value>) -> Self {
+        let properties = schema.get("properties").and_then(Value::as_object);
+        let secret = |property: &Value| {
+            property
+                .get("writeOnly")
+                .and_then(Value::as_bool)
+                .unwrap_or(false)
+        };
+        let texts = properties
+            .into_iter()
+            .flatten()
+            .filter(|(_, property)| secret(property))
+            .filter_map(|(name, _)| config.get(name).and_then(Value::as_str))
+            .filter(|text| text.len() >= 4)
+            .map(str::to_owned);
+        Self(texts.collect())
+    }
+
+    pub(crate) fn blot(&self, text: String) -> String {
+        self.0.iter().fold(text, |text, secret| {
+            if text.contains(secret.as_str()) {
+                text.replace(secret.as_str(), qm_kernel::secret::MASK)
+            } else {
+                text
+            }
+        })
+    }
+}
+
+/// The voice of one instance; clones are the same voice.
+#[derive(Clone)]
+pub(crate) struct Voice {
+    who: Arc<Who>,
+    flow: Arc<Mutex<Flow>>,
+}
+
+struct Who {
+    plugin: String,
+    owner: String,
+    lane: &'static str,
+    secrets: Secrets,
+    dropped: Arc<AtomicU64>,
+}
+
+struct Flow {
+    allowance: f64,
+    at: Instant,
+    dropped: u64,
+    last_error: Option<String>,
+}
+
+impl Voice {
+    /// `dropped` counts the lines dropped over the plugin's life.
+    pub(crate) fn new(
+        plugin: &str,
+        owner: &str,
+        lane: &'static str,
+        secrets: Secrets,
+        dropped: Arc<AtomicU64>,
+    ) -> Self {
+        let who = Who {
+            plugin: plugin.to_owned(),
+            owner: owner.to_owned(),
+            lane,
+            secrets,
+            dropped,
+        };
+        let flow = Flow {
+            allowance: BURST,
+            at: Instant::now(),
+            dropped: 0,
+            last_error: None,
+        };
+        Self {
+            who: Arc::new(who),
+            flow: Arc::new(Mutex::new(flow)),
+        }
+    }
+
+    fn flow(&self) -> MutexGuard<'_, Flow> {
+        self.flow.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// One line of the plugin's.
+    pub(crate) fn say(&self, level: Level, text: &str) {
+        let cost = (text.len().min(LINE) + LINE_COST) as f64;
+        {
+            let mut flow = self.flow();
+            let now = Instant::now();
+            flow.allowance = (flow.allowance + (now - flow.at).as_secs_f64() * PER_SECOND).min(BURST);
+            flow.at = now;
+            if flow.allowance < cost {
+                flow.dropped += 1;
+                return;
+            }
+            flow.allowance -= cost;
+        }
+        let line = self.who.secrets.blot(one_line(text, LINE));
+        self.emit(level, &line);
+        if level == Level::ERROR {
+            self.flow().last_error = Some(line);
+        }
+    }
+
+    fn emit(&self, level: Level, line: &str) {
+        let Who {
+            plugin, owner, lane, ..
+        } = &*self.who;
+        match level {
+            Level::ERROR => tracing::error!(target: "plugin", plugin, owner, lane, "{line}"),
+            Level::WARN => tracing::warn!(target: "plugin", plugin, owner, lane, "{line}"),
+            Level::INFO => tracing::info!(target: "plugin", plugin, owner, lane, "{line}"),
+            Level::DEBUG => tracing::debug!(target: "plugin", plugin, owner, lane, "{line}"),
+            Level::TRACE => tracing::trace!(target: "plugin", plugin, owner, lane, "{line}"),
+        }
+    }
+
+    /// Ends a call: reports what was dropped in it and gives the last error line, which says why a trap happened.
+    pub(crate) fn settle(&self) -> Option<String> {
+        let (dropped, last_error) = {
+            let mut flow = self.flow();
+            (std::mem::take(&mut flow.dropped), flow.last_error.take())
+        };
+        if dropped > 0 {
+            self.who.dropped.fetch_add(dropped, Relaxed);
+            self.emit(
+                Level::WARN,
+                &format!("{dropped} more log lines in this call were dropped"),
+            );
+        }
+        last_error
+    }
+
+    /// Blots the configuration's secrets out of a text that leaves the plugin another way.
+    pub(crate) fn blot(&self, text: String) -> String {
+        self.who.secrets.blot(text)
+    }
+}
+
+/// At most `max` bytes, control characters (line ends, terminal escapes) as blanks.
+pub(crate) fn one_line(text: &str, max: usize) -> String {
+    let mut end = text.len().min(max);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text[..end]
+        .trim_end()
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect()
+}
+
+/// Standard output and error of a plugin whose language runtime writes there: lines of the same voice.
+pub(crate) struct Console(pub(crate) Voice, pub(crate) Level);
+
+impl IsTerminal for Console {
+    fn is_terminal(&self) -> bool {
+        false
+    }
+}
+
+impl StdoutStream for Console {
+    fn async_stream(&self) -> Box<dyn AsyncWrite + Send + Sync> {
+        Box::new(Lines {
+            voice: self.0.clone(),
+            level: self.1,
+            line: Vec::new(),
+        })
+    }
+}
+
+struct Lines {
+    voice: Voice,
+    level: Level,
+    line: Vec<u8>,
+}
+
+impl Lines {
+    fn end_line(&mut self) {
+        if !self.line.is_empty() {
+            let line = std::mem::take(&mut self.line);
+            self.voice.say(self.level, &String::from_utf8_lossy(&line));
+        }
+    }
+}
+
+impl AsyncWrite for Lines {
+    fn poll_write(mut self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        for &byte in bytes {
+            if byte == b'\n' || self.line.len() >= LINE {
+                self.end_line();
+            }
+            if byte != b'\n' {
+                self.line.push(byte);
+            }
+        }
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.end_line();
+        Poll::Ready(Ok(()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn lines_are_cut_at_a_character_and_hold_no_control() {
+        assert_eq!(one_line("a\nb\x1b[31mc\r\n", 100), "a b [31mc");
+        assert_eq!(one_line("ääää", 3), "ä");
+    }
+
+    #[test]
+    fn a_flood_is_dropped_and_counted() {
+        let dropped = Arc::new(AtomicU64::new(0));
+        let voice = Voice::new("p", "e", "sync", Secrets::default(), dropped.clone());
+        for _ in 0..10_000 {
+            voice.say(Level::TRACE, &"x".repeat(10_000));
+        }
+        voice.settle();
+        let kept = 10_000 - dropped.load(Relaxed);
+        assert!((10..40).contains(&kept), "{kept} lines were kept");
+        voice.settle();
+        assert_eq!(10_000 - dropped.load(Relaxed), kept, "reported once");
+    }
+
+    #[test]
+    fn secrets_are_blotted_out() {
+        let schema =
+            json!({"properties": {"password": {"writeOnly": true}, "pin": {"writeOnly": true}, "user": {}}});
+        let config = json!({"password": "hunter22", "pin": "123", "user": "admin"});
+        let secrets = Secrets::of(&schema, config.as_object().unwrap());
+        assert_eq!(
+            secrets.blot("admin:hunter22 123".to_owned()),
+            "admin:•••••••• 123"
+        );
+    }
+}

@@ -1,0 +1,70 @@
+//! `http`: requests by the host's own client. Granted: the origins that the operator's configuration of the instance
+//! names, and for roles with hosts of their own those an administrator granted.
+
+use qm_net::{HttpRequest, HttpResponse};
+use wasmtime::Result;
+use wasmtime::component::Resource;
+
+use super::transport::{idle, size};
+use super::wit::http;
+use super::wit::transport::NetError;
+use crate::core::state::{Open, State};
+
+/// The host's side of `http.response`.
+pub type Response = Open<HttpResponse>;
+
+/// One piece of a body.
+const PIECE: u32 = 256 << 10;
+
+impl http::Host for State {
+    async fn send(&mut self, request: http::Request) -> Result<Result<Resource<Response>, NetError>> {
+        let headers = request
+            .headers
+            .into_iter()
+            .map(|header| (header.name, header.value));
+        let request = HttpRequest {
+            method: request.method,
+            url: request.url,
+            headers: headers.collect(),
+            body: request.body.into(),
+            idle: idle(request.idle_ms),
+            max_body: size(request.max_body),
+        };
+        let network = self.network.clone();
+        Ok(match network.send(request).await {
+            Ok(response) => Ok(self.table.push(response)?),
+            Err(error) => Err(error.into()),
+        })
+    }
+}
+
+impl http::HostResponse for State {
+    async fn status(&mut self, this: Resource<Response>) -> Result<u16> {
+        Ok(self.table.get(&this)?.inner.status())
+    }
+
+    async fn headers(&mut self, this: Resource<Response>) -> Result<Vec<http::Header>> {
+        let headers = self.table.get(&this)?.inner.headers();
+        let header = |(name, value): (&::http::HeaderName, &::http::HeaderValue)| http::Header {
+            name: name.to_string(),
+            value: value.as_bytes().to_vec(),
+        };
+        Ok(headers.iter().map(header).collect())
+    }
+
+    async fn read(&mut self, this: Resource<Response>, max: u32) -> Result<Result<Vec<u8>, NetError>> {
+        let response = self.table.get_mut(&this)?;
+        let piece = response.inner.read(max.min(PIECE) as usize).await;
+        Ok(piece.map(|bytes| bytes.to_vec()).map_err(NetError::from))
+    }
+
+    async fn read_to_end(&mut self, this: Resource<Response>) -> Result<Result<Vec<u8>, NetError>> {
+        let response = self.table.get_mut(&this)?;
+        Ok(response.inner.read_to_end().await.map_err(NetError::from))
+    }
+
+    async fn drop(&mut self, this: Resource<Response>) -> Result<()> {
+        self.table.delete(this)?;
+        Ok(())
+    }
+}

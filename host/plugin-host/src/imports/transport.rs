@@ -1,0 +1,90 @@
+//! `transport`: byte streams. Granted: what the operator's configuration of the instance names.
+
+use std::time::Duration;
+
+use qm_net::{DialError, Endpoint, Stream};
+use wasmtime::Result;
+use wasmtime::component::Resource;
+
+use super::wit::transport::{self, NetError};
+use crate::core::state::{Open, State};
+
+/// The host's side of `transport.connection`.
+pub type Connection = Open<Stream>;
+
+/// The longest silence that is waited for; the WIT says so.
+const IDLE_MS: u32 = 15_000;
+
+pub(super) fn idle(ms: u32) -> Duration {
+    Duration::from_millis(ms.clamp(1, IDLE_MS).into())
+}
+
+pub(super) fn size(bytes: u64) -> usize {
+    usize::try_from(bytes).unwrap_or(usize::MAX)
+}
+
+impl From<DialError> for NetError {
+    fn from(error: DialError) -> Self {
+        match error {
+            DialError::Denied(text) => NetError::Denied(text),
+            DialError::Timeout => NetError::Timeout,
+            DialError::Refused => NetError::Refused,
+            DialError::Closed => NetError::Closed,
+            DialError::TooLarge => NetError::TooLarge,
+            DialError::Other(text) => NetError::Other(text),
+        }
+    }
+}
+
+impl transport::Host for State {
+    async fn connect(
+        &mut self,
+        endpoint: transport::Endpoint,
+        idle_ms: u32,
+    ) -> Result<Result<Resource<Connection>, NetError>> {
+        let endpoint = match endpoint {
+            transport::Endpoint::Tcp(address) => Endpoint::Tcp {
+                host: address.host,
+                port: address.port,
+            },
+            transport::Endpoint::Unix(path) => Endpoint::Unix(path),
+        };
+        let network = self.network.clone();
+        Ok(match network.connect(&endpoint, idle(idle_ms)).await {
+            Ok(connection) => Ok(self.table.push(connection)?),
+            Err(error) => Err(error.into()),
+        })
+    }
+}
+
+impl transport::HostConnection for State {
+    async fn read(&mut self, this: Resource<Connection>, max: u32) -> Result<Result<Vec<u8>, NetError>> {
+        let connection = self.table.get_mut(&this)?;
+        Ok(connection.inner.read(max as usize).await.map_err(NetError::from))
+    }
+
+    async fn read_to_end(
+        &mut self,
+        this: Resource<Connection>,
+        limit: u64,
+    ) -> Result<Result<Vec<u8>, NetError>> {
+        let limit = size(limit).min(self.network.max_body());
+        let connection = self.table.get_mut(&this)?;
+        Ok(connection.inner.read_to_end(limit).await.map_err(NetError::from))
+    }
+
+    async fn write(&mut self, this: Resource<Connection>, bytes: Vec<u8>) -> Result<Result<(), NetError>> {
+        let connection = self.table.get_mut(&this)?;
+        Ok(connection.inner.write(&bytes).await.map_err(NetError::from))
+    }
+
+    async fn shutdown_write(&mut self, this: Resource<Connection>) -> Result<Result<(), NetError>> {
+        let connection = self.table.get_mut(&this)?;
+        Ok(connection.inner.shutdown_write().await.map_err(NetError::from))
+    }
+
+    async fn drop(&mut self, this: Resource<Connection>) -> Result<()> {
+        self.table.delete(this)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,248 @@
+//! The role `channel`: a plugin carries notifications to people.
+//!
+//! Nothing stays between calls: every call runs in an instance of its own ([`Fresh`]), which may dial what the person's
+//! configuration names and the hosts an administrator granted the plugin. A new version of `wit/channel` gets a module
+//! beside `v0_1`; nothing else learns of it.
+
+mod contract;
+mod v0_1;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use futures_util::future::BoxFuture;
+use qm_kernel::channel::*;
+use serde_json::{Map, Value};
+use wasmtime::Store;
+use wasmtime::component::{InstancePre, Linker};
+
+use crate::core::catalog::Catalog;
+use crate::core::check::Check;
+use crate::core::fault::Fault;
+use crate::core::fresh::Fresh;
+use crate::core::lane;
+use crate::core::load::Loaded;
+use crate::core::role::{About, Code, Descriptor, Role, Version};
+use crate::core::runtime::Runtime;
+use crate::core::slot::Slot;
+use crate::core::state::State;
+
+/// The name of the role in the API.
+pub(crate) const NAME: &str = "channel";
+
+/// The role.
+pub(crate) struct Channels;
+
+impl Role for Channels {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn interface(&self) -> &'static str {
+        "channel/channel"
+    }
+
+    fn spoken(&self) -> (Version, Version) {
+        (Version { major: 0, minor: 1 }, Version { major: 0, minor: 1 })
+    }
+
+    fn has_own_hosts(&self) -> bool {
+        true
+    }
+
+    fn add_to_linker(&self, linker: &mut Linker<State>) -> wasmtime::Result<()> {
+        v0_1::add_to_linker(linker)
+    }
+
+    fn prepare(&self, version: Version, pre: InstancePre<State>) -> wasmtime::Result<Arc<dyn Code>> {
+        let code: Box<dyn ChannelCode> = match version {
+            Version { major: 0, minor: 1 } => Box::new(v0_1::Code::new(pre)?),
+            other => {
+                return Err(wasmtime::Error::msg(format!(
+                    "channel API {other} has no adapter"
+                )));
+            }
+        };
+        Ok(Arc::new(Component(code)))
+    }
+
+    fn contract(
+        &self,
+        runtime: Arc<Runtime>,
+        code: Arc<Loaded>,
+        target: Map<String, Value>,
+    ) -> BoxFuture<'static, Vec<Check>> {
+        Box::pin(contract::run(runtime, code, target))
+    }
+}
+
+/// A compiled component of this role, whatever its version.
+struct Component(Box<dyn ChannelCode>);
+
+#[async_trait]
+impl Code for Component {
+    async fn describe(&self, store: Store<State>) -> wasmtime::Result<Descriptor> {
+        self.0.describe(store).await
+    }
+}
+
+type Answer<T> = lane::Answer<T, ChannelError>;
+
+/// What each version's adapter does. Each call makes its own instance in `store`.
+#[async_trait]
+trait ChannelCode: Send + Sync {
+    async fn describe(&self, store: Store<State>) -> wasmtime::Result<Descriptor>;
+    async fn verify(&self, store: &mut Store<State>, config: &str) -> Answer<Destination>;
+    async fn link(&self, store: &mut Store<State>, config: &str, code: &str) -> Answer<Option<Destination>>;
+    async fn send(
+        &self,
+        store: &mut Store<State>,
+        config: &str,
+        state: &str,
+        message: Message,
+    ) -> Answer<Receipt>;
+}
+
+impl From<Fault> for ChannelError {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Busy => ChannelError::Busy,
+            Fault::Closed => ChannelError::Unreachable("the channel was closed".to_owned()),
+            Fault::Missing(why) => ChannelError::Missing(why),
+            Fault::InvalidConfig(why) => ChannelError::InvalidConfig(why),
+            Fault::TimedOut(why) => ChannelError::Timeout(why),
+            Fault::Failed(why) => ChannelError::Plugin(why),
+        }
+    }
+}
+
+/// A limit as the plugin words it: 0 is none.
+fn limit(about: &About, name: &str) -> Option<u32> {
+    let said = about.traits.get(name).and_then(Value::as_u64)?;
+    u32::try_from(said).ok().filter(|&limit| limit != 0)
+}
+
+/// The channel as its plugin describes it.
+fn kind_of(about: About) -> ChannelKind {
+    ChannelKind {
+        text_limit: limit(&about, "textLimit"),
+        caption_limit: limit(&about, "captionLimit"),
+        links_by_code: about.traits.get("linksByCode") == Some(&Value::Bool(true)),
+        id: about.id,
+        label: about.label,
+        version: about.version,
+        config_schema: about.config_schema,
+        capabilities: about.capabilities,
+    }
+}
+
+/// The channels of all loaded plugins.
+pub(crate) struct Desk {
+    runtime: Arc<Runtime>,
+    catalog: Arc<Catalog>,
+    /// By slot: a plugin that is removed and comes back has another one.
+    calls: Mutex<HashMap<String, (Arc<Slot>, Arc<Fresh>)>>,
+}
+
+impl Desk {
+    pub(crate) fn new(runtime: Arc<Runtime>, catalog: Arc<Catalog>) -> Self {
+        Self {
+            runtime,
+            catalog,
+            calls: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn channels(&self) -> Vec<ChannelKind> {
+        self.catalog.of_role(NAME).into_iter().map(kind_of).collect()
+    }
+
+    fn calls(&self, channel: &str) -> Result<Arc<Fresh>, ChannelError> {
+        let slot = self
+            .catalog
+            .slot(channel)
+            .filter(|slot| slot.code().is_some_and(|code| code.is_of(NAME)));
+        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(slot) = slot else {
+            calls.remove(channel);
+            let text = format!("No installed plugin provides the channel {channel}");
+            return Err(ChannelError::Missing(text));
+        };
+        match calls.get(channel) {
+            Some((known, fresh)) if Arc::ptr_eq(known, &slot) => Ok(fresh.clone()),
+            _ => {
+                let fresh = Arc::new(Fresh::new(self.runtime.clone(), slot.clone(), "send"));
+                calls.insert(channel.to_owned(), (slot, fresh.clone()));
+                Ok(fresh)
+            }
+        }
+    }
+
+    pub(crate) async fn verify(
+        &self,
+        channel: &str,
+        config: ChannelConfig,
+    ) -> Result<Destination, ChannelError> {
+        let text = Value::Object(config.0.clone()).to_string();
+        self.calls(channel)?
+            .call(&config.0, move |code, store| {
+                Box::pin(async move {
+                    match component(code) {
+                        Ok(component) => component.verify(store, &text).await,
+                        Err(other) => Ok(Err(other)),
+                    }
+                })
+            })
+            .await
+    }
+
+    pub(crate) async fn link(
+        &self,
+        channel: &str,
+        config: ChannelConfig,
+        by: &str,
+    ) -> Result<Option<Destination>, ChannelError> {
+        let (text, by) = (Value::Object(config.0.clone()).to_string(), by.to_owned());
+        self.calls(channel)?
+            .call(&config.0, move |code, store| {
+                Box::pin(async move {
+                    match component(code) {
+                        Ok(component) => component.link(store, &text, &by).await,
+                        Err(other) => Ok(Err(other)),
+                    }
+                })
+            })
+            .await
+    }
+
+    pub(crate) async fn send(
+        &self,
+        channel: &str,
+        config: ChannelConfig,
+        state: &str,
+        message: Message,
+    ) -> Result<Receipt, ChannelError> {
+        let (text, state) = (Value::Object(config.0.clone()).to_string(), state.to_owned());
+        self.calls(channel)?
+            .call(&config.0, move |code, store| {
+                Box::pin(async move {
+                    match component(code) {
+                        Ok(component) => component.send(store, &text, &state, message).await,
+                        Err(other) => Ok(Err(other)),
+                    }
+                })
+            })
+            .await
+    }
+}
+
+fn component(code: &Loaded) -> Result<&dyn ChannelCode, ChannelError> {
+    match code.code_as::<Component>() {
+        Some(Component(code)) => Ok(&**code),
+        None => Err(ChannelError::Missing(format!(
+            "the plugin `{}` is no channel any more",
+            code.about.id
+        ))),
+    }
+}

@@ -1,0 +1,296 @@
+//! The contract tests of the role `engine`, for `plugin check`. None of them changes anything at the target.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use qm_kernel::engine::*;
+use qm_net::Grants;
+use serde_json::{Map, Value};
+
+use super::{Answer, Session, open};
+use crate::core::check::Check;
+use crate::core::load::{Loaded, reason};
+use crate::core::runtime::{Runtime, Tenant};
+use crate::core::voice::Secrets;
+
+/// How long one call of a contract test may take.
+const DEADLINE: Duration = Duration::from_secs(30);
+/// No product has a torrent of this hash.
+const NOBODY: &str = "00000000000000000000000000000000000000ff";
+
+/// Runs them all against the engine that `target` configures.
+pub(super) async fn run(
+    runtime: Arc<Runtime>,
+    loaded: Arc<Loaded>,
+    target: Map<String, Value>,
+) -> Vec<Check> {
+    Contract::new(runtime, loaded, target).run().await
+}
+
+/// The tests under way.
+struct Contract {
+    runtime: Arc<Runtime>,
+    loaded: Arc<Loaded>,
+    target: Map<String, Value>,
+    session: Option<Box<Session>>,
+    /// A torrent the target has.
+    listed: Option<String>,
+    checks: Vec<Check>,
+}
+
+/// What a call came to: the plugin's word, or why there was none.
+type Heard<T> = Result<Result<T, EngineError>, String>;
+
+impl Contract {
+    fn new(runtime: Arc<Runtime>, loaded: Arc<Loaded>, target: Map<String, Value>) -> Self {
+        Self {
+            runtime,
+            loaded,
+            target,
+            session: None,
+            listed: None,
+            checks: Vec::new(),
+        }
+    }
+
+    async fn run(mut self) -> Vec<Check> {
+        let opened = self.open().await;
+        let ready = opened.is_ok();
+        self.note(
+            "it opens a session with this configuration",
+            opened.map(|()| String::new()),
+        );
+        if ready {
+            self.product().await;
+            self.polls().await;
+            self.strangers().await;
+            self.optional().await;
+        }
+        if let Some(mut session) = self.session.take() {
+            let closed = tokio::time::timeout(DEADLINE, session.close()).await;
+            let closed = match closed {
+                Ok(Ok(())) => Ok(String::new()),
+                Ok(Err(trap)) => Err(reason(&trap)),
+                Err(_) => Err(late()),
+            };
+            self.note("it closes its session", closed);
+        }
+        self.checks
+    }
+
+    fn note(&mut self, name: &'static str, result: Result<String, String>) {
+        let passed = result.is_ok();
+        self.checks.push(Check {
+            name,
+            passed,
+            detail: result.unwrap_or_else(|why| why),
+        });
+    }
+
+    async fn open(&mut self) -> Result<(), String> {
+        let schema = &self.loaded.about.config_schema;
+        let store = self.runtime.store(Tenant {
+            plugin: &self.loaded.about.id,
+            owner: "check",
+            lane: "check",
+            grants: Grants::from_config(schema, &self.target)?,
+            secrets: Secrets::of(schema, &self.target),
+            log_dropped: Arc::default(),
+            memory: Arc::default(),
+        });
+        let _ticking = self.runtime.ticking();
+        let opening = open(self.loaded.clone(), store, Arc::new(self.target.clone()));
+        match tokio::time::timeout(DEADLINE, opening).await {
+            Ok(Ok(Ok(session))) => {
+                self.session = Some(session);
+                Ok(())
+            }
+            Ok(Ok(Err(word))) => Err(word.to_string()),
+            Ok(Err(trap)) => Err(reason(&trap)),
+            Err(_) => Err(late()),
+        }
+    }
+
+    /// One call. After a trap or a timeout the next one gets a new session.
+    async fn ask<T>(
+        &mut self,
+        work: impl for<'s> FnOnce(&'s mut Session) -> BoxFuture<'s, Answer<T>>,
+    ) -> Heard<T> {
+        if self.session.is_none() {
+            self.open().await?;
+        }
+        let mut session = self.session.take().ok_or_else(late)?;
+        session.state().begin_call();
+        let _ticking = self.runtime.ticking();
+        let heard = match tokio::time::timeout(DEADLINE, work(&mut *session)).await {
+            Ok(Ok(word)) => Ok(word),
+            Ok(Err(trap)) => Err(format!("it trapped: {}", reason(&trap))),
+            Err(_) => Err(late()),
+        };
+        session.state().voice.settle();
+        if heard.is_ok() {
+            self.session = Some(session);
+        }
+        heard
+    }
+
+    async fn product(&mut self) {
+        let heard = self.ask(|session| session.health()).await;
+        let health = word(heard).and_then(|health| {
+            if health.version.is_empty() {
+                Err("the version is empty".to_owned())
+            } else {
+                Ok(health.version)
+            }
+        });
+        self.note("health tells the product's version", health);
+        let stats = self.ask(|session| session.session_stats()).await;
+        self.note(
+            "session-stats answers",
+            word(stats).map(|stats| stats.engine_version),
+        );
+    }
+
+    async fn polls(&mut self) {
+        let first = word(self.ask(|session| session.poll(None, Attention::Watched)).await);
+        let full = match &first {
+            Ok(delta) => unique(delta).map(|()| format!("{} torrents", delta.changed.len())),
+            Err(why) => Err(why.clone()),
+        };
+        self.note("a first poll gives every torrent once", full);
+        let Ok(first) = first else { return };
+        self.listed = first.changed.first().map(|torrent| torrent.hash.to_string());
+        let cursor = first.cursor;
+        let next = self.follow(&first, cursor, Attention::Watched).await;
+        let followed = next.as_ref().map(|(cursor, _)| *cursor).ok();
+        let next = next.map(|(_, what)| what);
+        self.note("a poll with that cursor gives what changed", next);
+        let Some(cursor) = followed else { return };
+        let quiet = self.follow(&first, cursor, Attention::Quiet).await;
+        self.note("so does a quiet one", quiet.map(|(_, what)| what));
+    }
+
+    /// Polls for what changed since `cursor`; the next cursor, and what it came to.
+    async fn follow(
+        &mut self,
+        first: &Delta,
+        cursor: u64,
+        attention: Attention,
+    ) -> Result<(u64, String), String> {
+        let delta = word(
+            self.ask(move |session| session.poll(Some(cursor), attention))
+                .await,
+        )?;
+        let known = |hash: &String| first.changed.iter().any(|torrent| *torrent.hash == **hash);
+        if delta.full {
+            return Err("it gave everything again".to_owned());
+        }
+        if let Some(hash) = delta.removed.iter().find(|hash| !known(hash)) {
+            return Err(format!("it removed {hash}, which it had not listed"));
+        }
+        unique(&delta)?;
+        let what = format!("{} changed, {} removed", delta.changed.len(), delta.removed.len());
+        Ok((delta.cursor, what))
+    }
+
+    async fn strangers(&mut self) {
+        let got = word(self.ask(|session| session.get(NOBODY.to_owned())).await);
+        let got = got.and_then(|found| found.map_or(Ok(String::new()), |_| Err("it found one".to_owned())));
+        self.note("get of an unknown torrent gives none", got);
+        let files = self
+            .ask(|session| session.files(NOBODY.to_owned()))
+            .await
+            .map(|word| word.map(drop));
+        self.note("files of an unknown torrent are not found", missing(files));
+        let peers = self
+            .ask(|session| session.peers(NOBODY.to_owned()))
+            .await
+            .map(|word| word.map(drop));
+        self.note("peers of an unknown torrent are not found", missing(peers));
+        let trackers = self
+            .ask(|session| session.trackers(NOBODY.to_owned()))
+            .await
+            .map(|word| word.map(drop));
+        self.note("trackers of an unknown torrent are not found", missing(trackers));
+        let started = self
+            .ask(|session| session.run(vec![NOBODY.to_owned()], Command::Start))
+            .await;
+        let started =
+            word(started).and_then(|outcomes| match outcomes.first().map(|outcome| &outcome.result) {
+                Some(Err(error)) => Ok(error.to_string()),
+                _ => Err("it said that it was done".to_owned()),
+            });
+        self.note("a command to an unknown torrent fails", started);
+        let hash = self.listed.clone().unwrap_or_else(|| NOBODY.to_owned());
+        let other = self
+            .ask(|session| session.run_other(vec![hash], "no-such-command", "{}"))
+            .await;
+        let refused = match other {
+            // A plugin may refuse the call as a whole, or each torrent, where it may look for the torrent first.
+            Ok(Ok(outcomes)) => match outcomes.into_iter().map(|outcome| outcome.result).next() {
+                Some(Err(EngineError::NotFound(_))) if self.listed.is_none() => Ok(String::new()),
+                Some(result) => unsupported(Ok(result)),
+                None => Err("it said nothing".to_owned()),
+            },
+            heard => unsupported(heard),
+        };
+        self.note("an unknown command is unsupported", refused);
+    }
+
+    async fn optional(&mut self) {
+        let has = |word: &str| {
+            self.loaded
+                .about
+                .capabilities
+                .iter()
+                .any(|capability| capability == word)
+        };
+        let (limits, totals) = (has(capability::GLOBAL_LIMITS), has(capability::ALL_TIME));
+        let heard = self.ask(|session| session.rate_limits()).await;
+        let result = if limits {
+            word(heard).map(|_| String::new())
+        } else {
+            unsupported(heard)
+        };
+        self.note("get-rate-limits is as the capabilities say", result);
+        let heard = word(self.ask(|session| session.all_time()).await);
+        let result = heard.and_then(|counters| match (counters.is_some(), totals) {
+            (true, true) | (false, false) => Ok(String::new()),
+            (given, _) => Err(format!("given: {given}, declared: {totals}")),
+        });
+        self.note("all-time is as the capabilities say", result);
+    }
+}
+
+fn late() -> String {
+    format!("it took longer than {} s", DEADLINE.as_secs())
+}
+
+fn word<T>(heard: Heard<T>) -> Result<T, String> {
+    heard?.map_err(|error| error.to_string())
+}
+
+fn missing(heard: Heard<()>) -> Result<String, String> {
+    match heard? {
+        Err(EngineError::NotFound(Subject::Torrent)) => Ok(String::new()),
+        Err(other) => Err(format!("it answered: {other}")),
+        Ok(()) => Err("it gave some".to_owned()),
+    }
+}
+
+fn unsupported<T>(heard: Heard<T>) -> Result<String, String> {
+    match heard? {
+        Err(EngineError::Unsupported(text)) => Ok(text),
+        Err(other) => Err(format!("it answered: {other}")),
+        Ok(_) => Err("it accepted".to_owned()),
+    }
+}
+
+fn unique(delta: &Delta) -> Result<(), String> {
+    let mut seen = std::collections::HashSet::new();
+    match delta.changed.iter().find(|torrent| !seen.insert(&*torrent.hash)) {
+        Some(twice) => Err(format!("{} is listed twice", twice.hash)),
+        None => Ok(()),
+    }
+}

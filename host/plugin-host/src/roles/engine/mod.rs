@@ -1,0 +1,155 @@
+//! The role `engine`: a plugin drives one kind of torrent client.
+//!
+//! A configured engine is a `driver` over two lanes. A new version of `wit/engine` gets a module beside `v0_1`; nothing
+//! else learns of it.
+
+mod contract;
+pub(crate) mod driver;
+mod sanitize;
+mod v0_1;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use futures_util::future::BoxFuture;
+use qm_kernel::engine::*;
+use serde_json::{Map, Value};
+use wasmtime::Store;
+use wasmtime::component::{InstancePre, Linker};
+
+use crate::core::check::Check;
+use crate::core::fault::Fault;
+use crate::core::lane::{self, Resident};
+use crate::core::load::Loaded;
+use crate::core::role::{About, Code, Descriptor, Role, Version};
+use crate::core::runtime::Runtime;
+use crate::core::state::State;
+
+/// The name of the role in the API.
+pub(crate) const NAME: &str = "engine";
+
+/// The role.
+pub(crate) struct Engines;
+
+impl Role for Engines {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn interface(&self) -> &'static str {
+        "engine/engine"
+    }
+
+    fn spoken(&self) -> (Version, Version) {
+        (Version { major: 0, minor: 1 }, Version { major: 0, minor: 1 })
+    }
+
+    fn has_own_hosts(&self) -> bool {
+        false
+    }
+
+    fn add_to_linker(&self, linker: &mut Linker<State>) -> wasmtime::Result<()> {
+        v0_1::add_to_linker(linker)
+    }
+
+    fn prepare(&self, version: Version, pre: InstancePre<State>) -> wasmtime::Result<Arc<dyn Code>> {
+        let code: Box<dyn EngineCode> = match version {
+            Version { major: 0, minor: 1 } => Box::new(v0_1::Code::new(pre)?),
+            other => return Err(wasmtime::Error::msg(format!("engine API {other} has no adapter"))),
+        };
+        Ok(Arc::new(Component(code)))
+    }
+
+    fn contract(
+        &self,
+        runtime: Arc<Runtime>,
+        code: Arc<Loaded>,
+        target: Map<String, Value>,
+    ) -> BoxFuture<'static, Vec<Check>> {
+        Box::pin(contract::run(runtime, code, target))
+    }
+}
+
+/// A compiled component of this role, whatever its version.
+pub(crate) struct Component(Box<dyn EngineCode>);
+
+#[async_trait]
+impl Code for Component {
+    async fn describe(&self, store: Store<State>) -> wasmtime::Result<Descriptor> {
+        self.0.describe(store).await
+    }
+}
+
+pub(crate) type Answer<T> = lane::Answer<T, EngineError>;
+
+/// What each version's adapter does.
+#[async_trait]
+trait EngineCode: Send + Sync {
+    /// Runs `describe` in an instance of its own.
+    async fn describe(&self, store: Store<State>) -> wasmtime::Result<Descriptor>;
+    /// Makes an instance in `store` and opens a session in it.
+    async fn open(&self, store: Store<State>, config: &str) -> Answer<Box<Session>>;
+}
+
+/// A live session in an instance of its own, of any version.
+pub(crate) type Session = dyn Calls<Error = EngineError>;
+
+/// What a session is asked.
+#[async_trait]
+pub(crate) trait Calls: Resident<Error = EngineError> {
+    async fn health(&mut self) -> Answer<Health>;
+    async fn poll(&mut self, cursor: Option<u64>, attention: Attention) -> Answer<Delta>;
+    async fn get(&mut self, hash: String) -> Answer<Option<Torrent>>;
+    async fn files(&mut self, hash: String) -> Answer<Vec<File>>;
+    async fn peers(&mut self, hash: String) -> Answer<Vec<Peer>>;
+    async fn trackers(&mut self, hash: String) -> Answer<Vec<Tracker>>;
+    async fn add(&mut self, request: AddRequest) -> Answer<()>;
+    async fn run(&mut self, hashes: Vec<String>, command: Command) -> Answer<Vec<Outcome>>;
+    /// A command this host does not know itself, for the contract tests.
+    async fn run_other(&mut self, hashes: Vec<String>, name: &str, arguments: &str) -> Answer<Vec<Outcome>>;
+    async fn session_stats(&mut self) -> Answer<SessionStats>;
+    async fn all_time(&mut self) -> Answer<Option<Transfer>>;
+    async fn rate_limits(&mut self) -> Answer<RateLimits>;
+    async fn set_rate_limits(&mut self, limits: RateLimits) -> Answer<()>;
+}
+
+/// Opens a session with `config` in an instance of `code`.
+pub(crate) fn open(
+    code: Arc<Loaded>,
+    store: Store<State>,
+    config: Arc<Map<String, Value>>,
+) -> BoxFuture<'static, Answer<Box<Session>>> {
+    Box::pin(async move {
+        let Some(component) = code.code_as::<Component>() else {
+            return Ok(Err(EngineError::InvalidConfig(format!(
+                "the plugin `{}` no longer drives a torrent client",
+                code.about.id
+            ))));
+        };
+        let config = Value::Object((*config).clone()).to_string();
+        component.0.open(store, &config).await
+    })
+}
+
+impl From<Fault> for EngineError {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Busy => EngineError::Busy,
+            Fault::Closed => EngineError::Unreachable("the engine was closed".to_owned()),
+            Fault::Missing(why) | Fault::InvalidConfig(why) => EngineError::InvalidConfig(why),
+            Fault::TimedOut(why) => EngineError::Timeout(why),
+            Fault::Failed(why) => EngineError::Plugin(why),
+        }
+    }
+}
+
+/// A kind of engine as its plugin describes it.
+pub(crate) fn kind_of(about: About) -> EngineKind {
+    EngineKind {
+        id: about.id,
+        label: about.label,
+        version: about.version,
+        config_schema: about.config_schema,
+        capabilities: about.capabilities,
+    }
+}

@@ -1,0 +1,163 @@
+//! The role `channel`: a second role, on the same ground as engines.
+
+use std::time::Duration;
+
+use qm_kernel::channel::{ChannelConfig, ChannelError, Channels, Message, Picture};
+use qm_plugin_host::{LaneState, Limits};
+use serde_json::{Value, json};
+
+use crate::bench::{Bench, fixture, limits};
+use crate::network::{answer, listen};
+
+const COURIER: &[(&str, &str)] = &[("courier.wasm", "courier.wasm")];
+
+fn config(value: Value) -> ChannelConfig {
+    match value {
+        Value::Object(fields) => ChannelConfig(fields),
+        other => panic!("a configuration is an object: {other}"),
+    }
+}
+
+fn message() -> Message {
+    Message {
+        id: "1".to_owned(),
+        subject: "A torrent is complete".to_owned(),
+        text: "It was large.".to_owned(),
+        ..Message::default()
+    }
+}
+
+#[tokio::test]
+async fn a_channel_describes_itself_beside_engines() {
+    let bench = Bench::start(&[
+        ("courier.wasm", "courier.wasm"),
+        ("misbehave.wasm", "misbehave.wasm"),
+    ])
+    .await;
+    let channels = bench.host.channels();
+    assert_eq!(channels.len(), 1);
+    let courier = &channels[0];
+    assert_eq!((&*courier.id, &*courier.label), ("courier", "Courier"));
+    assert_eq!((courier.text_limit, courier.caption_limit), (Some(4096), None));
+    assert!(courier.links_by_code);
+    let status = bench.status("courier.wasm");
+    assert_eq!(status.kind.as_deref(), Some("channel"));
+    assert!(
+        bench.open("e", "courier", json!({})).await.is_err(),
+        "a channel drives no torrent client"
+    );
+    let unknown = bench
+        .host
+        .verify("misbehave", config(json!({})))
+        .await
+        .unwrap_err();
+    assert!(matches!(unknown, ChannelError::Missing(_)), "{unknown:?}");
+}
+
+#[tokio::test]
+async fn messages_reach_what_the_person_configured_each_from_an_instance_of_its_own() {
+    let (port, count) = listen(vec![answer("200 OK", "n-1")], Duration::ZERO).await;
+    let bench = Bench::start(COURIER).await;
+    let there = config(json!({"url": format!("http://127.0.0.1:{port}/hook"), "code": "4711"}));
+    let verified = bench.host.verify("courier", there.clone()).await.unwrap();
+    assert_eq!(verified.state, "calls 1");
+    let host = &bench.host;
+    assert_eq!(host.link("courier", there.clone(), "0").await.unwrap(), None);
+    let linked = host
+        .link("courier", there.clone(), "4711")
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(linked.state, "calls 1", "an instance served two calls");
+    let picture = Picture {
+        name: "p.png".to_owned(),
+        media_type: "image/png".to_owned(),
+        bytes: vec![1; 100],
+    };
+    let message = Message {
+        picture: Some(picture),
+        ..message()
+    };
+    let receipt = host.send("courier", there, &linked.state, message).await.unwrap();
+    assert_eq!(receipt.id.as_deref(), Some("n-1"));
+    assert_eq!(receipt.reduced.as_deref(), Some("the picture was left out"));
+    assert_eq!(count.load(std::sync::atomic::Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn a_host_that_nobody_granted_is_not_dialled() {
+    let (port, count) = listen(vec![answer("200 OK", "x")], Duration::ZERO).await;
+    let bench = Bench::start(COURIER).await;
+    for own in ["https://courier.example/", &format!("http://127.0.0.1:{port}/")] {
+        let asked = config(json!({"own": own}));
+        let refused = bench
+            .host
+            .send("courier", asked, "", message())
+            .await
+            .unwrap_err();
+        assert!(matches!(refused, ChannelError::Denied(_)), "{own}: {refused:?}");
+    }
+    assert_eq!(count.load(std::sync::atomic::Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn what_a_channel_does_wrong_is_a_typed_error_and_costs_one_call() {
+    let bench = Bench::start(COURIER).await;
+    let of = async |mode: &str| {
+        let asked = config(json!({"mode": mode, "token": "hunter22"}));
+        bench
+            .host
+            .send("courier", asked, "", message())
+            .await
+            .unwrap_err()
+    };
+    assert_eq!(of("throttled").await, ChannelError::Throttled(Some(17)));
+    assert_eq!(
+        of("leak").await,
+        ChannelError::Rejected("•••••••• is not liked".to_owned())
+    );
+    assert!(matches!(of("trap").await, ChannelError::Plugin(why) if why.contains("told to")));
+    assert!(matches!(of("loop").await, ChannelError::Plugin(why) if why.contains("computed")));
+    bench
+        .host
+        .verify("courier", config(json!({})))
+        .await
+        .expect_err("two strikes make it wait");
+}
+
+#[tokio::test]
+async fn a_channel_that_keeps_failing_is_parked_until_it_is_reloaded() {
+    let limits = Limits {
+        strikes: 1,
+        ..limits()
+    };
+    let bench = Bench::with(COURIER, limits).await;
+    let (bad, good) = (config(json!({"mode": "trap"})), config(json!({})));
+    assert!(bench.host.verify("courier", bad).await.is_err());
+    let parked = bench.host.verify("courier", good.clone()).await.unwrap_err();
+    assert!(
+        matches!(&parked, ChannelError::Plugin(why) if why.contains("parked")),
+        "{parked:?}"
+    );
+    let status = bench.status("courier.wasm");
+    assert_eq!(status.lanes[0].state, LaneState::Parked);
+    assert!(
+        status
+            .reason
+            .is_some_and(|why| why.contains("send lane of `courier`"))
+    );
+    bench.install("courier.wasm", &fixture("courier.wasm"));
+    bench.host.reload("courier").await.unwrap();
+    assert!(bench.host.verify("courier", good).await.is_ok());
+}
+
+#[tokio::test]
+async fn calls_run_side_by_side_and_are_bounded() {
+    let bench = Bench::with(COURIER, Limits { queue: 2, ..limits() }).await;
+    let slow = || bench.host.verify("courier", config(json!({"mode": "sleep"})));
+    let answers = futures_util::future::join_all((0..8).map(|_| slow())).await;
+    let busy = answers
+        .iter()
+        .filter(|answer| **answer == Err(ChannelError::Busy));
+    assert_eq!(busy.count(), 2, "four run and two wait: {answers:?}");
+}
