@@ -96,6 +96,11 @@ pub(crate) struct Row {
     peers_connected: u32,
     peers_total: u32,
     is_private: bool,
+    /// URL of the tracker that works, or of the first.
+    tracker: Rc<str>,
+    seconds_seeded: Option<u64>,
+    last_activity: Option<u64>,
+    availability: Option<f64>,
 }
 
 impl Row {
@@ -125,6 +130,10 @@ impl Row {
             peers_connected: 0,
             peers_total: 0,
             is_private: false,
+            tracker: "".into(),
+            seconds_seeded: None,
+            last_activity: None,
+            availability: None,
         }
     }
 
@@ -178,12 +187,23 @@ impl Row {
             message: None, // the client has none for a torrent
             added_at: self.added_at,
             completed_at: self.completed_at,
-            tracker_host: None,
-            seconds_seeded: None,
-            last_activity: None,
-            availability: None,
+            tracker_host: host_of(&self.tracker),
+            seconds_seeded: self.seconds_seeded,
+            last_activity: self.last_activity,
+            availability: self.availability,
         }
     }
+}
+
+/// The host name in a tracker's URL, without user and port.
+fn host_of(url: &str) -> Option<String> {
+    let authority = url.split_once("://")?.1.split(['/', '?', '#']).next()?;
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    let name = match host.strip_prefix('[') {
+        Some(literal) => literal.split(']').next()?,
+        None => host.split(':').next()?,
+    };
+    (!name.is_empty()).then(|| name.to_ascii_lowercase())
 }
 
 /// Merges a JSON object into a row; says whether anything visible changed.
@@ -229,6 +249,7 @@ impl<'de> Visitor<'de> for Merge<'_> {
 #[derive(Clone, Copy)]
 enum Field {
     AddedOn,
+    Availability,
     Category,
     CompletionOn,
     ContentPath,
@@ -236,6 +257,7 @@ enum Field {
     Downloaded,
     Eta,
     Hash,
+    LastActivity,
     Name,
     NumComplete,
     NumIncomplete,
@@ -245,9 +267,11 @@ enum Field {
     Progress,
     Ratio,
     SavePath,
+    SecondsSeeded,
     Size,
     State,
     Tags,
+    Tracker,
     UploadRate,
     Uploaded,
     V1,
@@ -258,6 +282,7 @@ impl Field {
     fn of(name: &str) -> Field {
         match name {
             "added_on" => Field::AddedOn,
+            "availability" => Field::Availability,
             "category" => Field::Category,
             "completion_on" => Field::CompletionOn,
             "content_path" => Field::ContentPath,
@@ -265,6 +290,7 @@ impl Field {
             "downloaded" => Field::Downloaded,
             "eta" => Field::Eta,
             "hash" => Field::Hash,
+            "last_activity" => Field::LastActivity,
             "name" => Field::Name,
             "num_complete" => Field::NumComplete,
             "num_incomplete" => Field::NumIncomplete,
@@ -274,9 +300,11 @@ impl Field {
             "progress" => Field::Progress,
             "ratio" => Field::Ratio,
             "save_path" => Field::SavePath,
+            "seeding_time" => Field::SecondsSeeded,
             "size" => Field::Size,
             "state" => Field::State,
             "tags" => Field::Tags,
+            "tracker" => Field::Tracker,
             "upspeed" => Field::UploadRate,
             "uploaded" => Field::Uploaded,
             "infohash_v1" => Field::V1,
@@ -310,6 +338,15 @@ impl Row {
             Field::SavePath => share(&mut self.save_path, shared, map),
             Field::Category => share(&mut self.label, shared, map),
             Field::Tags => share(&mut self.tags, shared, map),
+            // Empty while no tracker works: it is still the one that was.
+            Field::Tracker => {
+                let mut told = self.tracker.clone();
+                let news = share(&mut told, shared, map)? && !told.is_empty();
+                if news {
+                    self.tracker = told;
+                }
+                Ok(news)
+            }
             Field::State => {
                 let state = map.next_value_seed(TextSeed(model::state))?;
                 Ok(state.is_some_and(|state| put(&mut self.state, state)))
@@ -353,9 +390,36 @@ impl Row {
             Field::NumIncomplete => put(&mut self.peers_total, n.small()),
             Field::AddedOn => put(&mut self.added_at, instant(n)),
             Field::CompletionOn => put(&mut self.completed_at, instant(n)),
+            // These two move with the clock while a torrent is at work, which alone is no news.
+            Field::SecondsSeeded => {
+                self.seconds_seeded = n.non_negative();
+                false
+            }
+            Field::LastActivity => {
+                self.last_activity = instant(n);
+                false
+            }
+            // -1 where nothing is connected.
+            Field::Availability => self.take_availability(Some(n.float()).filter(|copies| *copies >= 0.0)),
             // `take` reads the values of the others itself.
             _ => false,
         }
+    }
+}
+
+/// The least change of an availability that is news.
+const AVAILABILITY_STEP: f64 = 0.01;
+
+impl Row {
+    fn take_availability(&mut self, copies: Option<f64>) -> bool {
+        let news = match (self.availability, copies) {
+            (Some(before), Some(now)) => (before - now).abs() >= AVAILABILITY_STEP,
+            (before, now) => before.is_some() != now.is_some(),
+        };
+        if news {
+            self.availability = copies;
+        }
+        news
     }
 }
 
@@ -423,7 +487,8 @@ mod tests {
             r#"{"name":"a \u00fc","state":"stalledUP","progress":1,"size":10,"downloaded":11,"uploaded":22,"ratio":2.0,
             "dlspeed":1,"upspeed":2,"eta":60,"num_seeds":3,"num_complete":-1,"num_leechs":4,"num_incomplete":5,
             "category":"tv","save_path":"/d","content_path":"/d/a","private":true,"added_on":7,"completion_on":8,
-            "tags":"x, y","availability":-1}"#,
+            "tags":"x, y","availability":1.5,"seeding_time":3600,"last_activity":9,
+            "tracker":"https://user@Tracker.example:8443/announce"}"#,
         );
         let expected = Torrent {
             hash: HASH.to_lowercase(),
@@ -450,12 +515,47 @@ mod tests {
             message: None, // the client has none for a torrent
             added_at: Some(7),
             completed_at: Some(8),
-            tracker_host: None,
-            seconds_seeded: None,
-            last_activity: None,
-            availability: None,
+            tracker_host: Some("tracker.example".into()),
+            seconds_seeded: Some(3600),
+            last_activity: Some(9),
+            availability: Some(1.5),
         };
         assert_eq!(torrent, expected);
+    }
+
+    #[test]
+    fn what_moves_with_the_clock_is_kept_and_is_no_news() {
+        let mut row = Row::blank(Id::parse(HASH).expect("a hash"));
+        let mut shared = Shared::default();
+        let mut news = |json: &str| {
+            let merge = Merge {
+                row: &mut row,
+                shared: &mut shared,
+            };
+            merge.json(json.as_bytes()).expect("JSON of a torrent")
+        };
+        assert!(news(
+            r#"{"tracker":"udp://[2001:db8::1]:6969","availability":1.5,"seeding_time":1}"#
+        ));
+        assert!(!news(
+            r#"{"seeding_time":9,"last_activity":99,"availability":1.505,"tracker":""}"#
+        ));
+        assert!(news(r#"{"availability":1.52}"#));
+        assert!(news(r#"{"availability":-1}"#));
+        let torrent = row.torrent();
+        assert_eq!(
+            (
+                torrent.seconds_seeded,
+                torrent.last_activity,
+                torrent.availability
+            ),
+            (Some(9), Some(99), None)
+        );
+        assert_eq!(
+            torrent.tracker_host.as_deref(),
+            Some("2001:db8::1"),
+            "a tracker that is down is still its tracker"
+        );
     }
 
     #[test]
@@ -499,8 +599,8 @@ mod tests {
         assert!(merge(r#"{"name":"a","upspeed":5,"category":"c"}"#));
         assert!(!merge(r#"{"name":"a","upspeed":5,"category":"c"}"#));
         assert!(!merge(
-            r#"{"time_active":9,"seeding_time":9,"last_activity":9,"availability":0.5,"seen_complete":1,"ratio_limit":-2,
-            "uploaded_session":9,"amount_left":0,"priority":3,"tracker":"http://t","trackers_count":2,"seq_dl":true}"#
+            r#"{"time_active":9,"seeding_time":9,"last_activity":9,"availability":-1,"seen_complete":1,"ratio_limit":-2,
+            "uploaded_session":9,"amount_left":0,"priority":3,"tracker":"","trackers_count":2,"seq_dl":true}"#
         ));
         assert!(!merge(
             r#"{"name":5,"upspeed":"7","state":null,"private":"yes","category":[],"infohash_v1":{}}"#
