@@ -12,7 +12,6 @@ use qm_identity::HashCost;
 use qm_kernel::Ctx;
 use qm_net::{Net, NetConfig};
 use qm_plugin_host::Limits;
-use tokio::net::TcpListener;
 
 use crate::app::{App, AppParts};
 use crate::config::{self, Config};
@@ -32,9 +31,8 @@ pub async fn start(config: Config, ctx: Ctx) -> Result<App, StartError> {
     let net = Net::new(NetConfig {
         ssrf_allow_hosts: config.ssrf_allow_hosts.clone(),
     })?;
-    let listener = TcpListener::bind(config.listen)
-        .await
-        .map_err(|source| StartError::listen(config.listen, source))?;
+    let listener =
+        qm_web::listen(config.listen).map_err(|source| StartError::listen(config.listen, source))?;
     let db = open_database(&config).await?;
     migrate(&db, &config, &ctx).await?;
     if let Some(unsaved) = &resolved.unsaved {

@@ -53,6 +53,7 @@ mod etag;
 mod fields;
 mod guard;
 mod headers;
+mod listen;
 mod metrics;
 mod openapi;
 mod reply;
@@ -73,6 +74,7 @@ pub use fields::{
     TextField,
 };
 pub use guard::Auth;
+pub use listen::listen;
 pub use openapi::{describe, document, refusals};
 pub use reply::{Created, Framable, Json, Prepared};
 pub use routes::{Access, Described, GuardedLine, Line, Routes};
