@@ -36,6 +36,7 @@ const MIGRATIONS: &[Migration] = migrations! {
     7 "0007_sessions",
     8 "0008_accounts",
     9 "0009_known_addresses",
+    10 "0010_torrent_moves",
 };
 
 sql! {

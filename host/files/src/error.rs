@@ -116,7 +116,7 @@ impl FilesError {
     }
 
     /// What stands in `code` of the answer; never changes.
-    fn code(&self) -> &'static str {
+    pub fn code(&self) -> &'static str {
         match self {
             FilesError::Fs(error) => error.code(),
             FilesError::Root(_) => "bad_request.root",

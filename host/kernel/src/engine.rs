@@ -246,16 +246,38 @@ pub enum Command {
     Resume,
     ForceStart(bool),
     Recheck,
-    Remove { with_data: bool },
-    Move { destination: String },
-    Rename { name: String },
-    RenameFile { index: u32, name: String },
-    FilePriority { index: u32, priority: u8 },
+    Remove {
+        with_data: bool,
+    },
+    Move {
+        destination: String,
+    },
+    /// Lets go of the files and remembers how it ran; with [`capability::FOLLOWS_DATA`].
+    Detach,
+    /// The data lies in this directory: it is saved there and runs as before [`Command::Detach`].
+    Attach {
+        save_path: String,
+    },
+    Rename {
+        name: String,
+    },
+    RenameFile {
+        index: u32,
+        name: String,
+    },
+    FilePriority {
+        index: u32,
+        priority: u8,
+    },
     Priority(u8),
     UploadLimit(u64),
     DownloadLimit(u64),
-    AddTracker { url: String },
-    RemoveTracker { url: String },
+    AddTracker {
+        url: String,
+    },
+    RemoveTracker {
+        url: String,
+    },
 }
 
 #[derive(Clone, Debug)]
@@ -268,6 +290,8 @@ pub struct Outcome {
 pub mod capability {
     /// `move` moves the data, not only the pointer.
     pub const MOVES_DATA: &str = "moves-data";
+    /// It lets go of its data and follows it, for the host to move it.
+    pub const FOLLOWS_DATA: &str = "follows-data";
     pub const RENAME: &str = "rename";
     pub const RENAME_FILE: &str = "rename-file";
     pub const TAGS: &str = "tags";

@@ -5,6 +5,7 @@
 
 pub mod address;
 pub mod auth;
+pub mod carry;
 pub mod channel;
 pub mod context;
 pub mod engine;

@@ -12,6 +12,7 @@ use prometheus::Registry;
 use qm_db::Db;
 use qm_files::{Files, FilesDeps};
 use qm_identity::{FirstAdmin, HashCost, Identity, IdentityDeps, IdentityError, Pace, Seeded, TokenService};
+use qm_kernel::carry::DataMover;
 use qm_kernel::engine::EngineKinds;
 use qm_kernel::{Ctx, Secret};
 use qm_net::Net;
@@ -294,6 +295,8 @@ impl App {
             .await
             .map_err(StartError::Engines)?;
         let files = start_files(ground.files(&config, &secrets, &torrents, &hub)?).await?;
+        let mover: Arc<dyn DataMover> = files.clone();
+        torrents.use_mover(&mover);
         let web = web_config(&config, &ground.metrics);
         let docs = web.docs;
         let states = States {
@@ -305,10 +308,11 @@ impl App {
         let routes = api::routes(states).mount(ws_router(hub.clone()));
         let (router, _) = qm_web::finish(routes, web, ground.tokens.clone(), ctx);
 
-        let (kept, pruned) = (files.clone(), ground.identity.clone());
+        let (kept, moved, pruned) = (files.clone(), torrents.clone(), ground.identity.clone());
         let (ended, sockets) = (ground.identity.clone(), hub.clone());
         let background = ground.background;
         background.supervise("files.upkeep", move |stop| kept.clone().upkeep_loop(stop));
+        background.supervise("torrents.moves", move |stop| moved.clone().moves_loop(stop));
         background.supervise("identity.end_sockets", move |stop| {
             ended.clone().end_sockets_loop(sockets.clone(), stop)
         });

@@ -2,6 +2,7 @@
 
 use qm_db::DbError;
 use qm_kernel::ErrorKind;
+use qm_kernel::carry::CarryError;
 use qm_kernel::engine::EngineError;
 use qm_net::GuardError;
 use qm_platform::ActingError;
@@ -61,6 +62,36 @@ pub enum TorrentsError {
     /// The caller's token allows it, but they no longer may.
     #[error(transparent)]
     Acting(#[from] ActingError),
+    /// Its data is on its way: nothing else is done to it.
+    #[error("The torrent's data is being moved: wait until that has ended, or cancel the file operation")]
+    Moving,
+    /// Its torrent would be left without its data.
+    #[error(
+        "The engine's torrent {name:?} is being moved to {destination}: wait until that has ended, or cancel the file operation"
+    )]
+    EngineMoves { name: String, destination: String },
+    /// Between the request and its move.
+    #[error("The engine was changed a moment ago: try again")]
+    EngineChanged,
+    /// A torrent whose files lie loose in a directory that others may share.
+    #[error(
+        "The files of the torrent lie in {0} itself, not in a folder of their own: move them with the torrent client"
+    )]
+    NoFolderOfItsOwn(String),
+    #[error(
+        "The torrent's data is not at {0} as this server sees it: the torrent client and the server must see the download \
+         folders under the same paths"
+    )]
+    DataNotSeen(String),
+    #[error("Another torrent uses the data too: {0}")]
+    SharedData(String),
+    /// The file manager refused, or failed.
+    #[error(transparent)]
+    Carry(#[from] CarryError),
+    #[error("The server is starting: try again in a moment")]
+    NoMover,
+    #[error("a move ended unexpectedly")]
+    MoveFailed(#[source] tokio::task::JoinError),
     #[error(transparent)]
     Database(#[from] DbError),
     /// Two areas count under one name.
@@ -83,7 +114,17 @@ impl TorrentsError {
             | TorrentsError::NoSuchTorrent
             | TorrentsError::NoSuchCategory
             | TorrentsError::NoSuchTag => ErrorKind::NotFound,
-            TorrentsError::CategoryTaken | TorrentsError::TagTaken => ErrorKind::Conflict,
+            TorrentsError::CategoryTaken
+            | TorrentsError::TagTaken
+            | TorrentsError::Moving
+            | TorrentsError::EngineMoves { .. }
+            | TorrentsError::EngineChanged
+            | TorrentsError::NoFolderOfItsOwn(_)
+            | TorrentsError::DataNotSeen(_)
+            | TorrentsError::SharedData(_) => ErrorKind::Conflict,
+            TorrentsError::Carry(error) => error.kind,
+            TorrentsError::NoMover => ErrorKind::Unavailable,
+            TorrentsError::MoveFailed(_) => ErrorKind::Internal,
             TorrentsError::Engine { source, .. } => source.kind(),
             TorrentsError::Fields(_)
             | TorrentsError::Magnet(_)
@@ -129,6 +170,15 @@ impl TorrentsError {
             TorrentsError::Fetch(error) => error.code(),
             TorrentsError::MissingPermission(_) => "forbidden.permission",
             TorrentsError::Acting(error) => error.code(),
+            TorrentsError::Moving => "conflict.moving",
+            TorrentsError::EngineMoves { .. } => "conflict.engine_moves",
+            TorrentsError::EngineChanged => "conflict.engine_changed",
+            TorrentsError::NoFolderOfItsOwn(_) => "conflict.no_own_folder",
+            TorrentsError::DataNotSeen(_) => "conflict.data_not_seen",
+            TorrentsError::SharedData(_) => "conflict.shared_data",
+            TorrentsError::Carry(error) => error.code,
+            TorrentsError::NoMover => "unavailable.starting",
+            TorrentsError::MoveFailed(_) => ErrorKind::Internal.code(),
             TorrentsError::Database(error) => error.kind().code(),
             TorrentsError::Metrics(_) | TorrentsError::Reader(_) | TorrentsError::Closed(_) => {
                 ErrorKind::Internal.code()

@@ -1,19 +1,20 @@
 //! A torrent client in memory and the house around it, for tests of this crate.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::{IpAddr, Ipv4Addr};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use prometheus::Registry;
 use qm_db::{Db, FromRow, Json, sql};
+use qm_kernel::carry::{CarryError, DataCheck, DataFile, DataMove, DataMover, Whereabouts};
 use qm_kernel::engine::changes::{Changes, Receiver};
 use qm_kernel::engine::*;
 use qm_kernel::event::{DomainEvent, EventSink};
 use qm_kernel::{
-    ClientInfo, Ctx, PermissionSet, Principal, Role, Secret, Timestamp, TokenError, TokenVerifier,
+    ClientInfo, Ctx, ErrorKind, PermissionSet, Principal, Role, Secret, Timestamp, TokenError, TokenVerifier,
 };
 use qm_net::{Net, NetConfig};
 use qm_platform::realtime::{Hub, HubConfig};
@@ -47,9 +48,21 @@ pub struct FakeClient {
     pub delay: AtomicU64,
     /// How long an add takes, in milliseconds.
     pub add_delay: AtomicU64,
+    /// It lets go of its data and follows it.
+    pub follows: AtomicBool,
+    /// The states of torrents that have let go.
+    pub let_go: Mutex<HashMap<String, TorrentState>>,
+    /// What the next commands answer, whether or not they are done.
+    pub refusals: Mutex<Vec<(bool, EngineError)>>,
+    /// Commands in the order they were given.
+    pub given: Mutex<Vec<String>>,
     pub polls: AtomicUsize,
     /// What each poll was to find out.
     pub attention: Mutex<Vec<Attention>>,
+    /// How often its health was asked for.
+    pub health_asked: AtomicUsize,
+    /// It takes questions about its health and never answers.
+    pub hangs: AtomicBool,
     /// Polls to come that panic.
     pub panics: AtomicUsize,
 }
@@ -64,6 +77,10 @@ impl FakeClient {
 
     pub fn fail(&self, error: Option<EngineError>) {
         *self.failure.lock().unwrap() = error;
+    }
+
+    pub fn hang(&self) {
+        self.hangs.store(true, Ordering::SeqCst);
     }
 
     fn check(&self) -> Result<(), EngineError> {
@@ -81,12 +98,28 @@ impl FakeClient {
             }
             Command::Start | Command::Resume => torrent.state = TorrentState::Downloading,
             Command::Stop | Command::Pause => torrent.state = TorrentState::Paused,
-            Command::Move { destination } => torrent.save_path.clone_from(destination),
+            Command::Move { destination } => point(torrent, destination),
+            Command::Detach => {
+                let mut let_go = self.let_go.lock().unwrap();
+                let_go.entry(hash.to_owned()).or_insert(torrent.state);
+                torrent.state = TorrentState::Stopped;
+            }
+            Command::Attach { save_path } => {
+                point(torrent, save_path);
+                if let Some(state) = self.let_go.lock().unwrap().remove(hash) {
+                    torrent.state = state;
+                }
+            }
             Command::Rename { name } => torrent.name.clone_from(name),
             _ => {}
         }
         Ok(())
     }
+}
+
+fn point(torrent: &mut Torrent, save_path: &str) {
+    save_path.clone_into(&mut torrent.save_path);
+    torrent.content_path = format!("{save_path}/x");
 }
 
 pub struct FakeDriver(pub Arc<FakeClient>);
@@ -96,6 +129,7 @@ impl EngineDriver for FakeDriver {
     fn has(&self, capability: &str) -> bool {
         match capability {
             capability::ALL_TIME => self.0.all_time.lock().unwrap().is_some(),
+            capability::FOLLOWS_DATA => self.0.follows.load(Ordering::SeqCst),
             capability::RENAME => !self.0.files.lock().unwrap().is_empty(),
             capability::TAGS => *self.0.keeps_tags.lock().unwrap(),
             capability::V2 => *self.0.knows_v2.lock().unwrap(),
@@ -104,6 +138,10 @@ impl EngineDriver for FakeDriver {
     }
 
     async fn health(&self) -> Result<Health, EngineError> {
+        self.0.health_asked.fetch_add(1, Ordering::SeqCst);
+        if self.0.hangs.load(Ordering::SeqCst) {
+            std::future::pending::<()>().await;
+        }
         let delay = self.0.delay.load(Ordering::SeqCst);
         tokio::time::sleep(Duration::from_millis(delay)).await;
         self.0.check().map(|()| Health {
@@ -168,9 +206,15 @@ impl EngineDriver for FakeDriver {
     async fn run(&self, hashes: &[String], command: Command) -> Result<Vec<Outcome>, EngineError> {
         tokio::time::sleep(Duration::from_millis(self.0.delay.load(Ordering::SeqCst))).await;
         self.0.check()?;
+        self.0.given.lock().unwrap().push(format!("{command:?}"));
+        let refusal = self.0.refusals.lock().unwrap().pop();
         let outcome = |hash: &String| Outcome {
             hash: hash.clone(),
-            result: self.0.apply(hash, &command),
+            result: match &refusal {
+                Some((false, error)) => Err(error.clone()),
+                Some((true, error)) => self.0.apply(hash, &command).and_then(|()| Err(error.clone())),
+                None => self.0.apply(hash, &command),
+            },
         };
         Ok(hashes.iter().map(outcome).collect())
     }
@@ -192,6 +236,88 @@ impl EngineDriver for FakeDriver {
     }
 
     async fn close(&self) {}
+}
+
+/// A file manager that knows some paths and nothing of what lies there.
+#[derive(Default)]
+pub struct FakeMover {
+    pub there: Mutex<BTreeSet<String>>,
+    /// What it answers instead of moving.
+    pub failure: Mutex<Option<CarryError>>,
+    /// Copies differ from their originals.
+    pub differ: AtomicBool,
+    /// Moves wait for that.
+    pub gate: Mutex<Option<Arc<tokio::sync::Semaphore>>>,
+}
+
+impl FakeMover {
+    pub fn put(&self, path: &str) {
+        self.there.lock().unwrap().insert(path.to_owned());
+    }
+
+    pub fn paths(&self) -> Vec<String> {
+        self.there.lock().unwrap().iter().cloned().collect()
+    }
+
+    pub fn fail(&self, kind: ErrorKind, message: &str) {
+        let message = message.to_owned();
+        let code = kind.code();
+        *self.failure.lock().unwrap() = Some(CarryError { kind, code, message });
+    }
+
+    fn has(&self, path: &str) -> bool {
+        self.there.lock().unwrap().contains(path)
+    }
+}
+
+fn target(job: &DataMove) -> String {
+    let name = job.source.rsplit('/').next().unwrap();
+    format!("{}/{name}", job.directory)
+}
+
+#[async_trait]
+impl DataMover for FakeMover {
+    async fn check(&self, job: &DataMove, _whole: &[DataFile]) -> Result<DataCheck, CarryError> {
+        if self.has(&target(job)) {
+            let message = "Destination already exists".to_owned();
+            let (kind, code) = (ErrorKind::Conflict, "conflict.exists");
+            return Err(CarryError { kind, code, message });
+        }
+        Ok(if self.has(&job.source) {
+            DataCheck::Ready
+        } else {
+            DataCheck::Absent
+        })
+    }
+
+    async fn carry(&self, job: &DataMove, _: &Principal, _: &ClientInfo) -> Result<(), CarryError> {
+        let gate = self.gate.lock().unwrap().clone();
+        if let Some(gate) = gate {
+            gate.acquire().await.unwrap().forget();
+        }
+        if let Some(error) = self.failure.lock().unwrap().take() {
+            return Err(error);
+        }
+        assert!(self.there.lock().unwrap().remove(&job.source), "{job:?}");
+        self.put(&target(job));
+        Ok(())
+    }
+
+    async fn whereabouts(&self, job: &DataMove) -> Result<Whereabouts, CarryError> {
+        Ok(match (self.has(&job.source), self.has(&target(job))) {
+            (true, true) => Whereabouts::Both,
+            (true, false) => Whereabouts::Source,
+            (false, true) => Whereabouts::Destination,
+            (false, false) => Whereabouts::Neither,
+        })
+    }
+
+    async fn remove_original(&self, job: &DataMove) -> Result<bool, CarryError> {
+        if self.differ.load(Ordering::SeqCst) {
+            return Ok(false);
+        }
+        Ok(self.there.lock().unwrap().remove(&job.source))
+    }
 }
 
 /// Installed kinds; the `host` of a configuration says which client an engine talks to.
@@ -335,6 +461,7 @@ pub fn sync_deps(db: &Db, heard: &Arc<Heard>) -> SyncDeps {
 pub struct House {
     pub torrents: Arc<Torrents>,
     pub kinds: Arc<FakeKinds>,
+    pub mover: Arc<FakeMover>,
     /// What the area counts.
     pub metrics: Registry,
     principal: Principal,
@@ -361,9 +488,14 @@ impl House {
             background: Background::new(&metrics).unwrap(),
             metrics: metrics.clone(),
         };
+        let torrents = Torrents::start(deps).await.unwrap();
+        let mover = Arc::new(FakeMover::default());
+        let wired: Arc<dyn DataMover> = mover.clone();
+        torrents.use_mover(&wired);
         Self {
-            torrents: Torrents::start(deps).await.unwrap(),
+            torrents,
             kinds,
+            mover,
             metrics,
             principal: principal(Role::Administrator),
             client: ClientInfo {

@@ -195,6 +195,10 @@ pub enum Command {
     /// With its data when true.
     Remove(bool),
     Move(String),
+    /// Let go of the files, and remember how it ran.
+    Detach,
+    /// The data lies in this directory: save there, and run as before [`Command::Detach`].
+    Attach(String),
     Rename(String),
     RenameFile {
         index: u32,

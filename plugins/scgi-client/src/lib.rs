@@ -33,7 +33,7 @@ impl sdk_engine::Engine for Plugin {
             label: "rTorrent".to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             config_schema: config::SCHEMA.to_owned(),
-            capabilities: vec!["global-limits".to_owned()],
+            capabilities: vec!["follows-data".to_owned(), "global-limits".to_owned()],
             hosts: Vec::new(),
             extra: Vec::new(),
         }

@@ -43,6 +43,8 @@ impl<T: Transport, C: Clock> Client<T, C> {
                 Error::Unsupported("This engine cannot rename files".to_owned()),
             ),
             Command::Move(destination) => one_by_one(hashes, |hash| self.relocate(hash, destination)),
+            Command::Detach => one_by_one(hashes, |hash| self.detach(hash)),
+            Command::Attach(save_path) => one_by_one(hashes, |hash| self.attach(hash, save_path)),
             Command::FilePriority { index, priority } => {
                 one_by_one(hashes, |hash| self.set_file_priority(hash, *index, *priority))
             }

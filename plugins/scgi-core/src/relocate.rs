@@ -1,9 +1,18 @@
-//! Points a torrent to another directory. The data stays where it is: this kind has no `moves-data`.
+//! Points a torrent to another directory. The data stays where it is: this kind has no `moves-data`, but `follows-data`: the
+//! host has it let go of its files, moves them, and tells it where they are.
 
 use crate::client::{Call, Client};
 use crate::commands::parts;
 use crate::error::Error;
 use crate::wire::{Clock, Transport};
+
+/// The torrent's own note of how it ran before it let go of its data.
+const RAN: &str = "quartermaster_ran";
+const ACTIVE: &str = "active";
+const PAUSED: &str = "paused";
+const STOPPED: &str = "stopped";
+/// Behind one of them: its data was being checked.
+const CHECKED: &str = "+check";
 
 impl<T: Transport, C: Clock> Client<T, C> {
     /// An open torrent would go on with the old files until it is closed and opened again, so that is done at once;
@@ -36,16 +45,106 @@ impl<T: Transport, C: Clock> Client<T, C> {
             self.steps(target, &["d.check_hash", "d.start"])?;
         }
         // A torrent with several files has a folder of its own in there.
-        let is_there = now == destination
-            || now
-                .strip_prefix(destination)
-                .and_then(|own| own.strip_prefix('/'))
-                == Some(&name);
-        if is_there {
+        let own = now
+            .strip_prefix(destination)
+            .and_then(|own| own.strip_prefix('/'));
+        if now == destination || own == Some(&name) {
             Ok(())
         } else {
-            Err(Error::Rejected(format!("rTorrent saves into `{now}` instead")))
+            Err(elsewhere(&now))
         }
+    }
+
+    /// Closes a torrent and remembers with it, in the session that outlives rTorrent, how it ran. One that was let go of
+    /// before and was not started since keeps what is remembered.
+    pub(crate) fn detach(&self, target: &str) -> Result<(), Error> {
+        let answers = self.multicall(&[
+            ("d.state", vec![target.into()]),
+            ("d.is_active", vec![target.into()]),
+            ("d.is_open", vec![target.into()]),
+            ("d.hashing", vec![target.into()]),
+            ("d.custom", vec![target.into(), RAN.into()]),
+        ])?;
+        let [started, active, open, hashing, before] = parts(answers)?;
+        let (started, active, open) = (started?.int() != 0, active?.int() != 0, open?.int() != 0);
+        let is_checked = hashing?.int() != 0;
+        let before = before.map(|before| before.text()).unwrap_or_default();
+        if before.is_empty() || started {
+            let mut ran = match (started, active, open) {
+                (false, ..) => STOPPED,
+                (true, false, true) => PAUSED,
+                // One that is started and not open is on its way, or could not be opened.
+                (true, ..) => ACTIVE,
+            }
+            .to_owned();
+            if is_checked {
+                ran.push_str(CHECKED);
+            }
+            self.call("d.custom.set", &[target.into(), RAN.into(), (&ran).into()])??;
+        }
+        if open || started || is_checked {
+            self.steps(target, &["d.stop", "d.close"])?;
+        }
+        self.store(target);
+        if self.call("d.is_open", &[target.into()])??.int() == 0 {
+            Ok(())
+        } else {
+            Err(Error::Rejected(
+                "rTorrent does not close the torrent's files".to_owned(),
+            ))
+        }
+    }
+
+    /// Points a torrent at its data and lets it run as it did before it let go of it. What lies there is as it was: rTorrent
+    /// trusts what it remembers of a file whose size and time are the same, and checks any other.
+    pub(crate) fn attach(&self, target: &str, save_path: &str) -> Result<(), Error> {
+        let answers = self.multicall(&[
+            ("d.state", vec![target.into()]),
+            ("d.is_open", vec![target.into()]),
+            ("d.name", vec![target.into()]),
+            ("d.is_multi_file", vec![target.into()]),
+            ("d.directory", vec![target.into()]),
+            ("d.custom", vec![target.into(), RAN.into()]),
+        ])?;
+        let [started, open, name, multi, present, ran] = parts(answers)?;
+        let mut wanted = save_path.trim_end_matches('/').to_owned();
+        if multi?.int() != 0 {
+            wanted = format!("{wanted}/{}", name?.text());
+        }
+        if present?.text().trim_end_matches('/') != wanted {
+            let save_path = directory(save_path)?;
+            if open?.int() != 0 || started?.int() != 0 {
+                self.steps(target, &["d.stop", "d.close"])?;
+            }
+            self.call("d.directory.set", &[target.into(), save_path.into()])??;
+            let now = self.call("d.directory", &[target.into()])??.text();
+            if now.trim_end_matches('/') != wanted {
+                return Err(elsewhere(&now));
+            }
+            self.store(target);
+        }
+        let ran = ran.map(|ran| ran.text()).unwrap_or_default();
+        let how = ran.strip_suffix(CHECKED);
+        if how.is_some() {
+            self.steps(target, &["d.check_hash"])?;
+        }
+        match how.unwrap_or(&ran) {
+            ACTIVE => self.steps(target, &["d.start"])?,
+            // It cannot be opened without running it.
+            PAUSED => self.steps(target, &["d.start", "d.pause"])?,
+            _ => {}
+        }
+        if !ran.is_empty() {
+            self.call("d.custom.set", &[target.into(), RAN.into(), "".into()])??;
+            self.store(target);
+        }
+        Ok(())
+    }
+
+    /// Has rTorrent store what it knows of a torrent: otherwise it does so now and then, and after a crash would look for the
+    /// data where it was. Without a session directory it cannot.
+    fn store(&self, target: &str) {
+        let _stored = self.call("d.save_full_session", &[target.into()]);
     }
 
     /// rTorrent makes a torrent's own folder, but not the directories above it; without them it stands still and does
@@ -65,6 +164,10 @@ impl<T: Transport, C: Clock> Client<T, C> {
         }
         Ok(())
     }
+}
+
+fn elsewhere(now: &str) -> Error {
+    Error::Rejected(format!("rTorrent saves into `{now}` instead"))
 }
 
 /// An absolute directory, without the slash at its end. Anything else rTorrent would take for something it must expand.

@@ -28,6 +28,7 @@ each_generation! { rtorrent:
     priorities_of_files,
     trackers,
     limits_of_a_torrent,
+    a_torrent_lets_go_of_its_data_and_follows_it,
     the_pointer_moves,
     the_session,
     adding,
@@ -309,6 +310,77 @@ fn limits_of_a_torrent(program: &Program) {
         RateLimits::default(),
         "the client as a whole stays unlimited"
     );
+}
+
+fn a_torrent_lets_go_of_its_data_and_follows_it(program: &Program) {
+    let home = home();
+    let daemon = Daemon::start(program, home.path(), Listen::Tcp);
+    let mut rig = Rig::new(daemon);
+    let (a, b) = (metainfo::noise(100_000, 3), metainfo::noise(50_000, 4));
+    let pack = metainfo::folder("Pack", &[("a.bin", &a), ("sub/b.bin", &b)], 16_384);
+    let single = metainfo::noise(90_000, 5);
+    let file = metainfo::single("one.bin", &single, 16_384);
+    let old = rig.daemon.downloads.clone();
+    std::fs::create_dir_all(old.join("Pack/sub")).unwrap();
+    std::fs::write(old.join("Pack/a.bin"), &a).unwrap();
+    std::fs::write(old.join("Pack/sub/b.bin"), &b).unwrap();
+    std::fs::write(old.join("one.bin"), &single).unwrap();
+    for torrent in [&pack, &file] {
+        rig.client.add(&add(torrent, &old)).unwrap();
+        rig.wait_for_state(&torrent.hash, State::Seeding);
+    }
+    let mut places = [old.join("x"), old.join("y/z"), old.join("w"), old.clone()].into_iter();
+    let mut from = old.clone();
+    // Running, with a tracker's complaint that hides it; paused; stopped; running.
+    for (before, message) in [
+        (State::Seeding, "Tracker: [Failure reason \"error\"]"),
+        (State::Paused, ""),
+        (State::Stopped, ""),
+        (State::Seeding, ""),
+    ] {
+        let to = places.next().unwrap();
+        for (torrent, own) in [(&pack, "Pack"), (&file, "one.bin")] {
+            let hash = &torrent.hash;
+            match before {
+                State::Paused => rig.run(hash, Command::Pause).unwrap(),
+                State::Stopped => rig.run(hash, Command::Stop).unwrap(),
+                _ => rig.run(hash, Command::Start).unwrap(),
+            }
+            let upper = hash.to_uppercase();
+            let said = [Param::Text(&upper), Param::Text(message)];
+            ask(&rig.daemon.endpoint, "d.message.set", &said);
+            rig.run(hash, Command::Detach).unwrap();
+            // Twice: an answer may get lost.
+            rig.run(hash, Command::Detach).unwrap();
+            assert_eq!((rig.int("d.state", hash), rig.int("d.is_open", hash)), (0, 0));
+            std::fs::create_dir_all(&to).unwrap();
+            std::fs::rename(from.join(own), to.join(own)).unwrap();
+            let attach = Command::Attach(to.display().to_string());
+            rig.run(hash, attach.clone()).unwrap();
+            rig.run(hash, attach).unwrap();
+            let runs = wait_for("it to be as it was", || {
+                let runs = (rig.int("d.state", hash), rig.int("d.is_active", hash));
+                let wanted = match before {
+                    State::Paused => (1, 0),
+                    State::Stopped => (0, 0),
+                    _ => (1, 1),
+                };
+                (runs == wanted && rig.int("d.hashing", hash) == 0).then_some(runs)
+            });
+            assert_eq!(rig.int("d.complete", hash), 1, "{own} {before:?} {runs:?}");
+            let torrent = rig.client.get(hash).unwrap().unwrap();
+            assert_eq!(torrent.save_path, to.display().to_string());
+            assert_eq!(torrent.content_path, to.join(own).display().to_string());
+            assert!(!from.join(own).exists(), "nothing is made anew at the old place");
+        }
+        from = to;
+    }
+    for torrent in [&pack, &file] {
+        rig.run(&torrent.hash, Command::Recheck).unwrap();
+        assert_eq!(rig.wait_for_state(&torrent.hash, State::Seeding).progress, 1.0);
+    }
+    let refused = rig.run(&pack.hash, Command::Attach("relative".to_owned()));
+    assert!(matches!(refused, Err(Error::Rejected(_))), "{refused:?}");
 }
 
 fn the_pointer_moves(program: &Program) {

@@ -217,6 +217,8 @@ impl TryFrom<Command> for engine_model::Command {
             Command::Recheck => Self::Recheck,
             Command::Remove(with_data) => Self::Remove(with_data),
             Command::Move(destination) => Self::Move(destination),
+            Command::Detach => Self::Detach,
+            Command::Attach(save_path) => Self::Attach(save_path),
             Command::Rename(name) => Self::Rename(name),
             Command::RenameFile(file) => Self::RenameFile {
                 index: file.index,

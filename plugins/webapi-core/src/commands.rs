@@ -152,6 +152,9 @@ impl<H: Http, C: Clock> Session<H, C> {
             Command::TorrentPriority(_) => return Err(Error::Rejected("a priority is 0, 1, 2 or 3".into())),
             Command::UploadLimit(limit) => with("/torrents/setUploadLimit", "limit", limit.to_string()),
             Command::DownloadLimit(limit) => with("/torrents/setDownloadLimit", "limit", limit.to_string()),
+            Command::Detach | Command::Attach(_) => {
+                return Err(Error::Unsupported("This engine moves data itself".into()));
+            }
             Command::Rename(_)
             | Command::RenameFile { .. }
             | Command::FilePriority { .. }

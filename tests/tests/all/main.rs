@@ -27,6 +27,7 @@ mod isolation;
 mod leaks;
 mod logins;
 mod main_job;
+mod moves;
 mod power;
 mod proxies;
 mod quiet;

@@ -127,6 +127,7 @@ pub const TABLE: &[Row] = &[
     row("PATCH /api/engines/{id}").body(r#"{"name":"renamed"}"#),
     row("DELETE /api/engines/{id}"),
     row("GET /api/engines/health"),
+    row("GET /api/engines/kinds"),
     row("POST /api/engines/test").body(r#"{"kind":"scgi_client","config":{"host":"one"}}"#),
     row("GET /api/torrents"),
     row("POST /api/torrents")

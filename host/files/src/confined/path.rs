@@ -356,6 +356,13 @@ impl Destination {
         self.missing.is_empty()
     }
 
+    /// Bytes that the server's user may still write there; `None` where the file system does not tell.
+    pub(crate) fn free_bytes(&self) -> Result<Option<u64>, FsError> {
+        let failed = |errno| FsError::os(errno, &self.rel);
+        let volume = rustix::fs::fstatvfs(self.dir.readable().map_err(failed)?).map_err(failed)?;
+        Ok((volume.f_blocks > 0).then(|| volume.f_bavail.saturating_mul(volume.f_frsize)))
+    }
+
     /// The deepest directory of it that exists.
     pub(crate) fn existing(&self) -> &Dir {
         &self.dir
@@ -429,6 +436,36 @@ impl Created {
 }
 
 impl Roots {
+    /// The item at an absolute path, wherever in the hard roots; see [`Base::resolve`]. Messages name it by that path.
+    pub fn item(&self, path: &Path, intent: Intent) -> Result<ConfinedPath, FsError> {
+        let last = match intent {
+            Intent::Read => Last::Follow,
+            Intent::Change => Last::Keep,
+        };
+        let located = self.located(path, last)?;
+        let rel = located.rel.clone();
+        if located.is_hidden() {
+            return Err(hidden(&rel, &located.walked.real, intent));
+        }
+        let item = located.into_item()?;
+        if intent == Intent::Change {
+            item.base
+                .refuse_protected(&item.absolute(), &item.meta()?, &rel)?;
+        }
+        Ok(item)
+    }
+
+    /// The directory at an absolute path, to put things into; see [`Base::destination`].
+    pub fn directory(&self, path: &Path) -> Result<Destination, FsError> {
+        self.located(path, Last::Follow)?.into_destination()
+    }
+
+    fn located(&self, path: &Path, last: Last) -> Result<Located, FsError> {
+        let rel = RelPath::from_text(&path.to_string_lossy())?;
+        let walked = self.walk(path, last)?;
+        Ok(Located::new(&self.whole(), walked, rel))
+    }
+
     /// The item of a trash record. `trash_path` is what [`crate::ops::TrashPlace`] said when it was trashed.
     pub fn trashed(&self, storage_root: &str, trash_path: &str) -> Result<TrashedItem, FsError> {
         let base = self.storage(storage_root)?;

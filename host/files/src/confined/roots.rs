@@ -325,7 +325,7 @@ impl Roots {
     }
 
     /// Walks an absolute path from the hard root it names.
-    fn walk(&self, path: &Path, last: Last) -> Result<Walked, FsError> {
+    pub(super) fn walk(&self, path: &Path, last: Last) -> Result<Walked, FsError> {
         self.own.refresh();
         let (root, below) = self
             .hard

@@ -12,6 +12,7 @@ mod change;
 mod compare;
 mod control;
 mod copy;
+mod data;
 mod erase;
 mod list;
 mod measure;
@@ -28,6 +29,7 @@ mod workers;
 
 pub use change::{Renamed, create_dir, remove, remove_empty, rename};
 pub use control::{Control, OnProgress, Progress};
+pub use data::{check_move, find_told, is_one_file_system, missing, remove_copied};
 pub use list::{Entry, Listing, MAX_ENTRIES, Page, list};
 pub use measure::{Usage, measure, measure_all};
 pub use notes::Notes;

@@ -8,6 +8,7 @@ mod batch;
 mod browse;
 mod cleanup;
 mod conflicts;
+mod data;
 mod delete;
 mod linked;
 mod media;
@@ -31,6 +32,7 @@ use qm_kernel::{ClientInfo, Ctx, Holders, Permission, Principal, Secret, Torrent
 use qm_platform::realtime::Hub;
 use qm_platform::{Acting, Audit, Settings, catalogue};
 use qm_web::HungUp;
+use tokio_util::sync::CancellationToken;
 
 pub use media::{Content, Media};
 pub use tell::EVENTS;
@@ -93,6 +95,8 @@ pub struct Files {
     aliases: Vec<(PathBuf, PathBuf)>,
     workers: Workers,
     operations: Arc<Operations>,
+    /// The server ends: what no caller can cancel stops as well.
+    stopping: CancellationToken,
     journal: Arc<Journal>,
     /// One sweep of the trash at a time.
     sweeping: tokio::sync::Mutex<()>,
@@ -117,6 +121,7 @@ impl Files {
             roots,
             workers: Workers::default(),
             operations: Operations::new(deps.ctx.clone(), deps.hub.clone(), journal.clone()),
+            stopping: CancellationToken::new(),
             journal,
             sweeping: tokio::sync::Mutex::default(),
             passed_over: Arc::default(),
@@ -134,6 +139,7 @@ impl Files {
 
     /// Tells running operations to stop: each leaves its old state or its new one.
     pub fn stop(&self) {
+        self.stopping.cancel();
         self.operations.cancel_all();
     }
 

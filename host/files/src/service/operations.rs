@@ -122,8 +122,18 @@ impl Operations {
 
     /// Registers an operation of `caller` and tells that it has started.
     pub fn begin(self: &Arc<Self>, caller: &Caller, subject: Subject) -> Result<Operation, FilesError> {
+        self.begin_as(self.ctx.id(), caller, subject)
+    }
+
+    /// The same, under an id that was chosen before.
+    pub fn begin_as(
+        self: &Arc<Self>,
+        id: String,
+        caller: &Caller,
+        subject: Subject,
+    ) -> Result<Operation, FilesError> {
         let running = Arc::new(Running {
-            id: self.ctx.id(),
+            id,
             subject: subject.bounded(),
             user_id: caller.principal.user_id.to_string(),
             started_at: self.ctx.now(),

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use qm_kernel::Timestamp;
+use qm_kernel::engine::EngineKind;
 use qm_web::{Fields, FromBody, FromQuery};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -10,6 +11,7 @@ use utoipa::ToSchema;
 
 use crate::model::userinfo;
 use crate::repo::engines::EngineRow;
+use crate::service::Standing;
 
 /// A configured engine. Fields of its configuration that are not set are left out.
 #[derive(Serialize, ToSchema)]
@@ -45,10 +47,34 @@ pub struct EngineView {
     /// Fields that only this kind knows.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub extra: Map<String, Value>,
+    pub state: EngineState,
+    /// Since when it is in that state, as far as this run of the service knows.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub state_since: Option<Timestamp>,
+    /// Why it is not online: a sentence; null when it is, and when nothing is known.
+    pub state_reason: Option<String>,
 }
 
-impl From<EngineRow> for EngineView {
-    fn from(row: EngineRow) -> Self {
+/// How it stands with a configured engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum EngineState {
+    /// Its last read succeeded.
+    Online,
+    /// Its last read failed; it is tried every 2 s.
+    Offline,
+    /// Its first read has not ended yet.
+    Unknown,
+    /// `isEnabled` is false.
+    Disabled,
+    /// No installed plugin provides its kind.
+    Unsupported,
+    /// Its plugin refuses its configuration.
+    Refused,
+}
+
+impl EngineView {
+    pub fn new(row: EngineRow, standing: Standing) -> Self {
         let EngineRow {
             id,
             name,
@@ -86,20 +112,63 @@ impl From<EngineRow> for EngineView {
             username: take("username"),
             has_password,
             extra: config,
+            state: standing.state,
+            state_since: standing.since,
+            state_reason: standing.reason,
+        }
+    }
+}
+
+/// A kind of engine that an installed plugin provides.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = EngineKind)]
+pub struct KindView {
+    /// What stands in an engine's `kind`.
+    pub id: String,
+    /// The product's name.
+    pub label: String,
+    /// The plugin's version.
+    pub version: String,
+    /// What it offers beyond the common ground: `moves-data`, `follows-data`, `rename`, `rename-file`, `tags`,
+    /// `all-time-stats`, `global-limits`.
+    pub capabilities: Vec<String>,
+    /// JSON Schema of an engine's `config`; a property that is `writeOnly` is a secret.
+    #[schema(value_type = Object)]
+    pub config_schema: Value,
+}
+
+impl From<EngineKind> for KindView {
+    fn from(kind: EngineKind) -> Self {
+        let EngineKind {
+            id,
+            label,
+            version,
+            config_schema,
+            capabilities,
+        } = kind;
+        Self {
+            id,
+            label,
+            version,
+            capabilities,
+            config_schema,
         }
     }
 }
 
 /// Whether an engine answers.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = EngineHealth)]
 pub struct HealthView {
     pub online: bool,
+    /// Of its answer; null when it gave none this time.
     pub latency_ms: Option<u64>,
     /// The client's version.
     pub version: Option<String>,
     pub error: Option<String>,
+    /// Of when this is.
     #[schema(value_type = String, format = DateTime)]
     pub checked_at: Timestamp,
 }

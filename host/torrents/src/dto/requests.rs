@@ -228,6 +228,19 @@ impl FromBody for MoveBody {
     }
 }
 
+/// The torrent was moved, or is being moved.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = TorrentMoved)]
+pub struct MoveDone {
+    /// Always true.
+    pub success: bool,
+    /// Of a move that takes longer than a request may wait: it goes on as this file operation, which tells its end over the
+    /// realtime channel and can be cancelled. Left out when the move is done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub operation_id: Option<String>,
+}
+
 /// A rate limit.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]

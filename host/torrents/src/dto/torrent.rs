@@ -60,6 +60,11 @@ pub struct TorrentView<'a> {
     /// Always null.
     #[schema(value_type = Option<Object>)]
     pub intake: (),
+    /// True while the engine is offline: this is what it said last. Left out otherwise, and in realtime messages, where
+    /// `engine:status` says it of all its torrents at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = bool, required = false)]
+    pub stale: Option<bool>,
 }
 
 impl<'a> TorrentView<'a> {
@@ -92,6 +97,7 @@ impl<'a> TorrentView<'a> {
             engine_id,
             parked: (),
             intake: (),
+            stale: None,
         }
     }
 }
@@ -141,11 +147,43 @@ pub fn render(engine_id: &str, torrent: &Torrent) -> Bytes {
     json.into()
 }
 
-/// A page of rendered torrents.
-pub fn render_page(items: &[&TorrentEntry], total: usize, page: u64, page_size: u64) -> Bytes {
-    let mut json = Vec::with_capacity(64 + length_of(items.iter().copied()));
+/// How the JSON of a torrent ends whose engine is offline.
+const STALE_TAIL: &[u8] = b",\"stale\":true}";
+
+/// The JSON of a torrent, as that of an engine that is offline.
+pub fn push_stale(json: &mut Vec<u8>, torrent: &[u8]) {
+    json.extend_from_slice(torrent.strip_suffix(b"}").unwrap_or(torrent));
+    json.extend_from_slice(STALE_TAIL);
+}
+
+/// A page of rendered torrents; those of the engines that are `down` are marked.
+pub fn render_page(
+    items: &[&TorrentEntry],
+    total: usize,
+    (page, page_size): (u64, u64),
+    down: &[Arc<str>],
+) -> Bytes {
+    let marks = if down.is_empty() {
+        0
+    } else {
+        items.len() * STALE_TAIL.len()
+    };
+    let mut json = Vec::with_capacity(64 + marks + length_of(items.iter().copied()));
     json.extend_from_slice(b"{\"items\":[");
-    push_entries(&mut json, items.iter().copied());
+    if down.is_empty() {
+        push_entries(&mut json, items.iter().copied());
+    } else {
+        for (position, entry) in items.iter().enumerate() {
+            if position > 0 {
+                json.push(b',');
+            }
+            if down.contains(&entry.engine_id) {
+                push_stale(&mut json, entry.json());
+            } else {
+                json.extend_from_slice(entry.json());
+            }
+        }
+    }
     json.extend_from_slice(
         format!("],\"total\":{total},\"page\":{page},\"pageSize\":{page_size}}}").as_bytes(),
     );
@@ -288,8 +326,14 @@ mod tests {
         assert_eq!(rendered["tags"], serde_json::json!(["a", "b"]));
         assert_eq!(rendered["addedAt"], "2030-03-17T17:46:40.000Z");
         assert_eq!(rendered["parked"], Value::Null);
-        let page: Value = serde_json::from_slice(&render_page(&[&entry, &entry], 7, 2, 2)).expect("JSON");
+        let render = |down: &[Arc<str>]| -> Value {
+            let page = render_page(&[&entry, &entry], 7, (2, 2), down);
+            serde_json::from_slice(&page).expect("JSON")
+        };
+        let page = render(&["other".into()]);
         assert_eq!(page["items"][1]["hash"], *torrent.hash);
+        assert!(page["items"][1].get("stale").is_none());
+        assert_eq!(render(&["e".into()])["items"][1]["stale"], true);
         assert_eq!(
             (&page["total"], &page["page"], &page["pageSize"]),
             (&7.into(), &2.into(), &2.into())

@@ -2,7 +2,9 @@
 //!
 //! Two things look like a completion and are none. While a client checks data, its progress says how far the check is;
 //! so a torrent that is being checked keeps the progress stored before. And a client that has just restarted may list a
-//! finished torrent at 0 before it looked at the disk; so a completion instant that was known before is not a new one.
+//! finished torrent at 0 before it looked at the disk; so one that was complete before is complete again only if it was
+//! seen fetching in between. A client that crashed takes the moment it found the data again for that of the completion;
+//! so the first instant that is known stays.
 
 use qm_kernel::Timestamp;
 use qm_kernel::engine::{Torrent, TorrentState};
@@ -23,22 +25,28 @@ pub fn progress_to_store(prior: Option<&Prior>, now: &Torrent) -> f64 {
     }
 }
 
-/// The completion instant that is stored: one that was known stays until a new one is told of a complete torrent.
+/// The completion instant that is stored: the first one told of a complete torrent.
 /// A client that checks what it has just downloaded tells the instant first and the completion only afterwards.
 pub fn completion_to_store(prior: Option<&Prior>, now: &Torrent) -> Option<Timestamp> {
     match prior {
-        Some(prior) if progress_to_store(Some(prior), now) < 1.0 => prior.completed_at,
-        Some(prior) => now.completed_at.or(prior.completed_at),
         None => now.completed_at,
+        Some(prior) => prior.completed_at.or_else(|| {
+            let is_complete = progress_to_store(Some(prior), now) >= 1.0;
+            now.completed_at.filter(|_| is_complete)
+        }),
     }
 }
 
-/// The torrent was not complete and is now. A torrent without a prior only sets the line.
-pub fn has_completed(prior: &Prior, now: &Torrent) -> bool {
+/// Bytes that it did not have are coming in.
+pub fn is_fetching(now: &Torrent) -> bool {
+    now.state == TorrentState::Downloading && now.progress < 1.0 && now.download_rate > 0
+}
+
+/// The torrent was not complete and is now; `fetched`: it was seen fetching since it was complete last. A torrent without
+/// a prior only sets the line.
+pub fn has_completed(prior: &Prior, now: &Torrent, fetched: bool) -> bool {
     let rose = prior.progress < 1.0 && progress_to_store(Some(prior), now) >= 1.0;
-    let known_before =
-        prior.completed_at.is_some() && completion_to_store(Some(prior), now) == prior.completed_at;
-    rose && !known_before
+    rose && (prior.completed_at.is_none() || fetched)
 }
 
 /// The torrent fell into an error since it was last seen in this run of the service.
@@ -64,19 +72,36 @@ mod tests {
 
     /// Stores one sighting after another and counts completions.
     fn completions(sightings: &[Torrent]) -> usize {
+        told(sightings).0
+    }
+
+    /// The completions, and the instant that is stored in the end.
+    fn told(sightings: &[Torrent]) -> (usize, Option<Timestamp>) {
         let mut prior: Option<Prior> = None;
-        let mut count = 0;
+        let (mut count, mut fetched) = (0, false);
         for now in sightings {
-            if prior.as_ref().is_some_and(|prior| has_completed(prior, now)) {
+            fetched |= is_fetching(now);
+            if prior
+                .as_ref()
+                .is_some_and(|prior| has_completed(prior, now, fetched))
+            {
                 count += 1;
             }
+            fetched &= progress_to_store(prior.as_ref(), now) < 1.0;
             prior = Some(Prior {
                 progress: progress_to_store(prior.as_ref(), now),
                 ratio: now.ratio,
                 completed_at: completion_to_store(prior.as_ref(), now),
             });
         }
-        count
+        (count, prior.and_then(|prior| prior.completed_at))
+    }
+
+    fn fetching(progress: f64, completed_at: Option<i64>) -> Torrent {
+        Torrent {
+            download_rate: 1,
+            ..seen(TorrentState::Downloading, progress, completed_at)
+        }
     }
 
     #[test]
@@ -121,7 +146,8 @@ mod tests {
                 vec![
                     seen(Seeding, 1.0, Some(5)),
                     seen(Checking, 1.0, Some(5)),
-                    seen(Downloading, 0.8, Some(5)),
+                    fetching(0.8, Some(5)),
+                    seen(Downloading, 0.9, Some(5)),
                     seen(Seeding, 1.0, Some(9)),
                 ],
                 1,
@@ -160,6 +186,37 @@ mod tests {
             ),
         ] {
             assert_eq!(completions(&sightings), expected, "{what}");
+        }
+    }
+
+    #[test]
+    fn the_first_instant_of_a_completion_stays() {
+        use TorrentState::{Checking, Downloading, Seeding};
+        // Killed before it had stored that, it finds the data again and takes the moment for that of the completion.
+        let crashed = [
+            fetching(0.5, None),
+            seen(Seeding, 1.0, Some(5)),
+            seen(Downloading, 0.0, None),
+            seen(Checking, 0.0, None),
+            seen(Downloading, 0.9, Some(9)),
+            seen(Seeding, 1.0, Some(9)),
+        ];
+        assert_eq!(told(&crashed), (1, Some(Timestamp::from_secs(5))));
+        for (sightings, expected) in [
+            (vec![seen(Seeding, 1.0, Some(5)), seen(Seeding, 1.0, Some(9))], 5),
+            (
+                vec![
+                    seen(Downloading, 0.9, None),
+                    seen(Checking, 0.0, Some(4)),
+                    seen(Seeding, 1.0, Some(5)),
+                    seen(Downloading, 0.0, Some(7)),
+                    seen(Seeding, 1.0, Some(9)),
+                ],
+                5,
+            ),
+            (vec![seen(Seeding, 1.0, None), seen(Seeding, 1.0, Some(9))], 9),
+        ] {
+            assert_eq!(told(&sightings).1, Some(Timestamp::from_secs(expected)));
         }
     }
 

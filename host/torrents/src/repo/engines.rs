@@ -8,6 +8,7 @@ sql! {
     LIST = "SELECT id, name, kind, config, secret_fields, is_default, is_enabled FROM torrent_engines \
         ORDER BY created_at, id";
     FIND = "SELECT id, name, kind, config, secret_fields, is_default, is_enabled FROM torrent_engines WHERE id = $1";
+    HOLD = "UPDATE torrent_engines SET is_enabled = is_enabled WHERE id = $1";
     INSERT = "INSERT INTO torrent_engines \
         (id, name, kind, config, secret_fields, is_default, is_enabled, created_at, updated_at) \
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)";
@@ -65,6 +66,11 @@ pub async fn list(tx: &mut Tx) -> Result<Vec<EngineRow>, DbError> {
 
 pub async fn find(tx: &mut Tx, id: &str) -> Result<Option<EngineRow>, DbError> {
     Ok(qm_db::opt!(tx, Row, FIND, id).await?.map(EngineRow::from))
+}
+
+/// Has every other transaction that holds the engine wait for this one. No row: there is no such engine.
+pub async fn hold(tx: &mut Tx, id: &str) -> Result<Affected, DbError> {
+    qm_db::exec!(tx, HOLD, id).await
 }
 
 pub async fn insert(tx: &mut Tx, engine: &EngineRow, now: Timestamp) -> Result<(), DbError> {

@@ -1,9 +1,10 @@
 //! The tables of this area: `torrent_engines`, `torrent_snapshots`, `transfer_ledger`, `torrent_archive`, `torrent_intake`,
-//! `torrent_categories`, `torrent_tags`.
+//! `torrent_categories`, `torrent_tags`, `torrent_moves`.
 
 pub mod engines;
 pub mod intake;
 pub mod ledger;
+pub mod moves;
 pub mod sealed;
 pub mod search;
 pub mod snapshots;

@@ -8,7 +8,7 @@ use qm_kernel::engine::Command;
 use qm_kernel::{ClientInfo, Permission, Principal};
 use qm_web::{ApiError, ApiResult, Auth, Client, Path};
 
-use crate::dto::requests::Done;
+use crate::dto::requests::{Done, MoveDone};
 use crate::service::{Caller, Torrents};
 
 /// Who asks, from where.
@@ -72,12 +72,13 @@ impl Asked {
         Ok(Done::new())
     }
 
-    /// Changes where the torrent is saved.
-    pub async fn relocate(self, engine_id: Option<String>, destination: String) -> ApiResult<Done> {
+    /// Moves the torrent with its data.
+    pub async fn relocate(self, engine_id: Option<String>, destination: String) -> ApiResult<MoveDone> {
         let (caller, engine_id) = (self.by.caller(), engine_id.as_deref());
-        self.app
-            .relocate(caller, engine_id, &self.hash, &destination)
-            .await?;
-        Ok(Done::new())
+        let moving = self.app.relocate(caller, engine_id, &self.hash, &destination);
+        Ok(MoveDone {
+            success: true,
+            operation_id: moving.await?,
+        })
     }
 }

@@ -9,8 +9,8 @@ use super::change::{Asked, By};
 use super::{App, faults};
 use crate::dto::engines::EngineQuery;
 use crate::dto::requests::{
-    BulkBody, BulkResultView, BulkView, Done, FilePriorityBody, LimitBody, MoveBody, RemoveDataQuery,
-    RenameBody, TrackerBody,
+    BulkBody, BulkResultView, BulkView, Done, FilePriorityBody, LimitBody, MoveBody, MoveDone,
+    RemoveDataQuery, RenameBody, TrackerBody,
 };
 use crate::service::BulkAction;
 
@@ -101,16 +101,17 @@ orders! {
         body: RenameBody => Command::Rename { name: body.name };
 }
 
-/// Changes where a torrent is saved. Whether its data moves depends on the engine.
+/// Moves a torrent with its data. Where its client does not do that, the server moves the data, if it lies in the allowed
+/// storage roots and nothing is in the way: otherwise it refuses, and nothing has changed.
 #[utoipa::path(
     post,
     path = "/api/torrents/{hash}/move",
     tag = "torrents",
     params(("hash" = String, Path)),
     request_body = Body<MoveBody>,
-    responses((status = 201, body = Done), faults::Relocate)
+    responses((status = 201, body = MoveDone), faults::Relocate)
 )]
-pub async fn move_torrent(asked: Asked, Body(body): Body<MoveBody>) -> ApiResult<Created<Done>> {
+pub async fn move_torrent(asked: Asked, Body(body): Body<MoveBody>) -> ApiResult<Created<MoveDone>> {
     asked
         .relocate(body.engine_id, body.destination)
         .await

@@ -6,7 +6,7 @@ use qm_web::{ApiResult, Body, Created, Json, Params, Path};
 use super::change::By;
 use super::{App, faults};
 use crate::dto::engines::{
-    CreateEngine, EngineQuery, EngineView, HealthView, IdView, TestEngine, UpdateEngine,
+    CreateEngine, EngineQuery, EngineView, HealthView, IdView, KindView, TestEngine, UpdateEngine,
 };
 
 /// Lists the configured engines, oldest first.
@@ -15,7 +15,19 @@ pub async fn list_engines(State(app): App) -> ApiResult<Json<Vec<EngineView>>> {
     Ok(Json(app.list_engines().await?))
 }
 
-/// Asks an engine whether it is there. One that is offline is an answer, not an error.
+/// Lists the kinds of engine that installed plugins provide, each with the JSON Schema of its configuration.
+#[utoipa::path(
+    get,
+    path = "/api/engines/kinds",
+    tag = "engines",
+    responses((status = 200, body = Vec<KindView>))
+)]
+pub async fn engine_kinds(State(app): App) -> Json<Vec<KindView>> {
+    Json(app.engine_kinds())
+}
+
+/// Asks an engine whether it is there. One that is offline is an answer, not an error; of one that does not answer within
+/// 2 s it is what is known, and `checkedAt` says of when.
 #[utoipa::path(
     get,
     path = "/api/engines/health",
@@ -36,7 +48,7 @@ pub async fn engine_health(
     path = "/api/engines/test",
     tag = "engines",
     request_body = Body<TestEngine>,
-    responses((status = 201, body = HealthView), faults::OfEngine)
+    responses((status = 201, body = HealthView), faults::TestEngine)
 )]
 pub async fn test_engine(
     State(app): App,

@@ -1,8 +1,9 @@
 //! With which errors of this area each operation may refuse, for the document. What every guarded operation may answer
 //! is known without them.
 
-use qm_kernel::Permission;
+use qm_kernel::carry::CarryError;
 use qm_kernel::engine::{EngineError, Subject};
+use qm_kernel::{ErrorKind, Permission};
 use qm_net::{GuardError, GuardKind};
 use qm_web::faults;
 
@@ -19,13 +20,19 @@ faults! {
     OfTorrent => torrent();
     OfFile => with(torrent(), [engine(EngineError::NotFound(Subject::File))]);
     OfTracker => with(torrent(), [engine(EngineError::NotFound(Subject::Tracker))]);
-    Relocate => with(torrent(), paths("destination").map(E::Path));
+    Relocate => with(torrent(), relocate());
     Bulk => with(asked(), [E::MissingPermission(Permission::TorrentsDelete.key())]);
     Add => add();
     Upload => with(new_torrent(), [E::NoFile]);
     CreateEngine => [E::Fields(Vec::new())];
-    /// Of a change, a deletion and a trial: the engine that an id names.
-    OfEngine => [E::NoSuchEngine, E::Fields(Vec::new())];
+    /// The trial of an engine that an id names.
+    TestEngine => [E::NoSuchEngine, E::Fields(Vec::new())];
+    /// Of a change and a deletion: the engine that an id names.
+    OfEngine => [
+        E::NoSuchEngine,
+        E::Fields(Vec::new()),
+        E::EngineMoves { name: some(), destination: some() },
+    ];
     CreateCategory => with(vec![E::CategoryTaken], paths("savePath").map(E::CategoryPath));
     DeleteCategory => [E::NoSuchCategory];
     CreateTag => [E::TagTaken];
@@ -70,7 +77,7 @@ fn asked() -> Vec<E> {
 /// One torrent, from the snapshot or from the engine.
 fn torrent() -> Vec<E> {
     let mut faults = asked();
-    faults.push(E::NoSuchTorrent);
+    faults.extend([E::NoSuchTorrent, E::Moving]);
     faults.extend(
         [
             EngineError::Unsupported(some()),
@@ -89,6 +96,32 @@ fn paths(label: &'static str) -> [PathError; 4] {
         PathError::SystemDirectory,
         PathError::OutsideRoots(some()),
     ]
+}
+
+/// What a move may be refused for, by this area and by the file manager.
+fn relocate() -> Vec<E> {
+    let mut faults = vec![
+        E::NoFolderOfItsOwn(some()),
+        E::DataNotSeen(some()),
+        E::SharedData(some()),
+        E::NoMover,
+        E::EngineChanged,
+    ];
+    faults.extend(paths("destination").map(E::Path));
+    let of_files = [
+        ErrorKind::BadRequest,
+        ErrorKind::Forbidden,
+        ErrorKind::Conflict,
+        ErrorKind::Unavailable,
+    ];
+    faults.extend(of_files.map(|kind| {
+        E::Carry(CarryError {
+            kind,
+            code: kind.code(),
+            message: some(),
+        })
+    }));
+    faults
 }
 
 /// What a torrent may be refused for, wherever it comes from.

@@ -27,6 +27,7 @@ type App = axum::extract::State<Arc<Torrents>>;
 pub fn routes() -> Routes<Arc<Torrents>> {
     Routes::new()
         .add(routes!(engines::list_engines).need(P::SystemView))
+        .add(routes!(engines::engine_kinds).need(P::SystemView))
         .add(routes!(engines::engine_health).need(P::SystemView))
         .add(routes!(engines::test_engine).need(P::EnginesManage))
         .add(routes!(engines::create_engine).need(P::EnginesManage))

@@ -69,9 +69,10 @@ pub async fn get_torrent(
     Path(hash): Path<String>,
     Params(query): Params<EngineQuery>,
 ) -> ApiResult<Prepared> {
-    let (entry, at) = app.find(query.engine_id.as_deref(), &hash).await?;
-    let body = entry.json();
-    prepared(body.clone(), &etag_of(body), at)
+    let found = app.find(query.engine_id.as_deref(), &hash).await?;
+    let body = found.entry.shown(found.stale);
+    let etag = etag_of(&body);
+    prepared(body, &etag, found.at)
 }
 
 /// The rule that chose a torrent; null when none did.

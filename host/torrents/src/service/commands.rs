@@ -11,9 +11,9 @@ use qm_kernel::engine::{Command, EngineError, capability};
 use qm_platform::{AuditEntry, AuditResult};
 use serde_json::{Map, Value, json};
 
+use super::moves::{Moves, run_one};
 use super::{Caller, Torrents, audit_entry};
 use crate::error::{TorrentsError, describe};
-use crate::model::paths::check_directory;
 use crate::sync::engine::Engine;
 
 const OBJECT: &str = "torrent";
@@ -151,40 +151,16 @@ impl Torrents {
             return Err(TorrentsError::of(&engine.name())(refusal));
         }
         let removes = matches!(command, Command::Remove { .. });
-        let asked = [checked_hash(hash)?];
+        let hash = checked_hash(hash)?;
+        self.moves.refuse_busy(&engine, &hash)?;
         // Told of now: afterwards it may be gone, or be called otherwise.
-        let metadata = told_of(&engine, &asked[0], &command);
-        let done = engine.driver.run(&asked, command).await.and_then(|outcomes| {
-            let missing = || EngineError::Protocol("it did not tell what became of the torrent".into());
-            outcomes
-                .into_iter()
-                .find(|outcome| outcome.hash == asked[0])
-                .map_or_else(|| Err(missing()), |o| o.result)
-        });
+        let metadata = told_of(&engine, &hash, &command);
+        let done = run_one(&engine, &hash, command).await;
         done.map_err(TorrentsError::of(&engine.name()))?;
-        self.audit_torrent(caller, permission.key(), &asked[0], metadata)
+        self.audit_torrent(caller, permission.key(), &hash, metadata)
             .await;
         show(&engine, removes).await;
         Ok(())
-    }
-
-    /// Changes where a torrent is saved.
-    pub async fn relocate(
-        &self,
-        caller: Caller<'_>,
-        engine_id: Option<&str>,
-        hash: &str,
-        destination: &str,
-    ) -> Result<(), TorrentsError> {
-        let destination = check_directory(destination, "destination", &self.roots)?;
-        self.command(
-            caller,
-            engine_id,
-            hash,
-            Permission::TorrentsMove,
-            Command::Move { destination },
-        )
-        .await
     }
 
     /// Does one action to many torrents; one that fails stops no other.
@@ -210,7 +186,7 @@ impl Torrents {
         if hashes.is_empty() {
             return Ok(BulkOutcome::default());
         }
-        let results = run_all(&engine, action, hashes).await;
+        let results = run_all(&engine, &self.moves, action, hashes).await;
         let succeeded = results.iter().filter(|result| result.error.is_none()).count();
         let metadata = json!({
             "engineId": &*engine.id,
@@ -245,7 +221,7 @@ impl Torrents {
 
 /// What the audit row of a command says beside its action: the engine, the torrent's name as far as it is known, and what
 /// was asked for. A tracker's address stays out of it: private trackers put the user's key there.
-fn told_of(engine: &Engine, hash: &str, command: &Command) -> Value {
+pub(super) fn told_of(engine: &Engine, hash: &str, command: &Command) -> Value {
     let mut told = Map::new();
     told.insert("engineId".into(), (*engine.id).into());
     if let Some(entry) = engine.snapshot().and_then(|list| list.get(hash).cloned()) {
@@ -282,21 +258,28 @@ fn told_of(engine: &Engine, hash: &str, command: &Command) -> Value {
         | Command::Recheck
         | Command::Remove { .. }
         | Command::RenameFile { .. }
+        | Command::Detach
+        | Command::Attach { .. }
         | Command::Priority(_) => {}
     }
     Value::Object(told)
 }
 
 /// Does an action to each hash and says what became of it. Once the engine itself is gone the rest is not tried.
-async fn run_all(engine: &Engine, action: BulkAction, hashes: &[String]) -> Vec<BulkResult> {
+async fn run_all(engine: &Engine, moves: &Moves, action: BulkAction, hashes: &[String]) -> Vec<BulkResult> {
     let mut seen = HashSet::new();
     let asked: Vec<String> = hashes
         .iter()
         .filter_map(|hash| checked_hash(hash).ok())
-        .filter(|h| seen.insert(h.clone()))
+        .filter(|hash| seen.insert(hash.clone()))
         .collect();
     let name = engine.name();
     let mut outcomes: HashMap<String, Option<String>> = HashMap::with_capacity(asked.len());
+    let (asked, moving): (Vec<String>, Vec<String>) = asked
+        .into_iter()
+        .partition(|hash| moves.refuse_busy(engine, hash).is_ok());
+    let is_moving = |hash: String| (hash, Some(TorrentsError::Moving.to_string()));
+    outcomes.extend(moving.into_iter().map(is_moving));
     let mut gone = None;
     for chunk in asked.chunks(BULK_CHUNK) {
         match engine.driver.run(chunk, action.command()).await {

@@ -1,5 +1,7 @@
 //! Configured engines: list, create, change, delete, test, health.
 
+use std::time::Duration;
+
 use qm_db::Tx;
 use qm_kernel::engine::{EngineDriver, EngineError};
 use qm_kernel::{Permission, Secret, Timestamp};
@@ -9,13 +11,17 @@ use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
 use super::{Caller, Torrents, audit_entry};
-use crate::dto::engines::{CreateEngine, EngineView, HealthView, TestEngine, UpdateEngine};
+use crate::dto::engines::{CreateEngine, EngineView, HealthView, KindView, TestEngine, UpdateEngine};
 use crate::error::{TorrentsError, describe};
 use crate::model::engine::{KNOWN_KINDS, SCGI_CLIENT, keeps_secret, read_config, secret_names};
 use crate::model::userinfo::{self, Parted};
 use crate::repo::{self, engines::EngineRow};
+use crate::sync::pulse;
 
 const OBJECT: &str = "torrent_engine";
+
+/// How long the answer on an engine's health waits for the engine.
+const HEALTH_PATIENCE: Duration = Duration::from_secs(2);
 
 impl Torrents {
     pub async fn list_engines(&self) -> Result<Vec<EngineView>, TorrentsError> {
@@ -23,8 +29,18 @@ impl Torrents {
         Ok(repo::engines::list(&mut tx)
             .await?
             .into_iter()
-            .map(EngineView::from)
+            .map(|row| {
+                let standing = self.registry.standing(&row.id);
+                EngineView::new(row, standing)
+            })
             .collect())
+    }
+
+    /// The kinds that installed plugins provide, by their ids.
+    pub fn engine_kinds(&self) -> Vec<KindView> {
+        let mut kinds: Vec<KindView> = self.kinds.kinds().into_iter().map(KindView::from).collect();
+        kinds.sort_unstable_by(|a, b| a.id.cmp(&b.id));
+        kinds
     }
 
     pub async fn create_engine(
@@ -66,9 +82,7 @@ impl Torrents {
         let now = self.ctx.now();
         let mut tx = self.db.begin_write().await?;
         let actor = self.judge(&mut tx, caller).await?;
-        let stored = repo::engines::find(&mut tx, id)
-            .await?
-            .ok_or(TorrentsError::NoSuchEngine)?;
+        let stored = held(&mut tx, id).await?;
         let mut engine = stored.clone();
         if let Some(name) = changes.name {
             engine.name = name;
@@ -79,6 +93,9 @@ impl Torrents {
         }
         engine.is_enabled = changes.is_enabled.unwrap_or(engine.is_enabled);
         engine.is_default = changes.is_default.unwrap_or(engine.is_default);
+        if engine.config != stored.config || (stored.is_enabled && !engine.is_enabled) {
+            self.refuse_moving(&mut tx, id).await?;
+        }
         if changes.is_default == Some(true) {
             repo::engines::clear_default(&mut tx).await?;
         }
@@ -93,9 +110,8 @@ impl Torrents {
     pub async fn delete_engine(&self, caller: Caller<'_>, id: &str) -> Result<(), TorrentsError> {
         let mut tx = self.db.begin_write().await?;
         let actor = self.judge(&mut tx, caller).await?;
-        let engine = repo::engines::find(&mut tx, id)
-            .await?
-            .ok_or(TorrentsError::NoSuchEngine)?;
+        let engine = held(&mut tx, id).await?;
+        self.refuse_moving(&mut tx, id).await?;
         repo::engines::delete(&mut tx, id).await?.exactly(1)?;
         let metadata = json!({ "name": engine.name, "kind": engine.kind });
         self.audit_engine(&mut tx, &actor, caller, "engines.delete", id, metadata)
@@ -158,10 +174,11 @@ impl Torrents {
         }
     }
 
-    /// Asks an engine whether it is there; one that is not is still an answer.
+    /// Asks an engine whether it is there; one that is not is still an answer. Of one that hangs, what is known.
     pub async fn engine_health(&self, engine_id: Option<&str>) -> Result<HealthView, TorrentsError> {
         let engine = self.resolve(engine_id)?;
-        Ok(probe(&*engine.driver, &engine.name(), self.ctx.now()).await)
+        let answer = pulse::ask(&engine, &self.ctx, HEALTH_PATIENCE).await;
+        Ok(answer.unwrap_or_else(|| pulse::known(&engine, &self.ctx)))
     }
 
     /// Moves user names and passwords inside URLs, which were stored before they were refused, to the fields beside them,
@@ -321,8 +338,17 @@ impl Torrents {
     }
 }
 
+/// An engine that no other transaction changes until this one ends.
+async fn held(tx: &mut Tx, id: &str) -> Result<EngineRow, TorrentsError> {
+    if repo::engines::hold(tx, id).await?.rows() == 0 {
+        return Err(TorrentsError::NoSuchEngine);
+    }
+    let engine = repo::engines::find(tx, id).await?;
+    engine.ok_or(TorrentsError::NoSuchEngine)
+}
+
 /// Asks a driver for its health; `name` is what the answer calls it.
-pub(super) async fn probe(driver: &dyn EngineDriver, name: &str, at: Timestamp) -> HealthView {
+async fn probe(driver: &dyn EngineDriver, name: &str, at: Timestamp) -> HealthView {
     let started = Instant::now();
     match driver.health().await {
         Ok(health) => HealthView::online(health.version, started.elapsed(), at),

@@ -28,6 +28,15 @@ pub struct ListedPage {
     pub at: Timestamp,
 }
 
+/// One torrent of a list.
+pub struct Found {
+    pub entry: Arc<TorrentEntry>,
+    /// When its engine last confirmed it.
+    pub at: Timestamp,
+    /// The engine is offline.
+    pub stale: bool,
+}
+
 /// The merged list of all engines, kept while none of their snapshots changes.
 #[derive(Default)]
 pub struct MergedList(Mutex<Option<Merged>>);
@@ -66,9 +75,13 @@ impl Torrents {
             EngineChoice::One(id) => {
                 let engine = self.resolve(id.as_deref())?;
                 let snapshot = listed(&engine).await?;
-                let page = snapshot.pages.page(query);
+                let down: &[Arc<str>] = if engine.is_down() {
+                    std::slice::from_ref(&engine.id)
+                } else {
+                    &[]
+                };
                 Ok(ListedPage {
-                    page,
+                    page: snapshot.pages.page(query, down),
                     at: confirmed_at(&engine, &snapshot),
                 })
             }
@@ -79,6 +92,7 @@ impl Torrents {
     async fn list_all(&self, query: &ListQuery) -> Result<ListedPage, TorrentsError> {
         let engines = self.registry.all();
         let mut of = Vec::with_capacity(engines.len());
+        let mut down = Vec::new();
         let mut at: Option<Timestamp> = None;
         let mut error = TorrentsError::NoEngine;
         for (engine, snapshot) in engines
@@ -89,6 +103,9 @@ impl Torrents {
                 Ok(snapshot) => {
                     let confirmed = confirmed_at(engine, &snapshot);
                     at = Some(at.map_or(confirmed, |at| at.min(confirmed)));
+                    if engine.is_down() {
+                        down.push(engine.id.clone());
+                    }
                     of.push(snapshot);
                 }
                 Err(reason) => error = reason,
@@ -96,24 +113,24 @@ impl Torrents {
         }
         let at = at.ok_or(error)?;
         Ok(ListedPage {
-            page: self.merged.pages(of).page(query),
+            page: self.merged.pages(of).page(query, &down),
             at,
         })
     }
 
-    /// One torrent and when its engine last confirmed it.
-    pub async fn find(
-        &self,
-        engine_id: Option<&str>,
-        hash: &str,
-    ) -> Result<(Arc<TorrentEntry>, Timestamp), TorrentsError> {
+    /// One torrent, and what is known of the moment it was confirmed.
+    pub async fn find(&self, engine_id: Option<&str>, hash: &str) -> Result<Found, TorrentsError> {
         let engine = self.resolve(engine_id)?;
         let snapshot = listed(&engine).await?;
         let entry = snapshot
             .get(&hash.to_ascii_lowercase())
             .cloned()
             .ok_or(TorrentsError::NoSuchTorrent)?;
-        Ok((entry, confirmed_at(&engine, &snapshot)))
+        Ok(Found {
+            entry,
+            at: confirmed_at(&engine, &snapshot),
+            stale: engine.is_down(),
+        })
     }
 }
 

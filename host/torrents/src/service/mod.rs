@@ -6,6 +6,7 @@ mod dashboard;
 mod details;
 mod engines;
 mod list;
+mod moves;
 pub mod pages;
 mod payloads;
 mod probes;
@@ -32,7 +33,9 @@ pub use commands::{BulkAction, BulkResult};
 pub use list::EngineChoice;
 
 use self::list::MergedList;
+use self::moves::Moves;
 use self::registry::Registry;
+pub use self::registry::Standing;
 use self::turns::Turns;
 use crate::error::TorrentsError;
 use crate::model::paths::Roots;
@@ -88,6 +91,7 @@ pub struct Torrents {
     adding: Turns,
     /// Turns at reading .torrent files.
     readers: Arc<Semaphore>,
+    moves: Moves,
 }
 
 impl Torrents {
@@ -100,6 +104,7 @@ impl Torrents {
             ctx: deps.ctx.clone(),
             metrics: SyncMetrics::new(&deps.metrics)?,
         };
+        let moves_of = deps.ctx.id();
         let torrents = Arc::new(Self {
             registry: Registry::new(deps.kinds.clone(), deps.cipher.clone(), sync, deps.background),
             db: deps.db,
@@ -115,15 +120,18 @@ impl Torrents {
             merged: MergedList::default(),
             adding: Turns::default(),
             readers: Arc::new(Semaphore::new(add::READERS)),
+            moves: Moves::new(moves_of),
         });
         torrents.part_urls().await?;
+        torrents.load_moves().await?;
         torrents.registry.reload().await?;
         torrents.registry.follow_kinds(&torrents);
         Ok(torrents)
     }
 
-    /// Stops every loop, stores what they had not stored yet and closes the engines.
+    /// Waits for moves to be undone or done, stops every loop, stores what they had not stored yet and closes the engines.
     pub async fn shutdown(&self) {
+        self.moves.close().await;
         self.registry.shutdown().await;
     }
 

@@ -33,6 +33,8 @@ pub struct Pages {
 
 #[derive(Default)]
 struct Rendered {
+    /// The engines that were offline when the pages were rendered.
+    down: Vec<Arc<str>>,
     pages: HashMap<ListQuery, RenderedPage>,
     bytes: usize,
 }
@@ -46,18 +48,22 @@ impl Pages {
         }
     }
 
-    pub fn page(&self, query: &ListQuery) -> RenderedPage {
-        if let Some(page) = self
-            .rendered
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .pages
-            .get(query)
+    /// The page a query asks for; the torrents of engines that are `down` are marked as stale.
+    pub fn page(&self, query: &ListQuery, down: &[Arc<str>]) -> RenderedPage {
         {
-            return page.clone();
+            let rendered = self.rendered.read().unwrap_or_else(PoisonError::into_inner);
+            if let Some(page) = rendered.pages.get(query).filter(|_| rendered.down == down) {
+                return page.clone();
+            }
         }
-        let page = self.render(query);
+        let page = self.render(query, down);
         let mut rendered = self.rendered.write().unwrap_or_else(PoisonError::into_inner);
+        if rendered.down != down {
+            *rendered = Rendered {
+                down: down.to_vec(),
+                ..Rendered::default()
+            };
+        }
         let fits =
             rendered.bytes + page.body.len() <= MAX_CACHED_BYTES && rendered.pages.len() < MAX_CACHED_PAGES;
         if fits && rendered.pages.insert(query.clone(), page.clone()).is_none() {
@@ -66,7 +72,7 @@ impl Pages {
         page
     }
 
-    fn render(&self, query: &ListQuery) -> RenderedPage {
+    fn render(&self, query: &ListQuery, down: &[Arc<str>]) -> RenderedPage {
         let order = self.order(query.order);
         let entry = |position: &u32| &*self.entries[*position as usize];
         let (items, total): (Vec<&TorrentEntry>, usize) = if query.filter.is_empty() {
@@ -86,7 +92,7 @@ impl Pages {
             let end = window.end.min(matching.len());
             (matching[window.start.min(end)..end].to_vec(), matching.len())
         };
-        let body = render_page(&items, total, query.page, query.page_size);
+        let body = render_page(&items, total, (query.page, query.page_size), down);
         let etag = etag_of(&body).into();
         RenderedPage { body, etag }
     }
@@ -175,7 +181,7 @@ mod tests {
         ] {
             let names = names.into_iter().map(String::from).collect();
             assert_eq!(
-                numbers(&pages.page(&query(search, page, size))),
+                numbers(&pages.page(&query(search, page, size), &[])),
                 (names, total),
                 "{search:?} {page}"
             );
@@ -185,8 +191,14 @@ mod tests {
     #[test]
     fn an_equal_query_gets_the_same_bytes() {
         let pages = pages(3);
-        let (a, b) = (pages.page(&query(None, 1, 2)), pages.page(&query(None, 1, 2)));
+        let page = |number, down: &[Arc<str>]| pages.page(&query(None, number, 2), down);
+        let (a, b) = (page(1, &[]), page(1, &[]));
         assert_eq!(a.body.as_ptr(), b.body.as_ptr());
-        assert_ne!(a.etag, pages.page(&query(None, 2, 2)).etag);
+        assert_ne!(a.etag, page(2, &[]).etag);
+        let down: [Arc<str>; 1] = ["e".into()];
+        let (stale, again) = (page(1, &down), page(1, &down));
+        assert_ne!(a.etag, stale.etag);
+        assert_eq!(stale.body.as_ptr(), again.body.as_ptr());
+        assert_eq!(a.etag, page(1, &[]).etag, "back as it was");
     }
 }

@@ -1,5 +1,6 @@
 //! Whether all engines answer, for areas that do not know this one.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -8,11 +9,11 @@ use qm_db::DbError;
 use qm_kernel::{EngineProbe, EngineProbes};
 
 use super::Torrents;
-use super::engines::probe;
 use crate::dto::engines::HealthView;
 use crate::model::engine::missing_provider;
 use crate::repo::{self, engines::EngineRow};
 use crate::sync::engine::Engine;
+use crate::sync::pulse;
 
 #[async_trait]
 impl EngineProbes for Torrents {
@@ -41,14 +42,12 @@ impl EngineProbes for Torrents {
 }
 
 impl Torrents {
-    async fn probe_one(&self, engine: &Engine, patience: Duration) -> EngineProbe {
-        let (name, at) = (engine.name(), self.ctx.now());
-        let health = tokio::time::timeout(patience, probe(&*engine.driver, &name, at))
-            .await
-            .unwrap_or_else(|_| {
-                let error = format!("{name} did not answer within {} s", patience.as_secs());
-                HealthView::offline(error, at)
-            });
+    async fn probe_one(&self, engine: &Arc<Engine>, patience: Duration) -> EngineProbe {
+        let name = engine.name();
+        let health = pulse::ask(engine, &self.ctx, patience).await.unwrap_or_else(|| {
+            let error = format!("{name} did not answer within {} s", patience.as_secs());
+            HealthView::offline(error, self.ctx.now())
+        });
         shaped(
             engine.id.to_string(),
             name.to_string(),

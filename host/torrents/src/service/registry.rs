@@ -9,6 +9,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use qm_kernel::Timestamp;
 use qm_kernel::engine::{EngineDriver, EngineError, EngineKinds};
 use qm_platform::{Background, Cipher};
 use serde_json::{Map, Value};
@@ -17,11 +18,12 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::Torrents;
+use crate::dto::engines::EngineState;
 use crate::error::TorrentsError;
 use crate::model::engine::{driver_config, missing_provider, timeout_ms};
 use crate::model::intake::Intakes;
 use crate::repo::{self, engines::EngineRow};
-use crate::sync::engine::Engine;
+use crate::sync::engine::{Engine, Loading};
 use crate::sync::{SyncDeps, SyncLoop};
 
 /// What the sync loops are called in metrics and logs.
@@ -31,16 +33,32 @@ const LOOP: &str = "torrents.sync";
 #[derive(Clone, Default)]
 struct Loaded {
     engines: Vec<Arc<Engine>>,
+    /// The other rows.
+    idle: Vec<Idle>,
     /// The enabled row that is the default, whether or not it could be loaded.
     default_id: Option<String>,
 }
 
-/// A running loop and what it was started with.
+/// An engine that is not loaded.
+#[derive(Clone)]
+struct Idle {
+    id: String,
+    standing: Standing,
+}
+
+/// How it stands with a configured engine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standing {
+    pub state: EngineState,
+    /// As far as this run of the service knows.
+    pub since: Option<Timestamp>,
+    /// Why it is not online.
+    pub reason: Option<String>,
+}
+
+/// A running loop.
 struct Running {
     engine: Arc<Engine>,
-    /// As stored: equal rows need no restart.
-    kind: String,
-    config: Map<String, Value>,
     stop: CancellationToken,
     task: JoinHandle<()>,
 }
@@ -81,6 +99,17 @@ impl Registry {
         self.loaded.load().engines.clone()
     }
 
+    /// How it stands with the engine of a row.
+    pub fn standing(&self, id: &str) -> Standing {
+        let loaded = self.loaded.load();
+        if let Some(engine) = loaded.engines.iter().find(|engine| &*engine.id == id) {
+            return of_loaded(engine);
+        }
+        let idle = loaded.idle.iter().find(|idle| idle.id == id);
+        // A row that was written a moment ago, perhaps by another process.
+        idle.map_or(Standing::unknown(None), |idle| idle.standing.clone())
+    }
+
     /// The engine a request means: the given one, else the default, else the first.
     pub fn resolve(&self, id: Option<&str>) -> Result<Arc<Engine>, TorrentsError> {
         let loaded = self.loaded.load();
@@ -102,24 +131,25 @@ impl Registry {
             return Ok(());
         }
         let mut tx = self.sync.db.begin_read().await?;
-        let rows: Vec<EngineRow> = repo::engines::list(&mut tx)
+        let (rows, disabled): (Vec<EngineRow>, Vec<EngineRow>) = repo::engines::list(&mut tx)
             .await?
             .into_iter()
-            .filter(|row| row.is_enabled)
-            .collect();
+            .partition(|row| row.is_enabled);
         let mut intakes = HashMap::new();
         for row in &rows {
-            intakes.insert(&*row.id, repo::intake::load(&mut tx, &row.id).await?);
+            intakes.insert(row.id.clone(), repo::intake::load(&mut tx, &row.id).await?);
         }
         drop(tx);
+        let mut idle: Vec<Idle> = disabled
+            .into_iter()
+            .map(|row| self.idle(row.id, EngineState::Disabled, None))
+            .collect();
 
         let mut kept = Vec::new();
         let mut stopping = Vec::new();
         for run in running.drain(..) {
-            let same = |row: &EngineRow| {
-                row.id == *run.engine.id && row.kind == run.kind && row.config == run.config
-            };
-            if rows.iter().any(same) && self.kinds.kind(&run.kind).is_some() {
+            let same = |row: &EngineRow| is_loaded_as(&run.engine, row);
+            if rows.iter().any(same) && self.kinds.kind(&run.engine.kind).is_some() {
                 kept.push(run);
             } else {
                 stopping.push(run);
@@ -131,39 +161,59 @@ impl Registry {
                 let run = kept.swap_remove(position);
                 run.engine.rename(&row.name);
                 next.push(Next::Kept(run));
-            } else if let Some(driver) = self.open(row).await {
-                let before = stopping.iter().find(|run| *run.engine.id == row.id);
-                let first_seq = before.map_or(0, |run| run.engine.seq());
-                let intakes = intakes.remove(&*row.id).unwrap_or_default();
-                let engine = Self::engine(row, driver, Intakes::new(intakes), first_seq);
-                next.push(Next::New(engine, row));
+            } else {
+                match self.open(row).await {
+                    Ok(driver) => {
+                        let before = stopping.iter().find(|run| *run.engine.id == row.id);
+                        let seq = before.map_or(0, |run| run.engine.seq());
+                        let intakes = intakes.remove(&row.id).unwrap_or_default();
+                        let engine = self.engine(row, driver, Intakes::new(intakes), seq);
+                        next.push(Next::New(engine));
+                    }
+                    Err(error) => {
+                        let reason = Some(error.to_string());
+                        idle.push(self.idle(row.id.clone(), error.state(), reason));
+                    }
+                }
             }
         }
         let engines = next.iter().map(Next::engine).collect();
         let default_id = rows.iter().find(|row| row.is_default).map(|row| row.id.clone());
-        self.loaded.store(Arc::new(Loaded { engines, default_id }));
+        self.loaded.store(Arc::new(Loaded {
+            engines,
+            idle,
+            default_id,
+        }));
         // The old loop of an engine ends before the new one begins: they would write the same rows.
         for run in stopping {
             run.end().await;
         }
         running.extend(next.into_iter().map(|next| match next {
             Next::Kept(run) => run,
-            Next::New(engine, row) => self.run(engine, row),
+            Next::New(engine) => self.run(engine),
         }));
         Ok(())
     }
 
-    async fn open(&self, row: &EngineRow) -> Option<Arc<dyn EngineDriver>> {
-        match self
-            .open_driver(&row.id, &row.kind, &row.config, &row.secret_fields)
-            .await
-        {
-            Ok(driver) => Some(driver),
-            Err(reason) => {
-                tracing::warn!(engine.id = row.id, engine.kind = row.kind, %reason, "engine is not loaded");
-                None
-            }
-        }
+    async fn open(&self, row: &EngineRow) -> Result<Arc<dyn EngineDriver>, OpenError> {
+        let opened = self.open_driver(&row.id, &row.kind, &row.config, &row.secret_fields);
+        opened.await.inspect_err(|reason| {
+            tracing::warn!(engine.id = row.id, engine.kind = row.kind, %reason, "engine is not loaded");
+        })
+    }
+
+    /// Since when is what the last reload knew, if it was the same then.
+    fn idle(&self, id: String, state: EngineState, reason: Option<String>) -> Idle {
+        let before = self.loaded.load();
+        let before = before.idle.iter().find(|idle| idle.id == id);
+        let same = before.filter(|idle| idle.standing.state == state);
+        let since = same.and_then(|idle| idle.standing.since);
+        let standing = Standing {
+            state,
+            since: since.or_else(|| Some(self.sync.ctx.now())),
+            reason,
+        };
+        Idle { id, standing }
     }
 
     /// A driver for a stored configuration; `Err` says why there is none.
@@ -200,24 +250,29 @@ impl Registry {
         config
     }
 
-    fn engine(row: &EngineRow, driver: Arc<dyn EngineDriver>, intakes: Intakes, seq: u64) -> Arc<Engine> {
+    fn engine(
+        &self,
+        row: &EngineRow,
+        driver: Arc<dyn EngineDriver>,
+        intakes: Intakes,
+        seq: u64,
+    ) -> Arc<Engine> {
         let timeout = Duration::from_millis(timeout_ms(&row.config));
-        Engine::new(&row.id, &row.name, &row.kind, driver, timeout, intakes, seq)
+        let loading = Loading {
+            at: self.sync.ctx.now(),
+            first_seq: seq,
+            config: row.config.clone(),
+        };
+        Engine::new(&row.id, &row.name, &row.kind, driver, timeout, intakes, loading)
     }
 
-    fn run(&self, engine: Arc<Engine>, row: &EngineRow) -> Running {
+    fn run(&self, engine: Arc<Engine>) -> Running {
         let stop = self.stop.child_token();
         let (of, deps) = (engine.clone(), self.sync.clone());
         let work = move |stop| SyncLoop::new(of.clone(), deps.clone(), stop).run();
         let supervised = self.background.clone().supervised(LOOP, stop.clone(), work);
         let task = tokio::spawn(supervised);
-        Running {
-            engine,
-            kind: row.kind.clone(),
-            config: row.config.clone(),
-            stop,
-            task,
-        }
+        Running { engine, stop, task }
     }
 
     /// Reloads whenever a kind appears, goes or is replaced, for as long as `torrents` lives.
@@ -246,16 +301,16 @@ impl Registry {
     }
 }
 
-enum Next<'a> {
+enum Next {
     Kept(Running),
-    New(Arc<Engine>, &'a EngineRow),
+    New(Arc<Engine>),
 }
 
-impl Next<'_> {
+impl Next {
     fn engine(&self) -> Arc<Engine> {
         match self {
             Next::Kept(run) => run.engine.clone(),
-            Next::New(engine, _) => engine.clone(),
+            Next::New(engine) => engine.clone(),
         }
     }
 }
@@ -270,6 +325,36 @@ impl Running {
     }
 }
 
+impl Standing {
+    const fn unknown(since: Option<Timestamp>) -> Self {
+        Self {
+            state: EngineState::Unknown,
+            since,
+            reason: None,
+        }
+    }
+}
+
+/// Whether an engine was loaded from this row, or one that reads the same but for its name.
+pub fn is_loaded_as(engine: &Engine, row: &EngineRow) -> bool {
+    row.id == *engine.id && row.kind == engine.kind && row.config == engine.loading.config
+}
+
+fn of_loaded(engine: &Engine) -> Standing {
+    match engine.status() {
+        None => Standing::unknown(Some(engine.loading.at)),
+        Some(status) => Standing {
+            state: if status.online {
+                EngineState::Online
+            } else {
+                EngineState::Offline
+            },
+            since: Some(status.since),
+            reason: status.error.clone(),
+        },
+    }
+}
+
 /// Why there is no driver.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
@@ -277,4 +362,13 @@ pub enum OpenError {
     NoProvider(String),
     #[error("The engine {0}")]
     Refused(EngineError),
+}
+
+impl OpenError {
+    const fn state(&self) -> EngineState {
+        match self {
+            OpenError::NoProvider(_) => EngineState::Unsupported,
+            OpenError::Refused(_) => EngineState::Refused,
+        }
+    }
 }

@@ -134,7 +134,9 @@ db_test! {
     async fn passwords_are_kept_and_never_shown(db: Db) {
         let house = House::new(&db, &["fake"]).await;
         let id = house.engine("first", "a").await;
-        let shown = serde_json::to_value(house.torrents.list_engines().await.unwrap()).unwrap();
+        let mut shown = serde_json::to_value(house.torrents.list_engines().await.unwrap()).unwrap();
+        let engine = shown[0].as_object_mut().unwrap();
+        engine.retain(|field, _| !field.starts_with("state"));
         let expected = json!([{ "id": id, "name": "first", "kind": "fake", "isDefault": false, "isEnabled": true,
             "host": "a", "hasPassword": true }]);
         assert_eq!(shown, expected);

@@ -10,9 +10,11 @@ use bytes::Bytes;
 use qm_kernel::engine::{Attention, EngineDriver, EngineError};
 use qm_kernel::{Permission, Timestamp};
 use qm_platform::realtime::{Room, StateSource};
+use serde_json::{Map, Value};
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
+use super::pulse::Pulse;
 use super::snapshot::Snapshot;
 use crate::model::intake::Intakes;
 
@@ -27,6 +29,8 @@ const PATIENCE: Duration = Duration::from_secs(3);
 pub struct EngineStatus {
     pub online: bool,
     pub error: Option<String>,
+    /// When it went online, or offline.
+    pub since: Timestamp,
     /// When it was last tried.
     pub at: Timestamp,
     /// When it last answered.
@@ -88,6 +92,17 @@ impl Interest {
     }
 }
 
+/// What an engine is loaded with beside its driver.
+#[derive(Debug)]
+pub struct Loading {
+    /// When.
+    pub at: Timestamp,
+    /// The last `seq` an earlier configuration of it used.
+    pub first_seq: u64,
+    /// As stored.
+    pub config: Map<String, Value>,
+}
+
 pub struct Engine {
     pub id: Arc<str>,
     pub kind: String,
@@ -96,10 +111,11 @@ pub struct Engine {
     pub timeout: Duration,
     /// What is known of torrents that were added through us.
     pub intakes: Intakes,
+    pub loading: Loading,
+    /// Whether it answers when it is asked.
+    pub pulse: Pulse,
     name: ArcSwap<String>,
     snapshot: ArcSwapOption<Snapshot>,
-    /// The last `seq` an earlier configuration of this engine used.
-    first_seq: u64,
     status: ArcSwapOption<EngineStatus>,
     started: AtomicU64,
     reads: watch::Sender<Reads>,
@@ -116,7 +132,7 @@ impl Engine {
         driver: Arc<dyn EngineDriver>,
         timeout: Duration,
         intakes: Intakes,
-        first_seq: u64,
+        loading: Loading,
     ) -> Arc<Self> {
         Arc::new(Self {
             id: id.into(),
@@ -124,9 +140,10 @@ impl Engine {
             driver,
             timeout,
             intakes,
+            loading,
+            pulse: Pulse::default(),
             name: ArcSwap::from_pointee(name.to_owned()),
             snapshot: ArcSwapOption::empty(),
-            first_seq,
             status: ArcSwapOption::empty(),
             started: AtomicU64::new(0),
             reads: watch::Sender::default(),
@@ -155,13 +172,13 @@ impl Engine {
         self.snapshot
             .load()
             .as_ref()
-            .map_or(self.first_seq, |snapshot| snapshot.seq)
+            .map_or(self.loading.first_seq, |snapshot| snapshot.seq)
     }
 
     /// The snapshot that the next delta applies to.
     pub(super) fn base(&self, at: Timestamp) -> Arc<Snapshot> {
         self.snapshot()
-            .unwrap_or_else(|| Arc::new(Snapshot::empty(&self.id, self.first_seq, at)))
+            .unwrap_or_else(|| Arc::new(Snapshot::empty(&self.id, self.loading.first_seq, at)))
     }
 
     pub(super) fn show(&self, snapshot: Arc<Snapshot>) {
@@ -170,6 +187,18 @@ impl Engine {
 
     pub fn status(&self) -> Option<Arc<EngineStatus>> {
         self.status.load_full()
+    }
+
+    /// Whether its last read failed.
+    pub fn is_down(&self) -> bool {
+        self.status.load().as_ref().is_some_and(|status| !status.online)
+    }
+
+    /// Since when it is what it is `at` that moment.
+    pub(super) fn since(&self, online: bool, at: Timestamp) -> Timestamp {
+        let before = self.status.load();
+        let same = before.as_ref().filter(|before| before.online == online);
+        same.map_or(at, |before| before.since)
     }
 
     pub(super) fn set_status(&self, status: EngineStatus) {
@@ -188,7 +217,7 @@ impl Engine {
     }
 
     /// Notes what a read asked for, before it ends. `at` is none when it failed.
-    pub(super) fn note_read(&self, attention: Attention, at: Option<Timestamp>) {
+    pub fn note_read(&self, attention: Attention, at: Option<Timestamp>) {
         // After a failure everything is read again, and nobody waits for an engine that is gone.
         let quiet = at.is_some() && attention == Attention::Quiet;
         self.interest.quiet.store(quiet, Ordering::SeqCst);

@@ -19,6 +19,7 @@ pub mod engine;
 pub mod metrics;
 mod persist;
 pub mod publish;
+pub mod pulse;
 mod repair;
 pub mod snapshot;
 #[cfg(test)]
@@ -186,6 +187,9 @@ impl SyncLoop {
     }
 
     async fn take_in(&mut self, mut delta: Delta, at: Timestamp) {
+        if self.store.mend(&mut delta).await {
+            self.cursor = None;
+        }
         let stats = delta.stats;
         self.engine.intakes.fill(&mut delta.changed);
         let base = self.engine.base(at);
@@ -229,6 +233,7 @@ impl SyncLoop {
         let status = EngineStatus {
             online: true,
             error: None,
+            since: self.engine.since(true, at),
             at,
             last_seen_at: Some(at),
             torrent_count: current.len(),
@@ -246,6 +251,7 @@ impl SyncLoop {
         let status = EngineStatus {
             online: false,
             error: Some(reason.clone()),
+            since: self.engine.since(false, at),
             at,
             last_seen_at: before.as_ref().and_then(|status| status.last_seen_at),
             torrent_count: before.as_ref().map_or(0, |status| status.torrent_count),

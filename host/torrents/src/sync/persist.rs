@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use qm_db::DbError;
 use qm_kernel::Timestamp;
-use qm_kernel::engine::{EngineError, capability};
+use qm_kernel::engine::{Delta, EngineError, capability};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -108,6 +108,20 @@ impl Store {
         tx.commit_quiet().await?;
         self.engine.intakes.forget(&gone);
         Ok(())
+    }
+
+    /// Puts what the rows know better into what the client told. Answers whether earlier reports went without that and
+    /// have to be asked for again.
+    pub async fn mend(&mut self, delta: &mut Delta) -> bool {
+        let was_loaded = self.tracker.is_some();
+        // Whatever is wrong with the database is told when the delta is stored.
+        if self.load().await.is_err() {
+            return false;
+        }
+        if let Some(tracker) = &self.tracker {
+            tracker.mend(&mut delta.changed);
+        }
+        !was_loaded && !delta.full
     }
 
     async fn load(&mut self) -> Result<(), DbError> {

@@ -37,6 +37,16 @@ impl TorrentEntry {
     pub fn json(&self) -> &Bytes {
         &self.json
     }
+
+    /// The object as a request sees it; `stale`: its engine is offline.
+    pub fn shown(&self, stale: bool) -> Bytes {
+        if !stale {
+            return self.json.clone();
+        }
+        let mut json = Vec::with_capacity(self.json.len() + 16);
+        torrent::push_stale(&mut json, &self.json);
+        json.into()
+    }
 }
 
 /// What one delta did to a snapshot.

@@ -10,7 +10,7 @@ use serde_json::Map;
 use tokio_util::sync::CancellationToken;
 
 use super::SyncLoop;
-use super::engine::Engine;
+use super::engine::{Engine, Loading};
 use super::publish::RatioChanged;
 use super::snapshot::tests::torrent;
 use crate::model::intake::Intakes;
@@ -18,6 +18,14 @@ use crate::model::ledger::Counters;
 use crate::repo;
 use crate::repo::engines::EngineRow;
 use crate::testing::{FakeClient, FakeDriver, Heard, sync_deps};
+
+fn loading() -> Loading {
+    Loading {
+        at: Timestamp::from_ms(0),
+        first_seq: 0,
+        config: Map::new(),
+    }
+}
 
 struct Bench {
     db: Db,
@@ -48,15 +56,9 @@ impl Bench {
 
     fn over(db: &Db, client: Arc<FakeClient>, heard: Arc<Heard>) -> Self {
         let driver = Arc::new(FakeDriver(client.clone()));
-        let engine = Engine::new(
-            "e",
-            "seedbox",
-            "fake",
-            driver,
-            Duration::from_secs(1),
-            Intakes::default(),
-            0,
-        );
+        let timeout = Duration::from_secs(1);
+        let intakes = Intakes::default();
+        let engine = Engine::new("e", "seedbox", "fake", driver, timeout, intakes, loading());
         let work = SyncLoop::new(engine.clone(), sync_deps(db, &heard), CancellationToken::new());
         Self {
             db: db.clone(),
@@ -148,6 +150,46 @@ db_test! {
         bench.work.tick().await;
         assert!(bench.heard.keys().is_empty(), "a restart repeats nothing");
         assert_eq!(bench.ledger().await, (bytes(500, 0), bytes(500, 0)));
+    }
+
+    async fn the_first_instant_of_a_completion_outlives_the_client_and_us(db: Db) {
+        let whole = |instant: i64| Torrent {
+            state: TorrentState::Seeding,
+            completed_at: Some(Timestamp::from_secs(instant)),
+            ..at(1.0, 1000)
+        };
+        let mut bench = Bench::new(&db).await;
+        let shown = |bench: &Bench| {
+            let snapshot = bench.engine.snapshot().expect("a snapshot");
+            let entry = snapshot.get(&torrent(1).hash).expect("listed").clone();
+            let json: serde_json::Value = serde_json::from_slice(entry.json()).expect("JSON");
+            (entry.torrent.completed_at.map(Timestamp::secs), json["completedAt"].clone())
+        };
+        let first = (Some(5), serde_json::json!("1970-01-01T00:00:05.000Z"));
+        bench.client.put(at(0.5, 500));
+        bench.work.tick().await;
+        bench.client.put(whole(5));
+        bench.work.tick().await;
+        assert_eq!(shown(&bench), first);
+        // The client was killed before it had stored that, and found the data when it came back.
+        bench.client.put(at(0.0, 0));
+        bench.work.tick().await;
+        bench.client.put(whole(99));
+        bench.work.tick().await;
+        assert_eq!(shown(&bench), first);
+        let mut bench = bench.restarted();
+        bench.work.tick().await;
+        assert_eq!(shown(&bench), first);
+        bench.client.put(Torrent { uploaded: 7, ..whole(100) });
+        bench.work.tick().await;
+        assert_eq!(shown(&bench), first);
+        assert_eq!(bench.heard.keys(), ["torrent.completed"], "it was completed once");
+        // One that was removed and added again is another one.
+        bench.client.torrents.lock().unwrap().clear();
+        bench.work.tick().await;
+        bench.client.put(whole(200));
+        bench.work.tick().await;
+        assert_eq!(shown(&bench).0, Some(200));
     }
 
     async fn a_crash_before_growth_was_stored_loses_none_of_it(db: Db) {
@@ -271,7 +313,7 @@ async fn a_list_waits_for_a_fresh_read_but_not_long() {
         driver,
         Duration::from_secs(1),
         Intakes::default(),
-        0,
+        loading(),
     );
     let at = Timestamp::from_ms(1);
     engine.show(Arc::new(super::snapshot::Snapshot::empty(&engine.id, 0, at)));

@@ -38,6 +38,8 @@ struct Tracked {
     unwritten: Growth,
     /// It fell into an error and nobody was told yet.
     failed: bool,
+    /// It was seen fetching since it was complete last, in this run of the service.
+    fetched: bool,
 }
 
 /// The stored fields that decide whether a row has to be written.
@@ -116,6 +118,7 @@ impl Tracker {
                 seen: counters,
                 unwritten: Growth::default(),
                 failed: false,
+                fetched: false,
             };
             tracker.torrents.insert(row.hash.into(), tracked);
         }
@@ -166,10 +169,12 @@ impl Tracker {
                 seen: counters,
                 unwritten: Growth::default(),
                 failed: false,
+                fetched: false,
             });
         let growth = Growth::between(tracked.seen, counters);
         tracked.unwritten = tracked.unwritten.plus(growth);
         tracked.seen = counters;
+        tracked.fetched |= edges::is_fetching(torrent);
         tracked.failed |= edges::has_failed(before.map(|before| &before.torrent), torrent);
         tracked.entry = Some(now.clone());
         let hash = torrent.hash.clone();
@@ -267,7 +272,20 @@ impl Tracker {
                 tracked.stored = Some(Stored::of(torrent, row.prior, texts));
                 tracked.unwritten = Growth::default();
                 tracked.failed = false;
+                tracked.fetched &= row.prior.progress < 1.0;
             }
+        }
+    }
+
+    /// Puts what is known better than by the client into what the client told.
+    pub fn mend(&self, told: &mut [Torrent]) {
+        for torrent in told.iter_mut().filter(|torrent| torrent.completed_at.is_some()) {
+            let tracked = match self.torrents.get(&torrent.hash) {
+                None => self.torrents.get(&*torrent.hash.to_ascii_lowercase()),
+                tracked => tracked,
+            };
+            let first = tracked.and_then(|tracked| tracked.stored?.prior.completed_at);
+            torrent.completed_at = first.or(torrent.completed_at);
         }
     }
 
@@ -344,7 +362,7 @@ impl Tracked {
             id: ctx.id(),
             prior: next_prior(prior.as_ref(), torrent),
             growth: self.unwritten,
-            completed: prior.is_some_and(|prior| edges::has_completed(&prior, torrent)),
+            completed: prior.is_some_and(|prior| edges::has_completed(&prior, torrent, self.fetched)),
             failed: self.failed,
             ratio_was: prior
                 .map(|prior| prior.ratio)

@@ -1,6 +1,7 @@
 //! The routes as a client sees them, over real directories and both databases.
 
 mod browse;
+mod carried;
 mod change;
 mod crash;
 mod media;

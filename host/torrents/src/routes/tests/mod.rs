@@ -2,6 +2,7 @@
 
 mod audit;
 mod dashboard;
+mod engines;
 
 use std::sync::Arc;
 

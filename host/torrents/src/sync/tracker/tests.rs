@@ -311,23 +311,26 @@ proptest! {
     /// Completions and failures are told exactly as often as somebody would who judged every tick, over restarts too.
     #[test]
     fn edges_are_told_once(
-        steps in prop::collection::vec((0u64..=4, prop::sample::select(TorrentState::ALL), prop::option::of(0i64..3), any::<bool>()), 1..30)
+        steps in prop::collection::vec((0u64..=4, prop::sample::select(TorrentState::ALL), prop::option::of(0i64..3), any::<bool>(), 0u64..2), 1..30)
     ) {
         let mut world = World::new();
         let mut prior: Option<Prior> = None;
         let mut before: Option<Torrent> = None;
-        let (mut completed, mut failed) = (0, 0);
-        for (progress, state, completed_at, restarts) in steps {
-            if restarts { world.restart(); before = None; }
+        let (mut completed, mut failed, mut fetched) = (0, 0, false);
+        for (progress, state, completed_at, restarts, download_rate) in steps {
+            if restarts { world.restart(); before = None; fetched = false; }
             let now = Torrent {
                 progress: progress as f64 / 4.0,
                 state,
                 completed_at: completed_at.map(Timestamp::from_secs),
+                download_rate,
                 ..torrent(1)
             };
-            completed += usize::from(prior.is_some_and(|prior| edges::has_completed(&prior, &now)));
+            fetched |= edges::is_fetching(&now);
+            completed += usize::from(prior.is_some_and(|prior| edges::has_completed(&prior, &now, fetched)));
             failed += usize::from(edges::has_failed(before.as_ref(), &now));
             prior = Some(next_prior(prior.as_ref(), &now));
+            fetched &= edges::progress_to_store(prior.as_ref(), &now) < 1.0;
             world.tick(vec![now.clone()], true);
             before = Some(now);
         }

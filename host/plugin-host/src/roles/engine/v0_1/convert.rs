@@ -197,6 +197,8 @@ pub(super) fn command(command: kernel::Command) -> wit::Command {
         C::Recheck => wit::Command::Recheck,
         C::Remove { with_data } => wit::Command::Remove(with_data),
         C::Move { destination } => wit::Command::Move(destination),
+        C::Detach => wit::Command::Detach,
+        C::Attach { save_path } => wit::Command::Attach(save_path),
         C::Rename { name } => wit::Command::Rename(name),
         C::RenameFile { index, name } => wit::Command::RenameFile(wit::RenameFileArgs { index, name }),
         C::FilePriority { index, priority } => {

@@ -1,0 +1,271 @@
+//! Moves of torrents to another directory, with their data.
+//!
+//! A client that moves data itself is told to. For the others the server does it: the torrent lets go of its files, the
+//! file manager moves them, the torrent is pointed at them and runs as it did before. A row of `torrent_moves`, written
+//! before the client is told anything, is there until the torrent points at its data again; so whatever is cut short (a
+//! crash of ours, of the client, a client that is away) is settled later by looking where the data is: still at its old
+//! place, and the torrent stays there; at its new one, and the torrent follows.
+//!
+//! Meanwhile nothing else is done to the torrent: started at the wrong moment, a client would make its files anew where
+//! they were. Several processes on one database: a row has an owner, who says every [`BEAT`] that it works on it; one that
+//! was silent for [`SILENCE`] is taken over.
+//! Bounds: one move a torrent; as many at once as the file manager runs long operations, the others wait there and are
+//! refused after a while; an answer waits for the data for [`PATIENCE`].
+
+mod act;
+mod plan;
+mod settle;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::time::Duration;
+
+use qm_kernel::carry::{DataMove, DataMover};
+use qm_kernel::engine::{Command, EngineError, capability};
+use qm_kernel::{ClientInfo, Permission, Principal, Timestamp};
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use self::plan::Plan;
+use super::commands::{checked_hash, told_of};
+use super::{Caller, Torrents};
+use crate::error::TorrentsError;
+use crate::model::paths::check_directory;
+use crate::repo::moves::MoveRow;
+use crate::sync::engine::Engine;
+
+/// How long a request waits for its move; a longer one goes on without it.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// Between two signs of life of a move.
+const BEAT: Duration = Duration::from_secs(2);
+/// After which a move counts as abandoned.
+const SILENCE: Duration = Duration::from_secs(10);
+/// Between two looks for moves that were abandoned.
+const LOOK: Duration = Duration::from_secs(5);
+/// Between two warnings of one move that waits, for one reason.
+const AGAIN: Duration = Duration::from_hours(1);
+/// How long a shutdown waits for moves to be undone.
+const CLOSE: Duration = Duration::from_secs(5);
+
+/// Engine and hash.
+type Key = (String, String);
+
+/// The moves of this process.
+pub struct Moves {
+    /// The process, in the rows.
+    owner: String,
+    /// Not an owner: the file manager knows this area too.
+    mover: OnceLock<Weak<dyn DataMover>>,
+    busy: Arc<Mutex<Busy>>,
+    /// By the row's id: why it waits and when that was last said.
+    complaints: Mutex<HashMap<String, (String, Timestamp)>>,
+    tasks: TaskTracker,
+}
+
+/// Torrents nothing else may be done to.
+#[derive(Default)]
+struct Busy {
+    /// This process moves their data.
+    working: HashSet<Key>,
+    /// They have a row, and wait for their client, or for another process.
+    waiting: HashSet<Key>,
+}
+
+/// The torrent is this move's for as long as this lives.
+struct Hold {
+    key: Key,
+    busy: Arc<Mutex<Busy>>,
+    /// The row stays.
+    unfinished: bool,
+}
+
+/// Who asked for a move.
+#[derive(Clone)]
+struct Who {
+    principal: Principal,
+    client: ClientInfo,
+}
+
+impl Moves {
+    pub fn new(owner: String) -> Self {
+        Self {
+            owner,
+            mover: OnceLock::new(),
+            busy: Arc::default(),
+            complaints: Mutex::default(),
+            tasks: TaskTracker::new(),
+        }
+    }
+
+    fn mover(&self) -> Option<Arc<dyn DataMover>> {
+        self.mover.get().and_then(Weak::upgrade)
+    }
+
+    fn busy(&self) -> MutexGuard<'_, Busy> {
+        lock(&self.busy)
+    }
+
+    /// Refuses what would come between a torrent and its data that is under way.
+    pub fn refuse_busy(&self, engine: &Engine, hash: &str) -> Result<(), TorrentsError> {
+        let key = (engine.id.to_string(), hash.to_owned());
+        let busy = self.busy();
+        if busy.working.contains(&key) || busy.waiting.contains(&key) {
+            return Err(TorrentsError::Moving);
+        }
+        Ok(())
+    }
+
+    fn hold(&self, engine_id: &str, hash: &str) -> Option<Hold> {
+        let key = (engine_id.to_owned(), hash.to_owned());
+        let is_new = self.busy().working.insert(key.clone());
+        is_new.then(|| Hold {
+            key,
+            busy: self.busy.clone(),
+            unfinished: false,
+        })
+    }
+
+    /// Whether why a move waits is another reason than before, or was not said for long.
+    fn is_new_complaint(&self, id: &str, reason: &str, now: Timestamp) -> bool {
+        let mut complaints = lock(&self.complaints);
+        let said = complaints.get(id).filter(|(before, _)| before == reason);
+        let again_ms = i64::try_from(AGAIN.as_millis()).unwrap_or(i64::MAX);
+        if said.is_some_and(|(_, at)| now.ms().saturating_sub(at.ms()) < again_ms) {
+            return false;
+        }
+        complaints.insert(id.to_owned(), (reason.to_owned(), now));
+        true
+    }
+
+    /// Of moves that are over.
+    fn forget_complaints(&self, rows: &[MoveRow]) {
+        lock(&self.complaints).retain(|id, _| rows.iter().any(|row| row.id == *id));
+    }
+
+    /// Waits until what runs has come to an end.
+    pub async fn close(&self) {
+        self.tasks.close();
+        if tokio::time::timeout(CLOSE, self.tasks.wait()).await.is_err() {
+            tracing::warn!("moves of torrents are left to be settled by the next start");
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        let mut busy = lock(&self.busy);
+        if self.unfinished {
+            busy.waiting.insert(self.key.clone());
+        } else {
+            busy.waiting.remove(&self.key);
+        }
+        busy.working.remove(&self.key);
+    }
+}
+
+fn job_of(row: &MoveRow) -> DataMove {
+    DataMove {
+        id: row.id.clone(),
+        source: row.source.clone(),
+        directory: row.destination.clone(),
+    }
+}
+
+/// Does `command` to one torrent.
+pub(super) async fn run_one(engine: &Engine, hash: &str, command: Command) -> Result<(), EngineError> {
+    let asked = [hash.to_owned()];
+    let outcomes = engine.driver.run(&asked, command).await?;
+    let missing = || EngineError::Protocol("it did not tell what became of the torrent".into());
+    let mine = outcomes.into_iter().find(|outcome| outcome.hash == hash);
+    mine.map_or_else(|| Err(missing()), |outcome| outcome.result)
+}
+
+impl Torrents {
+    /// Says who moves data. Until then no torrent of a client is moved that does not do it itself.
+    pub fn use_mover(&self, mover: &Arc<dyn DataMover>) {
+        // Wired once.
+        let _ = self.moves.mover.set(Arc::downgrade(mover));
+    }
+
+    /// Moves a torrent with its data. `Some`: it takes long and goes on as the file operation of that id.
+    pub async fn relocate(
+        self: &Arc<Self>,
+        caller: Caller<'_>,
+        engine_id: Option<&str>,
+        hash: &str,
+        destination: &str,
+    ) -> Result<Option<String>, TorrentsError> {
+        let destination = check_directory(destination, "destination", &self.roots)?;
+        let engine = self.resolve(engine_id)?;
+        let hash = checked_hash(hash)?;
+        if !engine.driver.has(capability::MOVES_DATA) {
+            let plan = self.plan_move(caller, &engine, &hash, &destination).await?;
+            match plan {
+                Plan::Nothing => {
+                    let metadata = told_of(&engine, &hash, &Command::Move { destination });
+                    self.audit_torrent(caller, Permission::TorrentsMove.key(), &hash, metadata)
+                        .await;
+                    return Ok(None);
+                }
+                Plan::Data(row) => return self.move_data(caller, engine, row).await,
+                Plan::Pointer => {}
+            }
+        }
+        let permission = Permission::TorrentsMove;
+        let command = Command::Move { destination };
+        self.command(caller, Some(&engine.id), &hash, permission, command)
+            .await
+            .map(|()| None)
+    }
+
+    /// Moves as planned, and waits for it as long as a request may.
+    async fn move_data(
+        self: &Arc<Self>,
+        caller: Caller<'_>,
+        engine: Arc<Engine>,
+        row: MoveRow,
+    ) -> Result<Option<String>, TorrentsError> {
+        let hold = self.moves.hold(&row.engine_id, &row.hash);
+        let hold = hold.ok_or(TorrentsError::Moving)?;
+        let who = Who {
+            principal: caller.principal.clone(),
+            client: caller.client.clone(),
+        };
+        let id = row.id.clone();
+        let torrents = self.clone();
+        // It does not depend on the request: a caller that hangs up leaves nothing half done.
+        let (begun, carrying) = oneshot::channel();
+        let work = async move { torrents.carry_out(&engine, &row, &who, hold, begun).await };
+        let mut task = self.moves.tasks.spawn(work);
+        // Until the client has let go the request is as any other: what goes wrong with the client is its answer.
+        let is_carrying = carrying.await.is_ok();
+        let ended = if is_carrying {
+            match tokio::time::timeout(PATIENCE, &mut task).await {
+                Err(_) => return Ok(Some(id)),
+                Ok(ended) => ended,
+            }
+        } else {
+            task.await
+        };
+        ended.map_err(TorrentsError::MoveFailed)?.map(|()| None)
+    }
+
+    /// Settles what was cut short, now and whenever there is something to settle.
+    pub async fn moves_loop(self: Arc<Self>, stop: CancellationToken) {
+        let mut looks = tokio::time::interval(LOOK);
+        looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        while stop.run_until_cancelled(looks.tick()).await.is_some() {
+            if let Err(error) = self.settle_moves(&stop).await {
+                let error = &error as &dyn std::error::Error;
+                tracing::warn!(error, "interrupted moves of torrents cannot be looked for");
+            }
+        }
+    }
+}

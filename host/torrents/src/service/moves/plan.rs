@@ -1,0 +1,113 @@
+//! Whether a torrent can be moved, judged before anything is changed: in the client, on disk, in the database.
+
+use std::path::Path;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use qm_kernel::TorrentPayloads as _;
+use qm_kernel::carry::{DataCheck, DataFile};
+use qm_kernel::engine::{Torrent, TorrentState};
+
+use super::job_of;
+use crate::error::TorrentsError;
+use crate::model::paths::{PathError, normalised};
+use crate::repo::moves::MoveRow;
+use crate::service::{Caller, Torrents};
+use crate::sync::engine::Engine;
+
+/// How long the lists of the engines are waited for.
+const FRESH: Duration = Duration::from_secs(3);
+
+/// What a move takes.
+pub(super) enum Plan {
+    /// It is there already.
+    Nothing,
+    /// The torrent has no data, or it is there already: its client is told where to save it.
+    Pointer,
+    Data(MoveRow),
+}
+
+impl Torrents {
+    pub(super) async fn plan_move(
+        &self,
+        caller: Caller<'_>,
+        engine: &Engine,
+        hash: &str,
+        destination: &str,
+    ) -> Result<Plan, TorrentsError> {
+        // What no client may be told: found out before its data lies in such a place.
+        if destination.contains(char::is_control) {
+            return Err(PathError::IllegalCharacters("destination").into());
+        }
+        self.moves.refuse_busy(engine, hash)?;
+        let torrent = engine.driver.get(hash).await;
+        let torrent = torrent.map_err(TorrentsError::of(&engine.name()))?;
+        let torrent = torrent.ok_or(TorrentsError::NoSuchTorrent)?;
+        if normalised(&torrent.save_path) == destination {
+            return Ok(Plan::Nothing);
+        }
+        let source = normalised(&torrent.content_path).into_owned();
+        if source == normalised(&torrent.save_path) {
+            return match torrent.downloaded {
+                0 => Ok(Plan::Pointer),
+                _ => Err(TorrentsError::NoFolderOfItsOwn(source)),
+            };
+        }
+        let mover = self.moves.mover().ok_or(TorrentsError::NoMover)?;
+        let row = MoveRow {
+            id: self.ctx.id(),
+            engine_id: engine.id.to_string(),
+            hash: hash.to_owned(),
+            name: torrent.name.clone(),
+            source,
+            save_path: torrent.save_path.clone(),
+            destination: destination.to_owned(),
+            ran: !matches!(torrent.state, TorrentState::Stopped | TorrentState::Paused),
+            user_id: caller.principal.user_id.to_string(),
+        };
+        let whole = whole_files(engine, hash, &torrent).await?;
+        match mover.check(&job_of(&row), &whole).await? {
+            // What is there is checked by the client.
+            DataCheck::Moved => Ok(Plan::Pointer),
+            DataCheck::Absent if torrent.downloaded == 0 => Ok(Plan::Pointer),
+            DataCheck::Absent => Err(TorrentsError::DataNotSeen(row.source)),
+            DataCheck::Ready => {
+                self.refuse_shared(&row).await?;
+                Ok(Plan::Data(row))
+            }
+        }
+    }
+
+    /// Data that two torrents use would be taken from one of them.
+    async fn refuse_shared(&self, row: &MoveRow) -> Result<(), TorrentsError> {
+        // The list of an engine that nobody looked at is some seconds old.
+        let engines = self.registry.all();
+        let lists = engines
+            .iter()
+            .map(|engine| tokio::time::timeout(FRESH, engine.listed()));
+        // Of one that is away, what it last told.
+        let _ = join_all(lists).await;
+        let users = self.touching(&[Path::new(&row.source)]);
+        let other = users
+            .into_iter()
+            .find(|user| user.engine_id != row.engine_id || user.hash != row.hash);
+        other.map_or(Ok(()), |other| Err(TorrentsError::SharedData(other.name)))
+    }
+}
+
+/// The files that have to be there, of a torrent that has them all. One that is not wanted may be missing.
+async fn whole_files(engine: &Engine, hash: &str, torrent: &Torrent) -> Result<Vec<DataFile>, TorrentsError> {
+    if torrent.progress < 1.0 || torrent.state == TorrentState::Checking {
+        return Ok(Vec::new());
+    }
+    let files = engine.driver.files(hash).await;
+    let files = files.map_err(TorrentsError::of(&engine.name()))?;
+    let whole = files
+        .into_iter()
+        .filter(|file| file.priority > 0 && file.progress >= 1.0);
+    let whole = whole.map(|file| DataFile {
+        path: file.path,
+        size: file.size,
+    });
+    Ok(whole.collect())
+}
