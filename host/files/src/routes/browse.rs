@@ -1,11 +1,12 @@
 //! Looking: `/api/files` and what tells about files and paths.
 
 use axum::extract::State;
-use qm_web::{ApiResult, Auth, Body, Client, Created, HungUp, Json, Params};
+use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Params};
 
 use super::{App, TAG, caller, faults};
 use crate::dto::answers::{InspectionView, Listing, Preview, Properties, RootInfo};
 use crate::dto::requests::{AbsoluteBody, InspectQuery, ListQuery, PathQuery, PreviewQuery};
+use crate::service::Looker;
 
 /// Lists a directory: directories first, then by name.
 ///
@@ -22,10 +23,10 @@ use crate::dto::requests::{AbsoluteBody, InspectQuery, ListQuery, PathQuery, Pre
 )]
 pub async fn list_files(
     State(app): App,
-    hung_up: HungUp,
+    looker: Looker,
     Params(query): Params<ListQuery>,
 ) -> ApiResult<Json<Listing>> {
-    Ok(Json(app.list(query, &hung_up).await?))
+    Ok(Json(app.list(query, &looker).await?))
 }
 
 /// The root in effect.
@@ -57,10 +58,10 @@ pub async fn set_root(
 )]
 pub async fn file_properties(
     State(app): App,
-    hung_up: HungUp,
+    looker: Looker,
     Params(query): Params<PathQuery>,
 ) -> ApiResult<Json<Properties>> {
-    Ok(Json(app.properties(query, &hung_up).await?))
+    Ok(Json(app.properties(query, &looker).await?))
 }
 
 /// What a file holds: its kind, and of a text the first MiB.

@@ -12,10 +12,12 @@ mod trash;
 
 use std::sync::Arc;
 
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
 use qm_kernel::Permission as P;
-use qm_web::{Auth, Client, Routes, routes};
+use qm_web::{ApiError, Auth, Client, HungUp, Routes, routes};
 
-use crate::service::{Caller, Files};
+use crate::service::{Caller, Files, Looker};
 
 type App = axum::extract::State<Arc<Files>>;
 
@@ -60,4 +62,15 @@ pub fn routes() -> Routes<Arc<Files>> {
 
 fn caller(Auth(principal): Auth, Client(client): Client) -> Caller {
     Caller { principal, client }
+}
+
+impl<S: Sync> FromRequestParts<S> for Looker {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        Ok(Looker {
+            auth: Auth::from_request_parts(parts, state).await?,
+            hung_up: HungUp::from_request_parts(parts, state).await?,
+        })
+    }
 }

@@ -1,13 +1,14 @@
 //! Looking before leaping: delete previews, conflicts, cleanups; and doing what was chosen.
 
 use axum::extract::State;
-use qm_web::{ApiResult, Auth, Body, Client, Created, HungUp};
+use qm_web::{ApiResult, Auth, Body, Client, Created};
 
 use super::{App, TAG, caller, faults};
 use crate::dto::answers::BatchResult;
 use crate::dto::choices::{CleanupRun, CleanupScan, FindConflicts, ResolveConflicts};
 use crate::dto::requests::{Delete, PathsBody};
 use crate::dto::reviews::{BulkDeletePreview, CleanupPreview, CleanupResult, ConflictReport, DeletePreview};
+use crate::service::Looker;
 
 /// What a delete would take away, and the torrents whose data it is.
 #[utoipa::path(
@@ -17,10 +18,10 @@ use crate::dto::reviews::{BulkDeletePreview, CleanupPreview, CleanupResult, Conf
 )]
 pub async fn delete_preview(
     State(app): App,
-    hung_up: HungUp,
+    looker: Looker,
     Body(body): Body<Delete>,
 ) -> ApiResult<Created<DeletePreview>> {
-    Ok(Created(app.delete_preview(&body.path, &hung_up).await?))
+    Ok(Created(app.delete_preview(&body.path, &looker).await?))
 }
 
 /// The same for several items together.
@@ -31,10 +32,10 @@ pub async fn delete_preview(
 )]
 pub async fn bulk_delete_preview(
     State(app): App,
-    hung_up: HungUp,
+    looker: Looker,
     Body(body): Body<PathsBody>,
 ) -> ApiResult<Created<BulkDeletePreview>> {
-    Ok(Created(app.bulk_delete_preview(&body.paths, &hung_up).await?))
+    Ok(Created(app.bulk_delete_preview(&body.paths, &looker).await?))
 }
 
 /// Which files would meet another in a directory, by name or as releases of the same thing.
@@ -45,10 +46,10 @@ pub async fn bulk_delete_preview(
 )]
 pub async fn find_conflicts(
     State(app): App,
-    hung_up: HungUp,
+    looker: Looker,
     Body(body): Body<FindConflicts>,
 ) -> ApiResult<Created<ConflictReport>> {
-    Ok(Created(app.find_conflicts(body, &hung_up).await?))
+    Ok(Created(app.find_conflicts(body, &looker).await?))
 }
 
 /// Move or copy files into a directory, each as was decided about its conflict.
@@ -77,10 +78,10 @@ pub async fn resolve_conflicts(
 )]
 pub async fn cleanup_preview(
     State(app): App,
-    hung_up: HungUp,
+    looker: Looker,
     Body(body): Body<CleanupScan>,
 ) -> ApiResult<Created<CleanupPreview>> {
-    Ok(Created(app.cleanup_preview(body, &hung_up).await?))
+    Ok(Created(app.cleanup_preview(body, &looker).await?))
 }
 
 /// Remove exactly the items that are listed.

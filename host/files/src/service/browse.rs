@@ -4,12 +4,11 @@ use std::io::Read;
 use std::time::UNIX_EPOCH;
 
 use qm_kernel::Timestamp;
-use qm_web::HungUp;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use super::tell::Fact;
-use super::{Caller, Files, until};
+use super::{Caller, Files, Looker};
 use crate::confined::{
     Component, ConfinedPath, FsError, Intent, Kind, MAX_PATH_BYTES, Meta, PathInspection, RelPath,
 };
@@ -25,7 +24,7 @@ const HASHED: u64 = 64 * 1024 * 1024;
 const SHORT: u64 = 1024 * 1024;
 
 impl Files {
-    pub async fn list(&self, query: ListQuery, hung_up: &HungUp) -> Result<Listing, FilesError> {
+    pub async fn list(&self, query: ListQuery, looker: &Looker) -> Result<Listing, FilesError> {
         let rel = query.path.rel()?;
         let paged = query.offset.is_some() || query.limit.is_some();
         let places = |count: Option<u64>| count.map(|count| usize::try_from(count).unwrap_or(usize::MAX));
@@ -33,7 +32,7 @@ impl Files {
             offset: places(query.offset).unwrap_or(0),
             limit: places(query.limit),
         };
-        self.look(Lane::Look, hung_up, move |base, control| {
+        self.look(Lane::Look, looker, move |base, control| {
             let dir = base.resolve(&rel, Intent::Read)?;
             let listed = ops::list(&dir, page, control)?;
             Ok(Listing {
@@ -47,18 +46,22 @@ impl Files {
         .await
     }
 
-    pub async fn properties(&self, query: PathQuery, hung_up: &HungUp) -> Result<Properties, FilesError> {
+    pub async fn properties(&self, query: PathQuery, looker: &Looker) -> Result<Properties, FilesError> {
         let rel = query.path.rel()?;
         let (item, meta) = self
-            .look(Lane::Look, hung_up, move |base, _| {
+            .look(Lane::Look, looker, move |base, _| {
                 let item = base.resolve(&rel, Intent::Read)?;
                 let meta = item.meta()?;
                 Ok((item, meta))
             })
             .await?;
         let is_short = meta.kind != Kind::Directory && (meta.size <= SHORT || meta.size > HASHED);
-        let lane = if is_short { Lane::Look } else { Lane::Walk };
-        let control = until(hung_up);
+        let lane = if is_short {
+            Lane::Look
+        } else {
+            Lane::Walk(looker.user())
+        };
+        let control = looker.control();
         self.workers
             .run(lane, move || properties(&item, &meta, &control))
             .await

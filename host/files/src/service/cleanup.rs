@@ -5,14 +5,13 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
-use qm_web::HungUp;
 use serde_json::json;
 
 use super::browse::sha256;
 use super::delete::{Deleted, Manner};
 use super::operations::{Operation, Outcome, Subject};
 use super::tell::Fact;
-use super::{Caller, Files};
+use super::{Caller, Files, Looker};
 use crate::confined::{Base, Component, ConfinedPath, FsError, Intent, Kind, RelPath};
 use crate::dto::choices::{CleanupRun, CleanupScan};
 use crate::dto::requests::WirePath;
@@ -36,14 +35,14 @@ impl Files {
     pub async fn cleanup_preview(
         &self,
         body: CleanupScan,
-        hung_up: &HungUp,
+        looker: &Looker,
     ) -> Result<CleanupPreview, FilesError> {
         let rel = body.path.rel()?;
         let wanted: HashSet<Category> = match body.categories {
             Some(categories) => categories.into_iter().collect(),
             None => Category::ALL.into_iter().collect(),
         };
-        self.look(Lane::Walk, hung_up, move |base, control| {
+        self.look(Lane::Walk(looker.user()), looker, move |base, control| {
             let root = folder(base, &rel)?;
             let mut tree = Tree::read(&root, control)?;
             let mut found = Findings::default();

@@ -6,11 +6,10 @@ use std::collections::HashMap;
 use std::os::unix::fs::FileExt;
 
 use qm_release::Release;
-use qm_web::HungUp;
 use sha2::{Digest, Sha256};
 
-use super::Files;
 use super::browse::shown_name;
+use super::{Files, Looker};
 use crate::confined::{Base, Component, ConfinedPath, Dir, FsError, Intent, Kind, Meta, RelPath};
 use crate::dto::choices::FindConflicts;
 use crate::dto::requests::TransferKind;
@@ -26,9 +25,9 @@ impl Files {
     pub async fn find_conflicts(
         &self,
         body: FindConflicts,
-        hung_up: &HungUp,
+        looker: &Looker,
     ) -> Result<ConflictReport, FilesError> {
-        self.look(Lane::Walk, hung_up, move |base, control| {
+        self.look(Lane::Walk(looker.user()), looker, move |base, control| {
             let directory = destination(base, &body.destination.rel()?)?;
             let mut report = ConflictReport {
                 destination: directory.rel().text(),

@@ -106,7 +106,7 @@ fn is_at(roots: &Roots, path: Option<&Path>) -> Result<bool, FsError> {
 impl Files {
     async fn off_thread<T: Send + 'static>(
         &self,
-        lane: Lane,
+        lane: Lane<'_>,
         work: impl FnOnce(&Roots) -> Result<T, CarryError> + Send + 'static,
     ) -> Result<T, CarryError> {
         let roots = self.roots.clone();

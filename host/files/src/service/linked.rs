@@ -4,14 +4,13 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use qm_kernel::TorrentPayload;
-use qm_web::HungUp;
 
-use super::{Files, until};
+use super::{Files, Looker};
 use crate::confined::{ConfinedPath, FsError, Intent, RelPath};
 use crate::dto::requests::WirePath;
 use crate::dto::reviews::{BulkDeletePreview, DeletePreview, Linked};
 use crate::error::FilesError;
-use crate::ops::{self, Control, Lane, Usage};
+use crate::ops::{self, Lane, Usage};
 
 /// What stands at a path.
 enum Found {
@@ -24,7 +23,7 @@ impl Files {
     pub async fn delete_preview(
         &self,
         path: &WirePath,
-        hung_up: &HungUp,
+        looker: &Looker,
     ) -> Result<DeletePreview, FilesError> {
         let rel = path.rel()?;
         let item = match self.find(rel).await? {
@@ -44,7 +43,7 @@ impl Files {
             ..DeletePreview::default()
         };
         // A preview never fails for what is wrong with the disk.
-        let Ok(usage) = self.usage(item, until(hung_up)).await else {
+        let Ok(usage) = self.usage(item, looker).await else {
             return Ok(preview);
         };
         let torrents: Vec<Linked> = self.torrents_at(&absolute).iter().map(Linked::from).collect();
@@ -61,11 +60,11 @@ impl Files {
     pub async fn bulk_delete_preview(
         &self,
         paths: &[WirePath],
-        hung_up: &HungUp,
+        looker: &Looker,
     ) -> Result<BulkDeletePreview, FilesError> {
         let rels: Vec<RelPath> = paths.iter().filter_map(|path| path.rel().ok()).collect();
         let (paths, places, usage) = self
-            .look(Lane::Walk, hung_up, move |base, control| {
+            .look(Lane::Walk(looker.user()), looker, move |base, control| {
                 // No handle is kept of any of them: a request may name more than there are handles.
                 let mut places: Vec<(PathBuf, RelPath)> = Vec::new();
                 for rel in rels {
@@ -130,9 +129,10 @@ impl Files {
         .await
     }
 
-    async fn usage(&self, item: ConfinedPath, control: Control) -> Result<Usage, FsError> {
+    async fn usage(&self, item: ConfinedPath, looker: &Looker) -> Result<Usage, FsError> {
+        let control = looker.control();
         self.workers
-            .run(Lane::Walk, move || ops::measure(&item, &control))
+            .run(Lane::Walk(looker.user()), move || ops::measure(&item, &control))
             .await
     }
 }

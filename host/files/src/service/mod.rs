@@ -31,7 +31,7 @@ use qm_kernel::event::EventSink;
 use qm_kernel::{ClientInfo, Ctx, Holders, Permission, Principal, Secret, TorrentPayloads};
 use qm_platform::realtime::Hub;
 use qm_platform::{Acting, Audit, Settings, catalogue};
-use qm_web::HungUp;
+use qm_web::{Auth, HungUp};
 use tokio_util::sync::CancellationToken;
 
 pub use media::{Content, Media};
@@ -75,6 +75,25 @@ pub struct FilesDeps {
 pub struct Caller {
     pub principal: Principal,
     pub client: ClientInfo,
+}
+
+/// Who looks, for as long as they are there.
+#[derive(Clone, Debug)]
+pub struct Looker {
+    pub auth: Auth,
+    pub hung_up: HungUp,
+}
+
+impl Looker {
+    /// Whose walks share places.
+    fn user(&self) -> &str {
+        &self.auth.0.user_id
+    }
+
+    /// What stops a look: whoever asked has gone.
+    fn control(&self) -> Control {
+        Control::quiet(self.hung_up.0.clone())
+    }
 }
 
 /// The file manager.
@@ -158,11 +177,11 @@ impl Files {
     /// Runs a look below the root in effect, which is given up when the caller hangs up.
     async fn look<T: Send + 'static>(
         &self,
-        lane: Lane,
-        hung_up: &HungUp,
+        lane: Lane<'_>,
+        looker: &Looker,
         work: impl FnOnce(&Base, &Control) -> Result<T, FilesError> + Send + 'static,
     ) -> Result<T, FilesError> {
-        let control = until(hung_up);
+        let control = looker.control();
         self.on_disk(lane, move |base| {
             // It may have waited for its place.
             control.check()?;
@@ -174,7 +193,7 @@ impl Files {
     /// Runs file system work below the root in effect.
     async fn on_disk<T: Send + 'static>(
         &self,
-        lane: Lane,
+        lane: Lane<'_>,
         work: impl FnOnce(&Base) -> Result<T, FilesError> + Send + 'static,
     ) -> Result<T, FilesError> {
         let configured = self.configured_root().await?;
@@ -196,13 +215,8 @@ impl Files {
     }
 }
 
-/// What stops a look: whoever asked has gone.
-fn until(hung_up: &HungUp) -> Control {
-    Control::quiet(hung_up.0.clone())
-}
-
 /// The lane of an operation on one item: a tree takes long.
-fn lane_of(is_directory: bool) -> Lane {
+fn lane_of(is_directory: bool) -> Lane<'static> {
     if is_directory { Lane::Long } else { Lane::Quick }
 }
 

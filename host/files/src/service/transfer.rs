@@ -29,7 +29,7 @@ pub(super) struct How {
 struct Prepared {
     item: ConfinedPath,
     destination: Destination,
-    lane: Lane,
+    lane: Lane<'static>,
 }
 
 impl TransferKind {
