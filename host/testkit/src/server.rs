@@ -15,6 +15,7 @@ use qm_plugin_host::{Limits, PluginHost};
 use qm_server::app::{App, AppParts};
 use qm_server::config::Config;
 use qm_server::secrets::Secrets;
+use serde_json::json;
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
@@ -22,6 +23,7 @@ use tokio::task::JoinHandle;
 
 use crate::api::Api;
 use crate::database::TestDb;
+use crate::fake::{self, FakeKinds};
 use crate::http::Http;
 use crate::{plugins, token};
 
@@ -66,6 +68,20 @@ impl<'a> Builder<'a> {
     pub fn ctx(mut self, ctx: Ctx) -> Builder<'a> {
         self.ctx = ctx;
         self
+    }
+
+    /// With one fake engine that lists one torrent: the server, its administrator and the engine's id.
+    pub async fn start_with_a_torrent(self) -> (TestServer, Api, String) {
+        let kinds = FakeKinds::new();
+        kinds.engine("one").put(fake::torrent(1));
+        let server = self.kinds(kinds).start().await;
+        let api = server.admin();
+        let config = json!({ "host": "one" });
+        let engine = api.add_engine("fake", "scgi_client", config).await;
+        let hash = fake::torrent(1).hash;
+        api.until_torrent(&engine, &hash, "the torrent to be listed", |_| true)
+            .await;
+        (server, api, engine)
     }
 
     pub async fn start(self) -> TestServer {

@@ -4,7 +4,6 @@
 
 use std::collections::BTreeSet;
 
-use qm_testkit::fake::{FakeKinds, torrent};
 use qm_testkit::http::Reply;
 use qm_testkit::{Api, TestDb, TestServer, both_databases};
 use serde_json::{Value, json};
@@ -32,19 +31,10 @@ impl Target {
 }
 
 async fn target(db: &TestDb) -> Target {
-    let kinds = FakeKinds::new();
-    kinds.engine("one").put(torrent(1));
     let root = tempfile::tempdir().expect("a temporary directory");
-    let server = TestServer::builder(db)
-        .kinds(kinds)
+    let (server, ..) = TestServer::builder(db)
         .env("FILE_MANAGER_ROOTS", root.path().display().to_string())
-        .start()
-        .await;
-    let api = server.admin();
-    let engine = api
-        .add_engine("fake", "scgi_client", json!({ "host": "one" }))
-        .await;
-    api.until_torrent(&engine, &torrent(1).hash, "the torrent to be listed", |_| true)
+        .start_with_a_torrent()
         .await;
     Target { server, root }
 }

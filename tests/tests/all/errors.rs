@@ -7,16 +7,7 @@ use qm_testkit::{Api, TestDb, TestServer, both_databases};
 use serde_json::{Value, json};
 
 async fn start(db: &TestDb) -> (TestServer, Api, String) {
-    let kinds = FakeKinds::new();
-    kinds.engine("one").put(torrent(1));
-    let server = TestServer::builder(db).kinds(kinds).start().await;
-    let api = server.admin();
-    let engine = api
-        .add_engine("fake", "scgi_client", json!({ "host": "one" }))
-        .await;
-    api.until_torrent(&engine, &torrent(1).hash, "the torrent to be listed", |_| true)
-        .await;
-    (server, api, engine)
+    TestServer::builder(db).start_with_a_torrent().await
 }
 
 /// The error body of a reply, checked for the shape every error has.

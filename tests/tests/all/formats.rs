@@ -26,6 +26,18 @@ async fn upload(api: &Api, engine: &str, sample: &Sample) -> Value {
     reply.json()
 }
 
+/// A server with an rTorrent: the client, the server, its administrator and the engine's id.
+async fn with_rtorrent(db: &TestDb, program: &Program) -> (Rtorrent, TestServer, Api, String) {
+    let client = Rtorrent::of(program, Mode::Tcp).await;
+    let server = TestServer::builder(db)
+        .plugins(&["scgi_client.wasm"])
+        .start()
+        .await;
+    let api = server.admin();
+    let engine = api.add_engine("r", "scgi_client", client.config()).await;
+    (client, server, api, engine)
+}
+
 every_generation! { qbittorrent: qbittorrent_takes_every_format }
 
 every_generation! { rtorrent:
@@ -87,13 +99,7 @@ async fn qbittorrent_takes_every_format(db: &TestDb, program: &Program) {
 }
 
 async fn rtorrent_takes_v1_and_hybrids_and_says_no_to_v2(db: &TestDb, program: &Program) {
-    let client = Rtorrent::of(program, Mode::Tcp).await;
-    let server = TestServer::builder(db)
-        .plugins(&["scgi_client.wasm"])
-        .start()
-        .await;
-    let api = server.admin();
-    let engine = api.add_engine("r", "scgi_client", client.config()).await;
+    let (client, _server, api, engine) = with_rtorrent(db, program).await;
     for (seed, format) in (51..).zip([Format::V1, Format::Hybrid]) {
         let sample = Sample::new(&format!("file-{seed}.bin"), 700_000, seed, format, ANNOUNCE);
         assert_eq!(
@@ -129,13 +135,7 @@ async fn rtorrent_takes_v1_and_hybrids_and_says_no_to_v2(db: &TestDb, program: &
 }
 
 async fn rtorrent_survives_what_would_end_it(db: &TestDb, program: &Program) {
-    let client = Rtorrent::of(program, Mode::Tcp).await;
-    let server = TestServer::builder(db)
-        .plugins(&["scgi_client.wasm"])
-        .start()
-        .await;
-    let api = server.admin();
-    let engine = api.add_engine("r", "scgi_client", client.config()).await;
+    let (client, _server, api, engine) = with_rtorrent(db, program).await;
     let torrent = |paths: &[&str]| {
         let files: String = paths
             .iter()

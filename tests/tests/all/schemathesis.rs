@@ -6,9 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use qm_testkit::fake::{FakeKinds, torrent};
 use qm_testkit::{Backend, TestDb, TestServer, database, plugins};
-use serde_json::json;
 use tokio::process::Command;
 
 const AT_MOST: Duration = Duration::from_mins(3);
@@ -39,19 +37,10 @@ async fn run(program: &Path, db: &TestDb) {
     for (name, text) in [("film.mkv", "film"), ("readme.txt", "text")] {
         std::fs::write(root.path().join(name), text).expect("our own directory");
     }
-    let kinds = FakeKinds::new();
-    kinds.engine("one").put(torrent(1));
-    let server = TestServer::builder(db)
-        .kinds(kinds)
+    let (_server, api, _) = TestServer::builder(db)
         // What is deleted, moved and cleaned up must be ours.
         .env("FILE_MANAGER_ROOTS", root.path().to_string_lossy())
-        .start()
-        .await;
-    let api = server.admin();
-    let engine = api
-        .add_engine("fake", "scgi_client", json!({ "host": "one" }))
-        .await;
-    api.until_torrent(&engine, &torrent(1).hash, "the torrent to be listed", |_| true)
+        .start_with_a_torrent()
         .await;
 
     let settings = Path::new(env!("CARGO_MANIFEST_DIR")).join("schemathesis/schemathesis.toml");

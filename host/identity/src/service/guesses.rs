@@ -190,25 +190,10 @@ impl Drop for Place<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicI64;
-
-    use qm_kernel::{Clock, Rng};
+    use qm_kernel::Rng;
 
     use super::*;
-
-    struct Hands(AtomicI64);
-
-    impl Clock for Hands {
-        fn now(&self) -> Timestamp {
-            Timestamp::from_ms(self.0.load(Ordering::Relaxed))
-        }
-    }
-
-    impl Hands {
-        fn advance(&self, by: Duration) {
-            self.0.fetch_add(by.as_millis() as i64, Ordering::Relaxed);
-        }
-    }
+    use crate::tests::Hands;
 
     struct NoRandomness;
 
@@ -219,7 +204,7 @@ mod tests {
     }
 
     fn guesses() -> (Guesses, Arc<Hands>) {
-        let hands = Arc::new(Hands(AtomicI64::new(1_000_000)));
+        let hands = Arc::new(Hands::at(1_000_000));
         let ctx = Ctx::new(hands.clone(), Arc::new(NoRandomness));
         (Guesses::new(Pace::STANDARD, ctx), hands)
     }

@@ -1,24 +1,15 @@
 //! What the verifier takes and what it refuses.
 
-use std::sync::atomic::{AtomicI64, Ordering};
-
 use hmac::{Hmac, Mac};
 use proptest::prelude::*;
-use qm_kernel::{Clock, Rng};
+use qm_kernel::Rng;
 use sha2::Sha256;
 
 use super::*;
+use crate::tests::Hands;
 
 const SECRET: &str = "a-signing-secret-of-more-than-32-characters";
 const START_MS: i64 = 1_932_628_500_250;
-
-struct Hands(AtomicI64);
-
-impl Clock for Hands {
-    fn now(&self) -> Timestamp {
-        Timestamp::from_ms(self.0.load(Ordering::Relaxed))
-    }
-}
 
 struct NoRandomness;
 
@@ -29,7 +20,7 @@ impl Rng for NoRandomness {
 }
 
 fn service() -> (TokenService, Arc<Hands>) {
-    let hands = Arc::new(Hands(AtomicI64::new(START_MS)));
+    let hands = Arc::new(Hands::at(START_MS));
     let ctx = Ctx::new(hands.clone(), Arc::new(NoRandomness));
     (
         TokenService::new(&Secret::new(SECRET), Duration::from_mins(15), ctx),
@@ -134,9 +125,9 @@ fn tokens_issued_before_stay_valid() {
 fn a_token_dies_at_its_expiry() {
     let (service, hands) = service();
     let token = service.issue(&subject()).expect("issued");
-    hands.0.fetch_add(899_000, Ordering::Relaxed);
+    hands.advance(Duration::from_secs(899));
     assert!(service.verify(&token).is_ok());
-    hands.0.fetch_add(1_000, Ordering::Relaxed);
+    hands.advance(Duration::from_secs(1));
     assert_eq!(service.verify(&token).err(), Some(TokenError::Unauthorized));
 }
 

@@ -153,7 +153,7 @@ qm_db::db_test! {
     async fn a_second_factor_is_asked_for_and_checked(db: Db) {
         let house = House::seeded(db).await;
         let id = with_totp(&house, &[]).await;
-        house.clock.0.store(59_000, Ordering::Relaxed);
+        house.clock.set(59_000);
         for absent in [None, Some(""), Some("  ")] {
             assert!(matches!(house.login("owner", PASSWORD, absent).await, Err(IdentityError::TwoFactorRequired)));
         }
@@ -172,7 +172,7 @@ qm_db::db_test! {
     async fn a_code_is_good_once(db: Db) {
         let house = House::seeded(db).await;
         let id = with_totp(&house, &[]).await;
-        house.clock.0.store(59_000, Ordering::Relaxed);
+        house.clock.set(59_000);
         let attempts = futures(4, || house.login("owner", PASSWORD, Some(CODE_AT_59))).await;
         assert_eq!(attempts.iter().filter(|attempt| attempt.is_ok()).count(), 1);
         assert_eq!(house.live_tokens(&id).await, 1);
@@ -225,7 +225,7 @@ qm_db::db_test! {
         let done = qm_db::exec!(&mut tx, ENABLE_TOTP, &id, true, "not a cipher text", codes).await;
         done.expect("updated").exactly(1).expect("one row");
         tx.commit_quiet().await.expect("committed");
-        house.clock.0.store(59_000, Ordering::Relaxed);
+        house.clock.set(59_000);
         assert_eq!(
             failure(house.login("owner", PASSWORD, None).await),
             "Two-factor authentication code required",

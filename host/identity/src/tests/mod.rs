@@ -91,7 +91,8 @@ struct StoredToken {
     revoked_at: Option<i64>,
 }
 
-struct Hands(AtomicI64);
+/// A clock in the test's hands.
+pub struct Hands(AtomicI64);
 
 impl Clock for Hands {
     fn now(&self) -> Timestamp {
@@ -100,7 +101,15 @@ impl Clock for Hands {
 }
 
 impl Hands {
-    fn advance(&self, by: Duration) {
+    pub fn at(ms: i64) -> Self {
+        Self(AtomicI64::new(ms))
+    }
+
+    pub fn set(&self, ms: i64) {
+        self.0.store(ms, Ordering::Relaxed);
+    }
+
+    pub fn advance(&self, by: Duration) {
         self.0.fetch_add(by.as_millis() as i64, Ordering::Relaxed);
     }
 }
@@ -149,7 +158,7 @@ impl House {
     }
 
     fn built(db: Db, pace: Pace) -> Self {
-        let clock = Arc::new(Hands(AtomicI64::new(START_MS)));
+        let clock = Arc::new(Hands::at(START_MS));
         let ctx = Ctx::new(clock.clone(), Arc::new(SystemRandomness(Ctx::system())));
         let tokens = Arc::new(TokenService::new(
             &Secret::new("signing"),
