@@ -1,6 +1,7 @@
 //! The project's own tasks: `cargo xtask <task>`.
 
 mod bench;
+mod foreign;
 mod generated;
 mod paths;
 mod plugins;
@@ -23,6 +24,11 @@ enum Task {
     },
     /// Builds the plugins, as components, into the cache.
     Plugins,
+    /// Works on a plugin outside this checkout.
+    #[command(subcommand)]
+    Plugin(Plugin),
+    /// Builds the examples in other languages, as components, into the cache.
+    Examples,
     /// Sets up, builds plugins and server, and starts the server.
     Run {
         /// The development profile: quicker to build, slower to run.
@@ -52,10 +58,21 @@ enum Task {
     },
 }
 
+#[derive(clap::Subcommand)]
+enum Plugin {
+    /// Builds a crate of type `cdylib` and writes its component beside its manifest, as NAME.wasm.
+    Build {
+        /// The crate's folder.
+        path: std::path::PathBuf,
+    },
+}
+
 fn main() -> ExitCode {
     let outcome = match Task::parse() {
         Task::Setup { purpose } => setup::run(purpose),
         Task::Plugins => plugins::run(),
+        Task::Plugin(Plugin::Build { path }) => plugins::build_outside(&path),
+        Task::Examples => foreign::setup().and_then(|()| foreign::run()),
         Task::Run { dev, args } => run::run(dev, &args),
         Task::Test { args } => test::run(&args),
         Task::Bench { args } => bench::run(&args),

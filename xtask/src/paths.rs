@@ -35,6 +35,11 @@ pub fn fixtures() -> PathBuf {
     cache().join("plugins-fixtures")
 }
 
+/// The examples in other languages, which tests load too.
+pub fn examples() -> PathBuf {
+    cache().join("plugins-examples")
+}
+
 /// A program on the PATH, or in the places a user's PATH often lacks.
 pub fn find_program(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();

@@ -17,7 +17,8 @@ const TARGET: &str = "wasm32-unknown-unknown";
 
 /// Builds every guest in release and writes its component. Quick when nothing changed: cargo decides that.
 pub fn run() -> Result<(), String> {
-    let modules = build(&Toolchain::find()?)?;
+    let guests = paths::root().join("plugins");
+    let modules = build(&Toolchain::find()?, &guests, &["--workspace"])?;
     let mut fixtures = BTreeSet::new();
     for module in &modules {
         let dir = if module.is_fixture {
@@ -38,6 +39,34 @@ pub fn run() -> Result<(), String> {
         }
     }
     remove_stale(&paths::fixtures(), &fixtures)
+}
+
+/// Builds the crate in `path`, which may be anywhere, and writes its component there.
+pub fn build_outside(path: &Path) -> Result<(), String> {
+    let path = std::path::absolute(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    if !path.join("Cargo.toml").is_file() {
+        return Err(format!(
+            "{} has no Cargo.toml: name the folder of a crate",
+            path.display()
+        ));
+    }
+    let modules = build(&Toolchain::find()?, &path, &[])?;
+    if modules.is_empty() {
+        return Err(format!(
+            "{} builds no library of type `cdylib`: add `[lib] crate-type = [\"cdylib\"]` to its Cargo.toml",
+            path.display()
+        ));
+    }
+    for module in modules {
+        let file = path.join(format!("{}.wasm", module.name));
+        let core = std::fs::read(&module.file)
+            .map_err(|error| format!("cannot read {}: {error}", module.file.display()))?;
+        let component =
+            component_of(&core).map_err(|error| format!("{} is not a component: {error}", module.name))?;
+        replace_if_changed(&file, &component)?;
+        println!("{} ({} KiB)", file.display(), component.len() / 1024);
+    }
+    Ok(())
 }
 
 /// Who compiles for wasm.
@@ -67,7 +96,7 @@ impl Toolchain {
     fn cargo(&self) -> Command {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
         let mut command = Command::new(cargo);
-        command.args(["build", "--release", "--workspace", "--target", TARGET]);
+        command.args(["build", "--release", "--target", TARGET]);
         if let Self::Distribution { linker } = self {
             command
                 .arg("-Zbuild-std=std,panic_abort")
@@ -111,11 +140,12 @@ struct Target {
     kind: Vec<String>,
 }
 
-fn build(toolchain: &Toolchain) -> Result<Vec<Module>, String> {
-    let guests = paths::root().join("plugins");
+/// Builds what `args` choose of the workspace or crate in `guests`.
+fn build(toolchain: &Toolchain, guests: &Path, args: &[&str]) -> Result<Vec<Module>, String> {
     let mut child = toolchain
         .cargo()
-        .current_dir(&guests)
+        .args(args)
+        .current_dir(guests)
         .arg("--target-dir")
         .arg(paths::cache().join("wasm"))
         .arg("--message-format=json-render-diagnostics")

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
-use crate::{paths, suites};
+use crate::{foreign, paths, suites};
 
 /// What is about to be done, each including the ones before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
@@ -148,7 +148,11 @@ pub fn run(purpose: Purpose) -> Result<(), String> {
     if purpose >= Purpose::Test {
         suites::run()?;
         npm()?;
-        schemathesis()?;
+        python_environment(
+            "schemathesis",
+            &paths::root().join("tests/schemathesis/requirements.txt"),
+        )?;
+        foreign::setup()?;
     }
     if purpose >= Purpose::Ci && !has("cargo-deny") {
         command("cargo", &["install", "cargo-deny", "--locked"])?;
@@ -291,13 +295,12 @@ fn npm() -> Result<(), String> {
     if !dir.join("package-lock.json").exists() || dir.join("node_modules/.package-lock.json").exists() {
         return Ok(());
     }
-    let dir = dir.to_string_lossy().into_owned();
     command(
         "npm",
         &[
             "ci",
             "--prefix",
-            &dir,
+            &dir.to_string_lossy(),
             "--no-audit",
             "--no-fund",
             "--loglevel=error",
@@ -315,25 +318,28 @@ fn has_venv() -> bool {
     status.is_ok_and(|status| status.success())
 }
 
-/// Schemathesis beside the plugins, as `tests/schemathesis/requirements.txt` pins it. Made anew when that changes: a copy of
-/// the file in the environment says what it was made of.
-fn schemathesis() -> Result<(), String> {
-    let wanted = paths::root().join("tests/schemathesis/requirements.txt");
-    let home = paths::cache().join("schemathesis");
+/// A Python environment called `name` in the cache, as `requirements` pins it. Made anew when that changes: a copy of the
+/// file in the environment says what it was made of.
+pub fn python_environment(name: &str, requirements: &Path) -> Result<(), String> {
+    let home = paths::cache().join(name);
     let made_of = home.join("requirements.txt");
     let read =
         |path: &Path| std::fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()));
-    let pinned = read(&wanted)?;
+    let pinned = read(requirements)?;
     if read(&made_of).is_ok_and(|made_of| made_of == pinned) {
         return Ok(());
     }
-    println!("installing schemathesis into {}", home.display());
-    let (home_text, wanted) = (home.to_string_lossy(), wanted.to_string_lossy());
-    command("python3", &["-m", "venv", "--clear", &home_text])?;
+    println!("installing {name} into {}", home.display());
+    command("python3", &["-m", "venv", "--clear", &home.to_string_lossy()])?;
     let pip = home.join("bin/pip");
     command(
         &pip.to_string_lossy(),
-        &["install", "--quiet", "--requirement", &wanted],
+        &[
+            "install",
+            "--quiet",
+            "--requirement",
+            &requirements.to_string_lossy(),
+        ],
     )?;
     std::fs::write(&made_of, pinned).map_err(|error| format!("cannot write {}: {error}", made_of.display()))
 }

@@ -2,13 +2,14 @@
 
 use std::process::Command;
 
-use crate::{paths, plugins, setup};
+use crate::{foreign, paths, plugins, setup};
 
 /// Sets the machine up, builds plugins and fixtures, and runs the tests of both workspaces. `args` go to the main
 /// workspace's `cargo test` (a filter, say); with any, the plugins' own tests are left out.
 pub fn run(args: &[String]) -> Result<(), String> {
     setup::run(setup::Purpose::Test)?;
     plugins::run()?;
+    foreign::run()?;
     if args.is_empty() {
         println!("testing the plugins' own logic");
         cargo(

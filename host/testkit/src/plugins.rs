@@ -11,24 +11,22 @@ pub fn built_directory() -> PathBuf {
     home.join(".cache/quartermaster/plugins")
 }
 
-/// A built first-party plugin or fixture by file name.
+/// A built first-party plugin, fixture or example by file name.
 ///
 /// # Panics
 /// When it is not built, saying how to.
 pub fn file(name: &str) -> PathBuf {
     let plugins = built_directory();
-    let fixtures = plugins.with_file_name(format!(
-        "{}-fixtures",
-        plugins
-            .file_name()
-            .and_then(|name| name.to_str())
-            .unwrap_or("plugins")
-    ));
-    let found = [plugins, fixtures]
+    let name_of_it = plugins
+        .file_name()
+        .and_then(|name| name.to_str())
+        .unwrap_or("plugins");
+    let beside = |what: &str| plugins.with_file_name(format!("{name_of_it}-{what}"));
+    let found = [plugins.clone(), beside("fixtures"), beside("examples")]
         .into_iter()
         .map(|directory| directory.join(name))
         .find(|path| path.exists());
-    found.unwrap_or_else(|| panic!("{name} is not built: run `cargo xtask plugins`, or set QM_PLUGINS_DIR"))
+    found.unwrap_or_else(|| panic!("{name} is not built: run `cargo xtask plugins` (`cargo xtask examples` for other languages), or set QM_PLUGINS_DIR"))
 }
 
 /// Puts a built plugin into `directory` under the name `to`, whole at once, as an installer should.

@@ -1,0 +1,174 @@
+//! Components of other languages: the examples that tests load, and the tools that make them, each from its own registry
+//! and in a place of its own in the cache.
+
+use std::path::{Path, PathBuf};
+
+use crate::{paths, setup};
+
+/// An example in another language.
+struct Example {
+    /// Name of the component, without its ending.
+    name: &'static str,
+    /// Where its source is, below the root.
+    source: &'static str,
+    /// The folder of the role's WIT, below the root, and the world.
+    wit: &'static str,
+    world: &'static str,
+    build: fn(&Example, to: &Path) -> Result<(), String>,
+}
+
+const EXAMPLES: &[Example] = &[
+    Example {
+        name: "transmission_py",
+        source: "examples/engine-python",
+        wit: "wit/engine@0.1.0",
+        world: "engine-provider",
+        build: python,
+    },
+    Example {
+        name: "transmission_js",
+        source: "examples/engine-javascript",
+        wit: "wit/engine@0.1.0",
+        world: "engine-provider",
+        build: javascript,
+    },
+];
+
+/// Installs the tools that make components of Python and JavaScript.
+pub fn setup() -> Result<(), String> {
+    setup::python_environment(
+        "componentize-py",
+        &paths::root().join("examples/engine-python/requirements.txt"),
+    )?;
+    node_environment()
+}
+
+/// Builds the examples whose source, contract or tool has changed.
+pub fn run() -> Result<(), String> {
+    for example in EXAMPLES {
+        let file = paths::examples().join(format!("{}.wasm", example.name));
+        let made_of = file.with_extension("made-of");
+        let now = inputs(example)?;
+        if file.exists() && std::fs::read(&made_of).is_ok_and(|before| before == now) {
+            continue;
+        }
+        let failed = |error: std::io::Error| format!("cannot write {}: {error}", file.display());
+        std::fs::create_dir_all(paths::examples()).map_err(failed)?;
+        // Not `.wasm` before it is whole.
+        let partial = file.with_extension(format!("{}.tmp", std::process::id()));
+        (example.build)(example, &partial)?;
+        std::fs::rename(&partial, &file).map_err(failed)?;
+        std::fs::write(&made_of, now).map_err(failed)?;
+        println!("{}", file.display());
+    }
+    Ok(())
+}
+
+/// Everything a component is made of, one after the other: what is compared to know whether it must be made anew.
+fn inputs(example: &Example) -> Result<Vec<u8>, String> {
+    let mut all = Vec::new();
+    let wit = paths::root().join(example.wit);
+    for dir in [
+        paths::root().join(example.source),
+        wit.clone(),
+        wit.join("deps/base"),
+    ] {
+        let failed = |error: std::io::Error| format!("cannot read {}: {error}", dir.display());
+        let mut files: Vec<PathBuf> = std::fs::read_dir(&dir)
+            .map_err(failed)?
+            .flatten()
+            .map(|entry| entry.path())
+            .filter(|path| path.is_file())
+            .collect();
+        files.sort();
+        for file in files {
+            all.extend(
+                file.to_string_lossy()
+                    .bytes()
+                    .rev()
+                    .take_while(|&byte| byte != b'/'),
+            );
+            all.extend(std::fs::read(&file).map_err(failed)?);
+        }
+    }
+    Ok(all)
+}
+
+fn python(example: &Example, to: &Path) -> Result<(), String> {
+    let tool = paths::cache().join("componentize-py/bin/componentize-py");
+    setup::command(
+        &tool.to_string_lossy(),
+        &[
+            "--wit-path",
+            example.wit,
+            "--world",
+            example.world,
+            "componentize",
+            "--python-path",
+            example.source,
+            "app",
+            "--output",
+            &to.to_string_lossy(),
+        ],
+    )
+}
+
+fn javascript(example: &Example, to: &Path) -> Result<(), String> {
+    let tool = node_home().join("node_modules/.bin/componentize-js");
+    let source = format!("{}/plugin.js", example.source);
+    setup::command(
+        &tool.to_string_lossy(),
+        &[
+            &source,
+            "--wit",
+            example.wit,
+            "--world-name",
+            example.world,
+            // What it would import of WASI and does not need.
+            "--disable",
+            "stdio",
+            "random",
+            "clocks",
+            "http",
+            "fetch-event",
+            "--out",
+            &to.to_string_lossy(),
+        ],
+    )
+}
+
+fn node_home() -> PathBuf {
+    paths::cache().join("componentize-js")
+}
+
+/// The packages of the JavaScript example, as its lock file says. Installed anew when that changes.
+fn node_environment() -> Result<(), String> {
+    let source = paths::root().join("examples/engine-javascript");
+    let home = node_home();
+    let failed = |error: std::io::Error| format!("cannot prepare {}: {error}", home.display());
+    let lock = std::fs::read(source.join("package-lock.json")).map_err(failed)?;
+    let made_of = home.join("made-of");
+    if std::fs::read(&made_of).is_ok_and(|before| before == lock) {
+        return Ok(());
+    }
+    println!("installing componentize-js into {}", home.display());
+    std::fs::create_dir_all(&home).map_err(failed)?;
+    for file in ["package.json", "package-lock.json"] {
+        std::fs::copy(source.join(file), home.join(file)).map_err(failed)?;
+    }
+    // Not `npm ci`: that takes a lock file without the addresses of a registry for stale, because of packages that other
+    // platforms need. This keeps to the lock file too, versions and hashes.
+    setup::command(
+        "npm",
+        &[
+            "install",
+            "--prefix",
+            &home.to_string_lossy(),
+            "--no-save",
+            "--no-audit",
+            "--no-fund",
+            "--loglevel=error",
+        ],
+    )?;
+    std::fs::write(&made_of, lock).map_err(failed)
+}
