@@ -199,6 +199,15 @@ impl Stream {
 
     /// Everything up to the end of the stream; `TooLarge` past `limit`.
     pub async fn read_to_end(&mut self, limit: usize) -> Result<Vec<u8>, DialError> {
+        self.read_to_end_in(limit, |_| true).await
+    }
+
+    /// As [`Stream::read_to_end`]; `room` is told of every piece as it comes, and ends the reading by false (`TooLarge`).
+    pub async fn read_to_end_in(
+        &mut self,
+        limit: usize,
+        mut room: impl FnMut(usize) -> bool + Send,
+    ) -> Result<Vec<u8>, DialError> {
         let mut all = Vec::new();
         loop {
             all.reserve(CHUNK);
@@ -208,7 +217,7 @@ impl Stream {
                 return Ok(all);
             }
             self.progress.add(n);
-            if all.len() > limit {
+            if all.len() > limit || !room(n) {
                 return Err(DialError::TooLarge);
             }
         }

@@ -1,7 +1,7 @@
 //! HTTP to endpoints that an operator configured, by the one shared client.
 //!
 //! Bounds: 5 s to connect; silence as asked for but 60 s at most, before the head and between pieces of the body; a
-//! body cap. A 3xx is an answer: following it would leave the grant.
+//! body cap; 256 headers and 64 KiB in them. A 3xx is an answer: following it would leave the grant.
 
 use std::net::IpAddr;
 use std::pin::Pin;
@@ -32,6 +32,11 @@ const OWN_HEADERS: &[http::HeaderName] = &[
     http::header::EXPECT,
     http::header::PROXY_AUTHORIZATION,
 ];
+
+/// The most headers of a request, and what their names and values may hold together. The map they go into panics when it
+/// is full, and no server takes half as much.
+const MAX_HEADERS: usize = 256;
+const MAX_HEADER_BYTES: usize = 64 << 10;
 
 /// One request to a granted endpoint.
 #[derive(Clone, Debug)]
@@ -68,6 +73,14 @@ impl Dialer {
         let method = reqwest::Method::from_bytes(request.method.as_bytes());
         let method =
             method.map_err(|_| DialError::Other(format!("`{}` is no HTTP method", request.method)))?;
+        let size = |(name, value): &(String, Vec<u8>)| name.len() + value.len();
+        let header_bytes: usize = request.headers.iter().map(size).sum();
+        if request.headers.len() > MAX_HEADERS || header_bytes > MAX_HEADER_BYTES {
+            return Err(DialError::Other(format!(
+                "a request may have {MAX_HEADERS} headers and {} KiB in them",
+                MAX_HEADER_BYTES >> 10
+            )));
+        }
         let idle = request.idle.min(MAX_IDLE);
         let mut builder = self.client.request(method, url);
         for (name, value) in request.headers {
@@ -162,6 +175,15 @@ impl HttpResponse {
 
     /// The rest of the body.
     pub async fn read_to_end(&mut self) -> Result<Vec<u8>, DialError> {
+        self.read_to_end_in(|_| true).await
+    }
+
+    /// As [`HttpResponse::read_to_end`]; `room` is told of every piece as it comes, and ends the reading by false
+    /// (`TooLarge`).
+    pub async fn read_to_end_in(
+        &mut self,
+        mut room: impl FnMut(usize) -> bool + Send,
+    ) -> Result<Vec<u8>, DialError> {
         if self
             .inner
             .content_length()
@@ -169,8 +191,14 @@ impl HttpResponse {
         {
             return Err(DialError::TooLarge);
         }
+        if !room(self.rest.len()) {
+            return Err(DialError::TooLarge);
+        }
         let mut all = std::mem::take(&mut self.rest).to_vec();
         while let Some(chunk) = self.chunk().await? {
+            if !room(chunk.len()) {
+                return Err(DialError::TooLarge);
+            }
             all.extend_from_slice(&chunk);
         }
         Ok(all)

@@ -6,8 +6,8 @@
 //! Never: a plugin gets no socket, no file and no environment; it dials, through `qm-net`, what the operator entered
 //! for that very engine. A plugin's fault is a value: a trap or a timeout costs one store and never a thread.
 //!
-//! Bounds ([`Limits`]): 32 MiB a file, 128 MiB of memory an instance and 1 GiB over all, 3 s of computing and 25 s of
-//! silence a call, 8 connections, 64 MiB a body or a transfer, 16,384 handles, 32 waiting calls a lane.
+//! Bounds ([`Limits`]): 32 MiB a file, 128 MiB of memory an instance and 1 GiB over all, what the host holds for it included, 3 s of computing and 25 s of
+//! silence a call, 8 connections, 64 MiB a body or a transfer, 4,096 handles, 32 waiting calls a lane.
 
 mod core;
 mod error;

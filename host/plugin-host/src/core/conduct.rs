@@ -1,23 +1,29 @@
 //! How one call is driven to its end, and what is held against the lane that ran it: the same for instances that stay
 //! (`lane`) and for those made for one call (`fresh`).
 
+use std::any::Any;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use qm_net::{Grants, unless_silent};
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 use wasmtime::{Store, Trap};
 
 use crate::core::fault::Fault;
+use crate::core::limits::Limits;
 use crate::core::load::{Loaded, reason};
+use crate::core::memory::Account;
+use crate::core::meter::Meter;
 use crate::core::runtime::{Runtime, Tenant};
 use crate::core::slot::{Counters, LaneStats, Slot};
-use crate::core::state::State;
+use crate::core::state::{Bounds, State};
 use crate::core::status::LaneState;
 use crate::core::supervisor::{Admission, Supervisor};
-use crate::core::voice::Secrets;
+use crate::core::voice::{Secrets, Voice, one_line};
 
 /// The record of one lane: whose it is, how often it failed, whether it may try again.
 pub(crate) struct Conduct {
@@ -34,6 +40,8 @@ pub(crate) enum End<T> {
     /// With the plugin's word, good or bad.
     Well(T),
     Trapped(wasmtime::Error),
+    /// A function of the host failed under it.
+    Panicked(String),
     /// Not a byte moved for so long.
     Silent(Duration),
     /// Bytes moved, but it took longer than this.
@@ -43,25 +51,62 @@ pub(crate) enum End<T> {
 /// What the store of an ended call knows of the reason.
 pub(crate) struct Traces {
     cpu: bool,
-    memory: bool,
+    /// Why it was refused memory.
+    memory: Option<String>,
     last_error: Option<String>,
+    account: Arc<Account>,
 }
 
 impl Traces {
     pub(crate) fn of(state: &mut State) -> Self {
+        Witness::of(state).traces()
+    }
+
+    /// Why it trapped, as a sentence.
+    pub(crate) fn cause(self, trap: &wasmtime::Error, limits: &Limits) -> String {
+        if self.cpu {
+            return format!("it computed for more than {} in one call", seconds(limits.cpu));
+        }
+        let cause = || match trap.downcast_ref::<Trap>() {
+            Some(trap) => trap.to_string(),
+            None if is_too_much(trap) => format!(
+                "it handed over more at once than {} MiB, or than its {} MiB of memory leave room for",
+                limits.transfer_bytes >> 20,
+                limits.memory_bytes >> 20
+            ),
+            None => reason(trap),
+        };
+        self.memory.or(self.last_error).unwrap_or_else(cause)
+    }
+}
+
+/// What outlives the store of a call and knows how it ended.
+pub(crate) struct Witness {
+    meter: Arc<Meter>,
+    account: Arc<Account>,
+    voice: Voice,
+}
+
+impl Witness {
+    pub(crate) fn of(state: &State) -> Self {
         Self {
-            cpu: state.cpu.is_spent(),
-            memory: state.memory.denied,
-            last_error: state.voice.settle(),
+            meter: state.meter.clone(),
+            account: state.account.clone(),
+            voice: state.voice.clone(),
         }
     }
 
-    /// Only what it said is known.
-    pub(crate) fn said(last_error: Option<String>) -> Self {
-        Self {
-            cpu: false,
-            memory: false,
-            last_error,
+    pub(crate) fn account(&self) -> &Account {
+        &self.account
+    }
+
+    /// Settles with the voice, so once a call.
+    pub(crate) fn traces(&self) -> Traces {
+        Traces {
+            cpu: self.meter.is_over(),
+            memory: self.account.refused(),
+            last_error: self.voice.settle(),
+            account: self.account.clone(),
         }
     }
 }
@@ -111,6 +156,7 @@ impl Conduct {
             plugin: &self.slot.id,
             owner: &self.stats.owner,
             lane: self.stats.lane,
+            first_party: false,
             grants,
             secrets: Secrets::of(schema, config),
             log_dropped: self.slot.log_dropped.clone(),
@@ -140,27 +186,27 @@ impl Conduct {
                 Ok(word)
             }
             End::Trapped(trap) => Err(self.trapped(&trap, traces)),
-            End::Silent(limit) => Err(self.cut_off(format!("no answer within {}", seconds(limit)), true)),
-            // A product that trickles is not the plugin's fault.
-            End::TooLong(limit) => Err(self.cut_off(format!("not done within {}", seconds(limit)), false)),
+            End::Panicked(why) => {
+                let text = format!("a function of the host failed: {why}");
+                Err(self.trapped(&wasmtime::Error::msg(text), traces))
+            }
+            End::Silent(limit) => {
+                traces.account.ended_badly();
+                Err(self.cut_off(format!("no answer within {}", seconds(limit)), true))
+            }
+            End::TooLong(limit) => {
+                traces.account.ended_badly();
+                // A product that trickles is not the plugin's fault.
+                Err(self.cut_off(format!("not done within {}", seconds(limit)), false))
+            }
         }
     }
 
     /// The instance is dead: counts it, words it, and says so in the log.
     pub(crate) fn trapped(&mut self, trap: &wasmtime::Error, traces: Traces) -> Fault {
         self.count(|counters| &counters.traps);
-        let limits = &self.runtime.limits;
-        let why = if traces.cpu {
-            format!("it computed for more than {} in one call", seconds(limits.cpu))
-        } else if traces.memory {
-            format!("it ran out of its {} MiB of memory", limits.memory_bytes >> 20)
-        } else {
-            let cause = || match trap.downcast_ref::<Trap>() {
-                Some(trap) => trap.to_string(),
-                None => reason(trap),
-            };
-            traces.last_error.unwrap_or_else(cause)
-        };
+        traces.account.ended_badly();
+        let why = traces.cause(trap, &self.runtime.limits);
         let (plugin, owner, lane) = (&self.slot.id, &self.stats.owner, self.stats.lane);
         tracing::warn!(target: "plugin", plugin, owner, lane, backtrace = %reason(trap), "the instance failed: {why}");
         self.replace = true;
@@ -206,20 +252,89 @@ impl Conduct {
 /// Runs `work` to its end within the limits. The caller has begun the call in the instance's state.
 pub(crate) async fn drive<T>(
     runtime: &Runtime,
-    progress: qm_net::Progress,
+    bounds: Bounds,
     total: Duration,
     work: impl Future<Output = wasmtime::Result<T>>,
 ) -> End<T> {
     let silence = runtime.limits.silence;
     let _ticking = runtime.ticking();
-    match tokio::time::timeout(total, unless_silent(silence, &progress, work)).await {
-        Ok(Ok(Ok(word))) => End::Well(word),
-        Ok(Ok(Err(trap))) => End::Trapped(trap),
+    // A panic in a function of the host leaves the instance as dead as a trap does, and nothing else was shared with it.
+    let work = AssertUnwindSafe(bounds.meter.measure(work)).catch_unwind();
+    match tokio::time::timeout(total, unless_silent(silence, &bounds.progress, work)).await {
+        Ok(Ok(Ok(Ok(word)))) => End::Well(word),
+        Ok(Ok(Ok(Err(trap)))) => End::Trapped(trap),
+        Ok(Ok(Err(panic))) => End::Panicked(panic_text(&*panic)),
         Ok(Err(_)) => End::Silent(silence),
         Err(_) => End::TooLong(total),
     }
 }
 
+/// What a panic said.
+fn panic_text(panic: &(dyn Any + Send)) -> String {
+    const MAX: usize = 200;
+    let said = panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&str>().copied());
+    one_line(said.unwrap_or("it did not say why"), MAX)
+}
+
+/// Whether what a guest handed over was more than `Runtime::store` allows it. The library's error has no type to ask for.
+fn is_too_much(trap: &wasmtime::Error) -> bool {
+    trap.root_cause()
+        .to_string()
+        .contains("fuel allocated for hostcalls")
+}
+
 fn seconds(time: Duration) -> String {
     format!("{} s", time.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use qm_kernel::Ctx;
+    use qm_net::{Net, NetConfig};
+    use wasmtime::{Linker, Module};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_in_a_host_function_is_the_end_of_its_call_alone() {
+        let net = Net::new(NetConfig::default()).unwrap();
+        let dialer = net.dialer().clone();
+        let runtime = Runtime::new(Limits::default(), dialer, Ctx::system(), crate::roles::ALL).unwrap();
+        let mut store = runtime.store(Tenant {
+            plugin: "p",
+            owner: "e",
+            lane: "sync",
+            first_party: false,
+            grants: Grants::none(),
+            secrets: Secrets::default(),
+            log_dropped: Arc::default(),
+            memory: Arc::default(),
+        });
+        let text = r#"(module (import "h" "boom" (func $boom)) (func (export "run") (call $boom)))"#;
+        let module = Module::new(&runtime.engine, wat::parse_str(text).unwrap()).unwrap();
+        let mut linker = Linker::new(&runtime.engine);
+        let boom = || -> () { panic!("the map is\nfull") };
+        linker.func_wrap("h", "boom", boom).unwrap();
+        let instance = linker.instantiate_async(&mut store, &module).await.unwrap();
+        let run = instance.get_typed_func::<(), ()>(&mut store, "run").unwrap();
+        let bounds = store.data().bounds();
+        let end = drive(
+            &runtime,
+            bounds,
+            Duration::from_secs(5),
+            run.call_async(&mut store, ()),
+        )
+        .await;
+        let traces = Traces::of(store.data_mut());
+        let mut conduct = Conduct::new(runtime, Slot::new("p"), "e", "sync");
+        let fault = conduct.judge(end, traces).unwrap_err();
+        assert_eq!(
+            fault,
+            Fault::Failed("a function of the host failed: the map is full".to_owned())
+        );
+        assert_eq!(conduct.admit(), Ok(()), "the first failure costs no pause");
+    }
 }

@@ -81,10 +81,10 @@ impl Fresh {
         };
         // Also when the caller goes away in the middle.
         let _shown = Shown(self);
-        let progress = store.data().network.progress.clone();
+        let bounds = store.data().bounds();
         let end = drive(
             &self.runtime,
-            progress,
+            bounds,
             self.runtime.limits.call_total,
             work(&code, &mut store),
         )

@@ -20,7 +20,7 @@ use tokio::time::Instant;
 use tracing::{Instrument as _, Span};
 use wasmtime::Store;
 
-use crate::core::conduct::{Conduct, Traces, drive};
+use crate::core::conduct::{Conduct, End, Traces, Witness, drive};
 use crate::core::fault::Fault;
 use crate::core::load::Loaded;
 use crate::core::runtime::Runtime;
@@ -195,10 +195,11 @@ impl<S: Resident + ?Sized + 'static> Worker<S> {
     /// Ends the instance in good order.
     async fn retire(&mut self) {
         if let Some(mut live) = self.live.take() {
-            let _ticking = self.conduct.runtime.ticking();
-            live.resident.state().begin_call();
+            let state = live.resident.state();
+            state.begin_call();
+            let bounds = state.bounds();
             // A destructor that fails or dawdles changes nothing: the store goes either way.
-            let _ = tokio::time::timeout(CLOSE, live.resident.close()).await;
+            let _ = drive(&self.conduct.runtime, bounds, CLOSE, live.resident.close()).await;
         }
     }
 
@@ -224,8 +225,8 @@ impl<S: Resident + ?Sized + 'static> Worker<S> {
         self.conduct.begin();
         let state = live.resident.state();
         state.begin_call();
-        let progress = state.network.progress.clone();
-        let end = drive(&self.conduct.runtime, progress, total, work(&mut *live.resident)).await;
+        let bounds = state.bounds();
+        let end = drive(&self.conduct.runtime, bounds, total, work(&mut *live.resident)).await;
         let traces = Traces::of(live.resident.state());
         self.conduct.judge(end, traces)?;
         self.live = Some(live);
@@ -237,23 +238,26 @@ impl<S: Resident + ?Sized + 'static> Worker<S> {
         let code = self.code.borrow_and_update().clone();
         let code = code.ok_or_else(|| self.conduct.missing())?;
         let store = self.conduct.store(&code, &self.config)?;
-        let voice = store.data().voice.clone();
+        let witness = Witness::of(store.data());
+        let bounds = store.data().bounds();
         let runtime = self.conduct.runtime.clone();
-        let _ticking = runtime.ticking();
         let opening = (self.open)(code.clone(), store, self.config.clone());
-        let opened = tokio::time::timeout(runtime.limits.silence, opening).await;
-        let traces = Traces::said(voice.settle());
-        match opened {
-            Ok(Ok(Ok(resident))) => Ok(Live {
+        let end = drive(&runtime, bounds, runtime.limits.silence, opening).await;
+        let traces = witness.traces();
+        match end {
+            End::Well(Ok(resident)) => Ok(Live {
                 resident,
                 _code: code,
             }),
-            Ok(Ok(Err(word))) => Err(word),
-            Ok(Err(trap)) => Err(self.conduct.trapped(&trap, traces).into()),
-            Err(_) => {
+            End::Well(Err(word)) => Err(word),
+            End::Silent(_) | End::TooLong(_) => {
                 let why = "it could not be opened in time".to_owned();
                 Err(self.conduct.cut_off(why, true).into())
             }
+            failed @ (End::Trapped(_) | End::Panicked(_)) => Err(self
+                .conduct
+                .judge(failed, traces)
+                .map_or_else(S::Error::from, |_| Fault::Closed.into())),
         }
     }
 }

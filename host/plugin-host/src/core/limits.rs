@@ -7,9 +7,9 @@ use std::time::Duration;
 pub struct Limits {
     /// A plugin file.
     pub file_bytes: u64,
-    /// Linear memory of one instance.
+    /// Memory of one instance, what the host holds for it included.
     pub memory_bytes: usize,
-    /// Linear memory of all instances together.
+    /// Memory of all instances together; a quarter of it is kept for first-party plugins.
     pub memory_total_bytes: usize,
     /// Computing time of one call; waiting does not count.
     pub cpu: Duration,
@@ -45,7 +45,7 @@ impl Default for Limits {
             transfer_bytes: 64 << 20,
             body_bytes: 64 << 20,
             connections: 8,
-            handles: 16_384,
+            handles: 4096,
             queue: 32,
             // More than connect (5 s) and silence (15 s) of the network together: the plugin gets to say what happened.
             silence: Duration::from_secs(25),

@@ -16,6 +16,7 @@ use tokio::sync::Semaphore;
 use wasmtime::component::Component;
 
 use crate::core::cache::CodeCache;
+use crate::core::conduct::{End, Witness, drive};
 use crate::core::role::{About, Code, Descriptor, NAMESPACE, Role, Roles, Version, spoken};
 use crate::core::runtime::{Runtime, Tenant};
 use crate::core::status::PluginState;
@@ -159,17 +160,25 @@ impl Loader {
             plugin: "trial",
             owner: "",
             lane: "describe",
+            first_party: false,
             grants: Grants::none(),
             secrets: Secrets::default(),
             log_dropped: Arc::default(),
             memory: Arc::default(),
         });
-        let _ticking = self.runtime.ticking();
-        let described = tokio::time::timeout(TRIAL, code.describe(store)).await;
-        let described =
-            described.map_err(|_| format!("`describe` took longer than {} s", TRIAL.as_secs()))?;
-        let said = described.map_err(|error| format!("it cannot be run: {}", reason(&error)))?;
-        about_of(said, role)
+        let witness = Witness::of(store.data());
+        let bounds = store.data().bounds();
+        let end = drive(&self.runtime, bounds, TRIAL, code.describe(store)).await;
+        let why = match end {
+            End::Well(said) => return about_of(said, role),
+            End::Silent(_) | End::TooLong(_) => "`describe` took longer than it may".to_owned(),
+            End::Trapped(trap) => {
+                witness.account().ended_badly();
+                witness.traces().cause(&trap, &self.runtime.limits)
+            }
+            End::Panicked(why) => format!("a function of the host failed: {why}"),
+        };
+        Err(format!("it cannot be run: {why}"))
     }
 }
 

@@ -7,12 +7,13 @@ use std::thread::Thread;
 use qm_kernel::Ctx;
 use qm_net::{Dialer, Grants};
 use wasmtime::component::Linker;
-use wasmtime::{Config, Engine, EngineWeak, OptLevel, Store, UpdateDeadline};
+use wasmtime::{CallHook, Config, Engine, EngineWeak, OptLevel, Store, StoreContextMut, UpdateDeadline};
 
 use crate::core::limits::Limits;
-use crate::core::memory::{MemoryBudget, MemoryLimiter};
+use crate::core::memory::{Account, Holder, MemoryBudget};
+use crate::core::meter::TICK;
 use crate::core::role::Roles;
-use crate::core::state::{Network, State, TICK};
+use crate::core::state::{Network, State};
 use crate::core::voice::{Secrets, Voice};
 use crate::error::PluginHostError;
 use crate::imports;
@@ -42,6 +43,8 @@ pub(crate) struct Tenant<'a> {
     /// Id of what is configured (an engine); empty when the plugin serves all.
     pub(crate) owner: &'a str,
     pub(crate) lane: &'static str,
+    /// Whether it may take of the memory that is kept for first-party plugins.
+    pub(crate) first_party: bool,
     pub(crate) grants: Grants,
     pub(crate) secrets: Secrets,
     pub(crate) log_dropped: Arc<AtomicU64>,
@@ -60,7 +63,6 @@ impl Runtime {
         let mut linker = Linker::new(&engine);
         // WASI 0.2 links, and denies: the standard libraries of Python, Go and JavaScript import it unasked.
         wasmtime_wasi::p2::add_to_linker_async(&mut linker).map_err(failed)?;
-        wasmtime_wasi_http::p2::add_only_http_to_linker_async(&mut linker).map_err(failed)?;
         imports::add_to_linker(&mut linker).map_err(failed)?;
         for role in roles {
             role.add_to_linker(&mut linker).map_err(failed)?;
@@ -89,16 +91,35 @@ impl Runtime {
             tenant.secrets,
             tenant.log_dropped,
         );
-        let memory = MemoryLimiter::new(limits.memory_bytes, self.budget.clone(), tenant.memory);
-        let network = Network::new(self.dialer.clone(), tenant.grants, limits);
-        let state = State::new(limits, memory, network, voice, self.ctx.clone());
+        let holder = Holder {
+            plugin: tenant.plugin,
+            owner: tenant.owner,
+            lane: tenant.lane,
+            first_party: tenant.first_party,
+        };
+        let account = Account::new(&holder, limits.memory_bytes, self.budget.clone(), tenant.memory);
+        let network = Network::new(self.dialer.clone(), tenant.grants, limits, account.clone());
+        let state = State::new(limits, account, network, voice, self.ctx.clone());
         let mut store = Store::new(&self.engine, state);
         store.limiter(|state| &mut state.memory);
-        store.set_hostcall_fuel(limits.transfer_bytes);
+        let transfer = limits.transfer_bytes;
+        store.set_hostcall_fuel(transfer);
+        store.call_hook(move |mut store, crossing| {
+            match crossing {
+                CallHook::CallingHost => {
+                    store.data_mut().transit.enter();
+                    bound_transfer(&mut store, transfer);
+                }
+                CallHook::ReturningFromWasm => bound_transfer(&mut store, transfer),
+                CallHook::ReturningFromHost => store.data_mut().transit.leave(),
+                CallHook::CallingWasm => {}
+            }
+            Ok(())
+        });
         store.set_max_component_handles(limits.handles);
         store.set_epoch_deadline(1);
         store.epoch_deadline_callback(|mut store| {
-            Ok(if store.data_mut().cpu.spend() {
+            Ok(if store.data_mut().meter.may_go_on() {
                 UpdateDeadline::YieldCustom(1, Box::pin(tokio::task::yield_now()))
             } else {
                 UpdateDeadline::Interrupt
@@ -111,6 +132,12 @@ impl Runtime {
     pub(crate) fn ticking(&self) -> Ticking {
         self.ticker.hold()
     }
+}
+
+/// What the guest hands over is about to be copied: never more of it than its account has left.
+fn bound_transfer(store: &mut StoreContextMut<'_, State>, most: usize) {
+    let left = store.data().account.left();
+    store.set_hostcall_fuel(left.min(most));
 }
 
 fn config(address_space: u64) -> Config {

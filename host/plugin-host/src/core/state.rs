@@ -9,12 +9,11 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tracing::Level;
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
-use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 
 use crate::core::limits::Limits;
-use crate::core::memory::MemoryLimiter;
+use crate::core::memory::{Account, Charge, HANDLE, MemoryLimiter, OutOfMemory};
+use crate::core::meter::Meter;
 use crate::core::voice::{Console, Voice};
-use crate::imports::wasi_http::Hooks;
 
 /// Random bytes one WASI call may ask for.
 const WASI_RANDOM: u64 = 64 << 10;
@@ -23,12 +22,13 @@ const WASI_RANDOM: u64 = 64 << 10;
 pub(crate) struct State {
     pub(crate) table: ResourceTable,
     wasi: WasiCtx,
-    http: WasiHttpCtx,
-    hooks: Hooks,
     pub(crate) memory: MemoryLimiter,
+    /// What the instance and the host for it hold.
+    pub(crate) account: Arc<Account>,
+    pub(crate) transit: Transit,
     pub(crate) network: Network,
     pub(crate) voice: Voice,
-    pub(crate) cpu: Cpu,
+    pub(crate) meter: Arc<Meter>,
     pub(crate) ctx: Ctx,
     pub(crate) started: Instant,
 }
@@ -36,7 +36,7 @@ pub(crate) struct State {
 impl State {
     pub(crate) fn new(
         limits: &Limits,
-        memory: MemoryLimiter,
+        account: Arc<Account>,
         network: Network,
         voice: Voice,
         ctx: Ctx,
@@ -52,15 +52,12 @@ impl State {
         Self {
             table,
             wasi,
-            http: WasiHttpCtx::new(),
-            hooks: Hooks(network.clone()),
-            memory,
+            memory: MemoryLimiter::new(account.clone()),
+            account,
+            transit: Transit::default(),
             network,
             voice,
-            cpu: Cpu {
-                used: 0,
-                budget: slices(limits.cpu),
-            },
+            meter: Meter::new(limits.cpu),
             ctx,
             started: Instant::now(),
         }
@@ -68,8 +65,21 @@ impl State {
 
     /// Gives the next call its own budgets.
     pub(crate) fn begin_call(&mut self) {
-        self.cpu.used = 0;
-        self.memory.denied = false;
+        self.meter.begin_call();
+        self.account.begin_call();
+    }
+
+    /// Holds `charge` until what an import returns has reached the guest.
+    pub(crate) fn hand_over(&mut self, charge: Charge) {
+        self.transit.charges.push(charge);
+    }
+
+    /// What bounds the call that begins.
+    pub(crate) fn bounds(&self) -> Bounds {
+        Bounds {
+            progress: self.network.progress.clone(),
+            meter: self.meter.clone(),
+        }
     }
 }
 
@@ -82,40 +92,30 @@ impl WasiView for State {
     }
 }
 
-impl WasiHttpView for State {
-    fn http(&mut self) -> WasiHttpCtxView<'_> {
-        WasiHttpCtxView {
-            ctx: &mut self.http,
-            table: &mut self.table,
-            hooks: &mut self.hooks,
+/// What looks on while a call runs.
+pub(crate) struct Bounds {
+    pub(crate) progress: Progress,
+    pub(crate) meter: Arc<Meter>,
+}
+
+/// Bytes on their way from an import to the guest: while they are copied, both sides have them.
+#[derive(Default)]
+pub(crate) struct Transit {
+    charges: Vec<Charge>,
+    /// Host functions entered and not left: copying runs code of the guest, which enters others.
+    depth: u32,
+}
+
+impl Transit {
+    pub(crate) fn enter(&mut self) {
+        self.depth += 1;
+    }
+
+    pub(crate) fn leave(&mut self) {
+        self.depth = self.depth.saturating_sub(1);
+        if self.depth == 0 {
+            self.charges.clear();
         }
-    }
-}
-
-/// One tick of the epoch. A guest that computes gives its thread back this often.
-pub(crate) const TICK: Duration = Duration::from_millis(10);
-
-fn slices(time: Duration) -> u64 {
-    u64::try_from(time.as_millis() / TICK.as_millis())
-        .unwrap_or(u64::MAX)
-        .max(1)
-}
-
-/// Computing time of the call under way, in ticks; waiting in a host function does not count.
-pub(crate) struct Cpu {
-    used: u64,
-    budget: u64,
-}
-
-impl Cpu {
-    /// Counts one more tick; false once the budget is used up.
-    pub(crate) fn spend(&mut self) -> bool {
-        self.used += 1;
-        self.used <= self.budget
-    }
-
-    pub(crate) fn is_spent(&self) -> bool {
-        self.used > self.budget
     }
 }
 
@@ -126,19 +126,44 @@ pub(crate) struct Network {
     grants: Arc<Grants>,
     slots: Arc<Semaphore>,
     max_body: usize,
+    account: Arc<Account>,
     /// Grows with every byte that moves; whoever bounds the call's time looks at it.
     pub(crate) progress: Progress,
 }
 
-/// An open connection of an instance; `slot` counts it.
+/// What a header costs beside its name and value.
+pub(crate) const HEADER: usize = 64;
+
+fn no_room(_: OutOfMemory) -> DialError {
+    DialError::Other("the plugin has no memory left for a connection".to_owned())
+}
+
+/// What an open connection keeps in buffers of its own, about.
+const BUFFERS: usize = 64 << 10;
+
+/// A connection's place among the few of its instance, and what it holds.
+pub(crate) struct Slot {
+    _permit: OwnedSemaphorePermit,
+    charge: Charge,
+}
+
+/// An open connection of an instance.
 pub struct Open<T> {
     pub(crate) inner: T,
-    _slot: OwnedSemaphorePermit,
+    slot: Option<Slot>,
+}
+
+impl<T> Open<T> {
+    /// Its end has come: another connection may take its place, whenever the guest lets go of this one.
+    pub(crate) fn is_over(&mut self) {
+        self.slot = None;
+    }
 }
 
 impl Network {
-    pub(crate) fn new(dialer: Dialer, grants: Grants, limits: &Limits) -> Self {
+    pub(crate) fn new(dialer: Dialer, grants: Grants, limits: &Limits, account: Arc<Account>) -> Self {
         Self {
+            account,
             dialer,
             grants: Arc::new(grants),
             slots: Arc::new(Semaphore::new(limits.connections)),
@@ -147,9 +172,13 @@ impl Network {
         }
     }
 
-    fn slot(&self) -> Result<OwnedSemaphorePermit, DialError> {
-        let taken = self.slots.clone().try_acquire_owned();
-        taken.map_err(|_| DialError::Other("too many open connections".to_owned()))
+    /// A place for one more connection, charged; before anything is dialled.
+    pub(crate) fn slot(&self) -> Result<Slot, DialError> {
+        let permit = self.slots.clone().try_acquire_owned();
+        Ok(Slot {
+            _permit: permit.map_err(|_| DialError::Other("too many open connections".to_owned()))?,
+            charge: self.account.charge(HANDLE + BUFFERS).map_err(no_room)?,
+        })
     }
 
     pub(crate) async fn connect(
@@ -162,17 +191,42 @@ impl Network {
             .dialer
             .connect(endpoint, &self.grants, idle, self.progress.clone())
             .await?;
-        Ok(Open { inner, _slot: slot })
+        Ok(Open {
+            inner,
+            slot: Some(slot),
+        })
     }
 
-    pub(crate) async fn send(&self, mut request: HttpRequest) -> Result<Open<HttpResponse>, DialError> {
+    pub(crate) async fn send(&self, request: HttpRequest) -> Result<Open<HttpResponse>, DialError> {
         let slot = self.slot()?;
+        self.send_in(slot, request).await
+    }
+
+    /// Sends on a place that was taken before.
+    pub(crate) async fn send_in(
+        &self,
+        mut slot: Slot,
+        mut request: HttpRequest,
+    ) -> Result<Open<HttpResponse>, DialError> {
         request.max_body = request.max_body.min(self.max_body);
         let inner = self
             .dialer
             .send(request, &self.grants, self.progress.clone())
             .await?;
-        Ok(Open { inner, _slot: slot })
+        let headers = inner.headers().iter();
+        let headers: usize = headers
+            .map(|(name, value)| name.as_str().len() + value.len() + HEADER)
+            .sum();
+        slot.charge.grow(headers).map_err(no_room)?;
+        Ok(Open {
+            inner,
+            slot: Some(slot),
+        })
+    }
+
+    /// Whether this URL may be asked for, told without asking for it.
+    pub(crate) fn allows(&self, url: &url::Url) -> bool {
+        self.grants.allows_url(url)
     }
 
     pub(crate) fn max_body(&self) -> usize {

@@ -10,10 +10,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Instant;
 
+use async_trait::async_trait;
+use bytes::Bytes;
 use serde_json::{Map, Value};
 use tokio::io::AsyncWrite;
 use tracing::Level;
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
+use wasmtime_wasi::p2::{OutputStream, Pollable, StreamError, StreamResult};
 
 const LINE: usize = 4 << 10;
 const BURST: f64 = 64.0 * 1024.0;
@@ -167,7 +170,7 @@ impl Voice {
     }
 }
 
-/// At most `max` bytes, control characters (line ends, terminal escapes) as blanks.
+/// At most `max` bytes, control characters (line ends, terminal escapes, turns of direction) as blanks.
 pub(crate) fn one_line(text: &str, max: usize) -> String {
     let mut end = text.len().min(max);
     while !text.is_char_boundary(end) {
@@ -176,8 +179,13 @@ pub(crate) fn one_line(text: &str, max: usize) -> String {
     text[..end]
         .trim_end()
         .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
+        .map(|c| if c.is_control() || turns(c) { ' ' } else { c })
         .collect()
+}
+
+/// Whether it changes the direction of what follows, so that a line reads as another one.
+const fn turns(c: char) -> bool {
+    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Standard output and error of a plugin whose language runtime writes there: lines of the same voice.
@@ -191,39 +199,91 @@ impl IsTerminal for Console {
 
 impl StdoutStream for Console {
     fn async_stream(&self) -> Box<dyn AsyncWrite + Send + Sync> {
-        Box::new(Lines {
+        Box::new(self.lines())
+    }
+
+    /// Written to within the call, on its meter: the stream the library would wrap around the one above hands what is
+    /// written to a task of its own.
+    fn p2_stream(&self) -> Box<dyn OutputStream> {
+        Box::new(self.lines())
+    }
+}
+
+impl Console {
+    fn lines(&self) -> Lines {
+        Lines {
             voice: self.0.clone(),
             level: self.1,
             line: Vec::new(),
-        })
+        }
     }
 }
+
+/// The most of one write. Only a line of it can be kept anyway.
+const WRITE: usize = 16 << 10;
 
 struct Lines {
     voice: Voice,
     level: Level,
+    /// The begin of a line, at most [`LINE`] bytes.
     line: Vec<u8>,
 }
 
 impl Lines {
+    fn take(&mut self, bytes: &[u8]) {
+        for piece in bytes.split_inclusive(|&byte| byte == b'\n') {
+            let text = piece.strip_suffix(b"\n").unwrap_or(piece);
+            let room = LINE - self.line.len();
+            // What is over is left out: the line was cut at its end.
+            self.line.extend_from_slice(&text[..text.len().min(room)]);
+            if text.len() < piece.len() {
+                self.end_line();
+            }
+        }
+    }
+
     fn end_line(&mut self) {
         if !self.line.is_empty() {
-            let line = std::mem::take(&mut self.line);
-            self.voice.say(self.level, &String::from_utf8_lossy(&line));
+            self.voice.say(self.level, &String::from_utf8_lossy(&self.line));
+            self.line.clear();
         }
+    }
+}
+
+impl Drop for Lines {
+    fn drop(&mut self) {
+        self.end_line();
+    }
+}
+
+#[async_trait]
+impl Pollable for Lines {
+    async fn ready(&mut self) {}
+}
+
+impl OutputStream for Lines {
+    fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
+        if bytes.len() > WRITE {
+            return Err(StreamError::trap(
+                "more was written than the stream takes at once",
+            ));
+        }
+        self.take(&bytes);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> StreamResult<()> {
+        Ok(())
+    }
+
+    fn check_write(&mut self) -> StreamResult<usize> {
+        Ok(WRITE)
     }
 }
 
 impl AsyncWrite for Lines {
     fn poll_write(mut self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        for &byte in bytes {
-            if byte == b'\n' || self.line.len() >= LINE {
-                self.end_line();
-            }
-            if byte != b'\n' {
-                self.line.push(byte);
-            }
-        }
+        self.take(bytes);
         Poll::Ready(Ok(bytes.len()))
     }
 

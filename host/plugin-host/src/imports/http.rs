@@ -8,7 +8,7 @@ use wasmtime::component::Resource;
 use super::transport::{idle, size};
 use super::wit::http;
 use super::wit::transport::NetError;
-use crate::core::state::{Open, State};
+use crate::core::state::{HEADER, Open, State};
 
 /// The host's side of `http.response`.
 pub type Response = Open<HttpResponse>;
@@ -18,6 +18,13 @@ const PIECE: u32 = 256 << 10;
 
 impl http::Host for State {
     async fn send(&mut self, request: http::Request) -> Result<Result<Resource<Response>, NetError>> {
+        let sizes = request
+            .headers
+            .iter()
+            .map(|header| header.name.len() + header.value.len() + HEADER);
+        let bytes = sizes.sum::<usize>() + request.url.len() + request.body.len();
+        // For as long as it is being sent.
+        let _held = self.account.charge(bytes)?;
         let headers = request
             .headers
             .into_iter()
@@ -55,12 +62,24 @@ impl http::HostResponse for State {
     async fn read(&mut self, this: Resource<Response>, max: u32) -> Result<Result<Vec<u8>, NetError>> {
         let response = self.table.get_mut(&this)?;
         let piece = response.inner.read(max.min(PIECE) as usize).await;
-        Ok(piece.map(|bytes| bytes.to_vec()).map_err(NetError::from))
+        let piece = piece.map(|bytes| bytes.to_vec()).map_err(NetError::from);
+        let size = piece.as_ref().map_or(0, Vec::len);
+        if size == 0 {
+            response.is_over();
+        }
+        let held = self.account.charge(size)?;
+        self.hand_over(held);
+        Ok(piece)
     }
 
     async fn read_to_end(&mut self, this: Resource<Response>) -> Result<Result<Vec<u8>, NetError>> {
+        let mut held = self.account.charge(0)?;
         let response = self.table.get_mut(&this)?;
-        Ok(response.inner.read_to_end().await.map_err(NetError::from))
+        let room = |more: usize| held.grow(more).is_ok();
+        let body = response.inner.read_to_end_in(room).await;
+        response.is_over();
+        self.hand_over(held);
+        Ok(body.map_err(NetError::from))
     }
 
     async fn drop(&mut self, this: Resource<Response>) -> Result<()> {

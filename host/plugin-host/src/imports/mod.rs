@@ -5,7 +5,7 @@ mod clock;
 mod http;
 mod log;
 mod transport;
-pub(crate) mod wasi_http;
+mod wasi_http;
 
 use wasmtime::component::{HasSelf, Linker};
 
@@ -23,7 +23,6 @@ pub mod base {
         world: "everything",
         imports: {
             // Never wait: a plain call is cheaper than a future.
-            "quartermaster:base/log": trappable,
             "quartermaster:base/clock.now-ms": trappable,
             "quartermaster:base/clock.monotonic-ms": trappable,
             default: async | trappable,
@@ -39,7 +38,12 @@ pub use base::quartermaster::base as wit;
 
 /// Offers the shared interfaces, once for all roles: interfaces are added, not worlds, because worlds share them.
 pub(crate) fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> {
-    base::Everything::add_to_linker::<_, HasSelf<State>>(linker, |state| state)
+    wasi_http::add_to_linker(linker)?;
+    log::add_to_linker(linker)?;
+    wit::common::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
+    wit::clock::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
+    wit::transport::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
+    wit::http::add_to_linker::<_, HasSelf<State>>(linker, |state| state)
 }
 
 impl wit::common::Host for State {}

@@ -60,7 +60,11 @@ impl transport::Host for State {
 impl transport::HostConnection for State {
     async fn read(&mut self, this: Resource<Connection>, max: u32) -> Result<Result<Vec<u8>, NetError>> {
         let connection = self.table.get_mut(&this)?;
-        Ok(connection.inner.read(max as usize).await.map_err(NetError::from))
+        let piece = connection.inner.read(max as usize).await.map_err(NetError::from);
+        let size = piece.as_ref().map_or(0, Vec::len);
+        let held = self.account.charge(size)?;
+        self.hand_over(held);
+        Ok(piece)
     }
 
     async fn read_to_end(
@@ -69,11 +73,16 @@ impl transport::HostConnection for State {
         limit: u64,
     ) -> Result<Result<Vec<u8>, NetError>> {
         let limit = size(limit).min(self.network.max_body());
+        let mut held = self.account.charge(0)?;
         let connection = self.table.get_mut(&this)?;
-        Ok(connection.inner.read_to_end(limit).await.map_err(NetError::from))
+        let room = |more: usize| held.grow(more).is_ok();
+        let bytes = connection.inner.read_to_end_in(limit, room).await;
+        self.hand_over(held);
+        Ok(bytes.map_err(NetError::from))
     }
 
     async fn write(&mut self, this: Resource<Connection>, bytes: Vec<u8>) -> Result<Result<(), NetError>> {
+        let _held = self.account.charge(bytes.len())?;
         let connection = self.table.get_mut(&this)?;
         Ok(connection.inner.write(&bytes).await.map_err(NetError::from))
     }

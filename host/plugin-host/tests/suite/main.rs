@@ -6,6 +6,7 @@ mod bench;
 mod channel;
 mod check;
 mod files;
+mod hostile;
 mod isolation;
 mod network;
 mod reload;

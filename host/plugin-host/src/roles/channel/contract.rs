@@ -80,10 +80,9 @@ async fn ask<T: Send>(
     let component = loaded.code_as::<Component>().ok_or("it is no channel")?;
     let mut conduct = Conduct::new(runtime.clone(), Slot::new(&loaded.about.id), "", "check");
     let mut store = conduct.store(loaded, target).map_err(|fault| fault.to_string())?;
-    let progress = store.data().network.progress.clone();
+    let bounds = store.data().bounds();
     let total = runtime.limits.silence;
-    let end: End<Result<T, ChannelError>> =
-        drive(runtime, progress, total, work(component, &mut store)).await;
+    let end: End<Result<T, ChannelError>> = drive(runtime, bounds, total, work(component, &mut store)).await;
     let traces = Traces::of(store.data_mut());
     conduct.judge(end, traces).map_err(|fault| fault.to_string())
 }

@@ -94,6 +94,7 @@ impl Contract {
             plugin: &self.loaded.about.id,
             owner: "check",
             lane: "check",
+            first_party: false,
             grants: Grants::from_config(schema, &self.target)?,
             secrets: Secrets::of(schema, &self.target),
             log_dropped: Arc::default(),
