@@ -37,6 +37,7 @@ const MIGRATIONS: &[Migration] = migrations! {
     8 "0008_accounts",
     9 "0009_known_addresses",
     10 "0010_torrent_moves",
+    11 "0011_deleted_engines",
 };
 
 sql! {

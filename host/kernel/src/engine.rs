@@ -123,6 +123,9 @@ pub enum Attention {
     Quiet,
 }
 
+/// Torrents of one delta that a driver hands over; of a longer one the rest is cut off.
+pub const LIST_LIMIT: usize = 200_000;
+
 /// What changed since the poll whose cursor was given.
 #[derive(Clone, Debug, Default)]
 pub struct Delta {
@@ -133,6 +136,19 @@ pub struct Delta {
     pub changed: Vec<Torrent>,
     pub removed: Vec<String>,
     pub stats: GlobalStats,
+}
+
+impl Delta {
+    /// Whether some of it may be missing because it was too long to be handed over whole. What is not in such a list is
+    /// not known to be gone.
+    pub fn may_be_cut(&self) -> bool {
+        let listed = self.changed.len();
+        if !self.full {
+            return listed.max(self.removed.len()) >= LIST_LIMIT;
+        }
+        let told = self.stats.torrent_count as usize;
+        told > LIST_LIMIT || (listed >= LIST_LIMIT && told != listed)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -167,6 +167,7 @@ impl Ground {
             audit: self.audit.clone(),
             acting: self.acting(),
             cipher: self.cipher.clone(),
+            settings: self.settings.clone(),
             events: Arc::new(self.bus.clone()),
             hub: hub.clone(),
             ctx: self.ctx.clone(),
@@ -309,10 +310,12 @@ impl App {
         let (router, _) = qm_web::finish(routes, web, ground.tokens.clone(), ctx);
 
         let (kept, moved, pruned) = (files.clone(), torrents.clone(), ground.identity.clone());
+        let swept = torrents.clone();
         let (ended, sockets) = (ground.identity.clone(), hub.clone());
         let background = ground.background;
         background.supervise("files.upkeep", move |stop| kept.clone().upkeep_loop(stop));
         background.supervise("torrents.moves", move |stop| moved.clone().moves_loop(stop));
+        background.supervise("torrents.upkeep", move |stop| swept.clone().upkeep_loop(stop));
         background.supervise("identity.end_sockets", move |stop| {
             ended.clone().end_sockets_loop(sockets.clone(), stop)
         });

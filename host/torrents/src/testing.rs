@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use prometheus::Registry;
 use qm_db::{Db, FromRow, Json, sql};
@@ -19,10 +20,11 @@ use qm_kernel::{
 use qm_net::{Net, NetConfig};
 use qm_platform::realtime::{Hub, HubConfig};
 use qm_platform::testing::Claims;
-use qm_platform::{Audit, Background, Cipher};
+use qm_platform::{Audit, Background, Cipher, Settings};
 use tokio::sync::watch;
 
 use crate::dto::engines::CreateEngine;
+use crate::model::limits::Limits;
 use crate::service::{Caller, Torrents, TorrentsDeps};
 use crate::sync::SyncDeps;
 use crate::sync::metrics::SyncMetrics;
@@ -63,8 +65,14 @@ pub struct FakeClient {
     pub health_asked: AtomicUsize,
     /// It takes questions about its health and never answers.
     pub hangs: AtomicBool,
+    /// What it says of itself with each list.
+    pub stats: Mutex<GlobalStats>,
     /// Polls to come that panic.
     pub panics: AtomicUsize,
+    /// Torrents never heard of before that each poll tells of, instead of the list.
+    pub flood: AtomicUsize,
+    /// How many it has told of so.
+    pub flooded: AtomicU64,
 }
 
 impl FakeClient {
@@ -81,6 +89,18 @@ impl FakeClient {
 
     pub fn hang(&self) {
         self.hangs.store(true, Ordering::SeqCst);
+    }
+
+    /// What a poll of a flooding client tells.
+    fn wave(&self, count: usize) -> Delta {
+        let first = self.flooded.fetch_add(count as u64, Ordering::SeqCst);
+        Delta {
+            cursor: 1,
+            full: false,
+            changed: (first..first + count as u64).map(numbered).collect(),
+            removed: vec![],
+            stats: GlobalStats::default(),
+        }
     }
 
     fn check(&self) -> Result<(), EngineError> {
@@ -114,6 +134,16 @@ impl FakeClient {
             _ => {}
         }
         Ok(())
+    }
+}
+
+/// Torrent `n` of many.
+pub fn numbered(n: u64) -> Torrent {
+    Torrent {
+        hash: format!("{n:040x}").into(),
+        name: format!("A.Release.Of.Some.Length.2026.1080p.WEB.x264-{n}"),
+        content_path: format!("/downloads/A.Release.Of.Some.Length.2026.1080p.WEB.x264-{n}"),
+        ..torrent(1)
     }
 }
 
@@ -159,13 +189,17 @@ impl EngineDriver for FakeDriver {
             .fetch_update(Ordering::SeqCst, Ordering::SeqCst, less);
         assert!(panics.is_err(), "a poll that panics");
         self.0.check()?;
+        let flood = self.0.flood.load(Ordering::SeqCst);
+        if flood > 0 {
+            return Ok(self.0.wave(flood));
+        }
         let changed: Vec<Torrent> = self.0.torrents.lock().unwrap().values().cloned().collect();
         Ok(Delta {
             cursor: 1,
             full: true,
             changed,
             removed: vec![],
-            stats: GlobalStats::default(),
+            stats: *self.0.stats.lock().unwrap(),
         })
     }
 
@@ -454,6 +488,10 @@ pub fn sync_deps(db: &Db, heard: &Arc<Heard>) -> SyncDeps {
         hub: Hub::new(HubConfig::default(), Arc::new(NoTokens), ctx.clone()),
         ctx,
         metrics: SyncMetrics::new(&Registry::new()).unwrap(),
+        limits: Arc::new(ArcSwap::from_pointee(Limits {
+            torrents: 200_000,
+            bytes: 256 << 20,
+        })),
     }
 }
 
@@ -474,13 +512,15 @@ impl House {
         let heard = Arc::new(Heard::default());
         let sync = sync_deps(db, &heard);
         let metrics = Registry::new();
+        let cipher = Cipher::new(&Secret::new("a key of thirty-two characters !"), sync.ctx.clone());
         let deps = TorrentsDeps {
             db: db.clone(),
             kinds: kinds.clone(),
             net: Net::new(NetConfig::default()).unwrap(),
             audit: Audit::new(sync.ctx.clone()),
             acting: Arc::new(Claims),
-            cipher: Cipher::new(&Secret::new("a key of thirty-two characters !"), sync.ctx.clone()),
+            cipher: cipher.clone(),
+            settings: Settings::new(sync.ctx.clone(), cipher),
             events: heard.clone(),
             hub: sync.hub,
             ctx: sync.ctx,

@@ -88,6 +88,23 @@ pub const POLL_INTERVAL_MS: Setting<i64> = Setting::plain(
 .accepts(|ms| *ms > 0)
 .seeded();
 
+pub const MAX_TORRENTS: Setting<i64> = Setting::plain(
+    "engine.maxTorrents",
+    "torrents",
+    "Torrents taken of one engine; of a client that lists more the rest is left out. 1 to 200,000.",
+    || 200_000,
+)
+.accepts(|torrents| (1..=200_000).contains(torrents));
+
+pub const MAX_SNAPSHOT_BYTES: Setting<i64> = Setting::plain(
+    "engine.maxSnapshotBytes",
+    "torrents",
+    "Bytes that the texts of one engine's torrents and their JSON may take in memory; what would take more is left out. \
+     1,048,576 (1 MiB) to 8,589,934,592 (8 GiB).",
+    || 256 << 20,
+)
+.accepts(|bytes| (1 << 20..=8 << 30).contains(bytes));
+
 pub const TORRENTS_PARKING: Setting<Object> = Setting::plain(
     "torrents.parking",
     "torrents",
@@ -261,6 +278,8 @@ pub fn all() -> Vec<SettingSpec> {
         REFRESH_TOKEN_TTL_DAYS.spec(),
         ACCESS_TOKEN_TTL_MINUTES.spec(),
         POLL_INTERVAL_MS.spec(),
+        MAX_TORRENTS.spec(),
+        MAX_SNAPSHOT_BYTES.spec(),
         TORRENTS_PARKING.spec(),
         DEFAULT_ROOT_PATH.spec(),
         TRASH_RETENTION_DAYS.spec(),

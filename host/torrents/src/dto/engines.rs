@@ -51,7 +51,7 @@ pub struct EngineView {
     /// Since when it is in that state, as far as this run of the service knows.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub state_since: Option<Timestamp>,
-    /// Why it is not online: a sentence; null when it is, and when nothing is known.
+    /// Why it is not `online`: a sentence; null when it is, and when nothing is known.
     pub state_reason: Option<String>,
 }
 
@@ -61,6 +61,9 @@ pub struct EngineView {
 pub enum EngineState {
     /// Its last read succeeded.
     Online,
+    /// Its last read succeeded, and told of more torrents than are taken; see the settings `engine.maxTorrents` and
+    /// `engine.maxSnapshotBytes`.
+    Limited,
     /// Its last read failed; it is tried every 2 s.
     Offline,
     /// Its first read has not ended yet.
@@ -168,6 +171,10 @@ pub struct HealthView {
     /// The client's version.
     pub version: Option<String>,
     pub error: Option<String>,
+    /// Why not all of its torrents are taken; left out while all are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String, required = false)]
+    pub limited: Option<String>,
     /// Of when this is.
     #[schema(value_type = String, format = DateTime)]
     pub checked_at: Timestamp,
@@ -181,6 +188,7 @@ impl HealthView {
             latency_ms,
             version: Some(version),
             error: None,
+            limited: None,
             checked_at,
         }
     }
@@ -191,6 +199,7 @@ impl HealthView {
             latency_ms: None,
             version: None,
             error: Some(error),
+            limited: None,
             checked_at,
         }
     }

@@ -5,6 +5,7 @@ pub mod edges;
 pub mod engine;
 pub mod intake;
 pub mod ledger;
+pub mod limits;
 pub mod names;
 pub mod paths;
 pub mod query;

@@ -1,4 +1,4 @@
-//! Table `torrent_engines`.
+//! Table `torrent_engines`. A row that is marked as deleted is known to [`super::retire`] alone.
 
 use qm_db::{Affected, DbError, FromRow, Json, Tx, sql};
 use qm_kernel::Timestamp;
@@ -6,16 +6,20 @@ use serde_json::{Map, Value};
 
 sql! {
     LIST = "SELECT id, name, kind, config, secret_fields, is_default, is_enabled FROM torrent_engines \
-        ORDER BY created_at, id";
-    FIND = "SELECT id, name, kind, config, secret_fields, is_default, is_enabled FROM torrent_engines WHERE id = $1";
-    HOLD = "UPDATE torrent_engines SET is_enabled = is_enabled WHERE id = $1";
+        WHERE deleted_at IS NULL ORDER BY created_at, id";
+    FIND = "SELECT id, name, kind, config, secret_fields, is_default, is_enabled FROM torrent_engines \
+        WHERE id = $1 AND deleted_at IS NULL";
+    HOLD = "UPDATE torrent_engines SET is_enabled = is_enabled WHERE id = $1 AND deleted_at IS NULL";
+    IS_THERE = "SELECT COUNT(*) FROM torrent_engines WHERE id = $1 AND deleted_at IS NULL";
     INSERT = "INSERT INTO torrent_engines \
         (id, name, kind, config, secret_fields, is_default, is_enabled, created_at, updated_at) \
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)";
     UPDATE = "UPDATE torrent_engines SET name = $2, config = $3, secret_fields = $4, is_default = $5, is_enabled = $6, \
-        updated_at = $7 WHERE id = $1";
+        updated_at = $7 WHERE id = $1 AND deleted_at IS NULL";
     CLEAR_DEFAULT = "UPDATE torrent_engines SET is_default = $1 WHERE is_default = $2";
-    DELETE = "DELETE FROM torrent_engines WHERE id = $1";
+    DELETE = "UPDATE torrent_engines SET deleted_at = $2, updated_at = $2, config = '{}', secret_fields = '[]', \
+        is_default = $3, is_enabled = $3 WHERE id = $1 AND deleted_at IS NULL";
+    DROP_MOVES = "DELETE FROM torrent_moves WHERE engine_id = $1";
 }
 
 #[derive(FromRow)]
@@ -116,7 +120,14 @@ pub async fn clear_default(tx: &mut Tx) -> Result<(), DbError> {
     qm_db::exec!(tx, CLEAR_DEFAULT, false, true).await.map(drop)
 }
 
-/// Deletes an engine with its snapshots, ledger and archive.
-pub async fn delete(tx: &mut Tx, id: &str) -> Result<Affected, DbError> {
-    qm_db::exec!(tx, DELETE, id).await
+/// Whether an engine is configured, and not deleted.
+pub async fn is_there(tx: &mut Tx, id: &str) -> Result<bool, DbError> {
+    Ok(qm_db::value!(tx, i64, IS_THERE, id).await? > 0)
+}
+
+/// Marks an engine as deleted and forgets what was configured. Its torrents, ledger and archive go later, see
+/// [`super::retire`].
+pub async fn delete(tx: &mut Tx, id: &str, now: Timestamp) -> Result<Affected, DbError> {
+    qm_db::exec!(tx, DROP_MOVES, id).await?.rows();
+    qm_db::exec!(tx, DELETE, id, now.ms(), false).await
 }

@@ -5,6 +5,7 @@ pub mod engines;
 pub mod intake;
 pub mod ledger;
 pub mod moves;
+pub mod retire;
 pub mod sealed;
 pub mod search;
 pub mod snapshots;

@@ -1,4 +1,4 @@
-//! Searching `torrent_snapshots`.
+//! Searching `torrent_snapshots`, but for the rows of engines that were deleted.
 //!
 //! Both databases fold the case of ASCII letters only (SQLite always, PostgreSQL in the collation of these columns). A
 //! search with other letters therefore lets the database find the rows that hold its ASCII parts and compares those rows
@@ -9,10 +9,13 @@ use qm_db::{DbError, FromRow, Tx, sql};
 sql! {
     MATCHING = "SELECT id, engine_id, hash, name, state, progress, size, downloaded, uploaded, ratio, download_rate, \
         upload_rate, save_path, label, category_id, added_at, completed_at, captured_at FROM torrent_snapshots \
-        WHERE LOWER(name) LIKE $1 ESCAPE '\\' OR LOWER(label) LIKE $1 ESCAPE '\\' OR LOWER(save_path) LIKE $1 ESCAPE '\\' \
-        OR hash LIKE $1 ESCAPE '\\' ORDER BY captured_at DESC, id LIMIT $2";
+        WHERE (LOWER(name) LIKE $1 ESCAPE '\\' OR LOWER(label) LIKE $1 ESCAPE '\\' OR LOWER(save_path) LIKE $1 ESCAPE '\\' \
+        OR hash LIKE $1 ESCAPE '\\') \
+        AND engine_id NOT IN (SELECT id FROM torrent_engines WHERE deleted_at IS NOT NULL) \
+        ORDER BY captured_at DESC, id LIMIT $2";
     CANDIDATES = "SELECT id, name, label, save_path FROM torrent_snapshots \
-        WHERE LOWER(name) LIKE $1 ESCAPE '\\' OR LOWER(label) LIKE $1 ESCAPE '\\' OR LOWER(save_path) LIKE $1 ESCAPE '\\' \
+        WHERE (LOWER(name) LIKE $1 ESCAPE '\\' OR LOWER(label) LIKE $1 ESCAPE '\\' OR LOWER(save_path) LIKE $1 ESCAPE '\\') \
+        AND engine_id NOT IN (SELECT id FROM torrent_engines WHERE deleted_at IS NOT NULL) \
         ORDER BY captured_at DESC, id";
     FIND = "SELECT id, engine_id, hash, name, state, progress, size, downloaded, uploaded, ratio, download_rate, \
         upload_rate, save_path, label, category_id, added_at, completed_at, captured_at FROM torrent_snapshots \

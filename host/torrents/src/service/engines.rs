@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use std::sync::Arc;
+
 use qm_db::Tx;
 use qm_kernel::engine::{EngineDriver, EngineError};
 use qm_kernel::{Permission, Secret, Timestamp};
@@ -107,17 +109,36 @@ impl Torrents {
         self.registry.reload().await
     }
 
-    pub async fn delete_engine(&self, caller: Caller<'_>, id: &str) -> Result<(), TorrentsError> {
+    /// Deletes an engine: it is gone for everybody when this returns. Its instance ends and its rows go afterwards, however
+    /// many there are.
+    pub async fn delete_engine(self: &Arc<Self>, caller: Caller<'_>, id: &str) -> Result<(), TorrentsError> {
+        let now = self.ctx.now();
         let mut tx = self.db.begin_write().await?;
         let actor = self.judge(&mut tx, caller).await?;
         let engine = held(&mut tx, id).await?;
         self.refuse_moving(&mut tx, id).await?;
-        repo::engines::delete(&mut tx, id).await?.exactly(1)?;
+        repo::engines::delete(&mut tx, id, now).await?.exactly(1)?;
         let metadata = json!({ "name": engine.name, "kind": engine.kind });
         self.audit_engine(&mut tx, &actor, caller, "engines.delete", id, metadata)
             .await?;
-        tx.commit(&*self.events).await?;
-        self.registry.reload().await
+        // Before the commit: nothing is polled or told of an engine that is gone. Whatever the commit comes to, the reload
+        // brings what is loaded in line with it.
+        self.registry.discard(id);
+        let committed = tx.commit(&*self.events).await;
+        self.reload_soon();
+        self.upkeep.has_deleted();
+        Ok(committed?)
+    }
+
+    /// Brings what is loaded in line with the database, while nobody waits for it.
+    pub(super) fn reload_soon(self: &Arc<Self>) {
+        let torrents = self.clone();
+        tokio::spawn(async move {
+            if let Err(error) = torrents.registry.reload().await {
+                let error = &error as &dyn std::error::Error;
+                tracing::error!(error, "engines were not reloaded after one was deleted");
+            }
+        });
     }
 
     /// Tries a configuration out; stores none of it. Whatever goes wrong with the engine is part of the answer. Audited,
@@ -178,7 +199,9 @@ impl Torrents {
     pub async fn engine_health(&self, engine_id: Option<&str>) -> Result<HealthView, TorrentsError> {
         let engine = self.resolve(engine_id)?;
         let answer = pulse::ask(&engine, &self.ctx, HEALTH_PATIENCE).await;
-        Ok(answer.unwrap_or_else(|| pulse::known(&engine, &self.ctx)))
+        let mut health = answer.unwrap_or_else(|| pulse::known(&engine, &self.ctx));
+        health.limited = engine.status().and_then(|status| status.limited.clone());
+        Ok(health)
     }
 
     /// Moves user names and passwords inside URLs, which were stored before they were refused, to the fields beside them,

@@ -5,6 +5,8 @@ mod commands;
 mod dashboard;
 mod details;
 mod engines;
+#[cfg(test)]
+mod flood;
 mod list;
 mod moves;
 pub mod pages;
@@ -15,6 +17,7 @@ mod taxonomy;
 #[cfg(test)]
 mod tests;
 mod turns;
+mod upkeep;
 
 use std::sync::Arc;
 
@@ -24,7 +27,7 @@ use qm_kernel::event::EventSink;
 use qm_kernel::{ClientInfo, Ctx, Principal};
 use qm_net::Net;
 use qm_platform::realtime::Hub;
-use qm_platform::{Acting, Audit, AuditEntry, AuditResult, Background, Cipher};
+use qm_platform::{Acting, Audit, AuditEntry, AuditResult, Background, Cipher, Settings};
 use serde_json::Value;
 use tokio::sync::Semaphore;
 
@@ -37,6 +40,7 @@ use self::moves::Moves;
 use self::registry::Registry;
 pub use self::registry::Standing;
 use self::turns::Turns;
+use self::upkeep::Upkeep;
 use crate::error::TorrentsError;
 use crate::model::paths::Roots;
 use crate::sync::SyncDeps;
@@ -54,6 +58,7 @@ pub struct TorrentsDeps {
     /// Judges who changes engines.
     pub acting: Arc<dyn Acting>,
     pub cipher: Cipher,
+    pub settings: Settings,
     /// The bus, with [`crate::EVENTS`] registered.
     pub events: Arc<dyn EventSink>,
     pub hub: Hub,
@@ -92,17 +97,20 @@ pub struct Torrents {
     /// Turns at reading .torrent files.
     readers: Arc<Semaphore>,
     moves: Moves,
+    upkeep: Upkeep,
 }
 
 impl Torrents {
     /// Loads the enabled engines and starts their loops.
     pub async fn start(deps: TorrentsDeps) -> Result<Arc<Self>, TorrentsError> {
+        let upkeep = Upkeep::new(&deps.db, deps.settings).await?;
         let sync = SyncDeps {
             db: deps.db.clone(),
             events: deps.events.clone(),
             hub: deps.hub.clone(),
             ctx: deps.ctx.clone(),
             metrics: SyncMetrics::new(&deps.metrics)?,
+            limits: upkeep.limits(),
         };
         let moves_of = deps.ctx.id();
         let torrents = Arc::new(Self {
@@ -121,6 +129,7 @@ impl Torrents {
             adding: Turns::default(),
             readers: Arc::new(Semaphore::new(add::READERS)),
             moves: Moves::new(moves_of),
+            upkeep,
         });
         torrents.part_urls().await?;
         torrents.load_moves().await?;

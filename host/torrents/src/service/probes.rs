@@ -83,6 +83,7 @@ fn shaped(engine_id: String, name: String, kind: String, health: HealthView) -> 
         latency_ms,
         version,
         error,
+        limited: _,
         checked_at,
     } = health;
     EngineProbe {

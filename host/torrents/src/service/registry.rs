@@ -2,6 +2,9 @@
 //!
 //! A reload touches only what changed: an engine whose row reads as before keeps its driver, its login and its snapshot.
 //! It runs at start, after each change of an engine, and when the set of installed kinds changes.
+//!
+//! An engine that was deleted is gone from what is loaded before its deletion is answered; its loop and its driver end
+//! meanwhile, and nobody waits for them but a shutdown.
 //! Bounds: one reload at a time; no connection is opened by it.
 
 use std::collections::HashMap;
@@ -16,6 +19,7 @@ use serde_json::{Map, Value};
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use super::Torrents;
 use crate::dto::engines::EngineState;
@@ -70,6 +74,8 @@ pub struct Registry {
     background: Background,
     loaded: ArcSwap<Loaded>,
     running: Mutex<Vec<Running>>,
+    /// The ends of engines that were deleted.
+    ending: TaskTracker,
     stop: CancellationToken,
 }
 
@@ -82,6 +88,7 @@ impl Registry {
             background,
             loaded: ArcSwap::default(),
             running: Mutex::default(),
+            ending: TaskTracker::new(),
             stop: CancellationToken::new(),
         }
     }
@@ -97,6 +104,22 @@ impl Registry {
 
     pub fn all(&self) -> Vec<Arc<Engine>> {
         self.loaded.load().engines.clone()
+    }
+
+    /// Lets go of an engine that is being deleted: it is polled, stored and shown no more. A reload ends its instance.
+    pub fn discard(&self, id: &str) {
+        if let Some(engine) = self.get(id) {
+            engine.discard();
+        }
+        self.unload_discarded();
+    }
+
+    fn unload_discarded(&self) {
+        self.loaded.rcu(|loaded| {
+            let mut loaded = Loaded::clone(loaded);
+            loaded.engines.retain(|engine| !engine.is_discarded());
+            loaded
+        });
     }
 
     /// How it stands with the engine of a row.
@@ -149,7 +172,9 @@ impl Registry {
         let mut stopping = Vec::new();
         for run in running.drain(..) {
             let same = |row: &EngineRow| is_loaded_as(&run.engine, row);
-            if rows.iter().any(same) && self.kinds.kind(&run.engine.kind).is_some() {
+            if run.engine.is_discarded() {
+                self.ending.spawn(run.end());
+            } else if rows.iter().any(same) && self.kinds.kind(&run.engine.kind).is_some() {
                 kept.push(run);
             } else {
                 stopping.push(run);
@@ -184,6 +209,8 @@ impl Registry {
             idle,
             default_id,
         }));
+        // One may have been deleted since its row was read.
+        self.unload_discarded();
         // The old loop of an engine ends before the new one begins: they would write the same rows.
         for run in stopping {
             run.end().await;
@@ -298,6 +325,8 @@ impl Registry {
         for run in running.drain(..) {
             run.end().await;
         }
+        self.ending.close();
+        self.ending.wait().await;
     }
 }
 
@@ -344,13 +373,13 @@ fn of_loaded(engine: &Engine) -> Standing {
     match engine.status() {
         None => Standing::unknown(Some(engine.loading.at)),
         Some(status) => Standing {
-            state: if status.online {
-                EngineState::Online
-            } else {
-                EngineState::Offline
+            state: match (status.online, &status.limited) {
+                (false, _) => EngineState::Offline,
+                (true, Some(_)) => EngineState::Limited,
+                (true, None) => EngineState::Online,
             },
             since: Some(status.since),
-            reason: status.error.clone(),
+            reason: status.error.clone().or_else(|| status.limited.clone()),
         },
     }
 }

@@ -1,8 +1,8 @@
 //! A loaded engine as the rest of the area sees it: its driver, its last snapshot, its status, and a way to ask its sync
 //! loop for an early read.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
@@ -13,6 +13,7 @@ use qm_platform::realtime::{Room, StateSource};
 use serde_json::{Map, Value};
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use super::pulse::Pulse;
 use super::snapshot::Snapshot;
@@ -29,7 +30,9 @@ const PATIENCE: Duration = Duration::from_secs(3);
 pub struct EngineStatus {
     pub online: bool,
     pub error: Option<String>,
-    /// When it went online, or offline.
+    /// Why not all that it lists is taken, if anything is left out.
+    pub limited: Option<String>,
+    /// When it went online, or offline, or began or ceased to be limited.
     pub since: Timestamp,
     /// When it was last tried.
     pub at: Timestamp,
@@ -122,6 +125,10 @@ pub struct Engine {
     wake: Notify,
     interest: Interest,
     confirmed_at: ArcSwapOption<Timestamp>,
+    /// It was deleted: nothing more of it is asked, stored or shown.
+    discarded: AtomicBool,
+    /// Ends its sync loop.
+    stop: OnceLock<CancellationToken>,
 }
 
 impl Engine {
@@ -150,6 +157,8 @@ impl Engine {
             wake: Notify::new(),
             interest: Interest::new(),
             confirmed_at: ArcSwapOption::empty(),
+            discarded: AtomicBool::new(false),
+            stop: OnceLock::new(),
         })
     }
 
@@ -195,14 +204,35 @@ impl Engine {
     }
 
     /// Since when it is what it is `at` that moment.
-    pub(super) fn since(&self, online: bool, at: Timestamp) -> Timestamp {
+    pub(super) fn since(&self, online: bool, limited: bool, at: Timestamp) -> Timestamp {
         let before = self.status.load();
-        let same = before.as_ref().filter(|before| before.online == online);
+        let now = (online, limited);
+        let same = before
+            .as_ref()
+            .filter(|before| (before.online, before.limited.is_some()) == now);
         same.map_or(at, |before| before.since)
     }
 
     pub(super) fn set_status(&self, status: EngineStatus) {
         self.status.store(Some(Arc::new(status)));
+    }
+
+    /// Says what ends its sync loop.
+    pub(super) fn ends_by(&self, stop: &CancellationToken) {
+        // A loop that begins again after a panic ends by the same token.
+        let _ = self.stop.set(stop.clone());
+    }
+
+    /// Ends everything that is done for an engine that was deleted.
+    pub fn discard(&self) {
+        self.discarded.store(true, Ordering::SeqCst);
+        if let Some(stop) = self.stop.get() {
+            stop.cancel();
+        }
+    }
+
+    pub fn is_discarded(&self) -> bool {
+        self.discarded.load(Ordering::SeqCst)
     }
 
     pub(super) fn begin_read(&self) -> u64 {

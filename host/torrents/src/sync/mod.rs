@@ -12,6 +12,11 @@
 //! leave out for some seconds what does not move: a client with thousands of torrents pays dearly for the question what
 //! changed. Whoever looks then causes an exact read at once, and a list waits for it.
 //!
+//! An engine that lists more than its [`Limits`] is shown as far as they go, and says so. It is asked for its whole list again
+//! when there is room, and now and then: what was left out is told nowhere else.
+//!
+//! An engine that was deleted is not flushed: its loop ends between two transactions.
+//!
 //! A tick: poll → apply the delta → store what edges need, in one transaction that also carries the events → show the new
 //! snapshot → `torrents:update`, `stats:update`, `engine:status`. Stored first: nobody acts on what a crash could undo.
 
@@ -29,6 +34,7 @@ pub mod tracker;
 use std::sync::Arc;
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use qm_db::{Db, DbError};
 use qm_kernel::engine::{Attention, Delta, EngineError, GlobalStats};
 use qm_kernel::event::EventSink;
@@ -42,7 +48,8 @@ use self::engine::{Engine, EngineStatus};
 use self::metrics::{EngineMetrics, SyncMetrics};
 use self::persist::Store;
 use self::repair::Repairs;
-use self::snapshot::{Changes, Snapshot};
+use self::snapshot::{Admission, Changes, Snapshot};
+use crate::model::limits::{Excess, Limits};
 
 /// From tick to tick.
 pub const INTERVAL: Duration = Duration::from_secs(2);
@@ -56,6 +63,9 @@ const AUDIENCE: Room = Room::Perm(Permission::TorrentsView);
 /// Reads that users' commands ask for are at least this far apart.
 const EARLY_READ_GAP: Duration = Duration::from_millis(200);
 
+/// Between two whole lists of an engine of which something was left out: with room for more, and without.
+const WHOLE_EVERY: (Duration, Duration) = (Duration::from_secs(30), Duration::from_mins(5));
+
 /// What a loop works with.
 #[derive(Clone)]
 pub struct SyncDeps {
@@ -64,6 +74,8 @@ pub struct SyncDeps {
     pub hub: Hub,
     pub ctx: Ctx,
     pub metrics: SyncMetrics,
+    /// As the settings say at the moment.
+    pub limits: Arc<ArcSwap<Limits>>,
 }
 
 /// The loop of one engine.
@@ -77,6 +89,9 @@ pub struct SyncLoop {
     /// Of the last delta applied; `None` asks for everything.
     cursor: Option<u64>,
     last_exact: Instant,
+    /// Why the last whole list, or a delta since, was not taken whole.
+    excess: Option<Excess>,
+    last_whole: Instant,
     /// The channel knows the engine.
     attached: bool,
     /// The log says that it is offline, and not yet that it is back.
@@ -87,6 +102,10 @@ pub struct SyncLoop {
 
 impl SyncLoop {
     pub fn new(engine: Arc<Engine>, deps: SyncDeps, stop: CancellationToken) -> Self {
+        engine.ends_by(&stop);
+        if engine.is_discarded() {
+            stop.cancel();
+        }
         Self {
             store: Store::new(engine.clone(), deps.clone()),
             repairs: Repairs::new(engine.clone(), stop.clone()),
@@ -96,13 +115,15 @@ impl SyncLoop {
             stop,
             cursor: None,
             last_exact: Instant::now(),
+            excess: None,
+            last_whole: Instant::now(),
             attached: false,
             told_offline: false,
             db_failing: false,
         }
     }
 
-    /// Runs until it is stopped; what still waits to be stored is stored then.
+    /// Runs until it is stopped; what still waits to be stored is stored then, unless the engine was deleted.
     pub async fn run(mut self) {
         let mut ticks = tokio::time::interval(INTERVAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
@@ -131,6 +152,9 @@ impl SyncLoop {
             last = Instant::now();
             let span = tracing::debug_span!("torrents.sync.tick", engine.id = %self.engine.id);
             self.tick().instrument(span).await;
+        }
+        if self.engine.is_discarded() {
+            return;
         }
         if let Err(error) = self.store.flush().await {
             tracing::error!(engine.id = %self.engine.id, %error, "the last counters of an engine were not stored");
@@ -193,7 +217,8 @@ impl SyncLoop {
         let stats = delta.stats;
         self.engine.intakes.fill(&mut delta.changed);
         let base = self.engine.base(at);
-        let (version, changes) = base.apply(delta, at);
+        let limits = **self.deps.limits.load();
+        let (version, changes) = self.admit(&base, delta, limits, at);
         let first = self.engine.snapshot().is_none();
         let version = match version {
             Some(version) => Some(Arc::new(version)),
@@ -203,15 +228,65 @@ impl SyncLoop {
         let current = version.clone().unwrap_or(base);
         let stored = self.store.store(&changes, &current, at).await;
         self.note_database(stored);
+        if self.engine.is_discarded() {
+            return;
+        }
+        self.note_excess(&changes, &current, limits);
         if let Some(version) = version {
             self.show(version, &changes);
         }
         let swept = self.store.sweep(&current, at).await;
         self.note_database(swept);
         self.repairs.run(&changes);
-        self.online(&current, stats, at);
+        self.online(&current, stats, limits, at);
         let stored = self.store.take_baseline(&current, at, &self.stop).await;
         self.note_database(stored);
+    }
+
+    fn admit(
+        &self,
+        base: &Snapshot,
+        delta: Delta,
+        limits: Limits,
+        at: Timestamp,
+    ) -> (Option<Snapshot>, Changes) {
+        let is_known = &|hash: &str| self.store.knows(hash);
+        base.apply(delta, at, &Admission { limits, is_known })
+    }
+
+    /// Remembers whether something was left out, tells it once, and asks for the whole list again when that is worth it.
+    fn note_excess(&mut self, changes: &Changes, current: &Snapshot, limits: Limits) {
+        let before = self.excess;
+        // Less than the whole list says nothing of what was left out before.
+        self.excess = if changes.whole {
+            changes.excess
+        } else {
+            changes.excess.or(before)
+        };
+        match (before, self.excess) {
+            (None, Some(excess)) => {
+                let reason = excess.sentence(limits);
+                tracing::warn!(engine.id = %self.engine.id, torrents = current.len(), %reason, "not all of an engine's torrents are taken");
+            }
+            (Some(_), None) => {
+                tracing::info!(engine.id = %self.engine.id, torrents = current.len(), "all of an engine's torrents are taken again");
+            }
+            (None, None) | (Some(_), Some(_)) => {}
+        }
+        if before.is_none() || changes.whole {
+            self.last_whole = Instant::now();
+        }
+        let room = limits.room_beside(current.len(), current.bytes());
+        let (with_room, without) = WHOLE_EVERY;
+        let pause = if room.is_worth_a_list(limits) {
+            with_room
+        } else {
+            without
+        };
+        if self.excess.is_some() && self.last_whole.elapsed() >= pause {
+            self.last_whole = Instant::now();
+            self.cursor = None;
+        }
     }
 
     fn show(&mut self, version: Arc<Snapshot>, changes: &Changes) {
@@ -227,13 +302,15 @@ impl SyncLoop {
         }
     }
 
-    fn online(&mut self, current: &Snapshot, stats: GlobalStats, at: Timestamp) {
+    fn online(&mut self, current: &Snapshot, stats: GlobalStats, limits: Limits, at: Timestamp) {
+        let limited = self.excess.map(|excess| excess.sentence(limits));
         let totals = self.store.totals();
         publish::stats(&self.deps.hub, &self.engine.id, stats, totals, at);
         let status = EngineStatus {
             online: true,
             error: None,
-            since: self.engine.since(true, at),
+            since: self.engine.since(true, limited.is_some(), at),
+            limited,
             at,
             last_seen_at: Some(at),
             torrent_count: current.len(),
@@ -251,7 +328,8 @@ impl SyncLoop {
         let status = EngineStatus {
             online: false,
             error: Some(reason.clone()),
-            since: self.engine.since(false, at),
+            since: self.engine.since(false, false, at),
+            limited: None,
             at,
             last_seen_at: before.as_ref().and_then(|status| status.last_seen_at),
             torrent_count: before.as_ref().map_or(0, |status| status.torrent_count),

@@ -30,7 +30,9 @@ pub struct Store {
     tracker: Option<Tracker>,
     /// `None` until there is a baseline; what moves before is part of it.
     ledger: Option<Ledger>,
-    /// The first list was compared with the rows of the last run.
+    /// What the first lists had was compared with the rows of the last run.
+    observed: bool,
+    /// Rows of the last run that the client no longer lists are retired: a whole list was seen.
     reconciled: bool,
     last_flush: Instant,
     /// When what is known of torrents that are gone is looked for again.
@@ -46,6 +48,7 @@ impl Store {
             deps,
             tracker: None,
             ledger: None,
+            observed: false,
             reconciled: false,
             last_flush: Instant::now(),
             next_sweep: Instant::now(),
@@ -64,12 +67,16 @@ impl Store {
         let Some(tracker) = &mut self.tracker else {
             return loaded;
         };
-        if self.reconciled {
+        if self.observed {
             tracker.observe(changes);
         } else {
             // The first list since the rows were loaded, however many reads that took: everything listed counts as seen.
             tracker.observe(&current.as_changes());
-            tracker.reconcile(current);
+            self.observed = true;
+        }
+        // What a list that was cut short does not have is not known to be gone.
+        if !self.reconciled && changes.whole {
+            tracker.reconcile(current, &changes.left_out);
             self.reconciled = true;
         }
         if tracker.has_dirty() && self.last_flush.elapsed() >= FLUSH_EVERY {
@@ -124,6 +131,11 @@ impl Store {
         !was_loaded && !delta.full
     }
 
+    /// Whether a torrent was taken before, in this run or the last one.
+    pub fn knows(&self, hash: &str) -> bool {
+        self.tracker.as_ref().is_some_and(|tracker| tracker.knows(hash))
+    }
+
     async fn load(&mut self) -> Result<(), DbError> {
         if self.tracker.is_none() {
             let mut tx = self.deps.db.begin_read().await?;
@@ -141,6 +153,10 @@ impl Store {
             .and_then(|tracker| tracker.next_batch(&self.deps.ctx))
         {
             self.write_batch(&batch, at).await?;
+            // Nothing is told or stored of an engine that is gone, however much there was to do.
+            if self.engine.is_discarded() {
+                break;
+            }
             if let Some(tracker) = &mut self.tracker {
                 tracker.written(&batch);
             }
@@ -152,6 +168,11 @@ impl Store {
         let engine_id = &*self.engine.id;
         let ledger = self.ledger.map(|ledger| ledger.grown(batch.growth));
         let mut tx = self.deps.db.begin_write().await?;
+        if !repo::engines::is_there(&mut tx, engine_id).await? {
+            // Another server deleted it.
+            self.engine.discard();
+            return Ok(());
+        }
         repo::snapshots::upsert(&mut tx, engine_id, &batch.rows, at).await?;
         for hash in &batch.retired {
             repo::snapshots::retire(&mut tx, engine_id, hash, at).await?;
@@ -195,6 +216,9 @@ impl Store {
         };
         // Whatever moved until now is in the baseline: rows catch up with it first, so that it is not counted again.
         self.flush().await?;
+        if self.engine.is_discarded() {
+            return Ok(());
+        }
         let baseline = Baseline { counters, source, at };
         let mut tx = self.deps.db.begin_write().await?;
         repo::ledger::insert(&mut tx, &self.engine.id, &baseline).await?;

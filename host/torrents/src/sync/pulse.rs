@@ -70,6 +70,7 @@ pub fn known(engine: &Engine, ctx: &Ctx) -> HealthView {
             latency_ms: None,
             version: latest.and_then(|latest| latest.version),
             error: status.error.clone(),
+            limited: None,
             checked_at: status.at,
         };
     }

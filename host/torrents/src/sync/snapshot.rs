@@ -3,7 +3,8 @@
 //! Owns: the torrents as the client told them, and each torrent's JSON, rendered once when the torrent changed and from
 //! then on shared by the REST list, the single answer and every realtime message.
 //! Never: a database row, a lock held while a client is asked.
-//! Bounds: as many torrents as the client lists; what a delta does not touch is neither copied nor rendered again.
+//! Bounds: the [`Limits`] of an engine, counted as deltas are applied; what a delta does not touch is neither copied nor
+//! rendered again.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use qm_kernel::Timestamp;
 use qm_kernel::engine::{Delta, Torrent};
 
 use crate::dto::torrent;
+use crate::model::limits::{Excess, Limits, Room};
 use crate::service::pages::Pages;
 
 /// One torrent of a snapshot with its JSON.
@@ -31,6 +33,11 @@ impl TorrentEntry {
             torrent,
             json,
         }
+    }
+
+    /// The bytes it is counted with.
+    fn weight(&self) -> usize {
+        self.json.len() + texts(&self.torrent)
     }
 
     /// The object as it stands in lists, in `torrents:update` and alone.
@@ -55,6 +62,19 @@ pub struct Changes {
     /// The torrent before (none: it is new) and now. Torrents that were reported but are the same are left out.
     pub changed: Vec<(Option<Arc<TorrentEntry>>, Arc<TorrentEntry>)>,
     pub removed: Vec<Arc<TorrentEntry>>,
+    /// The delta was the whole list: what it does not have is gone.
+    pub whole: bool,
+    /// Why not everything was taken, if anything was left out.
+    pub excess: Option<Excess>,
+    /// New torrents of the whole list that were left out.
+    pub left_out: HashSet<Arc<str>>,
+}
+
+/// What decides which torrents of a delta are taken.
+pub struct Admission<'a> {
+    pub limits: Limits,
+    /// Whether a torrent was taken before; of a first list those go first.
+    pub is_known: &'a dyn Fn(&str) -> bool,
 }
 
 impl Changes {
@@ -74,6 +94,8 @@ pub struct Snapshot {
     entries: Arc<Vec<Arc<TorrentEntry>>>,
     /// Hash to position in `entries`; shared by versions that list the same torrents.
     index: Arc<HashMap<Arc<str>, usize>>,
+    /// The weight of `entries`.
+    bytes: usize,
     /// Sorted orders and rendered pages of this version.
     pub pages: Pages,
 }
@@ -82,15 +104,15 @@ impl Snapshot {
     /// A snapshot of nothing, before the first delta. `seq` is the last one used for this engine, so that a client that
     /// followed an earlier configuration of it sees a gap.
     pub fn empty(engine_id: &Arc<str>, seq: u64, at: Timestamp) -> Self {
-        Self::build(engine_id.clone(), seq, at, Vec::new(), Arc::default())
+        Self::build(engine_id.clone(), (seq, at), Vec::new(), Arc::default(), 0)
     }
 
     fn build(
         engine_id: Arc<str>,
-        seq: u64,
-        changed_at: Timestamp,
+        (seq, changed_at): (u64, Timestamp),
         entries: Vec<Arc<TorrentEntry>>,
         index: Arc<HashMap<Arc<str>, usize>>,
+        bytes: usize,
     ) -> Self {
         let entries = Arc::new(entries);
         Self {
@@ -100,11 +122,17 @@ impl Snapshot {
             pages: Pages::new(entries.clone()),
             entries,
             index,
+            bytes,
         }
     }
 
     pub fn len(&self) -> usize {
         self.entries.len()
+    }
+
+    /// Bytes of the torrents' texts and their JSON.
+    pub fn bytes(&self) -> usize {
+        self.bytes
     }
 
     pub fn entries(&self) -> &[Arc<TorrentEntry>] {
@@ -122,49 +150,109 @@ impl Snapshot {
     }
 
     /// Applies a delta. `None` when nothing differs: this version stays. What a client may get wrong is mended: a hash that
-    /// is none is dropped, of two entries with one hash the later counts, numbers that are none become 0.
-    pub fn apply(&self, delta: Delta, at: Timestamp) -> (Option<Snapshot>, Changes) {
-        let mut changes = Changes::default();
-        let mut listed = delta.full.then(|| HashSet::with_capacity(delta.changed.len()));
-        // Position in `changes.changed` of a hash reported before in this delta.
-        let mut reported: HashMap<Arc<str>, usize> = HashMap::new();
-        for torrent in delta.changed.into_iter().filter_map(tidy) {
-            if let Some(listed) = &mut listed {
-                listed.insert(torrent.hash.clone());
-            }
-            let before = self.get(&torrent.hash);
-            if let Some(position) = reported.get(&torrent.hash) {
-                changes.changed[*position].1 = Arc::new(TorrentEntry::new(&self.engine_id, torrent));
-            } else if before.is_none_or(|before| before.torrent != torrent) {
-                reported.insert(torrent.hash.clone(), changes.changed.len());
-                let now = Arc::new(TorrentEntry::new(&self.engine_id, torrent));
-                changes.changed.push((before.cloned(), now));
-            }
-        }
-        changes.removed = match &listed {
-            Some(listed) => self
-                .entries
-                .iter()
-                .filter(|e| !listed.contains(&e.torrent.hash))
-                .cloned()
-                .collect(),
-            None => {
-                let gone: HashSet<String> = delta
-                    .removed
-                    .iter()
-                    .map(|hash| hash.to_ascii_lowercase())
-                    .collect();
-                gone.iter()
-                    .filter(|h| !reported.contains_key(h.as_str()))
-                    .filter_map(|h| self.get(h).cloned())
-                    .collect()
-            }
+    /// is none is dropped, of two entries with one hash the later counts, numbers that are none become 0. What there is no
+    /// room for is not taken; a torrent that grew too large stays as it was.
+    pub fn apply(
+        &self,
+        delta: Delta,
+        at: Timestamp,
+        admission: &Admission<'_>,
+    ) -> (Option<Snapshot>, Changes) {
+        let cut = delta.may_be_cut();
+        let mut changes = Changes {
+            whole: delta.full && !cut,
+            excess: cut.then_some(Excess::List),
+            ..Changes::default()
         };
+        let mut told: Vec<Torrent> = delta.changed.into_iter().filter_map(tidy).collect();
+        if delta.full {
+            if changes.whole {
+                changes.removed = self.missing_from(&told);
+            }
+        } else if !delta.removed.is_empty() {
+            changes.removed = self.named(&delta.removed, &told);
+        }
+        if self.entries.is_empty() {
+            prefer_known(&mut told, admission);
+        }
+        self.take(told, admission.limits, &mut changes);
         if changes.is_empty() {
             (None, changes)
         } else {
             (Some(self.succeed(&changes, at)), changes)
         }
+    }
+
+    /// The torrents that the whole list `told` does not have.
+    fn missing_from(&self, told: &[Torrent]) -> Vec<Arc<TorrentEntry>> {
+        let listed: HashSet<&str> = told.iter().map(|torrent| &*torrent.hash).collect();
+        let entries = self.entries.iter();
+        entries
+            .filter(|entry| !listed.contains(&*entry.torrent.hash))
+            .cloned()
+            .collect()
+    }
+
+    /// The torrents of `removed`, but for those that are told of in the same breath.
+    fn named(&self, removed: &[String], told: &[Torrent]) -> Vec<Arc<TorrentEntry>> {
+        let listed: HashSet<&str> = told.iter().map(|torrent| &*torrent.hash).collect();
+        let removed: HashSet<String> = removed.iter().map(|hash| hash.to_ascii_lowercase()).collect();
+        let gone = removed.iter().filter(|hash| !listed.contains(hash.as_str()));
+        gone.filter_map(|hash| self.get(hash).cloned()).collect()
+    }
+
+    /// Adds to `changes` what differs and has room.
+    fn take(&self, told: Vec<Torrent>, limits: Limits, changes: &mut Changes) {
+        let freed: usize = changes.removed.iter().map(|entry| entry.weight()).sum();
+        let mut room = limits.room_beside(self.len() - changes.removed.len(), self.bytes - freed);
+        // Position in `changes.changed` of a hash told of before in this delta.
+        let mut reported: HashMap<Arc<str>, usize> = HashMap::new();
+        for torrent in told {
+            let before = self.get(&torrent.hash);
+            let again = reported.get(&torrent.hash).copied();
+            if again.is_none() && before.is_some_and(|before| before.torrent == torrent) {
+                continue;
+            }
+            let hash = torrent.hash.clone();
+            let taken = match again {
+                Some(position) => Some(changes.changed[position].1.weight()),
+                None => before.map(|before| before.weight()),
+            };
+            match (self.fit(torrent, taken, &mut room), again) {
+                (Ok(entry), Some(position)) => changes.changed[position].1 = entry,
+                (Ok(entry), None) => {
+                    reported.insert(hash, changes.changed.len());
+                    changes.changed.push((before.cloned(), entry));
+                }
+                (Err(excess), _) => {
+                    changes.excess.get_or_insert(excess);
+                    if changes.whole && taken.is_none() {
+                        changes.left_out.insert(hash);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The entry of a torrent that has taken so many bytes (none: it is new), if there is room for it.
+    fn fit(
+        &self,
+        torrent: Torrent,
+        taken: Option<usize>,
+        room: &mut Room,
+    ) -> Result<Arc<TorrentEntry>, Excess> {
+        // Nothing is rendered that there is surely no room for.
+        if taken.is_none()
+            && let Some(excess) = room.refuses(least_weight(&torrent))
+        {
+            return Err(excess);
+        }
+        let entry = Arc::new(TorrentEntry::new(&self.engine_id, torrent));
+        match taken {
+            None => room.enter(entry.weight())?,
+            Some(before) => room.change(before, entry.weight())?,
+        }
+        Ok(entry)
     }
 
     /// The next version with the same torrents.
@@ -176,14 +264,18 @@ impl Snapshot {
     pub fn as_changes(&self) -> Changes {
         Changes {
             changed: self.entries.iter().map(|entry| (None, entry.clone())).collect(),
-            removed: Vec::new(),
+            ..Changes::default()
         }
     }
 
     fn succeed(&self, changes: &Changes, at: Timestamp) -> Snapshot {
         let mut entries: Vec<Arc<TorrentEntry>> = self.entries.as_ref().clone();
         let mut same_torrents = changes.removed.is_empty();
+        let freed: usize = changes.removed.iter().map(|entry| entry.weight()).sum();
+        let mut bytes = self.bytes - freed;
         for (before, now) in &changes.changed {
+            bytes -= before.as_ref().map_or(0, |before| before.weight());
+            bytes += now.weight();
             match before.as_ref().and_then(|_| self.index.get(&now.torrent.hash)) {
                 Some(position) => entries[*position] = now.clone(),
                 None => {
@@ -201,7 +293,7 @@ impl Snapshot {
         } else {
             Arc::new(index_of(&entries))
         };
-        Self::build(self.engine_id.clone(), self.seq + 1, at, entries, index)
+        Self::build(self.engine_id.clone(), (self.seq + 1, at), entries, index, bytes)
     }
 
     /// `{engineId, seq, full:true, torrents, at}`: what a realtime client that follows deltas starts from.
@@ -227,6 +319,33 @@ fn index_of(entries: &[Arc<TorrentEntry>]) -> HashMap<Arc<str>, usize> {
         .enumerate()
         .map(|(position, entry)| (entry.torrent.hash.clone(), position))
         .collect()
+}
+
+/// Bytes of a torrent's texts.
+fn texts(torrent: &Torrent) -> usize {
+    let optional = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+    torrent.name.len()
+        + torrent.save_path.len()
+        + torrent.content_path.len()
+        + optional(&torrent.label)
+        + optional(&torrent.message)
+        + torrent.tags.iter().map(String::len).sum::<usize>()
+}
+
+/// What a torrent weighs at least, before it is rendered: its texts stand in its JSON too.
+fn least_weight(torrent: &Torrent) -> usize {
+    const NAMES_AND_NUMBERS: usize = 400;
+    2 * texts(torrent) + NAMES_AND_NUMBERS
+}
+
+/// Puts what was taken before in front, where there may not be room for all.
+fn prefer_known(told: &mut [Torrent], admission: &Admission<'_>) {
+    let weight: usize = told.iter().map(least_weight).sum();
+    // A text of control characters is six times as long in JSON.
+    let fits = told.len() <= admission.limits.torrents && weight.saturating_mul(6) <= admission.limits.bytes;
+    if !fits {
+        told.sort_by_cached_key(|torrent| !(admission.is_known)(&torrent.hash));
+    }
 }
 
 /// A torrent as the host can use it, whatever the plugin sent.
@@ -305,6 +424,18 @@ pub mod tests {
         }
     }
 
+    /// Room for everything.
+    pub const fn endless() -> Admission<'static> {
+        admission(usize::MAX, usize::MAX)
+    }
+
+    pub const fn admission(torrents: usize, bytes: usize) -> Admission<'static> {
+        Admission {
+            limits: Limits { torrents, bytes },
+            is_known: &|_| false,
+        }
+    }
+
     fn at(ms: i64) -> Timestamp {
         Timestamp::from_ms(ms)
     }
@@ -333,19 +464,31 @@ pub mod tests {
 
     #[test]
     fn an_unchanged_report_makes_no_new_version() {
-        let (first, _) = start().apply(delta(true, vec![torrent(1), torrent(2)], vec![]), at(1));
+        let (first, _) = start().apply(
+            delta(true, vec![torrent(1), torrent(2)], vec![]),
+            at(1),
+            &endless(),
+        );
         let first = first.expect("a first version");
         assert_eq!((first.seq, first.len()), (1, 2));
-        let (second, changes) = first.apply(delta(true, vec![torrent(2), torrent(1)], vec![]), at(2));
+        let (second, changes) = first.apply(
+            delta(true, vec![torrent(2), torrent(1)], vec![]),
+            at(2),
+            &endless(),
+        );
         assert!(second.is_none() && changes.is_empty());
-        let (third, _) = first.apply(delta(false, vec![], vec![]), at(3));
+        let (third, _) = first.apply(delta(false, vec![], vec![]), at(3), &endless());
         assert!(third.is_none());
     }
 
     #[test]
     fn untouched_torrents_are_shared_between_versions() {
         let first = start()
-            .apply(delta(true, vec![torrent(1), torrent(2)], vec![]), at(1))
+            .apply(
+                delta(true, vec![torrent(1), torrent(2)], vec![]),
+                at(1),
+                &endless(),
+            )
             .0
             .expect("version");
         let moved = Torrent {
@@ -353,7 +496,7 @@ pub mod tests {
             ..torrent(2)
         };
         let second = first
-            .apply(delta(false, vec![moved], vec![]), at(2))
+            .apply(delta(false, vec![moved], vec![]), at(2), &endless())
             .0
             .expect("version");
         assert!(Arc::ptr_eq(
@@ -380,7 +523,7 @@ pub mod tests {
             hash: "xyz".into(),
             ..torrent(1)
         };
-        let (version, _) = start().apply(delta(true, vec![odd, none], vec![]), at(1));
+        let (version, _) = start().apply(delta(true, vec![odd, none], vec![]), at(1), &endless());
         let version = version.expect("version");
         assert_eq!(version.len(), 1);
         let kept = &version
@@ -407,7 +550,7 @@ pub mod tests {
                 if full { oracle.clear(); } else { for h in &removed { oracle.remove(h); } }
                 for t in &changed { oracle.insert(t.hash.to_string(), t.clone()); }
                 let seq = snapshot.seq;
-                let (next, changes) = snapshot.apply(delta(full, changed, removed), at(tick as i64));
+                let (next, changes) = snapshot.apply(delta(full, changed, removed), at(tick as i64), &endless());
                 prop_assert_eq!(next.is_none(), changes.is_empty());
                 for gone in &changes.removed { prop_assert!(told.remove(&*gone.torrent.hash).is_some()); }
                 for (before, now) in &changes.changed {
@@ -419,6 +562,39 @@ pub mod tests {
                 prop_assert_eq!(&told, &oracle);
                 for (hash, position) in snapshot.index.iter() { prop_assert_eq!(&snapshot.entries[*position].torrent.hash, hash); }
                 prop_assert_eq!(snapshot.index.len(), snapshot.entries.len());
+                prop_assert_eq!(snapshot.bytes(), snapshot.entries.iter().map(|entry| entry.weight()).sum::<usize>());
+            }
+        }
+
+        /// Whatever is listed, no limit is passed; what was taken goes only when it is gone; and of a whole list everything
+        /// is taken or known to be left out.
+        #[test]
+        fn limits_hold_and_nothing_is_lost_to_them(
+            steps in prop::collection::vec((any::<bool>(), prop::collection::btree_map(0u8..12, 0usize..300, 0..10), prop::collection::btree_set(0u8..12, 0..3)), 1..10),
+            torrents in 0usize..8,
+            bytes in 0usize..6000,
+        ) {
+            let admission = admission(torrents, bytes);
+            let mut snapshot = start();
+            for (full, told, removed) in steps {
+                let removed: Vec<u8> = removed.into_iter().filter(|n| !full && !told.contains_key(n)).collect();
+                let before: Vec<u8> = (0..12).filter(|n| snapshot.get(&hash(*n)).is_some()).collect();
+                let changed = told.iter().map(|(n, long)| Torrent { label: Some("x".repeat(*long)), ..torrent(*n) }).collect();
+                let gone = removed.iter().map(|n| hash(*n).to_string()).collect();
+                let (next, changes) = snapshot.apply(delta(full, changed, gone), at(1), &admission);
+                snapshot = next.unwrap_or(snapshot);
+                prop_assert!(snapshot.len() <= torrents && snapshot.bytes() <= bytes);
+                for n in before {
+                    let stays = if full { told.contains_key(&n) } else { !removed.contains(&n) };
+                    prop_assert_eq!(snapshot.get(&hash(n)).is_some(), stays);
+                }
+                prop_assert_eq!(changes.whole, full);
+                for (n, long) in &told {
+                    let shown = snapshot.get(&hash(*n));
+                    let is_right = shown.is_some_and(|e| e.torrent.label.as_ref().is_some_and(|label| label.len() == *long));
+                    prop_assert!(is_right || changes.excess.is_some());
+                    if full { prop_assert_eq!(shown.is_none(), changes.left_out.contains(&hash(*n))); }
+                }
             }
         }
     }

@@ -19,6 +19,8 @@ use crate::repo;
 use crate::repo::engines::EngineRow;
 use crate::testing::{FakeClient, FakeDriver, Heard, sync_deps};
 
+mod limits;
+
 fn loading() -> Loading {
     Loading {
         at: Timestamp::from_ms(0),
@@ -293,12 +295,17 @@ db_test! {
         bench.client.put(at(0.5, 500));
         bench.work.tick().await;
         let mut tx = db.begin_write().await.unwrap();
-        repo::engines::delete(&mut tx, "e").await.unwrap().exactly(1).unwrap();
+        repo::engines::delete(&mut tx, "e", Timestamp::from_ms(2)).await.unwrap().exactly(1).unwrap();
         tx.commit_quiet().await.unwrap();
         bench.client.put(at(1.0, 1000));
         bench.work.tick().await;
         assert!(bench.heard.keys().is_empty(), "nothing is told that is not stored");
-        assert_eq!(bench.stored().await, []);
+        assert_eq!(bench.stored().await, [("torrent 1".to_owned(), 0.5, 500)], "and nothing is stored that is to go");
+        assert!(bench.engine.is_discarded(), "its loop ends");
+        let seq = bench.engine.seq();
+        bench.client.put(torrent(2));
+        bench.work.tick().await;
+        assert_eq!(bench.engine.seq(), seq, "and shows nothing more");
     }
 }
 

@@ -8,9 +8,10 @@
 //! Completions and ratio changes are judged between the stored row and the one that replaces it, and are told only after
 //! the transaction that stores it has committed: nothing is told twice, whatever crashes when. The ledger's invariant is
 //! in [`crate::model::ledger`].
-//! Bounds: one record a torrent; a transaction of 500 rows at most.
+//! Bounds: one record a torrent; a transaction of 500 rows at most, made in time that depends on those alone.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
@@ -87,7 +88,9 @@ pub struct Tracker {
     /// Differ from their rows in what may wait.
     dirty: HashSet<Arc<str>>,
     /// No longer listed, still in the database.
-    retiring: Vec<(Arc<str>, Tracked)>,
+    retiring: HashMap<Arc<str>, Tracked>,
+    /// The keys of `retiring` in the order in which they went.
+    leaving: VecDeque<Arc<str>>,
     hasher: RandomState,
 }
 
@@ -135,12 +138,18 @@ impl Tracker {
         }
     }
 
-    /// Retires rows of an earlier run that the engine's first list does not have. To be called once, with that list.
-    pub fn reconcile(&mut self, snapshot: &Snapshot) {
+    /// Whether there is a record of a torrent: it was taken before.
+    pub fn knows(&self, hash: &str) -> bool {
+        self.torrents.contains_key(hash)
+    }
+
+    /// Retires rows of an earlier run that the engine's whole list does not have: neither `snapshot` nor what was `left_out`
+    /// of it. To be called once, with the first such list.
+    pub fn reconcile(&mut self, snapshot: &Snapshot, left_out: &HashSet<Arc<str>>) {
         let gone: Vec<Arc<str>> = self
             .torrents
             .keys()
-            .filter(|hash| snapshot.get(hash).is_none())
+            .filter(|hash| snapshot.get(hash).is_none() && !left_out.contains(*hash))
             .cloned()
             .collect();
         for hash in gone {
@@ -151,8 +160,24 @@ impl Tracker {
     fn retire(&mut self, hash: &Arc<str>) {
         self.due.remove(hash);
         self.dirty.remove(hash);
-        if let Some(tracked) = self.torrents.remove(hash) {
-            self.retiring.push((hash.clone(), tracked));
+        let Some(tracked) = self.torrents.remove(hash) else {
+            return;
+        };
+        match self.retiring.entry(hash.clone()) {
+            Entry::Vacant(place) => {
+                self.leaving.push_back(hash.clone());
+                place.insert(tracked);
+            }
+            // It left, came back and left again before its row was gone: one row, and both times' growth.
+            Entry::Occupied(mut place) => {
+                let before = place.get();
+                let (stored, unwritten) = (before.stored, before.unwritten.plus(tracked.unwritten));
+                place.insert(Tracked {
+                    stored,
+                    unwritten,
+                    ..tracked
+                });
+            }
         }
     }
 
@@ -218,7 +243,7 @@ impl Tracker {
             .chain(&self.dirty)
             .filter_map(|hash| self.torrents.get(hash));
         waiting
-            .chain(self.retiring.iter().map(|(_, tracked)| tracked))
+            .chain(self.retiring.values())
             .map(|t| t.unwritten)
             .fold(Growth::default(), Growth::plus)
     }
@@ -227,9 +252,9 @@ impl Tracker {
     /// once it has committed; until then everything stays due.
     pub fn next_batch(&self, ctx: &Ctx) -> Option<Batch> {
         let mut batch = Batch::default();
-        for (hash, tracked) in self.retiring.iter().take(BATCH) {
+        for hash in self.leaving.iter().take(BATCH) {
             // Its last counters belong into the archive, and what they grew by into the ledger.
-            if let Some(row) = tracked.row(ctx) {
+            if let Some(row) = self.retiring.get(hash).and_then(|tracked| tracked.row(ctx)) {
                 batch.push(RowWrite {
                     completed: false,
                     failed: false,
@@ -240,12 +265,11 @@ impl Tracker {
             batch.retired.push(hash.clone());
         }
         let room = BATCH - batch.retired.len();
-        let retiring: HashSet<&str> = self.retiring.iter().map(|(hash, _)| &**hash).collect();
         // One that left and came back waits for its old row to be gone.
         for hash in self
             .due
             .iter()
-            .filter(|hash| !retiring.contains(&***hash))
+            .filter(|hash| !self.retiring.contains_key(*hash))
             .take(room)
         {
             if let Some(row) = self.torrents.get(hash).and_then(|tracked| tracked.row(ctx)) {
@@ -257,8 +281,10 @@ impl Tracker {
 
     /// The batch is in the database.
     pub fn written(&mut self, batch: &Batch) {
-        self.retiring
-            .drain(..batch.retired.len().min(self.retiring.len()));
+        for hash in &batch.retired {
+            self.leaving.pop_front();
+            self.retiring.remove(hash);
+        }
         let retired: HashSet<&str> = batch.retired.iter().map(|hash| &**hash).collect();
         for row in batch
             .rows

@@ -7,7 +7,8 @@ use qm_kernel::engine::{Delta, GlobalStats};
 
 use super::*;
 use crate::model::ledger::Ledger;
-use crate::sync::snapshot::tests::torrent;
+use crate::sync::snapshot::tests::{endless, torrent};
+use crate::testing::numbered;
 
 /// A database that holds what batches say, and a tracker on top of it, as the sync loop drives them.
 struct World {
@@ -52,11 +53,11 @@ impl World {
             removed: vec![],
             stats: GlobalStats::default(),
         };
-        let (version, changes) = self.snapshot.apply(delta, Timestamp::from_ms(0));
+        let (version, changes) = self.snapshot.apply(delta, Timestamp::from_ms(0), &endless());
         self.snapshot = version.unwrap_or_else(|| self.snapshot.successor(Timestamp::from_ms(0)));
         if std::mem::take(&mut self.first) {
             self.tracker.observe(&self.snapshot.as_changes());
-            self.tracker.reconcile(&self.snapshot);
+            self.tracker.reconcile(&self.snapshot, &changes.left_out);
         } else {
             self.tracker.observe(&changes);
         }
@@ -248,6 +249,38 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(Step::Flush),
         1 => Just(Step::Crash),
     ]
+}
+
+#[test]
+fn a_torrent_that_left_twice_before_its_row_was_gone_is_one_row() {
+    let mut world = World::new();
+    world.tick(vec![moved(1, 100)], true);
+    world.tick(vec![moved(1, 150)], false);
+    world.tick(vec![], false);
+    world.tick(vec![moved(1, 200)], false);
+    world.tick(vec![moved(1, 230)], false);
+    world.tick(vec![], false);
+    let batch = world.tracker.next_batch(&world.ctx).expect("a batch");
+    assert_eq!((batch.rows.len(), batch.retired.len()), (1, 1));
+    assert_eq!(batch.growth.moved.downloaded, 50 + 30);
+    world.write();
+    assert!(world.rows.is_empty() && !world.tracker.has_due());
+    assert_eq!(world.totals().moved.downloaded, 80);
+}
+
+#[test]
+fn rows_of_many_torrents_go_in_batches_of_a_few_hundred() {
+    let mut world = World::new();
+    world.tick((0..1700).map(numbered).collect(), true);
+    assert_eq!(world.rows.len(), 1700);
+    world.tick(vec![], false);
+    let mut sizes = Vec::new();
+    while let Some(batch) = world.tracker.next_batch(&world.ctx) {
+        sizes.push(batch.retired.len());
+        world.tracker.written(&batch);
+    }
+    assert_eq!(sizes, [500, 500, 500, 200]);
+    assert!(world.tracker.retiring.is_empty() && world.tracker.leaving.is_empty());
 }
 
 proptest! {
