@@ -8,6 +8,7 @@ mod audit;
 mod clients;
 mod files;
 mod fleet;
+mod flood;
 mod http_load;
 mod idle;
 mod neighbours;
@@ -42,6 +43,8 @@ enum Measure {
     Poll,
     /// Ticks and lists of a healthy engine beside each kind of broken one.
     Neighbours,
+    /// Ticks and lists of a healthy engine beside one whose list grows without end, and what that costs.
+    Flood,
     /// Logins and their memory; who am I.
     Accounts,
     /// The audit list at 1,000,000 rows, on both databases.
@@ -77,6 +80,9 @@ async fn main() {
     }
     if wanted(Measure::Neighbours) {
         neighbours::measure(&mut report).await;
+    }
+    if wanted(Measure::Flood) {
+        flood::measure(&mut report).await;
     }
     if wanted(Measure::Idle) {
         idle::measure(&mut report, args.seconds).await;

@@ -31,10 +31,10 @@ pub async fn measure(report: &mut Report) {
     }
 }
 
-type Ticks = Arc<Mutex<Vec<Instant>>>;
+pub type Ticks = Arc<Mutex<Vec<Instant>>>;
 
 /// Notes the instant of every `stats:update` of the healthy engine.
-async fn watch_ticks(server: &Server, engine: String) -> Ticks {
+pub async fn watch_ticks(server: &Server, engine: String) -> Ticks {
     let (mut socket, _) = connect_async(server.ws_url())
         .await
         .expect("the realtime channel");
@@ -52,7 +52,7 @@ async fn watch_ticks(server: &Server, engine: String) -> Ticks {
 }
 
 /// 10 s of ticks without load, then the load.
-async fn round(report: &mut Report, server: &Server, ticks: &Ticks, what: &str) {
+pub async fn round(report: &mut Report, server: &Server, ticks: &Ticks, what: &str) {
     ticks.lock().expect("no panic").clear();
     tokio::time::sleep(Duration::from_secs(10)).await;
     let seen = std::mem::take(&mut *ticks.lock().expect("no panic"));

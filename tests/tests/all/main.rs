@@ -20,6 +20,7 @@ mod files_names;
 mod files_race;
 mod files_site;
 mod files_table;
+mod floods;
 mod foreign;
 mod formats;
 mod guard;
