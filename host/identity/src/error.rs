@@ -64,10 +64,10 @@ pub enum IdentityError {
     LastSuperAdmin,
     #[error("System users cannot be deleted")]
     SystemUser,
-    #[error("Too many logins at once, try again in a moment")]
+    #[error("Too many logins at once: try again in a moment")]
     Busy,
     /// Wrong passwords or codes, one after another, and more of them waiting to be judged.
-    #[error("Too many attempts at this account, try again in a moment")]
+    #[error("Too many attempts at this account: try again in a moment")]
     TooManyAttempts,
     #[error("role `{0}` is not in the database, run the seeding of the start first")]
     RoleMissing(&'static str),

@@ -51,11 +51,11 @@ pub enum TorrentsError {
     /// The directory of a category, which no torrent could be saved into.
     #[error("{0}")]
     CategoryPath(PathError),
-    #[error("A category of this name exists already")]
+    #[error("A category with that name already exists")]
     CategoryTaken,
     #[error("Category not found")]
     NoSuchCategory,
-    #[error("A tag of this name exists already")]
+    #[error("A tag with that name already exists")]
     TagTaken,
     #[error("Tag not found")]
     NoSuchTag,

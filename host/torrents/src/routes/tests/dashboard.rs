@@ -159,8 +159,8 @@ db_test! {
         assert_eq!((status, &tag["color"], tag.get("savePath")), (201, &Value::Null, None));
         ask("USER", "POST", "/api/categories", Some(json!({ "name": "Films", "color": "", "savePath": "" }))).await;
         for (path, body, status, message) in [
-            ("/api/categories", tv, 409, json!("A category of this name exists already")),
-            ("/api/tags", json!({ "name": "tv" }), 409, json!("A tag of this name exists already")),
+            ("/api/categories", tv, 409, json!("A category with that name already exists")),
+            ("/api/tags", json!({ "name": "tv" }), 409, json!("A tag with that name already exists")),
             ("/api/categories", json!({ "name": "x", "savePath": "/etc" }), 400, json!("Path is a protected system directory.")),
             ("/api/categories", json!({ "name": "x", "savePath": "/downloads/../srv/x" }), 400,
                 json!("Path is outside the allowed storage roots (/downloads).")),
