@@ -27,7 +27,7 @@ use qm_platform::testing::Claims;
 use qm_platform::{
     Audit, AuditTrail, Bus, Cipher, Platform, Sealed, SecretSettings, Settings, Sources, UpdateDeps, Updates,
 };
-use qm_plugin_host::{Limits, PluginHost, PluginHostConfig};
+use qm_plugin_host::{Compiler, Limits, PluginHost, PluginHostConfig};
 use qm_web::WebConfig;
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
@@ -155,6 +155,7 @@ impl Service {
         let config = PluginHostConfig {
             plugins_dir,
             cache_dir: folder.path().join("cache"),
+            compiler: Compiler::InProcess,
             limits: Limits::default(),
             net: Net::new(NetConfig {
                 ssrf_allow_hosts: Vec::new(),

@@ -6,6 +6,8 @@
 //! Never: a plugin gets no socket, no file and no environment; it dials, through `qm-net`, what the operator entered
 //! for that very engine. A plugin's fault is a value: a trap or a timeout costs one store and never a thread.
 //!
+//! Compiling happens in a process of its own ([`Compiler`]), after the start.
+//!
 //! Bounds ([`Limits`]): 32 MiB a file, 128 MiB of memory an instance and 1 GiB over all, what the host holds for it included, 3 s of computing and 25 s of
 //! silence a call, 8 connections, 64 MiB a body or a transfer, 4,096 handles, 32 waiting calls a lane.
 
@@ -16,6 +18,7 @@ mod roles;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use qm_kernel::Ctx;
@@ -27,18 +30,23 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 pub use crate::core::check::{Check, CheckReport};
+pub use crate::core::compile::{Compiler, compile_for_parent};
 pub use crate::core::limits::Limits;
 pub use crate::core::status::{LaneState, LaneStatus, PluginState, PluginStatus};
 pub use crate::error::PluginHostError;
 
 use crate::core::cache::CodeCache;
 use crate::core::catalog::Catalog;
+use crate::core::intake;
 use crate::core::lane::Owner;
 use crate::core::load::Loader;
 use crate::core::runtime::Runtime;
 use crate::core::scan;
 use crate::roles::channel::Desk;
 use crate::roles::engine::{self, driver::PluginEngine};
+
+/// How long a start waits for the plugins that need no compiling.
+const FIRST_LOOK: Duration = Duration::from_secs(3);
 
 /// Where plugins are, where compiled code is kept, and what bounds them.
 #[derive(Clone)]
@@ -47,6 +55,7 @@ pub struct PluginHostConfig {
     pub plugins_dir: PathBuf,
     /// Machine code of compiled plugins: made if missing, mode 0700.
     pub cache_dir: PathBuf,
+    pub compiler: Compiler,
     pub limits: Limits,
     pub net: Net,
 }
@@ -67,26 +76,35 @@ pub struct PluginHost {
     runtime: Arc<Runtime>,
     catalog: Arc<Catalog>,
     desk: Desk,
-    watcher: Mutex<Option<JoinHandle<()>>>,
+    tasks: Mutex<Vec<JoinHandle<()>>>,
 }
 
 impl PluginHost {
-    /// Loads every plugin of the directory and goes on watching it until [`PluginHost::shutdown`].
+    /// Loads the plugins of the directory and goes on watching it until [`PluginHost::shutdown`]. What was compiled
+    /// before is in use when this returns, unless it takes longer than [`FIRST_LOOK`]; the rest comes up when it is
+    /// compiled.
     pub async fn start(config: PluginHostConfig, ctx: Ctx) -> Result<Arc<Self>, PluginHostError> {
         let runtime = Runtime::new(config.limits, config.net.dialer().clone(), ctx, roles::ALL)?;
         let cache = CodeCache::open(&config.cache_dir, &runtime.engine);
-        let catalog = Catalog::start(
-            config.plugins_dir,
-            Loader::new(runtime.clone(), cache, roles::ALL),
-        )
-        .await?;
-        let watcher = tokio::spawn(scan::watch(Arc::downgrade(&catalog)));
+        let loader = Loader::new(runtime.clone(), cache, config.compiler, roles::ALL);
+        let catalog = Catalog::open(config.plugins_dir, loader)?;
+        let tasks = [
+            tokio::spawn(intake::work(catalog.clone())),
+            tokio::spawn(scan::watch(Arc::downgrade(&catalog))),
+        ];
+        // Late ones come up by themselves.
+        let _ = tokio::time::timeout(FIRST_LOOK, catalog.intake().looked_at()).await;
         Ok(Arc::new(Self {
             desk: Desk::new(runtime.clone(), catalog.clone()),
             runtime,
             catalog,
-            watcher: Mutex::new(Some(watcher)),
+            tasks: Mutex::new(tasks.into()),
         }))
+    }
+
+    /// Waits until every file found so far is in use or refused, however long it takes to compile.
+    pub async fn settled(&self) {
+        self.catalog.intake().idle().await;
     }
 
     /// Every file of the directory, by name.
@@ -100,13 +118,21 @@ impl PluginHost {
         self.catalog.reload(id).await
     }
 
-    /// Stops watching the directory. Drivers are closed by their owners.
+    /// Stops watching the directory and compiling. Drivers are closed by their owners.
     pub async fn shutdown(&self) {
-        let watcher = self.watcher.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(watcher) = watcher {
-            watcher.abort();
+        let tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
+        for task in tasks {
+            task.abort();
             // Cancelled or ended: both are what was asked for.
-            let _ = watcher.await;
+            let _ = task.await;
+        }
+    }
+}
+
+impl Drop for PluginHost {
+    fn drop(&mut self) {
+        for task in &*self.tasks.lock().unwrap_or_else(PoisonError::into_inner) {
+            task.abort();
         }
     }
 }

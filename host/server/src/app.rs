@@ -22,7 +22,7 @@ use qm_platform::{
     Acting, Audit, AuditTrail, Background, Bus, Cipher, Platform, Settings, Sources, UpdateDeps, Updates,
     Watches,
 };
-use qm_plugin_host::{Limits, PluginHost, PluginHostConfig};
+use qm_plugin_host::{Compiler, Limits, PluginHost, PluginHostConfig};
 use qm_torrents::{Torrents, TorrentsDeps};
 use qm_web::{ConnectionLimits, WebConfig};
 use tokio::net::TcpListener;
@@ -52,6 +52,8 @@ pub struct AppParts {
     pub listener: TcpListener,
     /// Where engine kinds come from; `None` = the installed plugins.
     pub kinds: Option<Arc<dyn EngineKinds>>,
+    /// Who compiles plugins.
+    pub compiler: Compiler,
     /// Bounds on plugins.
     pub limits: Limits,
     pub hash_cost: HashCost,
@@ -272,6 +274,7 @@ impl App {
             db,
             listener,
             kinds,
+            compiler,
             limits,
             hash_cost,
         } = parts;
@@ -282,7 +285,7 @@ impl App {
         // Neither waits for the other: one reads files, the other the database.
         let (seeded, plugins) = tokio::join!(
             seed(&db, &ground.identity, &config.admin, &ground.settings),
-            start_plugins(&config, limits, &net, &ctx),
+            start_plugins(&config, compiler, limits, &net, &ctx),
         );
         let (seeded, plugins) = (seeded?, plugins?);
         let hub_config = HubConfig {
@@ -464,6 +467,7 @@ async fn start_files(deps: FilesDeps) -> Result<Arc<Files>, StartError> {
 
 async fn start_plugins(
     config: &Config,
+    compiler: Compiler,
     limits: Limits,
     net: &Net,
     ctx: &Ctx,
@@ -472,6 +476,7 @@ async fn start_plugins(
     let plugins = PluginHostConfig {
         plugins_dir,
         cache_dir,
+        compiler,
         limits,
         net: net.clone(),
     };

@@ -90,6 +90,9 @@ enum PluginCommand {
         #[arg(long, value_parser = plugin::parse_config)]
         config: Option<plugin::TargetConfig>,
     },
+    /// Compile what standard input brings, for the server that started it, within narrow limits.
+    #[command(hide = true)]
+    Compile,
 }
 
 /// Runs the program with the process's arguments and environment.
@@ -110,6 +113,7 @@ pub fn main() -> ExitCode {
         Command::User(command) => runtime().and_then(|runtime| runtime.block_on(user::run(command))),
         Command::Openapi => return print(api::document()),
         Command::Settings => return print(Ok(config::document())),
+        Command::Plugin(PluginCommand::Compile) => qm_plugin_host::compile_for_parent(),
         Command::Plugin(PluginCommand::Check { file, config }) => {
             return match runtime() {
                 Ok(runtime) => runtime.block_on(plugin::check(&file, config)),

@@ -85,6 +85,8 @@ pub enum StartError {
     Metrics(#[from] prometheus::Error),
     #[error("cannot listen for signals")]
     Signals(#[source] io::Error),
+    #[error("cannot find out which program this is")]
+    OwnProgram(#[source] io::Error),
     #[error("cannot start the asynchronous runtime")]
     Runtime(#[source] io::Error),
 }

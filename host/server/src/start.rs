@@ -11,7 +11,7 @@ use qm_files::confined::{OwnKind, OwnPlace, check_roots};
 use qm_identity::HashCost;
 use qm_kernel::Ctx;
 use qm_net::{Net, NetConfig};
-use qm_plugin_host::Limits;
+use qm_plugin_host::{Compiler, Limits};
 
 use crate::app::{App, AppParts};
 use crate::config::{self, Config};
@@ -27,6 +27,7 @@ pub async fn start(config: Config, ctx: Ctx) -> Result<App, StartError> {
         path: config.plugins_dir.clone(),
         source,
     })?;
+    let compiler = Compiler::myself(["plugin", "compile"]).map_err(StartError::OwnProgram)?;
     check_roots(&config.file_roots, &own_places(&config)?)?;
     let net = Net::new(NetConfig {
         ssrf_allow_hosts: config.ssrf_allow_hosts.clone(),
@@ -49,6 +50,7 @@ pub async fn start(config: Config, ctx: Ctx) -> Result<App, StartError> {
         db,
         listener,
         kinds: None,
+        compiler,
         limits: Limits::default(),
         hash_cost: HashCost::STANDARD,
     })

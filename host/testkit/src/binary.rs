@@ -54,7 +54,7 @@ pub fn command(dir: &Path, database_url: &str) -> Command {
 }
 
 impl Binary {
-    /// Starts it and waits until it answers.
+    /// Starts it and waits until it answers and has its plugins.
     pub async fn start(dir: &Path, database_url: &str) -> Binary {
         Self::start_with(dir, database_url, &[]).await
     }
@@ -80,7 +80,23 @@ impl Binary {
             http.get(&live).await.is_ok_and(|reply| reply.status == 200)
         })
         .await;
-        Binary { process, address }
+        let binary = Binary { process, address };
+        binary.settled(&dir.join("plugins")).await;
+        binary
+    }
+
+    /// It answers before its plugins are compiled; tests that add engines wait for them.
+    async fn settled(&self, plugins: &Path) {
+        if std::fs::read_dir(plugins).map_or(0, Iterator::count) == 0 {
+            return;
+        }
+        let admin = self.admin().await;
+        until_true("the plugins to be compiled", || async {
+            let list = admin.get("/api/plugins").await;
+            let all = list.as_array().map_or(&[][..], Vec::as_slice);
+            all.iter().all(|plugin| plugin["state"] != "compiling")
+        })
+        .await;
     }
 
     pub fn process(&self) -> &Process {

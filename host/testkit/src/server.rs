@@ -11,7 +11,7 @@ use qm_kernel::{Ctx, PageQuery, PermissionSet, Role, Secret};
 use qm_net::{Net, NetConfig};
 use qm_platform::realtime::Hub;
 use qm_platform::{Bus, Subscription};
-use qm_plugin_host::{Limits, PluginHost};
+use qm_plugin_host::{Compiler, Limits, PluginHost};
 use qm_server::app::{App, AppParts};
 use qm_server::config::Config;
 use qm_server::secrets::Secrets;
@@ -36,6 +36,8 @@ pub struct Builder<'a> {
     plugins: Vec<&'static str>,
     kinds: Option<Arc<dyn EngineKinds>>,
     env: Vec<(&'static str, String)>,
+    /// `None`: compiled in this process, and waited for.
+    compiler: Option<Compiler>,
     limits: Limits,
     ctx: Ctx,
 }
@@ -56,6 +58,12 @@ impl<'a> Builder<'a> {
     /// Sets a variable of the environment the server reads.
     pub fn env(mut self, name: &'static str, value: impl Into<String>) -> Builder<'a> {
         self.env.push((name, value.into()));
+        self
+    }
+
+    /// Who compiles plugins; the server is then handed out while it compiles.
+    pub fn compiler(mut self, compiler: Compiler) -> Builder<'a> {
+        self.compiler = Some(compiler);
         self
     }
 
@@ -85,6 +93,7 @@ impl<'a> Builder<'a> {
     }
 
     pub async fn start(self) -> TestServer {
+        let waits = self.compiler.is_none();
         let dir = tempfile::tempdir().expect("a temporary directory");
         let plugins_dir = dir.path().join("plugins");
         std::fs::create_dir(&plugins_dir).expect("our own directory");
@@ -112,6 +121,7 @@ impl<'a> Builder<'a> {
                 .await
                 .expect("a free port on 127.0.0.1"),
             kinds: self.kinds,
+            compiler: self.compiler.unwrap_or(Compiler::InProcess),
             limits: self.limits,
             hash_cost: HashCost::CHEAP,
             config,
@@ -119,6 +129,9 @@ impl<'a> Builder<'a> {
         let app = app
             .await
             .unwrap_or_else(|error| panic!("the server does not start: {error}"));
+        if waits {
+            app.plugins().settled().await;
+        }
         TestServer::run(app, db, dir).await
     }
 
@@ -166,6 +179,7 @@ impl TestServer {
             plugins: Vec::new(),
             kinds: None,
             env: Vec::new(),
+            compiler: None,
             limits: Limits::default(),
             ctx: Ctx::system(),
         }

@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use qm_plugin_host::Limits;
-use qm_testkit::binary::Binary;
+use qm_plugin_host::{Compiler, Limits};
+use qm_testkit::binary::{self, Binary};
 use qm_testkit::files::{self, FileServer};
 use qm_testkit::generations::Program;
 use qm_testkit::plugins;
@@ -37,6 +37,30 @@ both_databases! {
             assert_ticks(&api, &steady, 2).await;
             api.delete(&format!("/api/engines/{engine}")).await;
         }
+    }
+
+    async fn a_server_answers_while_it_compiles(db: &TestDb) {
+        let first = TestServer::builder(db).plugins(&["misbehave.wasm"]).start().await;
+        let engine = first.admin().add_engine("steady", "misbehave", json!({})).await;
+        first.end().await;
+
+        // A new machine: nothing is compiled yet, and compiling takes its time.
+        let script = format!("sleep 3; exec {} plugin compile", binary::path().display());
+        let slow = Compiler::Child { program: "/bin/sh".into(), args: vec!["-c".into(), script.into()] };
+        let server = TestServer::builder(db).plugins(&["misbehave.wasm"]).compiler(slow).start().await;
+        let api = server.admin();
+        let compiling = plugin(&api, "misbehave").await;
+        assert_eq!((&compiling["state"], &compiling["kind"]), (&json!("compiling"), &json!("engine")), "{compiling}");
+        assert_eq!(server.anonymous().get("/api/system/ready").await["status"], json!("ok"));
+        assert_eq!(api.get("/api/engines").await.as_array().map(Vec::len), Some(1), "the engine is listed");
+        let list = format!("/api/torrents?engineId={engine}");
+        assert_ne!(api.send("GET", &list, None).await.status, 200, "its kind is not there yet");
+        until_true("the engine to come up with its plugin", || async {
+            api.send("GET", &list, None).await.status == 200
+        })
+        .await;
+        assert_eq!(plugin(&api, "misbehave").await["state"], json!("active"));
+        server.end().await;
     }
 
     async fn strikes_park_an_engine_and_a_reload_revives_it(db: &TestDb) {

@@ -99,7 +99,7 @@ pub(super) struct Plugin {
     sha256: Option<String>,
     /// Of the file in use, in bytes.
     size: u64,
-    /// `active`, `failed`, `incompatible` or `conflicting`.
+    /// `active`, `compiling`, `failed`, `incompatible` or `conflicting`.
     #[schema(value_type = String)]
     state: PluginState,
     /// Why it is not active, or which of its lanes are parked and why.

@@ -3,20 +3,29 @@
 //! A forged file would be machine code we run, so the directory must be a real one, ours, and nobody else's to enter
 //! (0700); otherwise there is no cache. The name of a file binds the component's SHA-256 and everything the code
 //! depends on (wasmtime's version, the target, the settings). Files are written under a temporary name, synced and
-//! renamed. Any doubt is a miss, and a miss costs a compilation.
+//! renamed. Any doubt is a miss, and a miss costs a compilation. Beside the code of those that compiled stands the reason
+//! for those that did not, so that no start pays for them again.
 
 use std::collections::HashSet;
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
+use crate::core::load::reason;
+
 const ENDING: &str = "cwasm";
+const REFUSED: &str = "refused";
 const TEMPORARY: &str = "part";
+/// The most of a reason that is read back.
+const REASON: u64 = 4 << 10;
+/// Tells the temporary files of one process apart.
+static COUNT: AtomicU64 = AtomicU64::new(0);
 
 /// The cache, or its absence.
 pub(crate) struct CodeCache {
@@ -37,7 +46,13 @@ impl CodeCache {
         let mut hasher = DefaultHasher::new();
         engine.precompile_compatibility_hash().hash(&mut hasher);
         let dir = match vet(path) {
-            Ok(dir) => Some(dir),
+            Ok(dir) => {
+                // What an earlier process was about to write when it ended.
+                sweep(&dir.path, |path| {
+                    path.extension().is_some_and(|ending| ending == TEMPORARY)
+                });
+                Some(dir)
+            }
             Err(error) => {
                 tracing::warn!(
                     dir = %path.display(), %error,
@@ -61,8 +76,62 @@ impl CodeCache {
     }
 
     fn file(&self, dir: &Dir, sha256: &str) -> PathBuf {
+        self.named(dir, sha256, ENDING)
+    }
+
+    fn named(&self, dir: &Dir, sha256: &str, ending: &str) -> PathBuf {
         dir.path
-            .join(format!("{sha256}-{:016x}.{ENDING}", self.compatibility))
+            .join(format!("{sha256}-{:016x}.{ending}", self.compatibility))
+    }
+
+    /// A file nobody else can write, for the code of one component to be written to.
+    pub(crate) fn room(&self) -> io::Result<Room> {
+        let folder = match &self.dir {
+            Some(dir) => dir.path.clone(),
+            None => std::env::temp_dir(),
+        };
+        let (process, count) = (std::process::id(), COUNT.fetch_add(1, Relaxed));
+        let path = folder.join(format!("quartermaster-{process}-{count}.{TEMPORARY}"));
+        let _ = fs::remove_file(&path);
+        let file = create(&path)?;
+        Ok(Room { path, file })
+    }
+
+    /// The component whose code was written to `room`; the code is kept where there is a place for it.
+    pub(crate) fn take(&self, engine: &Engine, sha256: &str, mut room: Room) -> Result<Component, String> {
+        let failed = |error: io::Error| format!("its compiled form was lost: {error}");
+        let Some(dir) = &self.dir else {
+            let mut code = Vec::new();
+            room.file.read_to_end(&mut code).map_err(failed)?;
+            #[expect(
+                unsafe_code,
+                reason = "the code was made for us, and there is no place to map it from"
+            )]
+            // SAFETY: the file was made by `room`, new and for our own user alone, and it is read by the handle of that
+            // moment; our compiler wrote it.
+            return unsafe { Component::deserialize(engine, &code) }.map_err(|error| reason(&error));
+        };
+        fs::rename(&room.path, self.file(dir, sha256)).map_err(failed)?;
+        self.load(engine, sha256)
+            .ok_or_else(|| "its compiled form cannot be used".to_owned())
+    }
+
+    /// Why the component with this hash did not compile, when that is known.
+    pub(crate) fn refused(&self, sha256: &str) -> Option<String> {
+        let dir = self.dir.as_ref()?;
+        let mut text = String::new();
+        let file = File::open(self.named(dir, sha256, REFUSED)).ok()?;
+        file.take(REASON).read_to_string(&mut text).ok()?;
+        Some(text).filter(|text| !text.is_empty())
+    }
+
+    /// Remembers why it did not.
+    pub(crate) fn refuse(&self, sha256: &str, reason: &str) {
+        let Some(dir) = &self.dir else { return };
+        let path = self.named(dir, sha256, REFUSED);
+        if let Err(error) = write(&path, reason.as_bytes()) {
+            tracing::warn!(file = %path.display(), %error, "what did not compile is not remembered");
+        }
     }
 
     /// The compiled form of the component with this hash.
@@ -74,7 +143,7 @@ impl CodeCache {
             return None;
         }
         #[expect(unsafe_code, reason = "mapping machine code is what the cache is for")]
-        // SAFETY: the file was written by `save`, out of `Component::serialize` of this very version and these very
+        // SAFETY: the file was written by our compiler (`room`, `take`), of this very version and with these very
         // settings (its name says so), into a directory that only our own user may enter or write (`vet`), and it is a
         // plain file that nobody else may write. Nobody truncates it while it is mapped: files are only ever created
         // under another name and renamed, or unlinked.
@@ -84,31 +153,46 @@ impl CodeCache {
             .ok()
     }
 
-    /// Keeps the compiled form. Not being able to is no failure.
-    pub(crate) fn save(&self, component: &Component, sha256: &str) {
-        let Some(dir) = &self.dir else { return };
-        let path = self.file(dir, sha256);
-        let kept = component.serialize().map_err(|error| error.to_string());
-        let kept = kept.and_then(|code| write(&path, &code).map_err(|error| error.to_string()));
-        if let Err(error) = kept {
-            tracing::warn!(file = %path.display(), %error, "a compiled plugin was not kept");
-        }
-    }
-
-    /// Removes what no installed plugin uses. Code that is mapped at the moment stays mapped.
+    /// Removes what no installed file needs. Code that is mapped at the moment stays mapped.
     pub(crate) fn prune(&self, used: &HashSet<String>) {
         let Some(dir) = &self.dir else { return };
-        let keep: HashSet<PathBuf> = used.iter().map(|sha256| self.file(dir, sha256)).collect();
-        for entry in fs::read_dir(&dir.path).into_iter().flatten().flatten() {
-            let path = entry.path();
+        let kept = |sha256: &String| [ENDING, REFUSED].map(|ending| self.named(dir, sha256, ending));
+        let keep: HashSet<PathBuf> = used.iter().flat_map(kept).collect();
+        sweep(&dir.path, |path| {
             let ours = path
                 .extension()
-                .is_some_and(|ending| ending == ENDING || ending == TEMPORARY);
-            if ours && !keep.contains(&path) {
-                // Gone already or not to be removed: either way the next start tries again.
-                let _ = fs::remove_file(path);
-            }
+                .is_some_and(|ending| ending == ENDING || ending == REFUSED);
+            ours && !keep.contains(path)
+        });
+    }
+}
+
+/// Removes the files of `dir` that are `stale`. One that is gone already or not to be removed is left to the next time.
+fn sweep(dir: &Path, stale: impl Fn(&Path) -> bool) {
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if stale(&path) {
+            let _ = fs::remove_file(path);
         }
+    }
+}
+
+/// Where the code of one component is written; removed again unless it was taken.
+pub(crate) struct Room {
+    path: PathBuf,
+    file: File,
+}
+
+impl Room {
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        // Renamed when it was taken.
+        let _ = fs::remove_file(&self.path);
     }
 }
 
@@ -141,6 +225,7 @@ fn vet(path: &Path) -> io::Result<Dir> {
 
 fn create(path: &Path) -> io::Result<File> {
     OpenOptions::new()
+        .read(true)
         .write(true)
         .create_new(true)
         .mode(0o600)
@@ -164,8 +249,11 @@ mod tests {
 
     const SHA: &str = "00";
 
-    fn component(engine: &Engine) -> Component {
-        Component::new(engine, wat::parse_str("(component)").unwrap()).unwrap()
+    fn save(cache: &CodeCache, engine: &Engine) {
+        let room = cache.room().unwrap();
+        let code = engine.precompile_component(&wat::parse_str("(component)").unwrap());
+        fs::write(room.path(), code.unwrap()).unwrap();
+        cache.take(engine, SHA, room).unwrap();
     }
 
     fn engine() -> Engine {
@@ -182,19 +270,34 @@ mod tests {
         let (home, engine) = (tempfile::tempdir().unwrap(), engine());
         let cache = CodeCache::open(&home.path().join("a/b"), &engine);
         assert!(cache.load(&engine, SHA).is_none());
-        cache.save(&component(&engine), SHA);
+        save(&cache, &engine);
         assert!(cache.load(&engine, SHA).is_some());
         cache.prune(&HashSet::from([SHA.to_owned()]));
         assert!(cache.load(&engine, SHA).is_some());
         cache.prune(&HashSet::new());
         assert!(cache.load(&engine, SHA).is_none());
+        assert_eq!(fs::read_dir(home.path().join("a/b")).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_did_not_compile_is_remembered_until_its_file_goes() {
+        let (home, engine) = (tempfile::tempdir().unwrap(), engine());
+        let cache = CodeCache::open(&home.path().join("cache"), &engine);
+        assert_eq!(cache.refused(SHA), None);
+        cache.refuse(SHA, "it takes too long");
+        let again = CodeCache::open(&home.path().join("cache"), &engine);
+        assert_eq!(again.refused(SHA).as_deref(), Some("it takes too long"));
+        again.prune(&HashSet::from([SHA.to_owned()]));
+        assert!(again.refused(SHA).is_some());
+        again.prune(&HashSet::new());
+        assert_eq!(again.refused(SHA), None);
     }
 
     #[test]
     fn any_doubt_is_a_miss() {
         let (home, engine) = (tempfile::tempdir().unwrap(), engine());
         let cache = CodeCache::open(&home.path().join("cache"), &engine);
-        cache.save(&component(&engine), SHA);
+        save(&cache, &engine);
         let file = cache.file(cache.dir.as_ref().unwrap(), SHA);
 
         fs::set_permissions(&file, fs::Permissions::from_mode(0o620)).unwrap();
@@ -217,8 +320,16 @@ mod tests {
         let (home, engine) = (tempfile::tempdir().unwrap(), engine());
         fs::set_permissions(home.path(), fs::Permissions::from_mode(0o750)).unwrap();
         let cache = CodeCache::open(home.path(), &engine);
-        cache.save(&component(&engine), SHA);
+        save(&cache, &engine);
         assert!(cache.load(&engine, SHA).is_none());
         assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn without_a_place_code_is_used_and_not_kept() {
+        let engine = engine();
+        let cache = CodeCache::none();
+        save(&cache, &engine);
+        assert!(cache.load(&engine, SHA).is_none());
     }
 }

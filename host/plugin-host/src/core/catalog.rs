@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use futures_util::future::join_all;
 use tokio::sync::watch;
 
-use crate::core::load::{Facts, Loaded, Loader, Refusal};
+use crate::core::intake::Intake;
+use crate::core::load::{Effort, Facts, Loaded, Loader, Refusal};
 use crate::core::role::About;
 use crate::core::scan::{Signature, scan};
 use crate::core::slot::Slot;
@@ -27,6 +27,7 @@ pub(crate) struct Catalog {
     /// One change of the catalogue at a time.
     changing: tokio::sync::Mutex<()>,
     generation: watch::Sender<u64>,
+    intake: Intake,
 }
 
 #[derive(Default)]
@@ -40,6 +41,8 @@ struct Inner {
 struct Entry {
     /// Of the file as it was last read.
     signature: Signature,
+    /// SHA-256 of what was last read.
+    read: Option<String>,
     outcome: Outcome,
     /// Why a newer version was not taken.
     pending: Option<String>,
@@ -51,8 +54,8 @@ enum Outcome {
 }
 
 impl Catalog {
-    /// Loads every file of `dir`.
-    pub(crate) async fn start(dir: PathBuf, loader: Loader) -> Result<Arc<Self>, PluginHostError> {
+    /// The files of `dir`, brought to be loaded by [`intake::work`].
+    pub(crate) fn open(dir: PathBuf, loader: Loader) -> Result<Arc<Self>, PluginHostError> {
         let files = scan(&dir).map_err(|source| PluginHostError::Directory {
             path: dir.clone(),
             source,
@@ -63,9 +66,14 @@ impl Catalog {
             inner: Mutex::default(),
             changing: tokio::sync::Mutex::new(()),
             generation: watch::Sender::new(0),
+            intake: Intake::new(),
         };
-        catalog.refresh(files.into_iter().collect()).await;
+        catalog.intake.bring(files);
         Ok(Arc::new(catalog))
+    }
+
+    pub(crate) fn intake(&self) -> &Intake {
+        &self.intake
     }
 
     pub(crate) fn dir(&self) -> &Path {
@@ -89,21 +97,31 @@ impl Catalog {
             .collect()
     }
 
-    /// Loads these files, at the same time as far as they are compiled, and takes them in by name.
-    pub(crate) async fn refresh(&self, files: Vec<(String, Signature)>) {
-        let _turn = self.changing.lock().await;
-        self.load_all(files).await;
+    /// Loads the file of this name and changes nothing.
+    pub(crate) async fn load(&self, name: &str, effort: Effort) -> Result<Loaded, Refusal> {
+        self.loader.load(self.dir.join(name), effort).await
     }
 
-    async fn load_all(&self, files: Vec<(String, Signature)>) {
-        let load = |(name, signature): (String, Signature)| async move {
-            let loaded = self.loader.load(self.dir.join(&name)).await;
-            (name, signature, loaded)
-        };
-        for (name, signature, loaded) in join_all(files.into_iter().map(load)).await {
-            let freed = self.take_in(&name, signature, loaded);
-            self.after(freed).await;
+    /// Takes in what was loaded of a file that looked like this before it was read. False when the file is another by now
+    /// or gone: then the outcome is dropped, and the watch brings it again.
+    pub(crate) async fn settle(
+        &self,
+        name: &str,
+        signature: Signature,
+        loaded: Result<Loaded, Refusal>,
+    ) -> bool {
+        let _turn = self.changing.lock().await;
+        if Signature::of(&self.dir.join(name)).ok() != Some(signature) {
+            return false;
         }
+        let freed = self.take_in(name, signature, loaded);
+        self.after(freed).await;
+        self.prune().await;
+        true
+    }
+
+    /// Lets go of kept code that no file needs any more.
+    async fn prune(&self) {
         let used = self.used_hashes();
         let cache = self.loader.cache.clone();
         // Stale files that stay are pruned the next time.
@@ -126,6 +144,7 @@ impl Catalog {
                 self.after(Some(slot.id.clone())).await;
             }
         }
+        self.prune().await;
     }
 
     /// Puts the outcome of a load where it belongs. Returns the id that has become free by it.
@@ -145,15 +164,23 @@ impl Catalog {
             },
             Err(refusal) => (None, refusal),
         };
-        tracing::warn!(file = %name, reason = %refusal.reason, "a plugin was not taken");
+        let waits = refusal.state == PluginState::Compiling;
+        if waits {
+            tracing::info!(file = %name, "a plugin is being compiled");
+        } else {
+            tracing::warn!(file = %name, reason = %refusal.reason, "a plugin was not taken");
+        }
+        let read = refusal.facts.sha256.clone();
         let entry = match own {
             Some(slot) => Entry {
                 signature,
+                read,
                 outcome: Outcome::Active(slot),
                 pending: Some(refusal.reason),
             },
             None => Entry {
                 signature,
+                read,
                 outcome: Outcome::Refused { id, refusal },
                 pending: None,
             },
@@ -182,11 +209,13 @@ impl Catalog {
         }
         let About { label, version, .. } = &loaded.about;
         tracing::info!(file = %name, plugin = %id, %label, %version, "a plugin is in use");
+        let read = loaded.facts.sha256.clone();
         slot.put(Some(Arc::new(loaded)));
         inner.files.insert(
             name.to_owned(),
             Entry {
                 signature,
+                read,
                 outcome: Outcome::Active(slot),
                 pending: None,
             },
@@ -209,7 +238,7 @@ impl Catalog {
                 _ => None,
             });
         if let Some((name, signature)) = waiting {
-            let loaded = self.loader.load(self.dir.join(&name)).await;
+            let loaded = self.load(&name, Effort::Quick).await;
             self.take_in(&name, signature, loaded);
         }
         self.inner()
@@ -221,21 +250,30 @@ impl Catalog {
         self.generation.send_modify(|count| *count += 1);
     }
 
+    /// Of every file that is there, in use or not: what did not pass its trial need not be compiled again to fail again.
     fn used_hashes(&self) -> HashSet<String> {
+        let inner = self.inner();
         let code = |slot: &Arc<Slot>| slot.code().and_then(|code| code.facts.sha256.clone());
-        self.inner().slots.values().filter_map(code).collect()
+        let refused = |entry: &Entry| entry.read.clone();
+        let refused = inner.files.values().filter_map(refused);
+        refused.chain(inner.slots.values().filter_map(code)).collect()
     }
 
     /// Loads the file of the plugin `id` again, or that of a file named so.
     pub(crate) async fn reload(&self, id: &str) -> Result<PluginStatus, PluginHostError> {
-        let _turn = self.changing.lock().await;
         let name = self
             .inner()
             .name_of(id)
             .ok_or_else(|| PluginHostError::NoSuchPlugin(id.to_owned()))?;
         let path = self.dir.join(&name);
         let signature = Signature::of(&path).map_err(|source| PluginHostError::File { path, source })?;
-        self.load_all(vec![(name.clone(), signature)]).await;
+        let loaded = self.load(&name, Effort::Asked).await;
+        if !self.settle(&name, signature, loaded).await {
+            return Err(PluginHostError::NotReloaded {
+                id: id.to_owned(),
+                reason: "its file was changed while it was read".to_owned(),
+            });
+        }
         let inner = self.inner();
         let entry = inner
             .files
@@ -244,9 +282,10 @@ impl Catalog {
         let status = status(&name, entry);
         let refused = match status.state {
             PluginState::Active => status.pending_error.clone(),
-            PluginState::Failed | PluginState::Incompatible | PluginState::Conflicting => {
-                status.reason.clone()
-            }
+            PluginState::Compiling
+            | PluginState::Failed
+            | PluginState::Incompatible
+            | PluginState::Conflicting => status.reason.clone(),
         };
         match refused {
             Some(reason) => Err(PluginHostError::NotReloaded {

@@ -11,8 +11,9 @@ use serde_json::{Map, Value};
 
 use crate::core::cache::CodeCache;
 use crate::core::catalog::blank;
+use crate::core::compile::Compiler;
 use crate::core::limits::Limits;
-use crate::core::load::Loader;
+use crate::core::load::{Effort, Loader};
 use crate::core::role::Roles;
 use crate::core::runtime::Runtime;
 use crate::core::status::{PluginState, PluginStatus};
@@ -59,11 +60,11 @@ pub(crate) async fn check(
         source,
     })?;
     let runtime = Runtime::new(Limits::default(), net.dialer().clone(), ctx, roles)?;
-    let loader = Loader::new(runtime.clone(), CodeCache::none(), roles);
+    let loader = Loader::new(runtime.clone(), CodeCache::none(), Compiler::InProcess, roles);
     let name = file
         .file_name()
         .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    match loader.load(file.to_owned()).await {
+    match loader.load(file.to_owned(), Effort::Full).await {
         Err(refusal) => {
             let id = name.strip_suffix(".wasm").unwrap_or(&name);
             let plugin = PluginStatus {

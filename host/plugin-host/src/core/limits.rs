@@ -33,6 +33,14 @@ pub struct Limits {
     pub strikes: u32,
     /// The longest pause before a lane tries again, and how long it must be well before its failures are forgotten.
     pub back_off: Duration,
+    /// What a compiling child may write to.
+    pub compile_memory_bytes: u64,
+    /// Computing time of one compilation, over all its threads.
+    pub compile_cpu: Duration,
+    /// How long one compilation may take in all.
+    pub compile_total: Duration,
+    /// The machine code of one plugin.
+    pub code_bytes: u64,
 }
 
 impl Default for Limits {
@@ -53,6 +61,10 @@ impl Default for Limits {
             call_total: Duration::from_mins(2),
             strikes: 8,
             back_off: Duration::from_mins(1),
+            compile_memory_bytes: 1 << 30,
+            compile_cpu: Duration::from_mins(2),
+            compile_total: Duration::from_mins(5),
+            code_bytes: 512 << 20,
         }
     }
 }

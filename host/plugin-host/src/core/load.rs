@@ -1,6 +1,7 @@
-//! From a file to code that may be used: read whole, checked, compiled or taken from the cache, tried once.
+//! From a file to code that may be used: read whole, its outside checked, compiled or taken from the cache, tried once.
 //!
-//! Bounds: 32 MiB a file; one compilation at a time, off the async threads; the trial has no grants and 5 s.
+//! Bounds: 32 MiB a file; one compilation at a time, and one more that an administrator asked for; the trial has no
+//! grants and 5 s.
 
 use std::any::Any;
 use std::fs::File;
@@ -16,10 +17,12 @@ use tokio::sync::Semaphore;
 use wasmtime::component::Component;
 
 use crate::core::cache::CodeCache;
+use crate::core::compile::{Compiler, Failure};
 use crate::core::conduct::{End, Witness, drive};
 use crate::core::role::{About, Code, Descriptor, NAMESPACE, Role, Roles, Version, spoken};
 use crate::core::runtime::{Runtime, Tenant};
 use crate::core::status::PluginState;
+use crate::core::surface::Surface;
 use crate::core::voice::{Secrets, one_line};
 
 /// How long `describe` may take.
@@ -65,28 +68,44 @@ pub(crate) struct Refusal {
     pub(crate) reason: String,
 }
 
+/// How far a load goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effort {
+    /// What has to be compiled first is refused as [`PluginState::Compiling`].
+    Quick,
+    /// It is compiled, unless it is known not to.
+    Full,
+    /// An administrator asked: also what did not compile before, and without waiting for others.
+    Asked,
+}
+
 /// Loads files. One a host.
 pub(crate) struct Loader {
     pub(crate) runtime: Arc<Runtime>,
     pub(crate) cache: Arc<CodeCache>,
-    compiling: Arc<Semaphore>,
+    compiler: Compiler,
+    /// Two queues, so that nobody who asks waits for a directory full of files that compile slowly.
+    compiling: Semaphore,
+    asked: Semaphore,
     roles: Roles,
 }
 
 impl Loader {
-    pub(crate) fn new(runtime: Arc<Runtime>, cache: CodeCache, roles: Roles) -> Self {
+    pub(crate) fn new(runtime: Arc<Runtime>, cache: CodeCache, compiler: Compiler, roles: Roles) -> Self {
         Self {
             runtime,
             cache: Arc::new(cache),
-            compiling: Arc::new(Semaphore::new(1)),
+            compiler,
+            compiling: Semaphore::new(1),
+            asked: Semaphore::new(1),
             roles,
         }
     }
 
     /// Reads and tries the file at `path`.
-    pub(crate) async fn load(&self, path: PathBuf) -> Result<Loaded, Refusal> {
+    pub(crate) async fn load(&self, path: PathBuf, effort: Effort) -> Result<Loaded, Refusal> {
         let mut facts = Facts::default();
-        match self.steps(path, &mut facts).await {
+        match self.steps(path, effort, &mut facts).await {
             Ok((about, code)) => Ok(Loaded { facts, about, code }),
             Err((state, reason)) => Err(Refusal { facts, state, reason }),
         }
@@ -95,49 +114,86 @@ impl Loader {
     async fn steps(
         &self,
         path: PathBuf,
+        effort: Effort,
         facts: &mut Facts,
     ) -> Result<(About, Arc<dyn Code>), (PluginState, String)> {
         let failed = |reason: String| (PluginState::Failed, reason);
         let max = self.runtime.limits.file_bytes;
-        let (bytes, sha256) = off_thread(move || read(&path, max)).await.map_err(failed)?;
+        let (bytes, sha256, surface) = off_thread(move || {
+            let (bytes, sha256) = read(&path, max)?;
+            let surface = is_component(&bytes).and_then(|()| Surface::read(&bytes));
+            Ok((bytes, sha256, surface))
+        })
+        .await
+        .map_err(failed)?;
         facts.size = bytes.len() as u64;
         facts.sha256 = Some(sha256.clone());
-        is_component(&bytes).map_err(failed)?;
-        let component = self.compile(bytes, sha256).await.map_err(failed)?;
-        self.look_at(&component, facts);
+        let surface = surface.map_err(failed)?;
+        facts.imports.clone_from(&surface.imports);
+        facts.exports.clone_from(&surface.exports);
         let (role, version) = role_of(facts, self.roles)?;
+        surface.offered(self.roles).map_err(failed)?;
+        let component = match self.kept(&sha256).await.map_err(failed)? {
+            Some(component) => component,
+            None => self.compile(bytes, &sha256, effort).await?,
+        };
         let code = self.prepare(role, version, &component).map_err(failed)?;
         let about = self.try_out(role, &*code).await.map_err(failed)?;
         Ok((about, code))
     }
 
-    async fn compile(&self, bytes: Vec<u8>, sha256: String) -> Result<Component, String> {
+    /// What was compiled before.
+    async fn kept(&self, sha256: &str) -> Result<Option<Component>, String> {
         let (runtime, cache) = (self.runtime.clone(), self.cache.clone());
-        let key = sha256.clone();
-        let cached = off_thread(move || Ok(cache.load(&runtime.engine, &key))).await?;
-        if let Some(component) = cached {
-            return Ok(component);
-        }
-        let _turn = self
-            .compiling
-            .acquire()
-            .await
-            .map_err(|_| "the server is shutting down".to_owned())?;
-        let (runtime, cache) = (self.runtime.clone(), self.cache.clone());
-        off_thread(move || {
-            let component = Component::new(&runtime.engine, &bytes).map_err(|error| reason(&error))?;
-            cache.save(&component, &sha256);
-            Ok(component)
-        })
-        .await
+        let key = sha256.to_owned();
+        off_thread(move || Ok(cache.load(&runtime.engine, &key))).await
     }
 
-    /// What the component type itself says.
-    fn look_at(&self, component: &Component, facts: &mut Facts) {
-        let engine = &self.runtime.engine;
-        let ty = component.component_type();
-        facts.imports = ty.imports(engine).map(|(name, _)| name.to_owned()).collect();
-        facts.exports = ty.exports(engine).map(|(name, _)| name.to_owned()).collect();
+    async fn compile(
+        &self,
+        bytes: Vec<u8>,
+        sha256: &str,
+        effort: Effort,
+    ) -> Result<Component, (PluginState, String)> {
+        let failed = |reason: String| (PluginState::Failed, reason);
+        if effort != Effort::Asked
+            && let Some(reason) = self.cache.refused(sha256)
+        {
+            return Err(failed(format!(
+                "{reason} (known from before; a reload tries it again)"
+            )));
+        }
+        let turns = match effort {
+            Effort::Quick => {
+                return Err((
+                    PluginState::Compiling,
+                    "it is being compiled, or waits for its turn".to_owned(),
+                ));
+            }
+            Effort::Full => &self.compiling,
+            Effort::Asked => &self.asked,
+        };
+        let _turn = turns
+            .acquire()
+            .await
+            .map_err(|_| failed("the server is shutting down".to_owned()))?;
+        let room = self
+            .cache
+            .room()
+            .map_err(|error| failed(format!("there is no place for its machine code: {error}")))?;
+        let Runtime { engine, limits, .. } = &*self.runtime;
+        match self.compiler.compile(engine, bytes, room.path(), limits).await {
+            Ok(()) => {}
+            Err(Failure::Passing(reason)) => return Err(failed(reason)),
+            Err(Failure::Lasting(reason)) => {
+                self.cache.refuse(sha256, &reason);
+                return Err(failed(reason));
+            }
+        }
+        let (runtime, cache, key) = (self.runtime.clone(), self.cache.clone(), sha256.to_owned());
+        off_thread(move || cache.take(&runtime.engine, &key, room))
+            .await
+            .map_err(failed)
     }
 
     fn prepare(

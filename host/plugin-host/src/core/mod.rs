@@ -1,15 +1,17 @@
 //! What every role of plugin shares: from a file to supervised instances. Nothing here knows what a plugin is for.
 //!
-//! A file becomes code in `load` (checked, compiled or mapped by `cache`, tried once); `catalog` knows which file provides
-//! which id and `scan` notices changes. What is configured holds on to a `slot` and works through `lane`s, each a task that
+//! A file becomes code in `load` (its outside read by `surface`, compiled by `compile` or mapped by `cache`, tried once);
+//! `catalog` knows which file provides which id, `intake` brings it what there is to load, and `scan` notices changes. What is configured holds on to a `slot` and works through `lane`s, each a task that
 //! owns one instance (a `state` in a store of the `runtime`) under a `supervisor`. A role joins by [`role::Role`].
 
 pub(crate) mod cache;
 pub(crate) mod catalog;
 pub(crate) mod check;
+pub(crate) mod compile;
 pub(crate) mod conduct;
 pub(crate) mod fault;
 pub(crate) mod fresh;
+pub(crate) mod intake;
 pub(crate) mod lane;
 pub(crate) mod limits;
 pub(crate) mod load;
@@ -22,5 +24,6 @@ pub(crate) mod slot;
 pub(crate) mod state;
 pub(crate) mod status;
 pub(crate) mod supervisor;
+pub(crate) mod surface;
 pub(crate) mod system;
 pub(crate) mod voice;

@@ -90,6 +90,8 @@ pub(crate) trait Role: Send + Sync {
     fn spoken(&self) -> (Version, Version);
     /// Whether its plugins may ask for hosts of their own (`descriptor.hosts`), beside what an operator configures.
     fn has_own_hosts(&self) -> bool;
+    /// The interfaces [`Role::add_to_linker`] adds, as `package/interface@major.minor`.
+    fn offers(&self) -> &'static [&'static str];
     /// Offers what only its plugins import. What all roles share is offered by `imports`.
     fn add_to_linker(&self, linker: &mut Linker<State>) -> wasmtime::Result<()>;
     /// Wraps a component that exports it in `version`, one that is spoken. Fails when an export is missing; a wrong type of

@@ -140,7 +140,8 @@ fn bound_transfer(store: &mut StoreContextMut<'_, State>, most: usize) {
     store.set_hostcall_fuel(left.min(most));
 }
 
-fn config(address_space: u64) -> Config {
+/// What code depends on: a compiling child is given the same address space and so comes to the same settings.
+pub(crate) fn config(address_space: u64) -> Config {
     let mut config = Config::new();
     config
         .wasm_component_model(true)
@@ -160,7 +161,7 @@ fn config(address_space: u64) -> Config {
 }
 
 /// How much address space this process may use, as far as the system tells.
-fn address_space() -> u64 {
+pub(crate) fn address_space() -> u64 {
     let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
     soft_address_limit(&limits).unwrap_or(u64::MAX)
 }

@@ -112,7 +112,7 @@ pub(crate) async fn watch(catalog: Weak<Catalog>) {
                 catalog.remove(change.remove).await;
             }
             if !change.load.is_empty() {
-                catalog.refresh(change.load).await;
+                catalog.intake().bring(change.load);
             }
         }
         before = Some(now);

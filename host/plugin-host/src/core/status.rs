@@ -8,6 +8,8 @@ use serde::Serialize;
 pub enum PluginState {
     /// In use.
     Active,
+    /// It is new and being compiled, or waits for its turn.
+    Compiling,
     /// It cannot be used; `reason` says why.
     Failed,
     /// It wants a version of the plugin API that this host does not speak.

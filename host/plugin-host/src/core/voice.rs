@@ -307,6 +307,11 @@ mod tests {
     fn lines_are_cut_at_a_character_and_hold_no_control() {
         assert_eq!(one_line("a\nb\x1b[31mc\r\n", 100), "a b [31mc");
         assert_eq!(one_line("ääää", 3), "ä");
+        let turned: String = ('\u{202a}'..='\u{202e}').chain('\u{2066}'..='\u{2069}').collect();
+        assert_eq!(
+            one_line(&format!("a{turned}b\u{2065}"), 100),
+            format!("a{}b\u{2065}", " ".repeat(9))
+        );
     }
 
     #[test]

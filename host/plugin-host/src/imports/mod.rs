@@ -36,6 +36,45 @@ pub mod base {
 
 pub use base::quartermaster::base as wit;
 
+/// What every plugin may import, as `package/interface@major.minor`: what is not here is refused before it is compiled.
+pub(crate) const OFFERED: &[&str] = &[
+    "quartermaster:base/common@0.1",
+    "quartermaster:base/log@0.1",
+    "quartermaster:base/clock@0.1",
+    "quartermaster:base/transport@0.1",
+    "quartermaster:base/http@0.1",
+    // WASI 0.2 as `wasmtime_wasi::p2` and `wasmtime_wasi_http::p2` link it.
+    "wasi:cli/environment@0.2",
+    "wasi:cli/exit@0.2",
+    "wasi:cli/stderr@0.2",
+    "wasi:cli/stdin@0.2",
+    "wasi:cli/stdout@0.2",
+    "wasi:cli/terminal-input@0.2",
+    "wasi:cli/terminal-output@0.2",
+    "wasi:cli/terminal-stderr@0.2",
+    "wasi:cli/terminal-stdin@0.2",
+    "wasi:cli/terminal-stdout@0.2",
+    "wasi:clocks/monotonic-clock@0.2",
+    "wasi:clocks/wall-clock@0.2",
+    "wasi:filesystem/preopens@0.2",
+    "wasi:filesystem/types@0.2",
+    "wasi:http/outgoing-handler@0.2",
+    "wasi:http/types@0.2",
+    "wasi:io/error@0.2",
+    "wasi:io/poll@0.2",
+    "wasi:io/streams@0.2",
+    "wasi:random/insecure@0.2",
+    "wasi:random/insecure-seed@0.2",
+    "wasi:random/random@0.2",
+    "wasi:sockets/instance-network@0.2",
+    "wasi:sockets/ip-name-lookup@0.2",
+    "wasi:sockets/network@0.2",
+    "wasi:sockets/tcp@0.2",
+    "wasi:sockets/tcp-create-socket@0.2",
+    "wasi:sockets/udp@0.2",
+    "wasi:sockets/udp-create-socket@0.2",
+];
+
 /// Offers the shared interfaces, once for all roles: interfaces are added, not worlds, because worlds share them.
 pub(crate) fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     wasi_http::add_to_linker(linker)?;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use qm_kernel::Ctx;
 use qm_kernel::engine::{EngineConfig, EngineDriver, EngineError, EngineKinds};
 use qm_net::{Net, NetConfig};
-use qm_plugin_host::{LaneStatus, Limits, PluginHost, PluginHostConfig, PluginStatus};
+use qm_plugin_host::{Compiler, LaneStatus, Limits, PluginHost, PluginHostConfig, PluginStatus};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -54,12 +54,20 @@ impl Bench {
     }
 
     pub async fn with(files: &[(&str, &str)], limits: Limits) -> Self {
+        let files: Vec<_> = files.iter().map(|(file, name)| (*file, fixture(name))).collect();
+        let bench = Self::at_once(&files, limits, Compiler::InProcess).await;
+        bench.host.settled().await;
+        bench
+    }
+
+    /// A host with these files installed, whatever they are, that may still be compiling them.
+    pub async fn at_once(files: &[(&str, Vec<u8>)], limits: Limits, compiler: Compiler) -> Self {
         let home = tempfile::tempdir().unwrap();
         std::fs::create_dir(home.path().join("plugins")).unwrap();
-        for (file, name) in files {
-            std::fs::write(home.path().join("plugins").join(file), fixture(name)).unwrap();
+        for (file, bytes) in files {
+            std::fs::write(home.path().join("plugins").join(file), bytes).unwrap();
         }
-        let host = start(home.path(), limits).await;
+        let host = start(home.path(), limits, compiler).await;
         Self { host, home }
     }
 
@@ -73,7 +81,14 @@ impl Bench {
 
     /// A second host over the same directories, as after a restart.
     pub async fn again(&self) -> Arc<PluginHost> {
-        start(self.home.path(), limits()).await
+        let host = self.again_with(limits(), Compiler::InProcess).await;
+        host.settled().await;
+        host
+    }
+
+    /// The same, as it is right after its start.
+    pub async fn again_with(&self, limits: Limits, compiler: Compiler) -> Arc<PluginHost> {
+        start(self.home.path(), limits, compiler).await
     }
 
     /// Puts a file in place in one step.
@@ -127,10 +142,11 @@ impl Bench {
     }
 }
 
-async fn start(home: &Path, limits: Limits) -> Arc<PluginHost> {
+async fn start(home: &Path, limits: Limits, compiler: Compiler) -> Arc<PluginHost> {
     let config = PluginHostConfig {
         plugins_dir: home.join("plugins"),
         cache_dir: home.join("cache"),
+        compiler,
         limits,
         net: Net::new(NetConfig::default()).unwrap(),
     };

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use qm_kernel::Ctx;
 use qm_kernel::engine::{Attention, EngineError, EngineKinds};
 use qm_net::{Net, NetConfig};
-use qm_plugin_host::{Limits, PluginHost, PluginHostConfig, PluginHostError, PluginState};
+use qm_plugin_host::{Compiler, Limits, PluginHost, PluginHostConfig, PluginHostError, PluginState};
 use serde_json::json;
 
 use crate::bench::{Bench, fixture};
@@ -31,7 +31,9 @@ async fn every_file_is_listed_with_its_reason() {
     let hollow = r#"(component (instance $i) (export "quartermaster:engine/engine@0.1.0" (instance $i)))"#;
     bench.install("hollow.wasm", &wat::parse_str(hollow).unwrap());
     bench
-        .until("the new files are read", |list| list.len() == 13)
+        .until("the new files are read", |list| {
+            list.len() == 13 && list.iter().all(|status| status.state != PluginState::Compiling)
+        })
         .await;
 
     for (file, state, id, says) in [
@@ -140,8 +142,16 @@ async fn a_start_after_the_first_maps_what_was_compiled() {
             .map(|entry| entry.unwrap().path())
             .collect::<Vec<_>>()
     };
+    assert_eq!(
+        kept().len(),
+        2,
+        "what does not pass its trial is not compiled again either"
+    );
+    std::fs::remove_file(bench.dir().join("traps.wasm")).unwrap();
+    bench.until("the file is gone", |list| list.len() == 1).await;
+    bench.host.reload("misbehave").await.unwrap();
     let [file] = &kept()[..] else {
-        panic!("one plugin is in use, kept: {:?}", kept())
+        panic!("one file is there, kept: {:?}", kept())
     };
     let mode = std::fs::metadata(bench.cache()).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o700);
@@ -176,6 +186,7 @@ async fn without_a_directory_there_is_one_clear_line() {
     let config = PluginHostConfig {
         plugins_dir: home.path().join("nowhere"),
         cache_dir: home.path().join("cache"),
+        compiler: Compiler::InProcess,
         limits: Limits::default(),
         net: Net::new(NetConfig::default()).unwrap(),
     };

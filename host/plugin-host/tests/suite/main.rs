@@ -5,6 +5,7 @@
 mod bench;
 mod channel;
 mod check;
+mod compile;
 mod files;
 mod hostile;
 mod isolation;

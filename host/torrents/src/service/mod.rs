@@ -133,8 +133,9 @@ impl Torrents {
         });
         torrents.part_urls().await?;
         torrents.load_moves().await?;
-        torrents.registry.reload().await?;
+        // First, so that no kind is missed that appears during the reload.
         torrents.registry.follow_kinds(&torrents);
+        torrents.registry.reload().await?;
         Ok(torrents)
     }
 

@@ -60,7 +60,7 @@ struct EngineView {
 #[schema(as = SystemPlugin)]
 struct PluginView {
     id: String,
-    /// `active`, `failed`, `incompatible` or `conflicting`.
+    /// `active`, `compiling`, `failed`, `incompatible` or `conflicting`.
     #[schema(value_type = String)]
     state: PluginState,
     /// Why it is not active, or which of its lanes are parked and why.

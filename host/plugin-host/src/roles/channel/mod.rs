@@ -51,6 +51,10 @@ impl Role for Channels {
         true
     }
 
+    fn offers(&self) -> &'static [&'static str] {
+        &["quartermaster:channel/messages@0.1"]
+    }
+
     fn add_to_linker(&self, linker: &mut Linker<State>) -> wasmtime::Result<()> {
         v0_1::add_to_linker(linker)
     }

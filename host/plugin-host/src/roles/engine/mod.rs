@@ -48,6 +48,10 @@ impl Role for Engines {
         false
     }
 
+    fn offers(&self) -> &'static [&'static str] {
+        &["quartermaster:engine/records@0.1"]
+    }
+
     fn add_to_linker(&self, linker: &mut Linker<State>) -> wasmtime::Result<()> {
         v0_1::add_to_linker(linker)
     }

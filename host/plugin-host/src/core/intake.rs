@@ -1,0 +1,145 @@
+//! What there is to load, on its way into the catalogue: first, and all at once, whatever needs no compiling; then the
+//! rest, one file after the other by name, while what is new and quick is still taken in at once.
+//!
+//! Bounds: a file waits once, however often it changes; nothing is read before its turn.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures_util::future::{BoxFuture, join_all};
+use tokio::sync::{Notify, watch};
+
+use crate::core::catalog::Catalog;
+use crate::core::load::{Effort, Loaded, Refusal};
+use crate::core::scan::Signature;
+use crate::core::status::PluginState;
+
+/// How far what was brought has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Some file has not been looked at.
+    Looking,
+    /// All have been; some wait for the compiler.
+    Compiling,
+    Idle,
+}
+
+/// Files that have not been looked at.
+pub(crate) struct Intake {
+    waiting: Mutex<BTreeMap<String, Signature>>,
+    woken: Notify,
+    phase: watch::Sender<Phase>,
+}
+
+impl Intake {
+    pub(crate) fn new() -> Self {
+        Self {
+            waiting: Mutex::default(),
+            woken: Notify::new(),
+            phase: watch::Sender::new(Phase::Idle),
+        }
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, BTreeMap<String, Signature>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Brings files to be loaded.
+    pub(crate) fn bring(&self, files: impl IntoIterator<Item = (String, Signature)>) {
+        let mut waiting = self.waiting();
+        waiting.extend(files);
+        if !waiting.is_empty() {
+            self.phase.send_replace(Phase::Looking);
+            self.woken.notify_one();
+        }
+    }
+
+    fn take(&self, otherwise: Phase) -> BTreeMap<String, Signature> {
+        let mut waiting = self.waiting();
+        if waiting.is_empty() {
+            self.phase.send_replace(otherwise);
+        }
+        std::mem::take(&mut *waiting)
+    }
+
+    /// Until everything brought so far has been looked at, and is in place unless it has to be compiled.
+    pub(crate) async fn looked_at(&self) {
+        // The sender lives in `self`, so waiting cannot fail.
+        let _ = self
+            .phase
+            .subscribe()
+            .wait_for(|phase| *phase != Phase::Looking)
+            .await;
+    }
+
+    /// Until nothing is left to be loaded.
+    pub(crate) async fn idle(&self) {
+        let _ = self
+            .phase
+            .subscribe()
+            .wait_for(|phase| *phase == Phase::Idle)
+            .await;
+    }
+}
+
+type Compiling = BoxFuture<'static, (String, Signature, Result<Loaded, Refusal>)>;
+
+/// Takes in what is brought, until the task is ended.
+pub(crate) async fn work(catalog: Arc<Catalog>) {
+    let mut slow = BTreeMap::new();
+    let mut compiling: Option<Compiling> = None;
+    loop {
+        let otherwise = if slow.is_empty() && compiling.is_none() {
+            Phase::Idle
+        } else {
+            Phase::Compiling
+        };
+        let new = catalog.intake().take(otherwise);
+        if !new.is_empty() {
+            look_at(&catalog, new, &mut slow).await;
+            continue;
+        }
+        if compiling.is_none()
+            && let Some((name, signature)) = slow.pop_first()
+        {
+            compiling = Some(Box::pin(load(catalog.clone(), name, signature, Effort::Full)));
+        }
+        match &mut compiling {
+            None => catalog.intake().woken.notified().await,
+            Some(work) => tokio::select! {
+                () = catalog.intake().woken.notified() => {}
+                (name, signature, loaded) = work => {
+                    compiling = None;
+                    catalog.settle(&name, signature, loaded).await;
+                }
+            },
+        }
+    }
+}
+
+/// Takes in what needs no compiling, and notes the rest in `slow`.
+async fn look_at(
+    catalog: &Arc<Catalog>,
+    new: BTreeMap<String, Signature>,
+    slow: &mut BTreeMap<String, Signature>,
+) {
+    let load = |(name, signature)| load(catalog.clone(), name, signature, Effort::Quick);
+    for (name, signature, loaded) in join_all(new.into_iter().map(load)).await {
+        slow.remove(&name);
+        let waits = matches!(&loaded, Err(refusal) if refusal.state == PluginState::Compiling);
+        catalog.settle(&name, signature, loaded).await;
+        if waits {
+            slow.insert(name, signature);
+        }
+    }
+}
+
+async fn load(
+    catalog: Arc<Catalog>,
+    name: String,
+    signature: Signature,
+    effort: Effort,
+) -> (String, Signature, Result<Loaded, Refusal>) {
+    let loaded = catalog.load(&name, effort).await;
+    (name, signature, loaded)
+}
