@@ -25,11 +25,10 @@ use qm_kernel::Ctx;
 use qm_kernel::channel::{ChannelConfig, ChannelError, ChannelKind, Channels, Destination, Message, Receipt};
 use qm_kernel::engine::{EngineConfig, EngineDriver, EngineError, EngineKind, EngineKinds, changes};
 use qm_net::{Grants, Net};
-use serde_json::{Map, Value};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-pub use crate::core::check::{Check, CheckReport};
+pub use crate::core::check::{Check, CheckOptions, CheckReport};
 pub use crate::core::compile::{Compiler, compile_for_parent};
 pub use crate::core::limits::Limits;
 pub use crate::core::status::{LaneState, LaneStatus, PluginState, PluginStatus};
@@ -60,15 +59,15 @@ pub struct PluginHostConfig {
     pub net: Net,
 }
 
-/// Loads `file` as the host would, without keeping compiled code; `target` is a configuration to run the contract tests
-/// of its role against.
+/// Loads `file` as the host would and, given a configuration, runs the contract tests of its role. What the plugin says
+/// meanwhile goes to the log, target `plugin`.
 pub async fn check(
     file: &Path,
-    target: Option<Map<String, Value>>,
+    options: CheckOptions,
     net: &Net,
     ctx: Ctx,
 ) -> Result<CheckReport, PluginHostError> {
-    crate::core::check::check(file, target, net, ctx, roles::ALL).await
+    crate::core::check::check(file, options, net, ctx, roles::ALL).await
 }
 
 /// All installed plugins.

@@ -153,6 +153,23 @@ impl CodeCache {
             .ok()
     }
 
+    /// Removes all but the `count` newest: for a cache that no directory of plugins tells what is used.
+    pub(crate) fn keep_newest(&self, count: usize) {
+        let Some(dir) = &self.dir else { return };
+        let mut files: Vec<_> = fs::read_dir(&dir.path)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
+            .collect();
+        files.sort_unstable();
+        let stale = files.len().saturating_sub(count);
+        for (_, path) in files.into_iter().take(stale) {
+            // Gone already or not to be removed: either way the next check tries again.
+            let _ = fs::remove_file(path);
+        }
+    }
+
     /// Removes what no installed file needs. Code that is mapped at the moment stays mapped.
     pub(crate) fn prune(&self, used: &HashSet<String>) {
         let Some(dir) = &self.dir else { return };

@@ -1,7 +1,7 @@
 //! `quartermaster plugin check FILE`: what the host sees in a file, and, given a target, whether it keeps the contract
 //! of its role.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use qm_kernel::Ctx;
@@ -46,11 +46,23 @@ impl CheckReport {
     }
 }
 
-/// Loads `file` as the host would, without keeping compiled code; `target` is a configuration to run the contract tests
-/// against.
+/// What a check is made with.
+pub struct CheckOptions {
+    /// A configuration to run the contract tests against.
+    pub target: Option<Map<String, Value>>,
+    /// Judges that configuration by the plugin's schema, as the server does when one is stored: what is wrong with it.
+    pub judge: fn(schema: &Value, config: &Map<String, Value>) -> Result<(), String>,
+    /// Where compiled code is kept for the next check, mode 0700; none keeps nothing.
+    pub cache_dir: Option<PathBuf>,
+}
+
+/// Components whose code a cache of checks keeps.
+const KEPT: usize = 16;
+
+/// Loads `file` as the host would and runs the contract tests of its role.
 pub(crate) async fn check(
     file: &Path,
-    target: Option<Map<String, Value>>,
+    options: CheckOptions,
     net: &Net,
     ctx: Ctx,
     roles: Roles,
@@ -59,8 +71,21 @@ pub(crate) async fn check(
         path: file.to_owned(),
         source,
     })?;
+    let CheckOptions {
+        target,
+        judge,
+        cache_dir,
+    } = options;
     let runtime = Runtime::new(Limits::default(), net.dialer().clone(), ctx, roles)?;
-    let loader = Loader::new(runtime.clone(), CodeCache::none(), Compiler::InProcess, roles);
+    let cache = match cache_dir {
+        Some(dir) => {
+            let cache = CodeCache::open(&dir, &runtime.engine);
+            cache.keep_newest(KEPT);
+            cache
+        }
+        None => CodeCache::none(),
+    };
+    let loader = Loader::new(runtime.clone(), cache, Compiler::InProcess, roles);
     let name = file
         .file_name()
         .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
@@ -89,7 +114,19 @@ pub(crate) async fn check(
             };
             let role = roles.iter().find(|role| loaded.is_of(role.name()));
             let checks = match (target, role) {
-                (Some(target), Some(role)) => role.contract(runtime, Arc::new(loaded), target).await,
+                (Some(target), Some(role)) => {
+                    let judged = judge(&about.config_schema, &target);
+                    let fits = judged.is_ok();
+                    let mut checks = vec![Check {
+                        name: "its schema accepts this configuration",
+                        passed: fits,
+                        detail: judged.err().unwrap_or_default(),
+                    }];
+                    if fits {
+                        checks.extend(role.contract(runtime, Arc::new(loaded), target).await);
+                    }
+                    checks
+                }
                 _ => Vec::new(),
             };
             Ok(CheckReport {

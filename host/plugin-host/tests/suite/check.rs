@@ -1,25 +1,46 @@
 //! `quartermaster plugin check`.
 
+use std::path::PathBuf;
+
 use qm_kernel::Ctx;
 use qm_net::{Net, NetConfig};
-use qm_plugin_host::{CheckReport, PluginState, check};
-use serde_json::{Value, json};
+use qm_plugin_host::{CheckOptions, CheckReport, PluginState, check};
+use serde_json::{Map, Value, json};
 
 use crate::bench::fixture;
+
+fn options(target: Option<Map<String, Value>>, cache_dir: Option<PathBuf>) -> CheckOptions {
+    CheckOptions {
+        target,
+        judge: |_, config| match config.get("refuse") {
+            Some(_) => Err("config.refuse should not exist".to_owned()),
+            None => Ok(()),
+        },
+        cache_dir,
+    }
+}
 
 async fn run(name: &str, target: Option<Value>) -> CheckReport {
     let home = tempfile::tempdir().unwrap();
     let file = home.path().join(name);
     std::fs::write(&file, fixture(name)).unwrap();
     let target = target.map(|target| target.as_object().unwrap().clone());
+    let options = options(target, Some(home.path().join("cache")));
     check(
         &file,
-        target,
+        options,
         &Net::new(NetConfig::default()).unwrap(),
         Ctx::system(),
     )
     .await
     .unwrap()
+}
+
+#[tokio::test]
+async fn a_configuration_the_schema_refuses_is_told_and_not_tried() {
+    let report = run("misbehave.wasm", Some(json!({"refuse": 1}))).await;
+    assert_eq!(report.checks.len(), 1, "{:#?}", report.checks);
+    assert!(!report.passed() && report.checks[0].detail.contains("config.refuse"));
 }
 
 fn failed(report: &CheckReport) -> Vec<&'static str> {
@@ -71,7 +92,7 @@ async fn each_breach_is_named() {
 #[tokio::test]
 async fn without_a_target_it_tells_what_the_file_is() {
     let report = run("transmission.wasm", None).await;
-    assert!(report.passed() && report.checks.is_empty());
+    assert!(report.passed() && report.checks.is_empty(), "{report:#?}");
     assert_eq!(report.plugin.label.as_deref(), Some("Transmission"));
     let report = run("future_api.wasm", None).await;
     assert_eq!(
@@ -80,7 +101,7 @@ async fn without_a_target_it_tells_what_the_file_is() {
     );
     let nowhere = check(
         "nowhere.wasm".as_ref(),
-        None,
+        options(None, None),
         &Net::new(NetConfig::default()).unwrap(),
         Ctx::system(),
     )

@@ -1,12 +1,13 @@
 //! `quartermaster plugin check FILE`.
 
 use std::fmt::Display;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use qm_kernel::Ctx;
 use qm_net::{Net, NetConfig};
-use qm_plugin_host::{CheckReport, PluginStatus};
+use qm_platform::config_schema;
+use qm_plugin_host::{CheckOptions, CheckReport, PluginStatus};
 use serde_json::{Map, Value};
 
 use super::{fail, say};
@@ -35,7 +36,13 @@ pub(super) async fn check(file: &Path, target: Option<TargetConfig>) -> ExitCode
         Ok(net) => net,
         Err(error) => return fail(&one_line(&error)),
     };
-    match qm_plugin_host::check(file, target.map(|config| config.0), &net, Ctx::system()).await {
+    hear();
+    let options = CheckOptions {
+        target: target.map(|config| config.0),
+        judge,
+        cache_dir: cache_dir(),
+    };
+    match qm_plugin_host::check(file, options, &net, Ctx::system()).await {
         Ok(report) => {
             show(&report);
             if report.passed() {
@@ -46,6 +53,51 @@ pub(super) async fn check(file: &Path, target: Option<TargetConfig>) -> ExitCode
         }
         Err(error) => fail(&one_line(&error)),
     }
+}
+
+/// Prints what the plugin says, in its log and on its standard output and error, as it says it.
+fn hear() {
+    let filter = tracing_subscriber::EnvFilter::new("warn,plugin=trace");
+    // Only a test may have set another one before.
+    let _ = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .without_time()
+        .with_target(false)
+        .try_init();
+}
+
+/// Judges a configuration as the server does when an engine is created.
+fn judge(schema: &Value, config: &Map<String, Value>) -> Result<(), String> {
+    let broken = config_schema::broken_rules(schema, config).map_err(|error| error.to_string())?;
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let unknown = config
+        .keys()
+        .filter(|name| !properties.is_some_and(|known| known.contains_key(*name)))
+        .map(|name| format!("property config.{name} should not exist"));
+    let rules = broken.iter().map(|broken| match broken.path.as_str() {
+        "" => format!("config {}", broken.rule),
+        path => format!("config.{path} {}", broken.rule),
+    });
+    let all: Vec<_> = rules.chain(unknown).collect();
+    if all.is_empty() {
+        Ok(())
+    } else {
+        Err(all.join("; "))
+    }
+}
+
+/// Where compiled code is kept between two runs: compiling a plugin in Python takes many seconds.
+fn cache_dir() -> Option<PathBuf> {
+    let own = || {
+        let home = std::env::var_os("HOME").map(PathBuf::from)?;
+        Some(home.join(".cache"))
+    };
+    let base = std::env::var_os("XDG_CACHE_HOME")
+        .map(PathBuf::from)
+        .filter(|dir| dir.is_absolute())
+        .or_else(own)?;
+    Some(base.join("quartermaster/plugin-check"))
 }
 
 fn show(report: &CheckReport) {

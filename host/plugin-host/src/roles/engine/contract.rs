@@ -10,7 +10,8 @@ use serde_json::{Map, Value};
 
 use super::{Answer, Session, open};
 use crate::core::check::Check;
-use crate::core::load::{Loaded, reason};
+use crate::core::conduct::{Traces, Witness};
+use crate::core::load::Loaded;
 use crate::core::runtime::{Runtime, Tenant};
 use crate::core::voice::Secrets;
 
@@ -68,10 +69,11 @@ impl Contract {
             self.optional().await;
         }
         if let Some(mut session) = self.session.take() {
+            let witness = Witness::of(session.state());
             let closed = tokio::time::timeout(DEADLINE, session.close()).await;
             let closed = match closed {
                 Ok(Ok(())) => Ok(String::new()),
-                Ok(Err(trap)) => Err(reason(&trap)),
+                Ok(Err(trap)) => Err(witness.traces().cause(&trap, &self.runtime.limits)),
                 Err(_) => Err(late()),
             };
             self.note("it closes its session", closed);
@@ -100,6 +102,7 @@ impl Contract {
             log_dropped: Arc::default(),
             memory: Arc::default(),
         });
+        let witness = Witness::of(store.data());
         let _ticking = self.runtime.ticking();
         let opening = open(self.loaded.clone(), store, Arc::new(self.target.clone()));
         match tokio::time::timeout(DEADLINE, opening).await {
@@ -108,7 +111,7 @@ impl Contract {
                 Ok(())
             }
             Ok(Ok(Err(word))) => Err(word.to_string()),
-            Ok(Err(trap)) => Err(reason(&trap)),
+            Ok(Err(trap)) => Err(witness.traces().cause(&trap, &self.runtime.limits)),
             Err(_) => Err(late()),
         }
     }
@@ -126,7 +129,10 @@ impl Contract {
         let _ticking = self.runtime.ticking();
         let heard = match tokio::time::timeout(DEADLINE, work(&mut *session)).await {
             Ok(Ok(word)) => Ok(word),
-            Ok(Err(trap)) => Err(format!("it trapped: {}", reason(&trap))),
+            Ok(Err(trap)) => {
+                let why = Traces::of(session.state()).cause(&trap, &self.runtime.limits);
+                Err(format!("it trapped: {why}"))
+            }
             Err(_) => Err(late()),
         };
         session.state().voice.settle();
