@@ -111,7 +111,7 @@ async fn maindata(
 fn hash(number: u64) -> String {
     format!(
         "{:040x}",
-        u128::from(number + 1) * 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835
+        u128::from(number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835)
     )
 }
 

@@ -9,6 +9,7 @@ mod clients;
 mod files;
 mod fleet;
 mod flood;
+mod hostile;
 mod http_load;
 mod idle;
 mod neighbours;
@@ -45,6 +46,8 @@ enum Measure {
     Neighbours,
     /// Ticks and lists of a healthy engine beside one whose list grows without end, and what that costs.
     Flood,
+    /// The same beside each attack a plugin can make on its host, with the memory it costs.
+    Hostile,
     /// Logins and their memory; who am I.
     Accounts,
     /// The audit list at 1,000,000 rows, on both databases.
@@ -83,6 +86,9 @@ async fn main() {
     }
     if wanted(Measure::Flood) {
         flood::measure(&mut report).await;
+    }
+    if wanted(Measure::Hostile) {
+        hostile::measure(&mut report).await;
     }
     if wanted(Measure::Idle) {
         idle::measure(&mut report, args.seconds).await;

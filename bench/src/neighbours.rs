@@ -51,10 +51,15 @@ pub async fn watch_ticks(server: &Server, engine: String) -> Ticks {
     ticks
 }
 
-/// 10 s of ticks without load, then the load.
 pub async fn round(report: &mut Report, server: &Server, ticks: &Ticks, what: &str) {
+    let figures = figures(server, ticks, Duration::from_secs(10)).await;
+    report.add(format!("healthy engine {what}"), figures, "as alone");
+}
+
+/// `time` of ticks without load, then the load.
+pub async fn figures(server: &Server, ticks: &Ticks, time: Duration) -> String {
     ticks.lock().expect("no panic").clear();
-    tokio::time::sleep(Duration::from_secs(10)).await;
+    tokio::time::sleep(time).await;
     let seen = std::mem::take(&mut *ticks.lock().expect("no panic"));
     let gaps: Vec<f64> = seen
         .windows(2)
@@ -67,14 +72,10 @@ pub async fn round(report: &mut Report, server: &Server, ticks: &Ticks, what: &s
         1,
         5,
     );
-    report.add(
-        format!("healthy engine {what}"),
-        format!(
-            "tick every {:.2} s, longest {longest:.2} s; list p99 {:.1} ms at {:.0} req/s",
-            median(gaps),
-            load.p99_ms,
-            load.per_second
-        ),
-        "as alone",
-    );
+    format!(
+        "tick every {:.2} s, longest {longest:.2} s; list p99 {:.1} ms at {:.0} req/s",
+        median(gaps),
+        load.p99_ms,
+        load.per_second
+    )
 }

@@ -66,9 +66,10 @@ pub fn command(dir: &Path, port: u16) -> Command {
     command
 }
 
-async fn first_start(dir: &Path, http: &Http) {
+async fn first_start(dir: &Path, http: &Http, env: &[(&str, &str)]) {
     let port = free_port();
-    let mut process = Process::start("quartermaster", dir, &mut command(dir, port));
+    let mut command = command(dir, port);
+    let mut process = Process::start("quartermaster", dir, command.envs(env.iter().copied()));
     let url = format!("http://127.0.0.1:{port}/api/system/live");
     until("the first start", || async { http.get(&url).await.ok() }).await;
     process.kill();
@@ -79,7 +80,7 @@ impl Server {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let http = Http::new();
         // The compiler's memory stays with the process that compiled; what is measured is every start but the first.
-        first_start(dir.path(), &http).await;
+        first_start(dir.path(), &http, &[]).await;
         Self::start_in(dir, &[]).await
     }
 
@@ -99,6 +100,15 @@ impl Server {
             .chain(env)
             .copied()
             .collect();
+        Self::start_in(dir, &env).await
+    }
+
+    /// A server with the plugins of `plugins`, compiled before.
+    pub async fn start_beside(plugins: &Path) -> Server {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let plugins = plugins.display().to_string();
+        let env = [("PLUGINS_DIR", plugins.as_str())];
+        first_start(dir.path(), &Http::new(), &env).await;
         Self::start_in(dir, &env).await
     }
 
@@ -155,6 +165,10 @@ impl Server {
     /// The most it ever had, or had since [`Server::settled_mib`].
     pub fn peak_mib(&self) -> f64 {
         self.process.peak_resident_bytes() as f64 / (1024.0 * 1024.0)
+    }
+
+    pub async fn get(&self, path: &str) -> Value {
+        self.call("GET", path, None).await
     }
 
     async fn call(&self, method: &str, path: &str, body: Option<&Value>) -> Value {

@@ -55,7 +55,13 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("sqlx::", &["host/db/", "/repo", "host/server/src/error"]),
     ("wasmtime::", &["host/plugin-host/"]),
     ("reqwest::", &["host/net/", "host/testkit/", "tests/"]),
-    ("unsafe ", &["host/plugin-host/src/core/"]),
+    (
+        "unsafe ",
+        &[
+            "host/plugin-host/src/core/cache",
+            "host/plugin-host/src/core/system",
+        ],
+    ),
 ];
 
 #[test]

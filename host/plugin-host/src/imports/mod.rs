@@ -43,7 +43,7 @@ pub(crate) const OFFERED: &[&str] = &[
     "quartermaster:base/clock@0.1",
     "quartermaster:base/transport@0.1",
     "quartermaster:base/http@0.1",
-    // WASI 0.2 as `wasmtime_wasi::p2` and `wasmtime_wasi_http::p2` link it.
+    // WASI 0.2 as `wasmtime_wasi::p2` and our own `wasi_http` link it.
     "wasi:cli/environment@0.2",
     "wasi:cli/exit@0.2",
     "wasi:cli/stderr@0.2",

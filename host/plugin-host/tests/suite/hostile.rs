@@ -4,6 +4,7 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use qm_kernel::channel::{ChannelConfig, Channels as _};
 use qm_kernel::engine::{Attention, EngineDriver, EngineError};
 use qm_plugin_host::{LaneState, Limits, PluginState};
 use serde::{Deserialize, Serialize};
@@ -306,7 +307,6 @@ async fn wasi_http_reaches_what_was_granted_and_nothing_else() {
 #[tokio::test]
 async fn the_calls_of_a_channel_add_up_to_what_is_shown() {
     let bench = Bench::with(&[("courier.wasm", "courier.wasm")], limits()).await;
-    use qm_kernel::channel::{ChannelConfig, Channels as _};
     let slow = || async {
         let Value::Object(config) = json!({"mode": "sleep"}) else {
             unreachable!()
@@ -331,4 +331,48 @@ async fn memory_during<T>(bench: &Bench, calls: impl Future<Output = T>) -> u64 
             }
         }
     }
+}
+
+#[tokio::test]
+async fn fifty_files_and_a_pipe_at_once_are_listed_and_hold_nobody_up() {
+    let bench = Bench::start(MISBEHAVE).await;
+    let good = bench.engine("good", json!({})).await;
+    let copy = crate::bench::fixture("transmission.wasm");
+    for i in 0..50 {
+        bench.install(&format!("copy-{i:02}.wasm"), &copy);
+    }
+    let pipe = bench.dir().join("pipe.wasm");
+    let made = Command::new("mkfifo").arg(pipe).status().unwrap();
+    assert!(made.success());
+    let listed = |state| move |plugin: &&qm_plugin_host::PluginStatus| plugin.state == state;
+    bench
+        .until("all are listed", |list| {
+            let one = list.iter().filter(listed(PluginState::Active)).count() == 2;
+            one && list.iter().filter(listed(PluginState::Conflicting)).count() == 49
+                && list.iter().filter(listed(PluginState::Failed)).count() == 1
+        })
+        .await;
+    assert_eq!(
+        good.poll(None, Attention::Watched).await.unwrap().changed.len(),
+        3
+    );
+}
+
+#[tokio::test]
+async fn a_file_swapped_every_100_ms_is_good_in_the_end_and_works_meanwhile() {
+    let bench = Bench::start(MISBEHAVE).await;
+    let engine = bench.engine("e", json!({})).await;
+    let files = ["misbehave.wasm", "misbehave_v2.wasm", "describe_trap.wasm"].map(crate::bench::fixture);
+    for i in 0..30 {
+        bench.install("misbehave.wasm", &files[i % files.len()]);
+        assert!(engine.poll(None, Attention::Watched).await.is_ok());
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    bench.install("misbehave.wasm", &files[1]);
+    bench
+        .until("the last one is in use", |list| {
+            list[0].version.as_deref() == Some("0.2.0") && list[0].state == PluginState::Active
+        })
+        .await;
+    assert!(engine.poll(None, Attention::Watched).await.is_ok());
 }
