@@ -74,7 +74,7 @@ impl Traces {
                 limits.transfer_bytes >> 20,
                 limits.memory_bytes >> 20
             ),
-            None => reason(trap),
+            None => said_without_backtrace(trap),
         };
         self.memory.or(self.last_error).unwrap_or_else(cause)
     }
@@ -277,6 +277,16 @@ fn panic_text(panic: &(dyn Any + Send)) -> String {
         .map(String::as_str)
         .or_else(|| panic.downcast_ref::<&str>().copied());
     one_line(said.unwrap_or("it did not say why"), MAX)
+}
+
+/// The message of an import's error with its causes. The backtrace before them is for the log.
+fn said_without_backtrace(trap: &wasmtime::Error) -> String {
+    const MAX: usize = 600;
+    let words = trap.chain().map(ToString::to_string);
+    let words: Vec<_> = words
+        .filter(|text| !text.starts_with("error while executing at wasm backtrace"))
+        .collect();
+    one_line(&words.join(": "), MAX)
 }
 
 /// Whether what a guest handed over was more than `Runtime::store` allows it. The library's error has no type to ask for.
