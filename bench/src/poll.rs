@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use qm_kernel::Ctx;
 use qm_kernel::engine::{Attention, EngineConfig, EngineDriver, EngineKinds as _};
 use qm_net::{Net, NetConfig};
-use qm_plugin_host::{Compiler, Limits, PluginHost, PluginHostConfig};
+use qm_plugin_host::{Compiler, Limits, PinsInMemory, PluginHost, PluginHostConfig};
 use qm_testkit::rtorrent::{Mode, Rtorrent};
 use scgi_core::native::{Native, NativeClock};
 use scgi_core::{Client, Endpoint, Poller};
@@ -81,6 +81,7 @@ async fn open_component(port: u16) -> Arc<dyn EngineDriver> {
         plugins_dir: std::env::var_os("QM_PLUGINS_DIR").expect("QM_PLUGINS_DIR").into(),
         cache_dir: dir.path().join("cache"),
         compiler: Compiler::InProcess,
+        pins: std::sync::Arc::new(PinsInMemory::default()),
         limits: Limits::default(),
         net: Net::new(NetConfig {
             ssrf_allow_hosts: Vec::new(),
@@ -92,7 +93,10 @@ async fn open_component(port: u16) -> Arc<dyn EngineDriver> {
         .expect("the plugin host");
     host.settled().await;
     let config = json!({ "mode": "scgi-tcp", "host": "127.0.0.1", "port": port });
-    let config = EngineConfig(config.as_object().cloned().unwrap_or_default());
+    let config = EngineConfig {
+        fields: config.as_object().cloned().unwrap_or_default(),
+        secrets: Vec::new(),
+    };
     let driver = host
         .open("bench", "scgi_client", config)
         .await

@@ -38,6 +38,7 @@ const MIGRATIONS: &[Migration] = migrations! {
     9 "0009_known_addresses",
     10 "0010_torrent_moves",
     11 "0011_deleted_engines",
+    12 "0012_plugin_pins",
 };
 
 sql! {

@@ -333,11 +333,15 @@ pub struct EngineKind {
 
 /// The configuration of one engine, secrets in clear: handed to the driver and nowhere else.
 #[derive(Clone, Default)]
-pub struct EngineConfig(pub Map<String, Value>);
+pub struct EngineConfig {
+    pub fields: Map<String, Value>,
+    /// The values among them that are stored encrypted, which nothing may repeat.
+    pub secrets: Vec<String>,
+}
 
 impl std::fmt::Debug for EngineConfig {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_list().entries(self.0.keys()).finish()
+        f.debug_list().entries(self.fields.keys()).finish()
     }
 }
 

@@ -28,6 +28,7 @@ impl PlatformError {
         match self {
             PlatformError::Plugin(PluginHostError::NoSuchPlugin(_)) => "not_found.plugin",
             PlatformError::Plugin(PluginHostError::NotReloaded { .. }) => "bad_request.plugin",
+            PlatformError::Plugin(PluginHostError::NotAcceptable { .. }) => "conflict.plugin",
             PlatformError::Plugin(
                 plugin @ (PluginHostError::Directory { .. }
                 | PluginHostError::File { .. }

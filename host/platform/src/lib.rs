@@ -15,6 +15,7 @@ mod error;
 pub mod health;
 mod metrics;
 mod modules;
+mod pins;
 pub mod realtime;
 mod routes;
 mod sealed;
@@ -31,6 +32,7 @@ pub use bus::{Bus, BusCounts, Subscription};
 pub use cipher::{Cipher, Standing};
 pub use error::PlatformError;
 pub use metrics::Sources;
+pub use pins::PluginPins;
 pub use routes::{Build, Platform, routes};
 pub use sealed::{AreaReport, Sealed, SealedPage, SealedRow, SealedValues, SecretSettings, Unreadable};
 pub use settings::{

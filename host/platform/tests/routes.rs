@@ -132,6 +132,7 @@ async fn platform(
         settings,
         environment: settings::environment().into(),
         plugins,
+        ctx: ctx.clone(),
         product: "Box".into(),
         build,
         started,
@@ -156,6 +157,7 @@ impl Service {
             plugins_dir,
             cache_dir: folder.path().join("cache"),
             compiler: Compiler::InProcess,
+            pins: Arc::new(qm_platform::PluginPins::new(db.clone(), ctx.clone())),
             limits: Limits::default(),
             net: Net::new(NetConfig {
                 ssrf_allow_hosts: Vec::new(),

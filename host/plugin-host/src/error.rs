@@ -25,6 +25,12 @@ pub enum PluginHostError {
     NoSuchPlugin(String),
     #[error("the plugin `{id}` was not reloaded: {reason}")]
     NotReloaded { id: String, reason: String },
+    #[error("`{file}` cannot have the id `{id}`: {reason}")]
+    NotAcceptable {
+        id: String,
+        file: String,
+        reason: String,
+    },
 }
 
 impl PluginHostError {
@@ -35,6 +41,7 @@ impl PluginHostError {
             | PluginHostError::Sandbox(_) => ErrorKind::Internal,
             PluginHostError::NoSuchPlugin(_) => ErrorKind::NotFound,
             PluginHostError::NotReloaded { .. } => ErrorKind::BadRequest,
+            PluginHostError::NotAcceptable { .. } => ErrorKind::Conflict,
         }
     }
 }

@@ -31,6 +31,7 @@ use tokio::task::JoinHandle;
 pub use crate::core::check::{Check, CheckOptions, CheckReport};
 pub use crate::core::compile::{Compiler, compile_for_parent};
 pub use crate::core::limits::Limits;
+pub use crate::core::pins::{PinError, Pins, PinsInMemory};
 pub use crate::core::status::{LaneState, LaneStatus, PluginState, PluginStatus};
 pub use crate::error::PluginHostError;
 
@@ -55,6 +56,8 @@ pub struct PluginHostConfig {
     /// Machine code of compiled plugins: made if missing, mode 0700.
     pub cache_dir: PathBuf,
     pub compiler: Compiler,
+    /// Remembers which file an id belongs to.
+    pub pins: Arc<dyn Pins>,
     pub limits: Limits,
     pub net: Net,
 }
@@ -86,7 +89,7 @@ impl PluginHost {
         let runtime = Runtime::new(config.limits, config.net.dialer().clone(), ctx, roles::ALL)?;
         let cache = CodeCache::open(&config.cache_dir, &runtime.engine);
         let loader = Loader::new(runtime.clone(), cache, config.compiler, roles::ALL);
-        let catalog = Catalog::open(config.plugins_dir, loader)?;
+        let catalog = Catalog::open(config.plugins_dir, loader, config.pins)?;
         let tasks = [
             tokio::spawn(intake::work(catalog.clone())),
             tokio::spawn(scan::watch(Arc::downgrade(&catalog))),
@@ -115,6 +118,18 @@ impl PluginHost {
     /// plugin id is unknown (it could not be loaded) goes by its name without `.wasm`.
     pub async fn reload(&self, id: &str) -> Result<PluginStatus, PluginHostError> {
         self.catalog.reload(id).await
+    }
+
+    /// Whether an administrator may give `id` to `file`, which claims it. The change itself is made where pins are kept.
+    pub async fn may_accept(&self, id: &str, file: &str) -> Result<(), PluginHostError> {
+        self.catalog.may_accept(id, file).await
+    }
+
+    /// Follows a change of the pins at once, instead of within some seconds, and tells how `file` stands after it.
+    pub async fn follow_pins(&self, file: &str) -> Option<PluginStatus> {
+        self.catalog.follow_pins().await;
+        self.catalog.intake().looked_at().await;
+        self.catalog.status_of(file)
     }
 
     /// Stops watching the directory and compiling. Drivers are closed by their owners.
@@ -159,12 +174,13 @@ impl EngineKinds for PluginHost {
             .code()
             .filter(|code| code.is_of(engine::NAME))
             .ok_or_else(unknown)?;
-        Grants::from_config(&code.about.config_schema, &config.0).map_err(EngineError::InvalidConfig)?;
+        Grants::from_config(&code.about.config_schema, &config.fields).map_err(EngineError::InvalidConfig)?;
         let owner = Owner {
             runtime: self.runtime.clone(),
             slot,
             id: id.to_owned(),
-            config: Arc::new(config.0),
+            config: Arc::new(config.fields),
+            secrets: config.secrets.into(),
         };
         Ok(Arc::new(PluginEngine::open(owner)))
     }

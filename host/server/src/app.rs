@@ -19,8 +19,8 @@ use qm_net::Net;
 use qm_platform::health::{Health, disks::Disks};
 use qm_platform::realtime::{Hub, HubConfig, ws_router};
 use qm_platform::{
-    Acting, Audit, AuditTrail, Background, Bus, Cipher, Platform, Settings, Sources, UpdateDeps, Updates,
-    Watches,
+    Acting, Audit, AuditTrail, Background, Bus, Cipher, Platform, PluginPins, Settings, Sources, UpdateDeps,
+    Updates, Watches,
 };
 use qm_plugin_host::{Compiler, Limits, PluginHost, PluginHostConfig};
 use qm_torrents::{Torrents, TorrentsDeps};
@@ -255,6 +255,7 @@ impl Ground {
             settings: self.settings.clone(),
             environment: config.environment.clone().into(),
             plugins: plugins.clone(),
+            ctx: self.ctx.clone(),
             product: PRODUCT.into(),
             build,
             started: self.started,
@@ -285,7 +286,7 @@ impl App {
         // Neither waits for the other: one reads files, the other the database.
         let (seeded, plugins) = tokio::join!(
             seed(&db, &ground.identity, &config.admin, &ground.settings),
-            start_plugins(&config, compiler, limits, &net, &ctx),
+            start_plugins(&config, compiler, limits, &net, &db, &ctx),
         );
         let (seeded, plugins) = (seeded?, plugins?);
         let hub_config = HubConfig {
@@ -470,6 +471,7 @@ async fn start_plugins(
     compiler: Compiler,
     limits: Limits,
     net: &Net,
+    db: &Db,
     ctx: &Ctx,
 ) -> Result<Arc<PluginHost>, StartError> {
     let (plugins_dir, cache_dir) = (config.plugins_dir.clone(), config.data_dir.join(PLUGIN_CACHE));
@@ -477,6 +479,7 @@ async fn start_plugins(
         plugins_dir,
         cache_dir,
         compiler,
+        pins: Arc::new(PluginPins::new(db.clone(), ctx.clone())),
         limits,
         net: net.clone(),
     };

@@ -406,7 +406,7 @@ impl EngineKinds for FakeKinds {
         config: EngineConfig,
     ) -> Result<Arc<dyn EngineDriver>, EngineError> {
         let host = config
-            .0
+            .fields
             .get("host")
             .and_then(serde_json::Value::as_str)
             .unwrap_or("default");

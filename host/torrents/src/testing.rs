@@ -417,7 +417,7 @@ impl EngineKinds for FakeKinds {
         config: EngineConfig,
     ) -> Result<Arc<dyn EngineDriver>, EngineError> {
         let host = config
-            .0
+            .fields
             .get("host")
             .and_then(|host| host.as_str())
             .unwrap_or_default()

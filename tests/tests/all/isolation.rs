@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use qm_kernel::Role;
 use qm_plugin_host::{Compiler, Limits};
 use qm_testkit::binary::{self, Binary};
 use qm_testkit::files::{self, FileServer};
@@ -60,6 +61,49 @@ both_databases! {
         })
         .await;
         assert_eq!(plugin(&api, "misbehave").await["state"], json!("active"));
+        server.end().await;
+    }
+
+    async fn an_id_goes_to_another_file_only_by_an_administrator(db: &TestDb) {
+        let server = TestServer::builder(db).plugins(&["misbehave.wasm"]).start().await;
+        let api = server.admin();
+        let dir = server.plugins_dir();
+        let by_file = async |file: &str| {
+            let list = api.get("/api/plugins").await;
+            list.as_array().and_then(|all| all.iter().find(|plugin| plugin["file"] == *file)).cloned()
+        };
+        // By name it comes first.
+        plugins::install_as("misbehave_v2.wasm", &dir, "a_twin.wasm");
+        until_true("the twin to be refused", || async {
+            by_file("a_twin.wasm").await.is_some_and(|twin| twin["state"] == "conflicting")
+        })
+        .await;
+        let twin = json!({ "file": "a_twin.wasm" });
+        let accept = "/api/plugins/misbehave/accept";
+        let early = api.send("POST", accept, Some(&twin)).await;
+        assert_eq!((early.status, &early.json()["code"]), (409, &json!("conflict.plugin")), "{}", early.text());
+        std::fs::remove_file(dir.join("misbehave.wasm")).expect("our own file");
+        until_true("the first to be gone", || async { by_file("misbehave.wasm").await.is_none() }).await;
+        assert_eq!(by_file("a_twin.wasm").await.expect("listed")["state"], json!("conflicting"), "nobody accepted it");
+        let refused = server.user(Role::Administrator).send("POST", accept, Some(&twin)).await;
+        assert_eq!(refused.status, 403, "{}", refused.text());
+        let accepted = api.send("POST", accept, Some(&twin)).await;
+        assert_eq!(accepted.status, 201, "{}", accepted.text());
+        assert_eq!(accepted.json()["state"], json!("active"), "{}", accepted.text());
+        let audit = api.get("/api/audit?action=plugins.accept").await;
+        let entry = &audit["items"][0];
+        assert_eq!(
+            (&entry["objectId"], &entry["metadata"]),
+            (&json!("misbehave"), &json!({ "file": "a_twin.wasm" })),
+            "{audit}"
+        );
+
+        // Another server on the same database holds to it, whatever lies in its own directory.
+        let other = TestServer::builder(db).plugins(&["misbehave.wasm"]).start().await;
+        let there = plugin(&other.admin(), "misbehave").await;
+        assert_eq!(there["state"], json!("conflicting"), "{there}");
+        assert!(there["reason"].as_str().is_some_and(|why| why.contains("`a_twin.wasm`")), "{there}");
+        other.end().await;
         server.end().await;
     }
 

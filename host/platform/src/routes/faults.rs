@@ -11,6 +11,10 @@ faults! {
         E::SettingHasRoute { key: "<key>", route: "<route>" },
         E::BadSettings(Vec::new()),
     ];
+    AcceptPlugin => [
+        PluginHostError::NoSuchPlugin("…".to_owned()),
+        PluginHostError::NotAcceptable { id: "<id>".to_owned(), file: "<file>".to_owned(), reason: "…".to_owned() },
+    ].map(E::Plugin);
     ReloadPlugin => [
         PluginHostError::NoSuchPlugin("…".to_owned()),
         PluginHostError::NotReloaded { id: "<id>".to_owned(), reason: "…".to_owned() },

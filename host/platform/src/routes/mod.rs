@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use prometheus::Registry;
 use qm_db::Db;
-use qm_kernel::Permission;
+use qm_kernel::{Ctx, Permission};
 use qm_plugin_host::PluginHost;
 use qm_web::{Routes, routes as line};
 
@@ -37,6 +37,7 @@ pub struct Platform {
     /// The variables the server reads, with what it found.
     pub environment: Arc<[EnvEntry]>,
     pub plugins: Arc<PluginHost>,
+    pub ctx: Ctx,
     /// The name the server was started with.
     pub product: Arc<str>,
     pub build: Build,
@@ -66,4 +67,5 @@ pub fn routes() -> Routes<Platform> {
         .add(line!(modules::enabled_modules).authenticated())
         .add(line!(plugins::list_plugins).need(Permission::SystemView))
         .add(line!(plugins::reload_plugin).need(Permission::SystemManage))
+        .add(line!(plugins::accept_plugin).need(Permission::SystemManage))
 }

@@ -1,16 +1,18 @@
 //! What plugins there are and how they fare; reading one's file again.
 
 use axum::extract::State;
-use qm_kernel::Permission;
+use qm_kernel::{ClientInfo, Permission, Principal};
 use qm_plugin_host::PluginHostError;
-use qm_web::{ApiResult, Auth, Client, Created, Json, Path};
+use qm_web::{ApiResult, Auth, Body, Client, Created, Fields, FromBody, Json, Path};
 use serde_json::json;
+use utoipa::ToSchema;
 
 use super::dto::Plugin;
 use super::{Platform, faults};
 use crate::acting::judge_alone;
 use crate::audit::{AuditEntry, AuditResult};
 use crate::error::PlatformError;
+use crate::pins;
 
 /// Every file of the plugins directory: what it is, its state with the reason, and what it has used.
 #[utoipa::path(get, path = "/api/plugins", tag = "plugins", responses((status = 200, body = Vec<Plugin>)))]
@@ -59,4 +61,73 @@ pub(super) async fn reload_plugin(
     };
     platform.audit.record_alone(&platform.db, entry).await;
     Ok(Created(outcome.map_err(PlatformError::from)?.into()))
+}
+
+/// Which file is to have an id.
+#[derive(ToSchema)]
+pub(super) struct Acceptance {
+    /// The name of a file of the plugins directory that claims the id.
+    file: String,
+}
+
+impl FromBody for Acceptance {
+    fn from_body(f: &mut Fields<'_>) -> Self {
+        Self {
+            file: f.string("file").required().min(1).max(255).get(),
+        }
+    }
+}
+
+/// Gives the id to another file than the one that had it first, which must be gone from the plugins directory. With the id
+/// goes what is stored under it: engines of that kind hand their configuration, passwords included, to the new file.
+#[utoipa::path(
+    post,
+    path = "/api/plugins/{id}/accept",
+    tag = "plugins",
+    params(("id" = String, Path, description = "The plugin's id")),
+    request_body = Body<Acceptance>,
+    responses((status = 201, body = Plugin), faults::AcceptPlugin)
+)]
+pub(super) async fn accept_plugin(
+    State(platform): State<Platform>,
+    Auth(principal): Auth,
+    Client(client): Client,
+    Path(id): Path<String>,
+    Body(Acceptance { file }): Body<Acceptance>,
+) -> ApiResult<Created<Plugin>> {
+    platform
+        .plugins
+        .may_accept(&id, &file)
+        .await
+        .map_err(PlatformError::from)?;
+    give(&platform, &principal, &client, &id, &file).await?;
+    let plugin = platform.plugins.follow_pins(&file).await;
+    let plugin = plugin.ok_or_else(|| PlatformError::from(PluginHostError::NoSuchPlugin(id)))?;
+    Ok(Created(plugin.into()))
+}
+
+async fn give(
+    platform: &Platform,
+    principal: &Principal,
+    client: &ClientInfo,
+    id: &str,
+    file: &str,
+) -> Result<(), PlatformError> {
+    let mut tx = platform.db.begin_write().await?;
+    let actor = platform
+        .acting
+        .judge(&mut tx, principal, &[Permission::SystemManage])
+        .await?;
+    if !pins::give(&mut tx, &platform.ctx, id, file).await? {
+        return Err(PluginHostError::NoSuchPlugin(id.to_owned()).into());
+    }
+    let entry = AuditEntry {
+        object_type: Some("plugin"),
+        object_id: Some(id.to_owned()),
+        metadata: Some(json!({ "file": file })),
+        ..actor.entry("plugins.accept", client)
+    };
+    platform.audit.record(&mut tx, entry).await?;
+    tx.commit_quiet().await?;
+    Ok(())
 }

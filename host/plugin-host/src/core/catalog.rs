@@ -1,7 +1,7 @@
 //! The plugins directory: which files there are, which plugin each provides, and what became of a change.
 //!
-//! The rules: a file is one plugin id; of two files with the same id the first keeps it and the other is listed as
-//! conflicting; a newer version of a file is loaded and tried first and swapped in only when it is sound, so a bad file
+//! The rules: a file is one plugin id; an id belongs to the file that had it first ([`Pins`]), and any other is listed as
+//! conflicting, also when the first is gone, until an administrator accepts it; a newer version of a file is loaded and tried first and swapped in only when it is sound, so a bad file
 //! leaves the old one working and shows why.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -13,6 +13,7 @@ use tokio::sync::watch;
 
 use crate::core::intake::Intake;
 use crate::core::load::{Effort, Facts, Loaded, Loader, Refusal};
+use crate::core::pins::Pins;
 use crate::core::role::About;
 use crate::core::scan::{Signature, scan};
 use crate::core::slot::Slot;
@@ -23,6 +24,7 @@ use crate::error::PluginHostError;
 pub(crate) struct Catalog {
     dir: PathBuf,
     loader: Loader,
+    pins: Arc<dyn Pins>,
     inner: Mutex<Inner>,
     /// One change of the catalogue at a time.
     changing: tokio::sync::Mutex<()>,
@@ -50,12 +52,16 @@ struct Entry {
 
 enum Outcome {
     Active(Arc<Slot>),
-    Refused { id: Option<String>, refusal: Refusal },
+    Refused(Refusal),
 }
 
 impl Catalog {
     /// The files of `dir`, brought to be loaded by [`intake::work`].
-    pub(crate) fn open(dir: PathBuf, loader: Loader) -> Result<Arc<Self>, PluginHostError> {
+    pub(crate) fn open(
+        dir: PathBuf,
+        loader: Loader,
+        pins: Arc<dyn Pins>,
+    ) -> Result<Arc<Self>, PluginHostError> {
         let files = scan(&dir).map_err(|source| PluginHostError::Directory {
             path: dir.clone(),
             source,
@@ -63,6 +69,7 @@ impl Catalog {
         let catalog = Self {
             dir,
             loader,
+            pins,
             inner: Mutex::default(),
             changing: tokio::sync::Mutex::new(()),
             generation: watch::Sender::new(0),
@@ -114,10 +121,62 @@ impl Catalog {
         if Signature::of(&self.dir.join(name)).ok() != Some(signature) {
             return false;
         }
+        let loaded = self.claimed(name, loaded).await;
         let freed = self.take_in(name, signature, loaded);
         self.after(freed).await;
         self.prune().await;
         true
+    }
+
+    /// A plugin whose id belongs to this file, or belongs to it from now on.
+    async fn claimed(&self, name: &str, loaded: Result<Loaded, Refusal>) -> Result<Loaded, Refusal> {
+        let loaded = loaded?;
+        match self.pins.claim(&loaded.about.id, name).await {
+            Ok(file) if file == name => Ok(loaded),
+            Ok(file) => Err(conflict(&loaded, &file)),
+            Err(error) => Err(Refusal {
+                facts: loaded.facts,
+                id: None,
+                state: PluginState::Failed,
+                reason: format!("whose id it claims cannot be found out: {error}"),
+            }),
+        }
+    }
+
+    /// Follows what became of the ids elsewhere: an administrator, perhaps on another server, gave one to another file.
+    pub(crate) async fn follow_pins(&self) {
+        let pins = match self.pins.all().await {
+            Ok(pins) => pins,
+            // The next look asks again; until then things stay as they are.
+            Err(error) => {
+                tracing::debug!(%error, "the owners of plugin ids are not known");
+                return;
+            }
+        };
+        let _turn = self.changing.lock().await;
+        let moved = self.inner().moved(&pins);
+        for (name, file) in &moved.lost {
+            tracing::warn!(file = %name, now = %file, "the id of a plugin was given to another file");
+            self.give_up(name, file);
+        }
+        self.intake.bring(moved.won);
+    }
+
+    /// Takes a plugin out of use whose id belongs to `file` now.
+    fn give_up(&self, name: &str, file: &str) {
+        let mut inner = self.inner();
+        let Some(entry) = inner.files.get_mut(name) else {
+            return;
+        };
+        let Outcome::Active(slot) = &entry.outcome else {
+            return;
+        };
+        let slot = slot.clone();
+        let Some(code) = slot.code() else { return };
+        entry.outcome = Outcome::Refused(conflict(&code, file));
+        entry.pending = None;
+        slot.put(None);
+        self.changed();
     }
 
     /// Lets go of kept code that no file needs any more.
@@ -157,12 +216,13 @@ impl Catalog {
             }) => Some(slot.clone()),
             _ => None,
         };
-        let (id, refusal) = match loaded {
+        let refusal = match loaded {
             Ok(loaded) => match inner.holder(&loaded.about.id).filter(|holder| *holder != name) {
                 None => return self.activate(&mut inner, name, signature, loaded, own),
-                Some(holder) => (Some(loaded.about.id.clone()), conflict(&loaded, holder)),
+                // It gives way at the next look at the pins.
+                Some(holder) => conflict(&loaded, holder),
             },
-            Err(refusal) => (None, refusal),
+            Err(refusal) => refusal,
         };
         let waits = refusal.state == PluginState::Compiling;
         if waits {
@@ -181,7 +241,7 @@ impl Catalog {
             None => Entry {
                 signature,
                 read,
-                outcome: Outcome::Refused { id, refusal },
+                outcome: Outcome::Refused(refusal),
                 pending: None,
             },
         };
@@ -224,7 +284,7 @@ impl Catalog {
         freed.map(|old| old.id.clone())
     }
 
-    /// An id has become free: the first file that waited for it gets it.
+    /// An id has become free: the first file that waited for it is looked at again, in case that it is the id's owner.
     async fn after(&self, freed: Option<String>) {
         let Some(id) = freed else { return };
         let waiting = self
@@ -232,14 +292,13 @@ impl Catalog {
             .files
             .iter()
             .find_map(|(name, entry)| match &entry.outcome {
-                Outcome::Refused { id: Some(wanted), .. } if *wanted == id => {
+                Outcome::Refused(refusal) if refusal.id.as_ref() == Some(&id) => {
                     Some((name.clone(), entry.signature))
                 }
                 _ => None,
             });
         if let Some((name, signature)) = waiting {
-            let loaded = self.load(&name, Effort::Quick).await;
-            self.take_in(&name, signature, loaded);
+            self.intake.bring([(name, signature)]);
         }
         self.inner()
             .slots
@@ -296,6 +355,36 @@ impl Catalog {
         }
     }
 
+    /// Whether `id` may be given to `file`: it claims it, and nobody here has it any more.
+    pub(crate) async fn may_accept(&self, id: &str, file: &str) -> Result<(), PluginHostError> {
+        let not = |reason: String| PluginHostError::NotAcceptable {
+            id: id.to_owned(),
+            file: file.to_owned(),
+            reason,
+        };
+        let pins = self.pins.all().await.map_err(|error| not(error.to_string()))?;
+        let owner = pins
+            .get(id)
+            .ok_or_else(|| PluginHostError::NoSuchPlugin(id.to_owned()))?;
+        let inner = self.inner();
+        if owner != file && inner.files.contains_key(owner) {
+            return Err(not(format!(
+                "`{owner}` has it and is still there: remove that file first"
+            )));
+        }
+        if inner.claims(file, id) {
+            Ok(())
+        } else {
+            Err(not("no such file of the plugins directory claims it".to_owned()))
+        }
+    }
+
+    /// The file of this name.
+    pub(crate) fn status_of(&self, name: &str) -> Option<PluginStatus> {
+        let inner = self.inner();
+        inner.files.get(name).map(|entry| status(name, entry))
+    }
+
     /// Every file, by name.
     pub(crate) fn list(&self) -> Vec<PluginStatus> {
         self.inner()
@@ -329,7 +418,43 @@ impl Catalog {
     }
 }
 
+/// Files that a change of owners concerns.
+#[derive(Default)]
+struct Moved {
+    /// In use, with the file that its id belongs to now.
+    lost: Vec<(String, String)>,
+    /// Refused so far.
+    won: Vec<(String, Signature)>,
+}
+
 impl Inner {
+    fn moved(&self, pins: &HashMap<String, String>) -> Moved {
+        let mut moved = Moved::default();
+        for (name, entry) in &self.files {
+            let id = match &entry.outcome {
+                Outcome::Active(slot) => Some(&slot.id),
+                Outcome::Refused(refusal) => refusal.id.as_ref(),
+            };
+            let owner = id.and_then(|id| pins.get(id));
+            match (&entry.outcome, owner) {
+                (Outcome::Active(_), Some(owner)) if owner != name => {
+                    moved.lost.push((name.clone(), owner.clone()));
+                }
+                (Outcome::Refused(_), Some(owner)) if owner == name => {
+                    moved.won.push((name.clone(), entry.signature));
+                }
+                _ => {}
+            }
+        }
+        moved
+    }
+
+    /// Whether the file of this name waits for this id.
+    fn claims(&self, name: &str, id: &str) -> bool {
+        let entry = self.files.get(name);
+        matches!(entry.map(|entry| &entry.outcome), Some(Outcome::Refused(refusal)) if refusal.id.as_deref() == Some(id))
+    }
+
     /// The file that holds an id.
     fn holder(&self, id: &str) -> Option<&str> {
         self.files.iter().find_map(|(name, entry)| match &entry.outcome {
@@ -353,8 +478,13 @@ impl Inner {
 fn conflict(loaded: &Loaded, holder: &str) -> Refusal {
     Refusal {
         facts: loaded.facts.clone(),
+        id: Some(loaded.about.id.clone()),
         state: PluginState::Conflicting,
-        reason: format!("`{holder}` provides `{}` already", loaded.about.id),
+        reason: format!(
+            "`{}` belongs to `{holder}`, which was there first; when that file is gone for good, an administrator may \
+             accept this one",
+            loaded.about.id
+        ),
     }
 }
 
@@ -365,8 +495,8 @@ fn stem(name: &str) -> &str {
 fn status(name: &str, entry: &Entry) -> PluginStatus {
     let mut status = match &entry.outcome {
         Outcome::Active(slot) => active(name, slot),
-        Outcome::Refused { id, refusal } => {
-            let id = id.as_deref().unwrap_or_else(|| stem(name));
+        Outcome::Refused(refusal) => {
+            let id = refusal.id.as_deref().unwrap_or_else(|| stem(name));
             PluginStatus {
                 state: refusal.state,
                 reason: Some(refusal.reason.clone()),

@@ -30,6 +30,8 @@ pub(crate) struct Conduct {
     pub(crate) runtime: Arc<Runtime>,
     pub(crate) slot: Arc<Slot>,
     pub(crate) stats: Arc<LaneStats>,
+    /// Blotted out of its logs beside what the schema calls secret.
+    pub(crate) secrets: Arc<[String]>,
     supervisor: Supervisor,
     /// The next instance replaces one that failed.
     replace: bool,
@@ -121,6 +123,7 @@ impl Conduct {
             runtime,
             slot,
             stats,
+            secrets: Arc::default(),
             supervisor,
             replace: false,
         }
@@ -158,7 +161,7 @@ impl Conduct {
             lane: self.stats.lane,
             first_party: false,
             grants,
-            secrets: Secrets::of(schema, config),
+            secrets: Secrets::of(schema, config, &self.secrets),
             log_dropped: self.slot.log_dropped.clone(),
             memory: self.stats.memory.clone(),
         }))

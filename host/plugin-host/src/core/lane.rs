@@ -77,12 +77,15 @@ pub(crate) struct Owner {
     /// Id of what is configured (an engine); empty when the lane serves all.
     pub(crate) id: String,
     pub(crate) config: Arc<Map<String, Value>>,
+    /// What is stored encrypted, in clear: never to be logged, whatever the schema says.
+    pub(crate) secrets: Arc<[String]>,
 }
 
 impl<S: Resident + ?Sized + 'static> Lane<S> {
     pub(crate) fn start(name: &'static str, owner: Arc<Owner>, open: Open<S>) -> Self {
         let (jobs, queue) = mpsc::channel(owner.runtime.limits.queue);
-        let conduct = Conduct::new(owner.runtime.clone(), owner.slot.clone(), &owner.id, name);
+        let mut conduct = Conduct::new(owner.runtime.clone(), owner.slot.clone(), &owner.id, name);
+        conduct.secrets = owner.secrets.clone();
         let worker = Worker {
             open,
             config: owner.config.clone(),

@@ -64,6 +64,8 @@ impl Loaded {
 #[derive(Clone, Debug)]
 pub(crate) struct Refusal {
     pub(crate) facts: Facts,
+    /// The id it claims, when that is known.
+    pub(crate) id: Option<String>,
     pub(crate) state: PluginState,
     pub(crate) reason: String,
 }
@@ -107,7 +109,12 @@ impl Loader {
         let mut facts = Facts::default();
         match self.steps(path, effort, &mut facts).await {
             Ok((about, code)) => Ok(Loaded { facts, about, code }),
-            Err((state, reason)) => Err(Refusal { facts, state, reason }),
+            Err((state, reason)) => Err(Refusal {
+                facts,
+                id: None,
+                state,
+                reason,
+            }),
         }
     }
 

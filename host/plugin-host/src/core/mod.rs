@@ -17,6 +17,7 @@ pub(crate) mod limits;
 pub(crate) mod load;
 pub(crate) mod memory;
 pub(crate) mod meter;
+pub(crate) mod pins;
 pub(crate) mod role;
 pub(crate) mod runtime;
 pub(crate) mod scan;

@@ -16,6 +16,9 @@ use crate::core::catalog::Catalog;
 /// Between two looks.
 pub(crate) const EVERY: Duration = Duration::from_secs(1);
 
+/// Every how many looks the owners of ids are read again: another server may have changed them.
+const PINS: u64 = 5;
+
 /// What tells a file from its successor without reading it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Signature {
@@ -88,9 +91,12 @@ fn compare(
 pub(crate) async fn watch(catalog: Weak<Catalog>) {
     let mut before: Option<BTreeMap<String, Signature>> = None;
     let mut told = false;
-    loop {
+    for look in 1_u64.. {
         tokio::time::sleep(EVERY).await;
         let Some(catalog) = catalog.upgrade() else { return };
+        if look % PINS == 0 {
+            catalog.follow_pins().await;
+        }
         let dir = catalog.dir().to_owned();
         let looked = tokio::task::spawn_blocking(move || scan(&dir)).await;
         let now = match looked {

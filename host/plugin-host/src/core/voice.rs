@@ -29,9 +29,10 @@ const LINE_COST: usize = 64;
 pub(crate) struct Secrets(Arc<[String]>);
 
 impl Secrets {
-    /// Those properties of `config` that `schema` calls `writeOnly`. Shorter ones than 4 characters would blot out
+    /// What is `stored` as a secret, and those properties of `config` that `schema` calls `writeOnly`: a schema comes from
+    /// the plugin, and a new one may call nothing so. Shorter ones than 4 characters would blot out
     /// half of every text and are left alone.
-    pub(crate) fn of(schema: &Value, config: &Map<String, Value>) -> Self {
+    pub(crate) fn of(schema: &Value, config: &Map<String, Value>, stored: &[String]) -> Self {
         let properties = schema.get("properties").and_then(Value::as_object);
         let secret = |property: &Value| {
             property
@@ -44,6 +45,7 @@ impl Secrets {
             .flatten()
             .filter(|(_, property)| secret(property))
             .filter_map(|(name, _)| config.get(name).and_then(Value::as_str))
+            .chain(stored.iter().map(String::as_str))
             .filter(|text| text.len() >= 4)
             .map(str::to_owned);
         Self(texts.collect())
@@ -333,10 +335,14 @@ mod tests {
         let schema =
             json!({"properties": {"password": {"writeOnly": true}, "pin": {"writeOnly": true}, "user": {}}});
         let config = json!({"password": "hunter22", "pin": "123", "user": "admin"});
-        let secrets = Secrets::of(&schema, config.as_object().unwrap());
+        let secrets = Secrets::of(&schema, config.as_object().unwrap(), &[]);
         assert_eq!(
             secrets.blot("admin:hunter22 123".to_owned()),
             "admin:•••••••• 123"
         );
+        let replaced = json!({"properties": {"password": {}}});
+        let stored = ["hunter22".to_owned()];
+        let secrets = Secrets::of(&replaced, config.as_object().unwrap(), &stored);
+        assert_eq!(secrets.blot("admin:hunter22".to_owned()), "admin:••••••••");
     }
 }

@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 use qm_kernel::Ctx;
 use qm_kernel::engine::{EngineConfig, EngineDriver, EngineError, EngineKinds};
 use qm_net::{Net, NetConfig};
-use qm_plugin_host::{Compiler, LaneStatus, Limits, PluginHost, PluginHostConfig, PluginStatus};
+use qm_plugin_host::{
+    Compiler, LaneStatus, Limits, PinsInMemory, PluginHost, PluginHostConfig, PluginStatus,
+};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -16,6 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 pub struct Bench {
     pub host: Arc<PluginHost>,
+    pub pins: Arc<PinsInMemory>,
     home: TempDir,
 }
 
@@ -67,8 +70,9 @@ impl Bench {
         for (file, bytes) in files {
             std::fs::write(home.path().join("plugins").join(file), bytes).unwrap();
         }
-        let host = start(home.path(), limits, compiler).await;
-        Self { host, home }
+        let pins = Arc::<PinsInMemory>::default();
+        let host = start(home.path(), limits, compiler, pins.clone()).await;
+        Self { host, pins, home }
     }
 
     pub fn dir(&self) -> PathBuf {
@@ -88,7 +92,7 @@ impl Bench {
 
     /// The same, as it is right after its start.
     pub async fn again_with(&self, limits: Limits, compiler: Compiler) -> Arc<PluginHost> {
-        start(self.home.path(), limits, compiler).await
+        start(self.home.path(), limits, compiler, self.pins.clone()).await
     }
 
     /// Puts a file in place in one step.
@@ -112,7 +116,19 @@ impl Bench {
         let Value::Object(config) = config else {
             panic!("a configuration is an object")
         };
-        self.host.open(id, kind, EngineConfig(config)).await
+        self.open_with(id, kind, config, &[]).await
+    }
+
+    /// With the values among it that the host stores encrypted.
+    pub async fn open_with(
+        &self,
+        id: &str,
+        kind: &str,
+        fields: serde_json::Map<String, Value>,
+        secrets: &[&str],
+    ) -> Result<Arc<dyn EngineDriver>, EngineError> {
+        let secrets = secrets.iter().map(|&text| text.to_owned()).collect();
+        self.host.open(id, kind, EngineConfig { fields, secrets }).await
     }
 
     /// The plugin in this file.
@@ -142,11 +158,12 @@ impl Bench {
     }
 }
 
-async fn start(home: &Path, limits: Limits, compiler: Compiler) -> Arc<PluginHost> {
+async fn start(home: &Path, limits: Limits, compiler: Compiler, pins: Arc<PinsInMemory>) -> Arc<PluginHost> {
     let config = PluginHostConfig {
         plugins_dir: home.join("plugins"),
         cache_dir: home.join("cache"),
         compiler,
+        pins,
         limits,
         net: Net::new(NetConfig::default()).unwrap(),
     };

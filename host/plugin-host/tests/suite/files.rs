@@ -5,7 +5,9 @@ use std::os::unix::fs::PermissionsExt;
 use qm_kernel::Ctx;
 use qm_kernel::engine::{Attention, EngineError, EngineKinds};
 use qm_net::{Net, NetConfig};
-use qm_plugin_host::{Compiler, Limits, PluginHost, PluginHostConfig, PluginHostError, PluginState};
+use qm_plugin_host::{
+    Compiler, Limits, PinsInMemory, PluginHost, PluginHostConfig, PluginHostError, PluginState,
+};
 use serde_json::json;
 
 use crate::bench::{Bench, fixture};
@@ -42,7 +44,7 @@ async fn every_file_is_listed_with_its_reason() {
             "b_twin.wasm",
             PluginState::Conflicting,
             "misbehave",
-            "`a_good.wasm` provides `misbehave` already",
+            "`misbehave` belongs to `a_good.wasm`",
         ),
         ("transmission.wasm", PluginState::Active, "transmission", ""),
         (
@@ -187,6 +189,7 @@ async fn without_a_directory_there_is_one_clear_line() {
         plugins_dir: home.path().join("nowhere"),
         cache_dir: home.path().join("cache"),
         compiler: Compiler::InProcess,
+        pins: std::sync::Arc::new(PinsInMemory::default()),
         limits: Limits::default(),
         net: Net::new(NetConfig::default()).unwrap(),
     };

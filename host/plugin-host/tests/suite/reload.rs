@@ -109,7 +109,7 @@ async fn a_kind_appears_goes_and_comes_back_without_a_change_to_the_host() {
         "{error}"
     );
 
-    bench.install("other.wasm", &fixture("transmission.wasm"));
+    bench.install("anything.wasm", &fixture("transmission.wasm"));
     bench.host.generation().changed(seen).await;
     let error = engine.health().await.unwrap_err();
     assert!(
@@ -119,19 +119,73 @@ async fn a_kind_appears_goes_and_comes_back_without_a_change_to_the_host() {
 }
 
 #[tokio::test]
-async fn the_second_file_of_an_id_takes_over_when_the_first_goes() {
-    let bench = Bench::start(&[("a.wasm", "misbehave.wasm"), ("b.wasm", "misbehave_v2.wasm")]).await;
-    assert_eq!(bench.status("b.wasm").state, PluginState::Conflicting);
+async fn an_id_stays_with_the_file_that_had_it_first() {
+    let bench = Bench::start(&[("b.wasm", "misbehave.wasm")]).await;
     let engine = bench.engine("e", json!({})).await;
     engine.poll(None, Attention::Watched).await.unwrap();
-    std::fs::remove_file(bench.dir().join("a.wasm")).unwrap();
+    // It comes first by name, and is there alone in the end.
+    bench.install("a.wasm", &fixture("misbehave_v2.wasm"));
+    let conflicting = |list: &[qm_plugin_host::PluginStatus]| {
+        list.iter()
+            .any(|status| status.file == "a.wasm" && status.state == PluginState::Conflicting)
+    };
+    bench.until("the twin is refused", conflicting).await;
+    let again = bench.again().await;
+    assert!(
+        conflicting(&again.list()),
+        "after a restart too: {:#?}",
+        again.list()
+    );
+    assert_eq!(again.kind("misbehave").unwrap().version, "0.1.0");
+    let early = bench.host.may_accept("misbehave", "a.wasm").await.unwrap_err();
+    assert!(
+        early.to_string().contains("`b.wasm` has it and is still there"),
+        "{early}"
+    );
+
+    std::fs::remove_file(bench.dir().join("b.wasm")).unwrap();
     bench
-        .until("the other one takes over", |list| {
-            list.len() == 1 && list[0].state == PluginState::Active
+        .until("the first is gone", |list| list.len() == 1 && conflicting(list))
+        .await;
+    let alone = bench.again().await;
+    assert!(conflicting(&alone.list()) && alone.kinds().is_empty());
+    assert!(
+        engine.poll(None, Attention::Watched).await.is_err(),
+        "nobody has the id"
+    );
+    let wrong = bench.host.may_accept("misbehave", "c.wasm").await.unwrap_err();
+    assert!(wrong.to_string().contains("no such file"), "{wrong}");
+
+    bench.host.may_accept("misbehave", "a.wasm").await.unwrap();
+    bench.pins.give("misbehave", "a.wasm");
+    let status = bench.host.follow_pins("a.wasm").await.unwrap();
+    assert_eq!(
+        (status.state, status.version.as_deref()),
+        (PluginState::Active, Some("0.2.0"))
+    );
+    assert!(engine.poll(None, Attention::Watched).await.unwrap().full);
+
+    // The file that had it once comes back, and waits.
+    bench.install("b.wasm", &fixture("misbehave.wasm"));
+    bench
+        .until("the other one is refused now", |list| {
+            list.len() == 2 && list[1].state == PluginState::Conflicting
         })
         .await;
-    assert_eq!(bench.status("b.wasm").version.as_deref(), Some("0.2.0"));
-    assert!(engine.poll(None, Attention::Watched).await.unwrap().full);
+}
+
+/// Two servers share a memory of pins: what an administrator decides on one holds on the other.
+#[tokio::test]
+async fn an_id_given_away_elsewhere_is_given_up_here() {
+    let bench = Bench::start(MISBEHAVE).await;
+    let engine = bench.engine("e", json!({})).await;
+    engine.poll(None, Attention::Watched).await.unwrap();
+    bench.pins.give("misbehave", "elsewhere.wasm");
+    bench
+        .until("it is given up", |list| list[0].state == PluginState::Conflicting)
+        .await;
+    assert!(bench.host.kinds().is_empty());
+    assert!(engine.poll(None, Attention::Watched).await.is_err());
 }
 
 #[tokio::test]

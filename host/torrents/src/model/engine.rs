@@ -298,7 +298,8 @@ pub fn keeps_secret(given: Option<&Value>) -> bool {
 
 /// What the driver gets: the stored fields with the contract's defaults, and of the two contract kinds only those fields
 /// that its mode uses, so that nothing else becomes dialable.
-pub fn driver_config(kind: &str, stored: &Map<String, Value>) -> EngineConfig {
+/// `secrets` are the values that are stored encrypted.
+pub fn driver_config(kind: &str, stored: &Map<String, Value>, secrets: Vec<String>) -> EngineConfig {
     let mut config = match kind {
         SCGI_CLIENT => scgi_config(stored),
         WEBAPI_CLIENT => webapi_config(stored),
@@ -307,7 +308,10 @@ pub fn driver_config(kind: &str, stored: &Map<String, Value>) -> EngineConfig {
     if KNOWN_KINDS[..2].contains(&kind) {
         config.insert("timeoutMs".into(), timeout_ms(stored).into());
     }
-    EngineConfig(config)
+    EngineConfig {
+        fields: config,
+        secrets,
+    }
 }
 
 fn scgi_config(stored: &Map<String, Value>) -> Map<String, Value> {
@@ -454,7 +458,10 @@ mod tests {
             ),
             ("other", json!({"rpcPath": "/rpc"}), json!({"rpcPath": "/rpc"})),
         ] {
-            assert_eq!(Value::Object(driver_config(kind, &map(stored)).0), expected);
+            assert_eq!(
+                Value::Object(driver_config(kind, &map(stored), Vec::new()).fields),
+                expected
+            );
         }
     }
 

@@ -254,7 +254,13 @@ impl Registry {
         if self.kinds.kind(kind).is_none() {
             return Err(OpenError::NoProvider(missing_provider(kind)));
         }
-        let config = driver_config(kind, &self.in_clear(stored, secret_fields));
+        let clear = self.in_clear(stored, secret_fields);
+        let secrets = secret_fields
+            .iter()
+            .filter_map(|name| clear.get(name).and_then(Value::as_str))
+            .map(str::to_owned)
+            .collect();
+        let config = driver_config(kind, &clear, secrets);
         self.kinds
             .open(id, kind, config)
             .await

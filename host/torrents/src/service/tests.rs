@@ -127,7 +127,7 @@ db_test! {
         let moved = UpdateEngine { config: Some(map(json!({ "host": "c" }))), ..UpdateEngine::default() };
         house.torrents.update_engine(house.caller(), &second, moved).await.unwrap();
         let opened = house.kinds.opened.lock().unwrap().last().cloned().unwrap();
-        assert_eq!((opened.0, opened.1.0["host"].clone(), opened.1.0["password"].clone()), (second, json!("c"), json!("secret")));
+        assert_eq!((opened.0, opened.1.fields["host"].clone(), opened.1.fields["password"].clone()), (second, json!("c"), json!("secret")));
         house.torrents.shutdown().await;
     }
 
@@ -143,7 +143,8 @@ db_test! {
         let test = TestEngine { kind: "fake".into(), config: map(json!({ "host": "t", "password": "" })), engine_id: Some(id) };
         assert!(house.torrents.test_engine(house.caller(), test).await.unwrap().online);
         let (_, config) = house.kinds.opened.lock().unwrap().last().cloned().unwrap();
-        assert_eq!(config.0["password"], "secret");
+        assert_eq!(config.fields["password"], "secret");
+        assert_eq!(config.secrets, ["secret"], "what is stored encrypted is named, whatever the schema says of it");
         house.torrents.shutdown().await;
     }
 
@@ -159,7 +160,7 @@ db_test! {
         assert_eq!(message(refused), "config.host is required");
         update(json!({ "mode": "scgi-unix", "host": "b", "port": "7", "password": "" })).await.unwrap();
         let (_, config) = house.kinds.opened.lock().unwrap().last().cloned().unwrap();
-        assert_eq!(Value::Object(config.0), json!({ "host": "b", "password": "secret" }));
+        assert_eq!(Value::Object(config.fields), json!({ "host": "b", "password": "secret" }));
         house.torrents.shutdown().await;
     }
 
@@ -225,7 +226,7 @@ db_test! {
 
         let house = House::new(&db, &["fake"]).await;
         let (_, config) = house.kinds.opened.lock().unwrap().last().cloned().unwrap();
-        assert_eq!((config.0.get("host"), config.0.get("password")), (Some(&json!("a")), None));
+        assert_eq!((config.fields.get("host"), config.fields.get("password")), (Some(&json!("a")), None));
         assert_eq!(house.torrents.list_engines().await.unwrap().len(), 1);
         house.torrents.shutdown().await;
     }

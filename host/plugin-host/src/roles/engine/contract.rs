@@ -98,7 +98,7 @@ impl Contract {
             lane: "check",
             first_party: false,
             grants: Grants::from_config(schema, &self.target)?,
-            secrets: Secrets::of(schema, &self.target),
+            secrets: Secrets::of(schema, &self.target, &[]),
             log_dropped: Arc::default(),
             memory: Arc::default(),
         });

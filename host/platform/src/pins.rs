@@ -1,0 +1,94 @@
+//! Which file an id of a plugin belongs to, in the database: servers that share it agree, and a restart changes nothing.
+//!
+//! Invariant: an id gets another file only in a transaction that judged an administrator and holds the audit row of it.
+
+use std::collections::HashMap;
+
+use async_trait::async_trait;
+use qm_db::{Db, DbError, Tx, all, exec, opt, sql};
+use qm_kernel::Ctx;
+use qm_plugin_host::{PinError, Pins};
+
+sql! {
+    FIND = "SELECT file FROM plugin_pins WHERE id = $1";
+    LIST = "SELECT id, file FROM plugin_pins";
+    PIN = "INSERT INTO plugin_pins (id, file, pinned_at) VALUES ($1, $2, $3) ON CONFLICT (id) DO NOTHING";
+    GIVE = "UPDATE plugin_pins SET file = $2, pinned_at = $3 WHERE id = $1";
+}
+
+/// The pins of one database.
+pub struct PluginPins {
+    db: Db,
+    ctx: Ctx,
+}
+
+impl PluginPins {
+    pub fn new(db: Db, ctx: Ctx) -> Self {
+        Self { db, ctx }
+    }
+
+    async fn find_or_pin(&self, id: &str, file: &str) -> Result<String, DbError> {
+        // Nearly always it is there, and nobody has to wait for a write.
+        let mut tx = self.db.begin_read().await?;
+        let found = opt!(&mut tx, (String,), FIND, id).await?;
+        drop(tx);
+        if let Some((owner,)) = found {
+            return Ok(owner);
+        }
+        let mut tx = self.db.begin_write().await?;
+        let _ = exec!(&mut tx, PIN, id, file, self.ctx.now().ms()).await?;
+        // Another server may have been faster.
+        let owner = opt!(&mut tx, (String,), FIND, id).await?;
+        tx.commit_quiet().await?;
+        Ok(owner.map_or_else(|| file.to_owned(), |(owner,)| owner))
+    }
+
+    async fn list(&self) -> Result<HashMap<String, String>, DbError> {
+        let mut tx = self.db.begin_read().await?;
+        Ok(all!(&mut tx, (String, String), LIST).await?.into_iter().collect())
+    }
+}
+
+fn unknown(error: DbError) -> PinError {
+    PinError(error.to_string())
+}
+
+#[async_trait]
+impl Pins for PluginPins {
+    async fn claim(&self, id: &str, file: &str) -> Result<String, PinError> {
+        self.find_or_pin(id, file).await.map_err(unknown)
+    }
+
+    async fn all(&self) -> Result<HashMap<String, String>, PinError> {
+        self.list().await.map_err(unknown)
+    }
+}
+
+/// Gives `id` to `file`. False when nobody ever had the id.
+pub(crate) async fn give(tx: &mut Tx, ctx: &Ctx, id: &str, file: &str) -> Result<bool, DbError> {
+    let changed = exec!(tx, GIVE, id, file, ctx.now().ms()).await?;
+    Ok(changed.rows() == 1)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
+    use super::*;
+
+    qm_db::db_test! {
+        async fn the_first_file_keeps_an_id_until_it_is_given_away(db: Db) {
+            let (one, other) = (PluginPins::new(db.clone(), Ctx::system()), PluginPins::new(db.clone(), Ctx::system()));
+            let (a, b) = tokio::join!(one.claim("engine", "a.wasm"), other.claim("engine", "b.wasm"));
+            let first = a.unwrap();
+            assert_eq!(first, b.unwrap(), "two servers agree");
+            assert_eq!(other.claim("engine", "c.wasm").await.unwrap(), first);
+            let mut tx = db.begin_write().await.unwrap();
+            assert!(give(&mut tx, &Ctx::system(), "engine", "c.wasm").await.unwrap());
+            assert!(!give(&mut tx, &Ctx::system(), "nobody", "c.wasm").await.unwrap());
+            tx.commit_quiet().await.unwrap();
+            assert_eq!(one.claim("engine", "a.wasm").await.unwrap(), "c.wasm");
+            assert_eq!(one.all().await.unwrap(), HashMap::from([("engine".to_owned(), "c.wasm".to_owned())]));
+        }
+    }
+}
