@@ -55,8 +55,8 @@ async fn qbittorrent(db: &TestDb, program: &Program) {
     job.every_source_and_command().await;
 }
 
-/// rTorrent goes on naming the old place of a torrent that is moved while it is closed. What lies there is the user's, who
-/// carried the data over; what the API shows and deletes is the new place.
+/// rTorrent goes on naming the old place of a torrent that is moved while it is closed, here after its user carried the data over.
+/// What lies there by then is the user's; what the API shows and deletes is the new place.
 async fn data_goes_from_where_a_closed_torrent_was_moved_to(db: &TestDb, program: &Program) {
     let client = Client::rtorrent_of(program, Mode::Tcp).await;
     let sample = Sample::new(
@@ -71,7 +71,6 @@ async fn data_goes_from_where_a_closed_torrent_was_moved_to(db: &TestDb, program
     let api = server.admin();
     let engine = api.add_engine("under test", client.kind(), client.config()).await;
     let (home, away) = (client.downloads(), client.other_directory());
-    sample.write_to(&away);
     let hash = &sample.hash;
     api.act(&format!("/api/torrents/{hash}/stop?engineId={engine}"))
         .await;
@@ -79,6 +78,8 @@ async fn data_goes_from_where_a_closed_torrent_was_moved_to(db: &TestDb, program
         client.doing(hash).await == Doing::Stopped
     })
     .await;
+    let (old, new) = (home.join(&sample.name), away.join(&sample.name));
+    std::fs::rename(old, new).expect("both directories are the client's");
     let body = json!({ "engineId": engine, "destination": away });
     api.post(&format!("/api/torrents/{hash}/move"), body).await;
     let place = json!(away.join(&sample.name));
@@ -86,6 +87,7 @@ async fn data_goes_from_where_a_closed_torrent_was_moved_to(db: &TestDb, program
         torrent["contentPath"] == place && torrent["savePath"] == json!(away)
     })
     .await;
+    sample.write_to(&home);
     api.delete(&format!("/api/torrents/{hash}/data?engineId={engine}"))
         .await;
     until_true("the client to forget it", || async { !client.lists(hash).await }).await;
