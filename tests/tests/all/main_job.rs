@@ -439,11 +439,6 @@ impl Job {
 
     async fn move_there_and_back(&self) {
         let (home, away) = (self.client.downloads(), self.client.other_directory());
-        let moves_data = matches!(self.client, Client::Qbittorrent(_));
-        if !moves_data {
-            // rTorrent only looks elsewhere; carrying the data there is the user's part. Without it the torrent stops.
-            self.sample.write_to(&away);
-        }
         for destination in [&away, &home] {
             self.tell("move", json!({ "destination": destination })).await;
             let wanted = destination.display().to_string();
@@ -453,8 +448,10 @@ impl Job {
             .await;
             // rTorrent looks at what lies in the new place before it goes on.
             self.until_doing(Doing::Running).await;
-            let place = if moves_data { destination } else { &home };
-            until_true("the file to be there", || async { self.sample.is_in(place) }).await;
+            until_true("the file to be there", || async {
+                self.sample.is_in(destination)
+            })
+            .await;
         }
         until_true("it to be whole again", || async {
             self.client.completed_bytes(&self.sample.hash).await == MAIN_SIZE as u64
