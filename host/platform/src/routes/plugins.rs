@@ -95,6 +95,15 @@ pub(super) async fn accept_plugin(
     Path(id): Path<String>,
     Body(Acceptance { file }): Body<Acceptance>,
 ) -> ApiResult<Created<Plugin>> {
+    // Before anything is told of files; judged once more in the transaction that gives the id away.
+    judge_alone(
+        &*platform.acting,
+        &platform.db,
+        &principal,
+        &[Permission::SystemManage],
+    )
+    .await
+    .map_err(PlatformError::from)?;
     platform
         .plugins
         .may_accept(&id, &file)
