@@ -36,6 +36,17 @@ async fn rows(db: &Db, id: &str) -> [i64; 4] {
     counts
 }
 
+/// Waits for these rows: a torrent is shown before it is stored, and the ledger begins after that.
+async fn settled(db: &Db, id: &str, expected: [i64; 4]) {
+    for _ in 0..500 {
+        if rows(db, id).await == expected {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(rows(db, id).await, expected);
+}
+
 impl House {
     /// An engine of 1,200 torrents, all of them stored, 700 of them in the archive too.
     async fn large_engine(&self, db: &Db, name: &str) -> String {
@@ -52,7 +63,7 @@ impl House {
             .exactly(700)
             .unwrap();
         tx.commit_quiet().await.unwrap();
-        assert_eq!(rows(db, &id).await, [1200, 700, 1, 1]);
+        settled(db, &id, [1200, 700, 1, 1]).await;
         id
     }
 
@@ -112,13 +123,7 @@ db_test! {
         let stop = CancellationToken::new();
         let upkeep = tokio::spawn(house.torrents.clone().upkeep_loop(stop.clone()));
         house.torrents.delete_engine(house.caller(), &id).await.unwrap();
-        for _ in 0..500 {
-            if rows(&db, &id).await == [0; 4] {
-                break;
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-        assert_eq!(rows(&db, &id).await, [0; 4]);
+        settled(&db, &id, [0; 4]).await;
         stop.cancel();
         upkeep.await.unwrap();
         house.torrents.shutdown().await;
