@@ -18,8 +18,7 @@ pub async fn measure(report: &mut Report) {
     for name in ["misbehave.wasm", "webapi_client.wasm"] {
         qm_testkit::plugins::install(name, plugins.path());
     }
-    let directory = plugins.path().display().to_string();
-    let server = Server::start_with(&[("PLUGINS_DIR", &directory)]).await;
+    let server = Server::start_beside(plugins.path()).await;
     let config = json!({ "baseUrl": format!("http://127.0.0.1:{port}"), "username": "u", "password": "p" });
     let healthy = server.add_engine("webapi_client", &config, fleet::TORRENTS).await;
     let ticks = watch_ticks(&server, healthy).await;

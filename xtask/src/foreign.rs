@@ -47,19 +47,16 @@ pub fn setup() -> Result<(), String> {
 pub fn run() -> Result<(), String> {
     for example in EXAMPLES {
         let file = paths::examples().join(format!("{}.wasm", example.name));
-        let made_of = file.with_extension("made-of");
-        let now = inputs(example)?;
-        if file.exists() && std::fs::read(&made_of).is_ok_and(|before| before == now) {
-            continue;
-        }
-        let failed = |error: std::io::Error| format!("cannot write {}: {error}", file.display());
-        std::fs::create_dir_all(paths::examples()).map_err(failed)?;
-        // Not `.wasm` before it is whole.
-        let partial = file.with_extension(format!("{}.tmp", std::process::id()));
-        (example.build)(example, &partial)?;
-        std::fs::rename(&partial, &file).map_err(failed)?;
-        std::fs::write(&made_of, now).map_err(failed)?;
-        println!("{}", file.display());
+        setup::unless_made_of(&inputs(example)?, &file.with_extension("made-of"), || {
+            let failed = |error: std::io::Error| format!("cannot write {}: {error}", file.display());
+            std::fs::create_dir_all(paths::examples()).map_err(failed)?;
+            // Not `.wasm` before it is whole.
+            let partial = file.with_extension(format!("{}.tmp", std::process::id()));
+            (example.build)(example, &partial)?;
+            std::fs::rename(&partial, &file).map_err(failed)?;
+            println!("{}", file.display());
+            Ok(())
+        })?;
     }
     Ok(())
 }
@@ -141,34 +138,31 @@ fn node_home() -> PathBuf {
     paths::cache().join("componentize-js")
 }
 
-/// The packages of the JavaScript example, as its lock file says. Installed anew when that changes.
+/// The packages of the JavaScript example, as its lock file says.
 fn node_environment() -> Result<(), String> {
     let source = paths::root().join("examples/engine-javascript");
     let home = node_home();
     let failed = |error: std::io::Error| format!("cannot prepare {}: {error}", home.display());
     let lock = std::fs::read(source.join("package-lock.json")).map_err(failed)?;
-    let made_of = home.join("made-of");
-    if std::fs::read(&made_of).is_ok_and(|before| before == lock) {
-        return Ok(());
-    }
-    println!("installing componentize-js into {}", home.display());
-    std::fs::create_dir_all(&home).map_err(failed)?;
-    for file in ["package.json", "package-lock.json"] {
-        std::fs::copy(source.join(file), home.join(file)).map_err(failed)?;
-    }
-    // Not `npm ci`: that takes a lock file without the addresses of a registry for stale, because of packages that other
-    // platforms need. This keeps to the lock file too, versions and hashes.
-    setup::command(
-        "npm",
-        &[
-            "install",
-            "--prefix",
-            &home.to_string_lossy(),
-            "--no-save",
-            "--no-audit",
-            "--no-fund",
-            "--loglevel=error",
-        ],
-    )?;
-    std::fs::write(&made_of, lock).map_err(failed)
+    setup::unless_made_of(&lock, &home.join("made-of"), || {
+        println!("installing componentize-js into {}", home.display());
+        std::fs::create_dir_all(&home).map_err(failed)?;
+        for file in ["package.json", "package-lock.json"] {
+            std::fs::copy(source.join(file), home.join(file)).map_err(failed)?;
+        }
+        // Not `npm ci`: that takes a lock file without the addresses of a registry for stale, because of packages that other
+        // platforms need. This keeps to the lock file too, versions and hashes.
+        setup::command(
+            "npm",
+            &[
+                "install",
+                "--prefix",
+                &home.to_string_lossy(),
+                "--no-save",
+                "--no-audit",
+                "--no-fund",
+                "--loglevel=error",
+            ],
+        )
+    })
 }

@@ -26,13 +26,9 @@ pub fn run() -> Result<(), String> {
         } else {
             paths::plugins()
         };
-        let file = dir.join(format!("{}.wasm", module.name));
-        let core = std::fs::read(&module.file)
-            .map_err(|error| format!("cannot read {}: {error}", module.file.display()))?;
-        let component =
-            component_of(&core).map_err(|error| format!("{} is not a component: {error}", module.name))?;
-        if replace_if_changed(&file, &component)? {
-            println!("{} ({} KiB)", file.display(), component.len() / 1024);
+        let (file, bytes, is_new) = write_component(module, &dir)?;
+        if is_new {
+            println!("{} ({} KiB)", file.display(), bytes / 1024);
         }
         if module.is_fixture {
             fixtures.insert(file);
@@ -57,16 +53,22 @@ pub fn build_outside(path: &Path) -> Result<(), String> {
             path.display()
         ));
     }
-    for module in modules {
-        let file = path.join(format!("{}.wasm", module.name));
-        let core = std::fs::read(&module.file)
-            .map_err(|error| format!("cannot read {}: {error}", module.file.display()))?;
-        let component =
-            component_of(&core).map_err(|error| format!("{} is not a component: {error}", module.name))?;
-        replace_if_changed(&file, &component)?;
-        println!("{} ({} KiB)", file.display(), component.len() / 1024);
+    for module in &modules {
+        let (file, bytes, _) = write_component(module, &path)?;
+        println!("{} ({} KiB)", file.display(), bytes / 1024);
     }
     Ok(())
+}
+
+/// Makes a component of a guest and writes it into `dir`: its file, its size in bytes, and whether it was not there already.
+fn write_component(module: &Module, dir: &Path) -> Result<(PathBuf, usize, bool), String> {
+    let file = dir.join(format!("{}.wasm", module.name));
+    let core = std::fs::read(&module.file)
+        .map_err(|error| format!("cannot read {}: {error}", module.file.display()))?;
+    let component =
+        component_of(&core).map_err(|error| format!("{} is not a component: {error}", module.name))?;
+    let is_new = replace_if_changed(&file, &component)?;
+    Ok((file, component.len(), is_new))
 }
 
 /// Who compiles for wasm.

@@ -318,30 +318,38 @@ fn has_venv() -> bool {
     status.is_ok_and(|status| status.success())
 }
 
-/// A Python environment called `name` in the cache, as `requirements` pins it. Made anew when that changes: a copy of the
-/// file in the environment says what it was made of.
+/// A Python environment called `name` in the cache, as `requirements` pins it.
 pub fn python_environment(name: &str, requirements: &Path) -> Result<(), String> {
     let home = paths::cache().join(name);
-    let made_of = home.join("requirements.txt");
-    let read =
-        |path: &Path| std::fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()));
-    let pinned = read(requirements)?;
-    if read(&made_of).is_ok_and(|made_of| made_of == pinned) {
+    let pinned = std::fs::read(requirements)
+        .map_err(|error| format!("cannot read {}: {error}", requirements.display()))?;
+    unless_made_of(&pinned, &home.join("requirements.txt"), || {
+        println!("installing {name} into {}", home.display());
+        command("python3", &["-m", "venv", "--clear", &home.to_string_lossy()])?;
+        let pip = home.join("bin/pip");
+        command(
+            &pip.to_string_lossy(),
+            &[
+                "install",
+                "--quiet",
+                "--requirement",
+                &requirements.to_string_lossy(),
+            ],
+        )
+    })
+}
+
+/// Makes something, unless it was made of these very `inputs` before: the file `made_of` remembers them.
+pub fn unless_made_of(
+    inputs: &[u8],
+    made_of: &Path,
+    make: impl FnOnce() -> Result<(), String>,
+) -> Result<(), String> {
+    if std::fs::read(made_of).is_ok_and(|before| before == inputs) {
         return Ok(());
     }
-    println!("installing {name} into {}", home.display());
-    command("python3", &["-m", "venv", "--clear", &home.to_string_lossy()])?;
-    let pip = home.join("bin/pip");
-    command(
-        &pip.to_string_lossy(),
-        &[
-            "install",
-            "--quiet",
-            "--requirement",
-            &requirements.to_string_lossy(),
-        ],
-    )?;
-    std::fs::write(&made_of, pinned).map_err(|error| format!("cannot write {}: {error}", made_of.display()))
+    make()?;
+    std::fs::write(made_of, inputs).map_err(|error| format!("cannot write {}: {error}", made_of.display()))
 }
 
 /// Runs a program to its end; its output is the user's.

@@ -13,7 +13,7 @@ use serde_json::json;
 fn an_engine_in_python_drives_a_real_client() {
     let generation = Generation::of(Product::Transmission, Suite::Bookworm);
     generations::run(Backend::Sqlite, generation, async |db, program| {
-        drives("transmission_py", db, program).await;
+        drives("transmission_py.wasm", db, program).await;
     });
 }
 
@@ -21,17 +21,13 @@ fn an_engine_in_python_drives_a_real_client() {
 fn an_engine_in_javascript_drives_a_real_client() {
     let generation = Generation::of(Product::Transmission, Suite::Sid);
     generations::run(Backend::Sqlite, generation, async |db, program| {
-        drives("transmission_js", db, program).await;
+        drives("transmission_js.wasm", db, program).await;
     });
 }
 
 /// Everything a user does with a torrent, each step seen in the client itself.
-async fn drives(kind: &'static str, db: &TestDb, program: &Program) {
-    let file = if kind == "transmission_py" {
-        "transmission_py.wasm"
-    } else {
-        "transmission_js.wasm"
-    };
+async fn drives(file: &'static str, db: &TestDb, program: &Program) {
+    let kind = file.trim_end_matches(".wasm");
     let server = TestServer::builder(db).plugins(&[file]).start().await;
     let api = server.admin();
     let client = Transmission::of(program).await;
