@@ -136,19 +136,8 @@ pub struct Delta {
     pub changed: Vec<Torrent>,
     pub removed: Vec<String>,
     pub stats: GlobalStats,
-}
-
-impl Delta {
-    /// Whether some of it may be missing because it was too long to be handed over whole. What is not in such a list is
-    /// not known to be gone.
-    pub fn may_be_cut(&self) -> bool {
-        let listed = self.changed.len();
-        if !self.full {
-            return listed.max(self.removed.len()) >= LIST_LIMIT;
-        }
-        let told = self.stats.torrent_count as usize;
-        told > LIST_LIMIT || (listed >= LIST_LIMIT && told != listed)
-    }
+    /// Some of it was left out because it was too long to be handed over whole: what is not in it is not known to be gone.
+    pub cut: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]

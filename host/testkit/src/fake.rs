@@ -344,6 +344,7 @@ fn delta(state: &State, cursor: Option<u64>) -> Delta {
             torrent_count: u32::try_from(state.torrents.len()).unwrap_or(u32::MAX),
             ..GlobalStats::default()
         },
+        cut: false,
     }
 }
 

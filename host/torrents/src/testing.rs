@@ -98,8 +98,7 @@ impl FakeClient {
             cursor: 1,
             full: false,
             changed: (first..first + count as u64).map(numbered).collect(),
-            removed: vec![],
-            stats: GlobalStats::default(),
+            ..Delta::default()
         }
     }
 
@@ -194,12 +193,15 @@ impl EngineDriver for FakeDriver {
             return Ok(self.0.wave(flood));
         }
         let changed: Vec<Torrent> = self.0.torrents.lock().unwrap().values().cloned().collect();
+        let stats = *self.0.stats.lock().unwrap();
         Ok(Delta {
             cursor: 1,
             full: true,
             changed,
             removed: vec![],
-            stats: *self.0.stats.lock().unwrap(),
+            stats,
+            // As the plugin host tells it of a list that it had to cut.
+            cut: stats.torrent_count as usize > LIST_LIMIT,
         })
     }
 

@@ -158,10 +158,9 @@ impl Snapshot {
         at: Timestamp,
         admission: &Admission<'_>,
     ) -> (Option<Snapshot>, Changes) {
-        let cut = delta.may_be_cut();
         let mut changes = Changes {
-            whole: delta.full && !cut,
-            excess: cut.then_some(Excess::List),
+            whole: delta.full && !delta.cut,
+            excess: delta.cut.then_some(Excess::List),
             ..Changes::default()
         };
         let mut told: Vec<Torrent> = delta.changed.into_iter().filter_map(tidy).collect();
@@ -387,7 +386,7 @@ pub mod tests {
     use std::collections::BTreeMap;
 
     use proptest::prelude::*;
-    use qm_kernel::engine::{GlobalStats, TorrentState};
+    use qm_kernel::engine::TorrentState;
 
     use super::*;
 
@@ -458,7 +457,7 @@ pub mod tests {
             full,
             changed,
             removed,
-            stats: GlobalStats::default(),
+            ..Delta::default()
         }
     }
 

@@ -8,8 +8,6 @@ use std::collections::HashSet;
 use qm_kernel::Timestamp;
 use qm_kernel::engine::*;
 
-/// Torrents of one engine.
-const TORRENTS: usize = 200_000;
 const FILES: usize = 200_000;
 const PEERS: usize = 10_000;
 const TRACKERS: usize = 1_000;
@@ -79,11 +77,14 @@ pub(super) fn instant(seconds: Option<u64>) -> Option<Timestamp> {
 /// Returns how many rows were dropped.
 pub(super) fn delta(delta: &mut Delta) -> usize {
     let before = delta.changed.len() + delta.removed.len();
-    delta.changed.truncate(TORRENTS);
+    let told = delta.stats.torrent_count as usize;
+    delta.cut =
+        delta.changed.len().max(delta.removed.len()) > LIST_LIMIT || (delta.full && told > LIST_LIMIT);
+    delta.changed.truncate(LIST_LIMIT);
     delta
         .changed
         .retain_mut(|torrent| is_hash(&torrent.hash) && torrent_row(torrent));
-    delta.removed.truncate(TORRENTS);
+    delta.removed.truncate(LIST_LIMIT);
     delta.removed.retain(|hash| is_hash(hash));
     once_each(delta);
     let stats = &mut delta.stats;
@@ -279,6 +280,37 @@ mod tests {
         assert_eq!((row.size, row.eta), (i64::MAX as u64, Some(i64::MAX as u64)));
         assert_eq!((row.name.len(), &row.label), (LONG, &None));
         assert_eq!(row.tags.iter().map(String::len).collect::<Vec<_>>(), [SHORT]);
+    }
+
+    #[test]
+    fn a_list_that_is_cut_says_so() {
+        let small = Torrent {
+            name: String::new(),
+            tags: vec![],
+            ..row("x")
+        };
+        let listing = |rows: usize, told: u32| {
+            let mut given = Delta {
+                full: true,
+                changed: vec![small.clone(); rows],
+                ..Delta::default()
+            };
+            given.stats.torrent_count = told;
+            delta(&mut given);
+            given.cut
+        };
+        assert!(!listing(LIST_LIMIT, 0), "as long as it may be");
+        assert!(listing(LIST_LIMIT + 1, 0), "one is left out");
+        assert!(
+            listing(1, LIST_LIMIT as u32 + 1),
+            "the client has more than it may list"
+        );
+        let mut gone = Delta {
+            removed: vec![String::new(); LIST_LIMIT + 1],
+            ..Delta::default()
+        };
+        delta(&mut gone);
+        assert!(gone.cut);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use qm_kernel::engine::{Delta, GlobalStats};
+use qm_kernel::engine::Delta;
 
 use super::*;
 use crate::model::ledger::Ledger;
@@ -50,8 +50,7 @@ impl World {
             cursor: 1,
             full: true,
             changed: torrents,
-            removed: vec![],
-            stats: GlobalStats::default(),
+            ..Delta::default()
         };
         let (version, changes) = self.snapshot.apply(delta, Timestamp::from_ms(0), &endless());
         self.snapshot = version.unwrap_or_else(|| self.snapshot.successor(Timestamp::from_ms(0)));

@@ -52,6 +52,7 @@ pub(super) fn delta(given: wit::Delta) -> (kernel::Delta, usize) {
         changed: given.changed.into_iter().map(torrent).collect(),
         removed: if given.full { Vec::new() } else { given.removed },
         stats: stats(&given.stats),
+        cut: false, // known once it was looked at
     };
     let dropped = sanitize::delta(&mut delta);
     (delta, dropped)
