@@ -5,16 +5,15 @@ use std::time::Duration;
 use std::sync::Arc;
 
 use qm_db::Tx;
-use qm_kernel::engine::{EngineDriver, EngineError};
-use qm_kernel::{Permission, Secret, Timestamp};
+use qm_kernel::engine::EngineError;
+use qm_kernel::{Permission, Secret};
 use qm_platform::config_schema::BadSchema;
 use qm_platform::{Actor, AuditEntry, AuditResult};
 use serde_json::{Map, Value, json};
-use tokio::time::Instant;
 
 use super::{Caller, Torrents, audit_entry};
 use crate::dto::engines::{CreateEngine, EngineView, HealthView, KindView, TestEngine, UpdateEngine};
-use crate::error::{TorrentsError, describe};
+use crate::error::TorrentsError;
 use crate::model::engine::{KNOWN_KINDS, SCGI_CLIENT, keeps_secret, read_config, secret_names};
 use crate::model::userinfo::{self, Parted};
 use crate::repo::{self, engines::EngineRow};
@@ -187,7 +186,7 @@ impl Torrents {
             .await
         {
             Ok(driver) => {
-                let health = probe(&*driver, "The engine", self.ctx.now()).await;
+                let health = pulse::ask_driver(&*driver, "The engine", &self.ctx).await;
                 driver.close().await;
                 Ok(health)
             }
@@ -368,13 +367,4 @@ async fn held(tx: &mut Tx, id: &str) -> Result<EngineRow, TorrentsError> {
     }
     let engine = repo::engines::find(tx, id).await?;
     engine.ok_or(TorrentsError::NoSuchEngine)
-}
-
-/// Asks a driver for its health; `name` is what the answer calls it.
-async fn probe(driver: &dyn EngineDriver, name: &str, at: Timestamp) -> HealthView {
-    let started = Instant::now();
-    match driver.health().await {
-        Ok(health) => HealthView::online(health.version, started.elapsed(), at),
-        Err(error) => HealthView::offline(describe(name, &error), at),
-    }
 }

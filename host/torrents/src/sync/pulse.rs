@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use qm_kernel::Ctx;
+use qm_kernel::engine::EngineDriver;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -44,11 +45,7 @@ pub async fn ask(engine: &Arc<Engine>, ctx: &Ctx, patience: Duration) -> Option<
         let (asking, ctx) = (Asking(engine.clone()), ctx.clone());
         tokio::spawn(async move {
             let engine = &asking.0;
-            let (name, started) = (engine.name(), Instant::now());
-            let health = match engine.driver.health().await {
-                Ok(health) => HealthView::online(health.version, started.elapsed(), ctx.now()),
-                Err(error) => HealthView::offline(describe(&name, &error), ctx.now()),
-            };
+            let health = ask_driver(&*engine.driver, &engine.name(), &ctx).await;
             let engine = engine.clone();
             drop(asking);
             engine.pulse.latest.send_replace(Some(health));
@@ -58,6 +55,15 @@ pub async fn ask(engine: &Arc<Engine>, ctx: &Ctx, patience: Duration) -> Option<
     answered
         .is_ok_and(|changed| changed.is_ok())
         .then(|| engine.pulse.latest())?
+}
+
+/// Asks a driver for its health; `name` is what the answer calls it.
+pub async fn ask_driver(driver: &dyn EngineDriver, name: &str, ctx: &Ctx) -> HealthView {
+    let started = Instant::now();
+    match driver.health().await {
+        Ok(health) => HealthView::online(health.version, started.elapsed(), ctx.now()),
+        Err(error) => HealthView::offline(describe(name, &error), ctx.now()),
+    }
 }
 
 /// What is known of an engine without asking it: its last answer, or how its last read ended, whichever is newer.
