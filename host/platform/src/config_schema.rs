@@ -17,6 +17,23 @@ pub struct BrokenRule {
 }
 
 impl BrokenRule {
+    /// A property that no schema knows.
+    pub fn unknown(name: &str) -> Self {
+        Self {
+            path: name.to_owned(),
+            rule: "should not exist".to_owned(),
+        }
+    }
+
+    /// The whole as the API words it.
+    pub fn message(&self) -> String {
+        match (self.path.as_str(), self.rule.as_str()) {
+            ("", rule) => format!("config {rule}"),
+            (path, rule @ "should not exist") => format!("property config.{path} {rule}"),
+            (path, rule) => format!("config.{path} {rule}"),
+        }
+    }
+
     /// The property of the configuration it is about.
     pub fn property(&self) -> &str {
         self.path.split('.').next().unwrap_or_default()

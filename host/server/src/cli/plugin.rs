@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use qm_kernel::Ctx;
 use qm_net::{Net, NetConfig};
-use qm_platform::config_schema;
+use qm_platform::config_schema::{self, BrokenRule};
 use qm_plugin_host::{CheckOptions, CheckReport, PluginStatus};
 use serde_json::{Map, Value};
 
@@ -71,22 +71,20 @@ fn hear() {
 
 /// Judges a configuration as the server does when an engine is created.
 fn judge(schema: &Value, config: &Map<String, Value>) -> Result<(), String> {
-    let broken = config_schema::broken_rules(schema, config).map_err(|error| error.to_string())?;
+    let mut broken = config_schema::broken_rules(schema, config).map_err(|error| error.to_string())?;
     let properties = schema.get("properties").and_then(Value::as_object);
-    let unknown = config
-        .keys()
-        .filter(|name| !properties.is_some_and(|known| known.contains_key(*name)))
-        .map(|name| format!("property config.{name} should not exist"));
-    let rules = broken.iter().map(|broken| match broken.path.as_str() {
-        "" => format!("config {}", broken.rule),
-        path => format!("config.{path} {}", broken.rule),
-    });
-    let all: Vec<_> = rules.chain(unknown).collect();
-    if all.is_empty() {
-        Ok(())
-    } else {
-        Err(all.join("; "))
+    for name in config.keys() {
+        let unknown = BrokenRule::unknown(name);
+        // A schema that closes itself (`additionalProperties`) has said so.
+        if !properties.is_some_and(|known| known.contains_key(name)) && !broken.contains(&unknown) {
+            broken.push(unknown);
+        }
     }
+    if broken.is_empty() {
+        return Ok(());
+    }
+    let messages: Vec<_> = broken.iter().map(BrokenRule::message).collect();
+    Err(messages.join("; "))
 }
 
 /// Where compiled code is kept between two runs: compiling a plugin in Python takes many seconds.

@@ -162,7 +162,7 @@ pub fn read_config(
         .chain(KNOWN_FIELDS.iter().copied())
         .collect();
     for name in given.keys().filter(|name| !known.contains(name.as_str())) {
-        read.refuse(name, "should not exist");
+        read.broken.push(BrokenRule::unknown(name));
     }
     for (name, field) in own {
         let Some(value) = given
@@ -214,12 +214,7 @@ impl ReadConfig {
 
     /// The broken rules as the API words them.
     pub fn messages(&self) -> Vec<String> {
-        let message = |broken: &BrokenRule| match (broken.path.as_str(), broken.rule.as_str()) {
-            ("", rule) => format!("config {rule}"),
-            (path, rule @ "should not exist") => format!("property config.{path} {rule}"),
-            (path, rule) => format!("config.{path} {rule}"),
-        };
-        self.broken.iter().map(message).collect()
+        self.broken.iter().map(BrokenRule::message).collect()
     }
 }
 
