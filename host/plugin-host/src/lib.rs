@@ -22,7 +22,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use qm_kernel::Ctx;
-use qm_kernel::channel::{ChannelConfig, ChannelError, ChannelKind, Channels, Destination, Message, Receipt};
+use qm_kernel::channel::Channels;
 use qm_kernel::engine::{EngineConfig, EngineDriver, EngineError, EngineKind, EngineKinds, changes};
 use qm_net::{Grants, Net};
 use tokio::sync::watch;
@@ -77,7 +77,7 @@ pub async fn check(
 pub struct PluginHost {
     runtime: Arc<Runtime>,
     catalog: Arc<Catalog>,
-    desk: Desk,
+    channels: Arc<Desk>,
     tasks: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -88,6 +88,7 @@ impl PluginHost {
     pub async fn start(config: PluginHostConfig, ctx: Ctx) -> Result<Arc<Self>, PluginHostError> {
         let runtime = Runtime::new(config.limits, config.net.dialer().clone(), ctx, roles::ALL)?;
         let cache = CodeCache::open(&config.cache_dir, &runtime.engine);
+        cache.sweep_unfinished();
         let loader = Loader::new(runtime.clone(), cache, config.compiler, roles::ALL);
         let catalog = Catalog::open(config.plugins_dir, loader, config.pins)?;
         let tasks = [
@@ -97,7 +98,7 @@ impl PluginHost {
         // Late ones come up by themselves.
         let _ = tokio::time::timeout(FIRST_LOOK, catalog.intake().looked_at()).await;
         Ok(Arc::new(Self {
-            desk: Desk::new(runtime.clone(), catalog.clone()),
+            channels: Arc::new(Desk::new(runtime.clone(), catalog.clone())),
             runtime,
             catalog,
             tasks: Mutex::new(tasks.into()),
@@ -130,6 +131,11 @@ impl PluginHost {
         self.catalog.follow_pins().await;
         self.catalog.intake().looked_at().await;
         self.catalog.status_of(file)
+    }
+
+    /// The channels that the plugins provide.
+    pub fn channels(&self) -> Arc<dyn Channels> {
+        self.channels.clone()
     }
 
     /// Stops watching the directory and compiling. Drivers are closed by their owners.
@@ -187,36 +193,6 @@ impl EngineKinds for PluginHost {
 
     fn generation(&self) -> changes::Receiver {
         Arc::new(Generation(self.catalog.generation().clone()))
-    }
-}
-
-#[async_trait]
-impl Channels for PluginHost {
-    fn channels(&self) -> Vec<ChannelKind> {
-        self.desk.channels()
-    }
-
-    async fn verify(&self, channel: &str, config: ChannelConfig) -> Result<Destination, ChannelError> {
-        self.desk.verify(channel, config).await
-    }
-
-    async fn link(
-        &self,
-        channel: &str,
-        config: ChannelConfig,
-        code: &str,
-    ) -> Result<Option<Destination>, ChannelError> {
-        self.desk.link(channel, config, code).await
-    }
-
-    async fn send(
-        &self,
-        channel: &str,
-        config: ChannelConfig,
-        state: &str,
-        message: Message,
-    ) -> Result<Receipt, ChannelError> {
-        self.desk.send(channel, config, state, message).await
     }
 }
 

@@ -46,13 +46,7 @@ impl CodeCache {
         let mut hasher = DefaultHasher::new();
         engine.precompile_compatibility_hash().hash(&mut hasher);
         let dir = match vet(path) {
-            Ok(dir) => {
-                // What an earlier process was about to write when it ended.
-                sweep(&dir.path, |path| {
-                    path.extension().is_some_and(|ending| ending == TEMPORARY)
-                });
-                Some(dir)
-            }
+            Ok(dir) => Some(dir),
             Err(error) => {
                 tracing::warn!(
                     dir = %path.display(), %error,
@@ -153,21 +147,30 @@ impl CodeCache {
             .ok()
     }
 
-    /// Removes all but the `count` newest: for a cache that no directory of plugins tells what is used.
+    /// Removes what an earlier process was about to write when it ended: for a directory that one process has alone.
+    pub(crate) fn sweep_unfinished(&self) {
+        let Some(dir) = &self.dir else { return };
+        sweep(&dir.path, |path| {
+            path.extension().is_some_and(|ending| ending == TEMPORARY)
+        });
+    }
+
+    /// Removes all but the `count` newest: for a cache that no directory of plugins tells what is used, and that several
+    /// processes share.
     pub(crate) fn keep_newest(&self, count: usize) {
         let Some(dir) = &self.dir else { return };
-        let mut files: Vec<_> = fs::read_dir(&dir.path)
-            .into_iter()
-            .flatten()
-            .flatten()
-            .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
+        let entries = fs::read_dir(&dir.path).into_iter().flatten().flatten();
+        let mut times: Vec<_> = entries
+            .filter_map(|entry| entry.metadata().ok()?.modified().ok())
             .collect();
-        files.sort_unstable();
-        let stale = files.len().saturating_sub(count);
-        for (_, path) in files.into_iter().take(stale) {
-            // Gone already or not to be removed: either way the next check tries again.
-            let _ = fs::remove_file(path);
-        }
+        times.sort_unstable_by(|a, b| b.cmp(a));
+        let Some(&oldest_kept) = times.get(..count).and_then(<[_]>::last) else {
+            return;
+        };
+        sweep(&dir.path, |path| {
+            let modified = fs::metadata(path).and_then(|meta| meta.modified());
+            modified.is_ok_and(|modified| modified < oldest_kept)
+        });
     }
 
     /// Removes what no installed file needs. Code that is mapped at the moment stays mapped.
@@ -294,6 +297,40 @@ mod tests {
         cache.prune(&HashSet::new());
         assert!(cache.load(&engine, SHA).is_none());
         assert_eq!(fs::read_dir(home.path().join("a/b")).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_is_unfinished_goes_only_where_one_process_is_alone() {
+        let (home, engine) = (tempfile::tempdir().unwrap(), engine());
+        let dir = home.path().join("cache");
+        let cache = CodeCache::open(&dir, &engine);
+        let room = cache.room().unwrap();
+        let beside = CodeCache::open(&dir, &engine);
+        beside.keep_newest(1);
+        assert!(room.path().exists(), "another process still writes it");
+        beside.sweep_unfinished();
+        assert!(!room.path().exists());
+    }
+
+    #[test]
+    fn the_newest_are_kept() {
+        let (home, engine) = (tempfile::tempdir().unwrap(), engine());
+        let dir = home.path().join("cache");
+        let cache = CodeCache::open(&dir, &engine);
+        for (age, name) in ["newest", "newer", "old", "older"].iter().enumerate() {
+            let file = File::create(dir.join(name)).unwrap();
+            let written = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000 - 60 * age as u64);
+            file.set_modified(written).unwrap();
+        }
+        cache.keep_newest(5);
+        assert_eq!(fs::read_dir(&dir).unwrap().count(), 4);
+        cache.keep_newest(2);
+        let mut left: Vec<_> = fs::read_dir(&dir)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name())
+            .collect();
+        left.sort();
+        assert_eq!(left, ["newer", "newest"]);
     }
 
     #[test]

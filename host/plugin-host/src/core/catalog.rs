@@ -1,8 +1,8 @@
 //! The plugins directory: which files there are, which plugin each provides, and what became of a change.
 //!
 //! The rules: a file is one plugin id; an id belongs to the file that had it first ([`Pins`]), and any other is listed as
-//! conflicting, also when the first is gone, until an administrator accepts it; a newer version of a file is loaded and tried first and swapped in only when it is sound, so a bad file
-//! leaves the old one working and shows why.
+//! conflicting, also when the first is gone, until an administrator accepts it; a newer version of a file is loaded and
+//! tried first and swapped in only when it is sound, so a bad file leaves the old one working and shows why.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -495,17 +495,32 @@ fn stem(name: &str) -> &str {
 fn status(name: &str, entry: &Entry) -> PluginStatus {
     let mut status = match &entry.outcome {
         Outcome::Active(slot) => active(name, slot),
-        Outcome::Refused(refusal) => {
-            let id = refusal.id.as_deref().unwrap_or_else(|| stem(name));
-            PluginStatus {
-                state: refusal.state,
-                reason: Some(refusal.reason.clone()),
-                ..blank(name, id, &refusal.facts)
-            }
-        }
+        Outcome::Refused(refusal) => refused(name, refusal),
     };
     status.pending_error.clone_from(&entry.pending);
     status
+}
+
+/// A file that is not used.
+pub(crate) fn refused(name: &str, refusal: &Refusal) -> PluginStatus {
+    let id = refusal.id.as_deref().unwrap_or_else(|| stem(name));
+    PluginStatus {
+        state: refusal.state,
+        reason: Some(refusal.reason.clone()),
+        ..blank(name, id, &refusal.facts)
+    }
+}
+
+/// A file as its plugin describes itself.
+pub(crate) fn described(name: &str, loaded: &Loaded) -> PluginStatus {
+    let about = &loaded.about;
+    PluginStatus {
+        label: Some(about.label.clone()),
+        version: Some(about.version.clone()),
+        capabilities: about.capabilities.clone(),
+        hosts: about.hosts.clone(),
+        ..blank(name, &about.id, &loaded.facts)
+    }
 }
 
 fn active(name: &str, slot: &Slot) -> PluginStatus {
@@ -527,20 +542,11 @@ fn active(name: &str, slot: &Slot) -> PluginStatus {
             )
         });
     let live = |state: LaneState| matches!(state, LaneState::Ready | LaneState::Running);
-    let base = blank(
-        name,
-        &slot.id,
-        code.as_ref().map_or(&Facts::default(), |code| &code.facts),
-    );
+    let base = match &code {
+        Some(code) => described(name, code),
+        None => blank(name, &slot.id, &Facts::default()),
+    };
     PluginStatus {
-        label: code.as_ref().map(|code| code.about.label.clone()),
-        version: code.as_ref().map(|code| code.about.version.clone()),
-        capabilities: code
-            .as_ref()
-            .map_or_else(Vec::new, |code| code.about.capabilities.clone()),
-        hosts: code
-            .as_ref()
-            .map_or_else(Vec::new, |code| code.about.hosts.clone()),
         reason: parked,
         instances: lanes.iter().filter(|lane| live(lane.state)).count() as u32,
         calls: slot.totals.calls.load(Relaxed),
@@ -555,7 +561,7 @@ fn active(name: &str, slot: &Slot) -> PluginStatus {
 }
 
 /// What is known without running anything.
-pub(crate) fn blank(file: &str, id: &str, facts: &Facts) -> PluginStatus {
+fn blank(file: &str, id: &str, facts: &Facts) -> PluginStatus {
     PluginStatus {
         id: id.to_owned(),
         label: None,

@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::core::cache::CodeCache;
-use crate::core::catalog::blank;
+use crate::core::catalog::{described, refused};
 use crate::core::compile::Compiler;
 use crate::core::limits::Limits;
 use crate::core::load::{Effort, Loader};
@@ -90,32 +90,18 @@ pub(crate) async fn check(
         .file_name()
         .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     match loader.load(file.to_owned(), Effort::Full).await {
-        Err(refusal) => {
-            let id = name.strip_suffix(".wasm").unwrap_or(&name);
-            let plugin = PluginStatus {
-                state: refusal.state,
-                reason: Some(refusal.reason.clone()),
-                ..blank(&name, id, &refusal.facts)
-            };
-            Ok(CheckReport {
-                plugin,
-                config_schema: None,
-                checks: Vec::new(),
-            })
-        }
+        Err(refusal) => Ok(CheckReport {
+            plugin: refused(&name, &refusal),
+            config_schema: None,
+            checks: Vec::new(),
+        }),
         Ok(loaded) => {
-            let about = loaded.about.clone();
-            let plugin = PluginStatus {
-                label: Some(about.label.clone()),
-                version: Some(about.version.clone()),
-                capabilities: about.capabilities.clone(),
-                hosts: about.hosts.clone(),
-                ..blank(&name, &about.id, &loaded.facts)
-            };
+            let plugin = described(&name, &loaded);
+            let config_schema = loaded.about.config_schema.clone();
             let role = roles.iter().find(|role| loaded.is_of(role.name()));
             let checks = match (target, role) {
                 (Some(target), Some(role)) => {
-                    let judged = judge(&about.config_schema, &target);
+                    let judged = judge(&config_schema, &target);
                     let fits = judged.is_ok();
                     let mut checks = vec![Check {
                         name: "its schema accepts this configuration",
@@ -131,7 +117,7 @@ pub(crate) async fn check(
             };
             Ok(CheckReport {
                 plugin,
-                config_schema: Some(about.config_schema),
+                config_schema: Some(config_schema),
                 checks,
             })
         }

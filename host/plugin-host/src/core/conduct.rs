@@ -25,6 +25,9 @@ use crate::core::status::LaneState;
 use crate::core::supervisor::{Admission, Supervisor};
 use crate::core::voice::{Secrets, Voice, one_line};
 
+/// How long a call may wait for its turn.
+pub(crate) const QUEUED: Duration = Duration::from_secs(30);
+
 /// The record of one lane: whose it is, how often it failed, whether it may try again.
 pub(crate) struct Conduct {
     pub(crate) runtime: Arc<Runtime>,

@@ -5,14 +5,13 @@
 //! same silence, total and computing time as in a lane.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 use tokio::sync::{Semaphore, watch};
 use wasmtime::Store;
 
-use crate::core::conduct::{Conduct, Traces, drive};
+use crate::core::conduct::{Conduct, QUEUED, Traces, drive};
 use crate::core::fault::Fault;
 use crate::core::lane::Answer;
 use crate::core::load::Loaded;
@@ -22,8 +21,6 @@ use crate::core::state::State;
 
 /// Calls of one plugin at a time.
 const AT_ONCE: usize = 4;
-/// How long a call may wait for its turn.
-const QUEUED: Duration = Duration::from_secs(30);
 
 /// The calls of one plugin.
 pub(crate) struct Fresh {

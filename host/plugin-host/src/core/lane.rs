@@ -20,15 +20,13 @@ use tokio::time::Instant;
 use tracing::{Instrument as _, Span};
 use wasmtime::Store;
 
-use crate::core::conduct::{Conduct, End, Traces, Witness, drive};
+use crate::core::conduct::{Conduct, End, QUEUED, Traces, Witness, drive};
 use crate::core::fault::Fault;
 use crate::core::load::Loaded;
 use crate::core::runtime::Runtime;
 use crate::core::slot::Slot;
 use crate::core::state::State;
 
-/// How long a call may wait for its turn.
-const QUEUED: Duration = Duration::from_secs(30);
 /// How long a plugin's destructor may take.
 const CLOSE: Duration = Duration::from_secs(1);
 

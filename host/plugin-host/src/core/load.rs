@@ -412,7 +412,7 @@ pub(crate) fn reason(error: &wasmtime::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::roles::engine::Engines;
+    use crate::roles::engine::EngineRole;
 
     fn said() -> Descriptor {
         Descriptor {
@@ -428,7 +428,7 @@ mod tests {
 
     #[test]
     fn descriptors_are_checked() {
-        assert!(about_of(said(), &Engines).is_ok());
+        assert!(about_of(said(), &EngineRole).is_ok());
         let refused: [(fn(&mut Descriptor), &str); 11] = [
             (|d| d.id = String::new(), "id"),
             (|d| d.id = "Has-Dash".into(), "id"),
@@ -448,7 +448,7 @@ mod tests {
         for (change, about) in refused {
             let mut descriptor = said();
             change(&mut descriptor);
-            let error = about_of(descriptor, &Engines).unwrap_err();
+            let error = about_of(descriptor, &EngineRole).unwrap_err();
             assert!(error.contains(about), "{error}");
         }
     }

@@ -30,8 +30,8 @@ pub(crate) struct Secrets(Arc<[String]>);
 
 impl Secrets {
     /// What is `stored` as a secret, and those properties of `config` that `schema` calls `writeOnly`: a schema comes from
-    /// the plugin, and a new one may call nothing so. Shorter ones than 4 characters would blot out
-    /// half of every text and are left alone.
+    /// the plugin, and a new one may call nothing so. Shorter ones than 4 characters would blot out half of every text
+    /// and are left alone.
     pub(crate) fn of(schema: &Value, config: &Map<String, Value>, stored: &[String]) -> Self {
         let properties = schema.get("properties").and_then(Value::as_object);
         let secret = |property: &Value| {

@@ -7,4 +7,4 @@ pub(crate) mod engine;
 use crate::core::role::Roles;
 
 /// Every role; a file is matched against them in order.
-pub(crate) const ALL: Roles = &[&engine::Engines, &channel::Channels];
+pub(crate) const ALL: Roles = &[&engine::EngineRole, &channel::ChannelRole];

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use qm_kernel::channel::{ChannelConfig, ChannelError, Channels, Message, Picture};
+use qm_kernel::channel::{ChannelConfig, ChannelError, Message, Picture};
 use qm_plugin_host::{LaneState, Limits};
 use serde_json::{Value, json};
 
@@ -34,7 +34,7 @@ async fn a_channel_describes_itself_beside_engines() {
         ("misbehave.wasm", "misbehave.wasm"),
     ])
     .await;
-    let channels = bench.host.channels();
+    let channels = bench.host.channels().channels();
     assert_eq!(channels.len(), 1);
     let courier = &channels[0];
     assert_eq!((&*courier.id, &*courier.label), ("courier", "Courier"));
@@ -48,6 +48,7 @@ async fn a_channel_describes_itself_beside_engines() {
     );
     let unknown = bench
         .host
+        .channels()
         .verify("misbehave", config(json!({})))
         .await
         .unwrap_err();
@@ -59,9 +60,14 @@ async fn messages_reach_what_the_person_configured_each_from_an_instance_of_its_
     let (port, count) = listen(vec![answer("200 OK", "n-1")], Duration::ZERO).await;
     let bench = Bench::start(COURIER).await;
     let there = config(json!({"url": format!("http://127.0.0.1:{port}/hook"), "code": "4711"}));
-    let verified = bench.host.verify("courier", there.clone()).await.unwrap();
+    let verified = bench
+        .host
+        .channels()
+        .verify("courier", there.clone())
+        .await
+        .unwrap();
     assert_eq!(verified.state, "calls 1");
-    let host = &bench.host;
+    let host = bench.host.channels();
     assert_eq!(host.link("courier", there.clone(), "0").await.unwrap(), None);
     let linked = host
         .link("courier", there.clone(), "4711")
@@ -92,6 +98,7 @@ async fn a_host_that_nobody_granted_is_not_dialled() {
         let asked = config(json!({"own": own}));
         let refused = bench
             .host
+            .channels()
             .send("courier", asked, "", message())
             .await
             .unwrap_err();
@@ -107,6 +114,7 @@ async fn what_a_channel_does_wrong_is_a_typed_error_and_costs_one_call() {
         let asked = config(json!({"mode": mode, "token": "hunter22"}));
         bench
             .host
+            .channels()
             .send("courier", asked, "", message())
             .await
             .unwrap_err()
@@ -120,6 +128,7 @@ async fn what_a_channel_does_wrong_is_a_typed_error_and_costs_one_call() {
     assert!(matches!(of("loop").await, ChannelError::Plugin(why) if why.contains("computed")));
     bench
         .host
+        .channels()
         .verify("courier", config(json!({})))
         .await
         .expect_err("two strikes make it wait");
@@ -133,8 +142,13 @@ async fn a_channel_that_keeps_failing_is_parked_until_it_is_reloaded() {
     };
     let bench = Bench::with(COURIER, limits).await;
     let (bad, good) = (config(json!({"mode": "trap"})), config(json!({})));
-    assert!(bench.host.verify("courier", bad).await.is_err());
-    let parked = bench.host.verify("courier", good.clone()).await.unwrap_err();
+    assert!(bench.host.channels().verify("courier", bad).await.is_err());
+    let parked = bench
+        .host
+        .channels()
+        .verify("courier", good.clone())
+        .await
+        .unwrap_err();
     assert!(
         matches!(&parked, ChannelError::Plugin(why) if why.contains("parked")),
         "{parked:?}"
@@ -148,13 +162,14 @@ async fn a_channel_that_keeps_failing_is_parked_until_it_is_reloaded() {
     );
     bench.install("courier.wasm", &fixture("courier.wasm"));
     bench.host.reload("courier").await.unwrap();
-    assert!(bench.host.verify("courier", good).await.is_ok());
+    assert!(bench.host.channels().verify("courier", good).await.is_ok());
 }
 
 #[tokio::test]
 async fn calls_run_side_by_side_and_are_bounded() {
     let bench = Bench::with(COURIER, Limits { queue: 2, ..limits() }).await;
-    let slow = || bench.host.verify("courier", config(json!({"mode": "sleep"})));
+    let channels = bench.host.channels();
+    let slow = || channels.verify("courier", config(json!({"mode": "sleep"})));
     let answers = futures_util::future::join_all((0..8).map(|_| slow())).await;
     let busy = answers
         .iter()

@@ -4,7 +4,7 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use qm_kernel::channel::{ChannelConfig, Channels as _};
+use qm_kernel::channel::ChannelConfig;
 use qm_kernel::engine::{Attention, EngineDriver, EngineError};
 use qm_plugin_host::{LaneState, Limits, PluginState};
 use serde::{Deserialize, Serialize};
@@ -311,7 +311,11 @@ async fn the_calls_of_a_channel_add_up_to_what_is_shown() {
         let Value::Object(config) = json!({"mode": "sleep"}) else {
             unreachable!()
         };
-        bench.host.verify("courier", ChannelConfig(config)).await
+        bench
+            .host
+            .channels()
+            .verify("courier", ChannelConfig(config))
+            .await
     };
     let one = memory_during(&bench, futures_util::future::join_all([slow()])).await;
     let three = memory_during(&bench, futures_util::future::join_all([slow(), slow(), slow()])).await;

@@ -134,7 +134,7 @@ pub struct KindView {
     /// The plugin's version.
     pub version: String,
     /// What it offers beyond the common ground: `moves-data`, `follows-data`, `rename`, `rename-file`, `tags`,
-    /// `all-time-stats`, `global-limits`.
+    /// `all-time-stats`, `global-limits`, `v2`.
     pub capabilities: Vec<String>,
     /// JSON Schema of an engine's `config`; a property that is `writeOnly` is a secret.
     #[schema(value_type = Object)]

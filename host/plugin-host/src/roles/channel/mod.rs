@@ -25,16 +25,15 @@ use crate::core::lane;
 use crate::core::load::Loaded;
 use crate::core::role::{About, Code, Descriptor, Role, Version};
 use crate::core::runtime::Runtime;
-use crate::core::slot::Slot;
 use crate::core::state::State;
 
 /// The name of the role in the API.
 pub(crate) const NAME: &str = "channel";
 
 /// The role.
-pub(crate) struct Channels;
+pub(crate) struct ChannelRole;
 
-impl Role for Channels {
+impl Role for ChannelRole {
     fn name(&self) -> &'static str {
         NAME
     }
@@ -145,8 +144,8 @@ fn kind_of(about: About) -> ChannelKind {
 pub(crate) struct Desk {
     runtime: Arc<Runtime>,
     catalog: Arc<Catalog>,
-    /// By slot: a plugin that is removed and comes back has another one.
-    calls: Mutex<HashMap<String, (Arc<Slot>, Arc<Fresh>)>>,
+    /// The calls of each channel that was used.
+    calls: Mutex<HashMap<String, Arc<Fresh>>>,
 }
 
 impl Desk {
@@ -156,10 +155,6 @@ impl Desk {
             catalog,
             calls: Mutex::default(),
         }
-    }
-
-    pub(crate) fn channels(&self) -> Vec<ChannelKind> {
-        self.catalog.of_role(NAME).into_iter().map(kind_of).collect()
     }
 
     fn calls(&self, channel: &str) -> Result<Arc<Fresh>, ChannelError> {
@@ -173,71 +168,68 @@ impl Desk {
             let text = format!("No installed plugin provides the channel {channel}");
             return Err(ChannelError::Missing(text));
         };
-        match calls.get(channel) {
-            Some((known, fresh)) if Arc::ptr_eq(known, &slot) => Ok(fresh.clone()),
-            _ => {
-                let fresh = Arc::new(Fresh::new(self.runtime.clone(), slot.clone(), "send"));
-                calls.insert(channel.to_owned(), (slot, fresh.clone()));
-                Ok(fresh)
-            }
-        }
+        // A slot stays as long as calls hold on to it, so what is known is of this one.
+        let fresh = calls
+            .entry(channel.to_owned())
+            .or_insert_with(|| Arc::new(Fresh::new(self.runtime.clone(), slot, "send")));
+        Ok(fresh.clone())
     }
 
-    pub(crate) async fn verify(
-        &self,
-        channel: &str,
-        config: ChannelConfig,
-    ) -> Result<Destination, ChannelError> {
+    /// Does `work` in an instance of the channel's plugin; `config` comes back as the text that plugins take.
+    async fn call<T, F>(&self, channel: &str, config: ChannelConfig, work: F) -> Result<T, ChannelError>
+    where
+        T: Send,
+        F: for<'a> FnOnce(&'a dyn ChannelCode, &'a mut Store<State>, String) -> BoxFuture<'a, Answer<T>>
+            + Send,
+    {
         let text = Value::Object(config.0.clone()).to_string();
         self.calls(channel)?
-            .call(&config.0, move |code, store| {
-                Box::pin(async move {
-                    match component(code) {
-                        Ok(component) => component.verify(store, &text).await,
-                        Err(other) => Ok(Err(other)),
-                    }
-                })
+            .call(&config.0, move |code, store| match component(code) {
+                Ok(component) => work(component, store, text),
+                Err(other) => Box::pin(async { Ok(Err(other)) }),
             })
             .await
     }
+}
 
-    pub(crate) async fn link(
+#[async_trait]
+impl Channels for Desk {
+    fn channels(&self) -> Vec<ChannelKind> {
+        self.catalog.of_role(NAME).into_iter().map(kind_of).collect()
+    }
+
+    async fn verify(&self, channel: &str, config: ChannelConfig) -> Result<Destination, ChannelError> {
+        self.call(channel, config, |code, store, config| {
+            Box::pin(async move { code.verify(store, &config).await })
+        })
+        .await
+    }
+
+    async fn link(
         &self,
         channel: &str,
         config: ChannelConfig,
         by: &str,
     ) -> Result<Option<Destination>, ChannelError> {
-        let (text, by) = (Value::Object(config.0.clone()).to_string(), by.to_owned());
-        self.calls(channel)?
-            .call(&config.0, move |code, store| {
-                Box::pin(async move {
-                    match component(code) {
-                        Ok(component) => component.link(store, &text, &by).await,
-                        Err(other) => Ok(Err(other)),
-                    }
-                })
-            })
-            .await
+        let by = by.to_owned();
+        self.call(channel, config, |code, store, config| {
+            Box::pin(async move { code.link(store, &config, &by).await })
+        })
+        .await
     }
 
-    pub(crate) async fn send(
+    async fn send(
         &self,
         channel: &str,
         config: ChannelConfig,
         state: &str,
         message: Message,
     ) -> Result<Receipt, ChannelError> {
-        let (text, state) = (Value::Object(config.0.clone()).to_string(), state.to_owned());
-        self.calls(channel)?
-            .call(&config.0, move |code, store| {
-                Box::pin(async move {
-                    match component(code) {
-                        Ok(component) => component.send(store, &text, &state, message).await,
-                        Err(other) => Ok(Err(other)),
-                    }
-                })
-            })
-            .await
+        let state = state.to_owned();
+        self.call(channel, config, |code, store, config| {
+            Box::pin(async move { code.send(store, &config, &state, message).await })
+        })
+        .await
     }
 }
 

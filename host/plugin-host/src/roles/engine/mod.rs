@@ -29,9 +29,9 @@ use crate::core::state::State;
 pub(crate) const NAME: &str = "engine";
 
 /// The role.
-pub(crate) struct Engines;
+pub(crate) struct EngineRole;
 
-impl Role for Engines {
+impl Role for EngineRole {
     fn name(&self) -> &'static str {
         NAME
     }
