@@ -39,6 +39,7 @@ const MIGRATIONS: &[Migration] = migrations! {
     10 "0010_torrent_moves",
     11 "0011_deleted_engines",
     12 "0012_plugin_pins",
+    13 "0013_plugin_grants",
 };
 
 sql! {

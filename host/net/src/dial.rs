@@ -12,8 +12,9 @@ use bytes::BufMut as _;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpStream, UnixStream};
 
+use crate::Outside;
 use crate::grants::Grants;
-use crate::resolve::{OperatorNames, Resolver, dialable};
+use crate::resolve::{OperatorNames, OutwardNames, Resolver, dialable};
 use crate::silence::Progress;
 
 /// The most a connect may take, resolution included.
@@ -88,21 +89,24 @@ impl From<io::Error> for DialError {
 #[derive(Clone)]
 pub struct Dialer {
     pub(crate) client: reqwest::Client,
+    /// For hosts that a plugin names itself.
+    pub(crate) outward: reqwest::Client,
+    pub(crate) outside: Arc<Outside>,
     resolver: Arc<dyn Resolver>,
 }
 
 impl Dialer {
-    pub(crate) fn new(resolver: Arc<dyn Resolver>) -> Result<Self, reqwest::Error> {
-        let client = reqwest::Client::builder()
-            .dns_resolver(Arc::new(OperatorNames(resolver.clone())))
-            .redirect(reqwest::redirect::Policy::none())
-            .no_proxy()
-            .connect_timeout(CONNECT)
-            .pool_max_idle_per_host(4)
-            .pool_idle_timeout(Duration::from_secs(30))
-            .tcp_nodelay(true)
-            .build()?;
-        Ok(Self { client, resolver })
+    pub(crate) fn new(resolver: Arc<dyn Resolver>, outside: Arc<Outside>) -> Result<Self, reqwest::Error> {
+        let names = OutwardNames {
+            resolver: resolver.clone(),
+            outside: outside.clone(),
+        };
+        Ok(Self {
+            client: client(OperatorNames(resolver.clone()))?,
+            outward: client(names)?,
+            outside,
+            resolver,
+        })
     }
 
     /// Opens a stream to `endpoint`. `idle` bounds silence from now on; `progress` counts what goes either way.
@@ -154,6 +158,18 @@ impl Dialer {
         }
         Err(last)
     }
+}
+
+fn client(names: impl reqwest::dns::Resolve + 'static) -> Result<reqwest::Client, reqwest::Error> {
+    reqwest::Client::builder()
+        .dns_resolver(Arc::new(names))
+        .redirect(reqwest::redirect::Policy::none())
+        .no_proxy()
+        .connect_timeout(CONNECT)
+        .pool_max_idle_per_host(4)
+        .pool_idle_timeout(Duration::from_secs(30))
+        .tcp_nodelay(true)
+        .build()
 }
 
 fn no_such_name(host: &str) -> DialError {

@@ -11,6 +11,8 @@ use crate::dial::Endpoint;
 /// The endpoints that may be dialled, and nothing else.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Grants {
+    /// Origins of the plugin's own that an administrator granted: they lead outside or nowhere.
+    own: HashSet<(String, String, u16)>,
     tcp: HashSet<(String, u16)>,
     unix: HashSet<String>,
     http: HashSet<(String, String, u16)>,
@@ -49,6 +51,18 @@ impl Grants {
             }
         }
         Ok(grants)
+    }
+
+    /// Grants the plugin's own origins as well, each in the form of [`Grants::origin`].
+    #[must_use]
+    pub fn with_origins<'a>(mut self, origins: impl IntoIterator<Item = &'a str>) -> Self {
+        let parts = |origin: &str| {
+            let url = Url::parse(origin).ok()?;
+            let (host, port) = (normal(url.host_str()?), url.port_or_known_default()?);
+            Some((url.scheme().to_owned(), host, port))
+        };
+        self.own.extend(origins.into_iter().filter_map(parts));
+        self
     }
 
     /// Grants the scheme, host and port of one URL that the operator configured.
@@ -108,11 +122,28 @@ impl Grants {
 
     /// Whether the scheme, host and port of `url` are granted.
     pub fn allows_url(&self, url: &Url) -> bool {
-        let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else {
-            return false;
-        };
-        self.http.contains(&(url.scheme().to_owned(), normal(host), port))
+        self.reach_of(url).is_some()
     }
+
+    /// By whom the scheme, host and port of `url` are granted. What the operator configured comes first.
+    pub(crate) fn reach_of(&self, url: &Url) -> Option<Reach> {
+        let (host, port) = (normal(url.host_str()?), url.port_or_known_default()?);
+        let origin = (url.scheme().to_owned(), host, port);
+        if self.http.contains(&origin) {
+            Some(Reach::Configured)
+        } else {
+            self.own.contains(&origin).then_some(Reach::Own)
+        }
+    }
+}
+
+/// Who said that an origin may be reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// The operator, who may mean an address inside.
+    Configured,
+    /// The plugin, with an administrator's leave: outside only.
+    Own,
 }
 
 /// What the schema says of one property.
@@ -227,6 +258,21 @@ mod tests {
         Endpoint::Tcp {
             host: host.to_owned(),
             port,
+        }
+    }
+
+    #[test]
+    fn own_origins_are_granted_beside_what_is_configured() {
+        let grants = Grants::of_url("url", "http://nas:8080/x").unwrap();
+        let grants = grants.with_origins(["https://api.example.org", "http://nas:8080"]);
+        for (url, reach) in [
+            ("http://nas:8080/", Some(Reach::Configured)),
+            ("https://API.example.org/path?q", Some(Reach::Own)),
+            ("https://api.example.org:444/", None),
+            ("http://api.example.org/", None),
+            ("https://evil.example.org/", None),
+        ] {
+            assert_eq!(grants.reach_of(&Url::parse(url).unwrap()), reach, "{url}");
         }
     }
 

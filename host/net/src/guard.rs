@@ -135,9 +135,8 @@ impl Net {
         if addresses.is_empty() {
             return Err(GuardError::Unresolved(kind));
         }
-        let nearby = self.surroundings.look().await;
         let host = url.host_str().unwrap_or_default();
-        if !self.allow.permits(host, &addresses, &nearby) {
+        if !self.outside.permits(host, &addresses).await {
             return Err(GuardError::Blocked(kind));
         }
         Ok(Vetted { url, addresses })

@@ -14,9 +14,9 @@ use url::{Host, Url};
 
 use crate::address::is_never_dialled;
 use crate::dial::{DialError, Dialer, MAX_IDLE};
-use crate::grants::Grants;
+use crate::grants::{Grants, Reach};
 use crate::guard::reason;
-use crate::resolve::Forbidden;
+use crate::resolve::{Forbidden, Inside};
 use crate::silence::{Progress, unless_silent};
 
 /// Headers that belong to the client or to the connection. They are left out of what a caller gives: with them it could
@@ -69,7 +69,11 @@ impl Dialer {
         grants: &Grants,
         progress: Progress,
     ) -> Result<HttpResponse, DialError> {
-        let url = authorize(&request.url, grants)?;
+        let (url, reach) = authorize(&request.url, grants)?;
+        let client = match reach {
+            Reach::Configured => &self.client,
+            Reach::Own => self.outward(&url).await?,
+        };
         let method = reqwest::Method::from_bytes(request.method.as_bytes());
         let method =
             method.map_err(|_| DialError::Other(format!("`{}` is no HTTP method", request.method)))?;
@@ -82,7 +86,7 @@ impl Dialer {
             )));
         }
         let idle = request.idle.min(MAX_IDLE);
-        let mut builder = self.client.request(method, url);
+        let mut builder = client.request(method, url);
         for (name, value) in request.headers {
             let name = http::HeaderName::from_bytes(name.as_bytes());
             let name = name.map_err(|_| DialError::Other("a header has no valid name".to_owned()))?;
@@ -111,8 +115,21 @@ impl Dialer {
     }
 }
 
+impl Dialer {
+    /// The client for a host that a plugin names itself. A literal address never reaches its resolver, so it is judged here.
+    async fn outward(&self, url: &Url) -> Result<&reqwest::Client, DialError> {
+        if let Some(ip) = literal(url) {
+            let host = url.host_str().unwrap_or_default();
+            if !self.outside.permits(host, &[ip]).await {
+                return Err(DialError::Denied(Inside(host.to_owned()).to_string()));
+            }
+        }
+        Ok(&self.outward)
+    }
+}
+
 /// Parses `url` and checks it against the grants. A literal address never reaches the resolver, so it is checked here.
-fn authorize(url: &str, grants: &Grants) -> Result<Url, DialError> {
+fn authorize(url: &str, grants: &Grants) -> Result<(Url, Reach), DialError> {
     let url = Url::parse(url).map_err(|_| DialError::Other("the URL makes no sense".to_owned()))?;
     // Not the whole URL: its path and query may hold a secret.
     let place = || {
@@ -122,18 +139,20 @@ fn authorize(url: &str, grants: &Grants) -> Result<Url, DialError> {
         );
         format!("{}://{host}:{port}", url.scheme())
     };
-    if !grants.allows_url(&url) {
-        return Err(DialError::Denied(format!("{} is not granted", place())));
+    let not_granted = || DialError::Denied(format!("{} is not granted", place()));
+    let reach = grants.reach_of(&url).ok_or_else(not_granted)?;
+    if literal(&url).is_some_and(is_never_dialled) {
+        return Err(DialError::Denied(format!("{} is never dialled", place())));
     }
-    let literal = match url.host() {
+    Ok((url, reach))
+}
+
+fn literal(url: &Url) -> Option<IpAddr> {
+    match url.host() {
         Some(Host::Ipv4(ip)) => Some(IpAddr::V4(ip)),
         Some(Host::Ipv6(ip)) => Some(IpAddr::V6(ip)),
         Some(Host::Domain(_)) | None => None,
-    };
-    if literal.is_some_and(is_never_dialled) {
-        return Err(DialError::Denied(format!("{} is never dialled", place())));
     }
-    Ok(url)
 }
 
 fn dial_error(error: &reqwest::Error) -> DialError {
@@ -141,6 +160,9 @@ fn dial_error(error: &reqwest::Error) -> DialError {
     while let Some(inner) = cause {
         if let Some(forbidden) = inner.downcast_ref::<Forbidden>() {
             return DialError::Denied(forbidden.to_string());
+        }
+        if let Some(inside) = inner.downcast_ref::<Inside>() {
+            return DialError::Denied(inside.to_string());
         }
         let io = inner.downcast_ref::<std::io::Error>();
         if let Some(known) = io.and_then(|io| DialError::of(io.kind())) {

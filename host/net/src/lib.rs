@@ -19,7 +19,8 @@ mod nearby;
 mod resolve;
 mod silence;
 
-use std::sync::Arc;
+use std::net::IpAddr;
+use std::sync::{Arc, PoisonError, RwLock};
 
 pub use crate::http::{HttpRequest, HttpResponse};
 pub use dial::{DialError, Dialer, Endpoint, Stream};
@@ -48,11 +49,30 @@ pub enum NetError {
     Client(#[source] reqwest::Error),
 }
 
+/// What counts as outside: no internal address, none of this machine or of the networks it is connected to, or what is
+/// listed in `SSRF_ALLOW_HOSTS`.
+pub(crate) struct Outside {
+    allow: AllowList,
+    surroundings: RwLock<Arc<Surroundings>>,
+}
+
+impl Outside {
+    /// Whether `host`, which resolved to `ips`, may be dialled for somebody who is no operator.
+    pub(crate) async fn permits(&self, host: &str, ips: &[IpAddr]) -> bool {
+        let surroundings = self
+            .surroundings
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        let nearby = surroundings.look().await;
+        self.allow.permits(host, ips, &nearby)
+    }
+}
+
 /// The network. Clones share one client.
 #[derive(Clone)]
 pub struct Net {
-    allow: Arc<AllowList>,
-    surroundings: Arc<Surroundings>,
+    outside: Arc<Outside>,
     resolver: Arc<dyn Resolver>,
     dialer: Dialer,
 }
@@ -67,11 +87,14 @@ impl Net {
     pub fn with_resolver(config: NetConfig, resolver: Arc<dyn Resolver>) -> Result<Self, NetError> {
         // A second call finds the provider installed; that is the same one.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let allow = Arc::new(AllowList::parse(&config.ssrf_allow_hosts)?);
-        let dialer = Dialer::new(resolver.clone()).map_err(NetError::Client)?;
-        Ok(Self {
+        let allow = AllowList::parse(&config.ssrf_allow_hosts)?;
+        let outside = Arc::new(Outside {
             allow,
-            surroundings: Arc::new(Surroundings::of_this_machine()),
+            surroundings: RwLock::new(Arc::new(Surroundings::of_this_machine())),
+        });
+        let dialer = Dialer::new(resolver.clone(), outside.clone()).map_err(NetError::Client)?;
+        Ok(Self {
+            outside,
             resolver,
             dialer,
         })
@@ -79,8 +102,13 @@ impl Net {
 
     /// Takes this machine to be where `nearby` says.
     #[must_use]
-    pub fn surrounded_by(mut self, nearby: Nearby) -> Self {
-        self.surroundings = Arc::new(Surroundings::Told(Arc::new(nearby)));
+    pub fn surrounded_by(self, nearby: Nearby) -> Self {
+        let told = Arc::new(Surroundings::Told(Arc::new(nearby)));
+        *self
+            .outside
+            .surroundings
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = told;
         self
     }
 

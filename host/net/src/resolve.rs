@@ -7,6 +7,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
+use crate::Outside;
 use crate::address::is_never_dialled;
 
 /// Looks names up. Asked once for each dial; nobody asks a second time between the check and the connect.
@@ -43,6 +44,33 @@ impl Resolve for OperatorNames {
         })
     }
 }
+
+/// For hosts that a plugin names itself: names that lead outside, or are listed.
+pub struct OutwardNames {
+    pub resolver: Arc<dyn Resolver>,
+    pub outside: Arc<Outside>,
+}
+
+impl Resolve for OutwardNames {
+    fn resolve(&self, name: Name) -> Resolving {
+        let (resolver, outside) = (self.resolver.clone(), self.outside.clone());
+        Box::pin(async move {
+            let ips = resolver.resolve(name.as_str()).await?;
+            if !outside.permits(name.as_str(), &ips).await {
+                return Err(Inside(name.as_str().to_owned()).into());
+            }
+            let addresses = dialable(name.as_str(), ips)?;
+            Ok(Box::new(addresses.into_iter().map(|ip| SocketAddr::new(ip, 0))) as Addrs)
+        })
+    }
+}
+
+/// A host that leads inside, where only an operator may point.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "`{0}` resolves to a blocked internal address (an administrator can allow the host in SSRF_ALLOW_HOSTS)"
+)]
+pub struct Inside(pub String);
 
 /// For a guarded fetch: the addresses that were vetted, whatever is asked.
 pub struct Pinned(pub Vec<IpAddr>);

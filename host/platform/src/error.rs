@@ -29,6 +29,7 @@ impl PlatformError {
             PlatformError::Plugin(PluginHostError::NoSuchPlugin(_)) => "not_found.plugin",
             PlatformError::Plugin(PluginHostError::NotReloaded { .. }) => "bad_request.plugin",
             PlatformError::Plugin(PluginHostError::NotAcceptable { .. }) => "conflict.plugin",
+            PlatformError::Plugin(PluginHostError::NotGrantable { .. }) => "bad_request.plugin_grant",
             PlatformError::Plugin(
                 plugin @ (PluginHostError::Directory { .. }
                 | PluginHostError::File { .. }

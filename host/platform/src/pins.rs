@@ -13,6 +13,9 @@ sql! {
     FIND = "SELECT file FROM plugin_pins WHERE id = $1";
     LIST = "SELECT id, file FROM plugin_pins";
     PIN = "INSERT INTO plugin_pins (id, file, pinned_at) VALUES ($1, $2, $3) ON CONFLICT (id) DO NOTHING";
+    GRANTS = "SELECT id, host FROM plugin_grants ORDER BY host";
+    GRANT = "INSERT INTO plugin_grants (id, host, granted_at) VALUES ($1, $2, $3)";
+    UNGRANT = "DELETE FROM plugin_grants WHERE id = $1";
     GIVE = "UPDATE plugin_pins SET file = $2, pinned_at = $3 WHERE id = $1";
 }
 
@@ -43,6 +46,15 @@ impl PluginPins {
         Ok(owner.map_or_else(|| file.to_owned(), |(owner,)| owner))
     }
 
+    async fn list_grants(&self) -> Result<HashMap<String, Vec<String>>, DbError> {
+        let mut tx = self.db.begin_read().await?;
+        let mut grants: HashMap<String, Vec<String>> = HashMap::new();
+        for (id, host) in all!(&mut tx, (String, String), GRANTS).await? {
+            grants.entry(id).or_default().push(host);
+        }
+        Ok(grants)
+    }
+
     async fn list(&self) -> Result<HashMap<String, String>, DbError> {
         let mut tx = self.db.begin_read().await?;
         Ok(all!(&mut tx, (String, String), LIST).await?.into_iter().collect())
@@ -62,12 +74,27 @@ impl Pins for PluginPins {
     async fn all(&self) -> Result<HashMap<String, String>, PinError> {
         self.list().await.map_err(unknown)
     }
+
+    async fn grants(&self) -> Result<HashMap<String, Vec<String>>, PinError> {
+        self.list_grants().await.map_err(unknown)
+    }
 }
 
-/// Gives `id` to `file`. False when nobody ever had the id.
+/// Gives `id` to `file`, without what was granted to the former one. False when nobody ever had the id.
 pub(crate) async fn give(tx: &mut Tx, ctx: &Ctx, id: &str, file: &str) -> Result<bool, DbError> {
     let changed = exec!(tx, GIVE, id, file, ctx.now().ms()).await?;
+    // They were granted to what the other file did with them.
+    let _ = exec!(tx, UNGRANT, id).await?;
     Ok(changed.rows() == 1)
+}
+
+/// Grants these hosts, and no others, to the plugin `id`.
+pub(crate) async fn grant(tx: &mut Tx, ctx: &Ctx, id: &str, hosts: &[String]) -> Result<(), DbError> {
+    let _ = exec!(tx, UNGRANT, id).await?;
+    for host in hosts {
+        let _ = exec!(tx, GRANT, id, host, ctx.now().ms()).await?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -25,6 +25,8 @@ pub enum PluginHostError {
     NoSuchPlugin(String),
     #[error("the plugin `{id}` was not reloaded: {reason}")]
     NotReloaded { id: String, reason: String },
+    #[error("the plugin `{id}` cannot be granted that: {reason}")]
+    NotGrantable { id: String, reason: String },
     #[error("`{file}` cannot have the id `{id}`: {reason}")]
     NotAcceptable {
         id: String,
@@ -40,7 +42,9 @@ impl PluginHostError {
             | PluginHostError::File { .. }
             | PluginHostError::Sandbox(_) => ErrorKind::Internal,
             PluginHostError::NoSuchPlugin(_) => ErrorKind::NotFound,
-            PluginHostError::NotReloaded { .. } => ErrorKind::BadRequest,
+            PluginHostError::NotReloaded { .. } | PluginHostError::NotGrantable { .. } => {
+                ErrorKind::BadRequest
+            }
             PluginHostError::NotAcceptable { .. } => ErrorKind::Conflict,
         }
     }

@@ -32,6 +32,7 @@ pub use crate::core::check::{Check, CheckOptions, CheckReport};
 pub use crate::core::compile::{Compiler, compile_for_parent};
 pub use crate::core::limits::Limits;
 pub use crate::core::pins::{PinError, Pins, PinsInMemory};
+pub use crate::core::refusals::Refusal;
 pub use crate::core::status::{LaneState, LaneStatus, PluginState, PluginStatus};
 pub use crate::error::PluginHostError;
 
@@ -124,6 +125,17 @@ impl PluginHost {
     /// Whether an administrator may give `id` to `file`, which claims it. The change itself is made where pins are kept.
     pub async fn may_accept(&self, id: &str, file: &str) -> Result<(), PluginHostError> {
         self.catalog.may_accept(id, file).await
+    }
+
+    /// The hosts to grant to the plugin `id`, in their one form: an error unless it asks for each.
+    pub fn may_grant(&self, id: &str, hosts: &[String]) -> Result<Vec<String>, PluginHostError> {
+        self.catalog.may_grant(id, hosts)
+    }
+
+    /// Follows a change of grants at once, and tells how the plugin stands after it.
+    pub async fn follow_grants(&self, id: &str) -> Option<PluginStatus> {
+        self.catalog.follow_pins().await;
+        self.catalog.list().into_iter().find(|plugin| plugin.id == id)
     }
 
     /// Follows a change of the pins at once, instead of within some seconds, and tells how `file` stands after it.

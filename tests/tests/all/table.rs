@@ -110,6 +110,7 @@ pub const TABLE: &[Row] = &[
     row("GET /api/modules/enabled"),
     row("GET /api/plugins"),
     row("POST /api/plugins/{id}/reload"),
+    row("PUT /api/plugins/{id}/grants").body(r#"{"hosts":[]}"#),
     row("POST /api/plugins/{id}/accept").body(r#"{"file":"attacked.wasm"}"#),
     row("GET /api/system/live"),
     row("GET /api/system/ready"),

@@ -1,7 +1,7 @@
 //! What these routes answer.
 
 use qm_kernel::Timestamp;
-use qm_plugin_host::{LaneState, LaneStatus, PluginState, PluginStatus};
+use qm_plugin_host::{LaneState, LaneStatus, PluginState, PluginStatus, Refusal};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -114,6 +114,10 @@ pub(super) struct Plugin {
     capabilities: Vec<String>,
     /// Origins it asks to reach beside what is configured, as `https://host`.
     hosts: Vec<String>,
+    /// Those of them an administrator granted (`PUT /api/plugins/{id}/grants`); the others are denied to it.
+    granted_hosts: Vec<String>,
+    /// What it asked for last and was refused; null when nothing was since the server started.
+    last_refusal: Option<PluginRefusal>,
     /// Live instances.
     instances: u32,
     /// Calls since the server started; so are the next four.
@@ -152,6 +156,25 @@ pub(super) struct PluginLane {
     memory_bytes: u64,
 }
 
+/// A refusal of the network to a plugin.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct PluginRefusal {
+    /// What was refused, as a sentence that names it.
+    what: String,
+    #[schema(value_type = String, format = DateTime)]
+    at: Timestamp,
+}
+
+impl From<Refusal> for PluginRefusal {
+    fn from(refusal: Refusal) -> Self {
+        Self {
+            what: refusal.what,
+            at: refusal.at,
+        }
+    }
+}
+
 impl From<PluginStatus> for Plugin {
     fn from(status: PluginStatus) -> Self {
         Self {
@@ -170,6 +193,8 @@ impl From<PluginStatus> for Plugin {
             exports: status.exports,
             capabilities: status.capabilities,
             hosts: status.hosts,
+            granted_hosts: status.granted_hosts,
+            last_refusal: status.last_refusal.map(PluginRefusal::from),
             instances: status.instances,
             calls: status.calls,
             traps: status.traps,

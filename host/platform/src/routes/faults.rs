@@ -15,6 +15,10 @@ faults! {
         PluginHostError::NoSuchPlugin("…".to_owned()),
         PluginHostError::NotAcceptable { id: "<id>".to_owned(), file: "<file>".to_owned(), reason: "…".to_owned() },
     ].map(E::Plugin);
+    GrantPlugin => [
+        PluginHostError::NoSuchPlugin("…".to_owned()),
+        PluginHostError::NotGrantable { id: "<id>".to_owned(), reason: "…".to_owned() },
+    ].map(E::Plugin);
     ReloadPlugin => [
         PluginHostError::NoSuchPlugin("…".to_owned()),
         PluginHostError::NotReloaded { id: "<id>".to_owned(), reason: "…".to_owned() },

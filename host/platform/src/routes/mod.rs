@@ -68,4 +68,5 @@ pub fn routes() -> Routes<Platform> {
         .add(line!(plugins::list_plugins).need(Permission::SystemView))
         .add(line!(plugins::reload_plugin).need(Permission::SystemManage))
         .add(line!(plugins::accept_plugin).need(Permission::SystemManage))
+        .add(line!(plugins::grant_plugin).need(Permission::SystemManage))
 }

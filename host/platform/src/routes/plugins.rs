@@ -115,6 +115,72 @@ pub(super) async fn accept_plugin(
     Ok(Created(plugin.into()))
 }
 
+/// The hosts of its own that a plugin may reach.
+#[derive(ToSchema)]
+pub(super) struct Granted {
+    /// Origins (`https://host`, `https://host:port`), each one the plugin asks for; an empty list takes all back.
+    hosts: Vec<String>,
+}
+
+impl FromBody for Granted {
+    fn from_body(f: &mut Fields<'_>) -> Self {
+        Self {
+            hosts: f.strings("hosts").required().max_items(32).each_max(300).get(),
+        }
+    }
+}
+
+/// Lets a plugin reach these hosts of its own and no others, beside what its configurations name. They lead outside only, unless
+/// `SSRF_ALLOW_HOSTS` lists them. A newer file of the plugin that asks for more is denied the rest until it is granted.
+#[utoipa::path(
+    put,
+    path = "/api/plugins/{id}/grants",
+    tag = "plugins",
+    params(("id" = String, Path, description = "The plugin's id")),
+    request_body = Body<Granted>,
+    responses((status = 200, body = Plugin), faults::GrantPlugin)
+)]
+pub(super) async fn grant_plugin(
+    State(platform): State<Platform>,
+    Auth(principal): Auth,
+    Client(client): Client,
+    Path(id): Path<String>,
+    Body(Granted { hosts }): Body<Granted>,
+) -> ApiResult<Json<Plugin>> {
+    let hosts = platform
+        .plugins
+        .may_grant(&id, &hosts)
+        .map_err(PlatformError::from)?;
+    grant(&platform, &principal, &client, &id, &hosts).await?;
+    let plugin = platform.plugins.follow_grants(&id).await;
+    let plugin = plugin.ok_or_else(|| PlatformError::from(PluginHostError::NoSuchPlugin(id)))?;
+    Ok(Json(plugin.into()))
+}
+
+async fn grant(
+    platform: &Platform,
+    principal: &Principal,
+    client: &ClientInfo,
+    id: &str,
+    hosts: &[String],
+) -> Result<(), PlatformError> {
+    let mut tx = platform.db.begin_write().await?;
+    let actor = platform
+        .acting
+        .judge(&mut tx, principal, &[Permission::SystemManage])
+        .await?;
+    pins::grant(&mut tx, &platform.ctx, id, hosts).await?;
+    let entry = AuditEntry {
+        object_type: Some("plugin"),
+        object_id: Some(id.to_owned()),
+        metadata: Some(json!({ "hosts": hosts })),
+        ..actor.entry("plugins.grant", client)
+    };
+    platform.audit.record(&mut tx, entry).await?;
+    tx.commit_quiet().await?;
+    Ok(())
+}
+
 async fn give(
     platform: &Platform,
     principal: &Principal,

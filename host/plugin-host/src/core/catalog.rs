@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use qm_net::Grants;
 use tokio::sync::watch;
 
 use crate::core::intake::Intake;
@@ -122,7 +123,12 @@ impl Catalog {
             return false;
         }
         let loaded = self.claimed(name, loaded).await;
+        let granted = match &loaded {
+            Ok(loaded) if !loaded.about.hosts.is_empty() => self.pins.grants().await.unwrap_or_default(),
+            _ => HashMap::new(),
+        };
         let freed = self.take_in(name, signature, loaded);
+        self.follow_grants(&granted);
         self.after(freed).await;
         self.prune().await;
         true
@@ -160,6 +166,49 @@ impl Catalog {
             self.give_up(name, file);
         }
         self.intake.bring(moved.won);
+        drop(moved.lost);
+        match self.pins.grants().await {
+            Ok(grants) => self.follow_grants(&grants),
+            Err(error) => tracing::debug!(%error, "the grants of plugins are not known"),
+        }
+    }
+
+    /// Gives every plugin that asks for hosts of its own those that were granted.
+    fn follow_grants(&self, grants: &HashMap<String, Vec<String>>) {
+        for (id, slot) in &self.inner().slots {
+            if slot.code().is_some_and(|code| !code.about.hosts.is_empty()) {
+                slot.grant(grants.get(id).cloned().unwrap_or_default());
+            }
+        }
+    }
+
+    /// The hosts to grant to `id`, in their one form and each once: all of them hosts that it asks for.
+    pub(crate) fn may_grant(&self, id: &str, hosts: &[String]) -> Result<Vec<String>, PluginHostError> {
+        let slot = self
+            .slot(id)
+            .ok_or_else(|| PluginHostError::NoSuchPlugin(id.to_owned()))?;
+        let declared = slot.code().map_or_else(Vec::new, |code| code.about.hosts.clone());
+        let not = |reason: String| PluginHostError::NotGrantable {
+            id: id.to_owned(),
+            reason,
+        };
+        let mut granted = Vec::new();
+        for host in hosts {
+            let origin = Grants::origin(host).map_err(&not)?;
+            if !declared.contains(&origin) {
+                let asks = if declared.is_empty() {
+                    "none".to_owned()
+                } else {
+                    declared.join(", ")
+                };
+                return Err(not(format!("it does not ask for {origin}; it asks for: {asks}")));
+            }
+            if !granted.contains(&origin) {
+                granted.push(origin);
+            }
+        }
+        granted.sort_unstable();
+        Ok(granted)
     }
 
     /// Takes a plugin out of use whose id belongs to `file` now.
@@ -553,6 +602,8 @@ fn active(name: &str, slot: &Slot) -> PluginStatus {
         traps: slot.totals.traps.load(Relaxed),
         timeouts: slot.totals.timeouts.load(Relaxed),
         restarts: slot.totals.restarts.load(Relaxed),
+        granted_hosts: slot.granted().to_vec(),
+        last_refusal: slot.refusals.last(),
         log_dropped: slot.log_dropped.load(Relaxed),
         memory_bytes: lanes.iter().map(|lane| lane.memory_bytes).sum(),
         lanes,
@@ -578,6 +629,8 @@ fn blank(file: &str, id: &str, facts: &Facts) -> PluginStatus {
         exports: facts.exports.clone(),
         capabilities: Vec::new(),
         hosts: Vec::new(),
+        granted_hosts: Vec::new(),
+        last_refusal: None,
         instances: 0,
         calls: 0,
         traps: 0,

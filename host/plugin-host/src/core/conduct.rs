@@ -155,6 +155,9 @@ impl Conduct {
     ) -> Result<Store<State>, Fault> {
         let schema = &code.about.config_schema;
         let grants = Grants::from_config(schema, config).map_err(Fault::InvalidConfig)?;
+        let granted = self.slot.granted();
+        let own = granted.iter().filter(|host| code.about.hosts.contains(host));
+        let grants = grants.with_origins(own.map(String::as_str));
         if std::mem::take(&mut self.replace) {
             self.count(|counters| &counters.restarts);
         }
@@ -166,6 +169,7 @@ impl Conduct {
             grants,
             secrets: Secrets::of(schema, config, &self.secrets),
             log_dropped: self.slot.log_dropped.clone(),
+            refusals: self.slot.refusals.clone(),
             memory: self.stats.memory.clone(),
         }))
     }
@@ -327,6 +331,7 @@ mod tests {
             grants: Grants::none(),
             secrets: Secrets::default(),
             log_dropped: Arc::default(),
+            refusals: Arc::default(),
             memory: Arc::default(),
         });
         let text = r#"(module (import "h" "boom" (func $boom)) (func (export "run") (call $boom)))"#;

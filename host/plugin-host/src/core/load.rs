@@ -227,6 +227,7 @@ impl Loader {
             grants: Grants::none(),
             secrets: Secrets::default(),
             log_dropped: Arc::default(),
+            refusals: Arc::default(),
             memory: Arc::default(),
         });
         let witness = Witness::of(store.data());

@@ -13,6 +13,8 @@ pub trait Pins: Send + Sync {
     async fn claim(&self, id: &str, file: &str) -> Result<String, PinError>;
     /// The file of every id.
     async fn all(&self) -> Result<HashMap<String, String>, PinError>;
+    /// The hosts of its own that each plugin was granted, by its id.
+    async fn grants(&self) -> Result<HashMap<String, Vec<String>>, PinError>;
 }
 
 /// The memory cannot be asked; the text says why.
@@ -22,11 +24,21 @@ pub struct PinError(pub String);
 
 /// A memory that lasts as long as the process, for tests and tools.
 #[derive(Debug, Default)]
-pub struct PinsInMemory(Mutex<HashMap<String, String>>);
+pub struct PinsInMemory {
+    pins: Mutex<HashMap<String, String>>,
+    grants: Mutex<HashMap<String, Vec<String>>>,
+}
 
 impl PinsInMemory {
     fn lock(&self) -> MutexGuard<'_, HashMap<String, String>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.pins.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Grants these hosts, and no others, to `id`, as an administrator does.
+    pub fn grant(&self, id: &str, hosts: &[&str]) {
+        let hosts = hosts.iter().map(|&host| host.to_owned()).collect();
+        let mut grants = self.grants.lock().unwrap_or_else(PoisonError::into_inner);
+        grants.insert(id.to_owned(), hosts);
     }
 
     /// Gives `id` to `file`, as an administrator does.
@@ -47,5 +59,9 @@ impl Pins for PinsInMemory {
 
     async fn all(&self) -> Result<HashMap<String, String>, PinError> {
         Ok(self.lock().clone())
+    }
+
+    async fn grants(&self) -> Result<HashMap<String, Vec<String>>, PinError> {
+        Ok(self.grants.lock().unwrap_or_else(PoisonError::into_inner).clone())
     }
 }

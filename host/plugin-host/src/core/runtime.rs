@@ -12,8 +12,9 @@ use wasmtime::{CallHook, Config, Engine, EngineWeak, OptLevel, Store, StoreConte
 use crate::core::limits::Limits;
 use crate::core::memory::{Account, Holder, MemoryBudget};
 use crate::core::meter::TICK;
+use crate::core::refusals::Refusals;
 use crate::core::role::Roles;
-use crate::core::state::{Network, State};
+use crate::core::state::{Network, Refused, State};
 use crate::core::voice::{Secrets, Voice};
 use crate::error::PluginHostError;
 use crate::imports;
@@ -48,6 +49,7 @@ pub(crate) struct Tenant<'a> {
     pub(crate) grants: Grants,
     pub(crate) secrets: Secrets,
     pub(crate) log_dropped: Arc<AtomicU64>,
+    pub(crate) refusals: Arc<Refusals>,
     pub(crate) memory: Arc<AtomicUsize>,
 }
 
@@ -98,7 +100,18 @@ impl Runtime {
             first_party: tenant.first_party,
         };
         let account = Account::new(&holder, limits.memory_bytes, self.budget.clone(), tenant.memory);
-        let network = Network::new(self.dialer.clone(), tenant.grants, limits, account.clone());
+        let refused = Refused {
+            plugin: tenant.plugin.to_owned(),
+            refusals: tenant.refusals,
+            ctx: self.ctx.clone(),
+        };
+        let network = Network::new(
+            self.dialer.clone(),
+            tenant.grants,
+            limits,
+            account.clone(),
+            refused,
+        );
         let state = State::new(limits, account, network, voice, self.ctx.clone());
         let mut store = Store::new(&self.engine, state);
         store.limiter(|state| &mut state.memory);

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use tokio::sync::watch;
 
 use crate::core::load::Loaded;
+use crate::core::refusals::Refusals;
 use crate::core::status::{LaneState, LaneStatus};
 
 /// What happened, since the host started or the lane was.
@@ -26,6 +27,9 @@ pub(crate) struct Slot {
     code: watch::Sender<Option<Arc<Loaded>>>,
     pub(crate) totals: Counters,
     pub(crate) log_dropped: Arc<AtomicU64>,
+    /// Its own hosts that an administrator granted.
+    granted: Mutex<Arc<[String]>>,
+    pub(crate) refusals: Arc<Refusals>,
     lanes: Mutex<Vec<Weak<LaneStats>>>,
 }
 
@@ -36,6 +40,8 @@ impl Slot {
             code: watch::Sender::new(None),
             totals: Counters::default(),
             log_dropped: Arc::default(),
+            granted: Mutex::default(),
+            refusals: Arc::default(),
             lanes: Mutex::default(),
         })
     }
@@ -43,6 +49,23 @@ impl Slot {
     /// The code in use.
     pub(crate) fn code(&self) -> Option<Arc<Loaded>> {
         self.code.borrow().clone()
+    }
+
+    /// Its own hosts that are granted, of those its code asks for.
+    pub(crate) fn granted(&self) -> Arc<[String]> {
+        self.granted
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// Other hosts are granted; calls that run end with what they began with.
+    pub(crate) fn grant(&self, hosts: Vec<String>) {
+        let mut granted = self.granted.lock().unwrap_or_else(PoisonError::into_inner);
+        if **granted != *hosts {
+            *granted = hosts.into();
+            self.refusals.begin_anew();
+        }
     }
 
     /// Changes of the code in use.

@@ -13,6 +13,7 @@ use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 use crate::core::limits::Limits;
 use crate::core::memory::{Account, Charge, HANDLE, MemoryLimiter, OutOfMemory};
 use crate::core::meter::Meter;
+use crate::core::refusals::Refusals;
 use crate::core::voice::{Console, Voice};
 
 /// Random bytes one WASI call may ask for.
@@ -127,8 +128,16 @@ pub(crate) struct Network {
     slots: Arc<Semaphore>,
     max_body: usize,
     account: Arc<Account>,
+    refused: Arc<Refused>,
     /// Grows with every byte that moves; whoever bounds the call's time looks at it.
     pub(crate) progress: Progress,
+}
+
+/// Where refusals of one plugin are noted.
+pub(crate) struct Refused {
+    pub(crate) plugin: String,
+    pub(crate) refusals: Arc<Refusals>,
+    pub(crate) ctx: Ctx,
 }
 
 /// What a header costs beside its name and value.
@@ -161,9 +170,16 @@ impl<T> Open<T> {
 }
 
 impl Network {
-    pub(crate) fn new(dialer: Dialer, grants: Grants, limits: &Limits, account: Arc<Account>) -> Self {
+    pub(crate) fn new(
+        dialer: Dialer,
+        grants: Grants,
+        limits: &Limits,
+        account: Arc<Account>,
+        refused: Refused,
+    ) -> Self {
         Self {
             account,
+            refused: Arc::new(refused),
             dialer,
             grants: Arc::new(grants),
             slots: Arc::new(Semaphore::new(limits.connections)),
@@ -190,7 +206,8 @@ impl Network {
         let inner = self
             .dialer
             .connect(endpoint, &self.grants, idle, self.progress.clone())
-            .await?;
+            .await
+            .inspect_err(|error| self.note(error))?;
         Ok(Open {
             inner,
             slot: Some(slot),
@@ -212,7 +229,8 @@ impl Network {
         let inner = self
             .dialer
             .send(request, &self.grants, self.progress.clone())
-            .await?;
+            .await
+            .inspect_err(|error| self.note(error))?;
         let headers = inner.headers().iter();
         let headers: usize = headers
             .map(|(name, value)| name.as_str().len() + value.len() + HEADER)
@@ -226,7 +244,24 @@ impl Network {
 
     /// Whether this URL may be asked for, told without asking for it.
     pub(crate) fn allows(&self, url: &url::Url) -> bool {
-        self.grants.allows_url(url)
+        let allowed = self.grants.allows_url(url);
+        if !allowed {
+            let origin = url.origin().ascii_serialization();
+            self.note(&DialError::Denied(format!("{origin} is not granted")));
+        }
+        allowed
+    }
+
+    /// Keeps a refusal for the administrator.
+    fn note(&self, error: &DialError) {
+        if let DialError::Denied(what) = error {
+            let Refused {
+                plugin,
+                refusals,
+                ctx,
+            } = &*self.refused;
+            refusals.note(plugin, what, ctx.now());
+        }
     }
 
     pub(crate) fn max_body(&self) -> usize {

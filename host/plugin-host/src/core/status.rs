@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::core::refusals::Refusal;
+
 /// How a file in the plugins directory stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -50,6 +52,10 @@ pub struct PluginStatus {
     pub capabilities: Vec<String>,
     /// Origins it asks to reach beside what is configured.
     pub hosts: Vec<String>,
+    /// Those of them an administrator granted.
+    pub granted_hosts: Vec<String>,
+    /// What it asked for last and was refused.
+    pub last_refusal: Option<Refusal>,
     /// Live instances.
     pub instances: u32,
     /// Calls since the host started; so are the next four.

@@ -1,12 +1,14 @@
 //! A plugin host over a directory of its own, with limits small enough to reach.
 
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use async_trait::async_trait;
 use qm_kernel::Ctx;
 use qm_kernel::engine::{EngineConfig, EngineDriver, EngineError, EngineKinds};
-use qm_net::{Net, NetConfig};
+use qm_net::{Net, NetConfig, Resolver, SystemResolver};
 use qm_plugin_host::{
     Compiler, LaneStatus, Limits, PinsInMemory, PluginHost, PluginHostConfig, PluginStatus,
 };
@@ -165,9 +167,29 @@ async fn start(home: &Path, limits: Limits, compiler: Compiler, pins: Arc<PinsIn
         compiler,
         pins,
         limits,
-        net: Net::new(NetConfig::default()).unwrap(),
+        net: Net::with_resolver(config_of_net(), Arc::new(Names)).unwrap(),
     };
     PluginHost::start(config, Ctx::system()).await.unwrap()
+}
+
+/// `listed.example` may lead inside, other names may not.
+fn config_of_net() -> NetConfig {
+    NetConfig {
+        ssrf_allow_hosts: vec!["listed.example".to_owned()],
+    }
+}
+
+/// The system's names, and made-up ones that lead to this machine.
+struct Names;
+
+#[async_trait]
+impl Resolver for Names {
+    async fn resolve(&self, host: &str) -> std::io::Result<Vec<IpAddr>> {
+        if host.ends_with(".example") {
+            return Ok(vec![IpAddr::from([127, 0, 0, 1])]);
+        }
+        SystemResolver.resolve(host).await
+    }
 }
 
 /// The text of a plugin's failure.

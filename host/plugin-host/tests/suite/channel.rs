@@ -108,6 +108,72 @@ async fn a_host_that_nobody_granted_is_not_dialled() {
 }
 
 #[tokio::test]
+async fn a_granted_host_is_dialled_if_it_leads_outside_or_is_listed() {
+    let bench = Bench::start(COURIER).await;
+    let send = async |own: &str| {
+        let asked = config(json!({"own": own}));
+        bench
+            .host
+            .send("courier", asked, "", message())
+            .await
+            .unwrap_err()
+    };
+    let (inside, listed) = ("https://courier.example/", "https://listed.example/");
+    assert!(
+        matches!(send(listed).await, ChannelError::Denied(_)),
+        "nobody granted it"
+    );
+    let refusal = bench.status("courier.wasm").last_refusal.unwrap();
+    assert!(refusal.what.contains("listed.example"), "{refusal:?}");
+
+    let wanted = [
+        "HTTPS://Listed.example/".to_owned(),
+        "https://courier.example".to_owned(),
+    ];
+    let granted = bench.host.may_grant("courier", &wanted).unwrap();
+    assert_eq!(granted, ["https://courier.example", "https://listed.example"]);
+    for more in [
+        "https://evil.example",
+        "https://listed.example:444",
+        "listed.example",
+    ] {
+        let refused = bench.host.may_grant("courier", &[more.to_owned()]).unwrap_err();
+        assert!(
+            refused.to_string().contains("listed.example") || refused.to_string().contains("origin"),
+            "{refused}"
+        );
+    }
+    bench.pins.grant(
+        "courier",
+        &[
+            "https://courier.example",
+            "https://listed.example",
+            "https://evil.example",
+        ],
+    );
+    let status = bench.host.follow_grants("courier").await.unwrap();
+    assert_eq!(
+        status.granted_hosts.len(),
+        3,
+        "what was granted to an older file stays noted"
+    );
+    // It leads to this machine: nobody answers there, but it was dialled.
+    assert!(matches!(send(listed).await, ChannelError::Unreachable(_)));
+    assert!(matches!(send(inside).await, ChannelError::Denied(why) if why.contains("SSRF_ALLOW_HOSTS")));
+    assert!(
+        matches!(send("https://evil.example/").await, ChannelError::Denied(_)),
+        "it does not ask for it"
+    );
+
+    bench.pins.grant("courier", &[]);
+    bench.host.follow_grants("courier").await.unwrap();
+    assert!(
+        matches!(send(listed).await, ChannelError::Denied(_)),
+        "taken back"
+    );
+}
+
+#[tokio::test]
 async fn what_a_channel_does_wrong_is_a_typed_error_and_costs_one_call() {
     let bench = Bench::start(COURIER).await;
     let of = async |mode: &str| {

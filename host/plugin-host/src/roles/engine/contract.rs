@@ -100,6 +100,7 @@ impl Contract {
             grants: Grants::from_config(schema, &self.target)?,
             secrets: Secrets::of(schema, &self.target, &[]),
             log_dropped: Arc::default(),
+            refusals: Arc::default(),
             memory: Arc::default(),
         });
         let witness = Witness::of(store.data());
