@@ -66,13 +66,41 @@ pub fn command(dir: &Path, port: u16) -> Command {
     command
 }
 
-async fn first_start(dir: &Path, http: &Http, env: &[(&str, &str)]) {
+/// Starts a server and ends it when every plugin is compiled: it answers before that.
+pub async fn first_start(dir: &Path, http: &Http, env: &[(&str, &str)]) {
     let port = free_port();
     let mut command = command(dir, port);
     let mut process = Process::start("quartermaster", dir, command.envs(env.iter().copied()));
-    let url = format!("http://127.0.0.1:{port}/api/system/live");
-    until("the first start", || async { http.get(&url).await.ok() }).await;
+    let token = log_in(http, port).await;
+    let url = format!("http://127.0.0.1:{port}/api/plugins");
+    until("the plugins to be compiled", || async {
+        let list = http
+            .request("GET", &url)
+            .header("Authorization", &format!("Bearer {token}"))
+            .send();
+        let list = list.await.ok()?.json();
+        let compiled = list
+            .as_array()?
+            .iter()
+            .all(|plugin| plugin["state"] != "compiling");
+        compiled.then_some(())
+    })
+    .await;
     process.kill();
+}
+
+/// Waits for the server on `port` and answers an access token of its administrator.
+async fn log_in(http: &Http, port: u16) -> String {
+    let url = format!("http://127.0.0.1:{port}/api/auth/login");
+    until("the server to log us in", || async {
+        let reply = http
+            .request("POST", &url)
+            .json(&json!({ "username": "admin", "password": PASSWORD }))
+            .send()
+            .await;
+        Some(reply.ok()?.json()["accessToken"].as_str()?.to_owned())
+    })
+    .await
 }
 
 impl Server {
@@ -117,16 +145,7 @@ impl Server {
         let port = free_port();
         let mut command = command(dir.path(), port);
         let process = Process::start("quartermaster", dir.path(), command.envs(env.iter().copied()));
-        let url = format!("http://127.0.0.1:{port}/api/auth/login");
-        let token = until("the server to log us in", || async {
-            let reply = http
-                .request("POST", &url)
-                .json(&json!({ "username": "admin", "password": PASSWORD }))
-                .send()
-                .await;
-            Some(reply.ok()?.json()["accessToken"].as_str()?.to_owned())
-        })
-        .await;
+        let token = log_in(&http, port).await;
         Server {
             process,
             port,
