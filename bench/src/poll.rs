@@ -1,7 +1,7 @@
 //! A poll of 10,000 torrents through the component against the same code compiled natively, both from the same recorded
 //! replies of a real rTorrent: the client's own time is left out.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -87,6 +87,7 @@ async fn open_component(port: u16) -> Arc<dyn EngineDriver> {
             ssrf_allow_hosts: Vec::new(),
         })
         .expect("the outgoing network"),
+        first_party: HashSet::default(),
     };
     let host = PluginHost::start(config, Ctx::system())
         .await

@@ -1,4 +1,5 @@
 //! Puts into the program what `GET /api/system/version` tells: the commit, its tag and time, and the compiler.
+//! Also the hashes of the plugins that are built together with it.
 //! Variables of the same names win, for builds from an archive; what cannot be found out stays unset.
 
 use std::path::Path;
@@ -22,12 +23,37 @@ fn main() {
         output(Command::new(std::env::var_os("RUSTC")?).arg("--version"))
     });
 
+    first_party();
+
     // The commit changes with HEAD and with the branch it names.
     for name in ["HEAD", "logs/HEAD"] {
         if let Some(path) = git(&["rev-parse", "--git-path", name])
             && Path::new(&path).exists()
         {
             println!("cargo::rerun-if-changed={path}");
+        }
+    }
+}
+
+/// Hashes of the plugins that are built together with the server, one a line in the file that `QM_FIRST_PARTY` names. Without it
+/// no plugin is taken for one of them: each has to be granted what it asks for.
+fn first_party() {
+    println!("cargo::rerun-if-env-changed=QM_FIRST_PARTY");
+    let Some(path) = std::env::var_os("QM_FIRST_PARTY") else {
+        return;
+    };
+    let path = Path::new(&path);
+    println!("cargo::rerun-if-changed={}", path.display());
+    match std::fs::read_to_string(path) {
+        Ok(text) => {
+            let hashes: Vec<&str> = text.split_whitespace().collect();
+            println!("cargo::rustc-env=QM_FIRST_PARTY_SHA256={}", hashes.join(","));
+        }
+        Err(error) => {
+            println!(
+                "cargo::error=QM_FIRST_PARTY names {}, which cannot be read: {error}",
+                path.display()
+            );
         }
     }
 }

@@ -8,22 +8,12 @@ use crate::{paths, plugins, run, setup};
 pub fn run(args: &[String]) -> Result<(), String> {
     setup::run(setup::Purpose::Bench)?;
     plugins::run()?;
-    setup::command(
-        "cargo",
-        &[
-            "build",
-            "--release",
-            "--package",
-            "qm-server",
-            "--bin",
-            "quartermaster",
-        ],
-    )?;
+    let server = run::build_server("release")?;
     setup::command("cargo", &["build", "--release", "--package", "qm-bench"])?;
     let release = run::target().join("release");
     let status = Command::new(release.join("qm-bench"))
         .args(args)
-        .env("QM_SERVER", release.join("quartermaster"))
+        .env("QM_SERVER", server)
         .env("QM_PLUGINS_DIR", paths::plugins())
         .env("QM_FIXTURES_DIR", paths::fixtures())
         .status()

@@ -10,11 +10,7 @@ const DOCUMENTS: [(&str, &str); 2] = [("openapi", "docs/openapi.json"), ("settin
 
 /// Writes every document, or with `check` says whether they still tell the truth.
 pub fn openapi(check: bool) -> Result<(), String> {
-    crate::setup::command(
-        "cargo",
-        &["build", "--package", "qm-server", "--bin", "quartermaster"],
-    )?;
-    let binary = run::target().join("debug/quartermaster");
+    let binary = run::build_server("dev")?;
     let mut stale = Vec::new();
     for (subcommand, file) in DOCUMENTS {
         let fresh = printed(&binary, subcommand)?;

@@ -30,6 +30,14 @@ pub fn plugins() -> PathBuf {
     cache().join("plugins")
 }
 
+/// Names the file that a build of the server reads [`first_party`] from.
+pub const FIRST_PARTY: &str = "QM_FIRST_PARTY";
+
+/// SHA-256 of those components, one a line.
+pub fn first_party() -> PathBuf {
+    cache().join("first-party.txt")
+}
+
 /// The misbehaving guests the tests load.
 pub fn fixtures() -> PathBuf {
     cache().join("plugins-fixtures")

@@ -1,6 +1,7 @@
 //! Builds the guests of `plugins/` and makes components of them.
 //!
-//! Owns: `<cache>/plugins/*.wasm` (what the server loads) and `<cache>/plugins-fixtures/*.wasm` (what tests load).
+//! Owns: `<cache>/plugins/*.wasm` (what the server loads), `<cache>/first-party.txt` (their hashes, for the build of the server)
+//! and `<cache>/plugins-fixtures/*.wasm` (what tests load).
 //! A file is replaced in one step and only when its bytes changed, so a running server reloads nothing needlessly.
 
 use std::collections::BTreeSet;
@@ -10,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde::Deserialize;
+use sha2::{Digest as _, Sha256};
 
 use crate::{paths, setup};
 
@@ -19,7 +21,7 @@ const TARGET: &str = "wasm32-unknown-unknown";
 pub fn run() -> Result<(), String> {
     let guests = paths::root().join("plugins");
     let modules = build(&Toolchain::find()?, &guests, &["--workspace"])?;
-    let mut fixtures = BTreeSet::new();
+    let (mut fixtures, mut ours) = (BTreeSet::new(), String::new());
     for module in &modules {
         let dir = if module.is_fixture {
             paths::fixtures()
@@ -32,8 +34,12 @@ pub fn run() -> Result<(), String> {
         }
         if module.is_fixture {
             fixtures.insert(file);
+        } else {
+            ours.push_str(&sha256_of(&file)?);
+            ours.push('\n');
         }
     }
+    replace_if_changed(&paths::first_party(), ours.as_bytes())?;
     remove_stale(&paths::fixtures(), &fixtures)
 }
 
@@ -69,6 +75,11 @@ fn write_component(module: &Module, dir: &Path) -> Result<(PathBuf, usize, bool)
         component_of(&core).map_err(|error| format!("{} is not a component: {error}", module.name))?;
     let is_new = replace_if_changed(&file, &component)?;
     Ok((file, component.len(), is_new))
+}
+
+fn sha256_of(file: &Path) -> Result<String, String> {
+    let bytes = std::fs::read(file).map_err(|error| format!("cannot read {}: {error}", file.display()))?;
+    Ok(hex::encode(Sha256::digest(&bytes)))
 }
 
 /// Who compiles for wasm.

@@ -1,6 +1,7 @@
 //! `cargo xtask run`: from a clone to a running server.
 
 use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
 use std::process::Command;
 
 use crate::{paths, plugins, setup};
@@ -9,23 +10,7 @@ use crate::{paths, plugins, setup};
 pub fn run(dev: bool, args: &[String]) -> Result<(), String> {
     setup::run(setup::Purpose::Run)?;
     plugins::run()?;
-    let profile = if dev { "dev" } else { "release" };
-    println!("building the server ({profile})");
-    setup::command(
-        "cargo",
-        &[
-            "build",
-            "--profile",
-            profile,
-            "--package",
-            "qm-server",
-            "--bin",
-            "quartermaster",
-        ],
-    )?;
-    let binary = target()
-        .join(if dev { "debug" } else { "release" })
-        .join("quartermaster");
+    let binary = build_server(if dev { "dev" } else { "release" })?;
     let mut server = Command::new(&binary);
     server.args(args);
     if std::env::var_os("PLUGINS_DIR").is_none() {
@@ -35,8 +20,35 @@ pub fn run(dev: bool, args: &[String]) -> Result<(), String> {
     Err(format!("`{}` did not start: {}", binary.display(), server.exec()))
 }
 
+/// Builds the server in the profile, with the hashes of the plugins that were built on this machine. Answers its program.
+pub fn build_server(profile: &str) -> Result<PathBuf, String> {
+    println!("building the server ({profile})");
+    let mut cargo = Command::new("cargo");
+    cargo
+        .args([
+            "build",
+            "--profile",
+            profile,
+            "--package",
+            "qm-server",
+            "--bin",
+            "quartermaster",
+        ])
+        .current_dir(paths::root());
+    let hashes = paths::first_party();
+    if hashes.exists() {
+        cargo.env(paths::FIRST_PARTY, hashes);
+    }
+    match cargo.status() {
+        Ok(status) if status.success() => {}
+        Ok(status) => return Err(format!("building the server ended with {status}")),
+        Err(error) => return Err(format!("cargo did not start: {error}")),
+    }
+    let dir = if profile == "dev" { "debug" } else { profile };
+    Ok(target().join(dir).join("quartermaster"))
+}
+
 /// Where cargo puts what it builds.
-pub fn target() -> std::path::PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR")
-        .map_or_else(|| paths::root().join("target"), std::path::PathBuf::from)
+pub fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| paths::root().join("target"), PathBuf::from)
 }

@@ -29,7 +29,8 @@ fn cargo(args: &[&str], target: Option<&std::path::Path>) -> Result<(), String> 
     command.args(args).current_dir(paths::root());
     command
         .env("QM_PLUGINS_DIR", paths::plugins())
-        .env("QM_FIXTURES_DIR", paths::fixtures());
+        .env("QM_FIXTURES_DIR", paths::fixtures())
+        .env(paths::FIRST_PARTY, paths::first_party());
     if let Some(target) = target {
         command.env("CARGO_TARGET_DIR", target);
     }

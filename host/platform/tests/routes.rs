@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "the whole crate is tests")]
 
+use std::collections::HashSet;
 use std::sync::Arc;
 mod exposition;
 mod settings;
@@ -163,6 +164,7 @@ impl Service {
                 ssrf_allow_hosts: Vec::new(),
             })
             .unwrap(),
+            first_party: HashSet::default(),
         };
         let web = WebConfig::default();
         let platform = platform(db, config, folder.path(), &web.metrics, &ctx).await;

@@ -16,6 +16,7 @@ mod error;
 mod imports;
 mod roles;
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -61,6 +62,9 @@ pub struct PluginHostConfig {
     pub pins: Arc<dyn Pins>,
     pub limits: Limits,
     pub net: Net,
+    /// SHA-256 (lower-case hex) of the files that were built together with the server: what they ask for is granted, and a
+    /// part of the shared memory is kept for them.
+    pub first_party: HashSet<String>,
 }
 
 /// Loads `file` as the host would and, given a configuration, runs the contract tests of its role. What the plugin says
@@ -90,7 +94,8 @@ impl PluginHost {
         let runtime = Runtime::new(config.limits, config.net.dialer().clone(), ctx, roles::ALL)?;
         let cache = CodeCache::open(&config.cache_dir, &runtime.engine);
         cache.sweep_unfinished();
-        let loader = Loader::new(runtime.clone(), cache, config.compiler, roles::ALL);
+        let first_party = Arc::new(config.first_party);
+        let loader = Loader::new(runtime.clone(), cache, config.compiler, roles::ALL, first_party);
         let catalog = Catalog::open(config.plugins_dir, loader, config.pins)?;
         let tasks = [
             tokio::spawn(intake::work(catalog.clone())),

@@ -3,6 +3,7 @@
 //! Bounds: a shutdown lets running requests end (ten seconds, see `qm_web::serve`) and then gives the engines
 //! [`ENGINES_CLOSE`] to store what they had not stored yet.
 
+use std::collections::HashSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -482,8 +483,19 @@ async fn start_plugins(
         pins: Arc::new(PluginPins::new(db.clone(), ctx.clone())),
         limits,
         net: net.clone(),
+        first_party: first_party(),
     };
     Ok(PluginHost::start(plugins, ctx.clone()).await?)
+}
+
+/// The hashes that `build.rs` was told.
+fn first_party() -> HashSet<String> {
+    let hashes = option_env!("QM_FIRST_PARTY_SHA256").unwrap_or_default();
+    hashes
+        .split(',')
+        .filter(|hash| !hash.is_empty())
+        .map(str::to_owned)
+        .collect()
 }
 
 fn web_config(config: &Config, metrics: &Registry) -> WebConfig {

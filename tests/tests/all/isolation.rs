@@ -107,6 +107,41 @@ both_databases! {
         server.end().await;
     }
 
+    async fn hosts_of_a_plugins_own_are_granted_by_an_administrator(db: &TestDb) {
+        let server = TestServer::builder(db).plugins(&["courier.wasm"]).start().await;
+        let api = server.admin();
+        let asked = plugin(&api, "courier").await;
+        assert_eq!((&asked["grantedHosts"], &asked["lastRefusal"]), (&json!([]), &Value::Null), "{asked}");
+        assert!(asked["hosts"].as_array().is_some_and(|hosts| hosts.contains(&json!("https://courier.example"))));
+        let grants = "/api/plugins/courier/grants";
+        let wanted = json!({ "hosts": ["https://Courier.example/", "https://courier.example"] });
+        let refused = server.user(Role::Administrator).send("PUT", grants, Some(&wanted)).await;
+        assert_eq!(refused.status, 403, "{}", refused.text());
+        for other in ["https://evil.example", "https://courier.example:444", "courier.example"] {
+            let refused = api.send("PUT", grants, Some(&json!({ "hosts": [other] }))).await;
+            assert_eq!((refused.status, &refused.json()["code"]), (400, &json!("bad_request.plugin_grant")), "{}", refused.text());
+        }
+        let unknown = api.send("PUT", "/api/plugins/nobody/grants", Some(&wanted)).await;
+        assert_eq!(unknown.status, 404, "{}", unknown.text());
+        let granted = api.send("PUT", grants, Some(&wanted)).await;
+        assert_eq!(granted.status, 200, "{}", granted.text());
+        assert_eq!(granted.json()["grantedHosts"], json!(["https://courier.example"]));
+        let audit = api.get("/api/audit?action=plugins.grant").await;
+        assert_eq!(audit["items"][0]["metadata"], json!({ "hosts": ["https://courier.example"] }), "{audit}");
+
+        // Another server on the same database holds to it.
+        let other = TestServer::builder(db).plugins(&["courier.wasm"]).start().await;
+        assert_eq!(plugin(&other.admin(), "courier").await["grantedHosts"], json!(["https://courier.example"]));
+        let taken = api.send("PUT", grants, Some(&json!({ "hosts": [] }))).await;
+        assert_eq!(taken.json()["grantedHosts"], json!([]), "{}", taken.text());
+        until_true("the other server to follow", || async {
+            plugin(&other.admin(), "courier").await["grantedHosts"] == json!([])
+        })
+        .await;
+        other.end().await;
+        server.end().await;
+    }
+
     async fn strikes_park_an_engine_and_a_reload_revives_it(db: &TestDb) {
         let limits = Limits { strikes: 3, back_off: Duration::from_millis(100), ..tight() };
         let server = TestServer::builder(db).plugins(&["misbehave.wasm"]).limits(limits).start().await;

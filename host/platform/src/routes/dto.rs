@@ -114,7 +114,9 @@ pub(super) struct Plugin {
     capabilities: Vec<String>,
     /// Origins it asks to reach beside what is configured, as `https://host`.
     hosts: Vec<String>,
-    /// Those of them an administrator granted (`PUT /api/plugins/{id}/grants`); the others are denied to it.
+    /// Whether it was built together with the server: then all its hosts are granted.
+    first_party: bool,
+    /// Those of its hosts that it may reach, granted by an administrator (`PUT /api/plugins/{id}/grants`); the others are denied to it.
     granted_hosts: Vec<String>,
     /// What it asked for last and was refused; null when nothing was since the server started.
     last_refusal: Option<PluginRefusal>,
@@ -193,6 +195,7 @@ impl From<PluginStatus> for Plugin {
             exports: status.exports,
             capabilities: status.capabilities,
             hosts: status.hosts,
+            first_party: status.first_party,
             granted_hosts: status.granted_hosts,
             last_refusal: status.last_refusal.map(PluginRefusal::from),
             instances: status.instances,

@@ -147,6 +147,15 @@ pub(super) async fn grant_plugin(
     Path(id): Path<String>,
     Body(Granted { hosts }): Body<Granted>,
 ) -> ApiResult<Json<Plugin>> {
+    // Before anything is told of the plugin; judged once more in the transaction that grants.
+    judge_alone(
+        &*platform.acting,
+        &platform.db,
+        &principal,
+        &[Permission::SystemManage],
+    )
+    .await
+    .map_err(PlatformError::from)?;
     let hosts = platform
         .plugins
         .may_grant(&id, &hosts)

@@ -124,11 +124,14 @@ impl Catalog {
         }
         let loaded = self.claimed(name, loaded).await;
         let granted = match &loaded {
-            Ok(loaded) if !loaded.about.hosts.is_empty() => self.pins.grants().await.unwrap_or_default(),
-            _ => HashMap::new(),
+            // Not known now, they are with the next look at the pins.
+            Ok(loaded) if !loaded.about.hosts.is_empty() => self.pins.grants().await.ok(),
+            _ => None,
         };
         let freed = self.take_in(name, signature, loaded);
-        self.follow_grants(&granted);
+        if let Some(granted) = granted {
+            self.follow_grants(&granted);
+        }
         self.after(freed).await;
         self.prune().await;
         true
@@ -187,11 +190,17 @@ impl Catalog {
         let slot = self
             .slot(id)
             .ok_or_else(|| PluginHostError::NoSuchPlugin(id.to_owned()))?;
-        let declared = slot.code().map_or_else(Vec::new, |code| code.about.hosts.clone());
+        let code = slot.code();
+        let declared = code.as_ref().map_or(&[][..], |code| &code.about.hosts);
         let not = |reason: String| PluginHostError::NotGrantable {
             id: id.to_owned(),
             reason,
         };
+        if code.as_ref().is_some_and(|code| code.first_party) {
+            return Err(not(
+                "it was built together with this server, which grants it all it asks for".to_owned(),
+            ));
+        }
         let mut granted = Vec::new();
         for host in hosts {
             let origin = Grants::origin(host).map_err(&not)?;
@@ -568,6 +577,7 @@ pub(crate) fn described(name: &str, loaded: &Loaded) -> PluginStatus {
         version: Some(about.version.clone()),
         capabilities: about.capabilities.clone(),
         hosts: about.hosts.clone(),
+        first_party: loaded.first_party,
         ..blank(name, &about.id, &loaded.facts)
     }
 }
@@ -602,7 +612,7 @@ fn active(name: &str, slot: &Slot) -> PluginStatus {
         traps: slot.totals.traps.load(Relaxed),
         timeouts: slot.totals.timeouts.load(Relaxed),
         restarts: slot.totals.restarts.load(Relaxed),
-        granted_hosts: slot.granted().to_vec(),
+        granted_hosts: code.map_or_else(Vec::new, |code| slot.granted_to(&code)),
         last_refusal: slot.refusals.last(),
         log_dropped: slot.log_dropped.load(Relaxed),
         memory_bytes: lanes.iter().map(|lane| lane.memory_bytes).sum(),
@@ -629,6 +639,7 @@ fn blank(file: &str, id: &str, facts: &Facts) -> PluginStatus {
         exports: facts.exports.clone(),
         capabilities: Vec::new(),
         hosts: Vec::new(),
+        first_party: false,
         granted_hosts: Vec::new(),
         last_refusal: None,
         instances: 0,

@@ -85,7 +85,7 @@ pub(crate) async fn check(
         }
         None => CodeCache::none(),
     };
-    let loader = Loader::new(runtime.clone(), cache, Compiler::InProcess, roles);
+    let loader = Loader::new(runtime.clone(), cache, Compiler::InProcess, roles, Arc::default());
     let name = file
         .file_name()
         .map_or_else(String::new, |name| name.to_string_lossy().into_owned());

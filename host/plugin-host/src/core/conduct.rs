@@ -155,9 +155,8 @@ impl Conduct {
     ) -> Result<Store<State>, Fault> {
         let schema = &code.about.config_schema;
         let grants = Grants::from_config(schema, config).map_err(Fault::InvalidConfig)?;
-        let granted = self.slot.granted();
-        let own = granted.iter().filter(|host| code.about.hosts.contains(host));
-        let grants = grants.with_origins(own.map(String::as_str));
+        let own = self.slot.granted_to(code);
+        let grants = grants.with_origins(own.iter().map(String::as_str));
         if std::mem::take(&mut self.replace) {
             self.count(|counters| &counters.restarts);
         }
@@ -165,7 +164,7 @@ impl Conduct {
             plugin: &self.slot.id,
             owner: &self.stats.owner,
             lane: self.stats.lane,
-            first_party: false,
+            first_party: code.first_party,
             grants,
             secrets: Secrets::of(schema, config, &self.secrets),
             log_dropped: self.slot.log_dropped.clone(),

@@ -4,6 +4,7 @@
 //! grants and 5 s.
 
 use std::any::Any;
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -44,6 +45,8 @@ pub(crate) struct Facts {
 /// A plugin that passed every check.
 pub(crate) struct Loaded {
     pub(crate) facts: Facts,
+    /// Built together with the server, by the hash of its bytes.
+    pub(crate) first_party: bool,
     pub(crate) about: About,
     pub(crate) code: Arc<dyn Code>,
 }
@@ -70,6 +73,9 @@ pub(crate) struct Refusal {
     pub(crate) reason: String,
 }
 
+/// SHA-256 of the files that were built together with the server, lower-case hex.
+pub(crate) type FirstParty = Arc<HashSet<String>>;
+
 /// How far a load goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effort {
@@ -90,10 +96,17 @@ pub(crate) struct Loader {
     compiling: Semaphore,
     asked: Semaphore,
     roles: Roles,
+    first_party: FirstParty,
 }
 
 impl Loader {
-    pub(crate) fn new(runtime: Arc<Runtime>, cache: CodeCache, compiler: Compiler, roles: Roles) -> Self {
+    pub(crate) fn new(
+        runtime: Arc<Runtime>,
+        cache: CodeCache,
+        compiler: Compiler,
+        roles: Roles,
+        first_party: FirstParty,
+    ) -> Self {
         Self {
             runtime,
             cache: Arc::new(cache),
@@ -101,6 +114,7 @@ impl Loader {
             compiling: Semaphore::new(1),
             asked: Semaphore::new(1),
             roles,
+            first_party,
         }
     }
 
@@ -108,7 +122,12 @@ impl Loader {
     pub(crate) async fn load(&self, path: PathBuf, effort: Effort) -> Result<Loaded, Refusal> {
         let mut facts = Facts::default();
         match self.steps(path, effort, &mut facts).await {
-            Ok((about, code)) => Ok(Loaded { facts, about, code }),
+            Ok((about, code)) => Ok(Loaded {
+                first_party: self.is_first_party(&facts),
+                facts,
+                about,
+                code,
+            }),
             Err((state, reason)) => Err(Refusal {
                 facts,
                 id: None,
@@ -116,6 +135,11 @@ impl Loader {
                 reason,
             }),
         }
+    }
+
+    fn is_first_party(&self, facts: &Facts) -> bool {
+        let sha256 = facts.sha256.as_ref();
+        sha256.is_some_and(|sha256| self.first_party.contains(sha256))
     }
 
     async fn steps(
@@ -145,7 +169,8 @@ impl Loader {
             None => self.compile(bytes, &sha256, effort).await?,
         };
         let code = self.prepare(role, version, &component).map_err(failed)?;
-        let about = self.try_out(role, &*code).await.map_err(failed)?;
+        let first_party = self.is_first_party(facts);
+        let about = self.try_out(role, &*code, first_party).await.map_err(failed)?;
         Ok((about, code))
     }
 
@@ -218,12 +243,12 @@ impl Loader {
     }
 
     /// Makes an instance without any grant and lets it describe itself.
-    async fn try_out(&self, role: &dyn Role, code: &dyn Code) -> Result<About, String> {
+    async fn try_out(&self, role: &dyn Role, code: &dyn Code, first_party: bool) -> Result<About, String> {
         let store = self.runtime.store(Tenant {
             plugin: "trial",
             owner: "",
             lane: "describe",
-            first_party: false,
+            first_party,
             grants: Grants::none(),
             secrets: Secrets::default(),
             log_dropped: Arc::default(),

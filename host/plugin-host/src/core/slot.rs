@@ -27,8 +27,8 @@ pub(crate) struct Slot {
     code: watch::Sender<Option<Arc<Loaded>>>,
     pub(crate) totals: Counters,
     pub(crate) log_dropped: Arc<AtomicU64>,
-    /// Its own hosts that an administrator granted.
-    granted: Mutex<Arc<[String]>>,
+    /// Hosts of its own that an administrator granted to this or an older file.
+    granted: Mutex<Vec<String>>,
     pub(crate) refusals: Arc<Refusals>,
     lanes: Mutex<Vec<Weak<LaneStats>>>,
 }
@@ -51,19 +51,22 @@ impl Slot {
         self.code.borrow().clone()
     }
 
-    /// Its own hosts that are granted, of those its code asks for.
-    pub(crate) fn granted(&self) -> Arc<[String]> {
-        self.granted
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+    /// The hosts of its own that `code` may reach: of those it asks for the granted ones, and all when it was built together
+    /// with the server, which grants them by its hash.
+    pub(crate) fn granted_to(&self, code: &Loaded) -> Vec<String> {
+        let granted = self.granted.lock().unwrap_or_else(PoisonError::into_inner);
+        let asked = code.about.hosts.iter();
+        asked
+            .filter(|host| code.first_party || granted.contains(host))
+            .cloned()
+            .collect()
     }
 
     /// Other hosts are granted; calls that run end with what they began with.
     pub(crate) fn grant(&self, hosts: Vec<String>) {
         let mut granted = self.granted.lock().unwrap_or_else(PoisonError::into_inner);
-        if **granted != *hosts {
-            *granted = hosts.into();
+        if *granted != hosts {
+            *granted = hosts;
             self.refusals.begin_anew();
         }
     }

@@ -52,7 +52,9 @@ pub struct PluginStatus {
     pub capabilities: Vec<String>,
     /// Origins it asks to reach beside what is configured.
     pub hosts: Vec<String>,
-    /// Those of them an administrator granted.
+    /// Whether it was built together with the server.
+    pub first_party: bool,
+    /// Those of its hosts that are granted.
     pub granted_hosts: Vec<String>,
     /// What it asked for last and was refused.
     pub last_refusal: Option<Refusal>,

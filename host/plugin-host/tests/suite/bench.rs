@@ -1,5 +1,6 @@
 //! A plugin host over a directory of its own, with limits small enough to reach.
 
+use std::collections::HashSet;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -73,7 +74,7 @@ impl Bench {
             std::fs::write(home.path().join("plugins").join(file), bytes).unwrap();
         }
         let pins = Arc::<PinsInMemory>::default();
-        let host = start(home.path(), limits, compiler, pins.clone()).await;
+        let host = start(home.path(), limits, compiler, pins.clone(), HashSet::new()).await;
         Self { host, pins, home }
     }
 
@@ -94,7 +95,23 @@ impl Bench {
 
     /// The same, as it is right after its start.
     pub async fn again_with(&self, limits: Limits, compiler: Compiler) -> Arc<PluginHost> {
-        start(self.home.path(), limits, compiler, self.pins.clone()).await
+        start(
+            self.home.path(),
+            limits,
+            compiler,
+            self.pins.clone(),
+            HashSet::new(),
+        )
+        .await
+    }
+
+    /// A second host, together with which the files that are in use now were built.
+    pub async fn again_built_together(&self) -> Arc<PluginHost> {
+        let hashes = self.host.list().into_iter().filter_map(|plugin| plugin.sha256);
+        let (pins, hashes) = (self.pins.clone(), hashes.collect());
+        let host = start(self.home.path(), limits(), Compiler::InProcess, pins, hashes).await;
+        host.settled().await;
+        host
     }
 
     /// Puts a file in place in one step.
@@ -160,7 +177,13 @@ impl Bench {
     }
 }
 
-async fn start(home: &Path, limits: Limits, compiler: Compiler, pins: Arc<PinsInMemory>) -> Arc<PluginHost> {
+async fn start(
+    home: &Path,
+    limits: Limits,
+    compiler: Compiler,
+    pins: Arc<PinsInMemory>,
+    first_party: HashSet<String>,
+) -> Arc<PluginHost> {
     let config = PluginHostConfig {
         plugins_dir: home.join("plugins"),
         cache_dir: home.join("cache"),
@@ -168,6 +191,7 @@ async fn start(home: &Path, limits: Limits, compiler: Compiler, pins: Arc<PinsIn
         pins,
         limits,
         net: Net::with_resolver(config_of_net(), Arc::new(Names)).unwrap(),
+        first_party,
     };
     PluginHost::start(config, Ctx::system()).await.unwrap()
 }

@@ -114,6 +114,7 @@ async fn a_granted_host_is_dialled_if_it_leads_outside_or_is_listed() {
         let asked = config(json!({"own": own}));
         bench
             .host
+            .channels()
             .send("courier", asked, "", message())
             .await
             .unwrap_err()
@@ -153,9 +154,9 @@ async fn a_granted_host_is_dialled_if_it_leads_outside_or_is_listed() {
     );
     let status = bench.host.follow_grants("courier").await.unwrap();
     assert_eq!(
-        status.granted_hosts.len(),
-        3,
-        "what was granted to an older file stays noted"
+        status.granted_hosts,
+        ["https://courier.example", "https://listed.example"],
+        "what an older file asked for is no grant of this one's"
     );
     // It leads to this machine: nobody answers there, but it was dialled.
     assert!(matches!(send(listed).await, ChannelError::Unreachable(_)));
@@ -171,6 +172,35 @@ async fn a_granted_host_is_dialled_if_it_leads_outside_or_is_listed() {
         matches!(send(listed).await, ChannelError::Denied(_)),
         "taken back"
     );
+}
+
+#[tokio::test]
+async fn what_was_built_together_with_the_host_is_granted_all_it_asks_for() {
+    let bench = Bench::start(COURIER).await;
+    let theirs = bench.status("courier.wasm");
+    assert!(!theirs.first_party && theirs.granted_hosts.is_empty());
+    let host = bench.again_built_together().await;
+    let ours = &host.list()[0];
+    assert!(ours.first_party);
+    assert_eq!(ours.granted_hosts, ours.hosts);
+    let send = async |own: &str| {
+        let asked = config(json!({"own": own}));
+        host.channels()
+            .send("courier", asked, "", message())
+            .await
+            .unwrap_err()
+    };
+    // It leads to this machine: nobody answers there, but it was dialled.
+    assert!(matches!(
+        send("https://listed.example/").await,
+        ChannelError::Unreachable(_)
+    ));
+    assert!(
+        matches!(send("https://evil.example/").await, ChannelError::Denied(_)),
+        "it does not ask for it"
+    );
+    let refused = host.may_grant("courier", &[]).unwrap_err();
+    assert!(refused.to_string().contains("built together"), "{refused}");
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! Files that are no plugins, or not ones for this host: listed with a sentence, never run, never in the way.
 
+use std::collections::HashSet;
 use std::os::unix::fs::PermissionsExt;
 
 use qm_kernel::Ctx;
@@ -192,6 +193,7 @@ async fn without_a_directory_there_is_one_clear_line() {
         pins: std::sync::Arc::new(PinsInMemory::default()),
         limits: Limits::default(),
         net: Net::new(NetConfig::default()).unwrap(),
+        first_party: HashSet::new(),
     };
     let error = PluginHost::start(config, Ctx::system())
         .await

@@ -96,7 +96,7 @@ impl Contract {
             plugin: &self.loaded.about.id,
             owner: "check",
             lane: "check",
-            first_party: false,
+            first_party: self.loaded.first_party,
             grants: Grants::from_config(schema, &self.target)?,
             secrets: Secrets::of(schema, &self.target, &[]),
             log_dropped: Arc::default(),
