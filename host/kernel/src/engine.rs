@@ -96,6 +96,58 @@ pub struct Torrent {
     pub message: Option<String>,
     pub added_at: Option<Timestamp>,
     pub completed_at: Option<Timestamp>,
+    /// Host name of its first tracker.
+    pub tracker_host: Option<String>,
+    pub seeded: Option<Seeded>,
+    /// When the last byte of content moved.
+    pub last_activity: Option<Timestamp>,
+    /// Distributed copies of the content among the peers connected to.
+    pub availability: Option<f64>,
+}
+
+/// The time a torrent was seeded in all. It grows with the clock while the torrent seeds, and no client tells that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seeded {
+    pub seconds: u64,
+    /// When the client said so.
+    pub as_of: Timestamp,
+}
+
+impl Seeded {
+    /// Seconds by `now`, if it has been in `state` since.
+    pub fn seconds_by(&self, now: Timestamp, state: TorrentState) -> u64 {
+        if state == TorrentState::Seeding {
+            self.seconds.saturating_add(now.since(self.as_of).as_secs())
+        } else {
+            self.seconds
+        }
+    }
+}
+
+impl Torrent {
+    /// Takes over from what was told `before` whatever only drifted since: a count of seeded seconds that is where the clock
+    /// has brought it, an activity some seconds later, an availability that is the same to two digits. What is equal then is
+    /// no news, which spares everybody a message a poll for each torrent that seeds.
+    pub fn keep_drift(&mut self, before: &Torrent) {
+        const DRIFT: u64 = 60;
+        if let (Some(told), Some(known)) = (self.seeded, before.seeded)
+            && known.seconds_by(told.as_of, before.state).abs_diff(told.seconds) <= DRIFT
+            && before.state == self.state
+        {
+            self.seeded = before.seeded;
+        }
+        if let (Some(told), Some(known)) = (self.last_activity, before.last_activity)
+            && told >= known
+            && told.since(known).as_secs() < DRIFT
+        {
+            self.last_activity = before.last_activity;
+        }
+        if let (Some(told), Some(known)) = (self.availability, before.availability)
+            && (told - known).abs() < 0.01
+        {
+            self.availability = before.availability;
+        }
+    }
 }
 
 /// Rates, limits and counts of a client. Totals are what the client's list adds up to; the ledger knows better.

@@ -145,6 +145,10 @@ pub fn torrent(number: u32) -> Torrent {
         message: None,
         added_at: Some(qm_kernel::Timestamp::from_secs(1_900_000_000 + i64::from(number))),
         completed_at: None,
+        tracker_host: None,
+        seeded: None,
+        last_activity: None,
+        availability: None,
     }
 }
 

@@ -202,6 +202,22 @@ impl Job {
             self.sample.is_in(&self.client.downloads()),
             "{source:?}: the bytes on disk are the seeded ones"
         );
+        self.what_only_some_clients_tell().await;
+    }
+
+    /// Fields that qBittorrent knows and rTorrent's list does not have.
+    async fn what_only_some_clients_tell(&self) {
+        let knows = self.client.kind() == "webapi_client";
+        until_true("the torrent to be told whole", || async {
+            let torrent = self.api.get(&format!("/api/torrents/{}", self.sample.hash)).await;
+            let told = [
+                torrent["trackerHost"] == json!("127.0.0.1"),
+                torrent["secondsSeeded"].is_u64() && torrent["secondsSeededAt"].is_string(),
+                torrent["lastActivity"].is_string(),
+            ];
+            told == [knows; 3]
+        })
+        .await;
     }
 
     async fn add(&self, source: Source) -> Value {

@@ -52,6 +52,18 @@ pub struct TorrentView<'a> {
     pub added_at: Option<Timestamp>,
     #[schema(value_type = Option<String>, format = DateTime)]
     pub completed_at: Option<Timestamp>,
+    /// Host name of its first tracker, without port; null when it has none or the client does not tell.
+    pub tracker_host: Option<&'a str>,
+    /// Seconds it was seeded in all, as of `secondsSeededAt`: while it seeds, add the time since. Null when the client does
+    /// not count them.
+    pub seconds_seeded: Option<u64>,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub seconds_seeded_at: Option<Timestamp>,
+    /// When the last byte of content moved, to a minute; null when unknown.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub last_activity: Option<Timestamp>,
+    /// Distributed copies among the peers connected to; null when the client does not count them.
+    pub availability: Option<f64>,
     /// The engine that lists it.
     pub engine_id: &'a str,
     /// Null unless the torrent is parked as dead.
@@ -94,6 +106,11 @@ impl<'a> TorrentView<'a> {
             message: torrent.message.as_deref(),
             added_at: torrent.added_at,
             completed_at: torrent.completed_at,
+            tracker_host: torrent.tracker_host.as_deref(),
+            seconds_seeded: torrent.seeded.map(|seeded| seeded.seconds),
+            seconds_seeded_at: torrent.seeded.map(|seeded| seeded.as_of),
+            last_activity: torrent.last_activity,
+            availability: torrent.availability,
             engine_id,
             parked: (),
             intake: (),

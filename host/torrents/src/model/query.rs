@@ -176,6 +176,9 @@ sort_fields! {
     Message = "message" => |t| t.message.as_deref().map_or(Key::Absent, Key::text),
     AddedAt = "addedAt" => |t| Key::instant(t.added_at),
     CompletedAt = "completedAt" => |t| Key::instant(t.completed_at),
+    TrackerHost = "trackerHost" => |t| t.tracker_host.as_deref().map_or(Key::Absent, Key::text),
+    LastActivity = "lastActivity" => |t| Key::instant(t.last_activity),
+    Availability = "availability" => |t| t.availability.map_or(Key::Absent, Key::Real),
 }
 
 enum Key<'a> {
@@ -267,12 +270,19 @@ mod tests {
             message: None,
             added_at: Some(Timestamp::from_secs(2)),
             completed_at: None,
+            tracker_host: None,
+            seeded: None,
+            last_activity: None,
+            availability: None,
         };
         let low = Torrent {
             eta: Some(1),
             label: Some("a".into()),
             message: Some("m".into()),
             completed_at: low.added_at,
+            tracker_host: Some("t".into()),
+            last_activity: low.added_at,
+            availability: Some(0.5),
             ..low
         };
         for name in SortBy::NAMES {

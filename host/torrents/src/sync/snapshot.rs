@@ -206,8 +206,11 @@ impl Snapshot {
         let mut room = limits.room_beside(self.len() - changes.removed.len(), self.bytes - freed);
         // Position in `changes.changed` of a hash told of before in this delta.
         let mut reported: HashMap<Arc<str>, usize> = HashMap::new();
-        for torrent in told {
+        for mut torrent in told {
             let before = self.get(&torrent.hash);
+            if let Some(before) = before {
+                torrent.keep_drift(&before.torrent);
+            }
             let again = reported.get(&torrent.hash).copied();
             if again.is_none() && before.is_some_and(|before| before.torrent == torrent) {
                 continue;
@@ -328,6 +331,7 @@ fn texts(torrent: &Torrent) -> usize {
         + torrent.content_path.len()
         + optional(&torrent.label)
         + optional(&torrent.message)
+        + optional(&torrent.tracker_host)
         + torrent.tags.iter().map(String::len).sum::<usize>()
 }
 
@@ -375,8 +379,10 @@ fn tidy(mut torrent: Torrent) -> Option<Torrent> {
             text.retain(|c| c != '\0');
         }
     }
-    if let Some(label) = torrent.label.as_mut().filter(|label| label.contains('\0')) {
-        label.retain(|c| c != '\0');
+    for text in [&mut torrent.label, &mut torrent.tracker_host] {
+        if let Some(text) = text.as_mut().filter(|text| text.contains('\0')) {
+            text.retain(|c| c != '\0');
+        }
     }
     Some(torrent)
 }
@@ -386,7 +392,7 @@ pub mod tests {
     use std::collections::BTreeMap;
 
     use proptest::prelude::*;
-    use qm_kernel::engine::TorrentState;
+    use qm_kernel::engine::{Seeded, TorrentState};
 
     use super::*;
 
@@ -420,6 +426,56 @@ pub mod tests {
             message: None,
             added_at: None,
             completed_at: None,
+            tracker_host: None,
+            seeded: None,
+            last_activity: None,
+            availability: None,
+        }
+    }
+
+    #[test]
+    fn what_only_drifts_is_no_news() {
+        let seeding = |seconds, at: i64, active: i64, copies| Torrent {
+            state: TorrentState::Seeding,
+            tracker_host: Some("tracker.example".into()),
+            seeded: Some(Seeded {
+                seconds,
+                as_of: Timestamp::from_secs(at),
+            }),
+            last_activity: Some(Timestamp::from_secs(active)),
+            availability: Some(copies),
+            ..torrent(1)
+        };
+        let full = |torrent| Delta {
+            full: true,
+            changed: vec![torrent],
+            ..Delta::default()
+        };
+        let empty = Snapshot::empty(&"e".into(), 0, at(0));
+        let (first, _) = empty.apply(full(seeding(100, 1000, 900, 1.5)), at(1), &endless());
+        let first = first.unwrap();
+        let (same, _) = first.apply(full(seeding(1102, 2000, 950, 1.505)), at(2), &endless());
+        assert!(same.is_none(), "the clock alone went on");
+        for news in [
+            seeding(2000, 2000, 900, 1.5),
+            seeding(100, 2000, 900, 1.5),
+            seeding(1100, 2000, 960, 1.5),
+            seeding(1100, 2000, 899, 1.5),
+            seeding(1100, 2000, 900, 1.52),
+            Torrent {
+                state: TorrentState::Stopped,
+                ..seeding(1100, 2000, 900, 1.5)
+            },
+            Torrent {
+                tracker_host: None,
+                ..seeding(1100, 2000, 900, 1.5)
+            },
+        ] {
+            let (next, _) = first.apply(full(news.clone()), at(2), &endless());
+            let next = next.unwrap_or_else(|| panic!("news: {news:?}"));
+            let shown: serde_json::Value = serde_json::from_slice(next.entries()[0].json()).unwrap();
+            assert_eq!(shown["trackerHost"], serde_json::json!(news.tracker_host));
+            assert!(shown["secondsSeededAt"].is_string(), "{shown}");
         }
     }
 

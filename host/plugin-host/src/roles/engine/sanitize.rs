@@ -124,6 +124,13 @@ fn torrent_row(torrent: &mut Torrent) -> bool {
         !tag.is_empty()
     });
     cut_option(&mut torrent.message, SHORT);
+    cut_option(&mut torrent.tracker_host, SHORT);
+    torrent.availability = torrent
+        .availability
+        .filter(|copies| copies.is_finite() && *copies >= 0.0);
+    if let Some(seeded) = &mut torrent.seeded {
+        whole(&mut seeded.seconds);
+    }
     fraction(&mut torrent.progress);
     torrent.ratio = if torrent.ratio.is_finite() {
         torrent.ratio.max(0.0)
@@ -255,6 +262,13 @@ mod tests {
             message: None,
             added_at: None,
             completed_at: None,
+            tracker_host: Some("h".repeat(100_000)),
+            seeded: Some(Seeded {
+                seconds: u64::MAX,
+                as_of: Timestamp::from_secs(9),
+            }),
+            last_activity: None,
+            availability: Some(f64::INFINITY),
         }
     }
 
@@ -279,6 +293,9 @@ mod tests {
         assert_eq!((row.progress, row.ratio, row.priority), (0.0, 0.0, 3));
         assert_eq!((row.size, row.eta), (i64::MAX as u64, Some(i64::MAX as u64)));
         assert_eq!((row.name.len(), &row.label), (LONG, &None));
+        assert_eq!(row.tracker_host.as_ref().map(String::len), Some(SHORT));
+        assert_eq!(row.availability, None);
+        assert_eq!(row.seeded.map(|seeded| seeded.seconds), Some(i64::MAX as u64));
         assert_eq!(row.tags.iter().map(String::len).collect::<Vec<_>>(), [SHORT]);
     }
 

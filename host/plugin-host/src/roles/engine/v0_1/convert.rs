@@ -1,5 +1,6 @@
 //! Engine API 0.1 to the kernel's words and back. Texts move; nothing is copied but info-hashes, which are shared later.
 
+use qm_kernel::Timestamp;
 use qm_kernel::engine as kernel;
 
 use super::wit;
@@ -45,11 +46,11 @@ pub(super) fn attention(attention: kernel::Attention) -> wit::Attention {
     }
 }
 
-pub(super) fn delta(given: wit::Delta) -> (kernel::Delta, usize) {
+pub(super) fn delta(given: wit::Delta, now: Timestamp) -> (kernel::Delta, usize) {
     let mut delta = kernel::Delta {
         cursor: given.cursor,
         full: given.full,
-        changed: given.changed.into_iter().map(torrent).collect(),
+        changed: given.changed.into_iter().map(|row| torrent(row, now)).collect(),
         removed: if given.full { Vec::new() } else { given.removed },
         stats: stats(&given.stats),
         cut: false, // known once it was looked at
@@ -58,7 +59,7 @@ pub(super) fn delta(given: wit::Delta) -> (kernel::Delta, usize) {
     (delta, dropped)
 }
 
-pub(super) fn torrent(given: wit::Torrent) -> kernel::Torrent {
+pub(super) fn torrent(given: wit::Torrent, now: Timestamp) -> kernel::Torrent {
     kernel::Torrent {
         hash: given.hash.into(),
         name: given.name,
@@ -84,6 +85,12 @@ pub(super) fn torrent(given: wit::Torrent) -> kernel::Torrent {
         message: given.message,
         added_at: sanitize::instant(given.added_at),
         completed_at: sanitize::instant(given.completed_at),
+        tracker_host: given.tracker_host,
+        seeded: given
+            .seconds_seeded
+            .map(|seconds| kernel::Seeded { seconds, as_of: now }),
+        last_activity: sanitize::instant(given.last_activity),
+        availability: given.availability,
     }
 }
 

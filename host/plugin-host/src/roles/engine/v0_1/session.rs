@@ -63,7 +63,7 @@ impl Live {
                 "the plugin gave a part when it was asked for everything".to_owned(),
             ));
         }
-        let (delta, dropped) = convert::delta(given);
+        let (delta, dropped) = convert::delta(given, self.store.data().ctx.now());
         if dropped > 0 && !std::mem::replace(&mut self.told, true) {
             let text = format!(
                 "{dropped} torrents without a proper info-hash (40 lower-case hex digits) were dropped"
@@ -112,7 +112,9 @@ impl Calls for Live {
 
     async fn get(&mut self, hash: String) -> Answer<Option<Torrent>> {
         let answer = call!(self.call_get(&hash))?;
-        Ok(self.word(answer, |given| sanitize::torrent(given.map(convert::torrent))))
+        let now = self.store.data().ctx.now();
+        let one = |given: Option<wit::Torrent>| given.map(|given| convert::torrent(given, now));
+        Ok(self.word(answer, |given| sanitize::torrent(one(given))))
     }
 
     async fn files(&mut self, hash: String) -> Answer<Vec<File>> {
