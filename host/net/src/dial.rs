@@ -9,13 +9,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::BufMut as _;
+use rustls_platform_verifier::BuilderVerifierExt as _;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpStream, UnixStream};
 
-use crate::Outside;
 use crate::grants::Grants;
 use crate::resolve::{OperatorNames, OutwardNames, Resolver, dialable};
 use crate::silence::Progress;
+use crate::{NetError, Outside};
 
 /// The most a connect may take, resolution included.
 pub const CONNECT: Duration = Duration::from_secs(5);
@@ -96,14 +97,16 @@ pub struct Dialer {
 }
 
 impl Dialer {
-    pub(crate) fn new(resolver: Arc<dyn Resolver>, outside: Arc<Outside>) -> Result<Self, reqwest::Error> {
+    pub(crate) fn new(resolver: Arc<dyn Resolver>, outside: Arc<Outside>) -> Result<Self, NetError> {
         let names = OutwardNames {
             resolver: resolver.clone(),
             outside: outside.clone(),
         };
+        // Read once: the machine's certificates are many.
+        let tls = tls().map_err(NetError::Certificates)?;
         Ok(Self {
-            client: client(OperatorNames(resolver.clone()))?,
-            outward: client(names)?,
+            client: client(OperatorNames(resolver.clone()), tls.clone())?,
+            outward: client(names, tls)?,
             outside,
             resolver,
         })
@@ -160,8 +163,21 @@ impl Dialer {
     }
 }
 
-fn client(names: impl reqwest::dns::Resolve + 'static) -> Result<reqwest::Client, reqwest::Error> {
+/// TLS that trusts what this machine trusts.
+fn tls() -> Result<rustls::ClientConfig, rustls::Error> {
+    let mut tls = rustls::ClientConfig::builder()
+        .with_platform_verifier()?
+        .with_no_client_auth();
+    tls.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(tls)
+}
+
+fn client(
+    names: impl reqwest::dns::Resolve + 'static,
+    tls: rustls::ClientConfig,
+) -> Result<reqwest::Client, NetError> {
     reqwest::Client::builder()
+        .tls_backend_preconfigured(tls)
         .dns_resolver(Arc::new(names))
         .redirect(reqwest::redirect::Policy::none())
         .no_proxy()
@@ -170,6 +186,7 @@ fn client(names: impl reqwest::dns::Resolve + 'static) -> Result<reqwest::Client
         .pool_idle_timeout(Duration::from_secs(30))
         .tcp_nodelay(true)
         .build()
+        .map_err(NetError::Client)
 }
 
 fn no_such_name(host: &str) -> DialError {

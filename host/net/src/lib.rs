@@ -45,7 +45,9 @@ pub struct NetConfig {
 pub enum NetError {
     #[error("SSRF_ALLOW_HOSTS: `{0}` is neither a host name, an address nor a CIDR block")]
     AllowEntry(String),
-    #[error("cannot set up the HTTP client (are CA certificates installed?)")]
+    #[error("cannot read the machine's CA certificates (is the package ca-certificates installed?)")]
+    Certificates(#[source] rustls::Error),
+    #[error("cannot set up the HTTP client")]
     Client(#[source] reqwest::Error),
 }
 
@@ -92,7 +94,7 @@ impl Net {
             allow,
             surroundings: RwLock::new(Arc::new(Surroundings::of_this_machine())),
         });
-        let dialer = Dialer::new(resolver.clone(), outside.clone()).map_err(NetError::Client)?;
+        let dialer = Dialer::new(resolver.clone(), outside.clone())?;
         Ok(Self {
             outside,
             resolver,
