@@ -169,7 +169,7 @@ impl Service {
         let web = WebConfig::default();
         let platform = platform(db, config, folder.path(), &web.metrics, &ctx).await;
         let routes = qm_platform::routes().with_state(platform);
-        let (router, _) = qm_web::finish(routes, web, Arc::new(ByRole), ctx);
+        let router = qm_web::finish(routes, web, Arc::new(ByRole), ctx);
         Self { router, folder }
     }
 

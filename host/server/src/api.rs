@@ -21,17 +21,21 @@ pub fn routes(states: States) -> Routes {
         .merge(qm_files::routes().with_state(states.files))
 }
 
-/// The OpenAPI document of [`routes`].
+/// The OpenAPI document of [`routes`] as a server without variables serves it.
 pub fn document() -> Result<String, serde_json::Error> {
+    document_with(&WebConfig {
+        product: PRODUCT.to_owned(),
+        version: crate::VERSION.to_owned(),
+        ..WebConfig::default()
+    })
+}
+
+/// The OpenAPI document of [`routes`] on this surface.
+pub fn document_with(config: &WebConfig) -> Result<String, serde_json::Error> {
     let routes = Routes::new()
         .merge(qm_platform::routes().described())
         .merge(qm_identity::routes().described())
         .merge(qm_torrents::routes().described())
         .merge(qm_files::routes().described());
-    let config = WebConfig {
-        product: PRODUCT.to_owned(),
-        version: crate::VERSION.to_owned(),
-        ..WebConfig::default()
-    };
-    qm_web::document(&qm_web::describe(&config, &routes))
+    qm_web::document(&qm_web::describe(config, &routes))
 }

@@ -25,7 +25,7 @@ use qm_platform::{
 };
 use qm_plugin_host::{Compiler, Limits, PluginHost, PluginHostConfig};
 use qm_torrents::{Torrents, TorrentsDeps};
-use qm_web::{ConnectionLimits, WebConfig};
+use qm_web::{ConnectionLimits, Docs, WebConfig};
 use tokio::net::TcpListener;
 
 use crate::api::{self, States};
@@ -304,7 +304,7 @@ impl App {
         let mover: Arc<dyn DataMover> = files.clone();
         torrents.use_mover(&mover);
         let web = web_config(&config, &ground.metrics);
-        let docs = web.docs;
+        let docs = !matches!(web.docs, Docs::Hidden);
         let states = States {
             identity: ground.identity.clone(),
             platform: ground.platform(&config, &plugins, &torrents, &hub)?,
@@ -312,7 +312,7 @@ impl App {
             files: files.clone(),
         };
         let routes = api::routes(states).mount(ws_router(hub.clone()));
-        let (router, _) = qm_web::finish(routes, web, ground.tokens.clone(), ctx);
+        let router = qm_web::finish(routes, web, ground.tokens.clone(), ctx);
 
         let (kept, moved, pruned) = (files.clone(), torrents.clone(), ground.identity.clone());
         let swept = torrents.clone();
@@ -499,13 +499,22 @@ fn first_party() -> HashSet<String> {
 }
 
 fn web_config(config: &Config, metrics: &Registry) -> WebConfig {
-    WebConfig {
+    let described = WebConfig {
         cors_origins: config.cors_origins.clone(),
         trusted_proxies: config.trusted_proxies,
         throttle_limit: config.throttle_limit,
-        docs: !config.production,
+        docs: Docs::Hidden,
         product: PRODUCT.to_owned(),
         version: VERSION.to_owned(),
         metrics: metrics.clone(),
+    };
+    let later = described.clone();
+    WebConfig {
+        docs: if config.production {
+            Docs::Hidden
+        } else {
+            Docs::Later(Arc::new(move || api::document_with(&later)))
+        },
+        ..described
     }
 }

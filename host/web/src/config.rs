@@ -1,6 +1,33 @@
 //! What the HTTP surface needs to know of the configuration.
 
+use std::fmt;
+use std::sync::Arc;
+
 use prometheus::Registry;
+
+/// What `/api/docs` shows.
+#[derive(Clone)]
+pub enum Docs {
+    /// It is not served.
+    Hidden,
+    /// The document of the routes, made at once.
+    Described,
+    /// What this makes when somebody asks for the first time: making it costs more than the rest of a start.
+    Later(DocumentMaker),
+}
+
+/// Makes the text of an API document.
+pub type DocumentMaker = Arc<dyn Fn() -> Result<String, serde_json::Error> + Send + Sync>;
+
+impl fmt::Debug for Docs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Docs::Hidden => "Hidden",
+            Docs::Described => "Described",
+            Docs::Later(_) => "Later",
+        })
+    }
+}
 
 /// Settings of the surface; read from the environment by `server`.
 #[derive(Clone, Debug)]
@@ -11,8 +38,7 @@ pub struct WebConfig {
     pub trusted_proxies: u8,
     /// Hits a route, method and address may make in 60 s where the route names no limit of its own; 0 = not limited.
     pub throttle_limit: u32,
-    /// Whether `/api/docs` is served.
-    pub docs: bool,
+    pub docs: Docs,
     /// The name that stands in the document's title.
     pub product: String,
     pub version: String,
@@ -26,7 +52,7 @@ impl Default for WebConfig {
             cors_origins: vec!["http://localhost:5173".to_owned()],
             trusted_proxies: 1,
             throttle_limit: 120,
-            docs: true,
+            docs: Docs::Described,
             product: "Quartermaster".to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             metrics: Registry::new(),

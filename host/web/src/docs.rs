@@ -8,9 +8,12 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, header};
+use qm_kernel::ErrorKind;
+use tokio::sync::OnceCell;
 
 use crate::body::BodyBounds;
-use crate::error::JSON;
+use crate::config::DocumentMaker;
+use crate::error::{ApiError, ApiResult, JSON};
 use crate::guard::{Gate, GuardLayer};
 use crate::routes::Access;
 
@@ -25,8 +28,11 @@ const POLICY: HeaderValue = HeaderValue::from_static(
 );
 
 /// `first_route` numbers the pages in the throttle's keys.
-pub(crate) fn router(document: String, gate: &Arc<Gate>, limit: Option<u32>, first_route: u32) -> Router {
-    let document = Bytes::from(document);
+pub(crate) fn router(maker: DocumentMaker, gate: &Arc<Gate>, limit: Option<u32>, first_route: u32) -> Router {
+    let document = Arc::new(Document {
+        maker,
+        made: OnceCell::new(),
+    });
     let pages = [
         (
             "/api/docs",
@@ -47,7 +53,12 @@ pub(crate) fn router(document: String, gate: &Arc<Gate>, limit: Option<u32>, fir
         ),
         (
             "/api/docs/openapi.json",
-            get(move || async move { page(document, JSON) }),
+            get(move || async move {
+                match document.text().await {
+                    Ok(text) => page(text, JSON),
+                    Err(error) => error.into_response(),
+                }
+            }),
         ),
     ];
     let guard = |route| {
@@ -64,6 +75,34 @@ pub(crate) fn router(document: String, gate: &Arc<Gate>, limit: Option<u32>, fir
         .fold(Router::new(), |router, (route, (path, method_router))| {
             router.route(path, method_router.route_layer(guard(route)))
         })
+}
+
+/// The document, made when it is first asked for.
+struct Document {
+    maker: DocumentMaker,
+    made: OnceCell<Bytes>,
+}
+
+impl Document {
+    /// Whoever asks after a failure tries again.
+    async fn text(&self) -> ApiResult<Bytes> {
+        let make = || async {
+            let maker = self.maker.clone();
+            match tokio::task::spawn_blocking(move || maker()).await {
+                Ok(Ok(text)) => Ok(Bytes::from(text)),
+                Ok(Err(error)) => Err(unmade(&error)),
+                Err(error) => Err(unmade(&error)),
+            }
+        };
+        self.made.get_or_try_init(make).await.cloned()
+    }
+}
+
+fn unmade(error: &dyn std::error::Error) -> ApiError {
+    ApiError::new(
+        ErrorKind::Internal,
+        format!("the API document cannot be made: {error}"),
+    )
 }
 
 fn page(body: Bytes, kind: HeaderValue) -> Response {

@@ -67,7 +67,7 @@ mod upload;
 
 pub use body::{Body, Params, Path};
 pub use client::{Client, HungUp, Origin, Peer, RequestId};
-pub use config::WebConfig;
+pub use config::{Docs, DocumentMaker, WebConfig};
 pub use error::{ApiError, ApiResult};
 pub use fields::{
     AnyField, Fields, FlagField, FloatField, FromBody, FromQuery, IntegerField, ListField, ObjectField,

@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use axum::Router;
 use qm_kernel::{Ctx, TokenVerifier};
-use utoipa::openapi::OpenApi;
 
-use crate::WebConfig;
+use crate::config::{Docs, DocumentMaker, WebConfig};
 use crate::edge::{EdgeLayer, method_not_allowed, not_found};
 use crate::guard::{Gate, GuardLayer};
 use crate::metrics::HttpMetrics;
@@ -15,13 +14,10 @@ use crate::{docs, openapi};
 
 /// Guards every line, wraps everything in the edge, and describes it. Two lines for one method and path, or two
 /// surfaces that count in one registry, are a mistake of ours and panic here, at start.
-pub fn finish(
-    routes: Routes<()>,
-    config: WebConfig,
-    verifier: Arc<dyn TokenVerifier>,
-    ctx: Ctx,
-) -> (Router, OpenApi) {
-    let api = openapi::describe(&config, &routes);
+pub fn finish(routes: Routes<()>, config: WebConfig, verifier: Arc<dyn TokenVerifier>, ctx: Ctx) -> Router {
+    // Whoever builds it finds out at its first start if the routes would be described wrongly.
+    let api = (cfg!(debug_assertions) || matches!(config.docs, Docs::Described))
+        .then(|| openapi::describe(&config, &routes));
     let patterns = routes.lines.iter().flat_map(|line| line.described.1.paths.keys());
     let metrics = match HttpMetrics::new(&config.metrics, patterns.map(String::as_str)) {
         Ok(metrics) => Arc::new(metrics),
@@ -51,20 +47,19 @@ pub fn finish(
             next_route += 1;
         }
     }
-    if config.docs {
-        match openapi::document(&api) {
-            Ok(document) => router = router.merge(docs::router(document, &gate, general, next_route)),
-            Err(error) => {
-                tracing::error!(%error, "the API document cannot be written, /api/docs is not served");
-            }
-        }
+    let maker: Option<DocumentMaker> = match (&config.docs, api) {
+        (Docs::Hidden, _) | (Docs::Described, None) => None,
+        (Docs::Described, Some(api)) => Some(Arc::new(move || openapi::document(&api))),
+        (Docs::Later(maker), _) => Some(Arc::clone(maker)),
+    };
+    if let Some(maker) = maker {
+        router = router.merge(docs::router(maker, &gate, general, next_route));
     }
     for mounted in routes.mounted {
         router = router.merge(mounted);
     }
-    let router = router
+    router
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
-        .layer(EdgeLayer::new(&config, metrics, ctx));
-    (router, api)
+        .layer(EdgeLayer::new(&config, metrics, ctx))
 }

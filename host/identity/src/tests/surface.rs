@@ -28,7 +28,7 @@ impl Surface {
 
     pub(super) fn over(house: House, throttle_limit: u32) -> Self {
         let routes = crate::routes().with_state(house.identity.clone());
-        let (router, _) = qm_web::finish(
+        let router = qm_web::finish(
             routes,
             WebConfig {
                 throttle_limit,

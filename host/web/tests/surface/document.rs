@@ -1,8 +1,10 @@
 //! The API document and its page.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
-use qm_web::{WebConfig, document};
+use qm_web::{Docs, WebConfig, document};
 use serde_json::{Value, json};
 
 use crate::support::{server, start};
@@ -164,7 +166,7 @@ async fn the_page_needs_no_other_host_and_no_inline_script() {
 #[tokio::test]
 async fn the_page_is_there_only_when_asked_for() {
     let server = start(WebConfig {
-        docs: false,
+        docs: Docs::Hidden,
         ..WebConfig::default()
     })
     .await;
@@ -172,4 +174,29 @@ async fn the_page_is_there_only_when_asked_for() {
         assert_eq!(server.get(path).await.status, 404, "{path}");
     }
     assert!(!server.api.paths.paths.is_empty());
+}
+
+#[tokio::test]
+async fn a_document_is_made_when_somebody_asks_and_once() {
+    let made = Arc::new(AtomicU32::new(0));
+    let count = made.clone();
+    let maker = move || match count.fetch_add(1, Ordering::SeqCst) {
+        0 => Err(serde_json::Error::io(std::io::Error::other("no room"))),
+        _ => Ok("{}\n".to_owned()),
+    };
+    let server = start(WebConfig {
+        docs: Docs::Later(Arc::new(maker)),
+        ..WebConfig::default()
+    })
+    .await;
+    assert_eq!(made.load(Ordering::SeqCst), 0);
+    assert_eq!(server.get("/api/docs").await.status, 200);
+    assert_eq!(made.load(Ordering::SeqCst), 0, "the page asks for it by itself");
+    let failed = server.get("/api/docs/openapi.json").await;
+    assert_eq!(failed.status, 500);
+    assert!(!failed.body.contains("no room"), "{}", failed.body);
+    for _ in 0..3 {
+        assert_eq!(server.get("/api/docs/openapi.json").await.body, "{}\n");
+    }
+    assert_eq!(made.load(Ordering::SeqCst), 2);
 }

@@ -13,7 +13,7 @@ use qm_kernel::{
 };
 use qm_web::{
     ApiError, ApiResult, Auth, Body, Client, ConnectionLimits, Created, Fields, FromBody, FromQuery, Json,
-    Params, Path, Prepared, Routes, Upload, WebConfig, finish, routes, serve,
+    Params, Path, Prepared, Routes, Upload, WebConfig, describe, finish, routes, serve,
 };
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -325,7 +325,8 @@ pub async fn start_within(config: WebConfig, limits: ConnectionLimits) -> Server
     let clock = Frozen(Arc::new(AtomicI64::new(START)));
     let ctx = Ctx::new(Arc::new(clock.clone()), Arc::new(Counting(AtomicI64::new(1))));
     let silent = axum::Router::new().route("/silence", axum::routing::get(upgrade));
-    let (router, api) = finish(all_routes().mount(silent), config, Arc::new(Tokens), ctx);
+    let api = describe(&config, &all_routes());
+    let router = finish(all_routes().mount(silent), config, Arc::new(Tokens), ctx);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(serve(listener, router, limits, std::future::pending()));

@@ -28,7 +28,7 @@ use qm_kernel::{
 use qm_platform::realtime::{Hub, HubConfig};
 use qm_platform::testing::Claims;
 use qm_platform::{Audit, Cipher, Settings};
-use qm_web::WebConfig;
+use qm_web::{Docs, WebConfig};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tower::ServiceExt;
@@ -257,11 +257,11 @@ impl Site {
         });
         let config = WebConfig {
             throttle_limit: 0,
-            docs: false,
+            docs: Docs::Hidden,
             ..WebConfig::default()
         };
         let state = routes().with_state(files.clone());
-        let (router, _) = qm_web::finish(state, config, Arc::new(RoleTokens), ctx);
+        let router = qm_web::finish(state, config, Arc::new(RoleTokens), ctx);
         Self {
             files,
             heard,

@@ -106,7 +106,7 @@ impl Server {
         let verifier = Arc::new(Tokens(ctx.clone()));
         let hub = Hub::new(config, verifier.clone(), ctx.clone());
         let routes = Routes::new().mount(ws_router(hub.clone()));
-        let (router, _) = finish(routes, WebConfig::default(), verifier, ctx);
+        let router = finish(routes, WebConfig::default(), verifier, ctx);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         tokio::spawn(serve(

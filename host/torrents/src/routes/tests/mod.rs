@@ -13,7 +13,7 @@ use http_body_util::BodyExt;
 use qm_db::{Db, db_test, sql};
 use qm_kernel::engine::{EngineError, Torrent, TorrentState};
 use qm_kernel::{Ctx, Principal, Role, TokenError, TokenVerifier};
-use qm_web::WebConfig;
+use qm_web::{Docs, WebConfig};
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
@@ -68,11 +68,11 @@ impl Site {
     fn over(house: House) -> Self {
         let config = WebConfig {
             throttle_limit: 0,
-            docs: false,
+            docs: Docs::Hidden,
             ..WebConfig::default()
         };
         let state = routes().with_state(house.torrents.clone());
-        let (router, _) = qm_web::finish(state, config, Arc::new(RoleTokens), Ctx::system());
+        let router = qm_web::finish(state, config, Arc::new(RoleTokens), Ctx::system());
         Self { house, router }
     }
 
