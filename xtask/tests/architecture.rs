@@ -10,7 +10,7 @@ fn tier(name: &str) -> u8 {
         "qm-db" | "qm-web" | "qm-net" | "qm-release" => 1,
         "qm-plugin-host" => 2,
         "qm-platform" => 3,
-        "qm-identity" => 4,
+        "qm-identity" | "qm-jobs" => 4,
         "qm-torrents" | "qm-files" => 5,
         "qm-server" => 8,
         "qm-testkit" => 9,

@@ -40,6 +40,7 @@ const MIGRATIONS: &[Migration] = migrations! {
     11 "0011_deleted_engines",
     12 "0012_plugin_pins",
     13 "0013_plugin_grants",
+    14 "0014_jobs",
 };
 
 sql! {

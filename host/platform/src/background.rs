@@ -1,12 +1,15 @@
 //! Background loops: started by name, stopped together, and not ended by a panic.
 //!
 //! A panic costs the one run it happened in: it is logged, counted, and the loop goes on after a pause. Nothing here
-//! decides what a loop does; a loop that must not be cut off watches the token it is handed.
+//! decides what a loop does; a loop that must not be cut off watches the token it is handed. Every loop is listed with how
+//! often it looks for something to do ([`Background::schedules`]), for people.
 //! Bounds: pauses between restarts grow from 1 s to 60 s; after a minute without a panic they start again at 1 s.
 
 use std::any::Any;
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
@@ -26,6 +29,7 @@ pub struct Background {
     tasks: TaskTracker,
     runs: IntCounterVec,
     panics: IntCounterVec,
+    listed: Arc<Mutex<BTreeMap<&'static str, Duration>>>,
 }
 
 impl Background {
@@ -48,7 +52,20 @@ impl Background {
             tasks: TaskTracker::new(),
             runs,
             panics,
+            listed: Arc::default(),
         })
+    }
+
+    /// Every loop by name, with how often it runs; several of one name are one.
+    pub fn schedules(&self) -> Vec<(&'static str, Duration)> {
+        let listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
+        listed.iter().map(|(name, interval)| (*name, *interval)).collect()
+    }
+
+    /// Lists a loop that its owner starts by itself, with [`Background::supervised`].
+    pub fn list(&self, name: &'static str, interval: Duration) {
+        let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
+        listed.insert(name, interval);
     }
 
     /// Cancelled when the server stops.
@@ -66,6 +83,7 @@ impl Background {
     ) where
         F: Future<Output = ()> + Send + 'static,
     {
+        self.list(name, interval);
         let watch = self.watch(name);
         let stop = self.stop.clone();
         self.spawn(name, async move {
@@ -82,11 +100,17 @@ impl Background {
     }
 
     /// Runs what `make` makes until it ends by itself or the server stops. After a panic another one is made, following
-    /// a pause. The future is handed the token and is expected to end soon after it is cancelled.
-    pub fn supervise<F>(&self, name: &'static str, make: impl FnMut(CancellationToken) -> F + Send + 'static)
-    where
+    /// a pause. The future is handed the token and is expected to end soon after it is cancelled; how often it looks for
+    /// something to do is `interval`, which only lists show.
+    pub fn supervise<F>(
+        &self,
+        name: &'static str,
+        interval: Duration,
+        make: impl FnMut(CancellationToken) -> F + Send + 'static,
+    ) where
         F: Future<Output = ()> + Send + 'static,
     {
+        self.list(name, interval);
         self.spawn(name, self.clone().supervised(name, self.stop.clone(), make));
     }
 
@@ -212,7 +236,7 @@ mod tests {
         let loops = loops();
         let begun = Instant::now();
         let (said, mut heard) = tokio::sync::mpsc::unbounded_channel();
-        loops.supervise("fragile", move |_| {
+        loops.supervise("fragile", LONGEST_PAUSE, move |_| {
             let said = said.clone();
             async move {
                 said.send(begun.elapsed().as_secs()).unwrap();
@@ -232,7 +256,7 @@ mod tests {
         let loops = loops();
         let begun = Instant::now();
         let (said, mut heard) = tokio::sync::mpsc::unbounded_channel();
-        loops.supervise("slow", move |_| {
+        loops.supervise("slow", LONGEST_PAUSE, move |_| {
             let said = said.clone();
             async move {
                 said.send(begun.elapsed().as_secs()).unwrap();
@@ -251,7 +275,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_loop_that_ends_by_itself_is_not_begun_again() {
         let loops = loops();
-        loops.supervise("short", |_| async {});
+        loops.supervise("short", LONGEST_PAUSE, |_| async {});
         tokio::time::sleep(Duration::from_mins(5)).await;
         assert_eq!(loops.runs.with_label_values(&["short"]).get(), 1);
         loops.shutdown().await;
@@ -262,7 +286,7 @@ mod tests {
         let loops = loops();
         let ended = Arc::new(AtomicU32::new(0));
         let last = ended.clone();
-        loops.supervise("orderly", move |stop| {
+        loops.supervise("orderly", FIRST_PAUSE, move |stop| {
             let last = last.clone();
             async move {
                 stop.cancelled().await;
@@ -273,5 +297,8 @@ mod tests {
         tokio::task::yield_now().await;
         loops.shutdown().await;
         assert_eq!(ended.load(Ordering::SeqCst), 1);
+        loops.list("by itself", LONGEST_PAUSE);
+        let listed = [("by itself", LONGEST_PAUSE), ("orderly", FIRST_PAUSE)];
+        assert_eq!(loops.schedules(), listed);
     }
 }

@@ -102,7 +102,7 @@ impl Updates {
             return;
         }
         let updates = self.clone();
-        background.supervise("system.update_check", move |stop| updates.clone().run(stop));
+        background.supervise("update_check", INTERVAL, move |stop| updates.clone().run(stop));
     }
 
     async fn run(self, stop: CancellationToken) {

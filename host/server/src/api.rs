@@ -10,6 +10,7 @@ pub struct States {
     pub platform: qm_platform::Platform,
     pub torrents: std::sync::Arc<qm_torrents::Torrents>,
     pub files: std::sync::Arc<qm_files::Files>,
+    pub jobs: qm_jobs::Jobs,
 }
 
 /// Every route, ready to serve. The realtime channel is mounted beside them.
@@ -19,6 +20,7 @@ pub fn routes(states: States) -> Routes {
         .merge(qm_identity::routes().with_state(states.identity))
         .merge(qm_torrents::routes().with_state(states.torrents))
         .merge(qm_files::routes().with_state(states.files))
+        .merge(qm_jobs::routes().with_state(states.jobs))
 }
 
 /// The OpenAPI document of [`routes`] as a server without variables serves it.
@@ -36,6 +38,7 @@ pub fn document_with(config: &WebConfig) -> Result<String, serde_json::Error> {
         .merge(qm_platform::routes().described())
         .merge(qm_identity::routes().described())
         .merge(qm_torrents::routes().described())
-        .merge(qm_files::routes().described());
+        .merge(qm_files::routes().described())
+        .merge(qm_jobs::routes().described());
     qm_web::document(&qm_web::describe(config, &routes))
 }

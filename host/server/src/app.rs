@@ -13,6 +13,7 @@ use prometheus::Registry;
 use qm_db::Db;
 use qm_files::{Files, FilesDeps};
 use qm_identity::{FirstAdmin, HashCost, Identity, IdentityDeps, IdentityError, Pace, Seeded, TokenService};
+use qm_jobs::{Jobs, JobsDeps, Pace as JobPace};
 use qm_kernel::carry::DataMover;
 use qm_kernel::engine::EngineKinds;
 use qm_kernel::{Ctx, Secret};
@@ -72,6 +73,7 @@ pub struct App {
     plugins: Arc<PluginHost>,
     torrents: Arc<Torrents>,
     files: Arc<Files>,
+    jobs: Jobs,
     background: Background,
 }
 
@@ -204,6 +206,39 @@ impl Ground {
         })
     }
 
+    /// The jobs, not yet begun.
+    fn jobs(&self, hub: &Hub) -> Result<Jobs, StartError> {
+        Ok(Jobs::new(JobsDeps {
+            db: self.db.clone(),
+            ctx: self.ctx.clone(),
+            hub: hub.clone(),
+            audit: self.audit.clone(),
+            settings: self.settings.clone(),
+            background: self.background.clone(),
+            metrics: self.metrics.clone(),
+            version: VERSION,
+            pace: JobPace::default(),
+        })?)
+    }
+
+    /// Starts the loops of the areas that keep none of their own.
+    fn start_loops(&self, files: &Arc<Files>, torrents: &Arc<Torrents>, hub: &Hub) {
+        let background = &self.background;
+        let ((name, every), area) = (Files::UPKEEP, files.clone());
+        background.supervise(name, every, move |stop| area.clone().upkeep_loop(stop));
+        let ((name, every), area) = (Torrents::MOVES, torrents.clone());
+        background.supervise(name, every, move |stop| area.clone().moves_loop(stop));
+        let ((name, every), area) = (Torrents::UPKEEP, torrents.clone());
+        background.supervise(name, every, move |stop| area.clone().upkeep_loop(stop));
+        let ((name, every), area) = (Identity::ENDINGS, self.identity.clone());
+        let sockets = hub.clone();
+        background.supervise(name, every, move |stop| {
+            area.clone().end_sockets_loop(sockets.clone(), stop)
+        });
+        let ((name, every), area) = (Identity::PRUNING, self.identity.clone());
+        background.supervise(name, every, move |stop| area.clone().prune_loop(stop));
+    }
+
     /// Starts the watches and the check for updates, and shows what they and everybody else count.
     fn platform(
         &self,
@@ -303,6 +338,7 @@ impl App {
         let files = start_files(ground.files(&config, &secrets, &torrents, &hub)?).await?;
         let mover: Arc<dyn DataMover> = files.clone();
         torrents.use_mover(&mover);
+        let jobs = ground.jobs(&hub)?;
         let web = web_config(&config, &ground.metrics);
         let docs = !matches!(web.docs, Docs::Hidden);
         let states = States {
@@ -310,23 +346,14 @@ impl App {
             platform: ground.platform(&config, &plugins, &torrents, &hub)?,
             torrents: torrents.clone(),
             files: files.clone(),
+            jobs: jobs.clone(),
         };
         let routes = api::routes(states).mount(ws_router(hub.clone()));
         let router = qm_web::finish(routes, web, ground.tokens.clone(), ctx);
 
-        let (kept, moved, pruned) = (files.clone(), torrents.clone(), ground.identity.clone());
-        let swept = torrents.clone();
-        let (ended, sockets) = (ground.identity.clone(), hub.clone());
-        let background = ground.background;
-        background.supervise("files.upkeep", move |stop| kept.clone().upkeep_loop(stop));
-        background.supervise("torrents.moves", move |stop| moved.clone().moves_loop(stop));
-        background.supervise("torrents.upkeep", move |stop| swept.clone().upkeep_loop(stop));
-        background.supervise("identity.end_sockets", move |stop| {
-            ended.clone().end_sockets_loop(sockets.clone(), stop)
-        });
-        background.supervise("identity.prune_tokens", move |stop| {
-            pruned.clone().prune_loop(stop)
-        });
+        ground.start_loops(&files, &torrents, &hub);
+        // Every area has registered its types by now.
+        jobs.start().await.map_err(StartError::Jobs)?;
         let first_admin = seeded
             .generated_password
             .map(|password| (config.admin.username, password));
@@ -348,7 +375,8 @@ impl App {
             plugins,
             torrents,
             files,
-            background,
+            jobs,
+            background: ground.background,
         })
     }
 
@@ -401,8 +429,12 @@ impl App {
         &self.files
     }
 
+    pub fn jobs(&self) -> &Jobs {
+        &self.jobs
+    }
+
     /// Answers requests until `until` ends, then ends in order: realtime clients are told to go, running requests
-    /// finish, file operations give up, loops stop, engines store and close, the database is closed.
+    /// finish, file operations give up, jobs end or are interrupted, loops stop, engines store and close, the database is closed.
     pub async fn run(self, until: impl Future<Output = ()>) {
         let Self {
             front,
@@ -411,6 +443,7 @@ impl App {
             plugins,
             torrents,
             files,
+            jobs,
             background,
             ..
         } = self;
@@ -419,12 +452,15 @@ impl App {
             hub.shutdown();
             // A request waits for its file operation: none is to keep the others waiting.
             files.stop();
+            jobs.drain();
         };
         let limits = ConnectionLimits {
             all: descriptors::connections(),
             proxied: front.proxied,
         };
         qm_web::serve(front.listener, front.router, limits, until).await;
+        // Its leases are prolonged by a loop, so it goes before those.
+        jobs.shutdown().await;
         background.shutdown().await;
         if tokio::time::timeout(FILES_CLOSE, files.shutdown()).await.is_err() {
             tracing::warn!("file operations took too long to stop and were left");

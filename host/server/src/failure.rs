@@ -9,6 +9,7 @@ use qm_db::DbError;
 use qm_files::FilesError;
 use qm_files::confined::RootRefused;
 use qm_identity::IdentityError;
+use qm_jobs::JobsError;
 use qm_net::NetError;
 use qm_plugin_host::PluginHostError;
 use qm_torrents::TorrentsError;
@@ -81,6 +82,8 @@ pub enum StartError {
     Engines(#[source] TorrentsError),
     #[error("cannot check the trash of the file manager")]
     Files(#[source] FilesError),
+    #[error("cannot settle the jobs an earlier run left")]
+    Jobs(#[source] JobsError),
     #[error("cannot set up the metrics")]
     Metrics(#[from] prometheus::Error),
     #[error("cannot listen for signals")]

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use qm_db::Db;
 use qm_identity::{HashCost, NewUser, Subject, TokenService};
+use qm_jobs::Jobs;
 use qm_kernel::engine::EngineKinds;
 use qm_kernel::{Ctx, PageQuery, PermissionSet, Role, Secret};
 use qm_net::{Net, NetConfig};
@@ -163,6 +164,7 @@ pub struct TestServer {
     db: Db,
     hub: Hub,
     bus: Bus,
+    jobs: Jobs,
     plugins: Arc<PluginHost>,
     tokens: Arc<TokenService>,
     /// Ids of the seeded users, in the order of [`Role::ALL`].
@@ -211,6 +213,7 @@ impl TestServer {
             db,
             hub: app.hub().clone(),
             bus: app.bus().clone(),
+            jobs: app.jobs().clone(),
             plugins: app.plugins().clone(),
             tokens: app.tokens().clone(),
             users,
@@ -233,6 +236,11 @@ impl TestServer {
 
     pub fn hub(&self) -> &Hub {
         &self.hub
+    }
+
+    /// To register types of jobs and to ask for some.
+    pub fn jobs(&self) -> &Jobs {
+        &self.jobs
     }
 
     /// Domain events from now on.

@@ -26,6 +26,8 @@ mod formats;
 mod guard;
 mod headers;
 mod isolation;
+mod jobs;
+mod jobs_crash;
 mod leaks;
 mod logins;
 mod main_job;

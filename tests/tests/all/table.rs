@@ -214,4 +214,23 @@ pub const TABLE: &[Row] = &[
         .body(r#"{"id":"00000000-0000-4000-8000-000000000000"}"#)
         .names_in_body(),
     row("POST /api/files/trash/empty"),
+    // Jobs
+    row("GET /api/jobs").lenient(&["limit", "active"]),
+    row("GET /api/jobs/overview"),
+    row("GET /api/jobs/catalog"),
+    row("GET /api/jobs/list"),
+    row("GET /api/jobs/schedules"),
+    row("GET /api/jobs/workers"),
+    row("GET /api/jobs/settings"),
+    row("GET /api/jobs/{id}"),
+    row("GET /api/jobs/{id}/events"),
+    row("GET /api/jobs/{id}/children"),
+    row("POST /api/jobs/bulk/cancel").body(r#"{"jobIds":["00000000-0000-4000-8000-000000000000"]}"#),
+    row("POST /api/jobs/bulk/retry").body(r#"{"jobIds":["00000000-0000-4000-8000-000000000000"]}"#),
+    row("POST /api/jobs/bulk/rerun").body(r#"{"jobIds":["00000000-0000-4000-8000-000000000000"]}"#),
+    row("POST /api/jobs/{id}/cancel"),
+    row("POST /api/jobs/{id}/pause"),
+    row("POST /api/jobs/{id}/resume"),
+    row("POST /api/jobs/{id}/retry"),
+    row("POST /api/jobs/{id}/rerun"),
 ];

@@ -218,7 +218,10 @@ impl Files {
         Ok(removed)
     }
 
-    /// The loop `files.upkeep`: clears away what a killed run left and sweeps the trash; ends when `stop` is cancelled.
+    /// Name and interval of [`Files::upkeep_loop`].
+    pub const UPKEEP: (&'static str, Duration) = ("files_trash_retention_sweep", SWEEP_EVERY);
+
+    /// Clears away what a killed run left and sweeps the trash; ends when `stop` is cancelled.
     pub async fn upkeep_loop(self: Arc<Self>, stop: CancellationToken) {
         let mut ticks = tokio::time::interval(SWEEP_EVERY);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);

@@ -24,7 +24,10 @@ const OVERLAP: Duration = Duration::from_mins(5);
 pub(super) const KEPT: Duration = Duration::from_hours(8 * 24);
 
 impl Identity {
-    /// The loop `identity.end_sockets`; ends when `stop` is cancelled.
+    /// Name and interval of [`Identity::end_sockets_loop`].
+    pub const ENDINGS: (&'static str, Duration) = ("session_end_watch", EVERY);
+
+    /// Closes the sockets of users whose sessions have ended; ends when `stop` is cancelled.
     pub async fn end_sockets_loop(self, hub: Hub, stop: CancellationToken) {
         let mut ticks = tokio::time::interval(EVERY);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);

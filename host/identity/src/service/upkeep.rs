@@ -18,7 +18,10 @@ const KEPT_AFTER_EXPIRY_MS: i64 = 7 * 24 * 3600 * 1000;
 const BATCH: i64 = 1000;
 
 impl Identity {
-    /// The loop `identity.prune_tokens`; ends when `stop` is cancelled.
+    /// Name and interval of [`Identity::prune_loop`].
+    pub const PRUNING: (&'static str, Duration) = ("token_pruning", EVERY);
+
+    /// Removes what is no longer needed of sessions; ends when `stop` is cancelled.
     pub async fn prune_loop(self, stop: CancellationToken) {
         let mut ticks = tokio::time::interval(EVERY);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);

@@ -135,6 +135,14 @@ pub const TRASH_RETENTION_DAYS: Setting<f64> = Setting::plain(
 )
 .accepts(|days| *days >= 0.0);
 
+pub const WORKER_PLACES: Setting<i64> = Setting::plain(
+    "jobs.workerPlaces",
+    "jobs",
+    "Jobs that one server runs at once; a change holds for what is begun from then on. 1 to 64.",
+    || 4,
+)
+.accepts(|places| (1..=64).contains(places));
+
 pub const ACQUISITION: Setting<Object> = Setting::plain(
     "media_acquisition.settings",
     "acquisition",
@@ -283,6 +291,7 @@ pub fn all() -> Vec<SettingSpec> {
         TORRENTS_PARKING.spec(),
         DEFAULT_ROOT_PATH.spec(),
         TRASH_RETENTION_DAYS.spec(),
+        WORKER_PLACES.spec(),
         ACQUISITION.spec(),
         MEDIA_CLEANUP.spec(),
         MEDIA_SEEDING_TORRENT.spec(),

@@ -74,7 +74,7 @@ impl Watches {
     fn start_every(self, background: &Background, storage_interval: Duration, engine_interval: Duration) {
         let storage = Arc::new(Mutex::new(StorageWatch::default()));
         let watches = self.clone();
-        background.every("system.storage_watch", storage_interval, move || {
+        background.every("storage_watch", storage_interval, move || {
             let (watches, state) = (watches.clone(), storage.clone());
             async move {
                 let disks = watches.disks.read().await;
@@ -85,7 +85,7 @@ impl Watches {
             }
         });
         let engines = Arc::new(Mutex::new(EngineWatch::default()));
-        background.every("system.engine_watch", engine_interval, move || {
+        background.every("provider_watch", engine_interval, move || {
             let (watches, state) = (self.clone(), engines.clone());
             async move {
                 let probes = watches.engines.probe_all(ENGINE_PATIENCE).await;

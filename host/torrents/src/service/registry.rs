@@ -31,7 +31,7 @@ use crate::sync::engine::{Engine, Loading};
 use crate::sync::{SyncDeps, SyncLoop};
 
 /// What the sync loops are called in metrics and logs.
-const LOOP: &str = "torrents.sync";
+const LOOP: &str = "torrent_sync";
 
 /// The loaded engines in the order of their rows.
 #[derive(Clone, Default)]
@@ -81,6 +81,7 @@ pub struct Registry {
 
 impl Registry {
     pub fn new(kinds: Arc<dyn EngineKinds>, cipher: Cipher, sync: SyncDeps, background: Background) -> Self {
+        background.list(LOOP, crate::sync::INTERVAL);
         Self {
             kinds,
             cipher,

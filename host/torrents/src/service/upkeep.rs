@@ -69,6 +69,9 @@ async fn limits(settings: &Settings, tx: &mut Tx) -> Result<Limits, DbError> {
 }
 
 impl Torrents {
+    /// Name and interval of [`Torrents::upkeep_loop`].
+    pub const UPKEEP: (&'static str, Duration) = ("torrent_upkeep", LOOK);
+
     /// Runs until it is stopped.
     pub async fn upkeep_loop(self: Arc<Self>, stop: CancellationToken) {
         tokio::join!(self.look_loop(&stop), self.retire_loop(&stop));

@@ -257,6 +257,9 @@ impl Torrents {
         ended.map_err(TorrentsError::MoveFailed)?.map(|()| None)
     }
 
+    /// Name and interval of [`Torrents::moves_loop`].
+    pub const MOVES: (&'static str, Duration) = ("torrent_moves", LOOK);
+
     /// Settles what was cut short, now and whenever there is something to settle.
     pub async fn moves_loop(self: Arc<Self>, stop: CancellationToken) {
         let mut looks = tokio::time::interval(LOOK);

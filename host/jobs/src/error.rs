@@ -1,0 +1,86 @@
+//! What can go wrong in this area, and what each means to the caller.
+
+use qm_db::DbError;
+use qm_kernel::ErrorKind;
+use qm_web::ApiError;
+
+use crate::model::status::Status;
+
+#[derive(Debug, thiserror::Error)]
+pub enum JobsError {
+    #[error("Job not found")]
+    NotFound,
+    #[error("Missing permission: {0}")]
+    MissingPermission(&'static str),
+    /// The job's own permission.
+    #[error("This job requires {0}")]
+    Requires(String),
+    #[error("not_cancellable")]
+    NotCancellable,
+    #[error("not_rerunnable")]
+    NotRerunnable,
+    #[error("no job type `{0}` is registered")]
+    UnknownType(String),
+    #[error("the {what} of a job of type `{type_key}` has {bytes} bytes; {most} is the most")]
+    TooLarge {
+        what: &'static str,
+        type_key: String,
+        bytes: usize,
+        most: usize,
+    },
+    /// It belongs to a job that is ending or just being made by somebody else; trying again helps.
+    #[error("The idempotency key `{0}` is in use: try again")]
+    KeyInUse(String),
+    #[error("a job may not go from `{from}` to `{to}`")]
+    IllegalMove { from: Status, to: Status },
+    /// Somebody else has taken it, or it was ended: nothing more may be written of this run.
+    #[error("job `{0}` is no longer this worker's")]
+    LeaseLost(String),
+    #[error("job `{id}` cannot be read: {reason}")]
+    Damaged { id: String, reason: String },
+    #[error(transparent)]
+    Database(#[from] DbError),
+}
+
+impl JobsError {
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            JobsError::NotFound => ErrorKind::NotFound,
+            JobsError::MissingPermission(_) | JobsError::Requires(_) => ErrorKind::Forbidden,
+            JobsError::NotCancellable | JobsError::NotRerunnable => ErrorKind::BadRequest,
+            JobsError::UnknownType(_)
+            | JobsError::TooLarge { .. }
+            | JobsError::IllegalMove { .. }
+            | JobsError::LeaseLost(_)
+            | JobsError::Damaged { .. } => ErrorKind::Internal,
+            JobsError::KeyInUse(_) => ErrorKind::Unavailable,
+            JobsError::Database(error) => error.kind(),
+        }
+    }
+
+    /// What stands in `code` of the answer; never changes.
+    pub fn code(&self) -> &'static str {
+        match self {
+            JobsError::NotFound => "not_found.job",
+            JobsError::MissingPermission(_) => "forbidden.permission",
+            JobsError::Requires(_) => "forbidden.job_permission",
+            JobsError::NotCancellable => "bad_request.not_cancellable",
+            JobsError::NotRerunnable => "bad_request.not_rerunnable",
+            JobsError::UnknownType(_)
+            | JobsError::TooLarge { .. }
+            | JobsError::IllegalMove { .. }
+            | JobsError::LeaseLost(_)
+            | JobsError::Damaged { .. } => ErrorKind::Internal.code(),
+            JobsError::KeyInUse(_) => "unavailable.idempotency_key",
+            JobsError::Database(error) => error.kind().code(),
+        }
+    }
+}
+
+impl From<JobsError> for ApiError {
+    fn from(error: JobsError) -> Self {
+        ApiError::new(error.kind(), error.to_string())
+            .with_code(error.code())
+            .with_source(error)
+    }
+}

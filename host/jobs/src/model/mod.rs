@@ -1,0 +1,10 @@
+//! What a job is, and the rules that need no database.
+
+pub mod cron;
+pub mod event;
+pub mod job;
+pub mod redact;
+pub mod retry;
+pub mod schedule;
+pub mod sight;
+pub mod status;

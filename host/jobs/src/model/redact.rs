@@ -1,0 +1,173 @@
+//! What of a job's data may be stored where people see it: no secret, and no more than can be read. Pure.
+//!
+//! Bounds: depth [`MAX_DEPTH`], [`MAX_ITEMS`] entries an array or object, [`MAX_TEXT`] characters a text, [`MAX_BYTES`] of
+//! JSON in all.
+
+use serde_json::{Map, Value};
+
+const MAX_DEPTH: usize = 6;
+const MAX_ITEMS: usize = 200;
+const MAX_TEXT: usize = 2000;
+const MAX_BYTES: usize = 64 * 1024;
+
+const REDACTED: &str = "[redacted]";
+const TRUNCATED: &str = "[truncated]";
+
+/// Parts of names that hold secrets, compared without case and without what separates words.
+const SECRET: &[&str] = &[
+    "pass",
+    "secret",
+    "token",
+    "apikey",
+    "authorization",
+    "auth",
+    "credential",
+    "cookie",
+    "session",
+    "bearer",
+    "privatekey",
+    "encryptionkey",
+    "accesskey",
+    "salt",
+    "hash",
+    "otp",
+    "totp",
+    "mfa",
+    "pin",
+    "signature",
+];
+
+fn is_secret(name: &str) -> bool {
+    let bare: String = name
+        .chars()
+        .filter(|c| c.is_alphanumeric())
+        .flat_map(char::to_lowercase)
+        .collect();
+    SECRET.iter().any(|part| bare.contains(part))
+}
+
+/// `value` as people may see it.
+pub fn value(value: Value) -> Value {
+    let seen = bounded(value, 1);
+    // Many long texts are within every other bound.
+    if seen.to_string().len() > MAX_BYTES {
+        return TRUNCATED.into();
+    }
+    seen
+}
+
+fn bounded(value: Value, depth: usize) -> Value {
+    match value {
+        Value::Array(_) | Value::Object(_) if depth > MAX_DEPTH => TRUNCATED.into(),
+        Value::Array(items) => items
+            .into_iter()
+            .take(MAX_ITEMS)
+            .map(|item| bounded(item, depth + 1))
+            .collect(),
+        Value::Object(members) => Value::Object(object(members, depth)),
+        Value::String(text) => clip(text).into(),
+        other => other,
+    }
+}
+
+fn object(members: Map<String, Value>, depth: usize) -> Map<String, Value> {
+    members
+        .into_iter()
+        .take(MAX_ITEMS)
+        .map(|(name, value)| {
+            let value = if is_secret(&name) {
+                REDACTED.into()
+            } else {
+                bounded(value, depth + 1)
+            };
+            (clip(name), value)
+        })
+        .collect()
+}
+
+/// A sentence as people may see it: values of `key=value` and `key: value` that look like secrets are blotted.
+pub fn text(text: &str) -> String {
+    let mut clean = String::with_capacity(text.len().min(MAX_TEXT));
+    // A word is followed by what separates it from the next.
+    for word in text.split_inclusive(char::is_whitespace) {
+        match word.split_once(['=', ':']) {
+            Some((name, value)) if is_secret(name) && !value.trim().is_empty() => {
+                let end = &value[value.trim_end().len()..];
+                clean.push_str(&word[..=name.len()]);
+                clean.push_str(REDACTED);
+                clean.push_str(end);
+            }
+            _ => clean.push_str(word),
+        }
+    }
+    clip(clean)
+}
+
+/// PostgreSQL's TEXT holds no NUL, and nobody reads more than [`MAX_TEXT`] characters.
+pub fn clip(text: String) -> String {
+    let text = if text.contains('\0') {
+        text.replace('\0', "\u{fffd}")
+    } else {
+        text
+    };
+    match text.char_indices().nth(MAX_TEXT) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn secrets_are_blotted_wherever_they_stand() {
+        let told = value(json!({
+            "path": "/media", "apiKey": "k", "API_KEY": "k", "api key": "k", "x": [{ "RefreshToken": { "a": 1 } }],
+            "clientSecret": 5, "infoHash": "h", "Pin": null, "private_key": "k", "otpSeed": "s", "count": 3,
+        }));
+        assert_eq!(
+            told,
+            json!({
+                "path": "/media", "apiKey": "[redacted]", "API_KEY": "[redacted]", "api key": "[redacted]",
+                "x": [{ "RefreshToken": "[redacted]" }], "clientSecret": "[redacted]", "infoHash": "[redacted]",
+                "Pin": "[redacted]", "private_key": "[redacted]", "otpSeed": "[redacted]", "count": 3,
+            })
+        );
+    }
+
+    #[test]
+    fn depth_length_and_number_are_bounded() {
+        let deep = json!({"a":{"b":{"c":{"d":{"e":{"f":{"g":1}}}}}}});
+        assert_eq!(
+            value(deep),
+            json!({"a":{"b":{"c":{"d":{"e":{"f":"[truncated]"}}}}}})
+        );
+        assert_eq!(value(json!(vec!["x".repeat(2000); 40])), "[truncated]");
+        let long = value(json!(["é".repeat(2001), "é".repeat(2000)]));
+        assert_eq!(long[0], format!("{}…", "é".repeat(2000)));
+        assert_eq!(long[1], "é".repeat(2000));
+        let many = value(json!(vec![1; 500]));
+        assert_eq!(many.as_array().map(Vec::len), Some(200));
+    }
+
+    #[test]
+    fn sentences_lose_their_secrets_and_keep_the_rest() {
+        for (given, kept) in [
+            ("GET /x?y failed", "GET /x?y failed"),
+            (
+                "login password=hunter2 refused",
+                "login password=[redacted] refused",
+            ),
+            ("token: abc", "token: abc"),
+            ("token:abc\nrest", "token:[redacted]\nrest"),
+            ("api_key=k, x=1", "api_key=[redacted] x=1"),
+            ("a\0b", "a\u{fffd}b"),
+        ] {
+            assert_eq!(text(given), kept, "{given:?}");
+        }
+        assert_eq!(text(&"x".repeat(3000)).chars().count(), 2001);
+    }
+}

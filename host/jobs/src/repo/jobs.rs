@@ -1,0 +1,105 @@
+//! Jobs one by one: stored, found.
+
+use qm_db::{DbError, Json, Tx, sql};
+use serde_json::Value;
+
+use super::row::{Row, columns};
+use crate::error::JobsError;
+use crate::model::job::Job;
+
+sql! {
+    FIND = concat!("SELECT ", columns!(), " FROM platform_jobs WHERE id = $1");
+    FIND_ACTIVE_BY_KEY = concat!(
+        "SELECT ", columns!(), " FROM platform_jobs WHERE idempotency_key = $1 AND status IN ('scheduled', 'queued', \
+         'waiting', 'blocked', 'running', 'pausing', 'paused', 'retrying', 'cancelling')"
+    );
+    IDEMPOTENCY_KEY = "SELECT idempotency_key FROM platform_jobs WHERE id = $1";
+    INPUT = "SELECT input FROM platform_jobs WHERE id = $1";
+    /// A token outlives its user by some minutes; what they still ask for has no creator. The two events that tell of the
+    /// making are counted already. A conflict is one of the idempotency key.
+    INSERT = "INSERT INTO platform_jobs (id, type, name, description, module_key, workspace_key, status, \
+        progress_percent, source, resource_type, resource_id, library_id, media_item_id, priority, attempt, \
+        max_attempts, created_by_id, correlation_id, idempotency_key, parent_job_id, root_job_id, schedule_id, \
+        required_permission, visibility_scope, cancellable, pausable, resumable, retryable, timeout_seconds, input, \
+        input_summary, metadata, claim, last_sequence, queued_at, created_at, updated_at) \
+        VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, $9, $10, $11, $12, $13, $14, $15, \
+        (SELECT id FROM users WHERE id = $16), $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, \
+        0, 2, $32, $32, $32) ON CONFLICT DO NOTHING";
+    LATEST_OF_SCHEDULE = "SELECT MAX(created_at) FROM platform_jobs WHERE schedule_id = $1";
+}
+
+/// What is stored of a job beside what it shows.
+pub struct Hidden<'a> {
+    pub input: &'a Value,
+    pub idempotency_key: Option<&'a str>,
+}
+
+/// Whether it was stored: an active job with the same idempotency key prevents it.
+pub async fn insert(tx: &mut Tx, job: &Job, hidden: &Hidden<'_>) -> Result<bool, DbError> {
+    let capabilities = job.capabilities;
+    let inserted = qm_db::exec!(
+        tx,
+        INSERT,
+        &job.id,
+        &job.type_key,
+        job.name.as_deref(),
+        job.description.as_deref(),
+        &job.module_key,
+        job.workspace_key.as_deref(),
+        job.status.as_str(),
+        &job.source,
+        job.resource_type.as_deref(),
+        job.resource_id.as_deref(),
+        job.library_id.as_deref(),
+        job.media_item_id.as_deref(),
+        job.priority,
+        job.attempt,
+        job.max_attempts,
+        job.created_by_id.as_deref(),
+        job.correlation_id.as_deref(),
+        hidden.idempotency_key,
+        job.parent_job_id.as_deref(),
+        &job.root_job_id,
+        job.schedule_id.as_deref(),
+        job.required_permission.as_deref(),
+        job.visibility.as_str(),
+        capabilities.cancellable,
+        capabilities.pausable,
+        capabilities.resumable,
+        capabilities.retryable,
+        job.timeout_seconds,
+        Json(hidden.input),
+        job.input_summary.as_ref().map(Json),
+        job.metadata.as_ref().map(Json),
+        job.created_at.ms()
+    )
+    .await?;
+    Ok(inserted.rows() == 1)
+}
+
+pub async fn find(tx: &mut Tx, id: &str) -> Result<Option<Job>, JobsError> {
+    qm_db::opt!(tx, Row, FIND, id).await?.map(Row::job).transpose()
+}
+
+/// The active job of an idempotency key.
+pub async fn find_active(tx: &mut Tx, key: &str) -> Result<Option<Job>, JobsError> {
+    let row = qm_db::opt!(tx, Row, FIND_ACTIVE_BY_KEY, key).await?;
+    row.map(Row::job).transpose()
+}
+
+/// The idempotency key of a job that has one.
+pub async fn idempotency_key(tx: &mut Tx, id: &str) -> Result<Option<String>, DbError> {
+    let found = qm_db::opt!(tx, (Option<String>,), IDEMPOTENCY_KEY, id).await?;
+    Ok(found.and_then(|(key,)| key))
+}
+
+/// What a handler is given, where it was stored.
+pub async fn input(tx: &mut Tx, id: &str) -> Result<Option<Value>, DbError> {
+    let found = qm_db::opt!(tx, (Option<Json<Value>>,), INPUT, id).await?;
+    Ok(found.and_then(|(input,)| input).map(|json| json.0))
+}
+
+/// When a schedule last made a job, in milliseconds.
+pub async fn latest_of_schedule(tx: &mut Tx, schedule: &str) -> Result<Option<i64>, DbError> {
+    qm_db::value!(tx, Option<i64>, LATEST_OF_SCHEDULE, schedule).await
+}

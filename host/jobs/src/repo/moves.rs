@@ -1,0 +1,396 @@
+//! What changes a job's status, and what its worker writes while it holds it.
+//!
+//! [`step`] is the one statement that moves a job from a state to another, [`claim`] the one that takes it for a worker:
+//! both refuse a move that [`Status::may_become`] does not know, and both are conditional, so that of two who try one
+//! succeeds. What a worker writes is fenced by [`Lease`]: of a run that was taken from it no row is found.
+
+use qm_db::{DbError, FromRow, Json, Tx, sql};
+use qm_kernel::Timestamp;
+use serde_json::Value;
+
+use super::row::{Row, columns, jobs};
+use crate::error::JobsError;
+use crate::model::job::Job;
+use crate::model::status::Status;
+
+sql! {
+    CANDIDATES = "SELECT id, priority, queued_at FROM platform_jobs WHERE status = 'queued' AND type = $1 \
+        AND (run_after IS NULL OR run_after <= $2) ORDER BY priority DESC, queued_at, id LIMIT $3";
+    ANY_QUEUED = "SELECT 1 FROM platform_jobs WHERE status = 'queued' AND (run_after IS NULL OR run_after <= $1) LIMIT 1";
+    QUEUED_TYPES = "SELECT DISTINCT type FROM platform_jobs WHERE status = 'queued'";
+    QUEUED_OF = concat!(
+        "SELECT ", columns!(), " FROM platform_jobs WHERE status = 'queued' AND type = $1 ORDER BY queued_at, id LIMIT $2"
+    );
+    CLAIM = concat!(
+        "UPDATE platform_jobs SET status = 'running', lease_owner = $2, lease_until = $3, claim = claim + 1, \
+         worker_id = $4, started_at = $5, heartbeat_at = $5, updated_at = $5, stalled_at = NULL, run_after = NULL, \
+         retry_at = NULL, failed_at = NULL, paused_at = NULL, error_code = NULL, error_message = NULL, \
+         last_sequence = last_sequence + 1 WHERE id = $1 AND status = 'queued' RETURNING ", columns!(),
+        ", input, checkpoint, last_sequence"
+    );
+    /// Of a job in no worker's hand no lease is left.
+    STEP = "UPDATE platform_jobs SET status = $3, updated_at = $4, last_sequence = last_sequence + $5, \
+        queued_at = CASE WHEN $3 = 'queued' THEN $4 ELSE queued_at END, \
+        completed_at = CASE WHEN $3 IN ('completed', 'completed_with_warnings') THEN $4 ELSE completed_at END, \
+        failed_at = CASE WHEN $3 = 'failed' THEN $4 ELSE failed_at END, \
+        cancelled_at = CASE WHEN $3 = 'cancelled' THEN $4 ELSE cancelled_at END, \
+        paused_at = CASE WHEN $3 = 'paused' THEN $4 ELSE paused_at END, \
+        progress_percent = CASE WHEN $3 IN ('completed', 'completed_with_warnings') THEN 100 ELSE progress_percent END, \
+        lease_owner = CASE WHEN $3 IN ('running', 'pausing', 'cancelling') THEN lease_owner ELSE NULL END, \
+        lease_until = CASE WHEN $3 IN ('running', 'pausing', 'cancelling') THEN lease_until ELSE NULL END, \
+        error_code = COALESCE($6, error_code), error_message = COALESCE($7, error_message), \
+        result_summary = COALESCE($8, result_summary), metrics = COALESCE($9, metrics), \
+        attempt = COALESCE($10, attempt), retry_at = COALESCE($11, retry_at), \
+        run_after = CASE WHEN $3 = 'queued' THEN $11 ELSE run_after END \
+        WHERE id = $1 AND status = $2 AND (CAST($12 AS TEXT) IS NULL OR (lease_owner = $12 AND claim = $13)) \
+        RETURNING last_sequence";
+    HELD = concat!(
+        "SELECT ", columns!(), " FROM platform_jobs WHERE id = $1 AND lease_owner = $2 AND claim = $3 \
+         AND status IN ('running', 'pausing', 'cancelling')"
+    );
+    /// $3 holds the ids, each between two commas of its own.
+    RENEW = "UPDATE platform_jobs SET lease_until = $2 WHERE lease_owner = $1 \
+        AND status IN ('running', 'pausing', 'cancelling') \
+        AND REPLACE(CAST($3 AS TEXT), ',' || id || ',', '') <> CAST($3 AS TEXT) RETURNING id, claim, status";
+    EXPIRED = concat!(
+        "SELECT ", columns!(), " FROM platform_jobs WHERE status IN ('running', 'pausing', 'cancelling') \
+         AND lease_until < $1 ORDER BY lease_until, id LIMIT $2"
+    );
+    /// A worker that comes back at this very moment and prolongs its lease keeps it.
+    TAKE_OVER = "UPDATE platform_jobs SET lease_owner = $4, lease_until = $5, claim = claim + 1 WHERE id = $1 \
+        AND lease_owner = $2 AND claim = $3 AND lease_until < $6 AND status IN ('running', 'pausing', 'cancelling') \
+        RETURNING claim";
+    PROGRESS = "UPDATE platform_jobs SET heartbeat_at = $4, updated_at = $4, last_sequence = last_sequence + 1, \
+        progress_percent = COALESCE($5, progress_percent), progress_current = COALESCE($6, progress_current), \
+        progress_total = COALESCE($7, progress_total), progress_unit = COALESCE($8, progress_unit), \
+        phase = COALESCE($9, phase), status_message_key = COALESCE($10, status_message_key), \
+        status_message_params = COALESCE($11, status_message_params) \
+        WHERE id = $1 AND lease_owner = $2 AND claim = $3 AND status IN ('running', 'pausing', 'cancelling') \
+        RETURNING last_sequence";
+    NOTE = "UPDATE platform_jobs SET heartbeat_at = $4, updated_at = $4, last_sequence = last_sequence + 1, \
+        warnings = COALESCE($5, warnings) \
+        WHERE id = $1 AND lease_owner = $2 AND claim = $3 AND status IN ('running', 'pausing', 'cancelling') \
+        RETURNING last_sequence";
+    BEAT = "UPDATE platform_jobs SET heartbeat_at = $4, checkpoint = COALESCE($5, checkpoint) \
+        WHERE id = $1 AND lease_owner = $2 AND claim = $3 AND status IN ('running', 'pausing', 'cancelling')";
+    STALLED = concat!(
+        "SELECT ", columns!(), " FROM platform_jobs WHERE status = 'running' AND stalled_at IS NULL \
+         AND COALESCE(heartbeat_at, started_at) < $1 ORDER BY id LIMIT $2"
+    );
+    TELL_STALLED = "UPDATE platform_jobs SET stalled_at = $2, last_sequence = last_sequence + 1 WHERE id = $1 \
+        AND status = 'running' AND stalled_at IS NULL AND COALESCE(heartbeat_at, started_at) < $3 RETURNING last_sequence";
+}
+
+/// A worker's right to a job: good as long as nobody else has taken it since.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lease {
+    pub job_id: String,
+    pub owner: String,
+    pub claim: i64,
+}
+
+/// Whoever claims: its name for the lease and for people, and how long the lease holds.
+pub struct Claimant<'a> {
+    pub owner: &'a str,
+    pub worker_id: &'a str,
+    pub until: Timestamp,
+}
+
+/// A job that was taken, with what only its handler gets.
+pub struct Claimed {
+    pub job: Job,
+    pub input: Option<Value>,
+    pub checkpoint: Option<Value>,
+    /// Of the event that tells of the start.
+    pub sequence: i64,
+}
+
+#[derive(FromRow)]
+struct ClaimedRow {
+    #[sqlx(flatten)]
+    row: Row,
+    input: Option<Json<Value>>,
+    checkpoint: Option<Json<Value>>,
+    last_sequence: i64,
+}
+
+/// What could be begun of one type: id, priority, since when it is queued; the first to be begun first.
+pub async fn candidates(
+    tx: &mut Tx,
+    type_key: &str,
+    now: Timestamp,
+    most: usize,
+) -> Result<Vec<(String, i64, i64)>, DbError> {
+    qm_db::all!(
+        tx,
+        (String, i64, i64),
+        CANDIDATES,
+        type_key,
+        now.ms(),
+        most as i64
+    )
+    .await
+}
+
+/// Whether anything at all could be begun.
+pub async fn any_queued(tx: &mut Tx, now: Timestamp) -> Result<bool, DbError> {
+    let found = qm_db::opt!(tx, (i32,), ANY_QUEUED, now.ms()).await?;
+    Ok(found.is_some())
+}
+
+/// The types of what is queued.
+pub async fn queued_types(tx: &mut Tx) -> Result<Vec<String>, DbError> {
+    let types = qm_db::all!(tx, (String,), QUEUED_TYPES).await?;
+    Ok(types.into_iter().map(|(type_key,)| type_key).collect())
+}
+
+/// Some of what is queued of one type.
+pub async fn queued_of(tx: &mut Tx, type_key: &str, most: i64) -> Result<Vec<Job>, JobsError> {
+    jobs(qm_db::all!(tx, Row, QUEUED_OF, type_key, most).await?)
+}
+
+/// Takes a queued job; `None` when somebody else was faster.
+pub async fn claim(
+    tx: &mut Tx,
+    id: &str,
+    by: &Claimant<'_>,
+    now: Timestamp,
+) -> Result<Option<Claimed>, JobsError> {
+    legal(Status::Queued, Status::Running)?;
+    let row = qm_db::opt!(
+        tx,
+        ClaimedRow,
+        CLAIM,
+        id,
+        by.owner,
+        by.until.ms(),
+        by.worker_id,
+        now.ms()
+    )
+    .await?;
+    let Some(row) = row else { return Ok(None) };
+    Ok(Some(Claimed {
+        job: row.row.job()?,
+        input: row.input.map(|json| json.0),
+        checkpoint: row.checkpoint.map(|json| json.0),
+        sequence: row.last_sequence,
+    }))
+}
+
+/// A move, and what changes with it. What is `None` stays as it is.
+pub struct Step<'a> {
+    pub id: &'a str,
+    pub from: Status,
+    pub to: Status,
+    /// Who moves it, where only one may.
+    pub by: Option<&'a Lease>,
+    /// How many events tell of it.
+    pub events: i64,
+    /// Code and sentence.
+    pub error: Option<(&'a str, &'a str)>,
+    pub result: Option<&'a Value>,
+    pub metrics: Option<&'a Value>,
+    pub attempt: Option<i64>,
+    /// Not to be begun before; of a job that becomes queued.
+    pub run_after: Option<Timestamp>,
+}
+
+impl<'a> Step<'a> {
+    pub fn new(id: &'a str, from: Status, to: Status) -> Self {
+        Self {
+            id,
+            from,
+            to,
+            by: None,
+            events: 1,
+            error: None,
+            result: None,
+            metrics: None,
+            attempt: None,
+            run_after: None,
+        }
+    }
+}
+
+/// Moves a job; the number of its latest event, or `None` when it is not where `from` says, or no longer `by`'s.
+pub async fn step(tx: &mut Tx, step: &Step<'_>, now: Timestamp) -> Result<Option<i64>, JobsError> {
+    legal(step.from, step.to)?;
+    let moved = qm_db::opt!(
+        tx,
+        (i64,),
+        STEP,
+        step.id,
+        step.from.as_str(),
+        step.to.as_str(),
+        now.ms(),
+        step.events,
+        step.error.map(|(code, _)| code),
+        step.error.map(|(_, message)| message),
+        step.result.map(Json),
+        step.metrics.map(Json),
+        step.attempt,
+        step.run_after.map(Timestamp::ms),
+        step.by.map(|lease| lease.owner.as_str()),
+        step.by.map_or(0, |lease| lease.claim)
+    )
+    .await?;
+    Ok(moved.map(|(sequence,)| sequence))
+}
+
+fn legal(from: Status, to: Status) -> Result<(), JobsError> {
+    if from.may_become(to) {
+        Ok(())
+    } else {
+        Err(JobsError::IllegalMove { from, to })
+    }
+}
+
+/// The job, while the lease is good.
+pub async fn held(tx: &mut Tx, lease: &Lease) -> Result<Option<Job>, JobsError> {
+    let row = qm_db::opt!(tx, Row, HELD, &lease.job_id, &lease.owner, lease.claim).await?;
+    row.map(Row::job).transpose()
+}
+
+/// Prolongs the leases `owner` has of these jobs: id, claim and status of each. What it holds without knowing, because it
+/// never heard that a claim was committed, is not among them: that lease is to end.
+pub async fn renew(
+    tx: &mut Tx,
+    owner: &str,
+    ids: impl Iterator<Item = &str>,
+    until: Timestamp,
+) -> Result<Vec<(String, i64, String)>, DbError> {
+    let mut list = String::new();
+    for id in ids {
+        list.push(',');
+        list.push_str(id);
+        list.push(',');
+    }
+    qm_db::all!(tx, (String, i64, String), RENEW, owner, until.ms(), &list).await
+}
+
+/// What is held beyond the end of its lease.
+pub async fn expired(tx: &mut Tx, before: Timestamp, most: i64) -> Result<Vec<Job>, JobsError> {
+    jobs(qm_db::all!(tx, Row, EXPIRED, before.ms(), most).await?)
+}
+
+/// Takes a job away from a worker whose lease ended before `now`.
+pub async fn take_over(
+    tx: &mut Tx,
+    job: &Job,
+    by: &Claimant<'_>,
+    before: Timestamp,
+) -> Result<Option<Lease>, DbError> {
+    let taken = qm_db::opt!(
+        tx,
+        (i64,),
+        TAKE_OVER,
+        &job.id,
+        job.lease_owner.as_deref(),
+        job.claim,
+        by.owner,
+        by.until.ms(),
+        before.ms()
+    )
+    .await?;
+    Ok(taken.map(|(claim,)| Lease {
+        job_id: job.id.clone(),
+        owner: by.owner.to_owned(),
+        claim,
+    }))
+}
+
+/// How far a job is. What is `None` stays as it was told before.
+#[derive(Clone, Debug, Default)]
+pub struct Told<'a> {
+    pub percent: Option<i64>,
+    pub current: Option<i64>,
+    pub total: Option<i64>,
+    pub unit: Option<&'a str>,
+    pub phase: Option<&'a str>,
+    pub message_key: Option<&'a str>,
+    pub message_params: Option<&'a Value>,
+}
+
+/// Stores how far a job is; the number of the event that tells of it, or `None` when the lease is lost.
+pub async fn progress(
+    tx: &mut Tx,
+    lease: &Lease,
+    told: &Told<'_>,
+    now: Timestamp,
+) -> Result<Option<i64>, DbError> {
+    let moved = qm_db::opt!(
+        tx,
+        (i64,),
+        PROGRESS,
+        &lease.job_id,
+        &lease.owner,
+        lease.claim,
+        now.ms(),
+        told.percent,
+        told.current,
+        told.total,
+        told.unit,
+        told.phase,
+        told.message_key,
+        told.message_params.map(Json)
+    )
+    .await?;
+    Ok(moved.map(|(sequence,)| sequence))
+}
+
+/// Counts an event of the handler's, and stores the warnings there are by now; `None` when the lease is lost.
+pub async fn note(
+    tx: &mut Tx,
+    lease: &Lease,
+    warnings: Option<&Value>,
+    now: Timestamp,
+) -> Result<Option<i64>, DbError> {
+    let noted = qm_db::opt!(
+        tx,
+        (i64,),
+        NOTE,
+        &lease.job_id,
+        &lease.owner,
+        lease.claim,
+        now.ms(),
+        warnings.map(Json)
+    )
+    .await?;
+    Ok(noted.map(|(sequence,)| sequence))
+}
+
+/// A sign of life, with a checkpoint or without; whether the lease is good.
+pub async fn beat(
+    tx: &mut Tx,
+    lease: &Lease,
+    checkpoint: Option<&Value>,
+    now: Timestamp,
+) -> Result<bool, DbError> {
+    let beaten = qm_db::exec!(
+        tx,
+        BEAT,
+        &lease.job_id,
+        &lease.owner,
+        lease.claim,
+        now.ms(),
+        checkpoint.map(Json)
+    )
+    .await?;
+    Ok(beaten.rows() == 1)
+}
+
+/// Running jobs without a sign of life since `before`, that nobody was told of.
+pub async fn stalled(tx: &mut Tx, before: Timestamp, most: i64) -> Result<Vec<Job>, JobsError> {
+    jobs(qm_db::all!(tx, Row, STALLED, before.ms(), most).await?)
+}
+
+/// Notes that it is told now; the number of the event, or `None` when there is nothing to tell any more.
+pub async fn tell_stalled(
+    tx: &mut Tx,
+    id: &str,
+    now: Timestamp,
+    before: Timestamp,
+) -> Result<Option<i64>, DbError> {
+    let told = qm_db::opt!(tx, (i64,), TELL_STALLED, id, now.ms(), before.ms()).await?;
+    Ok(told.map(|(sequence,)| sequence))
+}

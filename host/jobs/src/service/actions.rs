@@ -1,0 +1,262 @@
+//! What people do with jobs: cancel, pause, resume, retry, rerun.
+
+use qm_db::Tx;
+use qm_kernel::Principal;
+use qm_platform::{AuditEntry, AuditResult};
+use serde_json::json;
+
+use super::enqueue::Enqueued;
+use super::moving::With;
+use super::tell::Message;
+use super::{Caller, Jobs};
+use crate::error::JobsError;
+use crate::model::event::{EventType, NewEvent, Source};
+use crate::model::job::{Job, NewJob};
+use crate::model::status::Status;
+use crate::repo;
+
+/// Looks at a job that somebody else moves at the same time.
+const TRIES: usize = 4;
+
+/// What can be done with a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verb {
+    Cancel,
+    Pause,
+    Resume,
+    Retry,
+    Rerun,
+}
+
+impl Verb {
+    const fn action(self) -> &'static str {
+        match self {
+            Verb::Cancel => "jobs.cancel",
+            Verb::Pause => "jobs.pause",
+            Verb::Resume => "jobs.resume",
+            Verb::Retry => "jobs.retry",
+            Verb::Rerun => "jobs.rerun",
+        }
+    }
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Acted {
+    pub ok: bool,
+    /// The job it is about now, which of a rerun is the new one.
+    pub job_id: Option<String>,
+    pub reason: Option<&'static str>,
+}
+
+impl Acted {
+    fn done(id: &str) -> Self {
+        Self {
+            ok: true,
+            job_id: Some(id.to_owned()),
+            reason: None,
+        }
+    }
+
+    const fn no(reason: Option<&'static str>) -> Self {
+        Self {
+            ok: false,
+            job_id: None,
+            reason,
+        }
+    }
+}
+
+/// What is to follow the commit.
+#[derive(Default)]
+struct After {
+    messages: Vec<Message>,
+    enqueued: Option<Enqueued>,
+}
+
+impl Jobs {
+    /// Does it, in one transaction with its audit row.
+    pub async fn act(&self, caller: &Caller, verb: Verb, id: &str) -> Result<Acted, JobsError> {
+        let mut after = After::default();
+        let mut tx = self.0.db.begin_write().await?;
+        let mut job = self.visible(&mut tx, &caller.principal, id).await?;
+        may_act(&caller.principal, &job)?;
+        let acted = match verb {
+            Verb::Cancel => self.cancel(&mut tx, &mut job, &mut after).await?,
+            Verb::Pause => self.ask_to_pause(&mut tx, &mut job, &mut after).await?,
+            Verb::Resume => self.resume(&mut tx, &mut job, &mut after).await?,
+            Verb::Retry => self.retry(&mut tx, &mut job, &mut after).await?,
+            Verb::Rerun => self.rerun(&mut tx, &job, caller, &mut after).await?,
+        };
+        self.audit_action(&mut tx, caller, verb, &job, &acted).await?;
+        tx.commit_quiet().await?;
+        self.signal(&job);
+        self.tell_all(&after.messages);
+        if let Some(enqueued) = &after.enqueued {
+            self.announce(enqueued);
+        }
+        if acted.ok {
+            self.0.wake.notify_one();
+        }
+        Ok(acted)
+    }
+
+    async fn audit_action(
+        &self,
+        tx: &mut Tx,
+        caller: &Caller,
+        verb: Verb,
+        job: &Job,
+        acted: &Acted,
+    ) -> Result<(), JobsError> {
+        let new_job = acted.job_id.as_deref().filter(|id| *id != job.id);
+        let result = if acted.ok {
+            AuditResult::Success
+        } else {
+            AuditResult::Failure
+        };
+        let entry = AuditEntry {
+            user_id: Some(caller.principal.user_id.to_string()),
+            action: verb.action(),
+            object_type: Some("platform_job"),
+            object_id: Some(job.id.clone()),
+            result,
+            client: Some(&caller.client),
+            metadata: Some(json!({ "type": job.type_key, "reason": acted.reason, "newJobId": new_job })),
+        };
+        Ok(self.0.audit.record(tx, entry).await?)
+    }
+
+    /// A worker that has it is asked to end it; otherwise it has ended at once.
+    async fn cancel(&self, tx: &mut Tx, job: &mut Job, after: &mut After) -> Result<Acted, JobsError> {
+        if !job.capabilities.cancellable {
+            return Err(JobsError::NotCancellable);
+        }
+        for _ in 0..TRIES {
+            let (to, kind, event) = match job.status {
+                Status::Running | Status::Pausing => {
+                    (Status::Cancelling, EventType::Cancelling, "jobs.cancelling")
+                }
+                Status::Queued | Status::Scheduled | Status::Waiting | Status::Blocked | Status::Paused => {
+                    (Status::Cancelled, EventType::Cancelled, "jobs.cancelled")
+                }
+                Status::Retrying
+                | Status::Completed
+                | Status::CompletedWithWarnings
+                | Status::Failed
+                | Status::Cancelling
+                | Status::Cancelled
+                | Status::Skipped
+                | Status::Expired => return Ok(Acted::no(None)),
+            };
+            if self
+                .advance(tx, job, to, With::event(NewEvent::info(kind)))
+                .await?
+            {
+                after.messages.push(Message::of(event, job));
+                return Ok(Acted::done(&job.id));
+            }
+            self.look_again(tx, job).await?;
+        }
+        Ok(Acted::no(None))
+    }
+
+    async fn ask_to_pause(&self, tx: &mut Tx, job: &mut Job, _: &mut After) -> Result<Acted, JobsError> {
+        if !job.capabilities.pausable {
+            return Ok(Acted::no(Some("not_pausable")));
+        }
+        let with = || With::event(NewEvent::info(EventType::Pausing));
+        if job.status == Status::Running && self.advance(tx, job, Status::Pausing, with()).await? {
+            return Ok(Acted::done(&job.id));
+        }
+        Ok(Acted::no(None))
+    }
+
+    async fn resume(&self, tx: &mut Tx, job: &mut Job, after: &mut After) -> Result<Acted, JobsError> {
+        let ready = job.status == Status::Paused
+            && job.capabilities.resumable
+            && self.0.types.get(&job.type_key).is_some();
+        let with = || With::event(NewEvent::info(EventType::Resumed));
+        if ready && self.advance(tx, job, Status::Queued, with()).await? {
+            after.messages.push(Message::of("jobs.resumed", job));
+            return Ok(Acted::done(&job.id));
+        }
+        Ok(Acted::no(Some("not_resumable")))
+    }
+
+    async fn retry(&self, tx: &mut Tx, job: &mut Job, after: &mut After) -> Result<Acted, JobsError> {
+        if !job.capabilities.retryable || self.0.types.get(&job.type_key).is_none() {
+            return Ok(Acted::no(Some("not_retryable")));
+        }
+        if job.status != Status::Failed || repo::jobs::input(tx, &job.id).await?.is_none() {
+            return Ok(Acted::no(Some("not_failed")));
+        }
+        // While it was failed another one may have begun to do the same.
+        if let Some(key) = repo::jobs::idempotency_key(tx, &job.id).await?
+            && repo::jobs::find_active(tx, &key).await?.is_some()
+        {
+            return Ok(Acted::no(Some("already_active")));
+        }
+        let event = NewEvent::info(EventType::RetryScheduled)
+            .metadata(json!({ "attempt": job.attempt + 1, "delayMs": 0 }));
+        match self.again(tx, job, event, None, &mut after.messages).await {
+            Ok(()) => Ok(Acted::done(&job.id)),
+            Err(JobsError::LeaseLost(_)) => Ok(Acted::no(Some("not_failed"))),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// A new job that does the same again.
+    async fn rerun(
+        &self,
+        tx: &mut Tx,
+        job: &Job,
+        caller: &Caller,
+        after: &mut After,
+    ) -> Result<Acted, JobsError> {
+        let job_type = self.0.types.get(&job.type_key).ok_or(JobsError::NotRerunnable)?;
+        let input = repo::jobs::input(tx, &job.id)
+            .await?
+            .ok_or(JobsError::NotRerunnable)?;
+        let new = NewJob {
+            source: Source::Manual,
+            name: job.name.clone(),
+            description: job.description.clone(),
+            input_summary: job.input_summary.clone(),
+            resource: job.resource_type.clone().zip(job.resource_id.clone()),
+            library_id: job.library_id.clone(),
+            media_item_id: job.media_item_id.clone(),
+            priority: job.priority,
+            created_by: Some(caller.principal.user_id.to_string()),
+            correlation_id: job.correlation_id.clone(),
+            visibility: job.visibility,
+            metadata: Some(json!({ "rerunOfJobId": job.id })),
+            ..NewJob::new(job_type.key, input)
+        };
+        let enqueued = self.enqueue(tx, new).await?;
+        let acted = Acted::done(enqueued.id());
+        after.enqueued = Some(enqueued);
+        Ok(acted)
+    }
+
+    /// The state of a job that somebody else has moved.
+    async fn look_again(&self, tx: &mut Tx, job: &mut Job) -> Result<(), JobsError> {
+        *job = repo::jobs::find(tx, &job.id).await?.ok_or(JobsError::NotFound)?;
+        Ok(())
+    }
+}
+
+/// To see a job is not enough to control it: that takes its own permission.
+fn may_act(principal: &Principal, job: &Job) -> Result<(), JobsError> {
+    let allowed = match job.permission() {
+        Ok(None) => true,
+        Ok(Some(permission)) => principal.may(permission),
+        Err(_) => principal.is_super_admin(),
+    };
+    if allowed {
+        Ok(())
+    } else {
+        let needed = job.required_permission.clone().unwrap_or_default();
+        Err(JobsError::Requires(needed))
+    }
+}

@@ -1,0 +1,288 @@
+//! What a handler has of its job: its input, its checkpoint, and the ways to tell how it goes.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tokio_util::sync::WaitForCancellationFuture;
+
+use super::enqueue::bounded;
+use super::hands::Hand;
+use super::tell::Message;
+use super::types::JobError;
+use super::{Jobs, lock};
+use crate::error::JobsError;
+use crate::model::event::{EventType, Level, NewEvent};
+use crate::model::job::{Job, NewJob};
+use crate::model::redact;
+use crate::repo;
+use crate::repo::moves::{Lease, Told};
+
+/// Warnings kept of a job; further ones are not told.
+const MAX_WARNINGS: usize = 200;
+
+/// A running job, for its handler.
+pub struct JobContext {
+    pub(super) jobs: Jobs,
+    pub(super) job: Job,
+    pub(super) input: Value,
+    pub(super) checkpoint: Option<Value>,
+    pub(super) hand: Arc<Hand>,
+}
+
+/// How far a job is. What is left out stays as it was told before.
+#[derive(Clone, Debug, Default)]
+pub struct Progress {
+    /// 0 to 100; told by `current` and `total` where it is left out.
+    pub percent: Option<f64>,
+    pub current: Option<u64>,
+    pub total: Option<u64>,
+    /// What `current` and `total` count, e.g. `files`.
+    pub unit: Option<&'static str>,
+    /// What it is at, e.g. `scanning`.
+    pub phase: Option<String>,
+    /// The key of a sentence, and what is put into it.
+    pub message: Option<(&'static str, Value)>,
+}
+
+impl Progress {
+    pub fn percent(percent: f64) -> Self {
+        Self {
+            percent: Some(percent),
+            ..Self::default()
+        }
+    }
+
+    pub fn of(current: u64, total: u64) -> Self {
+        Self {
+            current: Some(current),
+            total: Some(total),
+            ..Self::default()
+        }
+    }
+
+    pub fn phase(self, phase: impl Into<String>) -> Self {
+        Self {
+            phase: Some(phase.into()),
+            ..self
+        }
+    }
+
+    /// Rounded, 0 to 100.
+    fn rounded(&self) -> Option<i64> {
+        let told = self.percent.or_else(|| match (self.current, self.total) {
+            (Some(current), Some(total)) if total > 0 => Some(current as f64 * 100.0 / total as f64),
+            _ => None,
+        })?;
+        told.is_finite().then(|| told.round().clamp(0.0, 100.0) as i64)
+    }
+}
+
+impl JobContext {
+    pub fn id(&self) -> &str {
+        &self.job.id
+    }
+
+    /// From 1.
+    pub fn attempt(&self) -> i64 {
+        self.job.attempt
+    }
+
+    pub fn input(&self) -> &Value {
+        &self.input
+    }
+
+    /// What an earlier attempt, or the run before a pause, has saved.
+    pub fn checkpoint(&self) -> Option<&Value> {
+        self.checkpoint.as_ref()
+    }
+
+    /// The user who asked for it.
+    pub fn created_by(&self) -> Option<&str> {
+        self.job.created_by_id.as_deref()
+    }
+
+    /// Ends when the handler is to end: somebody cancelled the job, or the worker stops.
+    pub fn cancelled(&self) -> WaitForCancellationFuture<'_> {
+        self.hand.cancelled.cancelled()
+    }
+
+    pub fn is_cancelled(&self) -> bool {
+        self.hand.cancelled.is_cancelled()
+    }
+
+    /// Ends when the handler is to save a checkpoint and end as [`Done::Paused`](super::types::Done::Paused).
+    pub fn paused(&self) -> WaitForCancellationFuture<'_> {
+        self.hand.paused.cancelled()
+    }
+
+    pub fn is_paused(&self) -> bool {
+        self.hand.paused.is_cancelled()
+    }
+
+    pub(super) fn jobs(&self) -> &Jobs {
+        &self.jobs
+    }
+
+    /// Tells how far it is. Updates that come too soon after the last one are dropped, unless they say that it is done.
+    pub async fn progress(&self, progress: Progress) -> Result<(), JobError> {
+        let now = self.jobs.0.ctx.now();
+        let percent = progress.rounded();
+        let phase = {
+            let mut told = lock(&self.hand.told);
+            let gap = self.jobs.0.pace.progress_gap;
+            let is_end = percent >= Some(100) && told.percent < 100;
+            if !is_end && told.at.is_some_and(|at| now.since(at) < gap) {
+                told.phase = progress.phase.or(told.phase.take());
+                return Ok(());
+            }
+            told.at = Some(now);
+            told.beat_at = Some(now);
+            told.percent = percent.unwrap_or(told.percent);
+            progress.phase.or(told.phase.take()).map(redact::clip)
+        };
+        let number = |count: Option<u64>| count.map(|count| i64::try_from(count).unwrap_or(i64::MAX));
+        let message = progress.message.map(|(key, params)| (key, redact::value(params)));
+        let told = Told {
+            percent,
+            current: number(progress.current),
+            total: number(progress.total),
+            unit: progress.unit,
+            phase: phase.as_deref(),
+            message_key: message.as_ref().map(|(key, _)| *key),
+            message_params: message.as_ref().map(|(_, params)| params),
+        };
+        self.write_progress(&told).await.map_err(JobError::from)
+    }
+
+    async fn write_progress(&self, told: &Told<'_>) -> Result<(), JobsError> {
+        let (kind, event) = match told.phase {
+            Some(_) => (EventType::PhaseChanged, "jobs.phase_changed"),
+            None => (EventType::Progress, "jobs.progress"),
+        };
+        let row = NewEvent {
+            progress: told.percent,
+            message_key: told.message_key.map(str::to_owned),
+            message_params: told.message_params.cloned(),
+            metadata: told.phase.map(|phase| json!({ "phase": phase })),
+            ..NewEvent::info(kind)
+        };
+        let inner = &*self.jobs.0;
+        let mut tx = inner.db.begin_write().await?;
+        let sequence = repo::moves::progress(&mut tx, self.lease(), told, inner.ctx.now()).await?;
+        let sequence = sequence.ok_or_else(|| self.lost())?;
+        repo::events::add_one(&mut tx, &inner.ctx, &self.job.id, sequence, row).await?;
+        let job = repo::moves::held(&mut tx, self.lease()).await?;
+        tx.commit_quiet().await?;
+        if let Some(job) = job {
+            self.jobs.tell_all(&[Message::of(event, &job)]);
+        }
+        Ok(())
+    }
+
+    /// Something went wrong that the job survives: it ends as `completed_with_warnings`.
+    pub async fn warning(&self, message: &str) -> Result<(), JobError> {
+        let message = redact::text(message);
+        let warnings = {
+            let mut told = lock(&self.hand.told);
+            if told.warnings.len() >= MAX_WARNINGS {
+                return Ok(());
+            }
+            told.warnings
+                .push(json!({ "message": message, "at": self.jobs.0.ctx.now() }));
+            Value::Array(told.warnings.clone())
+        };
+        let event = NewEvent::new(EventType::Warning, Level::Warning).message(message);
+        self.note(event, Some(&warnings)).await.map_err(JobError::from)
+    }
+
+    /// There is something to fetch already.
+    pub async fn output(&self, message: &str, metadata: Value) -> Result<(), JobError> {
+        let event = NewEvent::info(EventType::OutputAvailable)
+            .message(redact::text(message))
+            .metadata(redact::value(metadata));
+        self.note(event, None).await.map_err(JobError::from)
+    }
+
+    /// A sign of life of a job that has nothing else to tell. One that comes too soon after another one is dropped.
+    pub async fn heartbeat(&self) -> Result<(), JobError> {
+        let now = self.jobs.0.ctx.now();
+        {
+            let mut told = lock(&self.hand.told);
+            let gap = self.jobs.0.pace.progress_gap;
+            if told.beat_at.is_some_and(|at| now.since(at) < gap) {
+                return Ok(());
+            }
+            told.beat_at = Some(now);
+        }
+        self.beat(None).await.map_err(JobError::from)
+    }
+
+    /// Saves what another attempt, or the run after a pause, is to go on from: 256 KiB as JSON at most, never shown.
+    pub async fn save(&self, checkpoint: &Value) -> Result<(), JobError> {
+        bounded("checkpoint", &self.job.type_key, checkpoint)?;
+        self.beat(Some(checkpoint)).await.map_err(JobError::from)
+    }
+
+    /// Asks for a job that belongs to this one; its id.
+    pub async fn spawn(&self, child: NewJob) -> Result<String, JobError> {
+        self.enqueue_child(child).await.map_err(JobError::from)
+    }
+
+    async fn enqueue_child(&self, child: NewJob) -> Result<String, JobsError> {
+        let mut tx = self.jobs.0.db.begin_write().await?;
+        let parent = Some((&self.job, self.lease()));
+        let enqueued = self.jobs.enqueue_under(&mut tx, child, parent).await?;
+        tx.commit_quiet().await?;
+        self.jobs.announce(&enqueued);
+        Ok(enqueued.id().to_owned())
+    }
+
+    async fn beat(&self, checkpoint: Option<&Value>) -> Result<(), JobsError> {
+        let inner = &*self.jobs.0;
+        let mut tx = inner.db.begin_write().await?;
+        if !repo::moves::beat(&mut tx, self.lease(), checkpoint, inner.ctx.now()).await? {
+            return Err(self.lost());
+        }
+        Ok(tx.commit_quiet().await?)
+    }
+
+    async fn note(&self, event: NewEvent, warnings: Option<&Value>) -> Result<(), JobsError> {
+        let inner = &*self.jobs.0;
+        let mut tx = inner.db.begin_write().await?;
+        let sequence = repo::moves::note(&mut tx, self.lease(), warnings, inner.ctx.now()).await?;
+        let sequence = sequence.ok_or_else(|| self.lost())?;
+        repo::events::add_one(&mut tx, &inner.ctx, &self.job.id, sequence, event).await?;
+        Ok(tx.commit_quiet().await?)
+    }
+
+    fn lease(&self) -> &Lease {
+        &self.hand.lease
+    }
+
+    /// Nothing more is written of this run, and its handler is cut off.
+    fn lost(&self) -> JobsError {
+        self.hand.lose();
+        JobsError::LeaseLost(self.job.id.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percents_are_rounded_and_clamped() {
+        for (progress, expected) in [
+            (Progress::percent(12.4), Some(12)),
+            (Progress::percent(12.5), Some(13)),
+            (Progress::percent(-3.0), Some(0)),
+            (Progress::percent(1e9), Some(100)),
+            (Progress::percent(f64::NAN), None),
+            (Progress::of(1, 3), Some(33)),
+            (Progress::of(5, 0), None),
+            (Progress::default(), None),
+        ] {
+            assert_eq!(progress.rounded(), expected, "{progress:?}");
+        }
+    }
+}

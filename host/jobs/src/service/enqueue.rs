@@ -1,0 +1,230 @@
+//! Asking for a job.
+
+use std::time::Duration;
+
+use qm_db::Tx;
+use serde_json::{Value, json};
+
+use super::Jobs;
+use super::tell::Message;
+use super::types::JobType;
+use crate::error::JobsError;
+use crate::model::event::{EventType, Level, NewEvent};
+use crate::model::job::{Job, NewJob};
+use crate::model::redact;
+use crate::model::status::Status;
+use crate::repo;
+use crate::repo::events::Numbered;
+use crate::repo::jobs::Hidden;
+use crate::repo::moves::Lease;
+
+/// Largest input and checkpoint, in bytes of JSON.
+pub(super) const MAX_DATA: usize = 256 * 1024;
+/// Of priorities, in both directions.
+const MOST_PRIORITY: i64 = 1000;
+/// For the active job of an idempotency key to show, when it is ending at that very moment.
+const TRIES: usize = 5;
+
+/// A job that stands in the database, once the transaction it was asked for in commits.
+#[must_use = "hand it to Jobs::announce after the commit, or it begins late and nobody hears of it"]
+#[derive(Clone, Debug)]
+pub struct Enqueued {
+    job: Job,
+    fresh: bool,
+    parent: Option<String>,
+}
+
+impl Enqueued {
+    pub fn id(&self) -> &str {
+        &self.job.id
+    }
+
+    /// Whether it was made now; otherwise an active job had its idempotency key already, and that is this one.
+    pub fn is_fresh(&self) -> bool {
+        self.fresh
+    }
+}
+
+impl Jobs {
+    /// Asks for a job, in the transaction of what makes it necessary: both hold, or neither does. After the commit
+    /// [`Jobs::announce`] is to be called.
+    pub async fn enqueue(&self, tx: &mut Tx, new: NewJob) -> Result<Enqueued, JobsError> {
+        self.enqueue_under(tx, new, None).await
+    }
+
+    /// Asks for a job in a transaction of its own; its id.
+    pub async fn submit(&self, new: NewJob) -> Result<String, JobsError> {
+        let mut tx = self.0.db.begin_write().await?;
+        let enqueued = self.enqueue(&mut tx, new).await?;
+        tx.commit_quiet().await?;
+        self.announce(&enqueued);
+        Ok(enqueued.job.id)
+    }
+
+    /// Tells of a job whose transaction has committed, and has it begun.
+    pub fn announce(&self, enqueued: &Enqueued) {
+        if !enqueued.fresh {
+            return;
+        }
+        let mut messages = vec![
+            Message::of("jobs.created", &enqueued.job),
+            Message::of("jobs.queued", &enqueued.job),
+        ];
+        if enqueued.parent.is_some() {
+            messages.push(Message::of("jobs.child_created", &enqueued.job));
+        }
+        self.tell_all(&messages);
+        self.0.wake.notify_one();
+    }
+
+    /// With `parent`, the job that asks and its lease: a worker that lost it makes no more children.
+    pub(super) async fn enqueue_under(
+        &self,
+        tx: &mut Tx,
+        new: NewJob,
+        parent: Option<(&Job, &Lease)>,
+    ) -> Result<Enqueued, JobsError> {
+        let job_type = self
+            .0
+            .types
+            .get(new.type_key)
+            .ok_or_else(|| JobsError::UnknownType(new.type_key.to_owned()))?;
+        bounded("input", new.type_key, &new.input)?;
+        let (job, input, key) = self.make(&job_type, new, parent.map(|(job, _)| job));
+        let hidden = Hidden {
+            input: &input,
+            idempotency_key: key.as_deref(),
+        };
+        for _ in 0..TRIES {
+            if repo::jobs::insert(tx, &job, &hidden).await? {
+                self.tell_of_making(tx, &job).await?;
+                if let Some((_, lease)) = parent {
+                    self.note_child(tx, lease, &job).await?;
+                }
+                return Ok(Enqueued {
+                    parent: job.parent_job_id.clone(),
+                    job,
+                    fresh: true,
+                });
+            }
+            if let Some(key) = &key
+                && let Some(active) = repo::jobs::find_active(tx, key).await?
+            {
+                return Ok(Enqueued {
+                    parent: None,
+                    job: active,
+                    fresh: false,
+                });
+            }
+        }
+        Err(JobsError::KeyInUse(key.unwrap_or_default()))
+    }
+
+    async fn tell_of_making(&self, tx: &mut Tx, job: &Job) -> Result<(), JobsError> {
+        let event = |sequence, kind| Numbered {
+            job_id: &job.id,
+            sequence,
+            event: NewEvent::info(kind),
+        };
+        let events = [event(1, EventType::Created), event(2, EventType::Queued)];
+        Ok(repo::events::add(tx, &self.0.ctx, &events).await?)
+    }
+
+    async fn note_child(&self, tx: &mut Tx, lease: &Lease, child: &Job) -> Result<(), JobsError> {
+        let now = self.0.ctx.now();
+        let sequence = repo::moves::note(tx, lease, None, now)
+            .await?
+            .ok_or_else(|| JobsError::LeaseLost(lease.job_id.clone()))?;
+        let event = NewEvent::new(EventType::ChildCreated, Level::Info)
+            .metadata(json!({ "childJobId": child.id, "type": child.type_key }));
+        Ok(repo::events::add_one(tx, &self.0.ctx, &lease.job_id, sequence, event).await?)
+    }
+
+    /// The job, its input and its idempotency key.
+    fn make(&self, job_type: &JobType, new: NewJob, parent: Option<&Job>) -> (Job, Value, Option<String>) {
+        let (id, now) = (self.0.ctx.id(), self.0.ctx.now());
+        let (resource_type, resource_id) = match new.resource {
+            Some((kind, id)) => (Some(redact::clip(kind)), Some(redact::clip(id))),
+            None => (None, None),
+        };
+        let root_job_id = parent.map_or_else(|| id.clone(), |parent| parent.root_job_id.clone());
+        let correlation_id = new
+            .correlation_id
+            .map(redact::clip)
+            .or_else(|| parent.and_then(|parent| parent.correlation_id.clone()));
+        let seconds = |limit: Duration| i64::try_from(limit.as_secs().max(1)).unwrap_or(i64::MAX);
+        let job = Job {
+            type_key: job_type.key.to_owned(),
+            name: new.name.map(redact::clip),
+            description: new.description.map(redact::clip),
+            module_key: job_type.module.to_owned(),
+            workspace_key: job_type.workspace.map(str::to_owned),
+            status: Status::Queued,
+            phase: None,
+            progress_percent: 0,
+            progress_current: None,
+            progress_total: None,
+            progress_unit: None,
+            status_message_key: None,
+            status_message_params: None,
+            source: new.source.as_str().to_owned(),
+            resource_type,
+            resource_id,
+            library_id: new.library_id,
+            media_item_id: new.media_item_id,
+            priority: new.priority.clamp(-MOST_PRIORITY, MOST_PRIORITY),
+            attempt: 1,
+            max_attempts: i64::from(new.max_attempts.unwrap_or(job_type.max_attempts).max(1)),
+            created_by_id: new
+                .created_by
+                .or_else(|| parent.and_then(|parent| parent.created_by_id.clone())),
+            correlation_id,
+            parent_job_id: parent.map(|parent| parent.id.clone()),
+            root_job_id,
+            schedule_id: new.schedule_id.map(str::to_owned),
+            required_permission: job_type
+                .required_permission
+                .map(|permission| permission.key().to_owned()),
+            visibility: new.visibility,
+            capabilities: job_type.capabilities,
+            timeout_seconds: new.timeout.or(job_type.timeout).map(seconds),
+            input_summary: new.input_summary.map(redact::value),
+            result_summary: None,
+            warnings: None,
+            metrics: None,
+            metadata: new.metadata.map(redact::value),
+            error_code: None,
+            error_message: None,
+            worker_id: None,
+            lease_owner: None,
+            claim: 0,
+            heartbeat_at: None,
+            scheduled_for: None,
+            queued_at: now,
+            started_at: None,
+            completed_at: None,
+            failed_at: None,
+            cancelled_at: None,
+            paused_at: None,
+            retry_at: None,
+            created_at: now,
+            updated_at: now,
+            id,
+        };
+        (job, new.input, new.idempotency_key)
+    }
+}
+
+/// Refuses data that is larger than a row should be.
+pub(super) fn bounded(what: &'static str, type_key: &str, value: &Value) -> Result<(), JobsError> {
+    let bytes = value.to_string().len();
+    if bytes > MAX_DATA {
+        return Err(JobsError::TooLarge {
+            what,
+            type_key: type_key.to_owned(),
+            bytes,
+            most: MAX_DATA,
+        });
+    }
+    Ok(())
+}

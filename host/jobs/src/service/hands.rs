@@ -1,0 +1,102 @@
+//! What this worker has in hand.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use qm_kernel::Timestamp;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use super::lock;
+use crate::repo::moves::Lease;
+
+/// One job in hand.
+pub(super) struct Hand {
+    pub(super) lease: Lease,
+    pub(super) type_key: String,
+    /// The handler is to end: somebody cancelled it, the worker stops, or the lease is lost.
+    pub(super) cancelled: CancellationToken,
+    /// The handler is to pause.
+    pub(super) paused: CancellationToken,
+    /// Somebody else has it by now: the handler is cut off.
+    pub(super) lost: CancellationToken,
+    /// It was told to end because the worker does.
+    stopping: AtomicBool,
+    pub(super) told: Mutex<Told>,
+}
+
+/// What its handler told last.
+#[derive(Default)]
+pub(super) struct Told {
+    pub(super) at: Option<Timestamp>,
+    pub(super) percent: i64,
+    /// Told in an update that was dropped.
+    pub(super) phase: Option<String>,
+    pub(super) beat_at: Option<Timestamp>,
+    pub(super) warnings: Vec<Value>,
+}
+
+impl Hand {
+    pub(super) fn new(lease: Lease, type_key: String, told: Told) -> Self {
+        Self {
+            lease,
+            type_key,
+            cancelled: CancellationToken::new(),
+            paused: CancellationToken::new(),
+            lost: CancellationToken::new(),
+            stopping: AtomicBool::new(false),
+            told: Mutex::new(told),
+        }
+    }
+
+    pub(super) fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Acquire)
+    }
+
+    pub(super) fn stop(&self) {
+        self.stopping.store(true, Ordering::Release);
+        self.cancelled.cancel();
+    }
+
+    pub(super) fn lose(&self) {
+        self.cancelled.cancel();
+        self.lost.cancel();
+    }
+}
+
+#[derive(Default)]
+pub(super) struct Hands(Mutex<HashMap<String, Arc<Hand>>>);
+
+impl Hands {
+    pub(super) fn len(&self) -> usize {
+        lock(&self.0).len()
+    }
+
+    pub(super) fn take(&self, hand: Arc<Hand>) {
+        lock(&self.0).insert(hand.lease.job_id.clone(), hand);
+    }
+
+    /// Lets go of a job, unless it was taken anew meanwhile.
+    pub(super) fn release(&self, lease: &Lease) {
+        let mut hands = lock(&self.0);
+        if hands.get(&lease.job_id).is_some_and(|hand| hand.lease == *lease) {
+            hands.remove(&lease.job_id);
+        }
+    }
+
+    pub(super) fn get(&self, id: &str) -> Option<Arc<Hand>> {
+        lock(&self.0).get(id).cloned()
+    }
+
+    pub(super) fn all(&self) -> Vec<Arc<Hand>> {
+        lock(&self.0).values().cloned().collect()
+    }
+
+    pub(super) fn count_of(&self, type_key: &str) -> usize {
+        lock(&self.0)
+            .values()
+            .filter(|hand| hand.type_key == type_key)
+            .count()
+    }
+}

@@ -1,0 +1,202 @@
+//! The use cases of this area.
+
+pub mod actions;
+pub mod bulk;
+pub mod context;
+mod enqueue;
+mod hands;
+mod moving;
+mod recover;
+pub mod retention;
+mod schedules;
+mod settle;
+mod tell;
+#[cfg(test)]
+mod tests;
+pub mod types;
+pub mod views;
+mod worker;
+
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use prometheus::{IntCounterVec, IntGauge, Opts, Registry};
+use qm_db::Db;
+use qm_kernel::{ClientInfo, Ctx, Principal, Timestamp};
+use qm_platform::realtime::Hub;
+use qm_platform::{Audit, Background, Settings};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+pub use enqueue::Enqueued;
+
+use crate::model::cron::Cron;
+use hands::Hands;
+use settle::Ended;
+use types::Types;
+
+/// What this area works with.
+pub struct JobsDeps {
+    pub db: Db,
+    pub ctx: Ctx,
+    pub hub: Hub,
+    pub audit: Audit,
+    pub settings: Settings,
+    pub background: Background,
+    pub metrics: Registry,
+    /// Of the program, as workers tell it.
+    pub version: &'static str,
+    pub pace: Pace,
+}
+
+/// How often workers look, and for how long they hold on; the defaults are the product's.
+#[derive(Clone, Debug)]
+pub struct Pace {
+    /// How long a lease is good without being prolonged; that happens three times as often.
+    pub lease: Duration,
+    /// Between two looks for jobs that another process queued, or whose pause is over.
+    pub poll: Duration,
+    /// How long a stopping worker waits for its jobs before it leaves them.
+    pub drain: Duration,
+    /// Updates of one job's progress that come sooner after the last one are dropped.
+    pub progress_gap: Duration,
+    /// Without a sign of life for so long, a running job is told of as stalled.
+    pub stall_after: Duration,
+    pub stall_scan: Duration,
+    /// Jobs at once; `None`: what the setting says.
+    pub places: Option<usize>,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self {
+            lease: Duration::from_secs(30),
+            poll: Duration::from_secs(1),
+            drain: Duration::from_secs(10),
+            progress_gap: Duration::from_secs(1),
+            stall_after: Duration::from_mins(5),
+            stall_scan: Duration::from_secs(30),
+            places: None,
+        }
+    }
+}
+
+/// The jobs of a server; clones are handles to the same ones.
+#[derive(Clone)]
+pub struct Jobs(Arc<Inner>);
+
+struct Inner {
+    db: Db,
+    ctx: Ctx,
+    hub: Hub,
+    audit: Audit,
+    settings: Settings,
+    background: Background,
+    pace: Pace,
+    types: Types,
+    /// What is asked for by schedules of its own notation, by name.
+    crons: Mutex<BTreeMap<&'static str, Cron>>,
+    hands: Hands,
+    worker: Worker,
+    /// Something may be there to be begun.
+    wake: Notify,
+    /// Ended and not yet written.
+    ended: Mutex<Vec<Ended>>,
+    settling: tokio::sync::Mutex<()>,
+    /// Runs under way.
+    runs: TaskTracker,
+    draining: AtomicBool,
+    /// Runs that are still under way are left as they are.
+    abandoned: CancellationToken,
+    tally: Tally,
+}
+
+/// The worker this process is.
+struct Worker {
+    /// `host:pid`, for people.
+    id: String,
+    host: String,
+    /// What it signs leases with; no two workers ever have the same.
+    owner: String,
+    version: &'static str,
+    started_at: Timestamp,
+}
+
+struct Tally {
+    ended: IntCounterVec,
+    running: IntGauge,
+}
+
+impl Tally {
+    fn new(metrics: &Registry) -> Result<Self, prometheus::Error> {
+        let ended = Opts::new(
+            "quartermaster_jobs_ended_total",
+            "Jobs this server ran, by how they ended.",
+        );
+        let ended = IntCounterVec::new(ended, &["status"])?;
+        let running = IntGauge::new("quartermaster_jobs_running", "Jobs this server is running.")?;
+        metrics.register(Box::new(ended.clone()))?;
+        metrics.register(Box::new(running.clone()))?;
+        Ok(Self { ended, running })
+    }
+}
+
+/// Who asks, from where.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    pub principal: Principal,
+    pub client: ClientInfo,
+}
+
+impl Jobs {
+    /// The types of this area's own are registered; nothing runs before [`Jobs::start`].
+    pub fn new(deps: JobsDeps) -> Result<Self, prometheus::Error> {
+        let host = host_name();
+        let worker = Worker {
+            id: format!("{host}:{}", std::process::id()),
+            host,
+            owner: deps.ctx.id(),
+            version: deps.version,
+            started_at: deps.ctx.now(),
+        };
+        let jobs = Self(Arc::new(Inner {
+            tally: Tally::new(&deps.metrics)?,
+            db: deps.db,
+            ctx: deps.ctx,
+            hub: deps.hub,
+            audit: deps.audit,
+            settings: deps.settings,
+            background: deps.background,
+            pace: deps.pace,
+            types: Types::default(),
+            crons: Mutex::default(),
+            hands: Hands::default(),
+            worker,
+            wake: Notify::new(),
+            ended: Mutex::default(),
+            settling: tokio::sync::Mutex::default(),
+            runs: TaskTracker::new(),
+            draining: AtomicBool::new(false),
+            abandoned: CancellationToken::new(),
+        }));
+        jobs.register(retention::job_type());
+        Ok(jobs)
+    }
+}
+
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Nothing that holds one can leave it half changed.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The machine's name, as it tells it.
+fn host_name() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/hostname")
+        .ok()
+        .map(|name| name.trim().to_owned())
+        .filter(|name| !name.is_empty())
+        .unwrap_or_else(|| "localhost".to_owned())
+}

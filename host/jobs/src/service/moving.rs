@@ -1,0 +1,184 @@
+//! One move of a job, with the event that tells of it.
+
+use qm_db::Tx;
+use qm_kernel::Timestamp;
+use serde_json::{Value, json};
+
+use super::Jobs;
+use super::tell::Message;
+use super::types::JobError;
+use crate::error::JobsError;
+use crate::model::event::{EventType, Level, NewEvent};
+use crate::model::job::Job;
+use crate::model::status::Status;
+use crate::model::{redact, retry};
+use crate::repo;
+use crate::repo::moves::{Lease, Step};
+
+/// What a move brings with it beside the new state.
+#[derive(Default)]
+pub(super) struct With<'a> {
+    /// Who moves it, where only one may.
+    pub(super) by: Option<&'a Lease>,
+    pub(super) event: Option<NewEvent>,
+    /// Code and sentence.
+    pub(super) error: Option<(String, String)>,
+    pub(super) result: Option<Value>,
+    pub(super) metrics: Option<Value>,
+    pub(super) attempt: Option<i64>,
+    pub(super) run_after: Option<Timestamp>,
+}
+
+impl<'a> With<'a> {
+    pub(super) fn event(event: NewEvent) -> Self {
+        Self {
+            event: Some(event),
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn by(self, lease: Option<&'a Lease>) -> Self {
+        Self { by: lease, ..self }
+    }
+}
+
+impl Jobs {
+    /// Moves `job` from the state it is in; `false` when it is not there any more, or no longer `with.by`'s. What the move
+    /// changes is changed in `job` too.
+    pub(super) async fn advance(
+        &self,
+        tx: &mut Tx,
+        job: &mut Job,
+        to: Status,
+        with: With<'_>,
+    ) -> Result<bool, JobsError> {
+        let now = self.0.ctx.now();
+        let step = Step {
+            by: with.by,
+            events: i64::from(with.event.is_some()),
+            error: with
+                .error
+                .as_ref()
+                .map(|(code, message)| (code.as_str(), message.as_str())),
+            result: with.result.as_ref(),
+            metrics: with.metrics.as_ref(),
+            attempt: with.attempt,
+            run_after: with.run_after,
+            ..Step::new(&job.id, job.status, to)
+        };
+        let Some(sequence) = repo::moves::step(tx, &step, now).await? else {
+            return Ok(false);
+        };
+        if let Some(event) = with.event {
+            repo::events::add_one(tx, &self.0.ctx, &job.id, sequence, event).await?;
+        }
+        job.status = to;
+        job.updated_at = now;
+        job.attempt = with.attempt.unwrap_or(job.attempt);
+        if let Some((code, message)) = with.error {
+            (job.error_code, job.error_message) = (Some(code), Some(message));
+        }
+        job.result_summary = with.result.or(job.result_summary.take());
+        if matches!(to, Status::Completed | Status::CompletedWithWarnings) {
+            job.progress_percent = 100;
+        }
+        Ok(true)
+    }
+
+    /// A run that failed: the job has, and another attempt is due where one is left. `false` when it is not there any more.
+    pub(super) async fn fail(
+        &self,
+        tx: &mut Tx,
+        job: &mut Job,
+        by: Option<&Lease>,
+        error: &JobError,
+        messages: &mut Vec<Message>,
+    ) -> Result<bool, JobsError> {
+        let again = error.retryable && job.has_attempts_left();
+        let sentence = redact::text(&error.message);
+        let code = redact::clip(error.code.clone());
+        let told = NewEvent::new(EventType::Failed, Level::Error)
+            .message(sentence.clone())
+            .metadata(json!({ "errorCode": code }));
+        let with = With {
+            by,
+            event: (!again).then_some(told),
+            error: Some((code, sentence.clone())),
+            ..With::default()
+        };
+        if !self.advance(tx, job, Status::Failed, with).await? {
+            return Ok(false);
+        }
+        if again {
+            let pause = retry::delay(job.attempt + 1);
+            let event = NewEvent::new(EventType::RetryScheduled, Level::Warning)
+                .message(sentence.clone())
+                .metadata(json!({ "attempt": job.attempt + 1, "delayMs": pause.as_millis() as u64 }));
+            let due = self.0.ctx.now().plus(pause);
+            self.again(tx, job, event, Some(due), messages).await?;
+        } else {
+            messages.push(Message::of("jobs.failed", job).saying(Some(sentence)));
+        }
+        Ok(true)
+    }
+
+    /// A failed job gets another attempt. Nobody else moves it meanwhile: the transaction holds its row.
+    pub(super) async fn again(
+        &self,
+        tx: &mut Tx,
+        job: &mut Job,
+        event: NewEvent,
+        due: Option<Timestamp>,
+        messages: &mut Vec<Message>,
+    ) -> Result<(), JobsError> {
+        let with = With {
+            attempt: Some(job.attempt + 1),
+            ..With::event(event)
+        };
+        if !self.advance(tx, job, Status::Retrying, with).await? {
+            return Err(lost_of(job));
+        }
+        let retrying = Message::of("jobs.retrying", job).saying(job.error_message.clone());
+        let with = With {
+            run_after: due,
+            ..With::event(NewEvent::info(EventType::Queued))
+        };
+        if !self.advance(tx, job, Status::Queued, with).await? {
+            return Err(lost_of(job));
+        }
+        messages.extend([retrying, Message::of("jobs.queued", job)]);
+        Ok(())
+    }
+
+    /// Nobody works at it any more, though it was not finished.
+    pub(super) async fn interrupt(
+        &self,
+        tx: &mut Tx,
+        job: &mut Job,
+        by: Option<&Lease>,
+        messages: &mut Vec<Message>,
+    ) -> Result<bool, JobsError> {
+        let error = JobError::new(INTERRUPTED, "The server stopped while the job was running");
+        if job.status != Status::Cancelling {
+            return self.fail(tx, job, by, &error, messages).await;
+        }
+        // It was to end, and so it has; no other state may follow.
+        let event = NewEvent::info(EventType::Cancelled).message(error.message.clone());
+        let with = With {
+            error: Some((error.code, error.message)),
+            ..With::event(event).by(by)
+        };
+        let ended = self.advance(tx, job, Status::Cancelled, with).await?;
+        if ended {
+            messages.push(Message::of("jobs.cancelled", job));
+        }
+        Ok(ended)
+    }
+}
+
+/// The error code of a job whose worker is gone.
+pub(super) const INTERRUPTED: &str = "interrupted";
+
+fn lost_of(job: &Job) -> JobsError {
+    JobsError::LeaseLost(job.id.clone())
+}

@@ -1,0 +1,135 @@
+//! What runs by itself: the loops of every area as people see them, and jobs that are asked for again and again.
+
+use std::time::Duration;
+
+use jiff::tz::TimeZone;
+use qm_db::Tx;
+use qm_kernel::Timestamp;
+use qm_platform::catalogue::TIMEZONE;
+use tokio_util::sync::CancellationToken;
+
+use super::{Jobs, lock};
+use crate::error::JobsError;
+use crate::model::event::Source;
+use crate::model::job::NewJob;
+use crate::model::schedule::{Schedule, Trigger};
+use crate::repo;
+
+/// Between two looks at the clock: a machine that slept is not a day late, nor is a change of time zones.
+const LONGEST_SLEEP: Duration = Duration::from_hours(1);
+/// After the database could not be asked, or while the job of last time is still at work.
+const AGAIN: Duration = Duration::from_mins(1);
+/// For a schedule that is never due again, which no schedule that was read is.
+const NEVER: Duration = Duration::from_hours(24 * 365);
+
+impl Jobs {
+    /// Asks for a job whenever `trigger` says; one at intervals first an interval after the first start. When it was last
+    /// asked for stands in the database: a restart neither forgets it nor begins to count anew. What was due several times
+    /// while nobody was there is asked for once.
+    pub fn schedule(
+        &self,
+        name: &'static str,
+        trigger: Trigger,
+        make: impl Fn() -> NewJob + Clone + Send + Sync + 'static,
+    ) {
+        let interval = match &trigger {
+            Trigger::Every(interval) => *interval,
+            Trigger::Cron(cron) => {
+                lock(&self.0.crons).insert(name, cron.clone());
+                LONGEST_SLEEP
+            }
+        };
+        let jobs = self.clone();
+        self.0.background.supervise(name, interval, move |stop| {
+            jobs.clone()
+                .schedule_loop(name, trigger.clone(), make.clone(), stop)
+        });
+    }
+
+    /// Every background loop of the server, by name.
+    pub fn schedules(&self) -> Vec<Schedule> {
+        let crons = lock(&self.0.crons).clone();
+        let loops = self.0.background.schedules();
+        loops
+            .into_iter()
+            .map(|(name, interval)| {
+                let trigger = crons.get(name).cloned().map(Trigger::Cron);
+                Schedule::of(name, trigger.unwrap_or(Trigger::Every(interval)))
+            })
+            .collect()
+    }
+
+    async fn schedule_loop(
+        self,
+        name: &'static str,
+        trigger: Trigger,
+        make: impl Fn() -> NewJob,
+        stop: CancellationToken,
+    ) {
+        let work = async {
+            loop {
+                let pause = match self.ask_when_due(name, &trigger, &make).await {
+                    Ok(pause) => pause.min(LONGEST_SLEEP),
+                    Err(error) => {
+                        tracing::warn!(%error, schedule = name, "a scheduled job cannot be asked for");
+                        AGAIN
+                    }
+                };
+                tokio::time::sleep(pause).await;
+            }
+        };
+        stop.run_until_cancelled(work).await;
+    }
+
+    /// How long it is until it is due again.
+    pub(super) async fn ask_when_due(
+        &self,
+        name: &'static str,
+        trigger: &Trigger,
+        make: &impl Fn() -> NewJob,
+    ) -> Result<Duration, JobsError> {
+        let now = self.0.ctx.now();
+        let mut tx = self.0.db.begin_read().await?;
+        let next = self.due(&mut tx, name, trigger).await?;
+        drop(tx);
+        if now < next {
+            return Ok(next.since(now));
+        }
+        let mut tx = self.0.db.begin_write().await?;
+        // Another node may have asked meanwhile.
+        let next = self.due(&mut tx, name, trigger).await?;
+        if now < next {
+            return Ok(next.since(now));
+        }
+        let job = NewJob {
+            source: Source::Scheduled,
+            schedule_id: Some(name),
+            idempotency_key: Some(name.to_owned()),
+            ..make()
+        };
+        let enqueued = self.enqueue(&mut tx, job).await?;
+        if !enqueued.is_fresh() {
+            // The last one is still at work.
+            return Ok(AGAIN);
+        }
+        let next = self.due(&mut tx, name, trigger).await?;
+        tx.commit_quiet().await?;
+        self.announce(&enqueued);
+        Ok(next.since(now))
+    }
+
+    /// When it is next due, told by when it was last asked for.
+    async fn due(&self, tx: &mut Tx, name: &str, trigger: &Trigger) -> Result<Timestamp, JobsError> {
+        let latest = repo::jobs::latest_of_schedule(tx, name).await?;
+        let since = latest.map_or(self.0.worker.started_at, Timestamp::from_ms);
+        match trigger {
+            Trigger::Every(interval) => Ok(since.plus(*interval)),
+            Trigger::Cron(cron) => {
+                let zone = self.0.settings.get(tx, &TIMEZONE).await?;
+                let zone = zone.and_then(|name| TimeZone::get(&name).ok());
+                let next = cron.next(since, &zone.unwrap_or_else(TimeZone::system));
+                Ok(next.unwrap_or(since.plus(NEVER)))
+            }
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! What is told to who is watching: one message a change, after the commit.
+
+use bytes::Bytes;
+use qm_kernel::{Permission, Timestamp};
+use qm_platform::realtime::Room;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::Jobs;
+use crate::model::job::{Job, Visibility};
+use crate::model::status::Status;
+
+/// A message that waits for the commit of what it tells.
+pub(super) struct Message {
+    event: &'static str,
+    job: Job,
+    /// A sentence for people.
+    text: Option<String>,
+}
+
+impl Message {
+    pub(super) fn of(event: &'static str, job: &Job) -> Self {
+        Self {
+            event,
+            job: job.clone(),
+            text: None,
+        }
+    }
+
+    pub(super) fn saying(self, text: Option<String>) -> Self {
+        Self { text, ..self }
+    }
+}
+
+/// Payload of every `jobs.*` message.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct JobMessage<'a> {
+    job_id: &'a str,
+    r#type: &'a str,
+    module_key: &'a str,
+    workspace_key: Option<&'a str>,
+    status: &'a str,
+    phase: Option<&'a str>,
+    progress: Option<i64>,
+    parent_job_id: Option<&'a str>,
+    root_job_id: Option<&'a str>,
+    correlation_id: Option<&'a str>,
+    error_code: Option<&'a str>,
+    message: Option<&'a str>,
+    at: Timestamp,
+}
+
+/// Payload of `media_manager.job.*`, which the media manager's clients follow.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct MediaMessage<'a> {
+    job_id: &'a str,
+    r#type: &'a str,
+    status: &'a str,
+    progress: i64,
+    library_id: Option<&'a str>,
+    item_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    processed: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    phase: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result: Option<&'a Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a str>,
+    at: Timestamp,
+}
+
+/// Who may hear of a job: who may see it, but for its creator where that takes a permission they lack.
+fn room(job: &Job) -> Option<Room> {
+    if job.visibility == Visibility::Own {
+        return Some(match &job.created_by_id {
+            Some(id) => Room::User(id.as_str().into()),
+            None => Room::Perm(Permission::JobsViewAll),
+        });
+    }
+    match job.permission() {
+        _ if job.visibility == Visibility::Public => Some(Room::Authenticated),
+        Ok(Some(permission)) => Some(Room::Perm(permission)),
+        Ok(None) => Some(Room::Authenticated),
+        // Nobody holds what this program does not know.
+        Err(_) => None,
+    }
+}
+
+/// The message of the media manager that says the same.
+fn media_event(event: &str) -> Option<&'static str> {
+    match event {
+        "jobs.started" => Some("media_manager.job.started"),
+        "jobs.progress" | "jobs.phase_changed" => Some("media_manager.job.progress"),
+        "jobs.completed" => Some("media_manager.job.completed"),
+        "jobs.failed" | "jobs.cancelled" => Some("media_manager.job.failed"),
+        _ => None,
+    }
+}
+
+impl Jobs {
+    pub(super) fn tell_all(&self, messages: &[Message]) {
+        for message in messages {
+            self.tell(message);
+        }
+    }
+
+    fn tell(&self, message: &Message) {
+        let (job, at) = (&message.job, self.0.ctx.now());
+        let Some(room) = room(job) else { return };
+        let payload = JobMessage {
+            job_id: &job.id,
+            r#type: &job.type_key,
+            module_key: &job.module_key,
+            workspace_key: job.workspace_key.as_deref(),
+            status: job.status.as_str(),
+            phase: job.phase.as_deref(),
+            progress: Some(job.progress_percent),
+            parent_job_id: job.parent_job_id.as_deref(),
+            root_job_id: Some(&job.root_job_id),
+            correlation_id: job.correlation_id.as_deref(),
+            error_code: job.error_code.as_deref(),
+            message: message.text.as_deref(),
+            at,
+        };
+        self.emit(room, message.event, &payload);
+        if job.module_key == "media_manager"
+            && let Some(event) = media_event(message.event)
+        {
+            self.tell_media(event, message, at);
+        }
+    }
+
+    fn tell_media(&self, event: &'static str, message: &Message, at: Timestamp) {
+        let job = &message.job;
+        let failed = job.status == Status::Failed;
+        let payload = MediaMessage {
+            job_id: &job.id,
+            r#type: job.type_key.strip_prefix("media.").unwrap_or(&job.type_key),
+            status: job.status.as_str(),
+            progress: job.progress_percent,
+            library_id: job.library_id.as_deref(),
+            item_id: job.media_item_id.as_deref(),
+            message: message.text.as_deref().filter(|_| !failed),
+            processed: job.progress_current,
+            total: job.progress_total,
+            phase: job.phase.as_deref(),
+            result: job.result_summary.as_ref(),
+            error: job.error_message.as_deref().filter(|_| failed),
+            at,
+        };
+        self.emit(Room::Perm(Permission::MediaManagerView), event, &payload);
+    }
+
+    fn emit(&self, room: Room, event: &'static str, payload: &impl Serialize) {
+        match serde_json::to_vec(payload) {
+            Ok(data) => self.0.hub.emit(room, event, Bytes::from(data)),
+            Err(error) => tracing::error!(event, %error, "a realtime message cannot be written"),
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Two workers, one database, many tiny jobs: each is done once.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use qm_db::{Backend, Db, db_test};
+
+use super::*;
+use crate::model::status::Status;
+use crate::testing::{Runs, counting};
+
+db_test! {
+    async fn two_workers_do_each_of_many_jobs_once(db: Db) {
+        // PostgreSQL waits for its disk once a transaction, in a test as anywhere; `bench` runs them all there too.
+        let count = if db.backend() == Backend::Sqlite { 10_000 } else { 2000 };
+        let house = House::new(&db).await;
+        let wide = Pace { places: Some(64), ..pace() };
+        let (one, other) = (house.at_pace(wide.clone()), house.at_pace(wide));
+        let runs = Runs::default();
+        for worker in [&one, &other] {
+            worker.jobs.register(counting("test.count", &runs));
+        }
+        let mut tx = db.begin_write().await.unwrap();
+        for _ in 0..count {
+            let _ = one.jobs.enqueue(&mut tx, NewJob::new("test.count", json!({}))).await.unwrap();
+        }
+        tx.commit_quiet().await.unwrap();
+        one.jobs.start().await.unwrap();
+        other.jobs.start().await.unwrap();
+        let done = runs.clone();
+        let waiting = async {
+            while done.lock().unwrap().len() < count || one.jobs.0.hands.len() + other.jobs.0.hands.len() > 0 {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_mins(2), waiting).await.expect("none is stuck");
+        for worker in [&one, &other] {
+            worker.jobs.shutdown().await;
+            worker.background.shutdown().await;
+        }
+        let runs = runs.lock().unwrap().clone();
+        assert_eq!(runs.len(), count);
+        assert!(runs.values().all(|times| *times == 1), "each once");
+        let mut workers = HashMap::<String, usize>::new();
+        for job in house.all().await {
+            assert_eq!((job.status, job.attempt), (Status::Completed, 1));
+            *workers.entry(job.worker_id.unwrap()).or_default() += 1;
+        }
+        let shares = [&one, &other].map(|worker| {
+            worker.jobs.0.tally.ended.with_label_values(&["completed"]).get()
+        });
+        assert!(shares.iter().all(|share| *share > 0), "both have worked: {shares:?}");
+        assert_eq!(shares.iter().sum::<u64>(), count as u64);
+    }
+}

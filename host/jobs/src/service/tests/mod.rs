@@ -1,0 +1,360 @@
+//! The service on both databases, its clock in the test's hands.
+
+mod actions;
+mod crowd;
+mod fuzz;
+mod leases;
+mod runs;
+mod upkeep;
+
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use prometheus::Registry;
+use qm_db::{Db, sql};
+use qm_kernel::{
+    ClientInfo, Clock, Ctx, PageQuery, Permission, PermissionSet, Principal, Rng, Role, Secret, Timestamp,
+    TokenError, TokenVerifier,
+};
+use qm_platform::realtime::{Hub, HubConfig};
+use qm_platform::{Audit, Background, Cipher, Settings};
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+
+use super::context::{JobContext, Progress};
+use super::types::{Done, JobError, JobHandler, JobType};
+use super::{Caller, Jobs, JobsDeps, Pace};
+use crate::model::event::JobEvent;
+use crate::model::job::{Capabilities, Job, NewJob};
+use crate::repo;
+
+pub const START_MS: i64 = 1_932_628_500_000;
+/// The type of most jobs here; it does what its input says.
+pub const WORK: &str = "test.work";
+
+sql! {
+    ADD_USER = "INSERT INTO users (id, username, email, password_hash, created_at, updated_at) \
+        VALUES ($1, $1, $1, '', 0, 0)";
+}
+
+/// A clock in the test's hands.
+pub struct Hands(AtomicI64);
+
+impl Clock for Hands {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_ms(self.0.load(Ordering::Relaxed))
+    }
+}
+
+struct SystemRandomness(Ctx);
+
+impl Rng for SystemRandomness {
+    fn fill(&self, bytes: &mut [u8]) {
+        for chunk in bytes.chunks_mut(16) {
+            chunk.copy_from_slice(&self.0.bytes::<16>()[..chunk.len()]);
+        }
+    }
+}
+
+struct NoTokens;
+
+impl TokenVerifier for NoTokens {
+    fn verify(&self, _: &str) -> Result<Principal, TokenError> {
+        Err(TokenError::Unauthorized)
+    }
+}
+
+/// What handlers of one house share with their test.
+#[derive(Default)]
+pub struct Stage {
+    /// What each run said, in order.
+    said: Mutex<Vec<String>>,
+    /// Lets those go on that wait for it.
+    pub go: Notify,
+}
+
+impl Stage {
+    pub fn said(&self) -> Vec<String> {
+        self.said.lock().unwrap().clone()
+    }
+
+    pub fn say(&self, text: impl Into<String>) {
+        self.said.lock().unwrap().push(text.into());
+    }
+}
+
+/// Does what the list `do` of its input says, a word an attempt; the last one counts for all that follow.
+struct Script(Arc<Stage>);
+
+#[async_trait]
+impl JobHandler for Script {
+    async fn run(&self, job: &JobContext) -> Result<Done, JobError> {
+        let words: Vec<&str> = job.input()["do"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
+        let attempt = usize::try_from(job.attempt()).unwrap() - 1;
+        let word = words.get(attempt).or(words.last()).copied().unwrap_or("complete");
+        let name = job.input()["name"].as_str().unwrap_or("job");
+        self.0.say(format!("{name}:{word}"));
+        match word {
+            "complete" => Ok(Done::result(json!({ "name": name, "token": "hidden" }))),
+            "warn" => {
+                job.warning("disk at 91 %, password=hunter2").await?;
+                Ok(Done::nothing())
+            }
+            "fail" => Err(JobError::new("broken", "it broke, token=abc")),
+            "fail for good" => Err(JobError::new("broken", "it broke").permanent()),
+            "panic" => panic!("as it was told"),
+            "hang" => std::future::pending().await,
+            "wait" => {
+                self.0.go.notified().await;
+                Ok(Done::nothing())
+            }
+            "obey" => {
+                job.cancelled().await;
+                Err(JobError::new("stopped", "it was told to stop"))
+            }
+            "pause" if job.checkpoint().is_some() => {
+                self.0.say(format!("{name}:from {}", job.checkpoint().unwrap()));
+                Ok(Done::nothing())
+            }
+            "pause" => {
+                job.paused().await;
+                job.save(&json!({ "at": 7 })).await?;
+                Ok(Done::Paused)
+            }
+            "progress" => {
+                for percent in [5.0, 10.0, 100.0] {
+                    job.progress(Progress::percent(percent)).await?;
+                }
+                job.progress(Progress::of(1, 4).phase("late")).await?;
+                Ok(Done::nothing())
+            }
+            "child" => {
+                let child = NewJob::new(WORK, json!({ "name": "child" }));
+                job.spawn(child).await?;
+                Ok(Done::nothing())
+            }
+            other => panic!("nobody knows how to `{other}`"),
+        }
+    }
+}
+
+/// One worker over a database.
+pub struct House {
+    pub jobs: Jobs,
+    pub db: Db,
+    pub clock: Arc<Hands>,
+    pub stage: Arc<Stage>,
+    pub background: Background,
+}
+
+pub fn pace() -> Pace {
+    Pace {
+        places: Some(4),
+        ..Pace::default()
+    }
+}
+
+pub fn all_capabilities() -> Capabilities {
+    Capabilities {
+        cancellable: true,
+        pausable: true,
+        resumable: true,
+        retryable: true,
+    }
+}
+
+pub fn type_of(key: &'static str, handler: Arc<dyn JobHandler>) -> JobType {
+    JobType {
+        key,
+        module: "torrents",
+        workspace: None,
+        label_key: "jobs.test",
+        description_key: None,
+        required_permission: None,
+        capabilities: all_capabilities(),
+        max_attempts: 1,
+        timeout: None,
+        at_once: None,
+        handler,
+    }
+}
+
+impl House {
+    pub async fn new(db: &Db) -> Self {
+        let mut tx = db.begin_write().await.unwrap();
+        for user in ["u", "v"] {
+            let _ = qm_db::exec!(&mut tx, ADD_USER, user).await.unwrap();
+        }
+        tx.commit_quiet().await.unwrap();
+        Self::over(
+            db,
+            Arc::new(Hands(AtomicI64::new(START_MS))),
+            Arc::default(),
+            pace(),
+        )
+    }
+
+    /// Another worker on the same database, with the same clock.
+    pub fn beside(&self) -> Self {
+        Self::over(&self.db, self.clock.clone(), self.stage.clone(), pace())
+    }
+
+    pub fn at_pace(&self, pace: Pace) -> Self {
+        Self::over(&self.db, self.clock.clone(), self.stage.clone(), pace)
+    }
+
+    fn over(db: &Db, clock: Arc<Hands>, stage: Arc<Stage>, pace: Pace) -> Self {
+        let ctx = Ctx::new(clock.clone(), Arc::new(SystemRandomness(Ctx::system())));
+        let cipher = Cipher::new(&Secret::new("a key of thirty-two characters !"), ctx.clone());
+        let metrics = Registry::new();
+        let background = Background::new(&metrics).unwrap();
+        let jobs = Jobs::new(JobsDeps {
+            db: db.clone(),
+            hub: Hub::new(HubConfig::default(), Arc::new(NoTokens), ctx.clone()),
+            audit: Audit::new(ctx.clone()),
+            settings: Settings::new(ctx.clone(), cipher),
+            ctx,
+            background: background.clone(),
+            metrics,
+            version: "1.0.0",
+            pace,
+        })
+        .unwrap();
+        jobs.register(type_of(WORK, Arc::new(Script(stage.clone()))));
+        Self {
+            jobs,
+            db: db.clone(),
+            clock,
+            stage,
+            background,
+        }
+    }
+
+    pub fn advance(&self, by: Duration) {
+        self.clock
+            .0
+            .fetch_add(i64::try_from(by.as_millis()).unwrap(), Ordering::Relaxed);
+    }
+
+    /// A job that does `word`; its id.
+    pub async fn submit(&self, word: &str) -> String {
+        self.jobs.submit(work(&[word])).await.unwrap()
+    }
+
+    /// Runs what can be begun, until nothing is in hand any more.
+    pub async fn run_all(&self) {
+        loop {
+            self.jobs.dispatch().await.unwrap();
+            self.settled().await;
+            if self.jobs.0.hands.len() == 0 && self.jobs.look_for_anything().await.is_empty() {
+                return;
+            }
+        }
+    }
+
+    /// Waits until nothing is in hand any more.
+    pub async fn settled(&self) {
+        until("every job to end", || self.jobs.0.hands.len() == 0).await;
+    }
+
+    /// Waits until a handler has said something.
+    pub async fn heard(&self, text: &str) {
+        until(text, || self.stage.said().iter().any(|said| said == text)).await;
+    }
+
+    pub async fn job(&self, id: &str) -> Job {
+        let mut tx = self.db.begin_read().await.unwrap();
+        repo::jobs::find(&mut tx, id).await.unwrap().expect("the job")
+    }
+
+    pub async fn status(&self, id: &str) -> String {
+        self.job(id).await.status.as_str().to_owned()
+    }
+
+    pub async fn events(&self, id: &str) -> Vec<JobEvent> {
+        let mut tx = self.db.begin_read().await.unwrap();
+        let (events, total) = repo::events::page(&mut tx, id, None, 1000, 0).await.unwrap();
+        assert_eq!(events.len() as u64, total);
+        for (index, event) in events.iter().enumerate() {
+            assert_eq!(event.sequence, index as i64 + 1, "numbered without gaps");
+        }
+        events
+    }
+
+    /// The types of a job's events, in order.
+    pub async fn told(&self, id: &str) -> Vec<String> {
+        let events = self.events(id).await;
+        events.into_iter().map(|event| event.event_type).collect()
+    }
+
+    /// Every job there is, the oldest first.
+    pub async fn all(&self) -> Vec<Job> {
+        let wanted = repo::lists::Wanted {
+            ascending: true,
+            ..repo::lists::Wanted::default()
+        };
+        let page = PageQuery {
+            page: 1,
+            page_size: 100_000,
+        };
+        let admin = caller(Role::SuperAdmin, "u").principal;
+        self.jobs.list(&admin, &wanted, page).await.unwrap().0
+    }
+}
+
+impl Jobs {
+    /// What could be begun now.
+    async fn look_for_anything(&self) -> Vec<String> {
+        self.look_for_work().await.unwrap()
+    }
+}
+
+pub fn work(words: &[&str]) -> NewJob {
+    NewJob::new(WORK, json!({ "do": words }))
+}
+
+pub fn caller(role: Role, user: &str) -> Caller {
+    caller_with(role, user, role.permissions().collect())
+}
+
+pub fn caller_with(role: Role, user: &str, permissions: PermissionSet) -> Caller {
+    Caller {
+        principal: Principal {
+            user_id: user.into(),
+            username: user.into(),
+            roles: vec![role],
+            permissions,
+            expires_at: Timestamp::from_ms(i64::MAX),
+        },
+        client: ClientInfo {
+            ip: [127, 0, 0, 1].into(),
+            forwarded: "127.0.0.1".into(),
+            user_agent: None,
+            request_id: "r".into(),
+        },
+    }
+}
+
+/// Somebody who holds these permissions and nothing else.
+pub fn holder(user: &str, permissions: &[Permission]) -> Caller {
+    caller_with(Role::ReadOnly, user, permissions.iter().copied().collect())
+}
+
+/// Waits for a condition, with a deadline.
+pub async fn until(what: &str, holds: impl Fn() -> bool) {
+    let waiting = async {
+        while !holds() {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), waiting)
+        .await
+        .unwrap_or_else(|_| panic!("waited in vain for {what}"));
+}

@@ -1,0 +1,149 @@
+//! The types of jobs there are: what areas register, and what runs them.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use qm_kernel::Permission;
+use serde_json::Value;
+
+use super::Jobs;
+use super::context::JobContext;
+use crate::error::JobsError;
+use crate::model::job::Capabilities;
+
+/// A kind of work that can be asked for.
+#[derive(Clone)]
+pub struct JobType {
+    /// Dotted, e.g. `media.library_scan`; its identity, never renamed.
+    pub key: &'static str,
+    pub module: &'static str,
+    pub workspace: Option<&'static str>,
+    pub label_key: &'static str,
+    pub description_key: Option<&'static str>,
+    /// Who may see and control jobs of it; `None`: everybody who may see jobs.
+    pub required_permission: Option<Permission>,
+    pub capabilities: Capabilities,
+    /// Attempts a job of it has, unless it is asked for with another number.
+    pub max_attempts: u32,
+    /// How long one attempt may take, unless it is asked for with another limit.
+    pub timeout: Option<Duration>,
+    /// How many of it one worker runs at once; `None`: as many as it has places.
+    pub at_once: Option<usize>,
+    pub handler: Arc<dyn JobHandler>,
+}
+
+/// Does the work of a type.
+///
+/// It is told of a cancellation by [`JobContext::cancelled`] and of a pause by [`JobContext::paused`]: it is expected to
+/// end soon after, with whatever result it has. A run that was cut off by a crash comes again where the type is retryable,
+/// so what it does must bear being done twice, or be kept track of in a checkpoint.
+#[async_trait]
+pub trait JobHandler: Send + Sync {
+    async fn run(&self, job: &JobContext) -> Result<Done, JobError>;
+}
+
+/// How a run ended that did not fail.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Done {
+    Completed {
+        /// What people see of the result; secrets in it are blotted.
+        result: Option<Value>,
+        metrics: Option<Value>,
+    },
+    /// As it was asked to; what it needs to go on is in its checkpoint.
+    Paused,
+}
+
+impl Done {
+    /// Completed, with nothing to show.
+    pub const fn nothing() -> Self {
+        Done::Completed {
+            result: None,
+            metrics: None,
+        }
+    }
+
+    pub const fn result(result: Value) -> Self {
+        Done::Completed {
+            result: Some(result),
+            metrics: None,
+        }
+    }
+}
+
+/// Why a run failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct JobError {
+    /// Snake case; stands in `errorCode`.
+    pub code: String,
+    /// For people; secrets in it are blotted.
+    pub message: String,
+    /// Whether another attempt may go better.
+    pub retryable: bool,
+}
+
+impl JobError {
+    pub fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
+        Self {
+            code: code.into(),
+            message: message.into(),
+            retryable: true,
+        }
+    }
+
+    /// No other attempt is made.
+    pub fn permanent(self) -> Self {
+        Self {
+            retryable: false,
+            ..self
+        }
+    }
+}
+
+impl From<JobsError> for JobError {
+    fn from(error: JobsError) -> Self {
+        Self::new(error.code(), error.to_string())
+    }
+}
+
+impl From<qm_db::DbError> for JobError {
+    fn from(error: qm_db::DbError) -> Self {
+        Self::from(JobsError::from(error))
+    }
+}
+
+/// The registered types, by key.
+#[derive(Default)]
+pub(super) struct Types(RwLock<BTreeMap<&'static str, Arc<JobType>>>);
+
+impl Types {
+    pub(super) fn get(&self, key: &str) -> Option<Arc<JobType>> {
+        self.0
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(key)
+            .cloned()
+    }
+
+    pub(super) fn all(&self) -> Vec<Arc<JobType>> {
+        let types = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        types.values().cloned().collect()
+    }
+}
+
+impl Jobs {
+    /// Makes a type known. To be done before [`Jobs::start`], which gives up what is queued of types nobody registered. A
+    /// key registered twice takes the later one.
+    pub fn register(&self, job_type: JobType) {
+        let mut types = self.0.types.0.write().unwrap_or_else(PoisonError::into_inner);
+        types.insert(job_type.key, Arc::new(job_type));
+    }
+
+    /// Every registered type, by key.
+    pub fn catalogue(&self) -> Vec<Arc<JobType>> {
+        self.0.types.all()
+    }
+}

@@ -1,0 +1,355 @@
+//! The worker of this process: takes jobs as places come free, runs them, keeps its leases, and stops in order.
+//!
+//! Bounds: as many jobs at once as `jobs.workerPlaces` says, of one type as many as the type allows. A stopping worker
+//! takes nothing more, tells its handlers to end, and leaves what has not ended after [`Pace::drain`](super::Pace).
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use qm_db::Tx;
+use qm_kernel::Timestamp;
+use qm_platform::catalogue::WORKER_PLACES;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+use tracing::Instrument as _;
+
+use super::Jobs;
+use super::context::JobContext;
+use super::hands::{Hand, Told};
+use super::settle::{Ended, Outcome};
+use super::tell::Message;
+use super::types::{JobError, JobType};
+use crate::error::JobsError;
+use crate::model::event::{EventType, NewEvent};
+use crate::model::job::Job;
+use crate::model::schedule::STALL_DETECTOR;
+use crate::model::status::Status;
+use crate::repo;
+use crate::repo::events::Numbered;
+use crate::repo::moves::{Claimant, Claimed, Lease};
+
+/// The names of the worker's own loops.
+const DISPATCHER: &str = "platform_job_dispatcher";
+const LEASES: &str = "platform_job_leases";
+
+/// For what was just taken from an abandoned run to be written, after the drain.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+
+impl Jobs {
+    /// Settles what an earlier process left, then begins to work. Types are registered before.
+    pub async fn start(&self) -> Result<(), JobsError> {
+        self.recover().await?;
+        let background = &self.0.background;
+        let pace = &self.0.pace;
+        let jobs = self.clone();
+        background.supervise(DISPATCHER, pace.poll, move |stop| {
+            jobs.clone().dispatch_loop(stop)
+        });
+        let (jobs, name, every) = (self.clone(), LEASES, self.renewal());
+        background.every(name, every, move || {
+            let jobs = jobs.clone();
+            async move { jobs.tend().await }
+        });
+        let (jobs, name, every) = (self.clone(), STALL_DETECTOR, pace.stall_scan);
+        background.every(name, every, move || {
+            let jobs = jobs.clone();
+            async move { jobs.look_for_stalled().await }
+        });
+        self.schedule_retention();
+        Ok(())
+    }
+
+    /// How often leases are prolonged.
+    fn renewal(&self) -> Duration {
+        self.0.pace.lease / 3
+    }
+
+    /// Takes no more jobs, and tells those that run to end.
+    pub fn drain(&self) {
+        self.0.draining.store(true, Ordering::Release);
+        for hand in self.0.hands.all() {
+            hand.stop();
+        }
+    }
+
+    /// How many jobs this worker is running.
+    pub fn running(&self) -> usize {
+        self.0.hands.len()
+    }
+
+    pub(super) fn is_draining(&self) -> bool {
+        self.0.draining.load(Ordering::Acquire)
+    }
+
+    /// Drains, and waits until the jobs under way have ended; what takes too long is interrupted.
+    pub async fn shutdown(&self) {
+        self.drain();
+        self.0.runs.close();
+        if tokio::time::timeout(self.0.pace.drain, self.0.runs.wait())
+            .await
+            .is_ok()
+        {
+            return;
+        }
+        tracing::warn!(
+            jobs = self.0.hands.len(),
+            "jobs took too long to stop and are interrupted"
+        );
+        self.0.abandoned.cancel();
+        if tokio::time::timeout(LAST_WORDS, self.0.runs.wait())
+            .await
+            .is_err()
+        {
+            tracing::warn!(
+                "some jobs were left as they are; the next start tells that they were interrupted"
+            );
+        }
+    }
+
+    async fn dispatch_loop(self, stop: CancellationToken) {
+        let work = async {
+            loop {
+                if let Err(error) = self.dispatch().await {
+                    let cause = &error as &(dyn std::error::Error + 'static);
+                    tracing::warn!(error = cause, "jobs cannot be begun at the moment");
+                }
+                let _ = tokio::time::timeout(self.0.pace.poll, self.0.wake.notified()).await;
+            }
+        };
+        stop.run_until_cancelled(work).await;
+    }
+
+    /// Begins what there is room for.
+    pub(super) async fn dispatch(&self) -> Result<(), JobsError> {
+        for claimed in self.claim().await? {
+            // Taken and not begun would be a job in nobody's hands: from here on nothing waits or fails.
+            self.begin(claimed);
+        }
+        Ok(())
+    }
+
+    /// Takes what there is room for.
+    pub(super) async fn claim(&self) -> Result<Vec<Claimed>, JobsError> {
+        if self.is_draining() {
+            return Ok(Vec::new());
+        }
+        let wanted = self.look_for_work().await?;
+        if wanted.is_empty() {
+            return Ok(Vec::new());
+        }
+        let now = self.0.ctx.now();
+        let claimant = self.claimant(now);
+        let mut tx = self.0.db.begin_write().await?;
+        let mut claimed = Vec::new();
+        for id in &wanted {
+            claimed.extend(repo::moves::claim(&mut tx, id, &claimant, now).await?);
+        }
+        let events: Vec<Numbered<'_>> = claimed
+            .iter()
+            .map(|claimed| Numbered {
+                job_id: &claimed.job.id,
+                sequence: claimed.sequence,
+                event: NewEvent::info(EventType::Started),
+            })
+            .collect();
+        repo::events::add(&mut tx, &self.0.ctx, &events).await?;
+        drop(events);
+        tx.commit_quiet().await?;
+        Ok(claimed)
+    }
+
+    pub(super) fn claimant(&self, now: Timestamp) -> Claimant<'_> {
+        Claimant {
+            owner: &self.0.worker.owner,
+            worker_id: &self.0.worker.id,
+            until: now.plus(self.0.pace.lease),
+        }
+    }
+
+    /// Ids of what is to be begun, the first one first. Writes nothing.
+    pub(super) async fn look_for_work(&self) -> Result<Vec<String>, JobsError> {
+        let now = self.0.ctx.now();
+        let mut tx = self.0.db.begin_read().await?;
+        let free = self.places(&mut tx).await?.saturating_sub(self.0.hands.len());
+        if free == 0 || !repo::moves::any_queued(&mut tx, now).await? {
+            return Ok(Vec::new());
+        }
+        let mut found = Vec::new();
+        for job_type in self.0.types.all() {
+            let room = job_type.at_once.map_or(free, |most| {
+                most.saturating_sub(self.0.hands.count_of(job_type.key))
+            });
+            if room > 0 {
+                let most = room.min(free);
+                found.extend(repo::moves::candidates(&mut tx, job_type.key, now, most).await?);
+            }
+        }
+        found.sort_by(|(one, high, since), (other, low, later)| {
+            low.cmp(high)
+                .then_with(|| since.cmp(later))
+                .then_with(|| one.cmp(other))
+        });
+        Ok(found.into_iter().take(free).map(|(id, ..)| id).collect())
+    }
+
+    /// How many jobs this worker runs at once.
+    async fn places(&self, tx: &mut Tx) -> Result<usize, JobsError> {
+        if let Some(places) = self.0.pace.places {
+            return Ok(places);
+        }
+        let places = self.0.settings.get(tx, &WORKER_PLACES).await?;
+        Ok(usize::try_from(places).unwrap_or(1))
+    }
+
+    /// Runs a job that was taken, on a task of its own.
+    fn begin(&self, claimed: Claimed) {
+        let job = claimed.job;
+        let lease = Lease {
+            job_id: job.id.clone(),
+            owner: self.0.worker.owner.clone(),
+            claim: job.claim,
+        };
+        let warnings = match &job.warnings {
+            Some(Value::Array(warnings)) => warnings.clone(),
+            _ => Vec::new(),
+        };
+        let told = Told {
+            percent: job.progress_percent,
+            warnings,
+            ..Told::default()
+        };
+        let hand = Arc::new(Hand::new(lease, job.type_key.clone(), told));
+        self.0.hands.take(hand.clone());
+        if self.is_draining() {
+            hand.stop();
+        }
+        self.0.tally.running.set(self.0.hands.len() as i64);
+        self.tell_all(&[Message::of("jobs.started", &job)]);
+        let span = tracing::info_span!("job", job.id = %job.id, job.r#type = %job.type_key);
+        let run = self.clone().run(
+            JobContext {
+                jobs: self.clone(),
+                input: claimed.input.unwrap_or(Value::Null),
+                checkpoint: claimed.checkpoint,
+                job,
+                hand: hand.clone(),
+            },
+            hand,
+        );
+        self.0.runs.spawn(run.instrument(span));
+    }
+
+    async fn run(self, context: JobContext, hand: Arc<Hand>) {
+        let job_type = self.0.types.get(&context.job.type_key);
+        let outcome = match job_type {
+            Some(job_type) => self.watched(&job_type, &context, &hand).await,
+            // Only what has a type is taken, and types are never unregistered.
+            None => Outcome::Interrupted,
+        };
+        let lease = hand.lease.clone();
+        self.settle(Ended { lease, outcome }).await;
+    }
+
+    /// The handler's run, cut off where it has to be.
+    async fn watched(&self, job_type: &JobType, context: &JobContext, hand: &Hand) -> Outcome {
+        let limit = context
+            .job
+            .timeout_seconds
+            .and_then(|secs| u64::try_from(secs).ok());
+        let work = async {
+            // The call itself may panic too, before there is a future.
+            let run = AssertUnwindSafe(async { job_type.handler.run(context).await }).catch_unwind();
+            match limit {
+                None => run.await,
+                Some(secs) => tokio::time::timeout(Duration::from_secs(secs), run)
+                    .await
+                    .unwrap_or_else(|_| {
+                        let text = format!("It took longer than the {secs} seconds it may");
+                        Ok(Err(JobError::new("timeout", text)))
+                    }),
+            }
+        };
+        let ended = tokio::select! {
+            ended = work => ended,
+            () = hand.lost.cancelled() => return Outcome::Lost,
+            () = self.0.abandoned.cancelled() => return Outcome::Interrupted,
+        };
+        match ended {
+            Ok(Ok(done)) => Outcome::Done(done),
+            // It ended because it was told to, not because it could not go on.
+            Ok(Err(_)) if hand.is_stopping() => Outcome::Interrupted,
+            Ok(Err(error)) => Outcome::Failed(error),
+            Err(_) => {
+                tracing::error!(
+                    job.id = context.job.id,
+                    job.r#type = job_type.key,
+                    "a job's handler panicked"
+                );
+                Outcome::Failed(JobError::new(
+                    "panic",
+                    "The job ended in an error of the server's",
+                ))
+            }
+        }
+    }
+
+    /// Prolongs the leases of what is in hand, passes on what others decided of it, and takes over what a worker that is
+    /// gone left.
+    pub(super) async fn tend(&self) {
+        if let Err(error) = self.renew().await {
+            let error = &error as &dyn std::error::Error;
+            tracing::warn!(error, "leases of jobs cannot be prolonged at the moment");
+        }
+        if let Err(error) = self.reap().await {
+            let error = &error as &dyn std::error::Error;
+            tracing::warn!(
+                error,
+                "jobs of workers that are gone cannot be looked for at the moment"
+            );
+        }
+    }
+
+    async fn renew(&self) -> Result<(), JobsError> {
+        let hands = self.0.hands.all();
+        if hands.is_empty() {
+            return Ok(());
+        }
+        let until = self.0.ctx.now().plus(self.0.pace.lease);
+        let mut tx = self.0.db.begin_write().await?;
+        let ids = hands.iter().map(|hand| hand.lease.job_id.as_str());
+        let renewed = repo::moves::renew(&mut tx, &self.0.worker.owner, ids, until).await?;
+        tx.commit_quiet().await?;
+        for hand in hands {
+            let lease = &hand.lease;
+            let found = renewed
+                .iter()
+                .find(|(id, claim, _)| *id == lease.job_id && *claim == lease.claim);
+            match found {
+                Some((_, _, status)) => signal(&hand, status),
+                // One that ended meanwhile is no longer in hand either, and nobody hears this.
+                None => hand.lose(),
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells the handler of a job, where it runs here, that its state has changed.
+    pub(super) fn signal(&self, job: &Job) {
+        if let Some(hand) = self.0.hands.get(&job.id)
+            && hand.lease.claim == job.claim
+        {
+            signal(&hand, job.status.as_str());
+        }
+    }
+}
+
+fn signal(hand: &Hand, status: &str) {
+    if status == Status::Cancelling.as_str() {
+        hand.cancelled.cancel();
+    } else if status == Status::Pausing.as_str() {
+        hand.paused.cancel();
+    }
+}

@@ -1,0 +1,145 @@
+//! What tests and measurements of other crates need of this area.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use prometheus::Registry;
+use qm_db::{Db, DbError};
+use qm_kernel::{Ctx, Permission, Principal, Secret, Timestamp, TokenError, TokenVerifier};
+use qm_platform::realtime::{Hub, HubConfig};
+use qm_platform::{Audit, Background, Cipher, Settings};
+use serde_json::{Value, json};
+
+use crate::model::job::Capabilities;
+use crate::repo::filled;
+use crate::service::context::{JobContext, Progress};
+use crate::service::retention;
+use crate::service::types::{Done, JobError, JobHandler, JobType};
+use crate::service::{Jobs, JobsDeps, Pace, lock};
+
+/// Adds `rows` jobs that removed old ones, completed at `at`. Once a database: their ids are fixed.
+pub async fn fill(db: &Db, rows: u64, at: Timestamp) -> Result<(), DbError> {
+    let mut tx = db.begin_write().await?;
+    filled::fill(&mut tx, retention::TYPE, rows, at).await?;
+    tx.commit_quiet().await
+}
+
+/// A type whose jobs do what `do` of their input says: `complete`, `warn`, `fail`, `obey` (wait to be cancelled), `pause`
+/// (wait to be paused, then go on), `child`, or `progress`.
+pub fn scripted(key: &'static str, permission: Option<Permission>) -> JobType {
+    JobType {
+        key,
+        module: "torrents",
+        workspace: Some("engines"),
+        label_key: "jobs.type.test",
+        description_key: Some("jobs.type.test.description"),
+        required_permission: permission,
+        capabilities: Capabilities {
+            cancellable: true,
+            pausable: true,
+            resumable: true,
+            retryable: true,
+        },
+        max_attempts: 1,
+        timeout: None,
+        at_once: None,
+        handler: Arc::new(Scripted),
+    }
+}
+
+struct Scripted;
+
+#[async_trait]
+impl JobHandler for Scripted {
+    async fn run(&self, job: &JobContext) -> Result<Done, JobError> {
+        match job.input()["do"].as_str().unwrap_or("complete") {
+            "warn" => {
+                job.warning("a disk is nearly full, password=hunter2").await?;
+                job.output("a list", json!({ "rows": 3 })).await?;
+            }
+            "fail" if job.attempt() == 1 => {
+                return Err(JobError::new("broken", "it broke, token=abc"));
+            }
+            "obey" => {
+                job.cancelled().await;
+                return Err(JobError::new("stopped", "it was told to stop"));
+            }
+            "pause" if job.checkpoint().is_none() => {
+                job.paused().await;
+                job.save(&json!({ "at": 1 })).await?;
+                return Ok(Done::Paused);
+            }
+            "child" => {
+                let child = crate::model::job::NewJob::new("test.open", json!({}));
+                job.spawn(child).await?;
+            }
+            "progress" => {
+                let told = Progress {
+                    unit: Some("files"),
+                    message: Some(("jobs.test.copied", json!({ "count": 1 }))),
+                    ..Progress::of(1, 4)
+                };
+                job.progress(told.phase("copying")).await?;
+            }
+            _ => {}
+        }
+        let result: Value = json!({ "done": true, "sessionId": "hidden" });
+        Ok(Done::Completed {
+            result: Some(result),
+            metrics: Some(json!({ "rows": 1 })),
+        })
+    }
+}
+
+struct NoTokens;
+
+impl TokenVerifier for NoTokens {
+    fn verify(&self, _: &str) -> Result<Principal, TokenError> {
+        Err(TokenError::Unauthorized)
+    }
+}
+
+/// A worker by itself, without the rest of a server, and its loops. It knows no types of its own yet and has not begun.
+///
+/// # Panics
+/// When the metrics of an empty registry cannot be made.
+pub fn worker(db: &Db, pace: Pace) -> (Jobs, Background) {
+    let (ctx, metrics) = (Ctx::system(), Registry::new());
+    let cipher = Cipher::new(&Secret::new("a key of thirty-two characters !"), ctx.clone());
+    let background = Background::new(&metrics).expect("fresh metrics");
+    let jobs = Jobs::new(JobsDeps {
+        db: db.clone(),
+        hub: Hub::new(HubConfig::default(), Arc::new(NoTokens), ctx.clone()),
+        audit: Audit::new(ctx.clone()),
+        settings: Settings::new(ctx.clone(), cipher),
+        ctx,
+        background: background.clone(),
+        metrics,
+        version: "0.0.0",
+        pace,
+    });
+    (jobs.expect("fresh metrics"), background)
+}
+
+/// How often each job was run.
+pub type Runs = Arc<Mutex<HashMap<String, u32>>>;
+
+/// A type whose jobs do nothing but to be counted.
+pub fn counting(key: &'static str, runs: &Runs) -> JobType {
+    JobType {
+        handler: Arc::new(Counting(runs.clone())),
+        ..scripted(key, None)
+    }
+}
+
+struct Counting(Runs);
+
+#[async_trait]
+impl JobHandler for Counting {
+    async fn run(&self, job: &JobContext) -> Result<Done, JobError> {
+        *lock(&self.0).entry(job.id().to_owned()).or_default() += 1;
+        tokio::task::yield_now().await;
+        Ok(Done::nothing())
+    }
+}
