@@ -12,6 +12,7 @@ mod flood;
 mod hostile;
 mod http_load;
 mod idle;
+mod jobs;
 mod neighbours;
 mod poll;
 mod report;
@@ -52,6 +53,8 @@ enum Measure {
     Accounts,
     /// The audit list at 1,000,000 rows, on both databases.
     Audit,
+    /// 10,000 tiny jobs, by two workers on one database of each kind.
+    Jobs,
     /// A listing of 100,000 entries, the stream of 1 GiB, the preview of deleting 200,000 files.
     Files,
     /// 500 WebSocket clients while 500 of 5,000 torrents change each tick.
@@ -71,6 +74,9 @@ async fn main() {
     }
     if wanted(Measure::Audit) {
         audit::measure(&mut report).await;
+    }
+    if wanted(Measure::Jobs) {
+        jobs::measure(&mut report).await;
     }
     if wanted(Measure::Files) {
         files::measure(&mut report).await;
