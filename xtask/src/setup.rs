@@ -29,10 +29,12 @@ struct Package {
     present: fn() -> bool,
 }
 
+/// A C compiler: SQLite and ring are built from source.
+const COMPILER: &str = "build-essential";
+
 const PACKAGES: &[Package] = &[
-    // A C compiler: SQLite and ring are built from source.
     Package {
-        name: "build-essential",
+        name: COMPILER,
         purpose: Purpose::Run,
         present: || has("cc") && has("make"),
     },
@@ -129,22 +131,7 @@ const PACKAGES: &[Package] = &[
 
 /// Brings the machine up to `purpose`. Quick when nothing is missing.
 pub fn run(purpose: Purpose) -> Result<(), String> {
-    let missing: Vec<&str> = PACKAGES
-        .iter()
-        .filter(|p| p.purpose <= purpose && !(p.present)())
-        .map(|p| p.name)
-        .collect();
-    if !missing.is_empty() {
-        install(&missing)?;
-        let still: Vec<&str> = PACKAGES
-            .iter()
-            .filter(|p| missing.contains(&p.name) && !(p.present)())
-            .map(|p| p.name)
-            .collect();
-        if !still.is_empty() {
-            return Err(format!("installed, but still not found: {}", still.join(", ")));
-        }
-    }
+    bring(|package| package.purpose <= purpose)?;
     if purpose >= Purpose::Test {
         suites::run()?;
         npm()?;
@@ -158,6 +145,33 @@ pub fn run(purpose: Purpose) -> Result<(), String> {
         command("cargo", &["install", "cargo-deny", "--locked"])?;
     }
     Ok(())
+}
+
+/// Brings these packages and a C compiler onto the machine.
+pub fn packages(names: &[&str]) -> Result<(), String> {
+    bring(|package| package.name == COMPILER || names.contains(&package.name))
+}
+
+/// Whether a package of this name can be brought.
+#[cfg(test)]
+pub fn knows(name: &str) -> bool {
+    PACKAGES.iter().any(|package| package.name == name)
+}
+
+/// Installs what is wanted and missing, and looks whether it is there then.
+fn bring(wanted: impl Fn(&Package) -> bool) -> Result<(), String> {
+    let missing = |package: &&Package| wanted(package) && !(package.present)();
+    let names: Vec<&str> = PACKAGES.iter().filter(missing).map(|p| p.name).collect();
+    if names.is_empty() {
+        return Ok(());
+    }
+    install(&names)?;
+    let still: Vec<&str> = PACKAGES.iter().filter(missing).map(|p| p.name).collect();
+    if still.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("installed, but still not found: {}", still.join(", ")))
+    }
 }
 
 /// The directory with `initdb` and `postgres`, newest version first.

@@ -1,15 +1,69 @@
-//! `cargo xtask test`: everything, in the order that fails soonest.
+//! `cargo xtask test`: everything, in the order that fails soonest; or the tests of the crates that are named.
 
 use std::process::Command;
 
 use crate::{foreign, paths, plugins, setup};
 
+/// What the tests of one crate need beside a C compiler. A crate that is not listed needs all there is.
+struct Needs {
+    krate: &'static str,
+    /// Debian packages.
+    packages: &'static [&'static str],
+    /// Components of `plugins/`.
+    plugins: bool,
+}
+
+const NEEDS: &[Needs] = &[
+    needs("qm-kernel", &[]),
+    needs("qm-net", &[]),
+    needs("qm-web", &[]),
+    needs("qm-release", &[]),
+    needs("qm-generations", &[]),
+    needs("xtask", &[]),
+    needs("qm-db", &["postgresql"]),
+    needs("qm-platform", &["postgresql"]),
+    needs("qm-identity", &["postgresql"]),
+    needs("qm-torrents", &["postgresql"]),
+    needs("qm-server", &["postgresql"]),
+    needs("qm-files", &["postgresql", "e2fsprogs"]),
+    Needs {
+        krate: "qm-plugin-host",
+        packages: &["rustc-web", "rust-web-src"],
+        plugins: true,
+    },
+];
+
+const fn needs(krate: &'static str, packages: &'static [&'static str]) -> Needs {
+    Needs {
+        krate,
+        packages,
+        plugins: false,
+    }
+}
+
 /// Sets the machine up, builds plugins and fixtures, and runs the tests of both workspaces. `args` go to the main
-/// workspace's `cargo test` (a filter, say); with any, the plugins' own tests are left out.
+/// workspace's `cargo test` (a filter, say); with any, the plugins' own tests are left out. When they name crates (`-p`),
+/// those alone are built and tested, and what they need is set up.
 pub fn run(args: &[String]) -> Result<(), String> {
-    setup::run(setup::Purpose::Test)?;
-    plugins::run()?;
-    foreign::run()?;
+    let crates = named(args);
+    let few: Option<Vec<&Needs>> = crates
+        .iter()
+        .map(|krate| NEEDS.iter().find(|needs| needs.krate == *krate))
+        .collect();
+    match few {
+        Some(few) if !few.is_empty() => {
+            let packages: Vec<&str> = few.iter().flat_map(|needs| needs.packages).copied().collect();
+            setup::packages(&packages)?;
+            if few.iter().any(|needs| needs.plugins) {
+                plugins::run()?;
+            }
+        }
+        _ => {
+            setup::run(setup::Purpose::Test)?;
+            plugins::run()?;
+            foreign::run()?;
+        }
+    }
     if args.is_empty() {
         println!("testing the plugins' own logic");
         cargo(
@@ -17,11 +71,33 @@ pub fn run(args: &[String]) -> Result<(), String> {
             Some(&paths::cache().join("target-plugins")),
         )?;
     }
-    println!("testing the workspace");
     // One broken suite does not hide another: a whole run takes half an hour.
-    let mut words = vec!["test", "--workspace", "--no-fail-fast"];
+    let mut words = vec!["test", "--no-fail-fast"];
+    if crates.is_empty() {
+        println!("testing the workspace");
+        words.push("--workspace");
+    } else {
+        println!("testing {}", crates.join(", "));
+    }
     words.extend(args.iter().map(String::as_str));
     cargo(&words, None)
+}
+
+/// The crates that `-p` names, in each way cargo takes it. What stands behind `--` is for the tests.
+fn named(args: &[String]) -> Vec<&str> {
+    let mut crates = Vec::new();
+    let mut words = args.iter().map(String::as_str).take_while(|word| *word != "--");
+    while let Some(word) = words.next() {
+        let joined = word
+            .strip_prefix("--package=")
+            .or_else(|| word.strip_prefix("-p").filter(|name| !name.is_empty()));
+        if let Some(name) = joined {
+            crates.push(name.trim_start_matches('='));
+        } else if matches!(word, "-p" | "--package") {
+            crates.extend(words.next());
+        }
+    }
+    crates
 }
 
 fn cargo(args: &[&str], target: Option<&std::path::Path>) -> Result<(), String> {
@@ -29,8 +105,10 @@ fn cargo(args: &[&str], target: Option<&std::path::Path>) -> Result<(), String> 
     command.args(args).current_dir(paths::root());
     command
         .env("QM_PLUGINS_DIR", paths::plugins())
-        .env("QM_FIXTURES_DIR", paths::fixtures())
-        .env(paths::FIRST_PARTY, paths::first_party());
+        .env("QM_FIXTURES_DIR", paths::fixtures());
+    if paths::first_party().exists() {
+        command.env(paths::FIRST_PARTY, paths::first_party());
+    }
     if let Some(target) = target {
         command.env("CARGO_TARGET_DIR", target);
     }
@@ -38,5 +116,48 @@ fn cargo(args: &[&str], target: Option<&std::path::Path>) -> Result<(), String> 
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(format!("`cargo {}` ended with {status}", args.join(" "))),
         Err(error) => Err(format!("cargo did not start: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn crates_are_named_in_each_way_cargo_takes() {
+        let of = |text: &str| {
+            let args: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+            named(&args).into_iter().map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(of("-p qm-files trash"), ["qm-files"]);
+        assert_eq!(
+            of("--package qm-db -pqm-web --package=qm-net"),
+            ["qm-db", "qm-web", "qm-net"]
+        );
+        assert_eq!(of("main_job -- -p x"), [""; 0]);
+        assert_eq!(of(""), [""; 0]);
+    }
+
+    /// A crate that needs more than is listed would fail on a fresh machine alone, so each name must be one of ours.
+    #[test]
+    fn only_crates_of_this_workspace_are_listed() {
+        let metadata = cargo_metadata::MetadataCommand::new()
+            .current_dir(paths::root())
+            .no_deps()
+            .exec()
+            .unwrap();
+        for needs in NEEDS {
+            assert!(
+                metadata
+                    .packages
+                    .iter()
+                    .any(|package| *package.name == *needs.krate),
+                "{} is no crate of the workspace",
+                needs.krate
+            );
+            for package in needs.packages {
+                assert!(setup::knows(package), "{package} is not among what is set up");
+            }
+        }
     }
 }
