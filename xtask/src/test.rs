@@ -23,6 +23,7 @@ const NEEDS: &[Needs] = &[
     needs("qm-db", &["postgresql"]),
     needs("qm-platform", &["postgresql"]),
     needs("qm-identity", &["postgresql"]),
+    needs("qm-jobs", &["postgresql"]),
     needs("qm-torrents", &["postgresql"]),
     needs("qm-server", &["postgresql"]),
     needs("qm-files", &["postgresql", "e2fsprogs"]),
