@@ -93,10 +93,10 @@ async fn fill(db: &Db) {
         .await
         .expect("rows");
     filled.exactly(u64::from(ROWS)).expect("all of them");
-    tx.commit_quiet().await.expect("a commit");
+    tx.commit().await.expect("a commit");
     let mut tx = db.begin_write().await.expect("a write");
     let _ = exec!(&mut tx, ANALYZE_ROWS).await.expect("statistics");
-    tx.commit_quiet().await.expect("a commit");
+    tx.commit().await.expect("a commit");
 }
 
 /// How the database goes about each statement that reads the trail, at this size.

@@ -158,7 +158,7 @@ async fn apply(db: &Db, known: &[Migration]) -> Result<(), DbError> {
             .exactly(1)?;
         tracing::info!(migration = migration.name, "database migrated");
     }
-    tx.commit_quiet().await
+    tx.commit().await
 }
 
 impl Migration {

@@ -10,6 +10,7 @@ use std::str::FromStr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use qm_kernel::event::{DomainEvent, EventSink};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{ConnectOptions, Connection as _, PgPool, SqlitePool};
@@ -38,6 +39,8 @@ const STATEMENT_CACHE: usize = 256;
 pub struct Db {
     pools: Pools,
     health: Arc<Health>,
+    /// Who hears what transactions publish, see [`Db::telling`].
+    sink: Option<Arc<dyn EventSink>>,
     /// Keeps other servers off the file, see [`Db::open_alone`].
     _alone: Option<Arc<FileLock>>,
 }
@@ -77,6 +80,7 @@ impl Db {
         Ok(Db {
             pools,
             health: Arc::default(),
+            sink: None,
             _alone: None,
         })
     }
@@ -100,6 +104,22 @@ impl Db {
         }
     }
 
+    /// The same database, whose transactions tell `sink` what they published, once they have committed. Without one
+    /// nobody in this process listens.
+    pub fn telling(self, sink: Arc<dyn EventSink>) -> Db {
+        Db {
+            sink: Some(sink),
+            ..self
+        }
+    }
+
+    /// Tells an event of what no transaction of ours changed: a file, a disk, a client.
+    pub fn tell(&self, event: DomainEvent) {
+        if let Some(sink) = &self.sink {
+            sink.publish(event);
+        }
+    }
+
     pub fn backend(&self) -> Backend {
         match self.pools {
             Pools::Sqlite { .. } => Backend::Sqlite,
@@ -116,7 +136,7 @@ impl Db {
                     .await?,
             ),
         };
-        Ok(Tx::new(connection, self.health.clone(), false))
+        Ok(Tx::new(connection, self.sink.clone(), self.health.clone(), false))
     }
 
     /// Begins a transaction that may write. On SQLite it waits for every other writer.
@@ -130,7 +150,7 @@ impl Db {
             self.health.note_error(&error);
             error
         })?;
-        Ok(Tx::new(connection, self.health.clone(), true))
+        Ok(Tx::new(connection, self.sink.clone(), self.health.clone(), true))
     }
 
     /// Whether the database answers and can be written. A write is tried when the last one failed for want of space or
@@ -141,7 +161,7 @@ impl Db {
             if !self.health.is_proved() {
                 let mut tx = self.begin_write().await?;
                 let _ = exec!(&mut tx, TOUCH).await?;
-                return tx.commit_quiet().await;
+                return tx.commit().await;
             }
             let mut tx = self.begin_read().await?;
             value!(&mut tx, i32, PING).await.map(drop)

@@ -15,6 +15,7 @@ use crate::open::Health;
 pub struct Tx {
     connection: Connection,
     events: Vec<DomainEvent>,
+    sink: Option<Arc<dyn EventSink>>,
     health: Arc<Health>,
     writes: bool,
     aborted: bool,
@@ -27,10 +28,16 @@ pub enum Connection {
 }
 
 impl Tx {
-    pub(crate) fn new(connection: Connection, health: Arc<Health>, writes: bool) -> Self {
+    pub(crate) fn new(
+        connection: Connection,
+        sink: Option<Arc<dyn EventSink>>,
+        health: Arc<Health>,
+        writes: bool,
+    ) -> Self {
         Self {
             connection,
             events: Vec::new(),
+            sink,
             health,
             writes,
             aborted: false,
@@ -42,23 +49,18 @@ impl Tx {
         self.events.push(event);
     }
 
-    /// Commits, then hands the queued events to `sink` in the order they were queued.
-    pub async fn commit(mut self, sink: &dyn EventSink) -> Result<(), DbError> {
+    /// Commits, then tells the queued events, in the order they were queued, to whom the database was opened to tell
+    /// ([`Db::telling`](crate::Db::telling)).
+    pub async fn commit(mut self) -> Result<(), DbError> {
         let events = std::mem::take(&mut self.events);
+        let sink = self.sink.take();
         self.finish().await?;
-        for event in events {
-            sink.publish(event);
+        if let Some(sink) = sink {
+            for event in events {
+                sink.publish(event);
+            }
         }
         Ok(())
-    }
-
-    /// Commits a transaction that publishes nothing.
-    pub async fn commit_quiet(self) -> Result<(), DbError> {
-        debug_assert!(
-            self.events.is_empty(),
-            "events were queued; commit them with Tx::commit"
-        );
-        self.finish().await
     }
 
     async fn finish(self) -> Result<(), DbError> {

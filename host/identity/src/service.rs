@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use prometheus::{PullingGauge, Registry};
 use qm_db::{Db, Tx};
-use qm_kernel::event::{DomainEvent, EventSink};
+use qm_kernel::event::DomainEvent;
 use qm_kernel::{ClientInfo, Ctx, Principal, Timestamp};
 use qm_platform::{Audit, Cipher};
 use serde_json::Value;
@@ -37,7 +37,6 @@ use crate::service::token::TokenService;
 /// What identity is built from.
 pub struct IdentityDeps {
     pub db: Db,
-    pub events: Arc<dyn EventSink>,
     pub audit: Audit,
     /// Seals and opens TOTP seeds.
     pub cipher: Cipher,
@@ -71,7 +70,6 @@ pub struct Identity {
 
 struct Inner {
     db: Db,
-    events: Arc<dyn EventSink>,
     audit: Audit,
     cipher: Cipher,
     tokens: Arc<TokenService>,
@@ -85,7 +83,6 @@ impl Identity {
     pub fn new(deps: IdentityDeps) -> Self {
         let IdentityDeps {
             db,
-            events,
             audit,
             cipher,
             tokens,
@@ -98,7 +95,6 @@ impl Identity {
         let guesses = Guesses::new(pace, ctx.clone());
         let inner = Inner {
             db,
-            events,
             audit,
             cipher,
             tokens,

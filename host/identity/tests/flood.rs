@@ -10,7 +10,7 @@ use qm_db::testing::Scratch;
 use qm_db::{Backend, Db};
 use qm_identity::{Credentials, FirstAdmin, HashCost, Identity, IdentityDeps, Pace, TokenService};
 use qm_kernel::{ClientInfo, Ctx, Secret};
-use qm_platform::{Audit, Bus, Cipher};
+use qm_platform::{Audit, Cipher};
 
 const LOGINS: usize = 64;
 const PASSWORD: &str = "correct horse battery";
@@ -21,7 +21,6 @@ fn identity(db: Db) -> Identity {
     let ctx = Ctx::system();
     Identity::new(IdentityDeps {
         db,
-        events: Arc::new(Bus::new(ctx.clone())),
         audit: Audit::new(ctx.clone()),
         cipher: Cipher::new(&Secret::new("encryption"), ctx.clone()),
         tokens: Arc::new(TokenService::new(

@@ -117,6 +117,6 @@ pub async fn judge_alone(
 ) -> Result<Actor, ActingError> {
     let mut tx = db.begin_write().await?;
     let actor = acting.judge(&mut tx, principal, needed).await?;
-    tx.commit_quiet().await?;
+    tx.commit().await?;
     Ok(actor)
 }

@@ -103,7 +103,7 @@ impl Audit {
         let written = async {
             let mut tx = db.begin_write().await?;
             self.record(&mut tx, entry).await?;
-            tx.commit_quiet().await
+            tx.commit().await
         };
         if let Err(error) = written.await {
             tracing::error!(

@@ -42,7 +42,7 @@ impl PluginPins {
         let _ = exec!(&mut tx, PIN, id, file, self.ctx.now().ms()).await?;
         // Another server may have been faster.
         let owner = opt!(&mut tx, (String,), FIND, id).await?;
-        tx.commit_quiet().await?;
+        tx.commit().await?;
         Ok(owner.map_or_else(|| file.to_owned(), |(owner,)| owner))
     }
 
@@ -113,7 +113,7 @@ mod tests {
             let mut tx = db.begin_write().await.unwrap();
             assert!(give(&mut tx, &Ctx::system(), "engine", "c.wasm").await.unwrap());
             assert!(!give(&mut tx, &Ctx::system(), "nobody", "c.wasm").await.unwrap());
-            tx.commit_quiet().await.unwrap();
+            tx.commit().await.unwrap();
             assert_eq!(one.claim("engine", "a.wasm").await.unwrap(), "c.wasm");
             assert_eq!(one.all().await.unwrap(), HashMap::from([("engine".to_owned(), "c.wasm".to_owned())]));
         }

@@ -180,7 +180,7 @@ impl Sealed {
                 };
                 self.audit.record(&mut tx, entry).await?;
             }
-            tx.commit_quiet().await?;
+            tx.commit().await?;
             after = page.next;
             if after.is_none() {
                 return Ok(report);

@@ -34,7 +34,7 @@ pub async fn fill_audit(db: &Db, rows: u64, newest: Timestamp, apart_ms: i64) ->
         .await?
         .exactly(rows)?;
     let _ = exec!(&mut tx, ANALYZE).await?;
-    tx.commit_quiet().await
+    tx.commit().await
 }
 
 /// Takes tokens at their word, where no users are stored.

@@ -161,7 +161,7 @@ impl Updates {
             ..actor.entry("settings.update", client)
         };
         deps.audit.record(&mut tx, entry).await?;
-        tx.commit_quiet().await?;
+        tx.commit().await?;
         if enabled {
             self.0.wanted.notify_one();
         }

@@ -110,7 +110,7 @@ impl Ground {
     fn lay(
         config: &Config,
         secrets: &Secrets,
-        db: &Db,
+        db: Db,
         net: &Net,
         hash_cost: HashCost,
         ctx: &Ctx,
@@ -123,6 +123,7 @@ impl Ground {
         bus.register(qm_torrents::EVENTS);
         bus.register(qm_files::EVENTS);
         bus.register(qm_platform::EVENTS);
+        let db = db.telling(Arc::new(bus.clone()));
         let audit = Audit::new(ctx.clone());
         let cipher = secrets.cipher(ctx);
         let tokens = Arc::new(TokenService::new(
@@ -132,7 +133,6 @@ impl Ground {
         ));
         let identity = Identity::new(IdentityDeps {
             db: db.clone(),
-            events: Arc::new(bus.clone()),
             audit: audit.clone(),
             cipher: cipher.clone(),
             tokens: tokens.clone(),
@@ -144,7 +144,7 @@ impl Ground {
         identity.register_metrics(&metrics)?;
         let settings = Settings::new(ctx.clone(), cipher.clone());
         Ok(Self {
-            db: db.clone(),
+            db,
             net: net.clone(),
             ctx: ctx.clone(),
             started,
@@ -173,7 +173,6 @@ impl Ground {
             acting: self.acting(),
             cipher: self.cipher.clone(),
             settings: self.settings.clone(),
-            events: Arc::new(self.bus.clone()),
             hub: hub.clone(),
             ctx: self.ctx.clone(),
             file_roots: config.file_roots.clone(),
@@ -194,7 +193,6 @@ impl Ground {
             settings: self.settings.clone(),
             audit: self.audit.clone(),
             acting: self.acting(),
-            events: Arc::new(self.bus.clone()),
             hub: hub.clone(),
             ctx: self.ctx.clone(),
             payloads: torrents.clone(),
@@ -261,7 +259,7 @@ impl Ground {
         let watches = Watches {
             disks: disks.clone(),
             engines: torrents.clone(),
-            events: Arc::new(self.bus.clone()),
+            db: self.db.clone(),
             ctx: self.ctx.clone(),
         };
         watches.start(&self.background);
@@ -318,7 +316,8 @@ impl App {
         let address = listener
             .local_addr()
             .map_err(|source| StartError::listen(config.listen, source))?;
-        let ground = Ground::lay(&config, &secrets, &db, &net, hash_cost, &ctx)?;
+        let ground = Ground::lay(&config, &secrets, db, &net, hash_cost, &ctx)?;
+        let db = ground.db.clone();
         // Neither waits for the other: one reads files, the other the database.
         let (seeded, plugins) = tokio::join!(
             seed(&db, &ground.identity, &config.admin, &ground.settings),
@@ -492,7 +491,7 @@ async fn seed(
     })?;
     let mut tx = db.begin_write().await?;
     settings.seed_defaults(&mut tx, PRODUCT).await?;
-    tx.commit_quiet().await?;
+    tx.commit().await?;
     Ok(seeded)
 }
 

@@ -485,8 +485,7 @@ impl TokenVerifier for NoTokens {
 pub fn sync_deps(db: &Db, heard: &Arc<Heard>) -> SyncDeps {
     let ctx = Ctx::system();
     SyncDeps {
-        db: db.clone(),
-        events: heard.clone(),
+        db: db.clone().telling(heard.clone()),
         hub: Hub::new(HubConfig::default(), Arc::new(NoTokens), ctx.clone()),
         ctx,
         metrics: SyncMetrics::new(&Registry::new()).unwrap(),
@@ -516,14 +515,13 @@ impl House {
         let metrics = Registry::new();
         let cipher = Cipher::new(&Secret::new("a key of thirty-two characters !"), sync.ctx.clone());
         let deps = TorrentsDeps {
-            db: db.clone(),
+            db: sync.db,
             kinds: kinds.clone(),
             net: Net::new(NetConfig::default()).unwrap(),
             audit: Audit::new(sync.ctx.clone()),
             acting: Arc::new(Claims),
             cipher: cipher.clone(),
             settings: Settings::new(sync.ctx.clone(), cipher),
-            events: heard.clone(),
             hub: sync.hub,
             ctx: sync.ctx,
             file_roots: vec!["/downloads".into()],

@@ -202,7 +202,7 @@ async fn seed(binary: &Binary, db: &Db, secrets: &mut Secrets) -> Api {
     )
     .await;
     written.and_then(|rows| rows.exactly(1)).expect("a setting");
-    tx.commit_quiet().await.expect("a commit");
+    tx.commit().await.expect("a commit");
     stored(db, secrets).await;
     admin
 }

@@ -98,7 +98,7 @@ async fn add(db: &Db, number: i64) {
             .exactly(1)
             .unwrap();
     }
-    tx.commit_quiet().await.unwrap();
+    tx.commit().await.unwrap();
 }
 
 async fn keys(db: &Db) -> BTreeSet<String> {
@@ -306,7 +306,7 @@ async fn what_is_no_sound_backup_of_ours_is_refused_and_nothing_is_changed() {
         }
         let mut tx = db.begin_write().await.unwrap();
         let _ = exec!(&mut tx, change).await.unwrap();
-        tx.commit_quiet().await.unwrap();
+        tx.commit().await.unwrap();
         place.close(name, db).await;
     }
     let before = place.contents();

@@ -31,7 +31,7 @@ fn start(task: &str, url: &str, setup: &str, output: Stdio) -> Child {
 async fn add(db: &Db, key: &str, value: &str) -> Result<(), DbError> {
     let mut tx = db.begin_write().await?;
     exec!(&mut tx, ADD, key, value).await?.exactly(1)?;
-    tx.commit_quiet().await
+    tx.commit().await
 }
 
 #[tokio::test(flavor = "multi_thread")]

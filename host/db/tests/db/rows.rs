@@ -121,7 +121,7 @@ db_test! {
             let mut tx = db.begin_write().await.unwrap();
             let done = exec!(&mut tx, ADD_TAG, id, name, None::<&str>, 0_i64).await;
             match done {
-                Ok(_) => tx.commit_quiet().await,
+                Ok(_) => tx.commit().await,
                 Err(error) => Err(error),
             }
         };

@@ -1,6 +1,6 @@
 //! What is committed stays, what is dropped was never there, events leave after the commit only.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use qm_db::{Db, DbError, db_test, exec, sql, value};
@@ -47,14 +47,15 @@ async fn count(db: &Db) -> i64 {
 
 db_test! {
     async fn a_commit_keeps_rows_and_then_publishes_in_order(db: Db) {
-        let heard = Heard::default();
+        let heard = Arc::new(Heard::default());
+        let db = db.telling(heard.clone());
         let mut tx = db.begin_write().await.unwrap();
         exec!(&mut tx, ADD, "a", "1").await.unwrap().exactly(1).unwrap();
         tx.publish(event("1"));
         tx.publish(event("2"));
         assert!(heard.0.lock().unwrap().is_empty());
         assert_eq!(count(&db).await, 0, "nobody else sees it before the commit");
-        tx.commit(&heard).await.unwrap();
+        tx.commit().await.unwrap();
         assert_eq!(*heard.0.lock().unwrap(), ["1", "2"]);
         assert_eq!(count(&db).await, 1);
     }
@@ -68,7 +69,7 @@ db_test! {
         assert_eq!(count(&db).await, 0);
         let mut tx = db.begin_write().await.unwrap();
         exec!(&mut tx, ADD, "a", "1").await.unwrap().exactly(1).unwrap();
-        tx.commit_quiet().await.unwrap();
+        tx.commit().await.unwrap();
         assert_eq!(count(&db).await, 1, "the writer is free again");
     }
 
@@ -88,12 +89,13 @@ db_test! {
     }
 
     async fn after_a_failed_statement_nothing_is_committed_or_published(db: Db) {
-        let heard = Heard::default();
+        let heard = Arc::new(Heard::default());
+        let db = db.telling(heard.clone());
         let mut tx = db.begin_write().await.unwrap();
         exec!(&mut tx, ADD, "a", "1").await.unwrap().exactly(1).unwrap();
         assert!(exec!(&mut tx, ADD, "a", "2").await.unwrap_err().is_unique_violation());
         tx.publish(event("1"));
-        assert!(matches!(tx.commit(&heard).await, Err(DbError::Aborted)));
+        assert!(matches!(tx.commit().await, Err(DbError::Aborted)));
         assert!(heard.0.lock().unwrap().is_empty());
         assert_eq!(count(&db).await, 0);
     }
@@ -103,7 +105,7 @@ db_test! {
         assert_eq!(value!(&mut read, i64, COUNT).await.unwrap(), 0);
         let mut tx = db.begin_write().await.unwrap();
         exec!(&mut tx, ADD, "a", "1").await.unwrap().exactly(1).unwrap();
-        tx.commit_quiet().await.unwrap();
+        tx.commit().await.unwrap();
         assert_eq!(value!(&mut read, i64, COUNT).await.unwrap(), 0);
         assert!(exec!(&mut read, ADD, "b", "1").await.is_err());
         drop(read);
@@ -113,14 +115,14 @@ db_test! {
     async fn writers_at_once_lose_no_update(db: Db) {
         let mut tx = db.begin_write().await.unwrap();
         exec!(&mut tx, ADD, "n", "1").await.unwrap().exactly(1).unwrap();
-        tx.commit_quiet().await.unwrap();
+        tx.commit().await.unwrap();
         let writers: Vec<_> = (0..8).map(|_| {
             let db = db.clone();
             tokio::spawn(async move {
                 for _ in 0..10 {
                     let mut tx = db.begin_write().await.unwrap();
                     exec!(&mut tx, INCREMENT, "n").await.unwrap().exactly(1).unwrap();
-                    tx.commit_quiet().await.unwrap();
+                    tx.commit().await.unwrap();
                 }
             })
         }).collect();
@@ -135,7 +137,7 @@ db_test! {
         assert_eq!(value!(&mut read, i64, COUNT).await.unwrap(), 0);
         let mut tx = tokio::time::timeout(Duration::from_secs(5), db.begin_write()).await.unwrap().unwrap();
         exec!(&mut tx, ADD, "a", "1").await.unwrap().exactly(1).unwrap();
-        tokio::time::timeout(Duration::from_secs(5), tx.commit_quiet()).await.unwrap().unwrap();
+        tokio::time::timeout(Duration::from_secs(5), tx.commit()).await.unwrap().unwrap();
         drop(read);
     }
 }

@@ -249,7 +249,7 @@ impl Files {
         };
         let mut tx = self.db.begin_write().await?;
         repo::trash::insert(&mut tx, &record).await?;
-        tx.commit_quiet().await?;
+        tx.commit().await?;
         let control = operation.control();
         let moved = self
             .workers
@@ -261,7 +261,7 @@ impl Files {
             Err(error @ FsError::SourceKept { .. }) => {
                 let mut tx = self.db.begin_write().await?;
                 repo::trash::settle(&mut tx, &id, record.size).await?.exactly(1)?;
-                tx.commit_quiet().await?;
+                tx.commit().await?;
                 self.trash_changed("added", &id);
                 return Err(error.into());
             }
@@ -278,7 +278,7 @@ impl Files {
         repo::trash::settle(&mut tx, &id, bytes).await?.exactly(1)?;
         self.audit_in(&mut tx, Some(caller), fact).await?;
         tx.publish(self.deleted(Some(caller), &absolute));
-        tx.commit(&*self.events).await?;
+        tx.commit().await?;
         Ok(Deleted {
             rel,
             bytes,
@@ -291,7 +291,7 @@ impl Files {
         let dropped = async {
             let mut tx = self.db.begin_write().await?;
             repo::trash::remove(&mut tx, id).await?.exactly(1)?;
-            tx.commit_quiet().await
+            tx.commit().await
         };
         if let Err(error) = dropped.await {
             let error = &error as &dyn std::error::Error;

@@ -27,7 +27,6 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use qm_db::Db;
-use qm_kernel::event::EventSink;
 use qm_kernel::{ClientInfo, Ctx, Holders, Permission, Principal, Secret, TorrentPayloads};
 use qm_platform::realtime::Hub;
 use qm_platform::{Acting, Audit, Settings, catalogue};
@@ -52,8 +51,6 @@ pub struct FilesDeps {
     pub audit: Audit,
     /// Judges who changes the Default Root Path.
     pub acting: Arc<dyn Acting>,
-    /// The bus, with [`crate::EVENTS`] registered.
-    pub events: Arc<dyn EventSink>,
     pub hub: Hub,
     pub ctx: Ctx,
     /// Who knows which torrents' data lies where.
@@ -102,7 +99,6 @@ pub struct Files {
     settings: Settings,
     audit: Audit,
     acting: Arc<dyn Acting>,
-    events: Arc<dyn EventSink>,
     hub: Hub,
     ctx: Ctx,
     payloads: Arc<dyn TorrentPayloads>,
@@ -148,7 +144,6 @@ impl Files {
             settings: deps.settings,
             audit: deps.audit,
             acting: deps.acting,
-            events: deps.events,
             hub: deps.hub,
             ctx: deps.ctx,
             payloads: deps.payloads,

@@ -100,14 +100,14 @@ impl Notes for Journal {
 async fn insert(db: &Db, note: &Note) -> Result<(), DbError> {
     let mut tx = db.begin_write().await?;
     repo::notes::insert(&mut tx, note).await?;
-    tx.commit_quiet().await
+    tx.commit().await
 }
 
 async fn remove(db: &Db, id: &str) -> Result<(), DbError> {
     let mut tx = db.begin_write().await?;
     // The sweep may have been quicker.
     repo::notes::remove(&mut tx, id).await?.rows();
-    tx.commit_quiet().await
+    tx.commit().await
 }
 
 impl Files {

@@ -99,7 +99,7 @@ impl Files {
             .exactly(1)?;
         self.audit.record(&mut tx, entry).await?;
         tx.publish(self.deleted(None, Path::new(&place)));
-        tx.commit(&*self.events).await?;
+        tx.commit().await?;
         tracing::info!(
             id = record.id,
             name = record.name,
@@ -180,7 +180,7 @@ impl Files {
         };
         let mut tx = self.db.begin_write().await?;
         repo::trash::insert(&mut tx, &record).await?;
-        tx.commit_quiet().await?;
+        tx.commit().await?;
         tracing::info!(
             id = record.id,
             name = record.name,

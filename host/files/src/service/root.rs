@@ -53,7 +53,7 @@ impl Files {
         let metadata = json!({ "previous": previous, "next": next });
         self.settings.put(&mut tx, setting_of_root, &next).await?;
         self.audit_in(&mut tx, Some(caller), setting(metadata)).await?;
-        tx.commit(&*self.events).await?;
+        tx.commit().await?;
         self.root().await
     }
 

@@ -127,7 +127,7 @@ impl Files {
     pub(super) async fn audit_alone(&self, caller: &Caller, fact: Fact, event: Option<DomainEvent>) {
         self.audit.record_alone(&self.db, fact.entry(Some(caller))).await;
         if let Some(event) = event {
-            self.events.publish(event);
+            self.db.tell(event);
         }
     }
 

@@ -125,7 +125,7 @@ impl Files {
         repo::trash::remove(&mut tx, id).await?.rows();
         self.audit_in(&mut tx, Some(caller), fact).await?;
         tx.publish(self.moved(caller, &restored.from, &restored.to));
-        tx.commit(&*self.events).await?;
+        tx.commit().await?;
         Ok(restored.rel)
     }
 
@@ -163,7 +163,7 @@ impl Files {
         repo::trash::remove(&mut tx, id).await?.rows();
         let fact = Fact::file("file.deleted", record.original_path, metadata);
         self.audit_in(&mut tx, Some(caller), fact).await?;
-        tx.commit(&*self.events).await?;
+        tx.commit().await?;
         Ok(())
     }
 
@@ -212,7 +212,7 @@ impl Files {
             let mut tx = self.db.begin_write().await?;
             self.audit_in(&mut tx, None, Fact::general("file.trash_prune", metadata))
                 .await?;
-            tx.commit_quiet().await?;
+            tx.commit().await?;
             self.trash_swept("pruned", removed.removed);
         }
         Ok(removed)
@@ -327,7 +327,7 @@ impl Files {
         let mut tx = self.db.begin_write().await?;
         // Somebody else may have been quicker.
         repo::trash::remove(&mut tx, id).await?.rows();
-        tx.commit_quiet().await?;
+        tx.commit().await?;
         Ok(())
     }
 

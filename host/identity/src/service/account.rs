@@ -64,7 +64,7 @@ impl Identity {
             self.inner.audit.record(&mut tx, entry).await?;
         }
         let profile = profile_of(&mut tx, user).await?;
-        tx.commit(&*self.inner.events).await?;
+        tx.commit().await?;
         Ok(profile)
     }
 
@@ -93,7 +93,7 @@ impl Identity {
             ..actor.entry(action, caller.client)
         };
         self.inner.audit.record(&mut tx, entry).await?;
-        tx.commit(&*self.inner.events).await?;
+        tx.commit().await?;
         Ok(())
     }
 

@@ -90,7 +90,7 @@ impl Identity {
         let payload = json!({ "keyName": name });
         self.inner
             .publish(&mut tx, API_KEY_CREATED, Some(owner), owner, payload, now);
-        tx.commit(&*self.inner.events).await?;
+        tx.commit().await?;
         Ok(NewApiKey {
             key: api_key::whole(&prefix, &secret),
             prefix,
@@ -112,7 +112,7 @@ impl Identity {
             entry.metadata = Some(json!({ "name": name, "prefix": prefix }));
             self.inner.audit.record(&mut tx, entry).await?;
         }
-        tx.commit(&*self.inner.events).await?;
+        tx.commit().await?;
         Ok(())
     }
 }

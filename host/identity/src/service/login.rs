@@ -136,7 +136,7 @@ impl Identity {
             ..AuditEntry::default()
         };
         self.inner.audit.record(&mut tx, entry).await?;
-        tx.commit(&*self.inner.events).await?;
+        tx.commit().await?;
         Ok(session)
     }
 
@@ -164,7 +164,7 @@ impl Identity {
             ..AuditEntry::default()
         };
         self.inner.audit.record(&mut tx, entry).await?;
-        tx.commit(&*self.inner.events).await?;
+        tx.commit().await?;
         Ok(())
     }
 }

@@ -114,7 +114,7 @@ impl Operator {
             ..AuditEntry::default()
         };
         self.audit.record(&mut tx, entry).await?;
-        tx.commit_quiet().await?;
+        tx.commit().await?;
         Ok(Reset {
             generated,
             revoked,

@@ -28,7 +28,7 @@ impl Identity {
         let mut tx = self.inner.db.begin_write().await?;
         let permissions = self.seed_permissions(&mut tx).await?;
         self.seed_roles(&mut tx, &permissions).await?;
-        tx.commit(&*self.inner.events).await?;
+        tx.commit().await?;
         self.seed_admin(admin).await
     }
 
@@ -90,7 +90,7 @@ impl Identity {
             if !repo::roles::grant(&mut tx, &user.id, Role::SuperAdmin).await? {
                 return Err(IdentityError::RoleMissing(Role::SuperAdmin.name()));
             }
-            tx.commit(&*self.inner.events).await?;
+            tx.commit().await?;
             return Ok(Seeded::default());
         }
         drop(tx);

@@ -53,12 +53,12 @@ impl Identity {
         }
         if !user.is_active {
             repo::tokens::revoke_all(&mut tx, &user.id, now).await?;
-            tx.commit(&*self.inner.events).await?;
+            tx.commit().await?;
             return Err(IdentityError::AccountDisabled);
         }
         repo::tokens::rotate(&mut tx, &token.id, now).await?;
         let session = self.issue(&mut tx, user, &token.family, client, now).await?;
-        tx.commit(&*self.inner.events).await?;
+        tx.commit().await?;
         Ok(session)
     }
 
@@ -81,7 +81,7 @@ impl Identity {
             ..AuditEntry::default()
         };
         self.inner.audit.record(&mut tx, entry).await?;
-        tx.commit(&*self.inner.events).await?;
+        tx.commit().await?;
         tracing::warn!(user.id = %token.user_id, ended, "a refresh token was presented twice, its family is revoked");
         Err(IdentityError::RefreshTokenReused)
     }
@@ -101,7 +101,7 @@ impl Identity {
             };
             self.inner.audit.record(&mut tx, entry).await?;
         }
-        tx.commit(&*self.inner.events).await?;
+        tx.commit().await?;
         Ok(())
     }
 
@@ -143,7 +143,7 @@ impl Identity {
             json!({}),
             now,
         );
-        tx.commit(&*self.inner.events).await?;
+        tx.commit().await?;
         Ok(())
     }
 

@@ -68,7 +68,7 @@ impl Identity {
         if !repo::users::start_totp(&mut tx, &user.id, &sealed, self.inner.ctx.now()).await? {
             return Err(IdentityError::TwoFactorAlreadyEnabled);
         }
-        tx.commit(&*self.inner.events).await?;
+        tx.commit().await?;
         Ok(Setup {
             seed,
             otpauth_url: Secret::new(otpauth_url),
@@ -106,7 +106,7 @@ impl Identity {
         }
         let entry = actor.entry(ENABLED, caller.client);
         self.inner.audit.record(&mut tx, entry).await?;
-        tx.commit(&*self.inner.events).await?;
+        tx.commit().await?;
         Ok(issued.codes)
     }
 
@@ -143,7 +143,7 @@ impl Identity {
                 now,
             );
         }
-        tx.commit(&*self.inner.events).await?;
+        tx.commit().await?;
         Ok(())
     }
 
@@ -175,7 +175,7 @@ impl Identity {
         }
         let entry = actor.entry(RENEWED, caller.client);
         self.inner.audit.record(&mut tx, entry).await?;
-        tx.commit(&*self.inner.events).await?;
+        tx.commit().await?;
         Ok(issued.codes)
     }
 }

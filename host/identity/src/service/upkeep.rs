@@ -47,7 +47,7 @@ impl Identity {
             let mut tx = self.inner.db.begin_write().await?;
             let batch = repo::tokens::prune(&mut tx, tokens_before, BATCH).await?;
             let ends = repo::endings::prune(&mut tx, ends_before, BATCH).await?;
-            tx.commit_quiet().await?;
+            tx.commit().await?;
             pruned += batch;
             if batch.max(ends) < BATCH as u64 {
                 return Ok(pruned);

@@ -86,7 +86,7 @@ impl Identity {
         let actor = Some(caller.user_id());
         self.inner
             .publish(&mut tx, USER_CREATED, actor, &id, payload, now);
-        tx.commit(&*self.inner.events).await?;
+        tx.commit().await?;
         Ok(Listed {
             id,
             username: user.username,
@@ -146,7 +146,7 @@ impl Identity {
             self.inner
                 .publish(&mut tx, ROLE_CHANGED, actor, &user.id, payload, now);
         }
-        tx.commit(&*self.inner.events).await?;
+        tx.commit().await?;
         Ok(listed(user, roles))
     }
 
@@ -165,7 +165,7 @@ impl Identity {
         let metadata = json!({ "username": user.username, "roles": held });
         let entry = about(&actor, caller, "users.delete", &user.id, metadata);
         self.inner.audit.record(&mut tx, entry).await?;
-        tx.commit(&*self.inner.events).await?;
+        tx.commit().await?;
         Ok(())
     }
 
@@ -176,7 +176,7 @@ impl Identity {
         let id = self
             .insert_user(&mut tx, &user, &hash, self.inner.ctx.now())
             .await?;
-        tx.commit(&*self.inner.events).await?;
+        tx.commit().await?;
         Ok(id)
     }
 

@@ -16,7 +16,7 @@ qm_db::db_test! {
         assert!(!holds("nobody", Permission::FilesView).await && !holds("", Permission::FilesView).await);
         let mut tx = house.db.begin_write().await.expect("begun");
         qm_db::exec!(&mut tx, DEACTIVATE, &reader, false).await.expect("written").exactly(1).expect("one row");
-        tx.commit_quiet().await.expect("committed");
+        tx.commit().await.expect("committed");
         assert!(!holds(&reader, Permission::FilesView).await);
     }
 }

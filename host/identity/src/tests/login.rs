@@ -224,7 +224,7 @@ qm_db::db_test! {
         let codes = json!([recovery::hash("aaaaa-bbbbb-ccccc-ddddd")]).to_string();
         let done = qm_db::exec!(&mut tx, ENABLE_TOTP, &id, true, "not a cipher text", codes).await;
         done.expect("updated").exactly(1).expect("one row");
-        tx.commit_quiet().await.expect("committed");
+        tx.commit().await.expect("committed");
         house.clock.set(59_000);
         assert_eq!(
             failure(house.login("owner", PASSWORD, None).await),
@@ -247,7 +247,7 @@ qm_db::db_test! {
         user.totp_enabled = false;
         user.password_hash.push('x');
         assert!(!repo::users::mark_login(&mut tx, &user, now).await.expect("updated"), "the password was changed");
-        tx.commit_quiet().await.expect("committed");
+        tx.commit().await.expect("committed");
         house.set_active(&id, false).await;
         let mut tx = house.db.begin_write().await.expect("begun");
         let user = repo::users::find(&mut tx, &id).await.expect("read").expect("there");
@@ -263,7 +263,7 @@ async fn with_totp(house: &House, recovery_codes: &[&str]) -> String {
     let mut tx = house.db.begin_write().await.expect("begun");
     let done = qm_db::exec!(&mut tx, ENABLE_TOTP, &id, true, seed, json!(hashes).to_string()).await;
     done.expect("updated").exactly(1).expect("one row");
-    tx.commit_quiet().await.expect("committed");
+    tx.commit().await.expect("committed");
     id
 }
 

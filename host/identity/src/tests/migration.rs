@@ -50,7 +50,7 @@ async fn accounts_of_before(backend: Backend) {
             .exactly(1)
             .expect("one");
     }
-    tx.commit_quiet().await.expect("committed");
+    tx.commit().await.expect("committed");
     db.migrate().await.expect("migrated");
 
     let mut tx = db.begin_read().await.expect("begun");

@@ -168,8 +168,7 @@ impl House {
         let heard = Arc::new(Heard::default());
         let cipher = Cipher::new(&Secret::new("encryption"), ctx.clone());
         let identity = Identity::new(IdentityDeps {
-            db: db.clone(),
-            events: heard.clone(),
+            db: db.clone().telling(heard.clone()),
             audit: Audit::new(ctx.clone()),
             cipher: cipher.clone(),
             tokens: tokens.clone(),
@@ -277,7 +276,7 @@ impl House {
             .expect("updated")
             .exactly(1)
             .expect("one row");
-        tx.commit_quiet().await.expect("committed");
+        tx.commit().await.expect("committed");
     }
 
     async fn audit_rows(&self) -> Vec<AuditRow> {

@@ -50,7 +50,7 @@ qm_db::db_test! {
         let mut tx = house.db.begin_write().await.expect("begun");
         let done = qm_db::exec!(&mut tx, ENABLE_TOTP, &id, true, house.cipher.encrypt("JBSWY3DPEHPK3PXP"), "[]").await;
         done.expect("updated").exactly(1).expect("one row");
-        tx.commit_quiet().await.expect("committed");
+        tx.commit().await.expect("committed");
         let reset = |disable| {
             let operator = house.operator();
             async move { operator.reset_password("owner", Some(Secret::new(NEW)), disable).await.expect("reset") }

@@ -102,7 +102,7 @@ qm_db::db_test! {
         let session = house.login("owner", PASSWORD, None).await.expect("logged in");
         let mut tx = house.db.begin_write().await.expect("begun");
         assert!(crate::repo::roles::grant(&mut tx, &id, Role::PowerUser).await.expect("granted"));
-        tx.commit_quiet().await.expect("committed");
+        tx.commit().await.expect("committed");
         let session = house.refresh(&session.refresh_token).await.expect("refreshed");
         let principal = house.tokens.verify(&session.access_token).expect("verified");
         assert_eq!(principal.roles, [Role::PowerUser, Role::ReadOnly]);

@@ -57,7 +57,7 @@ qm_db::db_test! {
         roles::relink(&mut tx, read_only, &[&manage.id]).await.expect("changed by hand");
         let user = &ids.iter().find(|(name, _)| name == "USER").expect("there").1;
         let _ = qm_db::exec!(&mut tx, UNLINK_ALL, user).await.expect("removed by hand");
-        tx.commit_quiet().await.expect("committed");
+        tx.commit().await.expect("committed");
 
         let again = house.identity.seed(&admin()).await.expect("seeded");
         assert!(!again.admin_created && again.generated_password.is_none());
@@ -103,7 +103,7 @@ qm_db::db_test! {
         let house = House::seeded(db).await;
         let mut tx = house.db.begin_write().await.expect("begun");
         qm_db::exec!(&mut tx, RENAME, "admin", "boss").await.expect("renamed").exactly(1).expect("one row");
-        tx.commit_quiet().await.expect("committed");
+        tx.commit().await.expect("committed");
         assert!(matches!(house.identity.seed(&admin()).await, Err(IdentityError::EmailTaken)));
     }
 }

@@ -199,7 +199,7 @@ qm_db::db_test! {
         let none: Option<&str> = None;
         let done = qm_db::exec!(&mut tx, ENABLE_TOTP, &id, true, none, "[]").await;
         done.expect("updated").exactly(1).expect("one row");
-        tx.commit_quiet().await.expect("committed");
+        tx.commit().await.expect("committed");
         let (status, body) =
             surface.post("/api/auth/login", json!({ "username": "owner", "password": PASSWORD })).await;
         assert_eq!(status, StatusCode::UNAUTHORIZED);

@@ -179,7 +179,7 @@ qm_db::db_test! {
         let mut tx = desk.surface.house.db.begin_write().await.expect("begun");
         let done = qm_db::exec!(&mut tx, ENABLE_TOTP, &desk.id, false, "not a cipher text", "[]").await;
         done.expect("updated").exactly(1).expect("one row");
-        tx.commit_quiet().await.expect("committed");
+        tx.commit().await.expect("committed");
         let first = refusal(StatusCode::BAD_REQUEST, "Start setup before enabling two-factor");
         assert_eq!(desk.post("enable", json!({ "code": "000000" })).await, first);
         desk.enabled().await;

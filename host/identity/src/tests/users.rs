@@ -326,7 +326,7 @@ qm_db::db_test! {
             if repo::users::lock(&mut tx, &rival).await.expect("read").is_some() {
                 repo::users::delete(&mut tx, &rival).await.expect("deleted");
             }
-            tx.commit_quiet().await.expect("committed");
+            tx.commit().await.expect("committed");
         }
     }
 

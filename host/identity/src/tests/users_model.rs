@@ -406,7 +406,7 @@ fn expected(model: &mut Model, op: &Op) -> Answer {
 async fn play(surface: &Surface, ops: &[Op]) -> Result<(), TestCaseError> {
     let mut tx = surface.house.db.begin_write().await.expect("begun");
     let _ = qm_db::exec!(&mut tx, DELETE_ALL).await.expect("deleted");
-    tx.commit_quiet().await.expect("committed");
+    tx.commit().await.expect("committed");
     surface.house.identity.seed(&admin()).await.expect("seeded");
     let mut model = Model(listed(surface).await);
     prop_assert_eq!(model.0.len(), 1);

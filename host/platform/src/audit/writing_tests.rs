@@ -52,7 +52,7 @@ db_test! {
         let mut tx = db.begin_write().await.unwrap();
         let _ = exec!(&mut tx, ADD_USER).await.unwrap();
         audit.record(&mut tx, entry("users.create")).await.unwrap();
-        tx.commit_quiet().await.unwrap();
+        tx.commit().await.unwrap();
         assert_eq!(rows(&db).await.len(), 1);
     }
 
@@ -76,11 +76,11 @@ db_test! {
         let audit = Audit::new(Ctx::system());
         let mut tx = db.begin_write().await.unwrap();
         let _ = exec!(&mut tx, ADD_USER).await.unwrap();
-        tx.commit_quiet().await.unwrap();
+        tx.commit().await.unwrap();
         audit.record_alone(&db, entry("a.first")).await;
         let mut tx = db.begin_write().await.unwrap();
         exec!(&mut tx, DELETE_USER).await.unwrap().exactly(1).unwrap();
-        tx.commit_quiet().await.unwrap();
+        tx.commit().await.unwrap();
         audit.record_alone(&db, entry("b.second")).await;
         let users: Vec<_> = rows(&db).await.into_iter().map(|row| (row.1, row.0)).collect();
         assert_eq!(users, [("a.first".into(), None), ("b.second".into(), None)]);

@@ -212,6 +212,6 @@ async fn give(
         ..actor.entry("plugins.accept", client)
     };
     platform.audit.record(&mut tx, entry).await?;
-    tx.commit_quiet().await?;
+    tx.commit().await?;
     Ok(())
 }

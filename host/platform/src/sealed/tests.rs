@@ -35,7 +35,7 @@ async fn put(db: &Db, key: &str, value: &str) {
         .unwrap()
         .exactly(1)
         .unwrap();
-    tx.commit_quiet().await.unwrap();
+    tx.commit().await.unwrap();
 }
 
 async fn get(db: &Db, key: &str) -> String {

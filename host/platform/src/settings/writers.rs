@@ -43,7 +43,7 @@ impl Settings {
             record(&mut tx, audit, &actor, writer.client, changes).await?;
         }
         let shown = self.list(&mut tx).await?;
-        tx.commit_quiet().await?;
+        tx.commit().await?;
         Ok(shown)
     }
 }

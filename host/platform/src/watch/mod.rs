@@ -11,7 +11,8 @@ pub mod storage;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use qm_kernel::event::{DomainEvent, EventSink, EventSpec};
+use qm_db::Db;
+use qm_kernel::event::{DomainEvent, EventSpec};
 use qm_kernel::{Ctx, EngineProbes};
 use serde_json::Value;
 
@@ -61,7 +62,8 @@ pub const EVENTS: &[EventSpec] = &[
 pub struct Watches {
     pub disks: Disks,
     pub engines: Arc<dyn EngineProbes>,
-    pub events: Arc<dyn EventSink>,
+    /// Tells whom its events concern.
+    pub db: Db,
     pub ctx: Ctx,
 }
 
@@ -99,7 +101,7 @@ impl Watches {
     }
 
     fn tell(&self, key: &'static str, resource: &'static str, id: String, payload: Value) {
-        self.events.publish(DomainEvent {
+        self.db.tell(DomainEvent {
             id: self.ctx.id(),
             event_key: key,
             occurred_at: self.ctx.now(),

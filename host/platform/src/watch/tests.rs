@@ -4,6 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use async_trait::async_trait;
 use prometheus::Registry;
+use qm_db::Backend;
+use qm_db::testing::Scratch;
 use qm_kernel::{EngineProbe, Timestamp};
 use serde_json::json;
 
@@ -82,6 +84,7 @@ async fn next(heard: &mut Subscription) -> (String, Option<String>, Value) {
 #[tokio::test]
 async fn what_gets_worse_or_better_is_told_once_and_a_panic_ends_nothing() {
     let ctx = Ctx::system();
+    let scratch = Scratch::new(Backend::Sqlite).await.expect("it needs no server");
     let bus = Bus::new(ctx.clone());
     bus.register(EVENTS);
     let mut heard = bus.subscribe("test");
@@ -100,7 +103,7 @@ async fn what_gets_worse_or_better_is_told_once_and_a_panic_ends_nothing() {
     let watches = Watches {
         disks,
         engines: world.clone(),
-        events: Arc::new(bus.clone()),
+        db: scratch.open().await.telling(Arc::new(bus.clone())),
         ctx,
     };
     watches.start_every(&background, TICK, TICK);

@@ -38,7 +38,7 @@ db_test! {
         let audit = Audit::new(Ctx::system());
         let mut tx = db.begin_write().await.unwrap();
         exec!(&mut tx, ADD_USER).await.unwrap().exactly(1).unwrap();
-        tx.commit_quiet().await.unwrap();
+        tx.commit().await.unwrap();
         let by_user = AuditEntry {
             user_id: Some("u".into()),
             action: "torrents.add",
@@ -63,7 +63,7 @@ db_test! {
 
         let mut tx = db.begin_write().await.unwrap();
         exec!(&mut tx, DELETE_USER).await.unwrap().exactly(1).unwrap();
-        tx.commit_quiet().await.unwrap();
+        tx.commit().await.unwrap();
         let list = audit_list(&service, "").await;
         let item = &list["items"][0];
         assert_eq!((&item["user"], &item["userId"]), (&Value::Null, &Value::Null));

@@ -24,7 +24,7 @@ async fn add(db: &Db, number: i64, size: usize) {
     let (key, value) = (format!("row {number}"), format!("\"{}\"", "x".repeat(size)));
     let added = exec!(&mut tx, ADD, key, value).await;
     added.expect("added").exactly(1).expect("one row");
-    tx.commit_quiet().await.expect("committed");
+    tx.commit().await.expect("committed");
 }
 
 async fn rows(url: &str) -> BTreeSet<String> {

@@ -97,7 +97,7 @@ impl At {
             let added = exec!(&mut tx, ADD_USER, id, seed, true).await;
             added.expect("added").exactly(1).expect("one row");
         }
-        tx.commit_quiet().await.expect("committed");
+        tx.commit().await.expect("committed");
     }
 
     async fn seeds(&self) -> Vec<(String, String)> {
@@ -140,7 +140,7 @@ both! {
             .expect("added")
             .exactly(1)
             .expect("one row");
-        tx.commit_quiet().await.expect("committed");
+        tx.commit().await.expect("committed");
 
         let (seeds, environment) = (at.seeds().await, at.environment());
         let planned = at.place.said(&["secrets", "rotate", "--dry-run"], &environment, 3);
@@ -166,7 +166,7 @@ both! {
 
         let mut tx = at.db.begin_write().await.expect("begun");
         exec!(&mut tx, FORGET, "user lost", None::<String>, false).await.expect("set").exactly(1).expect("one row");
-        tx.commit_quiet().await.expect("committed");
+        tx.commit().await.expect("committed");
         let said = at.rotate(0);
         assert!(said.contains("identity: 3 already current, 0 rotated, 0 unreadable"), "{said}");
         assert!(said.contains("can be unset"), "{said}");
@@ -223,7 +223,7 @@ both! {
                 let mut tx = at.db.begin_write().await.expect("begun");
                 let (id, seed) = (format!("user {number:05}"), new.encrypt(&format!("round {round}")));
                 exec!(&mut tx, SET_SEED, id, seed).await.expect("set").exactly(1).expect("one row");
-                tx.commit_quiet().await.expect("committed");
+                tx.commit().await.expect("committed");
             }
         }
         assert!(rotation.wait().expect("waited").success() && round > 0);
@@ -249,7 +249,7 @@ async fn a_generated_key_can_be_replaced() {
         .expect("added")
         .exactly(1)
         .expect("one row");
-    tx.commit_quiet().await.expect("committed");
+    tx.commit().await.expect("committed");
 
     let said = place.said(&["secrets", "rotate"], &[("ENCRYPTION_KEY", NEW)], 3);
     assert!(

@@ -202,7 +202,7 @@ fn what_still_bars_the_way_is_said() {
             .expect("set")
             .exactly(1)
             .expect("one row");
-        tx.commit_quiet().await.expect("committed");
+        tx.commit().await.expect("committed");
         let said = at.said(&["user", "reset-password", "admin"]);
         assert!(
             said.contains("--disable-2fa") && said.contains("deactivated"),
@@ -245,7 +245,7 @@ fn mistakes_are_told_in_one_line_and_change_nothing() {
             .expect("deleted")
             .exactly(1)
             .expect("one row");
-        tx.commit_quiet().await.expect("committed");
+        tx.commit().await.expect("committed");
         for arguments in [&["user", "list"][..], &["user", "reset-password", "admin"]] {
             let line = at.complaint(arguments);
             assert!(line.contains("quartermaster migrate"), "{line}");

@@ -211,7 +211,7 @@ impl Torrents {
         for hash in hashes {
             repo::intake::put(&mut tx, &engine.id, hash, &intake).await?;
         }
-        tx.commit_quiet().await?;
+        tx.commit().await?;
         for hash in hashes {
             engine.intakes.put(hash.clone(), intake.clone());
         }

@@ -69,7 +69,7 @@ impl Torrents {
         let metadata = json!({ "name": engine.name, "kind": engine.kind });
         self.audit_engine(&mut tx, &actor, caller, "engines.create", &engine.id, metadata)
             .await?;
-        tx.commit(&*self.events).await?;
+        tx.commit().await?;
         self.registry.reload().await?;
         Ok(engine.id)
     }
@@ -104,7 +104,7 @@ impl Torrents {
         let metadata = json!({ "name": engine.name, "kind": engine.kind });
         self.audit_engine(&mut tx, &actor, caller, "engines.update", id, metadata)
             .await?;
-        tx.commit(&*self.events).await?;
+        tx.commit().await?;
         self.registry.reload().await
     }
 
@@ -123,7 +123,7 @@ impl Torrents {
         // Before the commit: nothing is polled or told of an engine that is gone. Whatever the commit comes to, the reload
         // brings what is loaded in line with it.
         self.registry.discard(id);
-        let committed = tx.commit(&*self.events).await;
+        let committed = tx.commit().await;
         self.reload_soon();
         self.upkeep.has_deleted();
         Ok(committed?)
@@ -177,7 +177,7 @@ impl Torrents {
             None => None,
         };
         // Not held while the engine is asked.
-        tx.commit_quiet().await?;
+        tx.commit().await?;
         let (config, secret_fields) = self.stored_config(&test.kind, &test.config, stored.as_ref())?;
         let id = format!("test-{}", self.ctx.id());
         match self
@@ -225,7 +225,7 @@ impl Torrents {
                 "the user name and password inside the engine's URL are in its fields `username` and `password` now"
             );
         }
-        Ok(tx.commit(&*self.events).await?)
+        Ok(tx.commit().await?)
     }
 
     fn part_url(&self, engine: &mut EngineRow, name: String, parted: Parted) {

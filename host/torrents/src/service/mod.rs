@@ -23,7 +23,6 @@ use std::sync::Arc;
 
 use qm_db::Db;
 use qm_kernel::engine::EngineKinds;
-use qm_kernel::event::EventSink;
 use qm_kernel::{ClientInfo, Ctx, Principal};
 use qm_net::Net;
 use qm_platform::realtime::Hub;
@@ -59,8 +58,6 @@ pub struct TorrentsDeps {
     pub acting: Arc<dyn Acting>,
     pub cipher: Cipher,
     pub settings: Settings,
-    /// The bus, with [`crate::EVENTS`] registered.
-    pub events: Arc<dyn EventSink>,
     pub hub: Hub,
     pub ctx: Ctx,
     /// `FILE_MANAGER_ROOTS`
@@ -86,7 +83,6 @@ pub struct Torrents {
     audit: Audit,
     acting: Arc<dyn Acting>,
     cipher: Cipher,
-    events: Arc<dyn EventSink>,
     hub: Hub,
     ctx: Ctx,
     roots: Roots,
@@ -106,7 +102,6 @@ impl Torrents {
         let upkeep = Upkeep::new(&deps.db, deps.settings).await?;
         let sync = SyncDeps {
             db: deps.db.clone(),
-            events: deps.events.clone(),
             hub: deps.hub.clone(),
             ctx: deps.ctx.clone(),
             metrics: SyncMetrics::new(&deps.metrics)?,
@@ -121,7 +116,6 @@ impl Torrents {
             audit: deps.audit,
             acting: deps.acting,
             cipher: deps.cipher,
-            events: deps.events,
             hub: deps.hub,
             ctx: deps.ctx,
             roots: Roots::new(deps.file_roots),

@@ -45,7 +45,7 @@ impl Torrents {
             Some(metadata),
         );
         self.audit.record(&mut tx, entry).await?;
-        tx.commit(&*self.events).await?;
+        tx.commit().await?;
         Ok(row)
     }
 
@@ -63,7 +63,7 @@ impl Torrents {
             Some(metadata),
         );
         self.audit.record(&mut tx, entry).await?;
-        tx.commit(&*self.events).await?;
+        tx.commit().await?;
         Ok(row)
     }
 
@@ -87,7 +87,7 @@ impl Torrents {
         let metadata = json!({ "name": row.name });
         let entry = audit_entry(caller, "tags.create", Some((TAG, &row.id)), Some(metadata));
         self.audit.record(&mut tx, entry).await?;
-        tx.commit(&*self.events).await?;
+        tx.commit().await?;
         Ok(row)
     }
 
@@ -100,7 +100,7 @@ impl Torrents {
         let metadata = json!({ "name": row.name });
         let entry = audit_entry(caller, "tags.delete", Some((TAG, &row.id)), Some(metadata));
         self.audit.record(&mut tx, entry).await?;
-        tx.commit(&*self.events).await?;
+        tx.commit().await?;
         Ok(row)
     }
 }

@@ -191,7 +191,7 @@ db_test! {
             let row = EngineRow { id: id.into(), name: id.into(), kind: kind.into(), config: map(config), secret_fields: vec![], is_default: false, is_enabled: true };
             repo::engines::insert(&mut tx, &row, qm_kernel::Timestamp::from_ms(1)).await.unwrap();
         }
-        tx.commit_quiet().await.unwrap();
+        tx.commit().await.unwrap();
         let shown = serde_json::to_string(&house.torrents.list_engines().await.unwrap()).unwrap();
         assert!(!shown.contains("hunter"), "{shown}");
 
@@ -222,7 +222,7 @@ db_test! {
         assert_eq!((stored.rows.len(), &stored.rows[0].object, stored.next), (1, &id, None));
         assert!(EngineSecrets.replace(&mut tx, &stored.rows[0], &lost).await.unwrap());
         assert!(!EngineSecrets.replace(&mut tx, &stored.rows[0], &lost).await.unwrap(), "another value by now");
-        tx.commit_quiet().await.unwrap();
+        tx.commit().await.unwrap();
 
         let house = House::new(&db, &["fake"]).await;
         let (_, config) = house.kinds.opened.lock().unwrap().last().cloned().unwrap();

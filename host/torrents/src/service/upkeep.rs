@@ -136,7 +136,7 @@ impl Torrents {
                 let begun = Instant::now();
                 let mut tx = self.db.begin_write().await?;
                 let step = progress.step(&mut tx, self.ctx.now()).await?;
-                tx.commit_quiet().await?;
+                tx.commit().await?;
                 match step {
                     Step::More(gone) => rows += gone,
                     Step::Done => break,

@@ -37,7 +37,6 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use qm_db::{Db, DbError};
 use qm_kernel::engine::{Attention, Delta, EngineError, GlobalStats};
-use qm_kernel::event::EventSink;
 use qm_kernel::{Ctx, Permission, Timestamp};
 use qm_platform::realtime::{Hub, Room};
 use tokio::time::{Instant, MissedTickBehavior};
@@ -70,7 +69,6 @@ const WHOLE_EVERY: (Duration, Duration) = (Duration::from_secs(30), Duration::fr
 #[derive(Clone)]
 pub struct SyncDeps {
     pub db: Db,
-    pub events: Arc<dyn EventSink>,
     pub hub: Hub,
     pub ctx: Ctx,
     pub metrics: SyncMetrics,

@@ -112,7 +112,7 @@ impl Store {
         for (hash, added_at) in &gone {
             repo::intake::delete(&mut tx, &self.engine.id, hash, *added_at).await?;
         }
-        tx.commit_quiet().await?;
+        tx.commit().await?;
         self.engine.intakes.forget(&gone);
         Ok(())
     }
@@ -183,7 +183,7 @@ impl Store {
         for event in publish::events_of(engine_id, batch, &self.deps.ctx) {
             tx.publish(event);
         }
-        tx.commit(&*self.deps.events).await?;
+        tx.commit().await?;
         self.ledger = ledger;
         Ok(())
     }
@@ -222,7 +222,7 @@ impl Store {
         let baseline = Baseline { counters, source, at };
         let mut tx = self.deps.db.begin_write().await?;
         repo::ledger::insert(&mut tx, &self.engine.id, &baseline).await?;
-        tx.commit_quiet().await?;
+        tx.commit().await?;
         self.ledger = Some(Ledger::starting_at(baseline));
         Ok(())
     }

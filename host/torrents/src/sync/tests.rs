@@ -52,7 +52,7 @@ impl Bench {
         repo::engines::insert(&mut tx, &row, Timestamp::from_ms(1))
             .await
             .unwrap();
-        tx.commit_quiet().await.unwrap();
+        tx.commit().await.unwrap();
         Self::over(db, Arc::new(FakeClient::default()), Arc::new(Heard::default()))
     }
 
@@ -296,7 +296,7 @@ db_test! {
         bench.work.tick().await;
         let mut tx = db.begin_write().await.unwrap();
         repo::engines::delete(&mut tx, "e", Timestamp::from_ms(2)).await.unwrap().exactly(1).unwrap();
-        tx.commit_quiet().await.unwrap();
+        tx.commit().await.unwrap();
         bench.client.put(at(1.0, 1000));
         bench.work.tick().await;
         assert!(bench.heard.keys().is_empty(), "nothing is told that is not stored");

@@ -32,7 +32,7 @@ impl Site {
         } else {
             qm_db::exec!(&mut tx, FORGET).await.unwrap().exactly(1).unwrap();
         }
-        tx.commit_quiet().await.unwrap();
+        tx.commit().await.unwrap();
     }
 
     /// As a process that was killed while it made temporaries there.
@@ -41,7 +41,7 @@ impl Site {
         let mut tx = self.db.begin_write().await.unwrap();
         let noted = qm_db::exec!(&mut tx, NOTE, id, root, directory, whole_tree, super::START_MS);
         noted.await.unwrap().exactly(1).unwrap();
-        tx.commit_quiet().await.unwrap();
+        tx.commit().await.unwrap();
     }
 
     /// The directories noted.

@@ -210,7 +210,7 @@ impl Site {
     pub async fn new(db: &Db) -> Self {
         let mut tx = db.begin_write().await.unwrap();
         let _ = qm_db::exec!(&mut tx, ADD_USER).await.unwrap();
-        tx.commit_quiet().await.unwrap();
+        tx.commit().await.unwrap();
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("root")).unwrap();
         std::fs::create_dir(dir.path().join("outside")).unwrap();
@@ -241,11 +241,10 @@ impl Site {
         let users = Arc::new(Users(Mutex::new(Ok(true))));
         let cipher = Cipher::new(&Secret::new("a key of thirty-two characters !"), ctx.clone());
         let files = Files::new(FilesDeps {
-            db: db.clone(),
+            db: db.clone().telling(heard.clone()),
             settings: Settings::new(ctx.clone(), cipher),
             audit: Audit::new(ctx.clone()),
             acting: Arc::new(Claims),
-            events: heard.clone(),
             hub: Hub::new(HubConfig::default(), Arc::new(RoleTokens), ctx.clone()),
             ctx: ctx.clone(),
             payloads: torrents.clone(),
@@ -333,7 +332,7 @@ impl Site {
         let _ = qm_db::exec!(&mut tx, PUT_SETTING, key, Json(value))
             .await
             .unwrap();
-        tx.commit_quiet().await.unwrap();
+        tx.commit().await.unwrap();
     }
 
     pub async fn audit(&self) -> Vec<AuditRow> {

@@ -16,7 +16,7 @@ async fn run(db: &Db, statement: qm_db::Statement) {
         .unwrap()
         .exactly(1)
         .unwrap();
-    tx.commit_quiet().await.unwrap();
+    tx.commit().await.unwrap();
 }
 
 db_test! {
@@ -67,7 +67,7 @@ db_test! {
         let id = site.house.engine("seedbox", "a").await;
         let mut tx = db.begin_write().await.unwrap();
         qm_db::exec!(&mut tx, ADD_LEDGER, &id).await.unwrap().exactly(1).unwrap();
-        tx.commit_quiet().await.unwrap();
+        tx.commit().await.unwrap();
         let summary = site.ask("READ_ONLY", "GET", &format!("/api/dashboard/summary?engineId={id}"), None).await.body;
         assert_eq!((&summary["totalDownloaded"], &summary["totalUploaded"], &summary["ratio"]), (&json!(200), &json!(300), &json!(1.5)));
         site.house.torrents.shutdown().await;

@@ -151,7 +151,7 @@ impl Torrents {
         let mut tx = self.db.begin_write().await?;
         self.judge_engine(&mut tx, engine).await?;
         let noted = repo::moves::insert(&mut tx, row, &self.moves.owner, now).await?;
-        tx.commit_quiet().await?;
+        tx.commit().await?;
         // Another process moves it.
         if noted.rows() == 0 {
             return Err(TorrentsError::Moving);
@@ -226,7 +226,7 @@ impl Torrents {
             };
             self.audit.record(&mut tx, entry).await?;
         }
-        tx.commit(&*self.events).await
+        tx.commit().await
     }
 
     /// Does `work`, saying all the while that it is being worked on. Side by side: each may wait for the other's transaction.
@@ -253,7 +253,7 @@ impl Torrents {
         let beat = async {
             let mut tx = self.db.begin_write().await?;
             let beat = repo::moves::beat(&mut tx, &row.id, &self.moves.owner, self.ctx.now()).await?;
-            tx.commit_quiet().await?;
+            tx.commit().await?;
             Ok::<_, DbError>(beat.rows() > 0)
         };
         // Without a database nobody can take it over either.
@@ -266,7 +266,7 @@ impl Torrents {
             let mut tx = self.db.begin_write().await?;
             let mine = repo::moves::rest(&mut tx, &row.id, &self.moves.owner).await?;
             let noted = mine.rows() > 0 || repo::moves::is_noted(&mut tx, &row.id).await?;
-            tx.commit_quiet().await?;
+            tx.commit().await?;
             Ok::<_, DbError>(noted)
         };
         rests.await.unwrap_or(true)

@@ -99,7 +99,7 @@ impl Torrents {
         let now = self.ctx.now();
         let mut tx = self.db.begin_write().await?;
         let claimed = repo::moves::claim(&mut tx, &row.id, &self.moves.owner, now, silent_since(now)).await?;
-        tx.commit_quiet().await?;
+        tx.commit().await?;
         Ok(claimed.rows() > 0)
     }
 

@@ -103,7 +103,7 @@ impl Site {
             .unwrap()
             .exactly(1)
             .unwrap();
-        tx.commit_quiet().await.unwrap();
+        tx.commit().await.unwrap();
     }
 
     async fn command(&self, permission: Permission, command: Command) -> Result<(), TorrentsError> {

@@ -62,7 +62,7 @@ impl House {
             .unwrap()
             .exactly(700)
             .unwrap();
-        tx.commit_quiet().await.unwrap();
+        tx.commit().await.unwrap();
         settled(db, &id, [1200, 700, 1, 1]).await;
         id
     }
@@ -137,7 +137,7 @@ db_test! {
         let step = async |progress: &mut Progress| {
             let mut tx = db.begin_write().await.unwrap();
             let step = progress.step(&mut tx, Timestamp::from_ms(9)).await.unwrap();
-            tx.commit_quiet().await.unwrap();
+            tx.commit().await.unwrap();
             step
         };
         let mut first = Progress::begin(id.clone());
@@ -195,7 +195,7 @@ db_test! {
         for (stored, expected) in [(3, 3), (0, 200_000), (200_001, 200_000), (200_000, 200_000)] {
             let mut tx = db.begin_write().await.unwrap();
             house.torrents.upkeep.settings.put(&mut tx, &MAX_TORRENTS, &stored).await.unwrap();
-            tx.commit_quiet().await.unwrap();
+            tx.commit().await.unwrap();
             house.torrents.look().await.unwrap();
             assert_eq!(**limits.load(), Limits { torrents: expected, ..standard }, "{stored}");
         }
