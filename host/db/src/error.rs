@@ -42,6 +42,10 @@ pub enum DbError {
     #[error("the transaction was given up after an error")]
     Aborted,
 
+    /// An event has no JSON form.
+    #[error("an event cannot be stored: {0}")]
+    Event(String),
+
     #[error("expected {expected} affected rows, found {found}")]
     Affected { expected: u64, found: u64 },
 
@@ -66,6 +70,7 @@ impl DbError {
             | DbError::Newer { .. }
             | DbError::Changed { .. }
             | DbError::Aborted
+            | DbError::Event(_)
             | DbError::Affected { .. }
             | DbError::Query(_) => ErrorKind::Internal,
         }

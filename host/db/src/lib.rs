@@ -1,6 +1,7 @@
 //! The database: one SQL text for SQLite and PostgreSQL.
 //!
-//! Owns the pools, transactions ([`Tx`]), the migrations and the registry of statements. Knows no table of any area.
+//! Owns the pools, transactions ([`Tx`]), the migrations, the registry of statements and the outbox that a commit writes.
+//! Knows no table of any area.
 //! Feature crates write statements with [`sql!`] and run them with [`all!`], [`opt!`], [`one!`], [`value!`],
 //! [`exec!`] and [`batch!`], always inside a [`Tx`].
 //!
@@ -19,6 +20,7 @@ mod lock;
 mod macros;
 mod migrate;
 mod open;
+mod outbox;
 mod statement;
 #[cfg(feature = "testing")]
 pub mod testing;

@@ -41,6 +41,7 @@ const MIGRATIONS: &[Migration] = migrations! {
     12 "0012_plugin_pins",
     13 "0013_plugin_grants",
     14 "0014_jobs",
+    15 "0015_outbox",
 };
 
 sql! {

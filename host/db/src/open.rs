@@ -10,14 +10,14 @@ use std::str::FromStr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use qm_kernel::event::{DomainEvent, EventSink};
+use qm_kernel::event::{DomainEvent, EventSink, Plan};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{ConnectOptions, Connection as _, PgPool, SqlitePool};
+use sqlx::{ConnectOptions, Connection as _, Executor as _, PgPool, SqlitePool};
 
 use crate::error::{Class, DbError, class};
 use crate::lock::FileLock;
-use crate::tx::{Connection, Tx};
+use crate::tx::{Connection, Tx, plan};
 use crate::{exec, sql, value};
 
 const SQLITE_READERS: u32 = 4;
@@ -33,6 +33,9 @@ const CLOSE_ATTEMPTS: u32 = 100;
 const PROOF: Duration = Duration::from_mins(1);
 /// Statements kept prepared on each connection.
 const STATEMENT_CACHE: usize = 256;
+/// How long PostgreSQL waits in the middle of a transaction for what comes next. Ours never pause: a server that is stopped
+/// or cut off there must not hold for long what others wait for.
+const POSTGRES_PAUSE: &str = "SET idle_in_transaction_session_timeout = '10s'";
 
 /// The database: pools, cheap to clone.
 #[derive(Clone)]
@@ -113,11 +116,34 @@ impl Db {
         }
     }
 
-    /// Tells an event of what no transaction of ours changed: a file, a disk, a client.
-    pub fn tell(&self, event: DomainEvent) {
+    /// Publishes an event of what no transaction of ours changed: a file, a disk, a client. That has happened whatever the
+    /// database says: should it refuse, whoever listens in this process hears of it all the same, and consumers that read
+    /// the outbox do not.
+    pub async fn tell(&self, event: DomainEvent) {
+        let Some(plan) = plan(self.sink.as_deref(), &event) else {
+            return;
+        };
+        let concerns_others = plan != Plan::default();
+        if concerns_others {
+            match self.tell_in_a_transaction(plan, event.clone()).await {
+                Ok(()) => return,
+                Err(error) => tracing::error!(
+                    event.key = &*event.event_key,
+                    event.id = event.id,
+                    error = &error as &dyn std::error::Error,
+                    "an event was told to this process only: the database refused it"
+                ),
+            }
+        }
         if let Some(sink) = &self.sink {
             sink.publish(event);
         }
+    }
+
+    async fn tell_in_a_transaction(&self, plan: Plan, event: DomainEvent) -> Result<(), DbError> {
+        let mut tx = self.begin_write().await?;
+        tx.queue(plan, event);
+        tx.commit().await
     }
 
     pub fn backend(&self) -> Backend {
@@ -389,6 +415,9 @@ async fn open_postgres(url: &str) -> Result<Pools, DbError> {
         .max_connections(POSTGRES_CONNECTIONS)
         .acquire_timeout(ACQUIRE_TIMEOUT)
         .idle_timeout(Duration::from_mins(5))
+        .after_connect(|connection, _| {
+            Box::pin(async move { connection.execute(POSTGRES_PAUSE).await.map(drop) })
+        })
         .connect_lazy_with(options);
     Ok(Pools::Postgres(pool))
 }

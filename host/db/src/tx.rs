@@ -1,12 +1,13 @@
-//! A transaction, owned, with the events that leave after its commit.
+//! A transaction, owned, with the events that are stored by its commit and told after it.
 
 use std::sync::Arc;
 
-use qm_kernel::event::{DomainEvent, EventSink};
+use qm_kernel::event::{DomainEvent, EventSink, Plan};
 use sqlx::{Postgres, Sqlite, Transaction};
 
 use crate::error::DbError;
 use crate::open::Health;
+use crate::outbox;
 
 /// One transaction. Dropping it rolls back, and its events are never heard of.
 ///
@@ -14,7 +15,7 @@ use crate::open::Health;
 /// and SQLite follows suit here so that both behave alike.
 pub struct Tx {
     connection: Connection,
-    events: Vec<DomainEvent>,
+    events: Vec<(Plan, DomainEvent)>,
     sink: Option<Arc<dyn EventSink>>,
     health: Arc<Health>,
     writes: bool,
@@ -44,29 +45,39 @@ impl Tx {
         }
     }
 
-    /// Queues an event: it is published once this transaction has committed, and never otherwise.
+    /// Queues an event: it is stored with this transaction and told once that has committed, and never otherwise.
     pub fn publish(&mut self, event: DomainEvent) {
-        self.events.push(event);
+        if let Some(plan) = plan(self.sink.as_deref(), &event) {
+            self.queue(plan, event);
+        }
+    }
+
+    pub(crate) fn queue(&mut self, plan: Plan, event: DomainEvent) {
+        self.events.push((plan, event));
     }
 
     /// Commits, then tells the queued events, in the order they were queued, to whom the database was opened to tell
     /// ([`Db::telling`](crate::Db::telling)).
     pub async fn commit(mut self) -> Result<(), DbError> {
+        if self.aborted {
+            return Err(DbError::Aborted);
+        }
         let events = std::mem::take(&mut self.events);
+        let kept = if events.is_empty() {
+            outbox::Kept::default()
+        } else {
+            outbox::keep(&mut self, events).await?
+        };
         let sink = self.sink.take();
         self.finish().await?;
         if let Some(sink) = sink {
-            for event in events {
-                sink.publish(event);
-            }
+            kept.repeated.iter().for_each(|event| sink.repeated(event));
+            kept.told.into_iter().for_each(|event| sink.publish(event));
         }
         Ok(())
     }
 
     async fn finish(self) -> Result<(), DbError> {
-        if self.aborted {
-            return Err(DbError::Aborted);
-        }
         let committed = match self.connection {
             Connection::Sqlite(transaction) => transaction.commit().await,
             Connection::Postgres(transaction) => transaction.commit().await,
@@ -95,6 +106,11 @@ impl Tx {
         self.health.note_error(&error);
         error
     }
+}
+
+/// What a transaction does with an event. Where nobody listens, it is kept for those who do on another server.
+pub(crate) fn plan(sink: Option<&dyn EventSink>, event: &DomainEvent) -> Option<Plan> {
+    sink.map_or(Some(outbox::UNHEARD), |sink| sink.plan(event))
 }
 
 /// How many rows a statement changed.

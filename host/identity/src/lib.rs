@@ -11,7 +11,7 @@
 
 mod dto;
 mod error;
-mod events;
+pub mod events;
 mod model;
 mod repo;
 mod routes;

@@ -21,10 +21,9 @@ use std::time::Duration;
 
 use prometheus::{PullingGauge, Registry};
 use qm_db::{Db, Tx};
-use qm_kernel::event::DomainEvent;
-use qm_kernel::{ClientInfo, Ctx, Principal, Timestamp};
+use qm_kernel::event::{Cause, DomainEvent, Event};
+use qm_kernel::{ClientInfo, Ctx, Principal};
 use qm_platform::{Audit, Cipher};
-use serde_json::Value;
 
 use crate::error::IdentityError;
 use crate::model::Account;
@@ -149,28 +148,10 @@ impl Identity {
 }
 
 impl Inner {
-    /// An event about the user `subject`, which leaves when `tx` has committed.
-    fn publish(
-        &self,
-        tx: &mut Tx,
-        key: &'static str,
-        actor: Option<&str>,
-        subject: &str,
-        payload: Value,
-        now: Timestamp,
-    ) {
-        tx.publish(DomainEvent {
-            id: self.ctx.id(),
-            event_key: key,
-            occurred_at: now,
-            actor_user_id: actor.map(str::to_owned),
-            subject_user_id: Some(subject.to_owned()),
-            resource_type: Some("user"),
-            resource_id: Some(subject.to_owned()),
-            payload,
-            correlation_id: None,
-            causation_id: None,
-        });
+    /// Publishes an event about the user `subject`, which the caller made happen, with `tx`.
+    fn publish<E: Event>(&self, tx: &mut Tx, caller: Caller<'_>, subject: &str, payload: &E) {
+        let event = DomainEvent::new(&self.ctx, Cause::request(caller.client), subject, payload);
+        tx.publish(event.by(Some(caller.user_id())).concerning(subject));
     }
 }
 

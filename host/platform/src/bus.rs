@@ -1,10 +1,11 @@
-//! The event bus: carries domain events, in this process, from the transaction that committed to every subscriber.
+//! The event bus: carries domain events, in this process, from the transaction that committed to every subscriber, and says
+//! which of them are stored for consumers that must not miss any (`outbox`).
 //!
 //! Never blocks or fails a publisher. An event whose key is not registered, or that lacks a required field, is logged
-//! and refused; one that repeats an id, or an occurrence within its key's window, is dropped.
+//! and refused; one that repeats an id is dropped. What is within a window of its kind is dropped by the transaction.
 //!
-//! Bounds: [`QUEUE`] events wait for one subscriber, then it loses events, counted and logged; [`REMEMBERED`] ids and
-//! as many windows are remembered, the oldest forgotten first.
+//! Bounds: [`QUEUE`] events wait for one subscriber, then it loses events, counted and logged; [`REMEMBERED`] ids are
+//! remembered, the oldest forgotten first.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::future::Future;
@@ -13,13 +14,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
-use qm_kernel::event::{DomainEvent, EventSink, EventSpec};
+use qm_kernel::event::{DomainEvent, EventSink, EventSpec, Plan};
 use qm_kernel::{Ctx, Timestamp};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 /// Events that wait for one subscriber.
 const QUEUE: usize = 1024;
-/// Ids and windows remembered.
+/// Ids remembered.
 const REMEMBERED: usize = 10_000;
 /// How long an id is remembered.
 const ID_MEMORY: Duration = Duration::from_hours(6);
@@ -33,15 +34,24 @@ pub struct Bus {
 struct Inner {
     ctx: Ctx,
     state: Mutex<State>,
+    /// Counts the events that were stored.
+    stored: watch::Sender<u64>,
 }
 
 #[derive(Default)]
 struct State {
-    specs: HashMap<&'static str, EventSpec>,
+    kinds: HashMap<&'static str, Kind>,
+    /// Keys of the events that consumers must not miss.
+    kept: HashSet<String>,
     ids: Ids,
-    windows: Windows,
     subscribers: Vec<Subscriber>,
     counts: BusCounts,
+}
+
+/// What is known of a key.
+struct Kind {
+    required: Vec<String>,
+    window_secs: u32,
 }
 
 struct Subscriber {
@@ -70,14 +80,29 @@ impl Bus {
             inner: Arc::new(Inner {
                 ctx,
                 state: Mutex::default(),
+                stored: watch::Sender::new(0),
             }),
         }
     }
 
     /// Makes kinds of events known. A key registered twice takes the later words.
     pub fn register(&self, specs: &[EventSpec]) {
-        let mut state = self.state();
-        state.specs.extend(specs.iter().map(|spec| (spec.key, *spec)));
+        let kind = |spec: &EventSpec| Kind {
+            required: spec.required(),
+            window_secs: spec.window_secs,
+        };
+        let kinds = specs.iter().map(|spec| (spec.key, kind(spec)));
+        self.state().kinds.extend(kinds);
+    }
+
+    /// From now on events with these keys are stored by the transactions that publish them.
+    pub(crate) fn keep(&self, keys: impl IntoIterator<Item = String>) {
+        self.state().kept.extend(keys);
+    }
+
+    /// Changes whenever a stored event was committed by this process.
+    pub(crate) fn stored(&self) -> watch::Receiver<u64> {
+        self.inner.stored.subscribe()
     }
 
     /// From now on every event published reaches the subscription, in order. `name` stands in logs.
@@ -102,38 +127,59 @@ impl Bus {
 }
 
 impl EventSink for Bus {
+    fn plan(&self, event: &DomainEvent) -> Option<Plan> {
+        let mut state = self.state();
+        match state.judge(event) {
+            Ok(plan) => Some(plan),
+            Err(reason) => {
+                state.counts.refused += 1;
+                drop(state);
+                let key = &*event.event_key;
+                tracing::error!(event.key = key, reason, "an event was refused");
+                None
+            }
+        }
+    }
+
     fn publish(&self, event: DomainEvent) {
         let now = self.inner.ctx.now();
         let mut state = self.state();
-        let Some(spec) = state.specs.get(event.event_key).copied() else {
-            state.counts.refused += 1;
-            drop(state);
-            tracing::error!(
-                event.key = event.event_key,
-                "event refused: its key is not registered"
-            );
-            return;
-        };
-        let missing = |field: &&str| event.payload.get(field).is_none_or(serde_json::Value::is_null);
-        if let Some(field) = spec.required.iter().copied().find(missing) {
-            state.counts.refused += 1;
-            drop(state);
-            tracing::error!(
-                event.key = event.event_key,
-                field,
-                "event refused: a required field is missing"
-            );
-            return;
-        }
-        if !state.ids.admit(&event.id, now) || !state.windows.admit(&event, spec.window_secs, now) {
+        if !state.ids.admit(&event.id, now) {
             state.counts.repeated += 1;
             return;
         }
+        let is_stored = state.kept.contains(&*event.event_key);
         state.deliver(event);
+        drop(state);
+        if is_stored {
+            self.inner.stored.send_modify(|count| *count += 1);
+        }
+    }
+
+    fn repeated(&self, _event: &DomainEvent) {
+        self.state().counts.repeated += 1;
     }
 }
 
 impl State {
+    /// What is done with an event, or why it is refused.
+    fn judge(&self, event: &DomainEvent) -> Result<Plan, String> {
+        let Some(kind) = self.kinds.get(&*event.event_key) else {
+            return Err("its key is not registered".to_owned());
+        };
+        let missing = |field: &&String| {
+            let value = event.payload.get(field);
+            value.is_none_or(serde_json::Value::is_null)
+        };
+        if let Some(field) = kind.required.iter().find(missing) {
+            return Err(format!("its required field `{field}` is missing"));
+        }
+        Ok(Plan {
+            window_secs: kind.window_secs,
+            stored: self.kept.contains(&*event.event_key),
+        })
+    }
+
     fn deliver(&mut self, event: DomainEvent) {
         self.counts.published += 1;
         let event = Arc::new(event);
@@ -194,66 +240,6 @@ impl Ids {
     }
 }
 
-/// What happened lately, each with the end of its window. A repetition does not prolong the window.
-#[derive(Default)]
-struct Windows(HashMap<Occurrence, Timestamp>);
-
-/// What makes two events equal: the key and what it is about. An event about no resource is about its user.
-#[derive(PartialEq, Eq, Hash)]
-struct Occurrence {
-    key: &'static str,
-    resource: Option<(&'static str, String)>,
-    subject: Option<String>,
-}
-
-impl Windows {
-    fn admit(&mut self, event: &DomainEvent, window_secs: u32, now: Timestamp) -> bool {
-        if window_secs == 0 {
-            return true;
-        }
-        let resource = event
-            .resource_id
-            .clone()
-            .map(|id| (event.resource_type.unwrap_or_default(), id));
-        let subject = if resource.is_none() {
-            event.subject_user_id.clone()
-        } else {
-            None
-        };
-        let occurrence = Occurrence {
-            key: event.event_key,
-            resource,
-            subject,
-        };
-        if self.0.get(&occurrence).is_some_and(|until| now < *until) {
-            return false;
-        }
-        if self.0.len() >= REMEMBERED {
-            self.forget(now);
-        }
-        self.0
-            .insert(occurrence, now.plus(Duration::from_secs(u64::from(window_secs))));
-        true
-    }
-
-    /// Drops what is over; if that is not enough, the half that ends first.
-    fn forget(&mut self, now: Timestamp) {
-        self.0.retain(|_, until| now < *until);
-        if self.0.len() >= REMEMBERED {
-            let mut ends: Vec<Timestamp> = self.0.values().copied().collect();
-            let middle = ends.len() / 2;
-            let (_, median, _) = ends.select_nth_unstable(middle);
-            let mut to_drop = middle;
-            let median = *median;
-            self.0.retain(|_, until| {
-                let keep = *until > median || to_drop == 0;
-                to_drop -= usize::from(!keep);
-                keep
-            });
-        }
-    }
-}
-
 /// One subscriber's end of the bus. Dropping it unsubscribes.
 pub struct Subscription {
     name: &'static str,
@@ -274,7 +260,7 @@ impl Subscription {
         E: std::fmt::Display,
     {
         while let Some(event) = self.recv().await {
-            let key = event.event_key;
+            let key = event.event_key.clone();
             // The call itself may panic too, before there is a future.
             let handled = AssertUnwindSafe(async { handle(event).await })
                 .catch_unwind()
@@ -282,11 +268,11 @@ impl Subscription {
             match handled {
                 Ok(Ok(())) => {}
                 Ok(Err(error)) => {
-                    tracing::error!(subscriber = self.name, event.key = key, %error, "an event was not handled");
+                    tracing::error!(subscriber = self.name, event.key = &*key, %error, "an event was not handled");
                 }
                 Err(_) => tracing::error!(
                     subscriber = self.name,
-                    event.key = key,
+                    event.key = &*key,
                     "handling an event panicked"
                 ),
             }

@@ -15,6 +15,7 @@ mod error;
 pub mod health;
 mod metrics;
 mod modules;
+pub mod outbox;
 mod pins;
 pub mod realtime;
 mod routes;

@@ -19,6 +19,7 @@ use qm_kernel::engine::EngineKinds;
 use qm_kernel::{Ctx, Secret};
 use qm_net::Net;
 use qm_platform::health::{Health, disks::Disks};
+use qm_platform::outbox::{Outbox, OutboxMetrics, Patience};
 use qm_platform::realtime::{Hub, HubConfig, ws_router};
 use qm_platform::{
     Acting, Audit, AuditTrail, Background, Bus, Cipher, Platform, PluginPins, Settings, Sources, UpdateDeps,
@@ -204,6 +205,12 @@ impl Ground {
         })
     }
 
+    /// The events that consumers must not miss, stored from now on.
+    async fn outbox(&self) -> Result<Outbox, StartError> {
+        let metrics = OutboxMetrics::new(&self.metrics)?;
+        Ok(Outbox::open(&self.db, &self.bus, &self.ctx, metrics, Patience::STANDARD).await?)
+    }
+
     /// The jobs, not yet begun.
     fn jobs(&self, hub: &Hub) -> Result<Jobs, StartError> {
         Ok(Jobs::new(JobsDeps {
@@ -318,6 +325,7 @@ impl App {
             .map_err(|source| StartError::listen(config.listen, source))?;
         let ground = Ground::lay(&config, &secrets, db, &net, hash_cost, &ctx)?;
         let db = ground.db.clone();
+        let outbox = ground.outbox().await?;
         // Neither waits for the other: one reads files, the other the database.
         let (seeded, plugins) = tokio::join!(
             seed(&db, &ground.identity, &config.admin, &ground.settings),
@@ -350,6 +358,8 @@ impl App {
         let routes = api::routes(states).mount(ws_router(hub.clone()));
         let router = qm_web::finish(routes, web, ground.tokens.clone(), ctx);
 
+        // No area consumes events yet.
+        outbox.start(Vec::new(), &ground.background).await?;
         ground.start_loops(&files, &torrents, &hub);
         // Every area has registered its types by now.
         jobs.start().await.map_err(StartError::Jobs)?;

@@ -24,5 +24,5 @@ pub use repo::sealed::EngineSecrets;
 pub use routes::routes;
 pub use service::{Torrents, TorrentsDeps};
 pub use sync::engine::EngineStatus;
-pub use sync::publish::{EVENTS, RatioChange, RatioChanged};
+pub use sync::publish::{EVENTS, RatioChange, RatioChanged, TorrentCompleted, TorrentFailed};
 pub use sync::snapshot::TorrentEntry;

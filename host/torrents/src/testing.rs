@@ -1,5 +1,6 @@
 //! A torrent client in memory and the house around it, for tests of this crate.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -454,12 +455,12 @@ impl Changes for Generation {
 pub struct Heard(Mutex<Vec<DomainEvent>>);
 
 impl Heard {
-    pub fn keys(&self) -> Vec<&'static str> {
+    pub fn keys(&self) -> Vec<Cow<'static, str>> {
         self.0
             .lock()
             .unwrap()
             .iter()
-            .map(|event| event.event_key)
+            .map(|event| event.event_key.clone())
             .collect()
     }
 

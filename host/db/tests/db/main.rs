@@ -5,6 +5,7 @@
 mod backup;
 mod crash;
 mod opening;
+mod outbox;
 mod rows;
 mod schema;
 mod transactions;

@@ -27,7 +27,7 @@ impl EventSink for Heard {
 fn event(id: &str) -> DomainEvent {
     DomainEvent {
         id: id.to_owned(),
-        event_key: "test.happened",
+        event_key: "test.happened".into(),
         occurred_at: Timestamp::from_ms(0),
         actor_user_id: None,
         subject_user_id: None,

@@ -174,7 +174,7 @@ impl DataMover for Files {
             failure: None,
         }));
         if let Some(done) = moved? {
-            self.db.tell(self.moved(&caller, &done.from, &done.to));
+            self.db.tell(self.moved(&caller, &done.from, &done.to)).await;
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use qm_db::Tx;
 use qm_kernel::Timestamp;
-use qm_kernel::event::{DomainEvent, EventSpec};
+use qm_kernel::event::{Cause, DomainEvent, Event, EventSpec};
 use qm_platform::{AuditEntry, AuditResult};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -14,22 +14,22 @@ use super::{Caller, Files};
 use crate::dto::reviews::CleanupResult;
 use crate::error::FilesError;
 
-pub const FILE_MOVED: &str = "file.moved";
-pub const FILE_DELETED: &str = "file.deleted";
+qm_kernel::events! {
+    pub struct FileMoved: "file.moved" about "file" {
+        /// Absolute.
+        from: String,
+        /// Absolute.
+        to: String,
+    }
 
-/// The events of this area; their paths are absolute.
-pub const EVENTS: &[EventSpec] = &[
-    EventSpec {
-        key: FILE_MOVED,
-        required: &["from", "to"],
-        window_secs: 0,
-    },
-    EventSpec {
-        key: FILE_DELETED,
-        required: &["path"],
-        window_secs: 0,
-    },
-];
+    pub struct FileDeleted: "file.deleted" about "file" {
+        /// Absolute.
+        path: String,
+    }
+}
+
+/// The events of this area.
+pub const EVENTS: &[EventSpec] = &[EventSpec::of::<FileMoved>(), EventSpec::of::<FileDeleted>()];
 
 /// What became of a file, for the audit trail.
 pub struct Fact {
@@ -127,33 +127,29 @@ impl Files {
     pub(super) async fn audit_alone(&self, caller: &Caller, fact: Fact, event: Option<DomainEvent>) {
         self.audit.record_alone(&self.db, fact.entry(Some(caller))).await;
         if let Some(event) = event {
-            self.db.tell(event);
+            self.db.tell(event).await;
         }
     }
 
     pub(super) fn moved(&self, caller: &Caller, from: &Path, to: &Path) -> DomainEvent {
-        let payload = json!({ "from": from.to_string_lossy(), "to": to.to_string_lossy() });
-        self.event(FILE_MOVED, Some(caller), to, payload)
+        let payload = FileMoved {
+            from: from.to_string_lossy().into_owned(),
+            to: to.to_string_lossy().into_owned(),
+        };
+        self.event(Some(caller), to, &payload)
     }
 
     pub(super) fn deleted(&self, caller: Option<&Caller>, path: &Path) -> DomainEvent {
-        let payload = json!({ "path": path.to_string_lossy() });
-        self.event(FILE_DELETED, caller, path, payload)
+        let payload = FileDeleted {
+            path: path.to_string_lossy().into_owned(),
+        };
+        self.event(caller, path, &payload)
     }
 
-    fn event(&self, key: &'static str, caller: Option<&Caller>, path: &Path, payload: Value) -> DomainEvent {
-        DomainEvent {
-            id: self.ctx.id(),
-            event_key: key,
-            occurred_at: self.ctx.now(),
-            actor_user_id: caller.map(|caller| caller.principal.user_id.to_string()),
-            subject_user_id: None,
-            resource_type: Some("file"),
-            resource_id: Some(path.to_string_lossy().into_owned()),
-            payload,
-            correlation_id: None,
-            causation_id: None,
-        }
+    fn event<E: Event>(&self, caller: Option<&Caller>, path: &Path, payload: &E) -> DomainEvent {
+        let cause = caller.map_or(Cause::NONE, |caller| Cause::request(&caller.client));
+        DomainEvent::new(&self.ctx, cause, path.to_string_lossy(), payload)
+            .by(caller.map(|caller| &*caller.principal.user_id))
     }
 
     /// `files.trash.updated` of one item.

@@ -4,7 +4,7 @@ use qm_kernel::{Permission, Secret, Timestamp};
 use serde_json::json;
 
 use crate::error::IdentityError;
-use crate::events::API_KEY_CREATED;
+use crate::events::ApiKeyCreated;
 use crate::model::api_key;
 use crate::repo;
 use crate::repo::api_keys::NewKey;
@@ -86,10 +86,10 @@ impl Identity {
         entry.object_id = Some(id);
         entry.metadata = Some(json!({ "name": name, "prefix": prefix, "scopes": scopes }));
         self.inner.audit.record(&mut tx, entry).await?;
-        let owner = caller.user_id();
-        let payload = json!({ "keyName": name });
-        self.inner
-            .publish(&mut tx, API_KEY_CREATED, Some(owner), owner, payload, now);
+        let created = ApiKeyCreated {
+            key_name: name.clone(),
+        };
+        self.inner.publish(&mut tx, caller, caller.user_id(), &created);
         tx.commit().await?;
         Ok(NewApiKey {
             key: api_key::whole(&prefix, &secret),

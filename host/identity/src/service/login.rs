@@ -1,12 +1,13 @@
 //! Login: password, then the second factor when the account has one, then a new session.
 
 use qm_db::Tx;
+use qm_kernel::event::{Cause, DomainEvent};
 use qm_kernel::{AddressBlock, ClientInfo, Secret, Timestamp};
 use qm_platform::{AuditEntry, AuditResult};
 use serde_json::json;
 
 use crate::error::IdentityError;
-use crate::events::LOGIN_FAILED;
+use crate::events::LoginFailed;
 use crate::model::recovery;
 use crate::repo;
 use crate::repo::users::UserRow;
@@ -148,13 +149,13 @@ impl Identity {
             && let Some(attempts) = repo::users::count_failure(&mut tx, &user.id, now).await?
             && attempts % ALARMING_FAILURES == 0
         {
-            let payload = json!({
-                "username": user.username,
-                "displayName": user.display_name,
-                "attempts": attempts,
-            });
-            self.inner
-                .publish(&mut tx, LOGIN_FAILED, None, &user.id, payload, now);
+            let failed = LoginFailed {
+                username: user.username,
+                display_name: user.display_name,
+                attempts,
+            };
+            let cause = Cause::request(client);
+            tx.publish(DomainEvent::new(&self.inner.ctx, cause, &user.id, &failed).concerning(user.id));
         }
         let entry = AuditEntry {
             action: LOGIN_ACTION,

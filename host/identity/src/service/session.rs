@@ -11,7 +11,7 @@ use qm_platform::{AuditEntry, AuditResult};
 use serde_json::json;
 
 use crate::error::IdentityError;
-use crate::events::PASSWORD_CHANGED;
+use crate::events::PasswordChanged;
 use crate::model::{Account, refresh};
 use crate::repo;
 use crate::repo::tokens::{NewToken, TokenRow};
@@ -135,14 +135,7 @@ impl Identity {
         repo::endings::note(&mut tx, self.inner.ctx.id(), &user.id, now).await?;
         let entry = actor.entry(action, caller.client);
         self.inner.audit.record(&mut tx, entry).await?;
-        self.inner.publish(
-            &mut tx,
-            PASSWORD_CHANGED,
-            Some(&user.id),
-            &user.id,
-            json!({}),
-            now,
-        );
+        self.inner.publish(&mut tx, caller, &user.id, &PasswordChanged {});
         tx.commit().await?;
         Ok(())
     }

@@ -6,7 +6,7 @@ use qm_platform::catalogue::PRODUCT_NAME;
 use serde_json::json;
 
 use crate::error::IdentityError;
-use crate::events::TWO_FACTOR_DISABLED;
+use crate::events::TwoFactorDisabled;
 use crate::model::{qr, recovery, totp};
 use crate::repo;
 use crate::repo::users::UserRow;
@@ -134,14 +134,8 @@ impl Identity {
         if current.totp_enabled {
             let entry = actor.entry(DISABLED, caller.client);
             self.inner.audit.record(&mut tx, entry).await?;
-            self.inner.publish(
-                &mut tx,
-                TWO_FACTOR_DISABLED,
-                Some(&user.id),
-                &user.id,
-                json!({}),
-                now,
-            );
+            self.inner
+                .publish(&mut tx, caller, &user.id, &TwoFactorDisabled {});
         }
         tx.commit().await?;
         Ok(())

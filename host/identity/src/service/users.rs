@@ -11,7 +11,7 @@ use qm_platform::{Actor, AuditEntry};
 use serde_json::{Map, Value, json};
 
 use crate::error::IdentityError;
-use crate::events::{ROLE_CHANGED, USER_CREATED};
+use crate::events::{RoleChanged, UserCreated};
 use crate::model::{Listed, NewUser, UserChange};
 use crate::repo;
 use crate::repo::roles::{LinkRow, RoleRow};
@@ -82,10 +82,11 @@ impl Identity {
         let metadata = json!({ "username": user.username, "roles": user.roles });
         let entry = about(&actor, caller, "users.create", &id, metadata);
         self.inner.audit.record(&mut tx, entry).await?;
-        let payload = json!({ "username": user.username, "displayName": user.display_name });
-        let actor = Some(caller.user_id());
-        self.inner
-            .publish(&mut tx, USER_CREATED, actor, &id, payload, now);
+        let created = UserCreated {
+            username: user.username.clone(),
+            display_name: user.display_name.clone(),
+        };
+        self.inner.publish(&mut tx, caller, &id, &created);
         tx.commit().await?;
         Ok(Listed {
             id,
@@ -140,11 +141,12 @@ impl Identity {
             self.inner.audit.record(&mut tx, entry).await?;
         }
         if sets_roles {
-            let payload =
-                json!({ "username": user.username, "displayName": user.display_name, "roles": roles });
-            let actor = Some(caller.user_id());
-            self.inner
-                .publish(&mut tx, ROLE_CHANGED, actor, &user.id, payload, now);
+            let changed = RoleChanged {
+                username: user.username.clone(),
+                display_name: user.display_name.clone(),
+                roles: roles.clone(),
+            };
+            self.inner.publish(&mut tx, caller, &user.id, &changed);
         }
         tx.commit().await?;
         Ok(listed(user, roles))

@@ -109,7 +109,7 @@ qm_db::db_test! {
         let mut results: Vec<_> = rows.iter().map(|row| &*row.result).collect();
         results.sort_unstable();
         assert_eq!(results, ["failure", "success"]);
-        let heard: Vec<_> = surface.house.heard.take().iter().map(|event| event.event_key).collect();
+        let heard: Vec<_> = surface.house.heard.take().iter().map(|event| event.event_key.clone()).collect();
         assert_eq!(heard, ["security.password_changed"]);
     }
 

@@ -36,7 +36,7 @@ qm_db::db_test! {
         let results: Vec<_> = rows.iter().map(|row| (&*row.result, row.user_id.as_deref())).collect();
         assert_eq!(results, [("failure", Some(&*id)), ("success", Some(&*id))]);
         let heard = house.heard.take();
-        assert_eq!(heard.iter().map(|event| event.event_key).collect::<Vec<_>>(), ["security.password_changed"]);
+        assert_eq!(heard.iter().map(|event| event.event_key.clone()).collect::<Vec<_>>(), ["security.password_changed"]);
     }
 
     async fn a_deleted_user_is_nobody(db: Db) {

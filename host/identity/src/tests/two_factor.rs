@@ -128,7 +128,7 @@ qm_db::db_test! {
             assert!(rows.iter().all(|row| row.user_id.as_deref() == Some(&*desk.id)));
             assert_eq!(rows.iter().map(|row| &*row.result).collect::<Vec<_>>(), ["failure", "success"]);
         }
-        let heard: Vec<_> = house.heard.take().iter().map(|event| event.event_key).collect();
+        let heard: Vec<_> = house.heard.take().iter().map(|event| event.event_key.clone()).collect();
         assert_eq!(heard, ["security.two_factor_disabled"]);
     }
 

@@ -141,7 +141,8 @@ qm_db::db_test! {
         assert_eq!(office.delete(&office.admin, &id).await, (StatusCode::OK, json!({ "id": id })));
         assert_eq!(office.delete(&office.admin, &id).await, refusal(StatusCode::NOT_FOUND, "User not found"));
 
-        let told: Vec<_> = house.heard.take().into_iter().map(|event| (event.event_key, event.payload)).collect();
+        let heard = house.heard.take();
+        let told: Vec<_> = heard.iter().map(|event| (&*event.event_key, event.payload.clone())).collect();
         assert_eq!(told, [
             ("user.created", json!({ "username": "jo", "displayName": "Jo" })),
             ("user.role_changed", json!({ "username": "jo", "displayName": null, "roles": ["READ_ONLY"] })),

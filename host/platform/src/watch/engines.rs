@@ -2,12 +2,24 @@
 
 use std::collections::HashMap;
 
-use qm_kernel::EngineProbe;
-use serde_json::{Value, json};
+use qm_kernel::event::{Cause, DomainEvent};
+use qm_kernel::{Ctx, EngineProbe};
 
-pub const OFFLINE: &str = "provider.offline";
-pub const RECOVERED: &str = "provider.recovered";
-pub const RESOURCE: &str = "torrent_engine";
+qm_kernel::events! {
+    pub struct ProviderOffline: "provider.offline" about "torrent_engine", once in 3600 {
+        /// The engine's name, as its operator calls it.
+        provider_name: String,
+        kind: String,
+        /// A sentence that names the engine and no secret.
+        reason: Option<String>,
+    }
+
+    pub struct ProviderRecovered: "provider.recovered" about "torrent_engine" {
+        /// The engine's name, as its operator calls it.
+        provider_name: String,
+        kind: String,
+    }
+}
 
 /// What is to be told of an engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,26 +28,24 @@ pub enum Told<'a> {
     Recovered(&'a EngineProbe),
 }
 
-impl<'a> Told<'a> {
-    pub fn key(self) -> &'static str {
-        match self {
-            Told::Offline(_) => OFFLINE,
-            Told::Recovered(_) => RECOVERED,
-        }
-    }
-
-    pub fn probe(self) -> &'a EngineProbe {
-        match self {
-            Told::Offline(probe) | Told::Recovered(probe) => probe,
-        }
-    }
-
-    pub fn payload(self) -> Value {
+impl Told<'_> {
+    pub fn event(self, ctx: &Ctx) -> DomainEvent {
         match self {
             Told::Offline(probe) => {
-                json!({ "providerName": probe.name, "kind": probe.kind, "reason": probe.error })
+                let payload = ProviderOffline {
+                    provider_name: probe.name.clone(),
+                    kind: probe.kind.clone(),
+                    reason: probe.error.clone(),
+                };
+                DomainEvent::new(ctx, Cause::NONE, &probe.engine_id, &payload)
             }
-            Told::Recovered(probe) => json!({ "providerName": probe.name, "kind": probe.kind }),
+            Told::Recovered(probe) => {
+                let payload = ProviderRecovered {
+                    provider_name: probe.name.clone(),
+                    kind: probe.kind.clone(),
+                };
+                DomainEvent::new(ctx, Cause::NONE, &probe.engine_id, &payload)
+            }
         }
     }
 }
@@ -66,8 +76,12 @@ impl EngineWatch {
 #[cfg(test)]
 mod tests {
     use qm_kernel::Timestamp;
+    use serde_json::json;
 
     use super::*;
+
+    const OFFLINE: &str = "provider.offline";
+    const RECOVERED: &str = "provider.recovered";
 
     pub fn probe(id: &str, online: bool) -> EngineProbe {
         EngineProbe {
@@ -99,8 +113,13 @@ mod tests {
             let mut watch = EngineWatch::default();
             let told: Vec<_> = looks
                 .iter()
-                .map(|online| watch.look(&[probe("a", *online)]).first().map(|told| told.key()))
+                .map(|online| {
+                    let probes = [probe("a", *online)];
+                    let told = watch.look(&probes);
+                    told.first().map(|told| told.event(&Ctx::system()).event_key)
+                })
                 .collect();
+            let told: Vec<Option<&str>> = told.iter().map(Option::as_deref).collect();
             assert_eq!(told, expected, "{looks:?}");
         }
     }
@@ -113,13 +132,13 @@ mod tests {
         let told = watch.look(&gone);
         assert_eq!(told, [Told::Offline(&gone[0])]);
         assert_eq!(
-            told[0].payload(),
+            told[0].event(&Ctx::system()).payload,
             json!({ "providerName": "Engine a", "kind": "scgi_client", "reason": "Engine a cannot be reached" })
         );
         assert!(watch.look(&[probe("a", false), probe("b", false)]).is_empty());
         let back = [probe("b", true)];
         assert_eq!(
-            watch.look(&back)[0].payload(),
+            watch.look(&back)[0].event(&Ctx::system()).payload,
             json!({ "providerName": "Engine b", "kind": "scgi_client" })
         );
     }

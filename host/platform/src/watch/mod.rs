@@ -3,18 +3,17 @@
 //! What changed is decided by pure state machines ([`storage`], [`engines`]); the first look after the start tells
 //! nothing, because nobody knows since when it is so.
 //! Events: `system.storage_warning`, `system.storage_critical`, `system.storage_recovered`, `provider.offline`,
-//! `provider.recovered`. The bus drops a repetition within the window of its kind.
+//! `provider.recovered`. A repetition within the window of its kind is dropped.
 
 pub mod engines;
 pub mod storage;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use qm_db::Db;
-use qm_kernel::event::{DomainEvent, EventSpec};
+use qm_kernel::event::EventSpec;
 use qm_kernel::{Ctx, EngineProbes};
-use serde_json::Value;
 
 use self::engines::EngineWatch;
 use self::storage::StorageWatch;
@@ -25,36 +24,13 @@ use crate::health::disks::Disks;
 const STORAGE_INTERVAL: Duration = Duration::from_mins(5);
 const ENGINE_INTERVAL: Duration = Duration::from_mins(1);
 
-const SIX_HOURS: u32 = 6 * 3600;
-const ONE_HOUR: u32 = 3600;
-
 /// What the watches tell.
 pub const EVENTS: &[EventSpec] = &[
-    EventSpec {
-        key: storage::WARNING,
-        required: &["path", "freePercent"],
-        window_secs: SIX_HOURS,
-    },
-    EventSpec {
-        key: storage::CRITICAL,
-        required: &["path", "freePercent"],
-        window_secs: SIX_HOURS,
-    },
-    EventSpec {
-        key: storage::RECOVERED,
-        required: &["path", "freePercent"],
-        window_secs: 0,
-    },
-    EventSpec {
-        key: engines::OFFLINE,
-        required: &["providerName"],
-        window_secs: ONE_HOUR,
-    },
-    EventSpec {
-        key: engines::RECOVERED,
-        required: &["providerName"],
-        window_secs: 0,
-    },
+    EventSpec::of::<storage::StorageWarning>(),
+    EventSpec::of::<storage::StorageCritical>(),
+    EventSpec::of::<storage::StorageRecovered>(),
+    EventSpec::of::<engines::ProviderOffline>(),
+    EventSpec::of::<engines::ProviderRecovered>(),
 ];
 
 /// What the watches look at, and whom they tell.
@@ -80,9 +56,9 @@ impl Watches {
             let (watches, state) = (watches.clone(), storage.clone());
             async move {
                 let disks = watches.disks.read().await;
-                let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
-                for (path, told) in state.look(&disks) {
-                    watches.tell(told.key(), storage::RESOURCE, path.clone(), told.payload(&path));
+                let told = lock(&state).look(&disks);
+                for (path, told) in told {
+                    watches.db.tell(told.event(&watches.ctx, path)).await;
                 }
             }
         });
@@ -91,29 +67,18 @@ impl Watches {
             let (watches, state) = (self.clone(), engines.clone());
             async move {
                 let probes = watches.engines.probe_all(ENGINE_PATIENCE).await;
-                let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
-                for told in state.look(&probes) {
-                    let id = told.probe().engine_id.clone();
-                    watches.tell(told.key(), engines::RESOURCE, id, told.payload());
+                let told = lock(&state).look(&probes);
+                for told in told {
+                    watches.db.tell(told.event(&watches.ctx)).await;
                 }
             }
         });
     }
+}
 
-    fn tell(&self, key: &'static str, resource: &'static str, id: String, payload: Value) {
-        self.db.tell(DomainEvent {
-            id: self.ctx.id(),
-            event_key: key,
-            occurred_at: self.ctx.now(),
-            actor_user_id: None,
-            subject_user_id: None,
-            resource_type: Some(resource),
-            resource_id: Some(id),
-            payload,
-            correlation_id: None,
-            causation_id: None,
-        });
-    }
+/// No panic can leave a watch half changed.
+fn lock<T>(state: &Mutex<T>) -> MutexGuard<'_, T> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

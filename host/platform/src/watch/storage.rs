@@ -2,14 +2,27 @@
 
 use std::collections::HashMap;
 
-use serde_json::{Value, json};
+use qm_kernel::Ctx;
+use qm_kernel::event::{Cause, DomainEvent};
 
 use crate::health::disks::Disk;
 
-pub const WARNING: &str = "system.storage_warning";
-pub const CRITICAL: &str = "system.storage_critical";
-pub const RECOVERED: &str = "system.storage_recovered";
-pub const RESOURCE: &str = "storage_root";
+qm_kernel::events! {
+    pub struct StorageWarning: "system.storage_warning" about "storage_root", once in 21600 {
+        path: String,
+        free_percent: u8,
+    }
+
+    pub struct StorageCritical: "system.storage_critical" about "storage_root", once in 21600 {
+        path: String,
+        free_percent: u8,
+    }
+
+    pub struct StorageRecovered: "system.storage_recovered" about "storage_root" {
+        path: String,
+        free_percent: u8,
+    }
+}
 
 /// Free percent up to which it is so.
 const WARNING_PERCENT: u8 = 15;
@@ -41,17 +54,20 @@ pub enum Told {
 }
 
 impl Told {
-    pub fn key(self) -> &'static str {
+    /// What is told of the root at `path`.
+    pub fn event(self, ctx: &Ctx, path: String) -> DomainEvent {
+        let about = path.clone();
         match self {
-            Told::Warning(_) => WARNING,
-            Told::Critical(_) => CRITICAL,
-            Told::Recovered(_) => RECOVERED,
+            Told::Warning(free_percent) => {
+                DomainEvent::new(ctx, Cause::NONE, about, &StorageWarning { path, free_percent })
+            }
+            Told::Critical(free_percent) => {
+                DomainEvent::new(ctx, Cause::NONE, about, &StorageCritical { path, free_percent })
+            }
+            Told::Recovered(free_percent) => {
+                DomainEvent::new(ctx, Cause::NONE, about, &StorageRecovered { path, free_percent })
+            }
         }
-    }
-
-    pub fn payload(self, path: &str) -> Value {
-        let (Told::Warning(percent) | Told::Critical(percent) | Told::Recovered(percent)) = self;
-        json!({ "path": path, "freePercent": percent })
     }
 }
 

@@ -7,7 +7,7 @@ use prometheus::Registry;
 use qm_db::Backend;
 use qm_db::testing::Scratch;
 use qm_kernel::{EngineProbe, Timestamp};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::bus::{Bus, Subscription};
@@ -75,7 +75,7 @@ async fn next(heard: &mut Subscription) -> (String, Option<String>, Value) {
         .expect("it is told")
         .unwrap();
     (
-        event.event_key.to_owned(),
+        event.event_key.to_string(),
         event.resource_id.clone(),
         event.payload.clone(),
     )

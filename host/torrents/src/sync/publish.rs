@@ -2,47 +2,50 @@
 
 use bytes::Bytes;
 use qm_kernel::engine::{GlobalStats, Torrent};
-use qm_kernel::event::{DomainEvent, EventSpec};
+use qm_kernel::event::{Cause, DomainEvent, EventSpec};
 use qm_kernel::{Ctx, Permission, Timestamp};
 use qm_platform::realtime::{Hub, Room};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
 use super::engine::EngineStatus;
 use super::tracker::Batch;
 use crate::dto::torrent::{DownloadFailed, StatsMessage, StatusMessage};
 use crate::model::ledger::Counters;
 
-pub const TORRENT_COMPLETED: &str = "torrent.completed";
-pub const TORRENT_FAILED: &str = "torrent.failed";
-pub const RATIO_CHANGED: &str = "torrent.ratio_changed";
+qm_kernel::events! {
+    pub struct TorrentCompleted: "torrent.completed" about "torrent" {
+        torrent_name: String,
+        hash: String,
+        /// A number as text.
+        size_bytes: String,
+        save_path: String,
+        content_path: String,
+        engine_id: String,
+    }
+
+    pub struct TorrentFailed: "torrent.failed" about "torrent", once in 3600 {
+        torrent_name: String,
+        hash: String,
+        /// A number as text.
+        size_bytes: String,
+        save_path: String,
+        content_path: String,
+        engine_id: String,
+    }
+
+    /// Every torrent of one transaction whose ratio is no longer the stored one.
+    pub struct RatioChanged: "torrent.ratio_changed" about "torrent_engine" {
+        engine_id: String,
+        changes: Vec<RatioChange>,
+    }
+}
 
 /// The events of this area.
 pub const EVENTS: &[EventSpec] = &[
-    EventSpec {
-        key: TORRENT_COMPLETED,
-        required: &["torrentName", "hash"],
-        window_secs: 0,
-    },
-    EventSpec {
-        key: TORRENT_FAILED,
-        required: &["torrentName", "hash"],
-        window_secs: 3600,
-    },
-    EventSpec {
-        key: RATIO_CHANGED,
-        required: &["engineId", "changes"],
-        window_secs: 0,
-    },
+    EventSpec::of::<TorrentCompleted>(),
+    EventSpec::of::<TorrentFailed>(),
+    EventSpec::of::<RatioChanged>(),
 ];
-
-/// Payload of `torrent.ratio_changed`: every torrent of one transaction whose ratio is no longer the stored one.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct RatioChanged {
-    pub engine_id: String,
-    pub changes: Vec<RatioChange>,
-}
 
 /// A rule on the ratio fires when `current` satisfies it and `previous` did not.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -60,10 +63,20 @@ pub fn events_of(engine_id: &str, batch: &Batch, ctx: &Ctx) -> Vec<DomainEvent> 
     for row in &batch.rows {
         let torrent = &row.entry.torrent;
         if row.failed {
-            events.push(torrent_event(TORRENT_FAILED, engine_id, torrent, ctx));
+            events.push(DomainEvent::new(
+                ctx,
+                Cause::NONE,
+                &*torrent.hash,
+                &failed(engine_id, torrent),
+            ));
         }
         if row.completed {
-            events.push(torrent_event(TORRENT_COMPLETED, engine_id, torrent, ctx));
+            events.push(DomainEvent::new(
+                ctx,
+                Cause::NONE,
+                &*torrent.hash,
+                &completed(engine_id, torrent),
+            ));
         }
         if let Some(previous) = row.ratio_was {
             changes.push(RatioChange {
@@ -74,41 +87,34 @@ pub fn events_of(engine_id: &str, batch: &Batch, ctx: &Ctx) -> Vec<DomainEvent> 
         }
     }
     if !changes.is_empty() {
-        // A struct of texts and numbers: it always has a JSON form.
-        let payload = serde_json::to_value(RatioChanged {
+        let payload = RatioChanged {
             engine_id: engine_id.to_owned(),
             changes,
-        })
-        .unwrap_or_default();
-        events.push(event(RATIO_CHANGED, "torrent_engine", engine_id, payload, ctx));
+        };
+        events.push(DomainEvent::new(ctx, Cause::NONE, engine_id, &payload));
     }
     events
 }
 
-fn torrent_event(key: &'static str, engine_id: &str, torrent: &Torrent, ctx: &Ctx) -> DomainEvent {
-    let payload = json!({
-        "torrentName": torrent.name,
-        "hash": &*torrent.hash,
-        "sizeBytes": torrent.size.to_string(),
-        "savePath": torrent.save_path,
-        "contentPath": torrent.content_path,
-        "engineId": engine_id,
-    });
-    event(key, "torrent", &torrent.hash, payload, ctx)
+fn completed(engine_id: &str, torrent: &Torrent) -> TorrentCompleted {
+    TorrentCompleted {
+        torrent_name: torrent.name.clone(),
+        hash: torrent.hash.to_string(),
+        size_bytes: torrent.size.to_string(),
+        save_path: torrent.save_path.clone(),
+        content_path: torrent.content_path.clone(),
+        engine_id: engine_id.to_owned(),
+    }
 }
 
-fn event(key: &'static str, resource: &'static str, id: &str, payload: Value, ctx: &Ctx) -> DomainEvent {
-    DomainEvent {
-        id: ctx.id(),
-        event_key: key,
-        occurred_at: ctx.now(),
-        actor_user_id: None,
-        subject_user_id: None,
-        resource_type: Some(resource),
-        resource_id: Some(id.to_owned()),
-        payload,
-        correlation_id: None,
-        causation_id: None,
+fn failed(engine_id: &str, torrent: &Torrent) -> TorrentFailed {
+    TorrentFailed {
+        torrent_name: torrent.name.clone(),
+        hash: torrent.hash.to_string(),
+        size_bytes: torrent.size.to_string(),
+        save_path: torrent.save_path.clone(),
+        content_path: torrent.content_path.clone(),
+        engine_id: engine_id.to_owned(),
     }
 }
 

@@ -230,7 +230,7 @@ db_test! {
         bench.work.tick().await;
         bench.client.put(Torrent { completed_at: Some(Timestamp::from_secs(5)), ..at(1.0, 1000) });
         bench.work.tick().await;
-        assert!(!bench.heard.keys().contains(&"torrent.completed"));
+        assert!(!bench.heard.keys().contains(&"torrent.completed".into()));
     }
 
     async fn a_tick_without_news_writes_nothing(db: Db) {

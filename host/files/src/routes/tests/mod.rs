@@ -8,6 +8,7 @@ mod media;
 mod review;
 mod trash;
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -117,7 +118,10 @@ impl Heard {
         let events = std::mem::take(&mut *self.0.lock().unwrap());
         events
             .into_iter()
-            .map(|event| (event.event_key, event.payload))
+            .map(|event| match event.event_key {
+                Cow::Borrowed(key) => (key, event.payload),
+                Cow::Owned(key) => panic!("{key} is of no kind of ours"),
+            })
             .collect()
     }
 }

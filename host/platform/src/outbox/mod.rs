@@ -1,0 +1,182 @@
+//! Durable consumers: each has a name and a place in the database, and gets every event of its keys, in the order of the
+//! commits, at least once, also those that were committed while no server ran.
+//!
+//! A transaction stores its events as its last act (`qm_db`), so an event exists exactly if its change does. A consumer's
+//! effect and its next place are one transaction: what it writes through the [`Tx`] it is handed happens once an event,
+//! whenever the server dies. What it does elsewhere (a request, a mail) does not belong into a transaction: it writes down
+//! what is to be done, under the event's id, and a loop does it.
+//!
+//! One server consumes at a time: moving on takes a lease and fails where another has it, or has moved on meanwhile.
+//! An event that a consumer fails at too often is set aside: a row of `events_set_aside`, a line in the log, a metric; the
+//! consumer goes on with the next one.
+//!
+//! Bounds: [`PAGE`] events are read at a time; [`KEPT_ASIDE`] events a consumer are kept set aside; what every consumer has
+//! passed is pruned once a minute, [`PRUNED_AT_ONCE`] rows a transaction; a consumer that no server has for [`FORGOTTEN`] is
+//! forgotten, and holds up nothing any more.
+
+mod metrics;
+mod reader;
+mod repo;
+#[cfg(test)]
+mod tests;
+mod upkeep;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use qm_db::{Db, DbError, Tx};
+use qm_kernel::Ctx;
+use qm_kernel::event::DomainEvent;
+
+pub use self::metrics::OutboxMetrics;
+use self::reader::Reader;
+use crate::background::Background;
+use crate::bus::Bus;
+
+/// Events read at a time, and handled in one transaction while all goes well.
+const PAGE: usize = 64;
+/// Events that stay set aside, a consumer.
+const KEPT_ASIDE: i64 = 1000;
+const PRUNE_EVERY: Duration = Duration::from_mins(1);
+const PRUNED_AT_ONCE: i64 = 1000;
+/// A server says once an hour which consumers it has.
+const SEEN_EVERY: Duration = Duration::from_hours(1);
+/// Long enough to go back to an earlier version for a while.
+const FORGOTTEN: Duration = Duration::from_hours(3 * 24);
+
+/// Somebody who must not miss an event.
+#[async_trait]
+pub trait Consumer: Send + Sync + 'static {
+    /// The consumer's name, for ever: its place is stored under it.
+    fn name(&self) -> &'static str;
+
+    /// The keys of the events it gets.
+    fn keys(&self) -> &'static [&'static str];
+
+    /// Does what the event is to lead to. Through `tx`, what it does is done once; the transaction also moves the consumer
+    /// on, and ten seconds after the handler got it, it is taken back. Events that it publishes name their cause
+    /// ([`Cause::event`](qm_kernel::event::Cause::event)).
+    async fn handle(&self, tx: &mut Tx, event: &StoredEvent) -> Result<(), ConsumeError>;
+}
+
+/// An event as it was stored.
+#[derive(Clone, Debug)]
+pub struct StoredEvent {
+    /// Where it stands among all events of the database, from 1.
+    pub position: i64,
+    pub event: DomainEvent,
+}
+
+/// Why an event was not handled.
+#[derive(Debug, thiserror::Error)]
+pub enum ConsumeError {
+    /// The database's reasons. While it cannot be reached, or is busy, the event is not to blame.
+    #[error(transparent)]
+    Database(#[from] DbError),
+    /// The payload, or the event, is not what it should be.
+    #[error("the event cannot be read: {0}")]
+    Unreadable(#[from] serde_json::Error),
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// How patient a consumer is.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    /// How often the database is looked at for what other servers stored.
+    pub poll: Duration,
+    /// How long a server that consumes keeps others off after its last event.
+    pub lease: Duration,
+    /// How long one event may take.
+    pub handling: Duration,
+    /// Attempts at an event before it is set aside.
+    pub attempts: i64,
+    /// The pause after the first failed attempt; each further one is twice as long, up to a minute.
+    pub pause: Duration,
+}
+
+impl Patience {
+    pub const STANDARD: Patience = Patience {
+        poll: Duration::from_secs(2),
+        lease: Duration::from_secs(10),
+        handling: Duration::from_secs(10),
+        attempts: 6,
+        pause: Duration::from_secs(1),
+    };
+}
+
+/// The outbox of one database, as one server sees it. Cheap to clone.
+#[derive(Clone)]
+pub struct Outbox {
+    db: Db,
+    bus: Bus,
+    ctx: Ctx,
+    metrics: OutboxMetrics,
+    patience: Patience,
+    /// What this server's leases are known by.
+    server: Arc<str>,
+}
+
+impl Outbox {
+    /// Has the events stored that the consumers of the database get, including those only another version of the server has.
+    /// To be called before anything publishes.
+    pub async fn open(
+        db: &Db,
+        bus: &Bus,
+        ctx: &Ctx,
+        metrics: OutboxMetrics,
+        patience: Patience,
+    ) -> Result<Self, DbError> {
+        let mut tx = db.begin_read().await?;
+        for keys in repo::keys(&mut tx).await? {
+            match serde_json::from_str::<Vec<String>>(&keys) {
+                Ok(keys) => bus.keep(keys),
+                Err(error) => tracing::warn!(%error, "the keys of a consumer of events cannot be read"),
+            }
+        }
+        Ok(Self {
+            db: db.clone(),
+            bus: bus.clone(),
+            ctx: ctx.clone(),
+            metrics,
+            patience,
+            server: ctx.id().into(),
+        })
+    }
+
+    /// Starts the consumers, and the pruning. A consumer that the database does not know begins with what is published from
+    /// now on.
+    pub async fn start(
+        &self,
+        consumers: Vec<Arc<dyn Consumer>>,
+        background: &Background,
+    ) -> Result<(), DbError> {
+        for consumer in &consumers {
+            self.bus.keep(consumer.keys().iter().map(|key| (*key).to_owned()));
+            self.register(&**consumer).await?;
+        }
+        let names = consumers.iter().map(|consumer| consumer.name()).collect();
+        for consumer in consumers {
+            let name = consumer.name();
+            let reader = Reader::new(self.clone(), consumer);
+            background.supervise(name, move |stop| reader.clone().run(stop));
+        }
+        let upkeep = upkeep::Upkeep::new(self.clone(), names);
+        background.every("events.upkeep", PRUNE_EVERY, move || {
+            let upkeep = upkeep.clone();
+            async move { upkeep.run().await }
+        });
+        Ok(())
+    }
+
+    async fn register(&self, consumer: &dyn Consumer) -> Result<(), DbError> {
+        let keys = serde_json::json!(consumer.keys()).to_string();
+        let mut tx = self.db.begin_write().await?;
+        repo::register(&mut tx, consumer.name(), &keys, self.ctx.now()).await?;
+        let aside = repo::count_aside(&mut tx, consumer.name()).await?;
+        tx.commit().await?;
+        self.metrics.aside(consumer.name(), aside);
+        Ok(())
+    }
+}

@@ -1,0 +1,348 @@
+//! One consumer's way through the outbox.
+//!
+//! While all goes well a page of events is one transaction: the place moves, every event is handled, all of it is committed.
+//! When one of them fails, and after a start, events are taken one by one, and each attempt is written down before it is
+//! begun: an event that takes the whole server along is counted like any other, and set aside in the end.
+
+use std::collections::HashSet;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use qm_db::{DbError, Tx};
+use qm_kernel::{ErrorKind, Timestamp};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use super::repo::{self, Claim, EventRow, Standing};
+use super::{ConsumeError, Consumer, KEPT_ASIDE, Outbox, PAGE, StoredEvent};
+use crate::background::panic_text;
+
+const LONGEST_PAUSE: Duration = Duration::from_mins(1);
+const ENDED_OVER_IT: &str = "the server ended while it was being handled";
+
+/// The loop of one consumer.
+#[derive(Clone)]
+pub(super) struct Reader {
+    outbox: Outbox,
+    consumer: Arc<dyn Consumer>,
+    keys: HashSet<&'static str>,
+    /// Changes when this process stored an event.
+    wake: watch::Receiver<u64>,
+    /// Events to take one by one.
+    singly: usize,
+    /// Up to here nothing is for this consumer, though the database says less.
+    skipped: i64,
+    /// The database refused the last look; told once.
+    failing: bool,
+}
+
+/// When to look again.
+enum Next {
+    Now,
+    /// When something is stored, or somebody else may have stored something.
+    Stored,
+    /// After so long, whatever is stored.
+    After(Duration),
+}
+
+/// How handling one event ended.
+enum Handled {
+    Done,
+    /// Another server has moved on, or has the lease.
+    Lost,
+    Failed(ConsumeError),
+}
+
+impl Reader {
+    pub fn new(outbox: Outbox, consumer: Arc<dyn Consumer>) -> Self {
+        Self {
+            keys: consumer.keys().iter().copied().collect(),
+            wake: outbox.bus.stored(),
+            outbox,
+            consumer,
+            singly: PAGE,
+            skipped: 0,
+            failing: false,
+        }
+    }
+
+    /// Ends when `stop` is cancelled; what is being handled then is taken back.
+    pub async fn run(mut self, stop: CancellationToken) {
+        while let Some(next) = stop.run_until_cancelled(self.look()).await {
+            let pause = match next {
+                Next::Now => continue,
+                Next::Stored => {
+                    let poll = tokio::time::timeout(self.outbox.patience.poll, self.wake.changed());
+                    stop.run_until_cancelled(poll).await.map(drop)
+                }
+                Next::After(pause) => stop.run_until_cancelled(tokio::time::sleep(pause)).await,
+            };
+            if pause.is_none() {
+                break;
+            }
+        }
+        if let Err(error) = self.release().await {
+            let error = &error as &dyn std::error::Error;
+            tracing::debug!(error, "the lease of a consumer runs out by itself");
+        }
+    }
+
+    async fn look(&mut self) -> Next {
+        // Marked before looking: what is stored meanwhile is looked for at once.
+        self.wake.mark_unchanged();
+        match self.step().await {
+            Ok(next) => {
+                self.failing = false;
+                next
+            }
+            Err(error) => {
+                if !std::mem::replace(&mut self.failing, true) {
+                    tracing::warn!(
+                        consumer = self.consumer.name(),
+                        error = &error as &dyn std::error::Error,
+                        "events wait: the database refuses"
+                    );
+                }
+                Next::After(self.outbox.patience.poll)
+            }
+        }
+    }
+
+    async fn step(&mut self) -> Result<Next, DbError> {
+        let Some((standing, page, last)) = self.read().await? else {
+            // Another server forgot it: it begins anew.
+            self.outbox.register(&*self.consumer).await?;
+            return Ok(Next::Now);
+        };
+        let from = standing.position.max(self.skipped);
+        self.outbox.metrics.behind(self.consumer.name(), last - from);
+        let Some(end) = page.last().map(|row| row.position) else {
+            // Whatever comes from now on took no server along yet.
+            self.singly = 0;
+            return Ok(Next::Stored);
+        };
+        let now = self.outbox.ctx.now();
+        if let Some(pause) = self.has_to_wait(&standing, now) {
+            return Ok(Next::After(pause));
+        }
+        let wanted: Vec<&EventRow> = page
+            .iter()
+            .filter(|row| self.keys.contains(&*row.event_key))
+            .collect();
+        let Some(first) = wanted.first() else {
+            return self.skip(&standing, end).await;
+        };
+        if self.singly > 0 || standing.attempts > 0 {
+            return self.one(&standing, first).await;
+        }
+        self.all(&standing, &wanted, end).await
+    }
+
+    /// Where the consumer stands, what comes next, and the last position of all. `None` where nobody knows the consumer.
+    async fn read(&self) -> Result<Option<(Standing, Vec<EventRow>, i64)>, DbError> {
+        let mut tx = self.outbox.db.begin_read().await?;
+        let Some(standing) = repo::standing(&mut tx, self.consumer.name()).await? else {
+            return Ok(None);
+        };
+        let page = repo::page(&mut tx, standing.position.max(self.skipped), PAGE).await?;
+        let last = repo::last(&mut tx).await?;
+        Ok(Some((standing, page, last)))
+    }
+
+    /// How long, while another server has the lease or the next attempt is not due.
+    fn has_to_wait(&self, standing: &Standing, now: Timestamp) -> Option<Duration> {
+        let until = |at: i64| Timestamp::from_ms(at).since(now);
+        let is_ours = standing.lease_owner.as_deref() == Some(&*self.outbox.server);
+        let lease = if is_ours {
+            Duration::ZERO
+        } else {
+            until(standing.lease_until)
+        };
+        let wait = lease.max(until(standing.retry_at)).min(LONGEST_PAUSE);
+        (!wait.is_zero()).then_some(wait)
+    }
+
+    fn claim(&self, standing: &Standing) -> Claim<'_> {
+        let now = self.outbox.ctx.now();
+        Claim {
+            consumer: self.consumer.name(),
+            position: standing.position,
+            owner: &self.outbox.server,
+            now,
+            until: now.plus(self.outbox.patience.lease),
+        }
+    }
+
+    /// Passes a page without an event of its own. That is written down only now and then.
+    async fn skip(&mut self, standing: &Standing, end: i64) -> Result<Next, DbError> {
+        self.skipped = end;
+        if end - standing.position >= PAGE as i64 {
+            let mut tx = self.outbox.db.begin_write().await?;
+            if self.claim(standing).advance(&mut tx, end).await? {
+                tx.commit().await?;
+            }
+        }
+        Ok(Next::Now)
+    }
+
+    /// A page in one transaction.
+    async fn all(&mut self, standing: &Standing, wanted: &[&EventRow], end: i64) -> Result<Next, DbError> {
+        match self.handle(standing, wanted, end).await? {
+            Handled::Done => self.outbox.metrics.handled(self.consumer.name(), wanted.len()),
+            Handled::Lost => return Ok(Next::After(self.outbox.patience.poll)),
+            // One by one, to see which of them it is.
+            Handled::Failed(_) => self.singly = wanted.len(),
+        }
+        Ok(Next::Now)
+    }
+
+    /// One event, whose attempts are counted.
+    async fn one(&mut self, standing: &Standing, row: &EventRow) -> Result<Next, DbError> {
+        let patience = self.outbox.patience;
+        let attempt = standing.attempts + 1;
+        let before = standing.last_error.as_deref();
+        if attempt > patience.attempts {
+            return self
+                .set_aside(standing, row, before.unwrap_or(ENDED_OVER_IT))
+                .await;
+        }
+        let noted = Some(before.unwrap_or(ENDED_OVER_IT));
+        if !self.note(standing, attempt, Duration::ZERO, noted).await? {
+            return Ok(Next::After(patience.poll));
+        }
+        match self.handle(standing, &[row], row.position).await {
+            Ok(Handled::Done) => {
+                self.singly = self.singly.saturating_sub(1);
+                self.outbox.metrics.handled(self.consumer.name(), 1);
+                Ok(Next::Now)
+            }
+            Ok(Handled::Lost) => Ok(Next::After(patience.poll)),
+            Ok(Handled::Failed(error)) => {
+                let error = error.to_string();
+                self.told_failed(row, attempt, &error);
+                if attempt == patience.attempts {
+                    return self.set_aside(standing, row, &error).await;
+                }
+                let pause = pause_after(attempt, patience.pause);
+                self.note(standing, attempt, pause, Some(&error)).await?;
+                Ok(Next::Now)
+            }
+            // The attempt does not count.
+            Err(error) => {
+                self.note(standing, standing.attempts, Duration::ZERO, before)
+                    .await?;
+                Err(error)
+            }
+        }
+    }
+
+    /// Moves the consumer to `end` and handles the events, in one transaction. An error is the database's alone.
+    async fn handle(&self, standing: &Standing, rows: &[&EventRow], end: i64) -> Result<Handled, DbError> {
+        let mut tx = self.outbox.db.begin_write().await?;
+        // First, so that another server that wants the same waits here, and then sees that it is too late.
+        if !self.claim(standing).advance(&mut tx, end).await? {
+            return Ok(Handled::Lost);
+        }
+        let mut handled = Ok(());
+        for row in rows {
+            handled = self.handle_one(&mut tx, row).await;
+            if handled.is_err() {
+                break;
+            }
+        }
+        let handled = match handled {
+            Ok(()) => tx.commit().await.map_err(ConsumeError::from),
+            failed => failed,
+        };
+        match handled {
+            Ok(()) => Ok(Handled::Done),
+            Err(ConsumeError::Database(error)) if error.kind() == ErrorKind::Unavailable => Err(error),
+            Err(error) => Ok(Handled::Failed(error)),
+        }
+    }
+
+    async fn handle_one(&self, tx: &mut Tx, row: &EventRow) -> Result<(), ConsumeError> {
+        let event = StoredEvent {
+            position: row.position,
+            event: serde_json::from_str(&row.event)?,
+        };
+        let work = AssertUnwindSafe(self.consumer.handle(tx, &event)).catch_unwind();
+        match tokio::time::timeout(self.outbox.patience.handling, work).await {
+            Ok(Ok(handled)) => handled,
+            Ok(Err(panic)) => Err(ConsumeError::Failed(format!(
+                "it panicked: {}",
+                panic_text(panic.as_ref())
+            ))),
+            Err(_) => Err(ConsumeError::Failed(format!(
+                "it took longer than {} s",
+                self.outbox.patience.handling.as_secs_f32()
+            ))),
+        }
+    }
+
+    /// Writes down an attempt. False when another server has moved on, or has the lease.
+    async fn note(
+        &self,
+        standing: &Standing,
+        attempts: i64,
+        pause: Duration,
+        error: Option<&str>,
+    ) -> Result<bool, DbError> {
+        let claim = self.claim(standing);
+        let mut tx = self.outbox.db.begin_write().await?;
+        let noted = claim
+            .note(&mut tx, attempts, claim.now.plus(pause), error)
+            .await?;
+        tx.commit().await?;
+        Ok(noted)
+    }
+
+    async fn set_aside(&mut self, standing: &Standing, row: &EventRow, error: &str) -> Result<Next, DbError> {
+        let claim = self.claim(standing);
+        let name = self.consumer.name();
+        let failure = (error, self.outbox.patience.attempts);
+        let mut tx = self.outbox.db.begin_write().await?;
+        if !claim.advance(&mut tx, row.position).await? {
+            return Ok(Next::After(self.outbox.patience.poll));
+        }
+        repo::set_aside(&mut tx, name, row, failure, claim.now, KEPT_ASIDE).await?;
+        let aside = repo::count_aside(&mut tx, name).await?;
+        tx.commit().await?;
+        self.outbox.metrics.aside(name, aside);
+        tracing::error!(
+            consumer = name,
+            event.id = row.id,
+            event.key = row.event_key,
+            attempts = failure.1,
+            error,
+            "an event was set aside: it failed too often"
+        );
+        Ok(Next::Now)
+    }
+
+    fn told_failed(&self, row: &EventRow, attempt: i64, error: &str) {
+        self.outbox.metrics.failed(self.consumer.name());
+        tracing::warn!(
+            consumer = self.consumer.name(),
+            event.id = row.id,
+            event.key = row.event_key,
+            attempt,
+            error,
+            "an event was not handled"
+        );
+    }
+
+    /// Lets another server go on at once.
+    async fn release(&self) -> Result<(), DbError> {
+        let mut tx = self.outbox.db.begin_write().await?;
+        repo::release(&mut tx, self.consumer.name(), &self.outbox.server).await?;
+        tx.commit().await
+    }
+}
+
+pub(super) fn pause_after(attempt: i64, first: Duration) -> Duration {
+    let doubled = u32::try_from(attempt - 1).map_or(u32::MAX, |times| 2_u32.saturating_pow(times));
+    first.saturating_mul(doubled).min(LONGEST_PAUSE)
+}

@@ -1,0 +1,85 @@
+//! Keeps the outbox small: what every consumer has passed goes, and so do windows that have ended and consumers that no
+//! server has any more. Where nothing is to go, nothing is written.
+
+use std::time::Duration;
+
+use qm_db::DbError;
+use qm_kernel::Timestamp;
+
+use super::{FORGOTTEN, Outbox, PRUNED_AT_ONCE, SEEN_EVERY, repo};
+
+/// The loop `events.upkeep`.
+#[derive(Clone)]
+pub(super) struct Upkeep {
+    outbox: Outbox,
+    /// This server's consumers.
+    names: Vec<&'static str>,
+}
+
+impl Upkeep {
+    pub fn new(outbox: Outbox, names: Vec<&'static str>) -> Self {
+        Self { outbox, names }
+    }
+
+    pub async fn run(&self) {
+        if let Err(error) = self.once().await {
+            tracing::warn!(
+                error = &error as &dyn std::error::Error,
+                "the outbox was not pruned"
+            );
+        }
+    }
+
+    /// One look. Consumers come first: what one that is forgotten held up goes in the same look.
+    pub async fn once(&self) -> Result<(), DbError> {
+        let now = self.outbox.ctx.now();
+        let before = |age: Duration| Timestamp::from_ms(now.ms() - age.as_millis() as i64);
+        self.consumers(now, before(SEEN_EVERY), before(FORGOTTEN)).await?;
+        let (first, passed, has_ended) = {
+            let mut tx = self.outbox.db.begin_read().await?;
+            let (first, passed) = repo::prunable(&mut tx).await?;
+            (first, passed, repo::has_ended_window(&mut tx, now).await?)
+        };
+        if has_ended {
+            let mut tx = self.outbox.db.begin_write().await?;
+            repo::prune_windows(&mut tx, now).await?;
+            tx.commit().await?;
+        }
+        let Some(first) = first else {
+            self.outbox.metrics.stored(0);
+            return Ok(());
+        };
+        let mut gone = first - 1;
+        while gone < passed {
+            gone = passed.min(gone + PRUNED_AT_ONCE);
+            let mut tx = self.outbox.db.begin_write().await?;
+            repo::prune(&mut tx, gone).await?;
+            tx.commit().await?;
+        }
+        let mut tx = self.outbox.db.begin_read().await?;
+        self.outbox.metrics.stored(repo::last(&mut tx).await? - gone);
+        Ok(())
+    }
+
+    /// Says which consumers this server has, and forgets those no server has said to have for long.
+    async fn consumers(&self, now: Timestamp, recent: Timestamp, long_ago: Timestamp) -> Result<(), DbError> {
+        let unseen = {
+            let mut tx = self.outbox.db.begin_read().await?;
+            repo::unseen(&mut tx, recent).await?
+        };
+        for name in unseen {
+            let is_ours = self.names.contains(&&*name);
+            let mut tx = self.outbox.db.begin_write().await?;
+            if is_ours {
+                repo::seen(&mut tx, &name, now, recent).await?;
+            } else if repo::forget(&mut tx, &name, long_ago).await? {
+                tracing::warn!(
+                    consumer = name,
+                    "a consumer of events that no server has was forgotten"
+                );
+            }
+            tx.commit().await?;
+        }
+        Ok(())
+    }
+}
