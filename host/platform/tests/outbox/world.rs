@@ -1,0 +1,222 @@
+//! A server with events and consumers of the tests' own.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use prometheus::Registry;
+use qm_db::{Db, Tx, all, exec, sql};
+use qm_kernel::Ctx;
+use qm_kernel::event::{Cause, DomainEvent, Event, EventSink, EventSpec};
+use qm_platform::outbox::{ConsumeError, Consumer, Outbox, OutboxMetrics, Patience, StoredEvent};
+use qm_platform::{Background, Bus};
+
+qm_kernel::events! {
+    /// Something was changed.
+    pub struct Changed: "test.changed" about "thing" {
+        /// The row that tells of the change.
+        change: String,
+    }
+
+    /// A consumer's effect on that.
+    pub struct Followed: "test.followed" about "thing" {
+        change: String,
+    }
+}
+
+sql! {
+    CHANGE = "INSERT INTO settings (key, value, updated_at) VALUES ($1, '1', 1)";
+    /// A second time is seen.
+    EFFECT = "INSERT INTO settings (key, value, updated_at) VALUES ($1, '1', 1) \
+        ON CONFLICT (key) DO UPDATE SET updated_at = settings.updated_at + 1";
+    ROWS = "SELECT key, updated_at FROM settings ORDER BY key";
+}
+
+pub const BRISK: Patience = Patience {
+    poll: Duration::from_millis(50),
+    lease: Duration::from_millis(300),
+    handling: Duration::from_secs(5),
+    attempts: 6,
+    pause: Duration::from_millis(1),
+};
+
+/// Hears of every step between a change and its effect.
+pub trait Steps: Send + Sync {
+    fn at(&self, step: &str);
+}
+
+/// Makes an effect of every event; `first` also publishes what follows, which only `second` gets.
+pub struct Follower {
+    pub name: &'static str,
+    pub steps: Arc<dyn Steps>,
+    pub ctx: Ctx,
+}
+
+impl Follower {
+    fn is_first(&self) -> bool {
+        self.name == "first"
+    }
+}
+
+#[async_trait]
+impl Consumer for Follower {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn keys(&self) -> &'static [&'static str] {
+        if self.is_first() {
+            &[Changed::KEY]
+        } else {
+            &[Changed::KEY, Followed::KEY]
+        }
+    }
+
+    async fn handle(&self, tx: &mut Tx, stored: &StoredEvent) -> Result<(), ConsumeError> {
+        self.steps.at(&format!("{} begins", self.name));
+        let event = &stored.event;
+        let (what, change) = match event.read::<Changed>() {
+            Some(changed) => ("changed", changed?.change),
+            None => ("followed", event.read::<Followed>().expect("its key")?.change),
+        };
+        exec!(tx, EFFECT, format!("effect/{}/{what}/{change}", self.name))
+            .await?
+            .exactly(1)?;
+        self.steps.at(&format!("{} has its effect", self.name));
+        if self.is_first() {
+            let followed = Followed { change };
+            tx.publish(DomainEvent::new(
+                &self.ctx,
+                Cause::event(event),
+                "thing",
+                &followed,
+            ));
+            self.steps.at("first has published");
+        }
+        Ok(())
+    }
+}
+
+/// A bus that tells of its steps.
+pub struct Told {
+    pub bus: Bus,
+    pub steps: Arc<dyn Steps>,
+}
+
+impl EventSink for Told {
+    fn plan(&self, event: &DomainEvent) -> Option<qm_kernel::event::Plan> {
+        self.steps.at(&format!("{} is planned", event.event_key));
+        self.bus.plan(event)
+    }
+
+    fn publish(&self, event: DomainEvent) {
+        let key = event.event_key.clone();
+        self.steps.at(&format!("{key} is committed"));
+        self.bus.publish(event);
+        self.steps.at(&format!("{key} is told"));
+    }
+}
+
+/// One server, with both followers.
+pub struct Server {
+    pub db: Db,
+    pub ctx: Ctx,
+    pub background: Background,
+    steps: Arc<dyn Steps>,
+}
+
+impl Server {
+    pub async fn start(db: Db, steps: Arc<dyn Steps>) -> Server {
+        let ctx = Ctx::system();
+        let bus = Bus::new(ctx.clone());
+        bus.register(&[EventSpec::of::<Changed>(), EventSpec::of::<Followed>()]);
+        let told = Told {
+            bus: bus.clone(),
+            steps: steps.clone(),
+        };
+        let db = db.telling(Arc::new(told));
+        let metrics = Registry::new();
+        let figures = OutboxMetrics::new(&metrics).unwrap();
+        let outbox = Outbox::open(&db, &bus, &ctx, figures, BRISK).await.unwrap();
+        let background = Background::new(&metrics).unwrap();
+        let follower = |name| -> Arc<dyn Consumer> {
+            Arc::new(Follower {
+                name,
+                steps: steps.clone(),
+                ctx: ctx.clone(),
+            })
+        };
+        let consumers = vec![follower("first"), follower("second")];
+        outbox.start(consumers, &background).await.unwrap();
+        Server {
+            db,
+            ctx,
+            background,
+            steps,
+        }
+    }
+
+    /// Changes something, and publishes it in the same transaction.
+    pub async fn change(&self, change: String) {
+        let mut tx = self.db.begin_write().await.unwrap();
+        self.steps.at("nothing is changed yet");
+        exec!(&mut tx, CHANGE, format!("change/{change}"))
+            .await
+            .unwrap()
+            .exactly(1)
+            .unwrap();
+        self.steps.at("something is changed");
+        tx.publish(DomainEvent::new(
+            &self.ctx,
+            Cause::NONE,
+            "thing",
+            &Changed { change },
+        ));
+        self.steps.at("it is published");
+        tx.commit().await.unwrap();
+    }
+}
+
+/// Every change that was committed, and what is missing or was done twice.
+pub async fn audit(db: &Db) -> (usize, Vec<String>) {
+    let mut tx = db.begin_read().await.unwrap();
+    let rows: Vec<(String, i64)> = all!(&mut tx, (String, i64), ROWS).await.unwrap();
+    let mut wrong: Vec<String> = rows
+        .iter()
+        .filter(|(_, times)| *times != 1)
+        .map(|(key, times)| format!("{key}: {times} times"))
+        .collect();
+    let keys: std::collections::BTreeSet<&str> = rows.iter().map(|(key, _)| &**key).collect();
+    let changes: Vec<&str> = keys
+        .iter()
+        .filter_map(|key| key.strip_prefix("change/"))
+        .collect();
+    let effects = ["first/changed", "second/changed", "second/followed"];
+    for change in &changes {
+        for effect in effects {
+            let key = format!("effect/{effect}/{change}");
+            if !keys.contains(&*key) {
+                wrong.push(format!("{key} is missing"));
+            }
+        }
+    }
+    if keys.len() > changes.len() * (1 + effects.len()) {
+        wrong.push("there are effects of what never happened".to_owned());
+    }
+    (changes.len(), wrong)
+}
+
+/// Waits until nothing is wrong any more; answers how many changes there are.
+pub async fn settled(db: &Db) -> usize {
+    let mut last = Vec::new();
+    for _ in 0..1500 {
+        let (changes, wrong) = audit(db).await;
+        if wrong.is_empty() {
+            return changes;
+        }
+        assert!(!wrong.iter().any(|line| line.ends_with("times")), "{wrong:?}");
+        last = wrong;
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("{last:?}")
+}
