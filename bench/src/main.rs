@@ -6,6 +6,7 @@
 mod accounts;
 mod audit;
 mod clients;
+mod events;
 mod files;
 mod fleet;
 mod flood;
@@ -55,6 +56,8 @@ enum Measure {
     Audit,
     /// 10,000 tiny jobs, by two workers on one database of each kind.
     Jobs,
+    /// Events through the outbox, on both databases: how many a second, and how long each takes.
+    Events,
     /// A listing of 100,000 entries, the stream of 1 GiB, the preview of deleting 200,000 files.
     Files,
     /// 500 WebSocket clients while 500 of 5,000 torrents change each tick.
@@ -77,6 +80,8 @@ async fn main() {
     }
     if wanted(Measure::Jobs) {
         jobs::measure(&mut report).await;
+    if wanted(Measure::Events) {
+        events::measure(&mut report).await;
     }
     if wanted(Measure::Files) {
         files::measure(&mut report).await;
