@@ -56,7 +56,7 @@ async fn run(report: &mut Report, backend: Backend, db: &Db, places: usize) {
             .await
             .expect("the job is taken");
     }
-    tx.commit_quiet().await.expect("the jobs stand");
+    tx.commit().await.expect("the jobs stand");
     let begun = Instant::now();
     for (jobs, _) in &workers {
         jobs.start().await.expect("a start");

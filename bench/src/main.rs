@@ -80,6 +80,7 @@ async fn main() {
     }
     if wanted(Measure::Jobs) {
         jobs::measure(&mut report).await;
+    }
     if wanted(Measure::Events) {
         events::measure(&mut report).await;
     }

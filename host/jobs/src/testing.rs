@@ -22,7 +22,7 @@ use crate::service::{Jobs, JobsDeps, Pace, lock};
 pub async fn fill(db: &Db, rows: u64, at: Timestamp) -> Result<(), DbError> {
     let mut tx = db.begin_write().await?;
     filled::fill(&mut tx, retention::TYPE, rows, at).await?;
-    tx.commit_quiet().await
+    tx.commit().await
 }
 
 /// A type whose jobs do what `do` of their input says: `complete`, `warn`, `fail`, `obey` (wait to be cancelled), `pause`

@@ -38,7 +38,7 @@ impl JobHandler for Counting {
         qm_db::exec!(&mut tx, COUNT_RUN, format!("ran {}", job.id()))
             .await?
             .exactly(1)?;
-        tx.commit_quiet().await?;
+        tx.commit().await?;
         Ok(Done::nothing())
     }
 }
@@ -142,7 +142,7 @@ fn a_worker_that_is_killed_costs_no_job() {
                 .await
                 .expect("the job is taken");
         }
-        tx.commit_quiet().await.expect("the jobs stand");
+        tx.commit().await.expect("the jobs stand");
         let (mut one, mut other) = (start_worker(scratch.url()), start_worker(scratch.url()));
         until_completed(&db, JOBS as i64 / 4).await;
         one.kill().expect("it was running");

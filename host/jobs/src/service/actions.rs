@@ -89,7 +89,7 @@ impl Jobs {
             Verb::Rerun => self.rerun(&mut tx, &job, caller, &mut after).await?,
         };
         self.audit_action(&mut tx, caller, verb, &job, &acted).await?;
-        tx.commit_quiet().await?;
+        tx.commit().await?;
         self.signal(&job);
         self.tell_all(&after.messages);
         if let Some(enqueued) = &after.enqueued {

@@ -172,7 +172,7 @@ impl JobContext {
         let sequence = sequence.ok_or_else(|| self.lost())?;
         repo::events::add_one(&mut tx, &inner.ctx, &self.job.id, sequence, row).await?;
         let job = repo::moves::held(&mut tx, self.lease()).await?;
-        tx.commit_quiet().await?;
+        tx.commit().await?;
         if let Some(job) = job {
             self.jobs.tell_all(&[Message::of(event, &job)]);
         }
@@ -232,7 +232,7 @@ impl JobContext {
         let mut tx = self.jobs.0.db.begin_write().await?;
         let parent = Some((&self.job, self.lease()));
         let enqueued = self.jobs.enqueue_under(&mut tx, child, parent).await?;
-        tx.commit_quiet().await?;
+        tx.commit().await?;
         self.jobs.announce(&enqueued);
         Ok(enqueued.id().to_owned())
     }
@@ -243,7 +243,7 @@ impl JobContext {
         if !repo::moves::beat(&mut tx, self.lease(), checkpoint, inner.ctx.now()).await? {
             return Err(self.lost());
         }
-        Ok(tx.commit_quiet().await?)
+        Ok(tx.commit().await?)
     }
 
     async fn note(&self, event: NewEvent, warnings: Option<&Value>) -> Result<(), JobsError> {
@@ -252,7 +252,7 @@ impl JobContext {
         let sequence = repo::moves::note(&mut tx, self.lease(), warnings, inner.ctx.now()).await?;
         let sequence = sequence.ok_or_else(|| self.lost())?;
         repo::events::add_one(&mut tx, &inner.ctx, &self.job.id, sequence, event).await?;
-        Ok(tx.commit_quiet().await?)
+        Ok(tx.commit().await?)
     }
 
     fn lease(&self) -> &Lease {

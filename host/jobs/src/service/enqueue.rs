@@ -56,7 +56,7 @@ impl Jobs {
     pub async fn submit(&self, new: NewJob) -> Result<String, JobsError> {
         let mut tx = self.0.db.begin_write().await?;
         let enqueued = self.enqueue(&mut tx, new).await?;
-        tx.commit_quiet().await?;
+        tx.commit().await?;
         self.announce(&enqueued);
         Ok(enqueued.job.id)
     }

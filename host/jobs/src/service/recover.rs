@@ -68,7 +68,7 @@ impl Jobs {
         {
             return Ok(());
         }
-        tx.commit_quiet().await?;
+        tx.commit().await?;
         tracing::warn!(
             job.id = job.id,
             job.r#type = job.type_key,
@@ -126,7 +126,7 @@ impl Jobs {
         let error = JobError::new(INTERRUPTED, text).permanent();
         self.fail(&mut tx, &mut job, Some(&lease), &error, &mut messages)
             .await?;
-        tx.commit_quiet().await?;
+        tx.commit().await?;
         self.tell_all(&messages);
         Ok(())
     }
@@ -158,7 +158,7 @@ impl Jobs {
             let event = NewEvent::new(EventType::Stalled, Level::Warning)
                 .metadata(json!({ "idleMs": now.since(since).as_millis() as u64, "since": since }));
             repo::events::add_one(&mut tx, &self.0.ctx, &job.id, sequence, event).await?;
-            tx.commit_quiet().await?;
+            tx.commit().await?;
             self.tell_all(&[Message::of("jobs.stalled", &job)]);
         }
         Ok(())

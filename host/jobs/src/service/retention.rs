@@ -75,7 +75,7 @@ async fn remove(job: &JobContext, before: Timestamp, failed: bool) -> Result<u64
         } else {
             repo::retention::remove_finished(&mut tx, before, AT_ONCE).await?
         };
-        tx.commit_quiet().await?;
+        tx.commit().await?;
         removed += count;
         if count < AT_ONCE {
             return Ok(removed);

@@ -113,7 +113,7 @@ impl Jobs {
             return Ok(AGAIN);
         }
         let next = self.due(&mut tx, name, trigger).await?;
-        tx.commit_quiet().await?;
+        tx.commit().await?;
         self.announce(&enqueued);
         Ok(next.since(now))
     }

@@ -103,7 +103,7 @@ impl Jobs {
                 states.push(status);
             }
         }
-        tx.commit_quiet().await?;
+        tx.commit().await?;
         for status in states {
             self.0.tally.ended.with_label_values(&[status.as_str()]).inc();
         }

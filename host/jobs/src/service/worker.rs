@@ -157,7 +157,7 @@ impl Jobs {
             .collect();
         repo::events::add(&mut tx, &self.0.ctx, &events).await?;
         drop(events);
-        tx.commit_quiet().await?;
+        tx.commit().await?;
         Ok(claimed)
     }
 
@@ -321,7 +321,7 @@ impl Jobs {
         let mut tx = self.0.db.begin_write().await?;
         let ids = hands.iter().map(|hand| hand.lease.job_id.as_str());
         let renewed = repo::moves::renew(&mut tx, &self.0.worker.owner, ids, until).await?;
-        tx.commit_quiet().await?;
+        tx.commit().await?;
         for hand in hands {
             let lease = &hand.lease;
             let found = renewed

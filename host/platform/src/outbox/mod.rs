@@ -160,7 +160,7 @@ impl Outbox {
         for consumer in consumers {
             let name = consumer.name();
             let reader = Reader::new(self.clone(), consumer);
-            background.supervise(name, move |stop| reader.clone().run(stop));
+            background.supervise(name, self.patience.poll, move |stop| reader.clone().run(stop));
         }
         let upkeep = upkeep::Upkeep::new(self.clone(), names);
         background.every("events.upkeep", PRUNE_EVERY, move || {

@@ -186,7 +186,7 @@ async fn grant(
         ..actor.entry("plugins.grant", client)
     };
     platform.audit.record(&mut tx, entry).await?;
-    tx.commit_quiet().await?;
+    tx.commit().await?;
     Ok(())
 }
 

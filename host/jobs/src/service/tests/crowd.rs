@@ -24,7 +24,7 @@ db_test! {
         for _ in 0..count {
             let _ = one.jobs.enqueue(&mut tx, NewJob::new("test.count", json!({}))).await.unwrap();
         }
-        tx.commit_quiet().await.unwrap();
+        tx.commit().await.unwrap();
         one.jobs.start().await.unwrap();
         other.jobs.start().await.unwrap();
         let done = runs.clone();

@@ -30,7 +30,7 @@ async fn watch(db: &Db) {
         Connection::Sqlite(connection) => drop((&mut **connection).execute(WATCH_SQLITE).await.unwrap()),
         Connection::Postgres(connection) => drop((&mut **connection).execute(WATCH_POSTGRES).await.unwrap()),
     }
-    tx.commit_quiet().await.unwrap();
+    tx.commit().await.unwrap();
 }
 
 async fn seen(db: &Db) -> BTreeSet<(String, String)> {
@@ -159,7 +159,7 @@ impl Player {
                 .await
                 .unwrap();
         }
-        tx.commit_quiet().await.unwrap();
+        tx.commit().await.unwrap();
     }
 
     /// What holds of every job at any time.

@@ -83,7 +83,7 @@ db_test! {
         let ended = Ended { lease: hand.lease.clone(), outcome: Outcome::Done(Done::result(json!("stale"))) };
         let mut tx = db.begin_write().await.unwrap();
         assert_eq!(slow.jobs.write_one(&mut tx, &ended, &mut Vec::new()).await.unwrap(), None);
-        tx.commit_quiet().await.unwrap();
+        tx.commit().await.unwrap();
         slow.jobs.tend().await;
         slow.settled().await;
         assert!(hand.lost.is_cancelled() && hand.cancelled.is_cancelled());

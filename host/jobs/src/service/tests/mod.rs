@@ -192,7 +192,7 @@ impl House {
         for user in ["u", "v"] {
             let _ = qm_db::exec!(&mut tx, ADD_USER, user).await.unwrap();
         }
-        tx.commit_quiet().await.unwrap();
+        tx.commit().await.unwrap();
         Self::over(
             db,
             Arc::new(Hands(AtomicI64::new(START_MS))),

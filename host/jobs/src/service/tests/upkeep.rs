@@ -22,7 +22,7 @@ db_test! {
         let mut tx = db.begin_write().await.unwrap();
         let now = house.jobs.0.ctx.now();
         assert!(repo::moves::beat(&mut tx, &hand.lease, None, now).await.unwrap());
-        tx.commit_quiet().await.unwrap();
+        tx.commit().await.unwrap();
         house.advance(Duration::from_secs(61));
         for _ in 0..2 {
             house.jobs.tell_stalled().await.unwrap();
@@ -76,7 +76,7 @@ db_test! {
         for _ in 0..1100 {
             let _ = house.jobs.enqueue(&mut tx, work(&["complete"])).await.unwrap();
         }
-        tx.commit_quiet().await.unwrap();
+        tx.commit().await.unwrap();
         let admin = caller(Role::SuperAdmin, "u");
         for job in house.all().await {
             house.jobs.act(&admin, crate::service::actions::Verb::Cancel, &job.id).await.unwrap();
@@ -96,7 +96,7 @@ db_test! {
         let mut tx = db.begin_write().await.unwrap();
         let before = Timestamp::from_ms(START_MS + 1);
         assert_eq!(repo::retention::remove_finished(&mut tx, before, 1).await.unwrap(), 1);
-        tx.commit_quiet().await.unwrap();
+        tx.commit().await.unwrap();
         let left = house.all().await;
         assert_eq!(left.len(), 1);
         if left[0].id == child {
@@ -131,7 +131,7 @@ db_test! {
         let mut tx = db.begin_write().await.unwrap();
         let zone = Some("Asia/Kolkata".to_owned());
         house.jobs.0.settings.put(&mut tx, &qm_platform::catalogue::TIMEZONE, &zone).await.unwrap();
-        tx.commit_quiet().await.unwrap();
+        tx.commit().await.unwrap();
         // It is 14:45 there; at 04:30 there it is 23:00 here.
         let trigger = Trigger::Cron(Cron::parse("30 4 * * *").unwrap());
         let make = || work(&["complete"]);
