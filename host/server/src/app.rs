@@ -16,6 +16,7 @@ use qm_identity::{FirstAdmin, HashCost, Identity, IdentityDeps, IdentityError, P
 use qm_jobs::{Jobs, JobsDeps, Pace as JobPace};
 use qm_kernel::carry::DataMover;
 use qm_kernel::engine::EngineKinds;
+use qm_kernel::event::EventSpec;
 use qm_kernel::{Ctx, Secret};
 use qm_net::Net;
 use qm_platform::health::{Health, disks::Disks};
@@ -39,6 +40,13 @@ use crate::{PRODUCT, VERSION, descriptors};
 
 /// Compiled plugins, below the data directory.
 const PLUGIN_CACHE: &str = "cache/plugins";
+/// The events of every area.
+const EVENTS: [&[EventSpec]; 4] = [
+    qm_identity::EVENTS,
+    qm_torrents::EVENTS,
+    qm_files::EVENTS,
+    qm_platform::EVENTS,
+];
 const ENGINES_CLOSE: Duration = Duration::from_secs(10);
 /// For file operations to give up what they have begun.
 const FILES_CLOSE: Duration = Duration::from_secs(10);
@@ -120,10 +128,9 @@ impl Ground {
         let metrics = Registry::new();
         let background = Background::new(&metrics)?;
         let bus = Bus::new(ctx.clone());
-        bus.register(qm_identity::EVENTS);
-        bus.register(qm_torrents::EVENTS);
-        bus.register(qm_files::EVENTS);
-        bus.register(qm_platform::EVENTS);
+        for specs in EVENTS {
+            bus.register(specs);
+        }
         let db = db.telling(Arc::new(bus.clone()));
         let audit = Audit::new(ctx.clone());
         let cipher = secrets.cipher(ctx);
@@ -561,5 +568,19 @@ fn web_config(config: &Config, metrics: &Registry) -> WebConfig {
             Docs::Later(Arc::new(move || api::document_with(&later)))
         },
         ..described
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::EVENTS;
+
+    #[test]
+    fn a_key_is_one_kind_of_event() {
+        let keys: Vec<&str> = EVENTS.into_iter().flatten().map(|spec| spec.key).collect();
+        let distinct: BTreeSet<&str> = keys.iter().copied().collect();
+        assert_eq!(distinct.len(), keys.len(), "{keys:?}");
     }
 }

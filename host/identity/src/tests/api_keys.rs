@@ -60,6 +60,7 @@ qm_db::db_test! {
         let heard = surface.house.heard.take();
         let [first, _] = &heard[..] else { panic!("{} events", heard.len()) };
         assert_eq!((&*first.event_key, &first.payload), ("security.api_key_created", &json!({ "keyName": "backup" })));
+        assert_eq!(first.correlation_id.as_deref().map(str::len), Some(16), "the request's id");
         assert_eq!(first.subject_user_id.as_deref(), Some(&*id));
         for row in surface.house.audited("apikeys.create").await {
             assert_eq!(row.object_type.as_deref(), Some("api_key"));

@@ -83,6 +83,7 @@ qm_db::db_test! {
         let heard = house.heard.take();
         let [event] = &heard[..] else { panic!("{} events", heard.len()) };
         assert_eq!(event.event_key, "security.login_failed");
+        assert_eq!(event.correlation_id.as_deref(), Some("0123456789abcdef"), "the request's id");
         assert_eq!(event.subject_user_id.as_deref(), Some(&*id));
         assert_eq!(event.payload, json!({ "username": "owner", "displayName": null, "attempts": 5 }));
         failure(house.login("owner", "wrong", None).await);

@@ -128,21 +128,28 @@ impl Outbox {
         metrics: OutboxMetrics,
         patience: Patience,
     ) -> Result<Self, DbError> {
-        let mut tx = db.begin_read().await?;
-        for keys in repo::keys(&mut tx).await? {
-            match serde_json::from_str::<Vec<String>>(&keys) {
-                Ok(keys) => bus.keep(keys),
-                Err(error) => tracing::warn!(%error, "the keys of a consumer of events cannot be read"),
-            }
-        }
-        Ok(Self {
+        let outbox = Self {
             db: db.clone(),
             bus: bus.clone(),
             ctx: ctx.clone(),
             metrics,
             patience,
             server: ctx.id().into(),
-        })
+        };
+        outbox.keep_what_is_wanted().await?;
+        Ok(outbox)
+    }
+
+    /// Has the events stored that any consumer of the database gets.
+    async fn keep_what_is_wanted(&self) -> Result<(), DbError> {
+        let mut tx = self.db.begin_read().await?;
+        for keys in repo::keys(&mut tx).await? {
+            match serde_json::from_str::<Vec<String>>(&keys) {
+                Ok(keys) => self.bus.keep(keys),
+                Err(error) => tracing::warn!(%error, "the keys of a consumer of events cannot be read"),
+            }
+        }
+        Ok(())
     }
 
     /// Starts the consumers, and the pruning. A consumer that the database does not know begins with what is published from

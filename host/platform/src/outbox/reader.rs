@@ -155,13 +155,14 @@ impl Reader {
     fn has_to_wait(&self, standing: &Standing, now: Timestamp) -> Option<Duration> {
         let until = |at: i64| Timestamp::from_ms(at).since(now);
         let is_ours = standing.lease_owner.as_deref() == Some(&*self.outbox.server);
-        let lease = if is_ours {
-            Duration::ZERO
+        // Whoever has it may give it away before it ends.
+        let lease = until(standing.lease_until).min(self.outbox.patience.poll);
+        let wait = if is_ours || lease.is_zero() {
+            until(standing.retry_at)
         } else {
-            until(standing.lease_until)
+            lease
         };
-        let wait = lease.max(until(standing.retry_at)).min(LONGEST_PAUSE);
-        (!wait.is_zero()).then_some(wait)
+        (!wait.is_zero()).then_some(wait.min(LONGEST_PAUSE))
     }
 
     fn claim(&self, standing: &Standing) -> Claim<'_> {

@@ -38,7 +38,7 @@ sql! {
 const WAIT: Duration = Duration::from_secs(20);
 const BRISK: Patience = Patience {
     poll: Duration::from_millis(20),
-    lease: Duration::from_secs(5),
+    lease: Duration::from_mins(1),
     handling: Duration::from_millis(300),
     attempts: 3,
     pause: Duration::from_millis(1),
@@ -466,6 +466,16 @@ qm_db::db_test! {
         newer.start(&Counter::new("counter", [])).await;
         assert_eq!(once(&db, 1).await, ["counter/001"]);
         newer.background.shutdown().await;
+
+        // One that comes while another version runs.
+        let running = Server::new(&db, BRISK).await;
+        let late = Counter { name: "late", keys: &[Passing::KEY], doing: BTreeMap::new(), calls: Mutex::default() };
+        newer.outbox.register(&late).await.unwrap();
+        running.publish(&[Passing {}]).await;
+        Upkeep::new(running.outbox.clone(), Vec::new()).once().await.unwrap();
+        assert_eq!(rows(&db, STORED).await, 0, "nobody it knew waited for it");
+        running.publish(&[Passing {}]).await;
+        assert_eq!(rows(&db, STORED).await, 1, "from the next upkeep on");
     }
 
     async fn events_of_others_are_passed_without_a_write_each(db: Db) {

@@ -35,6 +35,8 @@ impl Upkeep {
         let now = self.outbox.ctx.now();
         let before = |age: Duration| Timestamp::from_ms(now.ms() - age.as_millis() as i64);
         self.consumers(now, before(SEEN_EVERY), before(FORGOTTEN)).await?;
+        // A newer server may have started beside this one, with consumers of its own.
+        self.outbox.keep_what_is_wanted().await?;
         let (first, passed, has_ended) = {
             let mut tx = self.outbox.db.begin_read().await?;
             let (first, passed) = repo::prunable(&mut tx).await?;

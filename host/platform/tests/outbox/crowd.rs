@@ -81,7 +81,7 @@ async fn server(db: &Db, clerks: &[Arc<Clerk>]) -> (Db, Background) {
     let background = Background::new(&metrics).unwrap();
     let clerks = clerks
         .iter()
-        .map(|clerk| -> Arc<dyn Consumer> { clerk.clone() })
+        .map(|clerk| Arc::clone(clerk) as Arc<dyn Consumer>)
         .collect();
     outbox.start(clerks, &background).await.unwrap();
     (db, background)
