@@ -63,6 +63,12 @@ pub fn run(args: &[String]) -> Result<(), String> {
             setup::run(setup::Purpose::Test)?;
             plugins::run()?;
             foreign::run()?;
+            if !crates.is_empty() {
+                // Tests of the whole server start its program, which is nothing that cargo would build for them.
+                let mut words = vec!["build", "--bin", "quartermaster", "-p", "qm-server"];
+                words.extend(crates.iter().flat_map(|krate| ["-p", krate]));
+                cargo(&words, None)?;
+            }
         }
     }
     if args.is_empty() {
