@@ -219,8 +219,10 @@ pub const FIELDS: &[Field] = &[
     body("POST /api/files/trash/purge", "id", ID, &[]),
 ];
 
-/// Texts of other routes whose names sound like a path: handed to a torrent client, never opened by the server.
+/// Texts of other routes whose names sound like a path: handed to a torrent client, or words that jobs are filtered by.
 pub const ELSEWHERE: &[&str] = &[
+    "GET /api/jobs/list resourceId",
+    "GET /api/jobs/list source",
     "POST /api/categories savePath",
     "POST /api/torrents savePath",
     "POST /api/torrents/upload savePath",
