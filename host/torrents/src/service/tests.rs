@@ -484,7 +484,7 @@ db_test! {
         eventually("it is read once more", || house.torrents.torrent(&id, &hash(2)).is_some()).await;
         eventually("it is online", || house.torrents.status(&id).is_some_and(|status| status.online)).await;
         let counted = prometheus::TextEncoder::new().encode_to_string(&house.metrics.gather()).unwrap();
-        assert!(counted.contains("quartermaster_loop_panics_total{loop=\"torrents.sync\"} 2"), "{counted}");
+        assert!(counted.contains("quartermaster_loop_panics_total{loop=\"torrent_sync\"} 2"), "{counted}");
         house.torrents.shutdown().await;
         let counted = prometheus::TextEncoder::new().encode_to_string(&house.metrics.gather()).unwrap();
         assert!(!counted.contains(&id), "the series of an engine go with it: {counted}");
