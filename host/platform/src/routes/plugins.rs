@@ -1,15 +1,16 @@
 //! What plugins there are and how they fare; reading one's file again.
 
 use axum::extract::State;
+use qm_db::Tx;
 use qm_kernel::{ClientInfo, Permission, Principal};
 use qm_plugin_host::PluginHostError;
 use qm_web::{ApiResult, Auth, Body, Client, Created, Fields, FromBody, Json, Path};
-use serde_json::json;
+use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::dto::Plugin;
 use super::{Platform, faults};
-use crate::acting::judge_alone;
+use crate::acting::{Actor, judge_alone};
 use crate::audit::{AuditEntry, AuditResult};
 use crate::error::PlatformError;
 use crate::pins;
@@ -35,10 +36,7 @@ pub(super) async fn reload_plugin(
     Client(client): Client,
     Path(id): Path<String>,
 ) -> ApiResult<Created<Plugin>> {
-    let (acting, needed) = (&*platform.acting, [Permission::SystemManage]);
-    let actor = judge_alone(acting, &platform.db, &principal, &needed)
-        .await
-        .map_err(PlatformError::from)?;
+    let actor = judged(&platform, &principal).await?;
     let outcome = platform.plugins.reload(&id).await;
     let (result, metadata) = match &outcome {
         Ok(plugin) => (
@@ -95,21 +93,26 @@ pub(super) async fn accept_plugin(
     Path(id): Path<String>,
     Body(Acceptance { file }): Body<Acceptance>,
 ) -> ApiResult<Created<Plugin>> {
-    // Before anything is told of files; judged once more in the transaction that gives the id away.
-    judge_alone(
-        &*platform.acting,
-        &platform.db,
-        &principal,
-        &[Permission::SystemManage],
-    )
-    .await
-    .map_err(PlatformError::from)?;
+    // Before anything is told of files.
+    judged(&platform, &principal).await?;
     platform
         .plugins
         .may_accept(&id, &file)
         .await
         .map_err(PlatformError::from)?;
-    give(&platform, &principal, &client, &id, &file).await?;
+    let change = Change {
+        id: &id,
+        action: "plugins.accept",
+        metadata: json!({ "file": file }),
+    };
+    let give = async |tx: &mut Tx| {
+        if pins::give(tx, &platform.ctx, &id, &file).await? {
+            Ok(())
+        } else {
+            Err(PluginHostError::NoSuchPlugin(id.clone()).into())
+        }
+    };
+    change.make(&platform, &principal, &client, give).await?;
     let plugin = platform.plugins.follow_pins(&file).await;
     let plugin = plugin.ok_or_else(|| PlatformError::from(PluginHostError::NoSuchPlugin(id)))?;
     Ok(Created(plugin.into()))
@@ -147,71 +150,60 @@ pub(super) async fn grant_plugin(
     Path(id): Path<String>,
     Body(Granted { hosts }): Body<Granted>,
 ) -> ApiResult<Json<Plugin>> {
-    // Before anything is told of the plugin; judged once more in the transaction that grants.
-    judge_alone(
-        &*platform.acting,
-        &platform.db,
-        &principal,
-        &[Permission::SystemManage],
-    )
-    .await
-    .map_err(PlatformError::from)?;
+    // Before anything is told of the plugin.
+    judged(&platform, &principal).await?;
     let hosts = platform
         .plugins
         .may_grant(&id, &hosts)
         .map_err(PlatformError::from)?;
-    grant(&platform, &principal, &client, &id, &hosts).await?;
+    let change = Change {
+        id: &id,
+        action: "plugins.grant",
+        metadata: json!({ "hosts": hosts }),
+    };
+    let grant = async |tx: &mut Tx| Ok(pins::grant(tx, &platform.ctx, &id, &hosts).await?);
+    change.make(&platform, &principal, &client, grant).await?;
     let plugin = platform.plugins.follow_grants(&id).await;
     let plugin = plugin.ok_or_else(|| PlatformError::from(PluginHostError::NoSuchPlugin(id)))?;
     Ok(Json(plugin.into()))
 }
 
-async fn grant(
-    platform: &Platform,
-    principal: &Principal,
-    client: &ClientInfo,
-    id: &str,
-    hosts: &[String],
-) -> Result<(), PlatformError> {
-    let mut tx = platform.db.begin_write().await?;
-    let actor = platform
-        .acting
-        .judge(&mut tx, principal, &[Permission::SystemManage])
-        .await?;
-    pins::grant(&mut tx, &platform.ctx, id, hosts).await?;
-    let entry = AuditEntry {
-        object_type: Some("plugin"),
-        object_id: Some(id.to_owned()),
-        metadata: Some(json!({ "hosts": hosts })),
-        ..actor.entry("plugins.grant", client)
-    };
-    platform.audit.record(&mut tx, entry).await?;
-    tx.commit().await?;
-    Ok(())
+/// The caller by what is stored, not by what a token says: before anything is told or done.
+async fn judged(platform: &Platform, principal: &Principal) -> Result<Actor, PlatformError> {
+    let (acting, needed) = (&*platform.acting, [Permission::SystemManage]);
+    Ok(judge_alone(acting, &platform.db, principal, &needed).await?)
 }
 
-async fn give(
-    platform: &Platform,
-    principal: &Principal,
-    client: &ClientInfo,
-    id: &str,
-    file: &str,
-) -> Result<(), PlatformError> {
-    let mut tx = platform.db.begin_write().await?;
-    let actor = platform
-        .acting
-        .judge(&mut tx, principal, &[Permission::SystemManage])
-        .await?;
-    if !pins::give(&mut tx, &platform.ctx, id, file).await? {
-        return Err(PluginHostError::NoSuchPlugin(id.to_owned()).into());
+/// A change of what is kept under a plugin's id.
+struct Change<'a> {
+    id: &'a str,
+    action: &'static str,
+    metadata: Value,
+}
+
+impl Change<'_> {
+    /// Makes it, with its audit row, in a transaction that judges the caller once more.
+    async fn make(
+        self,
+        platform: &Platform,
+        principal: &Principal,
+        client: &ClientInfo,
+        work: impl AsyncFnOnce(&mut Tx) -> Result<(), PlatformError>,
+    ) -> Result<(), PlatformError> {
+        let mut tx = platform.db.begin_write().await?;
+        let actor = platform
+            .acting
+            .judge(&mut tx, principal, &[Permission::SystemManage])
+            .await?;
+        work(&mut tx).await?;
+        let entry = AuditEntry {
+            object_type: Some("plugin"),
+            object_id: Some(self.id.to_owned()),
+            metadata: Some(self.metadata),
+            ..actor.entry(self.action, client)
+        };
+        platform.audit.record(&mut tx, entry).await?;
+        tx.commit().await?;
+        Ok(())
     }
-    let entry = AuditEntry {
-        object_type: Some("plugin"),
-        object_id: Some(id.to_owned()),
-        metadata: Some(json!({ "file": file })),
-        ..actor.entry("plugins.accept", client)
-    };
-    platform.audit.record(&mut tx, entry).await?;
-    tx.commit().await?;
-    Ok(())
 }
