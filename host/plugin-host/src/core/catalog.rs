@@ -125,7 +125,7 @@ impl Catalog {
         let loaded = self.claimed(name, loaded).await;
         let granted = match &loaded {
             // Not known now, they are with the next look at the pins.
-            Ok(loaded) if !loaded.about.hosts.is_empty() => self.pins.grants().await.ok(),
+            Ok(loaded) if loaded.needs_grants() => self.pins.grants().await.ok(),
             _ => None,
         };
         let freed = self.take_in(name, signature, loaded);
@@ -170,6 +170,10 @@ impl Catalog {
         }
         self.intake.bring(moved.won);
         drop(moved.lost);
+        // Nothing is read for plugins that ask for nothing, which is most servers.
+        if !self.inner().slots.values().any(|slot| slot.needs_grants()) {
+            return;
+        }
         match self.pins.grants().await {
             Ok(grants) => self.follow_grants(&grants),
             Err(error) => tracing::debug!(%error, "the grants of plugins are not known"),
@@ -179,7 +183,7 @@ impl Catalog {
     /// Gives every plugin that asks for hosts of its own those that were granted.
     fn follow_grants(&self, grants: &HashMap<String, Vec<String>>) {
         for (id, slot) in &self.inner().slots {
-            if slot.code().is_some_and(|code| !code.about.hosts.is_empty()) {
+            if slot.needs_grants() {
                 slot.grant(grants.get(id).cloned().unwrap_or_default());
             }
         }

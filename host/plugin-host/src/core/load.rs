@@ -57,6 +57,11 @@ impl Loaded {
         self.facts.role.as_deref() == Some(role)
     }
 
+    /// Whether it asks for hosts that somebody has to grant: the server does so for those built together with it.
+    pub(crate) fn needs_grants(&self) -> bool {
+        !self.first_party && !self.about.hosts.is_empty()
+    }
+
     /// The code as its role knows it; none when it is of another role.
     pub(crate) fn code_as<T: Code>(&self) -> Option<&T> {
         (&*self.code as &dyn Any).downcast_ref()

@@ -51,6 +51,11 @@ impl Slot {
         self.code.borrow().clone()
     }
 
+    /// Whether the code in use asks for hosts that somebody has to grant.
+    pub(crate) fn needs_grants(&self) -> bool {
+        self.code().is_some_and(|code| code.needs_grants())
+    }
+
     /// The hosts of its own that `code` may reach: of those it asks for the granted ones, and all when it was built together
     /// with the server, which grants them by its hash.
     pub(crate) fn granted_to(&self, code: &Loaded) -> Vec<String> {
