@@ -8,136 +8,66 @@ use crate::dto::answers::{ActionResult, BulkResult};
 use crate::dto::requests::JobIds;
 use crate::service::actions::Verb;
 
-/// Cancel a job. One that runs is asked to end, any other has ended at once.
-#[utoipa::path(
-    post, path = "/api/jobs/{id}/cancel", tag = TAG, params(("id" = String, Path)),
-    responses((status = 201, body = ActionResult), faults::Cancel),
-)]
-pub async fn cancel_job(
-    State(app): App,
-    auth: Auth,
-    client: Client,
-    Path(id): Path<String>,
-    Body(()): Body<()>,
-) -> ApiResult<Created<ActionResult>> {
-    let acted = app.act(&caller(auth, client), Verb::Cancel, &id).await?;
-    Ok(Created(acted.into()))
+/// Handlers of what is done with one job.
+macro_rules! actions {
+    ($($(#[doc = $doc:literal])+ $name:ident, $path:literal, $verb:ident, $faults:ident;)+) => {$(
+        $(#[doc = $doc])+
+        #[utoipa::path(
+            post, path = $path, tag = TAG, params(("id" = String, Path)),
+            responses((status = 201, body = ActionResult), faults::$faults),
+        )]
+        pub async fn $name(
+            State(app): App,
+            auth: Auth,
+            client: Client,
+            Path(id): Path<String>,
+            Body(()): Body<()>,
+        ) -> ApiResult<Created<ActionResult>> {
+            let acted = app.act(&caller(auth, client), Verb::$verb, &id).await?;
+            Ok(Created(acted.into()))
+        }
+    )+};
 }
 
-/// Ask a running job to pause.
-#[utoipa::path(
-    post, path = "/api/jobs/{id}/pause", tag = TAG, params(("id" = String, Path)),
-    responses((status = 201, body = ActionResult), faults::Act),
-)]
-pub async fn pause_job(
-    State(app): App,
-    auth: Auth,
-    client: Client,
-    Path(id): Path<String>,
-    Body(()): Body<()>,
-) -> ApiResult<Created<ActionResult>> {
-    let acted = app.act(&caller(auth, client), Verb::Pause, &id).await?;
-    Ok(Created(acted.into()))
+actions! {
+    /// Cancel a job. One that runs is asked to end, any other has ended at once.
+    cancel_job, "/api/jobs/{id}/cancel", Cancel, Cancel;
+    /// Ask a running job to pause.
+    pause_job, "/api/jobs/{id}/pause", Pause, Act;
+    /// Queue a paused job again; it goes on from where it was.
+    resume_job, "/api/jobs/{id}/resume", Resume, Act;
+    /// Give a failed job another attempt, however many it has had.
+    retry_job, "/api/jobs/{id}/retry", Retry, Act;
+    /// Make a new job that does the same again.
+    rerun_job, "/api/jobs/{id}/rerun", Rerun, Rerun;
 }
 
-/// Queue a paused job again; it goes on from where it was.
-#[utoipa::path(
-    post, path = "/api/jobs/{id}/resume", tag = TAG, params(("id" = String, Path)),
-    responses((status = 201, body = ActionResult), faults::Act),
-)]
-pub async fn resume_job(
-    State(app): App,
-    auth: Auth,
-    client: Client,
-    Path(id): Path<String>,
-    Body(()): Body<()>,
-) -> ApiResult<Created<ActionResult>> {
-    let acted = app.act(&caller(auth, client), Verb::Resume, &id).await?;
-    Ok(Created(acted.into()))
+/// Handlers of what is done with many; `$action` stands in the audit.
+macro_rules! bulk_actions {
+    ($($(#[doc = $doc:literal])+ $name:ident, $path:literal, $verb:ident, $action:literal;)+) => {$(
+        $(#[doc = $doc])+
+        #[utoipa::path(
+            post, path = $path, tag = TAG, request_body = Body<JobIds>,
+            responses((status = 201, body = BulkResult)),
+        )]
+        pub async fn $name(
+            State(app): App,
+            auth: Auth,
+            client: Client,
+            Body(body): Body<JobIds>,
+        ) -> Created<BulkResult> {
+            let caller = caller(auth, client);
+            let outcome = app.act_on_many(&caller, Verb::$verb, $action, body.job_ids).await;
+            Created(outcome.into())
+        }
+    )+};
 }
 
-/// Give a failed job another attempt, however many it has had.
-#[utoipa::path(
-    post, path = "/api/jobs/{id}/retry", tag = TAG, params(("id" = String, Path)),
-    responses((status = 201, body = ActionResult), faults::Act),
-)]
-pub async fn retry_job(
-    State(app): App,
-    auth: Auth,
-    client: Client,
-    Path(id): Path<String>,
-    Body(()): Body<()>,
-) -> ApiResult<Created<ActionResult>> {
-    let acted = app.act(&caller(auth, client), Verb::Retry, &id).await?;
-    Ok(Created(acted.into()))
-}
-
-/// Make a new job that does the same again.
-#[utoipa::path(
-    post, path = "/api/jobs/{id}/rerun", tag = TAG, params(("id" = String, Path)),
-    responses((status = 201, body = ActionResult), faults::Rerun),
-)]
-pub async fn rerun_job(
-    State(app): App,
-    auth: Auth,
-    client: Client,
-    Path(id): Path<String>,
-    Body(()): Body<()>,
-) -> ApiResult<Created<ActionResult>> {
-    let acted = app.act(&caller(auth, client), Verb::Rerun, &id).await?;
-    Ok(Created(acted.into()))
-}
-
-/// Cancel many jobs, each for itself.
-#[utoipa::path(
-    post, path = "/api/jobs/bulk/cancel", tag = TAG, request_body = Body<JobIds>,
-    responses((status = 201, body = BulkResult)),
-)]
-pub async fn cancel_jobs(
-    State(app): App,
-    auth: Auth,
-    client: Client,
-    Body(body): Body<JobIds>,
-) -> Created<BulkResult> {
-    let caller = caller(auth, client);
-    let outcome = app
-        .act_on_many(&caller, Verb::Cancel, "jobs.bulk_cancel", body.job_ids)
-        .await;
-    Created(outcome.into())
-}
-
-/// Give many failed jobs another attempt, each for itself.
-#[utoipa::path(
-    post, path = "/api/jobs/bulk/retry", tag = TAG, request_body = Body<JobIds>,
-    responses((status = 201, body = BulkResult)),
-)]
-pub async fn retry_jobs(
-    State(app): App,
-    auth: Auth,
-    client: Client,
-    Body(body): Body<JobIds>,
-) -> Created<BulkResult> {
-    let caller = caller(auth, client);
-    let outcome = app
-        .act_on_many(&caller, Verb::Retry, "jobs.bulk_retry", body.job_ids)
-        .await;
-    Created(outcome.into())
-}
-
-/// Make new jobs that do the same as these, each for itself.
-#[utoipa::path(
-    post, path = "/api/jobs/bulk/rerun", tag = TAG, request_body = Body<JobIds>,
-    responses((status = 201, body = BulkResult)),
-)]
-pub async fn rerun_jobs(
-    State(app): App,
-    auth: Auth,
-    client: Client,
-    Body(body): Body<JobIds>,
-) -> Created<BulkResult> {
-    let caller = caller(auth, client);
-    let outcome = app
-        .act_on_many(&caller, Verb::Rerun, "jobs.bulk_rerun", body.job_ids)
-        .await;
-    Created(outcome.into())
+bulk_actions! {
+    /// Cancel many jobs, each for itself.
+    cancel_jobs, "/api/jobs/bulk/cancel", Cancel, "jobs.bulk_cancel";
+    /// Give many failed jobs another attempt, each for itself.
+    retry_jobs, "/api/jobs/bulk/retry", Retry, "jobs.bulk_retry";
+    /// Make new jobs that do the same as these, each for itself.
+    rerun_jobs, "/api/jobs/bulk/rerun", Rerun, "jobs.bulk_rerun";
 }
