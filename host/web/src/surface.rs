@@ -48,9 +48,9 @@ pub fn finish(routes: Routes<()>, config: WebConfig, verifier: Arc<dyn TokenVeri
         }
     }
     let maker: Option<DocumentMaker> = match (&config.docs, api) {
-        (Docs::Hidden, _) | (Docs::Described, None) => None,
-        (Docs::Described, Some(api)) => Some(Arc::new(move || openapi::document(&api))),
         (Docs::Later(maker), _) => Some(Arc::clone(maker)),
+        (Docs::Described, Some(api)) => Some(Arc::new(move || openapi::document(&api))),
+        _ => None,
     };
     if let Some(maker) = maker {
         router = router.merge(docs::router(maker, &gate, general, next_route));
