@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use qm_kernel::event::{DomainEvent, EventSink, Plan};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{ConnectOptions, Connection as _, Executor as _, PgPool, SqlitePool};
+use sqlx::{ConnectOptions, Connection as _, Executor as _, PgPool, Pool, SqlitePool, Transaction};
 
 use crate::error::{Class, DbError, class};
 use crate::lock::FileLock;
@@ -156,11 +156,11 @@ impl Db {
     /// Begins a transaction that sees one state of the database and can change nothing.
     pub async fn begin_read(&self) -> Result<Tx, DbError> {
         let connection = match &self.pools {
-            Pools::Sqlite { read, .. } => Connection::Sqlite(read.begin().await?),
-            Pools::Postgres(pool) => Connection::Postgres(
-                pool.begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-                    .await?,
-            ),
+            Pools::Sqlite { read, .. } => Connection::Sqlite(begin(read, "BEGIN").await?),
+            Pools::Postgres(pool) => {
+                let snapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+                Connection::Postgres(begin(pool, snapshot).await?)
+            }
         };
         Ok(Tx::new(connection, self.sink.clone(), self.health.clone(), false))
     }
@@ -168,8 +168,8 @@ impl Db {
     /// Begins a transaction that may write. On SQLite it waits for every other writer.
     pub async fn begin_write(&self) -> Result<Tx, DbError> {
         let begun = match &self.pools {
-            Pools::Sqlite { write, .. } => write.begin_with("BEGIN IMMEDIATE").await.map(Connection::Sqlite),
-            Pools::Postgres(pool) => pool.begin().await.map(Connection::Postgres),
+            Pools::Sqlite { write, .. } => begin(write, "BEGIN IMMEDIATE").await.map(Connection::Sqlite),
+            Pools::Postgres(pool) => begin(pool, "BEGIN").await.map(Connection::Postgres),
         };
         let connection = begun.map_err(|error| {
             let error = DbError::from(error);
@@ -420,6 +420,19 @@ async fn open_postgres(url: &str) -> Result<Pools, DbError> {
         })
         .connect_lazy_with(options);
     Ok(Pools::Postgres(pool))
+}
+
+/// Begins in a task of its own. A caller who goes away meanwhile, such as a request whose client left, would otherwise
+/// leave a connection in the pool that is in a transaction nobody knows of (sqlx issue 4393): whoever got it next would
+/// write into that one, or could not write at all.
+async fn begin<DB: sqlx::Database>(
+    pool: &Pool<DB>,
+    begin: &'static str,
+) -> Result<Transaction<'static, DB>, sqlx::Error> {
+    let connection = pool.acquire().await?;
+    tokio::spawn(Transaction::begin(connection, Some(begin.into())))
+        .await
+        .unwrap_or_else(|_| Err(sqlx::Error::WorkerCrashed))
 }
 
 /// Names the server, the user and the database, never the password.

@@ -1,6 +1,7 @@
 //! What is committed stays, what is dropped was never there, events leave after the commit only.
 
 use std::sync::{Arc, Mutex};
+use std::task::Poll;
 use std::time::Duration;
 
 use qm_db::{Db, DbError, db_test, exec, sql, value};
@@ -37,6 +38,20 @@ fn event(id: &str) -> DomainEvent {
         correlation_id: None,
         causation_id: None,
     }
+}
+
+/// Drops what has not ended after so many polls.
+async fn gone_after<T>(polls: usize, work: impl Future<Output = T>) {
+    let mut work = std::pin::pin!(work);
+    let mut left = polls;
+    std::future::poll_fn(|context| {
+        left -= 1;
+        match work.as_mut().poll(context) {
+            Poll::Pending if left > 0 => Poll::Pending,
+            _ => Poll::Ready(()),
+        }
+    })
+    .await;
 }
 
 async fn count(db: &Db) -> i64 {
@@ -139,5 +154,18 @@ db_test! {
         exec!(&mut tx, ADD, "a", "1").await.unwrap().exactly(1).unwrap();
         tokio::time::timeout(Duration::from_secs(5), tx.commit()).await.unwrap().unwrap();
         drop(read);
+    }
+
+    async fn who_goes_away_while_a_transaction_begins_leaves_none_behind(db: Db) {
+        for polls in (1..8).cycle().take(140) {
+            gone_after(polls, db.begin_read()).await;
+            gone_after(polls, db.begin_write()).await;
+        }
+        for number in 0..20 {
+            let mut tx = db.begin_write().await.unwrap();
+            exec!(&mut tx, ADD, format!("{number}"), "1").await.unwrap().exactly(1).unwrap();
+            tx.commit().await.unwrap();
+            assert_eq!(count(&db).await, number + 1);
+        }
     }
 }
