@@ -1,13 +1,34 @@
 //! Two workers, one database, many tiny jobs: each is done once.
 
 use std::collections::HashMap;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use qm_db::{Backend, Db, db_test};
+use tokio::sync::watch;
 
 use super::*;
 use crate::model::status::Status;
 use crate::testing::{Runs, counting};
+
+/// Counts its runs, none of which goes on before both workers have begun one: else one of them may do all of it before
+/// the other looks.
+struct OnceBothWork {
+    count: Arc<dyn JobHandler>,
+    has_begun: AtomicBool,
+    begun: watch::Sender<usize>,
+}
+
+#[async_trait]
+impl JobHandler for OnceBothWork {
+    async fn run(&self, job: &JobContext) -> Result<Done, JobError> {
+        if !self.has_begun.swap(true, Ordering::SeqCst) {
+            self.begun.send_modify(|begun| *begun += 1);
+        }
+        let _ = self.begun.subscribe().wait_for(|begun| *begun == 2).await;
+        self.count.run(job).await
+    }
+}
 
 db_test! {
     async fn two_workers_do_each_of_many_jobs_once(db: Db) {
@@ -17,8 +38,16 @@ db_test! {
         let wide = Pace { places: Some(64), ..pace() };
         let (one, other) = (house.at_pace(wide.clone()), house.at_pace(wide));
         let runs = Runs::default();
+        let begun = watch::Sender::new(0);
         for worker in [&one, &other] {
-            worker.jobs.register(counting("test.count", &runs));
+            worker.jobs.register(JobType {
+                handler: Arc::new(OnceBothWork {
+                    count: counting("test.count", &runs).handler,
+                    has_begun: AtomicBool::new(false),
+                    begun: begun.clone(),
+                }),
+                ..counting("test.count", &runs)
+            });
         }
         let mut tx = db.begin_write().await.unwrap();
         for _ in 0..count {
