@@ -153,8 +153,8 @@ pub(crate) fn class(error: &dyn sqlx::error::DatabaseError) -> Class {
     match &*code {
         // serialization failure, deadlock, lock not available, too many connections
         "40001" | "40P01" | "55P03" | "53300" => Class::Busy,
-        // shut down by the administrator, crash, starting up
-        "57P01" | "57P02" | "57P03" => Class::Unreachable,
+        // shut down by the administrator, crash, starting up, a transaction that paused for too long
+        "57P01" | "57P02" | "57P03" | "25P03" => Class::Unreachable,
         // read-only, disk full, out of memory, input/output error, damaged data or index
         "25006" | "53100" | "53200" | "58030" | "XX001" | "XX002" => Class::Storage,
         // a byte that is no character of the encoding: a Rust string has no other than NUL

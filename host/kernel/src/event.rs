@@ -219,7 +219,7 @@ pub struct Plan {
     pub stored: bool,
 }
 
-/// Takes events after the transaction that caused them has committed. Implemented by `platform`'s bus.
+/// Judges events when they are published, and takes them once their transaction has committed. Implemented by `platform`'s bus.
 pub trait EventSink: Send + Sync {
     /// Judges an event when it is published, before anything is committed; `None` refuses it, and then nobody hears of it.
     fn plan(&self, _event: &DomainEvent) -> Option<Plan> {

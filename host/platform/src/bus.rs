@@ -174,9 +174,12 @@ impl State {
         if let Some(field) = kind.required.iter().find(missing) {
             return Err(format!("its required field `{field}` is missing"));
         }
+        let stored = self.kept.contains(&*event.event_key);
+        // A window that nobody would notice is a row for nothing, in a transaction that others may wait for.
+        let is_heard = stored || !self.subscribers.is_empty();
         Ok(Plan {
-            window_secs: kind.window_secs,
-            stored: self.kept.contains(&*event.event_key),
+            window_secs: if is_heard { kind.window_secs } else { 0 },
+            stored,
         })
     }
 

@@ -138,6 +138,12 @@ fn the_plan_of_an_event_comes_from_its_kind_and_from_who_wants_it() {
         window_secs: 3600,
         stored: false,
     };
+    assert_eq!(
+        f.bus.plan(&event),
+        Some(Plan::default()),
+        "nobody would notice its window"
+    );
+    let _heard = f.bus.subscribe("test");
     assert_eq!(f.bus.plan(&event), Some(live));
     let mut woken = f.bus.stored();
     f.bus.publish(event.clone());

@@ -51,12 +51,14 @@ pub trait Consumer: Send + Sync + 'static {
     /// The consumer's name, for ever: its place is stored under it.
     fn name(&self) -> &'static str;
 
-    /// The keys of the events it gets.
+    /// The keys of the events it gets. They are never changed: other keys are another consumer, or servers of two versions
+    /// would take them from each other.
     fn keys(&self) -> &'static [&'static str];
 
-    /// Does what the event is to lead to. Through `tx`, what it does is done once; the transaction also moves the consumer
-    /// on, and ten seconds after the handler got it, it is taken back. Events that it publishes name their cause
-    /// ([`Cause::event`](qm_kernel::event::Cause::event)).
+    /// Does what the event is to lead to, through `tx` alone: what it does is done once. The transaction also moves the
+    /// consumer on, and is taken back when it takes longer than five seconds; another one that is begun meanwhile would wait
+    /// for it. Events that it publishes name their cause ([`Cause::event`](qm_kernel::event::Cause::event)); nothing ends a
+    /// consumer that publishes what it consumes.
     async fn handle(&self, tx: &mut Tx, event: &StoredEvent) -> Result<(), ConsumeError>;
 }
 
@@ -88,7 +90,7 @@ pub struct Patience {
     pub poll: Duration,
     /// How long a server that consumes keeps others off after its last event.
     pub lease: Duration,
-    /// How long one event may take.
+    /// How long what is handled in one transaction may take: less than others wait for a transaction to end.
     pub handling: Duration,
     /// Attempts at an event before it is set aside.
     pub attempts: i64,
@@ -100,7 +102,7 @@ impl Patience {
     pub const STANDARD: Patience = Patience {
         poll: Duration::from_secs(2),
         lease: Duration::from_secs(10),
-        handling: Duration::from_secs(10),
+        handling: Duration::from_secs(5),
         attempts: 6,
         pause: Duration::from_secs(1),
     };

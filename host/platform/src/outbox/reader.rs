@@ -19,6 +19,8 @@ use super::repo::{self, Claim, EventRow, Standing};
 use super::{ConsumeError, Consumer, KEPT_ASIDE, Outbox, PAGE, StoredEvent};
 use crate::background::panic_text;
 
+/// Events read while they are taken one by one.
+const FEW: usize = 4;
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 const ENDED_OVER_IT: &str = "the server ended while it was being handled";
 
@@ -34,8 +36,19 @@ pub(super) struct Reader {
     singly: usize,
     /// Up to here nothing is for this consumer, though the database says less.
     skipped: i64,
+    /// An attempt that was written down and is not the event's fault: the database went away, or this server stops.
+    uncounted: Option<Uncounted>,
     /// The database refused the last look; told once.
     failing: bool,
+}
+
+/// How an event stood before an attempt that does not count.
+#[derive(Clone)]
+struct Uncounted {
+    /// Where the consumer stands.
+    position: i64,
+    attempts: i64,
+    last_error: Option<String>,
 }
 
 /// When to look again.
@@ -64,6 +77,7 @@ impl Reader {
             consumer,
             singly: PAGE,
             skipped: 0,
+            uncounted: None,
             failing: false,
         }
     }
@@ -111,11 +125,17 @@ impl Reader {
     }
 
     async fn step(&mut self) -> Result<Next, DbError> {
-        let Some((standing, page, last)) = self.read().await? else {
+        let Some((mut standing, page, last)) = self.read().await? else {
             // Another server forgot it: it begins anew.
             self.outbox.register(&*self.consumer).await?;
             return Ok(Next::Now);
         };
+        if let Some(before) = &self.uncounted
+            && before.position == standing.position
+        {
+            standing.attempts = before.attempts;
+            standing.last_error.clone_from(&before.last_error);
+        }
         let from = standing.position.max(self.skipped);
         self.outbox.metrics.behind(self.consumer.name(), last - from);
         let Some(end) = page.last().map(|row| row.position) else {
@@ -146,7 +166,11 @@ impl Reader {
         let Some(standing) = repo::standing(&mut tx, self.consumer.name()).await? else {
             return Ok(None);
         };
-        let page = repo::page(&mut tx, standing.position.max(self.skipped), PAGE).await?;
+        // Texts of events are long: those that are taken one by one, or not yet, are not read by the page.
+        let now = self.outbox.ctx.now();
+        let few = self.singly > 0 || standing.attempts > 0 || self.has_to_wait(&standing, now).is_some();
+        let most = if few { FEW } else { PAGE };
+        let page = repo::page(&mut tx, standing.position.max(self.skipped), most).await?;
         let last = repo::last(&mut tx).await?;
         Ok(Some((standing, page, last)))
     }
@@ -213,7 +237,16 @@ impl Reader {
         if !self.note(standing, attempt, Duration::ZERO, noted).await? {
             return Ok(Next::After(patience.poll));
         }
-        match self.handle(standing, &[row], row.position).await {
+        self.uncounted = Some(Uncounted {
+            position: standing.position,
+            attempts: standing.attempts,
+            last_error: standing.last_error.clone(),
+        });
+        let handled = self.handle(standing, &[row], row.position).await;
+        if handled.is_ok() {
+            self.uncounted = None;
+        }
+        match handled {
             Ok(Handled::Done) => {
                 self.singly = self.singly.saturating_sub(1);
                 self.outbox.metrics.handled(self.consumer.name(), 1);
@@ -221,7 +254,8 @@ impl Reader {
             }
             Ok(Handled::Lost) => Ok(Next::After(patience.poll)),
             Ok(Handled::Failed(error)) => {
-                let error = error.to_string();
+                // A text of PostgreSQL's has no NUL.
+                let error = error.to_string().replace('\0', "");
                 self.told_failed(row, attempt, &error);
                 if attempt == patience.attempts {
                     return self.set_aside(standing, row, &error).await;
@@ -230,12 +264,7 @@ impl Reader {
                 self.note(standing, attempt, pause, Some(&error)).await?;
                 Ok(Next::Now)
             }
-            // The attempt does not count.
-            Err(error) => {
-                self.note(standing, standing.attempts, Duration::ZERO, before)
-                    .await?;
-                Err(error)
-            }
+            Err(error) => Err(error),
         }
     }
 
@@ -246,16 +275,21 @@ impl Reader {
         if !self.claim(standing).advance(&mut tx, end).await? {
             return Ok(Handled::Lost);
         }
-        let mut handled = Ok(());
-        for row in rows {
-            handled = self.handle_one(&mut tx, row).await;
-            if handled.is_err() {
-                break;
+        let handling = self.outbox.patience.handling;
+        let work = async {
+            for row in rows {
+                self.handle_one(&mut tx, row).await?;
             }
-        }
-        let handled = match handled {
-            Ok(()) => tx.commit().await.map_err(ConsumeError::from),
-            failed => failed,
+            Ok(())
+        };
+        // All of them together: others wait for this transaction, on SQLite every writer.
+        let handled = match tokio::time::timeout(handling, work).await {
+            Ok(Ok(())) => tx.commit().await.map_err(ConsumeError::from),
+            Ok(failed) => failed,
+            Err(_) => Err(ConsumeError::Failed(format!(
+                "it took longer than {} s",
+                handling.as_secs_f32()
+            ))),
         };
         match handled {
             Ok(()) => Ok(Handled::Done),
@@ -270,17 +304,10 @@ impl Reader {
             event: serde_json::from_str(&row.event)?,
         };
         let work = AssertUnwindSafe(self.consumer.handle(tx, &event)).catch_unwind();
-        match tokio::time::timeout(self.outbox.patience.handling, work).await {
-            Ok(Ok(handled)) => handled,
-            Ok(Err(panic)) => Err(ConsumeError::Failed(format!(
-                "it panicked: {}",
-                panic_text(panic.as_ref())
-            ))),
-            Err(_) => Err(ConsumeError::Failed(format!(
-                "it took longer than {} s",
-                self.outbox.patience.handling.as_secs_f32()
-            ))),
-        }
+        work.await.unwrap_or_else(|panic| {
+            let text = panic_text(panic.as_ref());
+            Err(ConsumeError::Failed(format!("it panicked: {text}")))
+        })
     }
 
     /// Writes down an attempt. False when another server has moved on, or has the lease.
@@ -335,9 +362,23 @@ impl Reader {
         );
     }
 
-    /// Lets another server go on at once.
+    /// Lets another server go on at once. An attempt that the stop cut off does not count.
     async fn release(&self) -> Result<(), DbError> {
+        let now = self.outbox.ctx.now();
         let mut tx = self.outbox.db.begin_write().await?;
+        if let Some(before) = &self.uncounted {
+            let claim = Claim {
+                consumer: self.consumer.name(),
+                position: before.position,
+                owner: &self.outbox.server,
+                now,
+                until: now,
+            };
+            // Whoever has it now knows better.
+            let _ = claim
+                .note(&mut tx, before.attempts, now, before.last_error.as_deref())
+                .await?;
+        }
         repo::release(&mut tx, self.consumer.name(), &self.outbox.server).await?;
         tx.commit().await
     }

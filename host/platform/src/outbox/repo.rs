@@ -35,11 +35,13 @@ sql! {
     PASSED = "SELECT COALESCE((SELECT MIN(position) FROM event_consumers), last) FROM outbox_counter WHERE one = 1";
     FIRST = "SELECT MIN(position) FROM outbox";
     PRUNE = "DELETE FROM outbox WHERE position <= $1";
-    FIRST_WINDOW = "SELECT MIN(ends_at) FROM event_windows";
-    PRUNE_WINDOWS = "DELETE FROM event_windows WHERE ends_at <= $1";
+    /// Read through, once a minute: an index would cost each event that opens a window.
+    ENDED_WINDOWS = "SELECT occurrence FROM event_windows WHERE ends_at <= $1 LIMIT $2";
+    PRUNE_WINDOW = "DELETE FROM event_windows WHERE occurrence = $1 AND ends_at <= $2";
     SEEN = "UPDATE event_consumers SET seen_at = $2 WHERE name = $1 AND seen_at < $3";
     UNSEEN = "SELECT name FROM event_consumers WHERE seen_at < $1";
     FORGET = "DELETE FROM event_consumers WHERE name = $1 AND seen_at < $2";
+    FORGET_ASIDE = "DELETE FROM events_set_aside WHERE consumer = $1";
 }
 
 /// A stored event, not read yet.
@@ -199,18 +201,22 @@ pub async fn prunable(tx: &mut Tx) -> Result<(Option<i64>, i64), DbError> {
     Ok((first, passed))
 }
 
-pub async fn prune(tx: &mut Tx, up_to: i64) -> Result<u64, DbError> {
-    Ok(exec!(tx, PRUNE, up_to).await?.rows())
+pub async fn prune(tx: &mut Tx, up_to: i64) -> Result<(), DbError> {
+    exec!(tx, PRUNE, up_to).await.map(drop)
 }
 
-/// Whether a window has ended.
-pub async fn has_ended_window(tx: &mut Tx, now: Timestamp) -> Result<bool, DbError> {
-    let first = value!(tx, Option<i64>, FIRST_WINDOW).await?;
-    Ok(first.is_some_and(|first| first <= now.ms()))
+/// Windows that have ended, so many at most, in the order in which publishers open theirs: two transactions that take
+/// several never wait for each other.
+pub async fn ended_windows(tx: &mut Tx, now: Timestamp, most: i64) -> Result<Vec<String>, DbError> {
+    let rows = all!(tx, (String,), ENDED_WINDOWS, now.ms(), most).await?;
+    let mut ended: Vec<String> = rows.into_iter().map(|(occurrence,)| occurrence).collect();
+    ended.sort();
+    Ok(ended)
 }
 
-pub async fn prune_windows(tx: &mut Tx, now: Timestamp) -> Result<(), DbError> {
-    exec!(tx, PRUNE_WINDOWS, now.ms()).await.map(drop)
+/// Removes a window, unless it was opened again.
+pub async fn prune_window(tx: &mut Tx, occurrence: &str, now: Timestamp) -> Result<(), DbError> {
+    exec!(tx, PRUNE_WINDOW, occurrence, now.ms()).await.map(drop)
 }
 
 /// Says that a server has this consumer, unless one said so since `before`.
@@ -224,6 +230,11 @@ pub async fn unseen(tx: &mut Tx, before: Timestamp) -> Result<Vec<String>, DbErr
     Ok(rows.into_iter().map(|(name,)| name).collect())
 }
 
+/// Forgets a consumer, and what it has set aside, unless a server has said to have it since `before`.
 pub async fn forget(tx: &mut Tx, name: &str, before: Timestamp) -> Result<bool, DbError> {
-    Ok(exec!(tx, FORGET, name, before.ms()).await?.rows() == 1)
+    let forgotten = exec!(tx, FORGET, name, before.ms()).await?.rows() == 1;
+    if forgotten {
+        let _ = exec!(tx, FORGET_ASIDE, name).await?;
+    }
+    Ok(forgotten)
 }

@@ -51,6 +51,7 @@ const BRISK: Patience = Patience {
 enum Doing {
     Panic,
     Hang,
+    Wait(Duration),
     /// Fails so often, and then no more.
     Fail(usize),
     /// Goes on after a statement that failed.
@@ -104,6 +105,10 @@ impl Consumer for Counter {
             None => Ok(()),
             Some(Doing::Panic) => panic!("on {number}"),
             Some(Doing::Hang) => std::future::pending().await,
+            Some(Doing::Wait(time)) => {
+                tokio::time::sleep(*time).await;
+                Ok(())
+            }
             Some(Doing::Fail(times)) if before < *times => Err(ConsumeError::Failed(format!("not {number}"))),
             Some(Doing::Fail(_)) => Ok(()),
             Some(Doing::Overlook) => {
@@ -329,6 +334,44 @@ qm_db::db_test! {
         let aside = aside(&db, "counter").await;
         assert_eq!((aside.len(), &*aside[0].1), (1, "the server ended while it was being handled"));
         next.background.shutdown().await;
+    }
+
+    async fn an_attempt_that_a_stop_cuts_off_does_not_count(db: Db) {
+        let patient = Patience { handling: WAIT, ..BRISK };
+        for _ in 0..4 {
+            let server = Server::new(&db, patient).await;
+            let consumer = Counter::new("counter", [(1, Doing::Hang)]);
+            server.start(&consumer).await;
+            if rows(&db, GIVEN).await == 0 {
+                server.count([1]).await;
+            }
+            until("it to be begun", || async { !consumer.calls().is_empty() }).await;
+            server.background.shutdown().await;
+        }
+        let mut tx = db.begin_read().await.unwrap();
+        let standing = repo::standing(&mut tx, "counter").await.unwrap().unwrap();
+        assert_eq!((standing.position, standing.attempts, standing.lease_until), (0, 0, 0));
+        drop(tx);
+        let server = Server::new(&db, BRISK).await;
+        server.start(&Counter::new("counter", [])).await;
+        assert_eq!(once(&db, 1).await, ["counter/001"]);
+        assert!(aside(&db, "counter").await.is_empty());
+        server.background.shutdown().await;
+    }
+
+    async fn a_page_takes_no_longer_than_one_event_may(db: Db) {
+        let server = Server::new(&db, BRISK).await;
+        let pause = BRISK.handling / 3;
+        let consumer = Counter::new("counter", (2..=9).map(|number| (number, Doing::Wait(pause))));
+        server.start(&consumer).await;
+        server.count([1]).await;
+        once(&db, 1).await;
+        let numbers: Vec<Counted> = (2..=9).map(|number| Counted { number }).collect();
+        server.publish(&numbers).await;
+        once(&db, 9).await;
+        assert!(consumer.calls().len() > 9, "together they take too long: {:?}", consumer.calls());
+        assert!(aside(&db, "counter").await.is_empty());
+        server.background.shutdown().await;
     }
 
     async fn of_two_servers_one_consumes_and_the_other_takes_over(db: Db) {

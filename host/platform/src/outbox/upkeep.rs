@@ -37,16 +37,8 @@ impl Upkeep {
         self.consumers(now, before(SEEN_EVERY), before(FORGOTTEN)).await?;
         // A newer server may have started beside this one, with consumers of its own.
         self.outbox.keep_what_is_wanted().await?;
-        let (first, passed, has_ended) = {
-            let mut tx = self.outbox.db.begin_read().await?;
-            let (first, passed) = repo::prunable(&mut tx).await?;
-            (first, passed, repo::has_ended_window(&mut tx, now).await?)
-        };
-        if has_ended {
-            let mut tx = self.outbox.db.begin_write().await?;
-            repo::prune_windows(&mut tx, now).await?;
-            tx.commit().await?;
-        }
+        self.windows(now).await?;
+        let (first, passed) = repo::prunable(&mut self.outbox.db.begin_read().await?).await?;
         let Some(first) = first else {
             self.outbox.metrics.stored(0);
             return Ok(());
@@ -61,6 +53,23 @@ impl Upkeep {
         let mut tx = self.outbox.db.begin_read().await?;
         self.outbox.metrics.stored(repo::last(&mut tx).await? - gone);
         Ok(())
+    }
+
+    /// Removes windows that have ended.
+    async fn windows(&self, now: Timestamp) -> Result<(), DbError> {
+        loop {
+            let mut tx = self.outbox.db.begin_read().await?;
+            let ended = repo::ended_windows(&mut tx, now, PRUNED_AT_ONCE).await?;
+            drop(tx);
+            if ended.is_empty() {
+                return Ok(());
+            }
+            let mut tx = self.outbox.db.begin_write().await?;
+            for occurrence in &ended {
+                repo::prune_window(&mut tx, occurrence, now).await?;
+            }
+            tx.commit().await?;
+        }
     }
 
     /// Says which consumers this server has, and forgets those no server has said to have for long.

@@ -123,7 +123,7 @@ async fn what_gets_worse_or_better_is_told_once_and_a_panic_ends_nothing() {
     world.space(12).await;
     world.space(40).await;
     assert_eq!(next(&mut heard).await, disk("system.storage_recovered", 40));
-    // The same again within the window of its kind: dropped by the bus.
+    // The same again within the window of its kind: dropped.
     world.space(10).await;
 
     let engine = |key: &str, payload: Value| (key.to_owned(), Some("e".to_owned()), payload);
