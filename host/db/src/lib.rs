@@ -14,6 +14,7 @@
 //! A transaction is never held across a plugin call or an HTTP request: on SQLite it holds up every other writer.
 
 mod backup;
+mod changes;
 mod error;
 mod json;
 mod lock;
@@ -27,6 +28,7 @@ pub mod testing;
 mod tx;
 
 pub use backup::{Copied, Restored, SqliteFile, postgres_arguments};
+pub use changes::Changes;
 pub use error::DbError;
 pub use json::Json;
 pub use migrate::Outdated;

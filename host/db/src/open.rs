@@ -15,6 +15,7 @@ use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{ConnectOptions, Connection as _, Executor as _, PgPool, Pool, SqlitePool, Transaction};
 
+use crate::changes::{Changes, Writes};
 use crate::error::{Class, DbError, class};
 use crate::lock::FileLock;
 use crate::tx::{Connection, Tx, plan};
@@ -42,6 +43,7 @@ const POSTGRES_PAUSE: &str = "SET idle_in_transaction_session_timeout = '10s'";
 pub struct Db {
     pools: Pools,
     health: Arc<Health>,
+    writes: Writes,
     /// Who hears what transactions publish, see [`Db::telling`].
     sink: Option<Arc<dyn EventSink>>,
     /// Keeps other servers off the file, see [`Db::open_alone`].
@@ -50,7 +52,12 @@ pub struct Db {
 
 #[derive(Clone)]
 enum Pools {
-    Sqlite { read: SqlitePool, write: SqlitePool },
+    Sqlite {
+        read: SqlitePool,
+        write: SqlitePool,
+        /// The write-ahead log.
+        log: Arc<Path>,
+    },
     Postgres(PgPool),
 }
 
@@ -83,6 +90,7 @@ impl Db {
         Ok(Db {
             pools,
             health: Arc::default(),
+            writes: Writes::default(),
             sink: None,
             _alone: None,
         })
@@ -153,6 +161,15 @@ impl Db {
         }
     }
 
+    /// Tells a loop whether a look at the database is worth it.
+    pub fn changes(&self) -> Changes {
+        let log = match &self.pools {
+            Pools::Sqlite { log, .. } => Some(log.clone()),
+            Pools::Postgres(_) => None,
+        };
+        Changes::new(log, self.writes.clone())
+    }
+
     /// Begins a transaction that sees one state of the database and can change nothing.
     pub async fn begin_read(&self) -> Result<Tx, DbError> {
         let connection = match &self.pools {
@@ -162,7 +179,7 @@ impl Db {
                 Connection::Postgres(begin(pool, snapshot).await?)
             }
         };
-        Ok(Tx::new(connection, self.sink.clone(), self.health.clone(), false))
+        Ok(Tx::new(connection, self.sink.clone(), self.health.clone(), None))
     }
 
     /// Begins a transaction that may write. On SQLite it waits for every other writer.
@@ -176,7 +193,8 @@ impl Db {
             self.health.note_error(&error);
             error
         })?;
-        Ok(Tx::new(connection, self.sink.clone(), self.health.clone(), true))
+        let write = Some(self.writes.one());
+        Ok(Tx::new(connection, self.sink.clone(), self.health.clone(), write))
     }
 
     /// Whether the database answers and can be written. A write is tried when the last one failed for want of space or
@@ -198,7 +216,7 @@ impl Db {
     /// The connections open now, by pool.
     pub fn pools(&self) -> Vec<PoolCounts> {
         match &self.pools {
-            Pools::Sqlite { read, write } => vec![
+            Pools::Sqlite { read, write, .. } => vec![
                 PoolCounts::of("read", read.size(), read.num_idle(), SQLITE_READERS),
                 PoolCounts::of("write", write.size(), write.num_idle(), 1),
             ],
@@ -216,7 +234,7 @@ impl Db {
     /// Closes every connection, after the transactions under way; SQLite folds its log into the file.
     pub async fn close(&self) {
         match &self.pools {
-            Pools::Sqlite { read, write } => {
+            Pools::Sqlite { read, write, .. } => {
                 close(read).await;
                 close(write).await;
             }
@@ -335,7 +353,10 @@ async fn open_sqlite(path: PathBuf) -> Result<Pools, DbError> {
         .max_connections(SQLITE_READERS)
         .idle_timeout(Duration::from_mins(5))
         .connect_lazy_with(options.pragma("cache_size", "-1024").pragma("query_only", "ON"));
-    Ok(Pools::Sqlite { read, write })
+    let mut log = path.into_os_string();
+    log.push("-wal");
+    let log = Path::new(&log).into();
+    Ok(Pools::Sqlite { read, write, log })
 }
 
 /// Makes the file when it is missing, closed to everybody else, and finds out early what would stop SQLite.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use qm_kernel::event::{DomainEvent, EventSink, Plan};
 use sqlx::{Postgres, Sqlite, Transaction};
 
+use crate::changes::Write;
 use crate::error::DbError;
 use crate::open::Health;
 use crate::outbox;
@@ -18,7 +19,8 @@ pub struct Tx {
     events: Vec<(Plan, DomainEvent)>,
     sink: Option<Arc<dyn EventSink>>,
     health: Arc<Health>,
-    writes: bool,
+    /// None where nothing can be written.
+    write: Option<Write>,
     aborted: bool,
 }
 
@@ -33,14 +35,14 @@ impl Tx {
         connection: Connection,
         sink: Option<Arc<dyn EventSink>>,
         health: Arc<Health>,
-        writes: bool,
+        write: Option<Write>,
     ) -> Self {
         Self {
             connection,
             events: Vec::new(),
             sink,
             health,
-            writes,
+            write,
             aborted: false,
         }
     }
@@ -84,7 +86,7 @@ impl Tx {
         };
         let committed = committed.map_err(DbError::from);
         // That something was read says nothing of whether anything can be written.
-        if self.writes {
+        if self.write.is_some() {
             self.health.note(committed)
         } else {
             committed

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "the whole crate is tests")]
 
 mod backup;
+mod changes;
 mod crash;
 mod opening;
 mod outbox;

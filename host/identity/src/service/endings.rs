@@ -3,7 +3,7 @@
 //! The change notes it in its own transaction, and every server on the database looks for notes, so that it does not
 //! matter which one made the change, or whether it was the operator's command line. A server that was down reads the
 //! notes when it starts.
-//! Bounds: one query every [`EVERY`], of the last [`OVERLAP`] only once it has read the rest; notes go after
+//! Bounds: one query every [`EVERY`], where anything was written meanwhile, of the last [`OVERLAP`] only once it has read the rest; notes go after
 //! [`KEPT`]. Clocks of several servers are taken to agree within that overlap.
 
 use std::time::Duration;
@@ -32,8 +32,12 @@ impl Identity {
         let mut ticks = tokio::time::interval(EVERY);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let mut read_until = Timestamp::from_ms(0);
+        let mut changes = self.inner.db.changes();
         let mut failing = false;
         while stop.run_until_cancelled(ticks.tick()).await.is_some() {
+            if !changes.any() {
+                continue;
+            }
             let began = self.inner.ctx.now();
             match self.end_sockets(&hub, read_until).await {
                 Ok(()) => {
@@ -41,6 +45,7 @@ impl Identity {
                     failing = false;
                 }
                 Err(error) => {
+                    changes.forget();
                     // Said once: a database that is away is away for many rounds.
                     if !std::mem::replace(&mut failing, true) {
                         let error = &error as &dyn std::error::Error;

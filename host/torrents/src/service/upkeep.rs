@@ -80,8 +80,12 @@ impl Torrents {
     async fn look_loop(self: &Arc<Self>, stop: &CancellationToken) {
         let mut looks = tokio::time::interval(LOOK);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut changes = self.db.changes();
         while stop.run_until_cancelled(looks.tick()).await.is_some() {
-            if let Err(error) = self.look().await {
+            if changes.any()
+                && let Err(error) = self.look().await
+            {
+                changes.forget();
                 let error = &error as &dyn Error;
                 tracing::warn!(error, "settings of torrents cannot be read");
             }
@@ -112,6 +116,7 @@ impl Torrents {
     async fn retire_loop(&self, stop: &CancellationToken) {
         let mut looks = tokio::time::interval(LOOK);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut changes = self.db.changes();
         loop {
             tokio::select! {
                 biased;
@@ -119,7 +124,10 @@ impl Torrents {
                 () = self.upkeep.deleted.notified() => {}
                 _ = looks.tick() => {}
             }
-            if let Err(error) = self.retire_deleted(stop).await {
+            if changes.any()
+                && let Err(error) = self.retire_deleted(stop).await
+            {
+                changes.forget();
                 let error = &error as &dyn Error;
                 tracing::warn!(error, "rows of deleted engines cannot be removed; they stay due");
             }

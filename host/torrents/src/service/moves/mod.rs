@@ -264,10 +264,20 @@ impl Torrents {
     pub async fn moves_loop(self: Arc<Self>, stop: CancellationToken) {
         let mut looks = tokio::time::interval(LOOK);
         looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut changes = self.db.changes();
+        // What waits is tried again, though nothing was written.
+        let mut waiting = false;
         while stop.run_until_cancelled(looks.tick()).await.is_some() {
-            if let Err(error) = self.settle_moves(&stop).await {
-                let error = &error as &dyn std::error::Error;
-                tracing::warn!(error, "interrupted moves of torrents cannot be looked for");
+            if !changes.any() && !waiting {
+                continue;
+            }
+            match self.settle_moves(&stop).await {
+                Ok(some) => waiting = some,
+                Err(error) => {
+                    changes.forget();
+                    let error = &error as &dyn std::error::Error;
+                    tracing::warn!(error, "interrupted moves of torrents cannot be looked for");
+                }
             }
         }
     }

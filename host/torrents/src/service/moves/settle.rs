@@ -39,10 +39,12 @@ impl Torrents {
         Ok(rows)
     }
 
-    pub(super) async fn settle_moves(&self, stop: &CancellationToken) -> Result<(), DbError> {
+    /// Whether there was anything to settle; it may be there still.
+    pub(super) async fn settle_moves(&self, stop: &CancellationToken) -> Result<bool, DbError> {
         let rows = self.load_moves().await?;
+        let some = !rows.is_empty();
         let Some(mover) = self.moves.mover() else {
-            return Ok(());
+            return Ok(some);
         };
         self.moves.forget_complaints(&rows);
         // Side by side: one client that hangs keeps nobody else's torrents waiting.
@@ -54,7 +56,8 @@ impl Torrents {
             self.settle_one(&row, mover).await
         });
         let settled: Vec<_> = settled.buffer_unordered(AT_ONCE).collect().await;
-        settled.into_iter().collect()
+        settled.into_iter().collect::<Result<(), DbError>>()?;
+        Ok(some)
     }
 
     async fn settle_one(&self, row: &MoveRow, mover: &Arc<dyn DataMover>) -> Result<(), DbError> {
