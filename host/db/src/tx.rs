@@ -1,4 +1,4 @@
-//! A transaction, owned, with the events that are stored by its commit and told after it.
+//! A transaction, owned, with the events that are stored by its commit and told after it, and what else is to follow it.
 
 use std::sync::Arc;
 
@@ -18,6 +18,7 @@ pub struct Tx {
     connection: Connection,
     events: Vec<(Plan, DomainEvent)>,
     sink: Option<Arc<dyn EventSink>>,
+    then: Vec<Box<dyn FnOnce() + Send>>,
     health: Arc<Health>,
     /// None where nothing can be written.
     write: Option<Write>,
@@ -41,6 +42,7 @@ impl Tx {
             connection,
             events: Vec::new(),
             sink,
+            then: Vec::new(),
             health,
             write,
             aborted: false,
@@ -58,6 +60,12 @@ impl Tx {
         self.events.push((plan, event));
     }
 
+    /// Calls `then` right after the commit, and never where there is none: for what wakes somebody who is to look at what
+    /// was committed. It must not wait for anything.
+    pub fn after_commit(&mut self, then: impl FnOnce() + Send + 'static) {
+        self.then.push(Box::new(then));
+    }
+
     /// Commits, then tells the queued events, in the order they were queued, to whom the database was opened to tell
     /// ([`Db::telling`](crate::Db::telling)).
     pub async fn commit(mut self) -> Result<(), DbError> {
@@ -71,7 +79,11 @@ impl Tx {
             outbox::keep(&mut self, events).await?
         };
         let sink = self.sink.take();
+        let then = std::mem::take(&mut self.then);
         self.finish().await?;
+        for call in then {
+            call();
+        }
         if let Some(sink) = sink {
             kept.repeated.iter().for_each(|event| sink.repeated(event));
             kept.told.into_iter().for_each(|event| sink.publish(event));

@@ -88,6 +88,26 @@ db_test! {
         assert_eq!(count(&db).await, 1, "the writer is free again");
     }
 
+    async fn what_is_to_follow_a_commit_follows_no_other_end(db: Db) {
+        let calls = Arc::new(Mutex::new(Vec::new()));
+        for (number, commits) in [(1, true), (2, false), (3, true)] {
+            let mut tx = db.begin_write().await.unwrap();
+            let heard = calls.clone();
+            tx.after_commit(move || heard.lock().unwrap().push(number));
+            assert!(!calls.lock().unwrap().contains(&number), "not before");
+            if commits {
+                tx.commit().await.unwrap();
+            }
+        }
+        let mut tx = db.begin_write().await.unwrap();
+        let heard = calls.clone();
+        tx.after_commit(move || heard.lock().unwrap().push(4));
+        exec!(&mut tx, ADD, "a", "1").await.unwrap().exactly(1).unwrap();
+        assert!(exec!(&mut tx, ADD, "a", "1").await.is_err());
+        assert!(tx.commit().await.is_err());
+        assert_eq!(*calls.lock().unwrap(), [1, 3]);
+    }
+
     async fn a_cancelled_request_leaves_nothing(db: Db) {
         let writer = db.clone();
         let task = tokio::spawn(async move {
