@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-use jiff::tz::TimeZoneDatabase;
+use jiff::tz::{TimeZone, TimeZoneDatabase};
 
 static ZONES: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bundled);
 
@@ -25,6 +25,12 @@ pub fn choose(text: &str) -> Result<Option<String>, UnknownZone> {
     zone.iana_name()
         .map(|name| Some(name.to_owned()))
         .ok_or(UnknownZone)
+}
+
+/// The zone of that name; where nobody chose one, or it is not known any more, the one of this machine.
+pub fn zone(name: Option<&str>) -> TimeZone {
+    let named = name.and_then(|name| ZONES.get(name).ok());
+    named.unwrap_or_else(TimeZone::system)
 }
 
 /// Whether `text` is a zone's name, spelt in any case.
@@ -72,6 +78,13 @@ mod tests {
         for text in ["", "  ", "auto", "AUTO", "Auto"] {
             assert_eq!(choose(text), Ok(None), "{text:?}");
         }
+    }
+
+    #[test]
+    fn a_zone_without_a_name_is_that_of_the_machine() {
+        assert_eq!(zone(Some("Asia/Kolkata")).iana_name(), Some("Asia/Kolkata"));
+        assert_eq!(zone(None), TimeZone::system());
+        assert_eq!(zone(Some("Mars/Olympus")), TimeZone::system());
     }
 
     #[test]

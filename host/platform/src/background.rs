@@ -195,7 +195,8 @@ impl Watch {
     }
 }
 
-pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> &str {
+/// The text of a panic that was caught, where it has one.
+pub fn panic_text(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
         .unwrap_or("no text")

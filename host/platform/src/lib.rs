@@ -28,7 +28,7 @@ mod watch;
 
 pub use acting::{Acting, ActingError, Actor, judge_alone};
 pub use audit::{Audit, AuditEntry, AuditRecord, AuditResult, AuditTrail, AuditUser, Target};
-pub use background::Background;
+pub use background::{Background, panic_text};
 pub use bus::{Bus, BusCounts, Subscription};
 pub use cipher::{Cipher, Standing};
 pub use error::PlatformError;

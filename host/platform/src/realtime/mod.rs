@@ -37,6 +37,12 @@ pub enum Room {
     User(Arc<str>),
     /// Everyone who holds the permission.
     Perm(Permission),
+    /// Everyone who holds one of the permissions, and one user's sockets if there is such a user. Whoever is both gets
+    /// the event once.
+    Owner {
+        user: Option<Arc<str>>,
+        or: &'static [Permission],
+    },
 }
 
 impl Room {
@@ -45,6 +51,10 @@ impl Room {
             Room::Authenticated => true,
             Room::User(id) => principal.user_id == *id,
             Room::Perm(permission) => principal.may(*permission),
+            Room::Owner { user, or } => {
+                let is_owner = user.as_ref().is_some_and(|id| principal.user_id == *id);
+                is_owner || or.iter().any(|permission| principal.may(*permission))
+            }
         }
     }
 }

@@ -203,3 +203,25 @@ impl Client {
         }
     }
 }
+
+#[test]
+fn of_what_is_somebodys_own_they_hear_and_who_sees_all() {
+    let own = |user: Option<&str>| Room::Owner {
+        user: user.map(Arc::from),
+        or: &[Permission::JobsViewAll, Permission::JobsAdmin],
+    };
+    for (token, hears_own, hears_nobodys) in [
+        ("alice torrents.view 600000", true, false),
+        ("bob torrents.view 600000", false, false),
+        ("bob jobs.view_all 600000", true, true),
+        ("bob jobs.admin 600000", true, true),
+        ("bob SUPER_ADMIN 600000", true, true),
+    ] {
+        let principal = Tokens(Ctx::system()).verify(token).unwrap();
+        let heard = (
+            own(Some("alice")).admits(&principal),
+            own(None).admits(&principal),
+        );
+        assert_eq!(heard, (hears_own, hears_nobodys), "{token}");
+    }
+}
