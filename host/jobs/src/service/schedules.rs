@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use jiff::tz::TimeZone;
 use qm_db::Tx;
-use qm_kernel::Timestamp;
+use qm_kernel::{Timestamp, timezone};
 use qm_platform::catalogue::TIMEZONE;
 use tokio_util::sync::CancellationToken;
 
@@ -23,8 +22,8 @@ const AGAIN: Duration = Duration::from_mins(1);
 const NEVER: Duration = Duration::from_hours(24 * 365);
 
 impl Jobs {
-    /// Asks for a job whenever `trigger` says; one at intervals first an interval after the first start. When it was last
-    /// asked for stands in the database: a restart neither forgets it nor begins to count anew. What was due several times
+    /// Asks for a job whenever `trigger` says; one at intervals first an interval after the first start of all. Since when
+    /// it counts stands in the database: a restart neither forgets it nor begins to count anew. What was due several times
     /// while nobody was there is asked for once.
     pub fn schedule(
         &self,
@@ -89,17 +88,17 @@ impl Jobs {
         make: &impl Fn() -> NewJob,
     ) -> Result<Duration, JobsError> {
         let now = self.0.ctx.now();
+        let since = self.counts_since(name).await?;
         let mut tx = self.0.db.begin_read().await?;
-        let next = self.due(&mut tx, name, trigger).await?;
+        let next = self.next(&mut tx, trigger, since).await?;
         drop(tx);
         if now < next {
             return Ok(next.since(now));
         }
         let mut tx = self.0.db.begin_write().await?;
-        // Another node may have asked meanwhile.
-        let next = self.due(&mut tx, name, trigger).await?;
-        if now < next {
-            return Ok(next.since(now));
+        // Another server may have asked meanwhile: this one looks again.
+        if !repo::schedules::asked(&mut tx, name, since, now).await? {
+            return Ok(Duration::ZERO);
         }
         let job = NewJob {
             source: Source::Scheduled,
@@ -112,22 +111,34 @@ impl Jobs {
             // The last one is still at work.
             return Ok(AGAIN);
         }
-        let next = self.due(&mut tx, name, trigger).await?;
+        let next = self.next(&mut tx, trigger, now).await?;
         tx.commit().await?;
         self.announce(&enqueued);
         Ok(next.since(now))
     }
 
-    /// When it is next due, told by when it was last asked for.
-    async fn due(&self, tx: &mut Tx, name: &str, trigger: &Trigger) -> Result<Timestamp, JobsError> {
-        let latest = repo::jobs::latest_of_schedule(tx, name).await?;
-        let since = latest.map_or(self.0.worker.started_at, Timestamp::from_ms);
+    /// When it last asked, or was first seen.
+    async fn counts_since(&self, name: &str) -> Result<Timestamp, JobsError> {
+        let mut tx = self.0.db.begin_read().await?;
+        if let Some(since) = repo::schedules::since(&mut tx, name).await? {
+            return Ok(since);
+        }
+        drop(tx);
+        let mut tx = self.0.db.begin_write().await?;
+        let first = self.0.worker.started_at;
+        repo::schedules::begin(&mut tx, name, first).await?;
+        let since = repo::schedules::since(&mut tx, name).await?;
+        tx.commit().await?;
+        Ok(since.unwrap_or(first))
+    }
+
+    /// When it is next due.
+    async fn next(&self, tx: &mut Tx, trigger: &Trigger, since: Timestamp) -> Result<Timestamp, JobsError> {
         match trigger {
             Trigger::Every(interval) => Ok(since.plus(*interval)),
             Trigger::Cron(cron) => {
                 let zone = self.0.settings.get(tx, &TIMEZONE).await?;
-                let zone = zone.and_then(|name| TimeZone::get(&name).ok());
-                let next = cron.next(since, &zone.unwrap_or_else(TimeZone::system));
+                let next = cron.next(since, &timezone::zone(zone.as_deref()));
                 Ok(next.unwrap_or(since.plus(NEVER)))
             }
         }

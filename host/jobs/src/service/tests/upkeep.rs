@@ -126,6 +126,29 @@ db_test! {
         assert_eq!(house.all().await.len(), 2);
     }
 
+    async fn a_server_that_never_runs_for_a_whole_interval_asks_all_the_same(db: Db) {
+        let first = House::new(&db).await;
+        let make = || work(&["complete"]);
+        let mut asked = Vec::new();
+        // Started anew each morning, it looks twice a day.
+        for day in 0..30 {
+            let house = first.beside();
+            for _ in 0..2 {
+                house.jobs.ask_when_due("test_weekly", &Trigger::Every(7 * DAY), &make).await.unwrap();
+                house.advance(Duration::from_hours(5));
+            }
+            house.run_all().await;
+            asked.extend(house.all().await.iter().map(|_| day));
+            // What it asked for is removed long before it is due again.
+            let mut tx = db.begin_write().await.unwrap();
+            let now = house.jobs.0.ctx.now().plus(Duration::from_millis(1));
+            repo::retention::remove_finished(&mut tx, now, 10).await.unwrap();
+            tx.commit().await.unwrap();
+            house.advance(Duration::from_hours(14));
+        }
+        assert_eq!(asked, [7, 14, 21, 28]);
+    }
+
     async fn a_schedule_by_the_clock_follows_the_zone_that_is_set(db: Db) {
         let house = House::new(&db).await;
         let mut tx = db.begin_write().await.unwrap();
