@@ -28,8 +28,12 @@ pub enum JobsError {
         bytes: usize,
         most: usize,
     },
+    #[error("the {what} of a job of type `{type_key}` is nested too deeply to be read again")]
+    TooDeep { what: &'static str, type_key: String },
     /// It belongs to a job that is ending or just being made by somebody else; trying again helps.
-    #[error("The idempotency key `{0}` is in use: try again")]
+    #[error(
+        "Another job with the idempotency key of `{0}` is being made or is ending at this moment: try again"
+    )]
     KeyInUse(String),
     #[error("a job may not go from `{from}` to `{to}`")]
     IllegalMove { from: Status, to: Status },
@@ -50,12 +54,18 @@ impl JobsError {
             JobsError::NotCancellable | JobsError::NotRerunnable => ErrorKind::BadRequest,
             JobsError::UnknownType(_)
             | JobsError::TooLarge { .. }
+            | JobsError::TooDeep { .. }
             | JobsError::IllegalMove { .. }
             | JobsError::LeaseLost(_)
             | JobsError::Damaged { .. } => ErrorKind::Internal,
-            JobsError::KeyInUse(_) => ErrorKind::Unavailable,
+            JobsError::KeyInUse(_) => ErrorKind::Conflict,
             JobsError::Database(error) => error.kind(),
         }
+    }
+
+    /// Whether it says nothing of the job it was about: the database is busy or away, and trying again may help.
+    pub fn is_passing(&self) -> bool {
+        matches!(self, JobsError::Database(error) if error.kind() == ErrorKind::Unavailable)
     }
 
     /// What stands in `code` of the answer; never changes.
@@ -68,10 +78,11 @@ impl JobsError {
             JobsError::NotRerunnable => "bad_request.not_rerunnable",
             JobsError::UnknownType(_)
             | JobsError::TooLarge { .. }
+            | JobsError::TooDeep { .. }
             | JobsError::IllegalMove { .. }
             | JobsError::LeaseLost(_)
             | JobsError::Damaged { .. } => ErrorKind::Internal.code(),
-            JobsError::KeyInUse(_) => "unavailable.idempotency_key",
+            JobsError::KeyInUse(_) => "conflict.idempotency_key",
             JobsError::Database(error) => error.kind().code(),
         }
     }

@@ -105,7 +105,15 @@ impl TokenVerifier for NoTokens {
 /// # Panics
 /// When the metrics of an empty registry cannot be made.
 pub fn worker(db: &Db, pace: Pace) -> (Jobs, Background) {
-    let (ctx, metrics) = (Ctx::system(), Registry::new());
+    worker_of(db, pace, Ctx::system())
+}
+
+/// The same, by a clock of the caller's.
+///
+/// # Panics
+/// As above.
+pub fn worker_of(db: &Db, pace: Pace, ctx: Ctx) -> (Jobs, Background) {
+    let metrics = Registry::new();
     let cipher = Cipher::new(&Secret::new("a key of thirty-two characters !"), ctx.clone());
     let background = Background::new(&metrics).expect("fresh metrics");
     let jobs = Jobs::new(JobsDeps {

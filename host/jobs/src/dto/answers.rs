@@ -8,7 +8,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::model::event::JobEvent;
-use crate::model::job::{Capabilities, Job};
+use crate::model::job::{Capabilities, Item, Job};
 use crate::model::schedule::{Schedule, Trigger};
 use crate::model::status::Status;
 use crate::service::Pace;
@@ -44,7 +44,7 @@ pub struct JobSummary {
 }
 
 impl JobSummary {
-    pub fn of(subsystem: &'static str, job: Job) -> Self {
+    pub fn of(subsystem: &'static str, job: Item) -> Self {
         Self {
             id: job.id,
             subsystem,
@@ -171,8 +171,8 @@ pub struct JobDetail {
     updated_at: Timestamp,
 }
 
-impl From<Job> for JobItem {
-    fn from(job: Job) -> Self {
+impl From<Item> for JobItem {
+    fn from(job: Item) -> Self {
         Self {
             id: job.id,
             r#type: job.type_key,
@@ -201,7 +201,7 @@ impl From<Job> for JobItem {
 impl From<Job> for JobDetail {
     fn from(job: Job) -> Self {
         Self {
-            item: JobItem::from(job.clone()),
+            item: job.item().into(),
             description: job.description,
             correlation_id: job.correlation_id,
             parent_job_id: job.parent_job_id,

@@ -42,7 +42,10 @@ impl Sight {
     }
 }
 
+/// The permissions of which each shows every job.
+pub const SEE_ALL: &[Permission] = &[Permission::JobsViewAll, Permission::JobsAdmin];
+
 /// Whether the caller sees every job.
 pub fn sees_all(principal: &Principal) -> bool {
-    principal.may(Permission::JobsViewAll) || principal.may(Permission::JobsAdmin)
+    SEE_ALL.iter().any(|permission| principal.may(*permission))
 }

@@ -14,6 +14,7 @@ sql! {
          'waiting', 'blocked', 'running', 'pausing', 'paused', 'retrying', 'cancelling')"
     );
     IDEMPOTENCY_KEY = "SELECT idempotency_key FROM platform_jobs WHERE id = $1";
+    HAS_INPUT = "SELECT 1 FROM platform_jobs WHERE id = $1 AND input IS NOT NULL";
     INPUT = "SELECT input FROM platform_jobs WHERE id = $1";
     /// A token outlives its user by some minutes; what they still ask for has no creator. The two events that tell of the
     /// making are counted already. A conflict is one of the idempotency key.
@@ -25,7 +26,6 @@ sql! {
         VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, $9, $10, $11, $12, $13, $14, $15, \
         (SELECT id FROM users WHERE id = $16), $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, \
         0, 2, $32, $32, $32) ON CONFLICT DO NOTHING";
-    LATEST_OF_SCHEDULE = "SELECT MAX(created_at) FROM platform_jobs WHERE schedule_id = $1";
 }
 
 /// What is stored of a job beside what it shows.
@@ -93,13 +93,14 @@ pub async fn idempotency_key(tx: &mut Tx, id: &str) -> Result<Option<String>, Db
     Ok(found.and_then(|(key,)| key))
 }
 
+/// Whether it is stored what a handler is given.
+pub async fn has_input(tx: &mut Tx, id: &str) -> Result<bool, DbError> {
+    let found = qm_db::opt!(tx, (i32,), HAS_INPUT, id).await?;
+    Ok(found.is_some())
+}
+
 /// What a handler is given, where it was stored.
 pub async fn input(tx: &mut Tx, id: &str) -> Result<Option<Value>, DbError> {
     let found = qm_db::opt!(tx, (Option<Json<Value>>,), INPUT, id).await?;
     Ok(found.and_then(|(input,)| input).map(|json| json.0))
-}
-
-/// When a schedule last made a job, in milliseconds.
-pub async fn latest_of_schedule(tx: &mut Tx, schedule: &str) -> Result<Option<i64>, DbError> {
-    qm_db::value!(tx, Option<i64>, LATEST_OF_SCHEDULE, schedule).await
 }

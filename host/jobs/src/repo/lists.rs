@@ -3,9 +3,9 @@
 use qm_db::{DbError, Statement, Tx, sql};
 use qm_kernel::{PageQuery, Timestamp};
 
-use super::row::{Row, columns, jobs};
+use super::item::{ItemRow, item_columns, items};
 use crate::error::JobsError;
-use crate::model::job::Job;
+use crate::model::job::Item;
 use crate::model::sight::Sight;
 
 /// What [`Sight::shows`] says, in SQL.
@@ -39,7 +39,7 @@ macro_rules! page {
     ($order:literal) => {
         concat!(
             "SELECT ",
-            columns!(),
+            item_columns!(),
             " FROM platform_jobs WHERE ",
             wanted!(),
             " ORDER BY ",
@@ -64,11 +64,11 @@ sql! {
     STATUS_ASC = page!("status, created_at, id");
     STATUS_DESC = page!("status DESC, created_at DESC, id DESC");
     CHILDREN = concat!(
-        "SELECT ", columns!(), " FROM platform_jobs WHERE ", visible!(),
+        "SELECT ", item_columns!(), " FROM platform_jobs WHERE ", visible!(),
         " AND parent_job_id = $4 ORDER BY created_at, id LIMIT $5"
     );
     RECENT_OF_MODULE = concat!(
-        "SELECT ", columns!(), " FROM platform_jobs WHERE ", visible!(),
+        "SELECT ", item_columns!(), " FROM platform_jobs WHERE ", visible!(),
         " AND module_key = $4 ORDER BY created_at DESC, id DESC LIMIT $5"
     );
     BY_STATUS = concat!("SELECT status, COUNT(*) FROM platform_jobs WHERE ", visible!(), " GROUP BY status");
@@ -155,7 +155,7 @@ pub async fn page(
     sight: &Sight,
     wanted: &Wanted,
     page: PageQuery,
-) -> Result<(Vec<Job>, u64), JobsError> {
+) -> Result<(Vec<Item>, u64), JobsError> {
     let pattern = wanted.search.as_deref().map(contains);
     macro_rules! asked {
         ($run:ident, $shape:ty, $statement:expr $(, $more:expr)*) => {
@@ -171,8 +171,14 @@ pub async fn page(
     }
     let total = asked!(value, i64, COUNT);
     let statement = wanted.sort.statement(wanted.ascending);
-    let rows = asked!(all, Row, statement, page.page_size as i64, page.offset() as i64);
-    Ok((jobs(rows)?, total as u64))
+    let rows = asked!(
+        all,
+        ItemRow,
+        statement,
+        page.page_size as i64,
+        page.offset() as i64
+    );
+    Ok((items(rows)?, total as u64))
 }
 
 /// The pattern of LIKE for a text that stands somewhere.
@@ -190,10 +196,10 @@ fn contains(text: &str) -> String {
 }
 
 /// The jobs another one has made, the oldest first.
-pub async fn children(tx: &mut Tx, sight: &Sight, parent: &str, most: i64) -> Result<Vec<Job>, JobsError> {
+pub async fn children(tx: &mut Tx, sight: &Sight, parent: &str, most: i64) -> Result<Vec<Item>, JobsError> {
     let rows = qm_db::all!(
         tx,
-        Row,
+        ItemRow,
         CHILDREN,
         sight.all,
         &sight.user_id,
@@ -201,14 +207,14 @@ pub async fn children(tx: &mut Tx, sight: &Sight, parent: &str, most: i64) -> Re
         parent,
         most
     );
-    jobs(rows.await?)
+    items(rows.await?)
 }
 
 /// The latest jobs of a module, the newest first.
-pub async fn recent(tx: &mut Tx, sight: &Sight, module: &str, most: i64) -> Result<Vec<Job>, JobsError> {
+pub async fn recent(tx: &mut Tx, sight: &Sight, module: &str, most: i64) -> Result<Vec<Item>, JobsError> {
     let rows = qm_db::all!(
         tx,
-        Row,
+        ItemRow,
         RECENT_OF_MODULE,
         sight.all,
         &sight.user_id,
@@ -216,7 +222,7 @@ pub async fn recent(tx: &mut Tx, sight: &Sight, module: &str, most: i64) -> Resu
         module,
         most
     );
-    jobs(rows.await?)
+    items(rows.await?)
 }
 
 /// How many jobs are in each state.

@@ -8,7 +8,7 @@ use qm_db::{DbError, FromRow, Json, Tx, sql};
 use qm_kernel::Timestamp;
 use serde_json::Value;
 
-use super::row::{Row, columns, jobs};
+use super::row::{Row, columns, status_of};
 use crate::error::JobsError;
 use crate::model::job::Job;
 use crate::model::status::Status;
@@ -17,17 +17,23 @@ sql! {
     CANDIDATES = "SELECT id, priority, queued_at FROM platform_jobs WHERE status = 'queued' AND type = $1 \
         AND (run_after IS NULL OR run_after <= $2) ORDER BY priority DESC, queued_at, id LIMIT $3";
     ANY_QUEUED = "SELECT 1 FROM platform_jobs WHERE status = 'queued' AND (run_after IS NULL OR run_after <= $1) LIMIT 1";
-    QUEUED_TYPES = "SELECT DISTINCT type FROM platform_jobs WHERE status = 'queued'";
-    QUEUED_OF = concat!(
-        "SELECT ", columns!(), " FROM platform_jobs WHERE status = 'queued' AND type = $1 ORDER BY queued_at, id LIMIT $2"
-    );
+    NEXT_DUE = "SELECT MIN(run_after) FROM platform_jobs WHERE status = 'queued' AND run_after > $1";
+    QUEUED_TYPES = "SELECT DISTINCT type FROM platform_jobs WHERE status = 'queued' AND queued_at <= $1";
+    QUEUED_OF = "SELECT id FROM platform_jobs WHERE status = 'queued' AND type = $1 AND queued_at <= $2 \
+        ORDER BY queued_at, id LIMIT $3";
+    /// What was due when it was looked for may have been put off since.
     CLAIM = concat!(
         "UPDATE platform_jobs SET status = 'running', lease_owner = $2, lease_until = $3, claim = claim + 1, \
          worker_id = $4, started_at = $5, heartbeat_at = $5, updated_at = $5, stalled_at = NULL, run_after = NULL, \
          retry_at = NULL, failed_at = NULL, paused_at = NULL, error_code = NULL, error_message = NULL, \
-         last_sequence = last_sequence + 1 WHERE id = $1 AND status = 'queued' RETURNING ", columns!(),
-        ", input, checkpoint, last_sequence"
+         last_sequence = last_sequence + 1 WHERE id = $1 AND status = 'queued' \
+         AND (run_after IS NULL OR run_after <= $5) RETURNING ", columns!(), ", input, checkpoint, last_sequence"
     );
+    /// The same, due or not, and nothing is read that may be unreadable.
+    TAKE = "UPDATE platform_jobs SET status = 'running', lease_owner = $2, lease_until = $3, claim = claim + 1, \
+        worker_id = $4, started_at = $5, heartbeat_at = $5, updated_at = $5, stalled_at = NULL, run_after = NULL, \
+        retry_at = NULL, last_sequence = last_sequence + 1 WHERE id = $1 AND status = 'queued' \
+        RETURNING claim, last_sequence";
     /// Of a job in no worker's hand no lease is left.
     STEP = "UPDATE platform_jobs SET status = $3, updated_at = $4, last_sequence = last_sequence + $5, \
         queued_at = CASE WHEN $3 = 'queued' THEN $4 ELSE queued_at END, \
@@ -52,31 +58,27 @@ sql! {
     RENEW = "UPDATE platform_jobs SET lease_until = $2 WHERE lease_owner = $1 \
         AND status IN ('running', 'pausing', 'cancelling') \
         AND REPLACE(CAST($3 AS TEXT), ',' || id || ',', '') <> CAST($3 AS TEXT) RETURNING id, claim, status";
-    EXPIRED = concat!(
-        "SELECT ", columns!(), " FROM platform_jobs WHERE status IN ('running', 'pausing', 'cancelling') \
-         AND lease_until < $1 ORDER BY lease_until, id LIMIT $2"
-    );
+    EXPIRED = "SELECT id, lease_owner, claim FROM platform_jobs WHERE status IN ('running', 'pausing', 'cancelling') \
+        AND lease_until < $1 ORDER BY lease_until, id LIMIT $2";
     /// A worker that comes back at this very moment and prolongs its lease keeps it.
     TAKE_OVER = "UPDATE platform_jobs SET lease_owner = $4, lease_until = $5, claim = claim + 1 WHERE id = $1 \
         AND lease_owner = $2 AND claim = $3 AND lease_until < $6 AND status IN ('running', 'pausing', 'cancelling') \
-        RETURNING claim";
-    PROGRESS = "UPDATE platform_jobs SET heartbeat_at = $4, updated_at = $4, last_sequence = last_sequence + 1, \
+        RETURNING claim, status";
+    PROGRESS = concat!("UPDATE platform_jobs SET heartbeat_at = $4, updated_at = $4, last_sequence = last_sequence + 1, \
         progress_percent = COALESCE($5, progress_percent), progress_current = COALESCE($6, progress_current), \
         progress_total = COALESCE($7, progress_total), progress_unit = COALESCE($8, progress_unit), \
         phase = COALESCE($9, phase), status_message_key = COALESCE($10, status_message_key), \
         status_message_params = COALESCE($11, status_message_params) \
         WHERE id = $1 AND lease_owner = $2 AND claim = $3 AND status IN ('running', 'pausing', 'cancelling') \
-        RETURNING last_sequence";
+        RETURNING ", columns!(), ", last_sequence");
     NOTE = "UPDATE platform_jobs SET heartbeat_at = $4, updated_at = $4, last_sequence = last_sequence + 1, \
         warnings = COALESCE($5, warnings) \
         WHERE id = $1 AND lease_owner = $2 AND claim = $3 AND status IN ('running', 'pausing', 'cancelling') \
         RETURNING last_sequence";
     BEAT = "UPDATE platform_jobs SET heartbeat_at = $4, checkpoint = COALESCE($5, checkpoint) \
         WHERE id = $1 AND lease_owner = $2 AND claim = $3 AND status IN ('running', 'pausing', 'cancelling')";
-    STALLED = concat!(
-        "SELECT ", columns!(), " FROM platform_jobs WHERE status = 'running' AND stalled_at IS NULL \
-         AND COALESCE(heartbeat_at, started_at) < $1 ORDER BY id LIMIT $2"
-    );
+    STALLED = "SELECT id, COALESCE(heartbeat_at, started_at) FROM platform_jobs WHERE status = 'running' \
+        AND stalled_at IS NULL AND COALESCE(heartbeat_at, started_at) < $1 ORDER BY id LIMIT $2";
     TELL_STALLED = "UPDATE platform_jobs SET stalled_at = $2, last_sequence = last_sequence + 1 WHERE id = $1 \
         AND status = 'running' AND stalled_at IS NULL AND COALESCE(heartbeat_at, started_at) < $3 RETURNING last_sequence";
 }
@@ -96,13 +98,40 @@ pub struct Claimant<'a> {
     pub until: Timestamp,
 }
 
+impl Claimant<'_> {
+    fn lease(&self, job_id: &str, claim: i64) -> Lease {
+        Lease {
+            job_id: job_id.to_owned(),
+            owner: self.owner.to_owned(),
+            claim,
+        }
+    }
+}
+
 /// A job that was taken, with what only its handler gets.
 pub struct Claimed {
     pub job: Job,
+    pub lease: Lease,
     pub input: Option<Value>,
     pub checkpoint: Option<Value>,
     /// Of the event that tells of the start.
     pub sequence: i64,
+}
+
+/// A job whose worker let its lease end.
+#[derive(Clone, Debug, FromRow)]
+pub struct Left {
+    pub id: String,
+    #[sqlx(rename = "lease_owner")]
+    pub owner: Option<String>,
+    pub claim: i64,
+}
+
+#[derive(FromRow)]
+struct MovedRow {
+    #[sqlx(flatten)]
+    row: Row,
+    last_sequence: i64,
 }
 
 #[derive(FromRow)]
@@ -138,15 +167,27 @@ pub async fn any_queued(tx: &mut Tx, now: Timestamp) -> Result<bool, DbError> {
     Ok(found.is_some())
 }
 
-/// The types of what is queued.
-pub async fn queued_types(tx: &mut Tx) -> Result<Vec<String>, DbError> {
-    let types = qm_db::all!(tx, (String,), QUEUED_TYPES).await?;
+/// When the first of what is queued and not due yet will be.
+pub async fn next_due(tx: &mut Tx, now: Timestamp) -> Result<Option<Timestamp>, DbError> {
+    let due = qm_db::value!(tx, Option<i64>, NEXT_DUE, now.ms()).await?;
+    Ok(due.map(Timestamp::from_ms))
+}
+
+/// The types of what has been queued since `before` or longer.
+pub async fn queued_types(tx: &mut Tx, before: Timestamp) -> Result<Vec<String>, DbError> {
+    let types = qm_db::all!(tx, (String,), QUEUED_TYPES, before.ms()).await?;
     Ok(types.into_iter().map(|(type_key,)| type_key).collect())
 }
 
-/// Some of what is queued of one type.
-pub async fn queued_of(tx: &mut Tx, type_key: &str, most: i64) -> Result<Vec<Job>, JobsError> {
-    jobs(qm_db::all!(tx, Row, QUEUED_OF, type_key, most).await?)
+/// Ids of some of what has been queued of one type since `before` or longer.
+pub async fn queued_of(
+    tx: &mut Tx,
+    type_key: &str,
+    before: Timestamp,
+    most: i64,
+) -> Result<Vec<String>, DbError> {
+    let ids = qm_db::all!(tx, (String,), QUEUED_OF, type_key, before.ms(), most).await?;
+    Ok(ids.into_iter().map(|(id,)| id).collect())
 }
 
 /// Takes a queued job; `None` when somebody else was faster.
@@ -169,12 +210,36 @@ pub async fn claim(
     )
     .await?;
     let Some(row) = row else { return Ok(None) };
+    let job = row.row.job()?;
     Ok(Some(Claimed {
-        job: row.row.job()?,
+        lease: by.lease(&job.id, job.claim),
+        job,
         input: row.input.map(|json| json.0),
         checkpoint: row.checkpoint.map(|json| json.0),
         sequence: row.last_sequence,
     }))
+}
+
+/// Takes a queued job that nothing is begun of: the lease, and the number of the event that tells of the start.
+pub async fn take(
+    tx: &mut Tx,
+    id: &str,
+    by: &Claimant<'_>,
+    now: Timestamp,
+) -> Result<Option<(Lease, i64)>, JobsError> {
+    legal(Status::Queued, Status::Running)?;
+    let taken = qm_db::opt!(
+        tx,
+        (i64, i64),
+        TAKE,
+        id,
+        by.owner,
+        by.until.ms(),
+        by.worker_id,
+        now.ms()
+    )
+    .await?;
+    Ok(taken.map(|(claim, sequence)| (by.lease(id, claim), sequence)))
 }
 
 /// A move, and what changes with it. What is `None` stays as it is.
@@ -269,34 +334,34 @@ pub async fn renew(
 }
 
 /// What is held beyond the end of its lease.
-pub async fn expired(tx: &mut Tx, before: Timestamp, most: i64) -> Result<Vec<Job>, JobsError> {
-    jobs(qm_db::all!(tx, Row, EXPIRED, before.ms(), most).await?)
+pub async fn expired(tx: &mut Tx, before: Timestamp, most: i64) -> Result<Vec<Left>, DbError> {
+    qm_db::all!(tx, Left, EXPIRED, before.ms(), most).await
 }
 
-/// Takes a job away from a worker whose lease ended before `now`.
+/// Takes a job away from a worker whose lease ended before `before`: the new lease, and the job's state.
 pub async fn take_over(
     tx: &mut Tx,
-    job: &Job,
+    left: &Left,
     by: &Claimant<'_>,
     before: Timestamp,
-) -> Result<Option<Lease>, DbError> {
+) -> Result<Option<(Lease, Status)>, JobsError> {
     let taken = qm_db::opt!(
         tx,
-        (i64,),
+        (i64, String),
         TAKE_OVER,
-        &job.id,
-        job.lease_owner.as_deref(),
-        job.claim,
+        &left.id,
+        left.owner.as_deref(),
+        left.claim,
         by.owner,
         by.until.ms(),
         before.ms()
     )
     .await?;
-    Ok(taken.map(|(claim,)| Lease {
-        job_id: job.id.clone(),
-        owner: by.owner.to_owned(),
-        claim,
-    }))
+    let Some((claim, word)) = taken else {
+        return Ok(None);
+    };
+    let status = status_of(&left.id, &word)?;
+    Ok(Some((by.lease(&left.id, claim), status)))
 }
 
 /// How far a job is. What is `None` stays as it was told before.
@@ -311,16 +376,16 @@ pub struct Told<'a> {
     pub message_params: Option<&'a Value>,
 }
 
-/// Stores how far a job is; the number of the event that tells of it, or `None` when the lease is lost.
+/// Stores how far a job is; the job then and the number of the event that tells of it, or `None` when the lease is lost.
 pub async fn progress(
     tx: &mut Tx,
     lease: &Lease,
     told: &Told<'_>,
     now: Timestamp,
-) -> Result<Option<i64>, DbError> {
+) -> Result<Option<(Job, i64)>, JobsError> {
     let moved = qm_db::opt!(
         tx,
-        (i64,),
+        MovedRow,
         PROGRESS,
         &lease.job_id,
         &lease.owner,
@@ -335,7 +400,8 @@ pub async fn progress(
         told.message_params.map(Json)
     )
     .await?;
-    Ok(moved.map(|(sequence,)| sequence))
+    let Some(moved) = moved else { return Ok(None) };
+    Ok(Some((moved.row.job()?, moved.last_sequence)))
 }
 
 /// Counts an event of the handler's, and stores the warnings there are by now; `None` when the lease is lost.
@@ -379,9 +445,9 @@ pub async fn beat(
     Ok(beaten.rows() == 1)
 }
 
-/// Running jobs without a sign of life since `before`, that nobody was told of.
-pub async fn stalled(tx: &mut Tx, before: Timestamp, most: i64) -> Result<Vec<Job>, JobsError> {
-    jobs(qm_db::all!(tx, Row, STALLED, before.ms(), most).await?)
+/// Running jobs without a sign of life since `before` that nobody was told of: their ids, and when there was the last.
+pub async fn stalled(tx: &mut Tx, before: Timestamp, most: i64) -> Result<Vec<(String, i64)>, DbError> {
+    qm_db::all!(tx, (String, i64), STALLED, before.ms(), most).await
 }
 
 /// Notes that it is told now; the number of the event, or `None` when there is nothing to tell any more.

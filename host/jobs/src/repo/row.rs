@@ -87,13 +87,11 @@ pub struct Row {
 impl Row {
     /// The job, unless a newer version of the program left a word in it that this one does not know.
     pub fn job(self) -> Result<Job, JobsError> {
-        let unknown = |column: &str, word: &str| JobsError::Damaged {
+        let status = status_of(&self.id, &self.status)?;
+        let visibility = Visibility::from_word(&self.visibility_scope).ok_or_else(|| JobsError::Damaged {
             id: self.id.clone(),
-            reason: format!("`{word}` is no {column}"),
-        };
-        let status = Status::from_word(&self.status).ok_or_else(|| unknown("status", &self.status))?;
-        let visibility = Visibility::from_word(&self.visibility_scope)
-            .ok_or_else(|| unknown("visibility", &self.visibility_scope))?;
+            reason: format!("`{}` is no visibility", self.visibility_scope),
+        })?;
         let at = |ms: Option<i64>| ms.map(Timestamp::from_ms);
         let json = |stored: Stored| stored.map(|json| json.0);
         Ok(Job {
@@ -158,6 +156,10 @@ impl Row {
     }
 }
 
-pub fn jobs(rows: Vec<Row>) -> Result<Vec<Job>, JobsError> {
-    rows.into_iter().map(Row::job).collect()
+/// The state of a stored word, which the database has judged too.
+pub(super) fn status_of(id: &str, word: &str) -> Result<Status, JobsError> {
+    Status::from_word(word).ok_or_else(|| JobsError::Damaged {
+        id: id.to_owned(),
+        reason: format!("`{word}` is no status"),
+    })
 }

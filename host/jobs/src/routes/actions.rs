@@ -37,7 +37,7 @@ actions! {
     /// Queue a paused job again; it goes on from where it was.
     resume_job, "/api/jobs/{id}/resume", Resume, Act;
     /// Give a failed job another attempt, however many it has had.
-    retry_job, "/api/jobs/{id}/retry", Retry, Act;
+    retry_job, "/api/jobs/{id}/retry", Retry, Retry;
     /// Make a new job that does the same again.
     rerun_job, "/api/jobs/{id}/rerun", Rerun, Rerun;
 }

@@ -13,5 +13,8 @@ faults! {
     /// One job that is controlled.
     Act => [E::NotFound, E::Requires(Permission::JobsAdmin.key().to_owned())];
     Cancel => [E::NotFound, E::Requires(Permission::JobsAdmin.key().to_owned()), E::NotCancellable];
+    Retry => [
+        E::NotFound, E::Requires(Permission::JobsAdmin.key().to_owned()), E::KeyInUse("the job's id".to_owned()),
+    ];
     Rerun => [E::NotFound, E::Requires(Permission::JobsAdmin.key().to_owned()), E::NotRerunnable];
 }

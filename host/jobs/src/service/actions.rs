@@ -77,26 +77,39 @@ struct After {
 impl Jobs {
     /// Does it, in one transaction with its audit row.
     pub async fn act(&self, caller: &Caller, verb: Verb, id: &str) -> Result<Acted, JobsError> {
+        for _ in 0..TRIES {
+            match self.act_once(caller, verb, id).await {
+                // At this very moment somebody else asked for a job with the key of this one: the next look finds that.
+                Err(JobsError::Database(error)) if error.is_unique_violation() => {}
+                other => return other,
+            }
+        }
+        Err(JobsError::KeyInUse(id.to_owned()))
+    }
+
+    async fn act_once(&self, caller: &Caller, verb: Verb, id: &str) -> Result<Acted, JobsError> {
         let mut after = After::default();
         let mut tx = self.0.db.begin_write().await?;
         let mut job = self.visible(&mut tx, &caller.principal, id).await?;
         may_act(&caller.principal, &job)?;
         let acted = match verb {
             Verb::Cancel => self.cancel(&mut tx, &mut job, &mut after).await?,
-            Verb::Pause => self.ask_to_pause(&mut tx, &mut job, &mut after).await?,
+            Verb::Pause => self.ask_to_pause(&mut tx, &mut job).await?,
             Verb::Resume => self.resume(&mut tx, &mut job, &mut after).await?,
             Verb::Retry => self.retry(&mut tx, &mut job, &mut after).await?,
             Verb::Rerun => self.rerun(&mut tx, &job, caller, &mut after).await?,
         };
         self.audit_action(&mut tx, caller, verb, &job, &acted).await?;
+        let (jobs, moved) = (self.clone(), job.clone());
+        // Not left to this call: whoever asked may go away before it goes on.
+        tx.after_commit(move || {
+            jobs.signal(&moved);
+            jobs.0.wake.notify_one();
+        });
         tx.commit().await?;
-        self.signal(&job);
         self.tell_all(&after.messages);
         if let Some(enqueued) = &after.enqueued {
             self.announce(enqueued);
-        }
-        if acted.ok {
-            self.0.wake.notify_one();
         }
         Ok(acted)
     }
@@ -161,7 +174,7 @@ impl Jobs {
         Ok(Acted::no(None))
     }
 
-    async fn ask_to_pause(&self, tx: &mut Tx, job: &mut Job, _: &mut After) -> Result<Acted, JobsError> {
+    async fn ask_to_pause(&self, tx: &mut Tx, job: &mut Job) -> Result<Acted, JobsError> {
         if !job.capabilities.pausable {
             return Ok(Acted::no(Some("not_pausable")));
         }
@@ -188,7 +201,7 @@ impl Jobs {
         if !job.capabilities.retryable || self.0.types.get(&job.type_key).is_none() {
             return Ok(Acted::no(Some("not_retryable")));
         }
-        if job.status != Status::Failed || repo::jobs::input(tx, &job.id).await?.is_none() {
+        if job.status != Status::Failed || !repo::jobs::has_input(tx, &job.id).await? {
             return Ok(Acted::no(Some("not_failed")));
         }
         // While it was failed another one may have begun to do the same.

@@ -10,6 +10,9 @@ use super::actions::{Acted, Verb};
 use super::{Caller, Jobs};
 use crate::error::JobsError;
 
+/// Why it was not done, where there is no better word.
+const FAILED: &str = "failed";
+
 /// What came of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BulkOutcome {
@@ -21,7 +24,8 @@ pub struct BulkOutcome {
 }
 
 impl Jobs {
-    /// Does it with each of `ids` once, whatever becomes of the others.
+    /// Does it with each of `ids` once, whatever becomes of the others. Once the database is away it is not tried with those
+    /// that are left: each would wait as long as the first.
     pub async fn act_on_many(
         &self,
         caller: &Caller,
@@ -32,22 +36,27 @@ impl Jobs {
         let total = ids.len();
         let mut seen = BTreeSet::new();
         let (mut succeeded, mut failed) = (Vec::new(), Vec::new());
+        let mut is_away = false;
         for id in ids {
             if !seen.insert(id.clone()) {
                 continue;
             }
             // PostgreSQL's TEXT cannot hold it, so no job is named so.
-            let acted = if id.contains('\0') {
-                Err(JobsError::NotFound)
-            } else {
-                self.act(caller, verb, &id).await
-            };
-            match acted {
+            if id.contains('\0') {
+                failed.push((id, reason_of(&JobsError::NotFound)));
+                continue;
+            }
+            if is_away {
+                failed.push((id, FAILED));
+                continue;
+            }
+            match self.act(caller, verb, &id).await {
                 Ok(Acted { ok: true, .. }) => succeeded.push(id),
-                Ok(Acted { reason, .. }) => failed.push((id, reason.unwrap_or("failed"))),
+                Ok(Acted { reason, .. }) => failed.push((id, reason.unwrap_or(FAILED))),
                 Err(error) => {
                     let reason = reason_of(&error);
-                    if error.kind() == ErrorKind::Internal {
+                    is_away = error.is_passing();
+                    if is_away || error.kind() == ErrorKind::Internal {
                         let error = &error as &dyn std::error::Error;
                         tracing::error!(error, job.id = id, "an action on a job failed");
                     }
@@ -88,10 +97,11 @@ fn reason_of(error: &JobsError) -> &'static str {
         JobsError::NotRerunnable => "not_rerunnable",
         JobsError::UnknownType(_)
         | JobsError::TooLarge { .. }
+        | JobsError::TooDeep { .. }
         | JobsError::KeyInUse(_)
         | JobsError::IllegalMove { .. }
         | JobsError::LeaseLost(_)
         | JobsError::Damaged { .. }
-        | JobsError::Database(_) => "failed",
+        | JobsError::Database(_) => FAILED,
     }
 }

@@ -17,8 +17,9 @@ use crate::model::redact;
 use crate::repo;
 use crate::repo::moves::{Lease, Told};
 
-/// Warnings kept of a job; further ones are not told.
+/// Warnings kept of a job, and bytes of JSON they have together; further ones are not told.
 const MAX_WARNINGS: usize = 200;
+const MAX_WARNING_BYTES: usize = 64 * 1024;
 
 /// A running job, for its handler.
 pub struct JobContext {
@@ -168,14 +169,11 @@ impl JobContext {
         };
         let inner = &*self.jobs.0;
         let mut tx = inner.db.begin_write().await?;
-        let sequence = repo::moves::progress(&mut tx, self.lease(), told, inner.ctx.now()).await?;
-        let sequence = sequence.ok_or_else(|| self.lost())?;
+        let moved = repo::moves::progress(&mut tx, self.lease(), told, inner.ctx.now()).await?;
+        let (job, sequence) = moved.ok_or_else(|| self.lost())?;
         repo::events::add_one(&mut tx, &inner.ctx, &self.job.id, sequence, row).await?;
-        let job = repo::moves::held(&mut tx, self.lease()).await?;
         tx.commit().await?;
-        if let Some(job) = job {
-            self.jobs.tell_all(&[Message::of(event, &job)]);
-        }
+        self.jobs.tell_all(&[Message::of(event, &job)]);
         Ok(())
     }
 
@@ -187,9 +185,14 @@ impl JobContext {
             if told.warnings.len() >= MAX_WARNINGS {
                 return Ok(());
             }
-            told.warnings
-                .push(json!({ "message": message, "at": self.jobs.0.ctx.now() }));
-            Value::Array(told.warnings.clone())
+            let mut warnings = told.warnings.clone();
+            warnings.push(json!({ "message": message, "at": self.jobs.0.ctx.now() }));
+            let all = Value::Array(warnings.clone());
+            if all.to_string().len() > MAX_WARNING_BYTES {
+                return Ok(());
+            }
+            told.warnings = warnings;
+            all
         };
         let event = NewEvent::new(EventType::Warning, Level::Warning).message(message);
         self.note(event, Some(&warnings)).await.map_err(JobError::from)

@@ -12,7 +12,6 @@ use crate::error::JobsError;
 use crate::model::event::{EventType, Level, NewEvent};
 use crate::model::job::{Job, NewJob};
 use crate::model::redact;
-use crate::model::status::Status;
 use crate::repo;
 use crate::repo::events::Numbered;
 use crate::repo::jobs::Hidden;
@@ -26,12 +25,11 @@ const MOST_PRIORITY: i64 = 1000;
 const TRIES: usize = 5;
 
 /// A job that stands in the database, once the transaction it was asked for in commits.
-#[must_use = "hand it to Jobs::announce after the commit, or it begins late and nobody hears of it"]
+#[must_use = "hand it to Jobs::announce after the commit, or nobody who watches hears of it"]
 #[derive(Clone, Debug)]
 pub struct Enqueued {
     job: Job,
     fresh: bool,
-    parent: Option<String>,
 }
 
 impl Enqueued {
@@ -61,7 +59,7 @@ impl Jobs {
         Ok(enqueued.job.id)
     }
 
-    /// Tells of a job whose transaction has committed, and has it begun.
+    /// Tells of a job whose transaction has committed.
     pub fn announce(&self, enqueued: &Enqueued) {
         if !enqueued.fresh {
             return;
@@ -70,11 +68,10 @@ impl Jobs {
             Message::of("jobs.created", &enqueued.job),
             Message::of("jobs.queued", &enqueued.job),
         ];
-        if enqueued.parent.is_some() {
+        if enqueued.job.parent_job_id.is_some() {
             messages.push(Message::of("jobs.child_created", &enqueued.job));
         }
         self.tell_all(&messages);
-        self.0.wake.notify_one();
     }
 
     /// With `parent`, the job that asks and its lease: a worker that lost it makes no more children.
@@ -101,23 +98,21 @@ impl Jobs {
                 if let Some((_, lease)) = parent {
                     self.note_child(tx, lease, &job).await?;
                 }
-                return Ok(Enqueued {
-                    parent: job.parent_job_id.clone(),
-                    job,
-                    fresh: true,
-                });
+                let jobs = self.clone();
+                // Not left to `announce`: whoever asked may go away between the commit and that.
+                tx.after_commit(move || jobs.0.wake.notify_one());
+                return Ok(Enqueued { job, fresh: true });
             }
             if let Some(key) = &key
                 && let Some(active) = repo::jobs::find_active(tx, key).await?
             {
                 return Ok(Enqueued {
-                    parent: None,
                     job: active,
                     fresh: false,
                 });
             }
         }
-        Err(JobsError::KeyInUse(key.unwrap_or_default()))
+        Err(JobsError::KeyInUse(job.id))
     }
 
     async fn tell_of_making(&self, tx: &mut Tx, job: &Job) -> Result<(), JobsError> {
@@ -154,26 +149,16 @@ impl Jobs {
             .or_else(|| parent.and_then(|parent| parent.correlation_id.clone()));
         let seconds = |limit: Duration| i64::try_from(limit.as_secs().max(1)).unwrap_or(i64::MAX);
         let job = Job {
-            type_key: job_type.key.to_owned(),
             name: new.name.map(redact::clip),
             description: new.description.map(redact::clip),
             module_key: job_type.module.to_owned(),
             workspace_key: job_type.workspace.map(str::to_owned),
-            status: Status::Queued,
-            phase: None,
-            progress_percent: 0,
-            progress_current: None,
-            progress_total: None,
-            progress_unit: None,
-            status_message_key: None,
-            status_message_params: None,
             source: new.source.as_str().to_owned(),
             resource_type,
             resource_id,
             library_id: new.library_id,
             media_item_id: new.media_item_id,
             priority: new.priority.clamp(-MOST_PRIORITY, MOST_PRIORITY),
-            attempt: 1,
             max_attempts: i64::from(new.max_attempts.unwrap_or(job_type.max_attempts).max(1)),
             created_by_id: new
                 .created_by
@@ -186,44 +171,32 @@ impl Jobs {
                 .required_permission
                 .map(|permission| permission.key().to_owned()),
             visibility: new.visibility,
-            capabilities: job_type.capabilities,
             timeout_seconds: new.timeout.or(job_type.timeout).map(seconds),
             input_summary: new.input_summary.map(redact::value),
-            result_summary: None,
-            warnings: None,
-            metrics: None,
             metadata: new.metadata.map(redact::value),
-            error_code: None,
-            error_message: None,
-            worker_id: None,
-            lease_owner: None,
-            claim: 0,
-            heartbeat_at: None,
-            scheduled_for: None,
-            queued_at: now,
-            started_at: None,
-            completed_at: None,
-            failed_at: None,
-            cancelled_at: None,
-            paused_at: None,
-            retry_at: None,
-            created_at: now,
-            updated_at: now,
-            id,
+            ..Job::new(id, job_type.key.to_owned(), job_type.capabilities, now)
         };
         (job, new.input, new.idempotency_key)
     }
 }
 
-/// Refuses data that is larger than a row should be.
+/// Refuses data that is larger than a row should be, or that could not be read again.
 pub(super) fn bounded(what: &'static str, type_key: &str, value: &Value) -> Result<(), JobsError> {
-    let bytes = value.to_string().len();
+    let text = value.to_string();
+    let bytes = text.len();
     if bytes > MAX_DATA {
         return Err(JobsError::TooLarge {
             what,
             type_key: type_key.to_owned(),
             bytes,
             most: MAX_DATA,
+        });
+    }
+    // Of nested values fewer can be read than can be made.
+    if serde_json::from_str::<Value>(&text).is_err() {
+        return Err(JobsError::TooDeep {
+            what,
+            type_key: type_key.to_owned(),
         });
     }
     Ok(())

@@ -22,7 +22,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use prometheus::{IntCounterVec, IntGauge, Opts, Registry};
+use prometheus::{IntCounter, IntCounterVec, IntGauge, Opts, Registry};
 use qm_db::Db;
 use qm_kernel::{ClientInfo, Ctx, Principal, Timestamp};
 use qm_platform::realtime::Hub;
@@ -57,8 +57,11 @@ pub struct JobsDeps {
 pub struct Pace {
     /// How long a lease is good without being prolonged; that happens three times as often.
     pub lease: Duration,
-    /// Between two looks for jobs that another process queued, or whose pause is over.
+    /// Between two looks for jobs that another process queued. There is none on SQLite, whose file is one process's: there
+    /// it is only the pause after the database refused a look.
     pub poll: Duration,
+    /// Between two looks of a worker that would hear of anything there is to do, in case it did not.
+    pub rest: Duration,
     /// How long a stopping worker waits for its jobs before it leaves them.
     pub drain: Duration,
     /// Updates of one job's progress that come sooner after the last one are dropped.
@@ -75,6 +78,7 @@ impl Default for Pace {
         Self {
             lease: Duration::from_secs(30),
             poll: Duration::from_secs(1),
+            rest: Duration::from_mins(1),
             drain: Duration::from_secs(10),
             progress_gap: Duration::from_secs(1),
             stall_after: Duration::from_mins(5),
@@ -109,6 +113,8 @@ struct Inner {
     /// Runs under way.
     runs: TaskTracker,
     draining: AtomicBool,
+    /// When what others left was last looked for.
+    reaped_at: Mutex<Option<Timestamp>>,
     /// Runs that are still under way are left as they are.
     abandoned: CancellationToken,
     tally: Tally,
@@ -128,6 +134,7 @@ struct Worker {
 struct Tally {
     ended: IntCounterVec,
     running: IntGauge,
+    looks: IntCounter,
 }
 
 impl Tally {
@@ -138,9 +145,18 @@ impl Tally {
         );
         let ended = IntCounterVec::new(ended, &["status"])?;
         let running = IntGauge::new("quartermaster_jobs_running", "Jobs this server is running.")?;
+        let looks = IntCounter::new(
+            "quartermaster_jobs_looks_total",
+            "Looks of the worker's loops into the database.",
+        )?;
         metrics.register(Box::new(ended.clone()))?;
         metrics.register(Box::new(running.clone()))?;
-        Ok(Self { ended, running })
+        metrics.register(Box::new(looks.clone()))?;
+        Ok(Self {
+            ended,
+            running,
+            looks,
+        })
     }
 }
 
@@ -180,6 +196,7 @@ impl Jobs {
             settling: tokio::sync::Mutex::default(),
             runs: TaskTracker::new(),
             draining: AtomicBool::new(false),
+            reaped_at: Mutex::default(),
             abandoned: CancellationToken::new(),
         }));
         jobs.register(retention::job_type());

@@ -37,8 +37,11 @@ impl<'a> With<'a> {
         }
     }
 
-    pub(super) fn by(self, lease: Option<&'a Lease>) -> Self {
-        Self { by: lease, ..self }
+    pub(super) fn by(self, lease: &'a Lease) -> Self {
+        Self {
+            by: Some(lease),
+            ..self
+        }
     }
 }
 
@@ -90,21 +93,16 @@ impl Jobs {
         &self,
         tx: &mut Tx,
         job: &mut Job,
-        by: Option<&Lease>,
+        by: &Lease,
         error: &JobError,
         messages: &mut Vec<Message>,
     ) -> Result<bool, JobsError> {
         let again = error.retryable && job.has_attempts_left();
-        let sentence = redact::text(&error.message);
-        let code = redact::clip(error.code.clone());
-        let told = NewEvent::new(EventType::Failed, Level::Error)
-            .message(sentence.clone())
-            .metadata(json!({ "errorCode": code }));
+        let (code, sentence) = shown(error);
         let with = With {
-            by,
-            event: (!again).then_some(told),
+            event: (!again).then(|| told_of(&code, &sentence)),
             error: Some((code, sentence.clone())),
-            ..With::default()
+            ..With::default().by(by)
         };
         if !self.advance(tx, job, Status::Failed, with).await? {
             return Ok(false);
@@ -155,7 +153,7 @@ impl Jobs {
         &self,
         tx: &mut Tx,
         job: &mut Job,
-        by: Option<&Lease>,
+        by: &Lease,
         messages: &mut Vec<Message>,
     ) -> Result<bool, JobsError> {
         let error = JobError::new(INTERRUPTED, "The server stopped while the job was running");
@@ -174,6 +172,18 @@ impl Jobs {
         }
         Ok(ended)
     }
+}
+
+/// Code and sentence of an error, as people may see them.
+pub(super) fn shown(error: &JobError) -> (String, String) {
+    (redact::clip(error.code.clone()), redact::text(&error.message))
+}
+
+/// The event that tells of a failure.
+pub(super) fn told_of(code: &str, sentence: &str) -> NewEvent {
+    NewEvent::new(EventType::Failed, Level::Error)
+        .message(sentence)
+        .metadata(json!({ "errorCode": code }))
 }
 
 /// The error code of a job whose worker is gone.

@@ -1,22 +1,27 @@
 //! What nobody works at any more: jobs that an earlier process or another node left in the middle, jobs of types that no
-//! longer exist, jobs without a sign of life.
+//! longer exist, jobs without a sign of life. A row that cannot be read is ended without reading it: it stops nothing else.
+
+use std::time::Duration;
 
 use qm_db::Backend;
 use qm_kernel::Timestamp;
 use serde_json::json;
 
-use super::Jobs;
-use super::moving::INTERRUPTED;
+use super::moving::{INTERRUPTED, shown, told_of};
 use super::tell::Message;
 use super::types::JobError;
+use super::{Jobs, lock};
 use crate::error::JobsError;
 use crate::model::event::{EventType, Level, NewEvent};
 use crate::model::job::Job;
+use crate::model::status::Status;
 use crate::repo;
-use crate::repo::moves::Lease;
+use crate::repo::moves::{Left, Step};
 
 /// Jobs a look takes in; there is another one soon.
 const AT_ONCE: i64 = 200;
+/// How long a job waits for a server that knows its type, where there may be another one.
+const UNKNOWN: Duration = Duration::from_hours(1);
 
 impl Jobs {
     /// At the start. An SQLite file is one process's: whatever is in hand there is in the hands of one that is gone. On
@@ -35,38 +40,52 @@ impl Jobs {
         self.take_over(self.0.ctx.now()).await.map(drop)
     }
 
+    /// How many jobs were ended.
     async fn take_over(&self, before: Timestamp) -> Result<usize, JobsError> {
+        self.0.tally.looks.inc();
         let mut tx = self.0.db.begin_read().await?;
         let left = repo::moves::expired(&mut tx, before, AT_ONCE).await?;
         drop(tx);
-        let count = left.len();
+        *lock(&self.0.reaped_at) = Some(self.0.ctx.now());
+        let mut ended = 0;
         // A worker that could not prolong its own leases has its jobs all the same, until somebody else takes them.
-        for job in left.into_iter().filter(|job| !self.has_in_hand(job)) {
-            self.end_abandoned(job, before).await?;
+        for left in left.iter().filter(|left| !self.has_in_hand(left)) {
+            let over = match self.end_abandoned(left, before).await {
+                Err(error) if !error.is_passing() => self.end_unreadable(left, before, &error).await,
+                over => over,
+            };
+            match over {
+                Ok(over) => ended += usize::from(over),
+                Err(error) if error.is_passing() => return Err(error),
+                Err(error) => {
+                    let error = &error as &dyn std::error::Error;
+                    tracing::error!(error, job.id = left.id, "a job that was left cannot be ended");
+                }
+            }
         }
-        Ok(count)
+        Ok(ended)
     }
 
-    fn has_in_hand(&self, job: &Job) -> bool {
-        let hand = self.0.hands.get(&job.id);
+    fn has_in_hand(&self, left: &Left) -> bool {
+        let hand = self.0.hands.get(&left.id);
         hand.is_some_and(|hand| {
-            hand.lease.claim == job.claim && job.lease_owner.as_deref() == Some(&hand.lease.owner)
+            hand.lease.claim == left.claim && left.owner.as_deref() == Some(&hand.lease.owner)
         })
     }
 
-    async fn end_abandoned(&self, mut job: Job, before: Timestamp) -> Result<(), JobsError> {
+    async fn end_abandoned(&self, left: &Left, before: Timestamp) -> Result<bool, JobsError> {
         let mut messages = Vec::new();
         let mut tx = self.0.db.begin_write().await?;
         let claimant = self.claimant(self.0.ctx.now());
-        let Some(lease) = repo::moves::take_over(&mut tx, &job, &claimant, before).await? else {
-            return Ok(());
+        let taken = repo::moves::take_over(&mut tx, left, &claimant, before).await?;
+        let Some((lease, _)) = taken else {
+            return Ok(false);
         };
-        job.claim = lease.claim;
-        if !self
-            .interrupt(&mut tx, &mut job, Some(&lease), &mut messages)
-            .await?
-        {
-            return Ok(());
+        let Some(mut job) = repo::jobs::find(&mut tx, &left.id).await? else {
+            return Ok(false);
+        };
+        if !self.interrupt(&mut tx, &mut job, &lease, &mut messages).await? {
+            return Ok(false);
         }
         tx.commit().await?;
         tracing::warn!(
@@ -78,61 +97,132 @@ impl Jobs {
         );
         self.tell_all(&messages);
         self.0.wake.notify_one();
-        Ok(())
+        Ok(true)
     }
 
-    /// Of a type without a handler nothing is ever begun: what is queued of it fails, by the only way there is.
-    async fn give_up_the_unknown(&self) -> Result<(), JobsError> {
+    /// The same of a job that cannot be read.
+    async fn end_unreadable(
+        &self,
+        left: &Left,
+        before: Timestamp,
+        cause: &JobsError,
+    ) -> Result<bool, JobsError> {
+        let now = self.0.ctx.now();
+        let mut tx = self.0.db.begin_write().await?;
+        let taken = repo::moves::take_over(&mut tx, left, &self.claimant(now), before).await?;
+        let Some((lease, status)) = taken else {
+            return Ok(false);
+        };
+        let (code, sentence) = shown(&unreadable());
+        let (to, event) = if status == Status::Cancelling {
+            let event = NewEvent::info(EventType::Cancelled).message(sentence.clone());
+            (Status::Cancelled, event)
+        } else {
+            (Status::Failed, told_of(&code, &sentence))
+        };
+        let step = Step {
+            by: Some(&lease),
+            error: Some((&code, &sentence)),
+            ..Step::new(&left.id, status, to)
+        };
+        let Some(sequence) = repo::moves::step(&mut tx, &step, now).await? else {
+            return Ok(false);
+        };
+        repo::events::add_one(&mut tx, &self.0.ctx, &left.id, sequence, event).await?;
+        tx.commit().await?;
+        log_unreadable(&left.id, cause);
+        Ok(true)
+    }
+
+    /// Fails a queued job that cannot be read.
+    pub(super) async fn fail_unreadable(&self, id: &str, cause: &JobsError) {
+        match self.fail_queued(id, &unreadable()).await {
+            Ok(true) => log_unreadable(id, cause),
+            Ok(false) => {}
+            Err(error) => {
+                let (error, cause) = (&error as &dyn std::error::Error, cause as &dyn std::error::Error);
+                tracing::error!(
+                    error,
+                    cause,
+                    job.id = id,
+                    "a job that cannot be read cannot be ended"
+                );
+            }
+        }
+    }
+
+    /// Fails a queued job without reading or beginning it, by the only way there is; whether it was still queued.
+    async fn fail_queued(&self, id: &str, error: &JobError) -> Result<bool, JobsError> {
+        let now = self.0.ctx.now();
+        let (code, sentence) = shown(error);
+        let mut tx = self.0.db.begin_write().await?;
+        let taken = repo::moves::take(&mut tx, id, &self.claimant(now), now).await?;
+        let Some((lease, sequence)) = taken else {
+            return Ok(false);
+        };
+        let started = NewEvent::info(EventType::Started);
+        repo::events::add_one(&mut tx, &self.0.ctx, id, sequence, started).await?;
+        let step = Step {
+            by: Some(&lease),
+            error: Some((&code, &sentence)),
+            ..Step::new(id, Status::Running, Status::Failed)
+        };
+        let Some(sequence) = repo::moves::step(&mut tx, &step, now).await? else {
+            return Ok(false);
+        };
+        repo::events::add_one(&mut tx, &self.0.ctx, id, sequence, told_of(&code, &sentence)).await?;
+        tx.commit().await?;
+        if let Some(job) = self.readable(id).await {
+            self.tell_all(&[Message::of("jobs.failed", &job).saying(Some(sentence))]);
+        }
+        Ok(true)
+    }
+
+    /// The job, for a message about it; `None` where it cannot be read.
+    async fn readable(&self, id: &str) -> Option<Job> {
+        let mut tx = self.0.db.begin_read().await.ok()?;
+        repo::jobs::find(&mut tx, id).await.ok().flatten()
+    }
+
+    /// Of a type without a handler nothing is ever begun: what is queued of it fails. Where another server may know the
+    /// type, it has some time to begin it.
+    pub(super) async fn give_up_the_unknown(&self) -> Result<(), JobsError> {
+        let before = match self.0.db.backend() {
+            Backend::Sqlite => Timestamp::from_ms(i64::MAX),
+            Backend::Postgres => self.0.ctx.now().minus(UNKNOWN),
+        };
         let mut tx = self.0.db.begin_read().await?;
-        let queued = repo::moves::queued_types(&mut tx).await?;
+        let queued = repo::moves::queued_types(&mut tx, before).await?;
         drop(tx);
         for type_key in queued.iter().filter(|key| self.0.types.get(key).is_none()) {
+            let text = format!("This version of the server has no job type `{type_key}`");
+            let error = JobError::new(INTERRUPTED, text).permanent();
             loop {
                 let mut tx = self.0.db.begin_read().await?;
-                let jobs = repo::moves::queued_of(&mut tx, type_key, AT_ONCE).await?;
+                let ids = repo::moves::queued_of(&mut tx, type_key, before, AT_ONCE).await?;
                 drop(tx);
-                if jobs.is_empty() {
+                if ids.is_empty() {
                     break;
                 }
                 tracing::warn!(
                     job.r#type = type_key,
-                    jobs = jobs.len(),
+                    jobs = ids.len(),
                     "queued jobs of a type nobody knows are given up"
                 );
-                for job in jobs {
-                    self.give_up(&job).await?;
+                for id in &ids {
+                    self.fail_queued(id, &error).await?;
                 }
             }
         }
         Ok(())
     }
 
-    async fn give_up(&self, job: &Job) -> Result<(), JobsError> {
-        let now = self.0.ctx.now();
-        let mut messages = Vec::new();
-        let mut tx = self.0.db.begin_write().await?;
-        let Some(claimed) = repo::moves::claim(&mut tx, &job.id, &self.claimant(now), now).await? else {
-            return Ok(());
-        };
-        let mut job = claimed.job;
-        let event = NewEvent::info(EventType::Started);
-        repo::events::add_one(&mut tx, &self.0.ctx, &job.id, claimed.sequence, event).await?;
-        let lease = Lease {
-            job_id: job.id.clone(),
-            owner: self.0.worker.owner.clone(),
-            claim: job.claim,
-        };
-        let text = format!("This version of the server has no job type `{}`", job.type_key);
-        let error = JobError::new(INTERRUPTED, text).permanent();
-        self.fail(&mut tx, &mut job, Some(&lease), &error, &mut messages)
-            .await?;
-        tx.commit().await?;
-        self.tell_all(&messages);
-        Ok(())
-    }
-
     /// Tells, once a run, of running jobs that gave no sign of life for long. They are left as they are.
     pub(super) async fn look_for_stalled(&self) {
+        // An SQLite file is one process's: what this one does not run, nobody does.
+        if self.0.db.backend() == Backend::Sqlite && self.0.hands.len() == 0 {
+            return;
+        }
         if let Err(error) = self.tell_stalled().await {
             let error = &error as &dyn std::error::Error;
             tracing::warn!(error, "stalled jobs cannot be looked for at the moment");
@@ -140,27 +230,36 @@ impl Jobs {
     }
 
     pub(super) async fn tell_stalled(&self) -> Result<(), JobsError> {
+        self.0.tally.looks.inc();
         let now = self.0.ctx.now();
-        let idle = self.0.pace.stall_after;
-        let before = Timestamp::from_ms(
-            now.ms()
-                .saturating_sub(i64::try_from(idle.as_millis()).unwrap_or(i64::MAX)),
-        );
+        let before = now.minus(self.0.pace.stall_after);
         let mut tx = self.0.db.begin_read().await?;
         let stalled = repo::moves::stalled(&mut tx, before, AT_ONCE).await?;
         drop(tx);
-        for job in stalled {
-            let since = job.heartbeat_at.or(job.started_at).unwrap_or(job.updated_at);
+        for (id, since) in stalled {
+            let since = Timestamp::from_ms(since);
             let mut tx = self.0.db.begin_write().await?;
-            let Some(sequence) = repo::moves::tell_stalled(&mut tx, &job.id, now, before).await? else {
+            let Some(sequence) = repo::moves::tell_stalled(&mut tx, &id, now, before).await? else {
                 continue;
             };
             let event = NewEvent::new(EventType::Stalled, Level::Warning)
                 .metadata(json!({ "idleMs": now.since(since).as_millis() as u64, "since": since }));
-            repo::events::add_one(&mut tx, &self.0.ctx, &job.id, sequence, event).await?;
+            repo::events::add_one(&mut tx, &self.0.ctx, &id, sequence, event).await?;
             tx.commit().await?;
-            self.tell_all(&[Message::of("jobs.stalled", &job)]);
+            if let Some(job) = self.readable(&id).await {
+                self.tell_all(&[Message::of("jobs.stalled", &job)]);
+            }
         }
         Ok(())
     }
+}
+
+fn unreadable() -> JobError {
+    let text = "What is stored of this job cannot be read by this version of the server; its log says why";
+    JobError::new("unreadable", text).permanent()
+}
+
+fn log_unreadable(id: &str, cause: &JobsError) {
+    let error = cause as &dyn std::error::Error;
+    tracing::error!(error, job.id = id, "a job that cannot be read was ended");
 }

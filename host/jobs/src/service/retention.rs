@@ -54,8 +54,8 @@ struct Cleanup;
 impl JobHandler for Cleanup {
     async fn run(&self, job: &JobContext) -> Result<Done, JobError> {
         let now = job.jobs().0.ctx.now();
-        let finished = remove(job, before(now, FINISHED), false).await?;
-        let failed = remove(job, before(now, FAILED), true).await?;
+        let finished = remove(job, now.minus(FINISHED), false).await?;
+        let failed = remove(job, now.minus(FAILED), true).await?;
         Ok(Done::result(
             json!({ "removed": finished + failed, "finished": finished, "failed": failed }),
         ))
@@ -88,9 +88,4 @@ async fn remove(job: &JobContext, before: Timestamp, failed: bool) -> Result<u64
         };
         job.progress(progress.phase(phase)).await?;
     }
-}
-
-fn before(now: Timestamp, age: Duration) -> Timestamp {
-    let age = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
-    Timestamp::from_ms(now.ms().saturating_sub(age))
 }

@@ -129,16 +129,16 @@ impl Jobs {
             };
             let moved = match &ended.outcome {
                 Outcome::Lost => return Ok(None),
-                Outcome::Interrupted => self.interrupt(tx, &mut job, Some(lease), messages).await?,
+                Outcome::Interrupted => self.interrupt(tx, &mut job, lease, messages).await?,
                 _ if job.status == Status::Cancelling => {
-                    let with = With::event(NewEvent::info(EventType::Cancelled)).by(Some(lease));
+                    let with = With::event(NewEvent::info(EventType::Cancelled)).by(lease);
                     let moved = self.advance(tx, &mut job, Status::Cancelled, with).await?;
                     if moved {
                         messages.push(Message::of("jobs.cancelled", &job));
                     }
                     moved
                 }
-                Outcome::Failed(error) => self.fail(tx, &mut job, Some(lease), error, messages).await?,
+                Outcome::Failed(error) => self.fail(tx, &mut job, lease, error, messages).await?,
                 Outcome::Done(Done::Paused) => self.pause(tx, &mut job, lease, messages).await?,
                 Outcome::Done(Done::Completed { result, metrics }) => {
                     let shown = (
@@ -163,11 +163,11 @@ impl Jobs {
         messages: &mut Vec<Message>,
     ) -> Result<bool, JobsError> {
         // One that paused by itself takes the same way.
-        let by = || With::default().by(Some(lease));
+        let by = || With::default().by(lease);
         if job.status == Status::Running && !self.advance(tx, job, Status::Pausing, by()).await? {
             return Ok(false);
         }
-        let with = With::event(NewEvent::info(EventType::Paused)).by(Some(lease));
+        let with = With::event(NewEvent::info(EventType::Paused)).by(lease);
         let moved = self.advance(tx, job, Status::Paused, with).await?;
         if moved {
             messages.push(Message::of("jobs.paused", job));
@@ -184,7 +184,7 @@ impl Jobs {
         messages: &mut Vec<Message>,
     ) -> Result<bool, JobsError> {
         // It was done before it could pause.
-        let by = || With::default().by(Some(lease));
+        let by = || With::default().by(lease);
         if job.status == Status::Pausing && !self.advance(tx, job, Status::Running, by()).await? {
             return Ok(false);
         }
@@ -200,7 +200,7 @@ impl Jobs {
         let with = With {
             result,
             metrics,
-            ..With::event(event).by(Some(lease))
+            ..With::event(event).by(lease)
         };
         let moved = self.advance(tx, job, to, with).await?;
         if moved {

@@ -1,5 +1,7 @@
 //! What is told to who is watching: one message a change, after the commit.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use qm_kernel::{Permission, Timestamp};
 use qm_platform::realtime::Room;
@@ -8,6 +10,7 @@ use serde_json::Value;
 
 use super::Jobs;
 use crate::model::job::{Job, Visibility};
+use crate::model::sight;
 use crate::model::status::Status;
 
 /// A message that waits for the commit of what it tells.
@@ -76,20 +79,29 @@ struct MediaMessage<'a> {
     at: Timestamp,
 }
 
-/// Who may hear of a job: who may see it, but for its creator where that takes a permission they lack.
+/// Who may hear of a job: of one's own its creator and who sees all jobs, of any other who holds its permission.
 fn room(job: &Job) -> Option<Room> {
-    if job.visibility == Visibility::Own {
-        return Some(match &job.created_by_id {
-            Some(id) => Room::User(id.as_str().into()),
-            None => Room::Perm(Permission::JobsViewAll),
-        });
-    }
-    match job.permission() {
-        _ if job.visibility == Visibility::Public => Some(Room::Authenticated),
-        Ok(Some(permission)) => Some(Room::Perm(permission)),
-        Ok(None) => Some(Room::Authenticated),
+    match (job.visibility, job.permission()) {
+        (Visibility::Own, _) => Some(owner(job)),
+        (Visibility::Public, _) | (Visibility::Module, Ok(None)) => Some(Room::Authenticated),
+        (Visibility::Module, Ok(Some(permission))) => Some(Room::Perm(permission)),
         // Nobody holds what this program does not know.
-        Err(_) => None,
+        (Visibility::Module, Err(_)) => None,
+    }
+}
+
+/// Who hears of a job of the media manager in its words: of those who hear of the job, who may see the media manager.
+fn media_room(job: &Job) -> Option<Room> {
+    match room(job)? {
+        Room::Authenticated => Some(Room::Perm(Permission::MediaManagerView)),
+        narrower => Some(narrower),
+    }
+}
+
+fn owner(job: &Job) -> Room {
+    Room::Owner {
+        user: job.created_by_id.as_deref().map(Arc::from),
+        or: sight::SEE_ALL,
     }
 }
 
@@ -139,6 +151,7 @@ impl Jobs {
 
     fn tell_media(&self, event: &'static str, message: &Message, at: Timestamp) {
         let job = &message.job;
+        let Some(room) = media_room(job) else { return };
         let failed = job.status == Status::Failed;
         let payload = MediaMessage {
             job_id: &job.id,
@@ -155,13 +168,80 @@ impl Jobs {
             error: job.error_message.as_deref().filter(|_| failed),
             at,
         };
-        self.emit(Room::Perm(Permission::MediaManagerView), event, &payload);
+        self.emit(room, event, &payload);
     }
 
     fn emit(&self, room: Room, event: &'static str, payload: &impl Serialize) {
         match serde_json::to_vec(payload) {
             Ok(data) => self.0.hub.emit(room, event, Bytes::from(data)),
             Err(error) => tracing::error!(event, %error, "a realtime message cannot be written"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use qm_kernel::Timestamp;
+
+    use super::*;
+    use crate::model::job::Capabilities;
+
+    fn job(visibility: Visibility, permission: Option<&str>, creator: Option<&str>) -> Job {
+        let now = Timestamp::from_ms(0);
+        Job {
+            visibility,
+            required_permission: permission.map(str::to_owned),
+            created_by_id: creator.map(str::to_owned),
+            ..Job::new(
+                "j".to_owned(),
+                "media.library_scan".to_owned(),
+                Capabilities::default(),
+                now,
+            )
+        }
+    }
+
+    #[test]
+    fn who_may_not_see_a_job_hears_nothing_of_it() {
+        let owner = |user: Option<&str>| Room::Owner {
+            user: user.map(Arc::from),
+            or: sight::SEE_ALL,
+        };
+        let (view, torrents) = (Permission::MediaManagerView, Permission::TorrentsView);
+        for (job, hears, hears_of_media) in [
+            (
+                job(Visibility::Own, Some(view.key()), Some("u")),
+                Some(owner(Some("u"))),
+                Some(owner(Some("u"))),
+            ),
+            (
+                job(Visibility::Own, None, None),
+                Some(owner(None)),
+                Some(owner(None)),
+            ),
+            (
+                job(Visibility::Public, Some(view.key()), None),
+                Some(Room::Authenticated),
+                Some(Room::Perm(view)),
+            ),
+            (
+                job(Visibility::Module, None, None),
+                Some(Room::Authenticated),
+                Some(Room::Perm(view)),
+            ),
+            (
+                job(Visibility::Module, Some(view.key()), Some("u")),
+                Some(Room::Perm(view)),
+                Some(Room::Perm(view)),
+            ),
+            (
+                job(Visibility::Module, Some(torrents.key()), None),
+                Some(Room::Perm(torrents)),
+                Some(Room::Perm(torrents)),
+            ),
+            (job(Visibility::Module, Some("no.such"), Some("u")), None, None),
+        ] {
+            assert_eq!((room(&job), media_room(&job)), (hears, hears_of_media), "{job:?}");
         }
     }
 }

@@ -16,21 +16,28 @@ use crate::model::job::Capabilities;
 /// A kind of work that can be asked for.
 #[derive(Clone)]
 pub struct JobType {
-    /// Dotted, e.g. `media.library_scan`; its identity, never renamed.
+    /// Area and verb with a dot between, e.g. `media.library_scan`; its identity, never renamed.
     pub key: &'static str,
+    /// The part of the product it belongs to, in snake case, e.g. `media_manager`.
     pub module: &'static str,
+    /// The part of the interface that shows it, in snake case.
     pub workspace: Option<&'static str>,
+    /// The key of its name in the texts of the interface, e.g. `jobs.mediaType.library_scan`.
     pub label_key: &'static str,
+    /// The key of a sentence about it there.
     pub description_key: Option<&'static str>,
     /// Who may see and control jobs of it; `None`: everybody who may see jobs.
     pub required_permission: Option<Permission>,
+    /// What people may do with its jobs; only what is retryable has more than one attempt.
     pub capabilities: Capabilities,
-    /// Attempts a job of it has, unless it is asked for with another number.
+    /// Attempts a job of it has in all, 1 at least, unless it is asked for with another number.
     pub max_attempts: u32,
-    /// How long one attempt may take, unless it is asked for with another limit.
+    /// How long one attempt may take, in whole seconds, unless it is asked for with another limit; the attempt fails as
+    /// `timeout` then. `None`: as long as it likes.
     pub timeout: Option<Duration>,
     /// How many of it one worker runs at once; `None`: as many as it has places.
     pub at_once: Option<usize>,
+    /// What runs them.
     pub handler: Arc<dyn JobHandler>,
 }
 
@@ -41,6 +48,8 @@ pub struct JobType {
 /// so what it does must bear being done twice, or be kept track of in a checkpoint.
 #[async_trait]
 pub trait JobHandler: Send + Sync {
+    /// One attempt. An error fails it, and another one follows where the error, the type and the attempts that are left
+    /// allow; so does a panic. One that ends in whatever way after it was cancelled has been cancelled.
     async fn run(&self, job: &JobContext) -> Result<Done, JobError>;
 }
 
@@ -48,8 +57,10 @@ pub trait JobHandler: Send + Sync {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Done {
     Completed {
-        /// What people see of the result; secrets in it are blotted.
+        /// What people see of the result, an object by custom; secrets in it are blotted, and of more than 64 KiB of JSON
+        /// nothing is kept.
         result: Option<Value>,
+        /// Figures about the run, by name; bounded as the result is.
         metrics: Option<Value>,
     },
     /// As it was asked to; what it needs to go on is in its checkpoint.
@@ -65,6 +76,7 @@ impl Done {
         }
     }
 
+    /// Completed, with a result.
     pub const fn result(result: Value) -> Self {
         Done::Completed {
             result: Some(result),
@@ -77,15 +89,16 @@ impl Done {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct JobError {
-    /// Snake case; stands in `errorCode`.
+    /// A word in snake case that clients may compare; stands in `errorCode`.
     pub code: String,
-    /// For people; secrets in it are blotted.
+    /// A sentence for people, of which 2,000 characters are kept; secrets in it are blotted.
     pub message: String,
     /// Whether another attempt may go better.
     pub retryable: bool,
 }
 
 impl JobError {
+    /// One that another attempt may get past.
     pub fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             code: code.into(),

@@ -7,7 +7,7 @@ use qm_kernel::{PageQuery, Permission, Principal, Timestamp};
 use super::Jobs;
 use crate::error::JobsError;
 use crate::model::event::JobEvent;
-use crate::model::job::Job;
+use crate::model::job::{Item, Job};
 use crate::model::sight::{Sight, sees_all};
 use crate::model::status::Status;
 use crate::repo;
@@ -80,7 +80,7 @@ impl Jobs {
         &self,
         principal: &Principal,
         asked: &Simple,
-    ) -> Result<Vec<(&'static str, Job)>, JobsError> {
+    ) -> Result<Vec<(&'static str, Item)>, JobsError> {
         let sight = Sight::of(principal);
         let mut tx = self.0.db.begin_read().await?;
         let mut found = Vec::new();
@@ -106,7 +106,7 @@ impl Jobs {
         principal: &Principal,
         wanted: &Wanted,
         page: PageQuery,
-    ) -> Result<(Vec<Job>, u64), JobsError> {
+    ) -> Result<(Vec<Item>, u64), JobsError> {
         let mut tx = self.0.db.begin_read().await?;
         repo::lists::page(&mut tx, &Sight::of(principal), wanted, page).await
     }
@@ -144,7 +144,7 @@ impl Jobs {
         Ok(repo::events::page(&mut tx, id, level, page.page_size, page.offset()).await?)
     }
 
-    pub async fn children(&self, principal: &Principal, id: &str) -> Result<Vec<Job>, JobsError> {
+    pub async fn children(&self, principal: &Principal, id: &str) -> Result<Vec<Item>, JobsError> {
         let mut tx = self.0.db.begin_read().await?;
         self.visible(&mut tx, principal, id).await?;
         repo::lists::children(&mut tx, &Sight::of(principal), id, CHILDREN).await
@@ -196,7 +196,7 @@ impl Jobs {
 
 /// When the day began that it is where the server stands.
 fn midnight(now: Timestamp) -> Timestamp {
-    let zone = jiff::tz::TimeZone::system();
+    let zone = qm_kernel::timezone::zone(None);
     jiff::Timestamp::from_millisecond(now.ms())
         .ok()
         .and_then(|now| now.to_zoned(zone).start_of_day().ok())

@@ -1,27 +1,31 @@
 //! The worker of this process: takes jobs as places come free, runs them, keeps its leases, and stops in order.
 //!
+//! It looks when it is told that there is something to do, when something falls due, and, where another process may have
+//! queued something, every [`Pace::poll`](super::Pace).
 //! Bounds: as many jobs at once as `jobs.workerPlaces` says, of one type as many as the type allows. A stopping worker
 //! takes nothing more, tells its handlers to end, and leaves what has not ended after [`Pace::drain`](super::Pace).
 
 use std::panic::AssertUnwindSafe;
+use std::slice;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
-use qm_db::Tx;
+use qm_db::{Backend, Tx};
 use qm_kernel::Timestamp;
 use qm_platform::catalogue::WORKER_PLACES;
+use qm_platform::panic_text;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
-use super::Jobs;
 use super::context::JobContext;
 use super::hands::{Hand, Told};
 use super::settle::{Ended, Outcome};
 use super::tell::Message;
 use super::types::{JobError, JobType};
+use super::{Jobs, lock};
 use crate::error::JobsError;
 use crate::model::event::{EventType, NewEvent};
 use crate::model::job::Job;
@@ -29,11 +33,20 @@ use crate::model::schedule::STALL_DETECTOR;
 use crate::model::status::Status;
 use crate::repo;
 use crate::repo::events::Numbered;
-use crate::repo::moves::{Claimant, Claimed, Lease};
+use crate::repo::moves::{Claimant, Claimed};
 
 /// The names of the worker's own loops.
 const DISPATCHER: &str = "platform_job_dispatcher";
 const LEASES: &str = "platform_job_leases";
+
+/// What a look for work has found.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Look {
+    /// Of what is to be begun, the first one first.
+    pub(super) ids: Vec<String>,
+    /// When something that waits for its time is due, where there is a place for it.
+    pub(super) due: Option<Timestamp>,
+}
 
 /// For what was just taken from an abandoned run to be written, after the drain.
 const LAST_WORDS: Duration = Duration::from_secs(5);
@@ -45,7 +58,7 @@ impl Jobs {
         let background = &self.0.background;
         let pace = &self.0.pace;
         let jobs = self.clone();
-        background.supervise(DISPATCHER, pace.poll, move |stop| {
+        background.supervise(DISPATCHER, self.longest_pause(), move |stop| {
             jobs.clone().dispatch_loop(stop)
         });
         let (jobs, name, every) = (self.clone(), LEASES, self.renewal());
@@ -110,41 +123,81 @@ impl Jobs {
     }
 
     async fn dispatch_loop(self, stop: CancellationToken) {
-        let work = async {
-            loop {
-                if let Err(error) = self.dispatch().await {
+        // A look is never cut off: what it took would be in nobody's hands.
+        while !stop.is_cancelled() && !self.is_draining() {
+            let pause = match self.dispatch().await {
+                Ok(due) => self.pause_until(due),
+                Err(error) => {
                     let cause = &error as &(dyn std::error::Error + 'static);
                     tracing::warn!(error = cause, "jobs cannot be begun at the moment");
+                    self.0.pace.poll
                 }
-                let _ = tokio::time::timeout(self.0.pace.poll, self.0.wake.notified()).await;
-            }
-        };
-        stop.run_until_cancelled(work).await;
+            };
+            let woken = tokio::time::timeout(pause, self.0.wake.notified());
+            let _ = stop.run_until_cancelled(woken).await;
+        }
     }
 
-    /// Begins what there is room for.
-    pub(super) async fn dispatch(&self) -> Result<(), JobsError> {
-        for claimed in self.claim().await? {
+    /// Between two looks when nothing is heard of.
+    fn longest_pause(&self) -> Duration {
+        match self.0.db.backend() {
+            Backend::Sqlite => self.0.pace.rest,
+            // Another server may have queued something.
+            Backend::Postgres => self.0.pace.poll,
+        }
+    }
+
+    fn pause_until(&self, due: Option<Timestamp>) -> Duration {
+        let longest = self.longest_pause();
+        due.map_or(longest, |due| due.since(self.0.ctx.now()).min(longest))
+    }
+
+    /// Begins what there is room for; when the next one that waits for its time is due.
+    pub(super) async fn dispatch(&self) -> Result<Option<Timestamp>, JobsError> {
+        // Who stops waits for this too.
+        let _turn = self.0.runs.token();
+        if self.is_draining() {
+            return Ok(None);
+        }
+        let look = self.look_for_work().await?;
+        for claimed in self.claim(&look.ids).await? {
             // Taken and not begun would be a job in nobody's hands: from here on nothing waits or fails.
             self.begin(claimed);
         }
-        Ok(())
+        Ok(look.due)
     }
 
-    /// Takes what there is room for.
-    pub(super) async fn claim(&self) -> Result<Vec<Claimed>, JobsError> {
-        if self.is_draining() {
-            return Ok(Vec::new());
+    /// Takes these. One that cannot be read fails, and is in nobody's way any more.
+    pub(super) async fn claim(&self, ids: &[String]) -> Result<Vec<Claimed>, JobsError> {
+        match self.claim_together(ids).await {
+            Err(error) if !error.is_passing() => Ok(self.claim_singly(ids, &error).await),
+            claimed => claimed,
         }
-        let wanted = self.look_for_work().await?;
-        if wanted.is_empty() {
+    }
+
+    async fn claim_singly(&self, ids: &[String], error: &JobsError) -> Vec<Claimed> {
+        tracing::warn!(%error, jobs = ids.len(), "jobs are taken one by one");
+        let mut claimed = Vec::new();
+        for id in ids {
+            match self.claim_together(slice::from_ref(id)).await {
+                Ok(one) => claimed.extend(one),
+                // What was taken is begun in any case.
+                Err(error) if error.is_passing() => break,
+                Err(error) => self.fail_unreadable(id, &error).await,
+            }
+        }
+        claimed
+    }
+
+    async fn claim_together(&self, ids: &[String]) -> Result<Vec<Claimed>, JobsError> {
+        if ids.is_empty() {
             return Ok(Vec::new());
         }
         let now = self.0.ctx.now();
         let claimant = self.claimant(now);
         let mut tx = self.0.db.begin_write().await?;
         let mut claimed = Vec::new();
-        for id in &wanted {
+        for id in ids {
             claimed.extend(repo::moves::claim(&mut tx, id, &claimant, now).await?);
         }
         let events: Vec<Numbered<'_>> = claimed
@@ -157,6 +210,10 @@ impl Jobs {
             .collect();
         repo::events::add(&mut tx, &self.0.ctx, &events).await?;
         drop(events);
+        // Told to stop meanwhile: what is not begun is left to others, and to the next start.
+        if self.is_draining() {
+            return Ok(Vec::new());
+        }
         tx.commit().await?;
         Ok(claimed)
     }
@@ -169,22 +226,34 @@ impl Jobs {
         }
     }
 
-    /// Ids of what is to be begun, the first one first. Writes nothing.
-    pub(super) async fn look_for_work(&self) -> Result<Vec<String>, JobsError> {
+    /// What is to be begun. Writes nothing.
+    pub(super) async fn look_for_work(&self) -> Result<Look, JobsError> {
+        self.0.tally.looks.inc();
         let now = self.0.ctx.now();
         let mut tx = self.0.db.begin_read().await?;
-        let free = self.places(&mut tx).await?.saturating_sub(self.0.hands.len());
-        if free == 0 || !repo::moves::any_queued(&mut tx, now).await? {
-            return Ok(Vec::new());
+        let mut ids = Vec::new();
+        if repo::moves::any_queued(&mut tx, now).await? {
+            let free = self.places(&mut tx).await?.saturating_sub(self.0.hands.len());
+            ids = self.candidates(&mut tx, now, free).await?;
+            // A place that comes free is heard of.
+            if ids.len() == free {
+                return Ok(Look { ids, due: None });
+            }
         }
+        let due = repo::moves::next_due(&mut tx, now).await?;
+        Ok(Look { ids, due })
+    }
+
+    /// Ids of what is to be begun, the first one first.
+    async fn candidates(&self, tx: &mut Tx, now: Timestamp, free: usize) -> Result<Vec<String>, JobsError> {
         let mut found = Vec::new();
         for job_type in self.0.types.all() {
             let room = job_type.at_once.map_or(free, |most| {
                 most.saturating_sub(self.0.hands.count_of(job_type.key))
             });
-            if room > 0 {
+            if room > 0 && free > 0 {
                 let most = room.min(free);
-                found.extend(repo::moves::candidates(&mut tx, job_type.key, now, most).await?);
+                found.extend(repo::moves::candidates(tx, job_type.key, now, most).await?);
             }
         }
         found.sort_by(|(one, high, since), (other, low, later)| {
@@ -206,12 +275,22 @@ impl Jobs {
 
     /// Runs a job that was taken, on a task of its own.
     fn begin(&self, claimed: Claimed) {
+        let context = self.context(claimed);
+        let (job, hand) = (&context.job, context.hand.clone());
+        self.0.hands.take(hand.clone());
+        if self.is_draining() {
+            hand.stop();
+        }
+        self.0.tally.running.set(self.0.hands.len() as i64);
+        self.tell_all(&[Message::of("jobs.started", job)]);
+        let span = tracing::info_span!("job", job.id = %job.id, job.r#type = %job.type_key);
+        let run = self.clone().run(context, hand);
+        self.0.runs.spawn(run.instrument(span));
+    }
+
+    /// What the handler of a job that was taken is given.
+    pub(super) fn context(&self, claimed: Claimed) -> JobContext {
         let job = claimed.job;
-        let lease = Lease {
-            job_id: job.id.clone(),
-            owner: self.0.worker.owner.clone(),
-            claim: job.claim,
-        };
         let warnings = match &job.warnings {
             Some(Value::Array(warnings)) => warnings.clone(),
             _ => Vec::new(),
@@ -221,25 +300,13 @@ impl Jobs {
             warnings,
             ..Told::default()
         };
-        let hand = Arc::new(Hand::new(lease, job.type_key.clone(), told));
-        self.0.hands.take(hand.clone());
-        if self.is_draining() {
-            hand.stop();
+        JobContext {
+            hand: Arc::new(Hand::new(claimed.lease, job.type_key.clone(), told)),
+            jobs: self.clone(),
+            input: claimed.input.unwrap_or(Value::Null),
+            checkpoint: claimed.checkpoint,
+            job,
         }
-        self.0.tally.running.set(self.0.hands.len() as i64);
-        self.tell_all(&[Message::of("jobs.started", &job)]);
-        let span = tracing::info_span!("job", job.id = %job.id, job.r#type = %job.type_key);
-        let run = self.clone().run(
-            JobContext {
-                jobs: self.clone(),
-                input: claimed.input.unwrap_or(Value::Null),
-                checkpoint: claimed.checkpoint,
-                job,
-                hand: hand.clone(),
-            },
-            hand,
-        );
-        self.0.runs.spawn(run.instrument(span));
     }
 
     async fn run(self, context: JobContext, hand: Arc<Hand>) {
@@ -282,10 +349,11 @@ impl Jobs {
             // It ended because it was told to, not because it could not go on.
             Ok(Err(_)) if hand.is_stopping() => Outcome::Interrupted,
             Ok(Err(error)) => Outcome::Failed(error),
-            Err(_) => {
+            Err(panic) => {
                 tracing::error!(
                     job.id = context.job.id,
                     job.r#type = job_type.key,
+                    panic = panic_text(panic.as_ref()),
                     "a job's handler panicked"
                 );
                 Outcome::Failed(JobError::new(
@@ -303,6 +371,9 @@ impl Jobs {
             let error = &error as &dyn std::error::Error;
             tracing::warn!(error, "leases of jobs cannot be prolonged at the moment");
         }
+        if !self.may_be_left() {
+            return;
+        }
         if let Err(error) = self.reap().await {
             let error = &error as &dyn std::error::Error;
             tracing::warn!(
@@ -312,11 +383,22 @@ impl Jobs {
         }
     }
 
+    /// Whether somebody may have left a job in the middle: another server, or this worker, which does not always hear
+    /// whether what it wrote has been committed. Where nothing is going on, that is looked for now and then.
+    fn may_be_left(&self) -> bool {
+        if self.0.db.backend() == Backend::Postgres || self.0.hands.len() > 0 {
+            return true;
+        }
+        let (now, last) = (self.0.ctx.now(), *lock(&self.0.reaped_at));
+        last.is_none_or(|last| now.since(last) >= self.0.pace.rest)
+    }
+
     async fn renew(&self) -> Result<(), JobsError> {
         let hands = self.0.hands.all();
         if hands.is_empty() {
             return Ok(());
         }
+        self.0.tally.looks.inc();
         let until = self.0.ctx.now().plus(self.0.pace.lease);
         let mut tx = self.0.db.begin_write().await?;
         let ids = hands.iter().map(|hand| hand.lease.job_id.as_str());

@@ -71,7 +71,7 @@ db_test! {
         assert_eq!(runs.len(), count);
         assert!(runs.values().all(|times| *times == 1), "each once");
         let mut workers = HashMap::<String, usize>::new();
-        for job in house.all().await {
+        for job in house.items().await {
             assert_eq!((job.status, job.attempt), (Status::Completed, 1));
             *workers.entry(job.worker_id.unwrap()).or_default() += 1;
         }

@@ -99,13 +99,8 @@ impl Player {
     }
 
     async fn claim(&mut self, which: usize) {
-        for claimed in self.houses[which].jobs.claim().await.unwrap() {
-            let lease = Lease {
-                job_id: claimed.job.id.clone(),
-                owner: claimed.job.lease_owner.clone().unwrap(),
-                claim: claimed.job.claim,
-            };
-            self.leases.push((which, lease));
+        for claimed in self.houses[which].claim().await {
+            self.leases.push((which, claimed.lease));
         }
     }
 

@@ -2,7 +2,9 @@
 
 mod actions;
 mod crowd;
+mod damage;
 mod fuzz;
+mod idle;
 mod leases;
 mod runs;
 mod upkeep;
@@ -12,23 +14,22 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use prometheus::Registry;
 use qm_db::{Db, sql};
 use qm_kernel::{
-    ClientInfo, Clock, Ctx, PageQuery, Permission, PermissionSet, Principal, Rng, Role, Secret, Timestamp,
-    TokenError, TokenVerifier,
+    ClientInfo, Clock, Ctx, PageQuery, Permission, PermissionSet, Principal, Rng, Role, Timestamp,
 };
-use qm_platform::realtime::{Hub, HubConfig};
-use qm_platform::{Audit, Background, Cipher, Settings};
+use qm_platform::Background;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
 use super::context::{JobContext, Progress};
 use super::types::{Done, JobError, JobHandler, JobType};
-use super::{Caller, Jobs, JobsDeps, Pace};
+use super::{Caller, Jobs, Pace};
 use crate::model::event::JobEvent;
-use crate::model::job::{Capabilities, Job, NewJob};
+use crate::model::job::{Capabilities, Item, Job, NewJob};
 use crate::repo;
+use crate::repo::moves::Claimed;
+use crate::testing;
 
 pub const START_MS: i64 = 1_932_628_500_000;
 /// The type of most jobs here; it does what its input says.
@@ -55,14 +56,6 @@ impl Rng for SystemRandomness {
         for chunk in bytes.chunks_mut(16) {
             chunk.copy_from_slice(&self.0.bytes::<16>()[..chunk.len()]);
         }
-    }
-}
-
-struct NoTokens;
-
-impl TokenVerifier for NoTokens {
-    fn verify(&self, _: &str) -> Result<Principal, TokenError> {
-        Err(TokenError::Unauthorized)
     }
 }
 
@@ -212,21 +205,7 @@ impl House {
 
     fn over(db: &Db, clock: Arc<Hands>, stage: Arc<Stage>, pace: Pace) -> Self {
         let ctx = Ctx::new(clock.clone(), Arc::new(SystemRandomness(Ctx::system())));
-        let cipher = Cipher::new(&Secret::new("a key of thirty-two characters !"), ctx.clone());
-        let metrics = Registry::new();
-        let background = Background::new(&metrics).unwrap();
-        let jobs = Jobs::new(JobsDeps {
-            db: db.clone(),
-            hub: Hub::new(HubConfig::default(), Arc::new(NoTokens), ctx.clone()),
-            audit: Audit::new(ctx.clone()),
-            settings: Settings::new(ctx.clone(), cipher),
-            ctx,
-            background: background.clone(),
-            metrics,
-            version: "1.0.0",
-            pace,
-        })
-        .unwrap();
+        let (jobs, background) = testing::worker_of(db, pace, ctx);
         jobs.register(type_of(WORK, Arc::new(Script(stage.clone()))));
         Self {
             jobs,
@@ -246,6 +225,12 @@ impl House {
     /// A job that does `word`; its id.
     pub async fn submit(&self, word: &str) -> String {
         self.jobs.submit(work(&[word])).await.unwrap()
+    }
+
+    /// Takes what there is room for, and begins nothing.
+    pub async fn claim(&self) -> Vec<Claimed> {
+        let ids = self.jobs.look_for_work().await.unwrap().ids;
+        self.jobs.claim(&ids).await.unwrap()
     }
 
     /// Runs what can be begun, until nothing is in hand any more.
@@ -296,6 +281,16 @@ impl House {
 
     /// Every job there is, the oldest first.
     pub async fn all(&self) -> Vec<Job> {
+        let mut tx = self.db.begin_read().await.unwrap();
+        let mut jobs = Vec::new();
+        for item in self.items().await {
+            jobs.extend(repo::jobs::find(&mut tx, &item.id).await.unwrap());
+        }
+        jobs
+    }
+
+    /// The same as lists show them.
+    pub async fn items(&self) -> Vec<Item> {
         let wanted = repo::lists::Wanted {
             ascending: true,
             ..repo::lists::Wanted::default()
@@ -312,7 +307,7 @@ impl House {
 impl Jobs {
     /// What could be begun now.
     async fn look_for_anything(&self) -> Vec<String> {
-        self.look_for_work().await.unwrap()
+        self.look_for_work().await.unwrap().ids
     }
 }
 

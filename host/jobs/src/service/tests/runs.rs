@@ -55,6 +55,21 @@ db_test! {
         assert_eq!(events[3].message.as_deref(), Some("disk at 91 %, password=[redacted]"));
     }
 
+    async fn of_endless_warnings_only_so_many_are_kept(db: Db) {
+        let house = House::new(&db).await;
+        let id = house.submit("wait").await;
+        let claimed = house.claim().await.pop().unwrap();
+        let context = house.jobs.context(claimed);
+        let long = "é".repeat(5000);
+        for _ in 0..60 {
+            context.warning(&long).await.unwrap();
+        }
+        let kept = house.job(&id).await.warnings.unwrap();
+        let count = kept.as_array().unwrap().len();
+        assert!(kept.to_string().len() <= 64 * 1024 && (10..60).contains(&count), "{count} warnings");
+        assert_eq!(house.told(&id).await.len(), 3 + count, "what is not kept is not told");
+    }
+
     async fn a_failure_is_tried_again_after_growing_pauses(db: Db) {
         let house = House::new(&db).await;
         let new = NewJob { max_attempts: Some(3), ..work(&["fail", "fail", "complete"]) };
@@ -160,7 +175,7 @@ db_test! {
         assert_eq!(house.told(&id).await, ["created", "queued", "started", "child_created", "completed"]);
         let admin = caller(Role::SuperAdmin, "u");
         let children = house.jobs.children(&admin.principal, &id).await.unwrap();
-        assert_eq!(children, [child]);
+        assert_eq!(children, [child.item()]);
     }
 
     async fn the_urgent_first_and_no_more_at_once_than_may_be(db: Db) {
