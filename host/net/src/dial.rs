@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::BufMut as _;
+use qm_kernel::Mandate;
 use rustls_platform_verifier::BuilderVerifierExt as _;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpStream, UnixStream};
@@ -93,6 +94,7 @@ pub struct Dialer {
     /// For hosts that a plugin names itself.
     pub(crate) outward: reqwest::Client,
     pub(crate) outside: Arc<Outside>,
+    pub(crate) mandate: Mandate,
     resolver: Arc<dyn Resolver>,
 }
 
@@ -108,6 +110,7 @@ impl Dialer {
             client: client(OperatorNames(resolver.clone()), tls.clone())?,
             outward: client(names, tls)?,
             outside,
+            mandate: Mandate::for_ever(),
             resolver,
         })
     }
@@ -120,6 +123,7 @@ impl Dialer {
         idle: Duration,
         progress: Progress,
     ) -> Result<Stream, DialError> {
+        may_act(&self.mandate)?;
         if !grants.allows(endpoint) {
             return Err(DialError::Denied(format!("{endpoint} is not granted")));
         }
@@ -133,7 +137,13 @@ impl Dialer {
         let io = tokio::time::timeout(idle.min(CONNECT), dial)
             .await
             .map_err(|_| DialError::Timeout)??;
-        Ok(Stream { io, idle, progress })
+        let mandate = self.mandate.clone();
+        Ok(Stream {
+            io,
+            idle,
+            progress,
+            mandate,
+        })
     }
 
     async fn connect_tcp(&self, host: &str, port: u16) -> Result<TcpStream, DialError> {
@@ -189,6 +199,15 @@ fn client(
         .map_err(NetError::Client)
 }
 
+/// Before anything is sent: another server may be the one that acts by now.
+pub(crate) fn may_act(mandate: &Mandate) -> Result<(), DialError> {
+    if mandate.holds() {
+        return Ok(());
+    }
+    let text = "another server may be active by now, so this one sends nothing";
+    Err(DialError::Denied(text.to_owned()))
+}
+
 fn no_such_name(host: &str) -> DialError {
     DialError::Other(format!("cannot resolve {host}"))
 }
@@ -215,6 +234,7 @@ pub struct Stream {
     io: Io,
     idle: Duration,
     progress: Progress,
+    mandate: Mandate,
 }
 
 impl Stream {
@@ -259,6 +279,7 @@ impl Stream {
     /// Writes all of `bytes`.
     pub async fn write(&mut self, mut bytes: &[u8]) -> Result<(), DialError> {
         while !bytes.is_empty() {
+            may_act(&self.mandate)?;
             let written = tokio::time::timeout(self.idle, self.io.get().write(bytes)).await;
             let n = written.map_err(|_| DialError::Timeout)??;
             if n == 0 {

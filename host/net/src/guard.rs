@@ -13,6 +13,7 @@ use qm_kernel::ErrorKind;
 use url::{Host, Url};
 
 use crate::Net;
+use crate::dial::may_act;
 use crate::resolve::Pinned;
 
 /// What is fetched: decides the words of the errors, nothing else.
@@ -113,6 +114,10 @@ impl Net {
         total: Duration,
     ) -> Result<Bytes, GuardError> {
         let url = parse(url, kind)?;
+        may_act(&self.mandate).map_err(|error| GuardError::Fetch {
+            kind,
+            reason: error.to_string(),
+        })?;
         let fetch = async { get(self.vet(url, kind).await?, kind, max_bytes).await };
         let late = || GuardError::Fetch {
             kind,

@@ -13,7 +13,7 @@ use http_body::{Body, Frame, SizeHint};
 use url::{Host, Url};
 
 use crate::address::is_never_dialled;
-use crate::dial::{DialError, Dialer, MAX_IDLE};
+use crate::dial::{DialError, Dialer, MAX_IDLE, may_act};
 use crate::grants::{Grants, Reach};
 use crate::guard::reason;
 use crate::resolve::{Forbidden, Inside};
@@ -85,6 +85,7 @@ impl Dialer {
                 MAX_HEADER_BYTES >> 10
             )));
         }
+        may_act(&self.mandate)?;
         let idle = request.idle.min(MAX_IDLE);
         let mut builder = client.request(method, url);
         for (name, value) in request.headers {

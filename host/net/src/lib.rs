@@ -6,6 +6,8 @@
 //! * [`Dialer`] for endpoints an operator configured ([`Grants`]): the name is matched first, private addresses are
 //!   fine, link-local and cloud metadata never.
 //!
+//! Both are closed while the server has no [`Mandate`]: nothing is sent on what it believed.
+//!
 //! Bounds: 5 s to connect; a guarded fetch has a total time and a body cap; a dialled stream is bounded in silence and
 //! in what one reply may hold. No proxies, no redirects, no cookies, no decompression.
 
@@ -32,6 +34,7 @@ pub use silence::{Progress, Silent, unless_silent};
 
 use allow::AllowList;
 use nearby::Surroundings;
+use qm_kernel::Mandate;
 
 /// What the network layer is told by the configuration.
 #[derive(Clone, Debug, Default)]
@@ -77,6 +80,7 @@ pub struct Net {
     outside: Arc<Outside>,
     resolver: Arc<dyn Resolver>,
     dialer: Dialer,
+    mandate: Mandate,
 }
 
 impl Net {
@@ -99,7 +103,16 @@ impl Net {
             outside,
             resolver,
             dialer,
+            mandate: Mandate::for_ever(),
         })
+    }
+
+    /// Lets nothing out while `mandate` does not hold. To be said before anything takes the [`Net::dialer`].
+    #[must_use]
+    pub fn under(mut self, mandate: Mandate) -> Self {
+        self.dialer.mandate = mandate.clone();
+        self.mandate = mandate;
+        self
     }
 
     /// Takes this machine to be where `nearby` says.
