@@ -42,6 +42,10 @@ pub enum DbError {
     #[error("the transaction was given up after an error")]
     Aborted,
 
+    /// Another server has taken over, and this one's writes are refused.
+    #[error("another server on this database is active now")]
+    Succeeded,
+
     /// An event has no JSON form.
     #[error("an event cannot be stored: {0}")]
     Event(String),
@@ -62,7 +66,9 @@ impl DbError {
     /// What it means to the caller of a service.
     pub const fn kind(&self) -> ErrorKind {
         match self {
-            DbError::Busy(_) | DbError::Unreachable(_) | DbError::Storage(_) => ErrorKind::Unavailable,
+            DbError::Busy(_) | DbError::Unreachable(_) | DbError::Storage(_) | DbError::Succeeded => {
+                ErrorKind::Unavailable
+            }
             DbError::Nul(_) => ErrorKind::BadRequest,
             DbError::Open(_)
             | DbError::Copy(_)

@@ -1,6 +1,7 @@
 //! The database: one SQL text for SQLite and PostgreSQL.
 //!
-//! Owns the pools, transactions ([`Tx`]), the migrations, the registry of statements and the outbox that a commit writes.
+//! Owns the pools, transactions ([`Tx`]), the migrations, the registry of statements, the outbox that a commit writes, and the
+//! lease by which one of several servers on one PostgreSQL is active ([`Lease`]).
 //! Knows no table of any area.
 //! Feature crates write statements with [`sql!`] and run them with [`all!`], [`opt!`], [`one!`], [`value!`],
 //! [`exec!`] and [`batch!`], always inside a [`Tx`].
@@ -20,6 +21,7 @@ mod json;
 mod lock;
 mod macros;
 mod migrate;
+mod node;
 mod open;
 mod outbox;
 mod statement;
@@ -32,6 +34,7 @@ pub use changes::Changes;
 pub use error::DbError;
 pub use json::Json;
 pub use migrate::Outdated;
+pub use node::{Holder, Lease, Node};
 pub use open::{Backend, Db, PoolCounts};
 pub use sqlx::FromRow;
 pub use statement::{Bulk, Registered, STATEMENTS, Statement};

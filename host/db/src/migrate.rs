@@ -42,6 +42,7 @@ const MIGRATIONS: &[Migration] = migrations! {
     13 "0013_plugin_grants",
     14 "0014_jobs",
     15 "0015_outbox",
+    16 "0016_node_lease",
     17 "0017_job_schedules",
 };
 

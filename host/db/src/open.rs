@@ -18,6 +18,7 @@ use sqlx::{ConnectOptions, Connection as _, Executor as _, PgPool, Pool, SqliteP
 use crate::changes::{Changes, Writes};
 use crate::error::{Class, DbError, class};
 use crate::lock::FileLock;
+use crate::node::Fence;
 use crate::tx::{Connection, Tx, plan};
 use crate::{exec, sql, value};
 
@@ -47,7 +48,9 @@ pub struct Db {
     /// Who hears what transactions publish, see [`Db::telling`].
     sink: Option<Arc<dyn EventSink>>,
     /// Keeps other servers off the file, see [`Db::open_alone`].
-    _alone: Option<Arc<FileLock>>,
+    alone: Option<Arc<FileLock>>,
+    /// Refuses the writes of a server that was succeeded, see [`Db::in_term`].
+    fence: Option<Arc<Fence>>,
 }
 
 #[derive(Clone)]
@@ -60,6 +63,9 @@ enum Pools {
     },
     Postgres(PgPool),
 }
+
+/// What sessions are called on PostgreSQL, unless [`Db::open_alone`] is told otherwise.
+const SESSION: &str = "quartermaster";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backend {
@@ -77,9 +83,13 @@ impl Db {
     /// Opens `sqlite:/path/to/file.db` (made when missing, readable by its owner only) or `postgres://…`.
     /// The error is one line that says what to do.
     pub async fn open(url: &str) -> Result<Db, DbError> {
+        Self::open_as(url, SESSION).await
+    }
+
+    async fn open_as(url: &str, session: &str) -> Result<Db, DbError> {
         let pools = match url.split_once(':') {
             Some(("sqlite", rest)) => open_sqlite(sqlite_path(rest)?).await?,
-            Some(("postgres" | "postgresql", _)) => open_postgres(url).await?,
+            Some(("postgres" | "postgresql", _)) => open_postgres(url, session).await?,
             _ => {
                 return Err(DbError::Open(
                     "DATABASE_URL is neither sqlite:/path/to/file.db nor postgres://user:password@host/database"
@@ -92,20 +102,22 @@ impl Db {
             health: Arc::default(),
             writes: Writes::default(),
             sink: None,
-            _alone: None,
+            alone: None,
+            fence: None,
         })
     }
 
     /// [`Db::open`] for a server: an SQLite file that another one has open so is refused, until the last clone of this
-    /// value is gone. What commands do beside a running server, they do without it.
-    pub async fn open_alone(url: &str) -> Result<Db, DbError> {
+    /// value is gone. What commands do beside a running server, they do without it. On PostgreSQL its sessions are called
+    /// `session`, by which another server can end them, and it is the [`Lease`](crate::Lease) that keeps others off.
+    pub async fn open_alone(url: &str, session: &str) -> Result<Db, DbError> {
         let Some(("sqlite", rest)) = url.split_once(':') else {
-            return Self::open(url).await;
+            return Self::open_as(url, session).await;
         };
         let lock = FileLock::take(&sqlite_path(rest)?)?;
         match Self::open(url).await {
             Ok(db) => Ok(Db {
-                _alone: Some(Arc::new(lock)),
+                alone: Some(Arc::new(lock)),
                 ..db
             }),
             Err(error) => {
@@ -121,6 +133,28 @@ impl Db {
         Db {
             sink: Some(sink),
             ..self
+        }
+    }
+
+    pub(crate) fn fenced(self, fence: Arc<Fence>) -> Db {
+        Db {
+            fence: Some(fence),
+            ..self
+        }
+    }
+
+    pub(crate) fn fence(&self) -> Option<&Arc<Fence>> {
+        self.fence.as_ref()
+    }
+
+    pub(crate) fn is_alone(&self) -> bool {
+        self.alone.is_some()
+    }
+
+    pub(crate) fn postgres_options(&self) -> Option<PgConnectOptions> {
+        match &self.pools {
+            Pools::Sqlite { .. } => None,
+            Pools::Postgres(pool) => Some(PgConnectOptions::clone(&pool.connect_options())),
         }
     }
 
@@ -186,7 +220,10 @@ impl Db {
     pub async fn begin_write(&self) -> Result<Tx, DbError> {
         let begun = match &self.pools {
             Pools::Sqlite { write, .. } => begin(write, "BEGIN IMMEDIATE").await.map(Connection::Sqlite),
-            Pools::Postgres(pool) => begin(pool, "BEGIN").await.map(Connection::Postgres),
+            // Said, whatever the server's default is: the fence reads what was committed meanwhile.
+            Pools::Postgres(pool) => begin(pool, "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
+                .await
+                .map(Connection::Postgres),
         };
         let connection = begun.map_err(|error| {
             let error = DbError::from(error);
@@ -194,7 +231,8 @@ impl Db {
             error
         })?;
         let write = Some(self.writes.one());
-        Ok(Tx::new(connection, self.sink.clone(), self.health.clone(), write))
+        let tx = Tx::new(connection, self.sink.clone(), self.health.clone(), write);
+        Ok(tx.behind(self.fence.clone()))
     }
 
     /// Whether the database answers and can be written. A write is tried when the last one failed for want of space or
@@ -207,6 +245,15 @@ impl Db {
                 let _ = exec!(&mut tx, TOUCH).await?;
                 return tx.commit().await;
             }
+            let mut tx = self.begin_read().await?;
+            value!(&mut tx, i32, PING).await.map(drop)
+        };
+        matches!(tokio::time::timeout(PING_TIMEOUT, attempt).await, Ok(Ok(())))
+    }
+
+    /// Whether the database answers, within two seconds.
+    pub async fn answers(&self) -> bool {
+        let attempt = async {
             let mut tx = self.begin_read().await?;
             value!(&mut tx, i32, PING).await.map(drop)
         };
@@ -421,9 +468,9 @@ pub(crate) fn postgres_options(url: &str) -> Result<PgConnectOptions, DbError> {
         .map_err(|error| DbError::Open(format!("DATABASE_URL is not a PostgreSQL address: {error}")))
 }
 
-async fn open_postgres(url: &str) -> Result<Pools, DbError> {
+async fn open_postgres(url: &str, session: &str) -> Result<Pools, DbError> {
     let options = postgres_options(url)?
-        .application_name("quartermaster")
+        .application_name(session)
         .statement_cache_capacity(STATEMENT_CACHE);
     // One connection by itself first: the pool would go on trying in silence and then say only that it timed out.
     let first = tokio::time::timeout(ACQUIRE_TIMEOUT, options.connect()).await;

@@ -7,6 +7,7 @@ use sqlx::{Postgres, Sqlite, Transaction};
 
 use crate::changes::Write;
 use crate::error::DbError;
+use crate::node::Fence;
 use crate::open::Health;
 use crate::outbox;
 
@@ -22,6 +23,8 @@ pub struct Tx {
     health: Arc<Health>,
     /// None where nothing can be written.
     write: Option<Write>,
+    /// What a commit has to pass, on a server that another one may succeed.
+    fence: Option<Arc<Fence>>,
     aborted: bool,
 }
 
@@ -45,8 +48,13 @@ impl Tx {
             then: Vec::new(),
             health,
             write,
+            fence: None,
             aborted: false,
         }
+    }
+
+    pub(crate) fn behind(self, fence: Option<Arc<Fence>>) -> Self {
+        Self { fence, ..self }
     }
 
     /// Queues an event: it is stored with this transaction and told once that has committed, and never otherwise.
@@ -92,11 +100,11 @@ impl Tx {
     }
 
     async fn finish(self) -> Result<(), DbError> {
-        let committed = match self.connection {
-            Connection::Sqlite(transaction) => transaction.commit().await,
-            Connection::Postgres(transaction) => transaction.commit().await,
+        let committed = match (self.connection, &self.fence) {
+            (Connection::Sqlite(transaction), _) => transaction.commit().await.map_err(DbError::from),
+            (Connection::Postgres(transaction), None) => transaction.commit().await.map_err(DbError::from),
+            (Connection::Postgres(transaction), Some(fence)) => fence.commit(transaction).await,
         };
-        let committed = committed.map_err(DbError::from);
         // That something was read says nothing of whether anything can be written.
         if self.write.is_some() {
             self.health.note(committed)

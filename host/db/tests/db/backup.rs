@@ -338,7 +338,7 @@ async fn a_database_in_use_is_not_replaced() {
     place.holding("x.db", 0..3).await;
     place.file().backup(&place.path("copy.db"), false).await.unwrap();
 
-    let server = Db::open_alone(&place.url("x.db")).await.unwrap();
+    let server = Db::open_alone(&place.url("x.db"), "test").await.unwrap();
     add(&server, 3).await;
     let line = place
         .file()
@@ -347,7 +347,7 @@ async fn a_database_in_use_is_not_replaced() {
         .unwrap_err()
         .to_string();
     assert!(line.contains("in use by another Quartermaster"), "{line}");
-    let line = Db::open_alone(&place.url("x.db"))
+    let line = Db::open_alone(&place.url("x.db"), "test")
         .await
         .err()
         .unwrap()

@@ -5,6 +5,7 @@
 mod backup;
 mod changes;
 mod crash;
+mod node;
 mod opening;
 mod outbox;
 mod rows;
