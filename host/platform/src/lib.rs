@@ -15,6 +15,7 @@ mod error;
 pub mod health;
 mod metrics;
 mod modules;
+mod node;
 pub mod outbox;
 mod pins;
 pub mod realtime;
@@ -33,8 +34,9 @@ pub use bus::{Bus, BusCounts, Subscription};
 pub use cipher::{Cipher, Standing};
 pub use error::PlatformError;
 pub use metrics::Sources;
+pub use node::{Node, NodeRole};
 pub use pins::PluginPins;
-pub use routes::{Build, Platform, routes};
+pub use routes::{Aside, Build, Platform, routes, standby_routes};
 pub use sealed::{AreaReport, Sealed, SealedPage, SealedRow, SealedValues, SecretSettings, Unreadable};
 pub use settings::{
     EnvEntry, SecretSetting, Setting, SettingSpec, SettingValue, Settings, UpdateCheck, catalogue,

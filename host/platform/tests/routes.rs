@@ -26,7 +26,8 @@ use qm_platform::health::{Health, disks::Disks};
 use qm_platform::realtime::{Hub, HubConfig};
 use qm_platform::testing::Claims;
 use qm_platform::{
-    Audit, AuditTrail, Bus, Cipher, Platform, Sealed, SecretSettings, Settings, Sources, UpdateDeps, Updates,
+    Audit, AuditTrail, Bus, Cipher, Node, Platform, Sealed, SecretSettings, Settings, Sources, UpdateDeps,
+    Updates,
 };
 use qm_plugin_host::{Compiler, Limits, PluginHost, PluginHostConfig};
 use qm_web::WebConfig;
@@ -117,6 +118,7 @@ async fn platform(
             ),
             started,
         },
+        node: Node::alone("test"),
         updates: Updates::new(UpdateDeps {
             db: db.clone(),
             settings: settings.clone(),

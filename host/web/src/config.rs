@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use axum::response::Response;
+use http::Method;
 use prometheus::Registry;
 
 /// What `/api/docs` shows.
@@ -29,6 +31,26 @@ impl fmt::Debug for Docs {
     }
 }
 
+/// Whoever is asked first about a request, by its method and path: an answer turns it away.
+#[derive(Clone)]
+pub struct Doorkeeper(Arc<dyn Fn(&Method, &str) -> Option<Response> + Send + Sync>);
+
+impl Doorkeeper {
+    pub fn new(ask: impl Fn(&Method, &str) -> Option<Response> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(ask))
+    }
+
+    pub(crate) fn turns_away(&self, method: &Method, path: &str) -> Option<Response> {
+        (self.0)(method, path)
+    }
+}
+
+impl fmt::Debug for Doorkeeper {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Doorkeeper")
+    }
+}
+
 /// Settings of the surface; read from the environment by `server`.
 #[derive(Clone, Debug)]
 pub struct WebConfig {
@@ -44,6 +66,8 @@ pub struct WebConfig {
     pub version: String,
     /// Where the surface counts its requests; the areas of the same server register theirs beside it.
     pub metrics: Registry,
+    /// `None` lets everybody in.
+    pub doorkeeper: Option<Doorkeeper>,
 }
 
 impl Default for WebConfig {
@@ -56,6 +80,7 @@ impl Default for WebConfig {
             product: "Quartermaster".to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             metrics: Registry::new(),
+            doorkeeper: None,
         }
     }
 }

@@ -22,6 +22,8 @@ struct Inner {
     code: &'static str,
     shape: Shape,
     source: Option<Arc<dyn Error + Send + Sync>>,
+    /// Nothing went wrong, so the log need not hear of it.
+    expected: bool,
 }
 
 enum Shape {
@@ -115,7 +117,14 @@ impl ApiError {
             code: code_of(status),
             shape,
             source: None,
+            expected: false,
         }))
+    }
+
+    /// What a server answers that does what it should: it is not logged.
+    pub fn as_expected(mut self) -> Self {
+        self.0.expected = true;
+        self
     }
 
     /// The cause, for the log.
@@ -239,7 +248,9 @@ impl IntoResponse for ApiError {
             Shape::Custom(body) => serde_json::to_vec(&with_code_in(body, code)),
         };
         let mut response = (status, [(header::CONTENT_TYPE, JSON)], body.unwrap_or_default()).into_response();
-        response.extensions_mut().insert(failure);
+        if !self.0.expected {
+            response.extensions_mut().insert(failure);
+        }
         response
     }
 }

@@ -1,6 +1,6 @@
 //! The HTTP surface: guarded route lines, extractors, error bodies, throttle, headers, the OpenAPI document.
 //!
-//! Order on a request: id and span → security and CORS headers → throttle (429) → bearer token (401) →
+//! Order on a request: id and span → security and CORS headers → doorkeeper (503 `standby`) → throttle (429) → bearer token (401) →
 //! permission (403) → body and query (400) → handler. Owns no domain rule and no database.
 //!
 //! ```
@@ -67,7 +67,7 @@ mod upload;
 
 pub use body::{Body, Params, Path};
 pub use client::{Client, HungUp, Origin, Peer, RequestId};
-pub use config::{Docs, DocumentMaker, WebConfig};
+pub use config::{Docs, DocumentMaker, Doorkeeper, WebConfig};
 pub use error::{ApiError, ApiResult};
 pub use fields::{
     AnyField, Fields, FlagField, FloatField, FromBody, FromQuery, IntegerField, ListField, ObjectField,

@@ -165,6 +165,12 @@ impl Outbox {
             self.bus.keep(consumer.keys().iter().map(|key| (*key).to_owned()));
             self.register(&**consumer).await?;
         }
+        if self.db.is_sole() && !consumers.is_empty() {
+            // Whoever consumed before is gone, or can write nothing any more: its leases are waited for by nobody.
+            let mut tx = self.db.begin_write().await?;
+            repo::release_all(&mut tx).await?;
+            tx.commit().await?;
+        }
         let names = consumers.iter().map(|consumer| consumer.name()).collect();
         for consumer in consumers {
             let name = consumer.name();

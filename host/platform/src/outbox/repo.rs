@@ -23,6 +23,7 @@ sql! {
     NOTE = "UPDATE event_consumers SET lease_owner = $3, lease_until = $4, attempts = $5, retry_at = $7, last_error = $8 \
         WHERE name = $1 AND position = $2 AND (lease_owner = $3 OR lease_until <= $6)";
     RELEASE = "UPDATE event_consumers SET lease_until = 0 WHERE name = $1 AND lease_owner = $2 AND lease_until > 0";
+    RELEASE_ALL = "UPDATE event_consumers SET lease_until = 0 WHERE lease_until > 0";
 
     SET_ASIDE = "INSERT INTO events_set_aside (consumer, position, event_id, event, error, attempts, set_aside_at) \
         VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (consumer, position) DO NOTHING";
@@ -162,6 +163,11 @@ pub async fn standing(tx: &mut Tx, name: &str) -> Result<Option<Standing>, DbErr
 /// Lets another server take over at once.
 pub async fn release(tx: &mut Tx, name: &str, owner: &str) -> Result<(), DbError> {
     exec!(tx, RELEASE, name, owner).await.map(drop)
+}
+
+/// Ends the leases of all consumers, whoever has them.
+pub async fn release_all(tx: &mut Tx) -> Result<(), DbError> {
+    exec!(tx, RELEASE_ALL).await.map(drop)
 }
 
 /// Keeps an event that a consumer failed at, and of those the latest `most`.

@@ -6,11 +6,13 @@ mod faults;
 mod modules;
 mod plugins;
 mod settings;
+mod standby;
 mod system;
 
 use std::sync::Arc;
 use std::time::Instant;
 
+use axum::extract::FromRef;
 use prometheus::Registry;
 use qm_db::Db;
 use qm_kernel::{Ctx, Permission};
@@ -20,6 +22,7 @@ use qm_web::{Routes, routes as line};
 use crate::acting::Acting;
 use crate::audit::{Audit, AuditTrail};
 use crate::health::Health;
+use crate::node::Node;
 use crate::settings::{EnvEntry, Settings};
 use crate::update::Updates;
 
@@ -47,6 +50,37 @@ pub struct Platform {
     pub updates: Updates,
     /// All that is counted, of every area.
     pub metrics: Registry,
+    pub node: Node,
+}
+
+/// What a server tells of itself, active or not.
+#[derive(Clone)]
+pub struct Aside {
+    pub db: Db,
+    pub node: Node,
+    /// When the process started.
+    pub started: Instant,
+    /// What is counted.
+    pub metrics: Registry,
+}
+
+impl FromRef<Platform> for Aside {
+    fn from_ref(platform: &Platform) -> Self {
+        Self {
+            db: platform.db.clone(),
+            node: platform.node.clone(),
+            started: platform.started,
+            metrics: platform.metrics.clone(),
+        }
+    }
+}
+
+/// The routes of a server that stands by: the same as it has when it is active, as far as they are about itself.
+pub fn standby_routes() -> Routes<Aside> {
+    Routes::new()
+        .add(line!(system::live).public())
+        .add(line!(system::ready).public())
+        .add(line!(system::metrics::metrics).need(Permission::SystemView))
 }
 
 pub fn routes() -> Routes<Platform> {

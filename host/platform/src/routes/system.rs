@@ -5,28 +5,45 @@ pub(super) mod metrics;
 pub(super) mod update;
 
 use axum::extract::State;
+use axum::response::{IntoResponse as _, Response};
 use qm_web::Json;
 
-use super::Platform;
 use super::dto::{Live, Ready, Release};
+use super::standby::{NotReady, not_ready};
+use super::{Aside, Platform};
 
 /// Whether the process answers.
 #[utoipa::path(get, path = "/api/system/live", tag = "system", responses((status = 200, body = Live)))]
-pub(super) async fn live(State(platform): State<Platform>) -> Json<Live> {
+pub(super) async fn live(State(aside): State<Aside>) -> Json<Live> {
     Json(Live {
         status: "ok",
-        uptime: platform.started.elapsed().as_secs_f64(),
+        uptime: aside.started.elapsed().as_secs_f64(),
     })
 }
 
-/// Whether the database answers and can be written. Always 200: the body tells.
-#[utoipa::path(get, path = "/api/system/ready", tag = "system", responses((status = 200, body = Ready)))]
-pub(super) async fn ready(State(platform): State<Platform>) -> Json<Ready> {
-    let database = platform.db.ping().await;
-    Json(Ready {
-        status: if database { "ok" } else { "degraded" },
-        database,
-    })
+/// Whether the server is the one to ask, and whether the database answers and can be written. Of several servers on one
+/// PostgreSQL those that stand by answer 503, with `status` and `code` `standby`; the active one always answers 200, and the
+/// body tells.
+#[utoipa::path(
+    get,
+    path = "/api/system/ready",
+    tag = "system",
+    responses((status = 200, body = Ready), (status = 503, body = NotReady, description = "Another server is the active one."))
+)]
+pub(super) async fn ready(State(aside): State<Aside>) -> Response {
+    let standing_by = aside.node.standing_by();
+    let database = match &standing_by {
+        None => aside.db.ping().await,
+        // A standby writes nothing, and that a database can be read is all it needs to wait.
+        Some(_) => aside.db.answers().await,
+    };
+    match standing_by {
+        Some(sentence) => not_ready(sentence, database),
+        None => {
+            let status = if database { "ok" } else { "degraded" };
+            Json(Ready { status, database }).into_response()
+        }
+    }
 }
 
 /// Which product and version this is, and what it was built from.

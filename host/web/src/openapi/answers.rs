@@ -59,7 +59,11 @@ const RESPONSES: &[(u16, &str, &str)] = &[
         "Upstream",
         "An engine or another upstream cannot be reached or makes no sense.",
     ),
-    (503, "Unavailable", "Busy; trying again helps."),
+    (
+        503,
+        "Unavailable",
+        "Busy, or with the code `standby` another server is the active one; trying again helps.",
+    ),
     (
         504,
         "UpstreamTimeout",

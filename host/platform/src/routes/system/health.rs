@@ -9,6 +9,7 @@ use utoipa::ToSchema;
 
 use crate::health::Report;
 use crate::health::disks::Disk;
+use crate::node::Node;
 use crate::routes::Platform;
 use crate::sealed::Unreadable;
 
@@ -21,6 +22,18 @@ pub(in crate::routes) struct HealthView {
     /// One a file root.
     disks: Vec<DiskView>,
     secrets: SecretsView,
+    node: NodeView,
+}
+
+#[derive(Serialize, ToSchema)]
+#[schema(as = SystemNode)]
+struct NodeView {
+    /// The server's name among those that share its database.
+    name: String,
+    /// `active` or, as long as it does not know whether it still is, `standby`.
+    role: &'static str,
+    /// How many times a server of this database has become active, this time included; null with SQLite, which has one server.
+    term: Option<i64>,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -93,11 +106,11 @@ struct SecretsView {
 #[utoipa::path(get, path = "/api/system/health", tag = "system", responses((status = 200, body = HealthView)))]
 pub(in crate::routes) async fn health(State(platform): State<Platform>) -> Json<HealthView> {
     let report = platform.health.report().await;
-    Json(HealthView::of(report, platform.build.compiler()))
+    Json(HealthView::of(report, platform.build.compiler(), &platform.node))
 }
 
 impl HealthView {
-    fn of(report: Report, runtime: &'static str) -> Self {
+    fn of(report: Report, runtime: &'static str, node: &Node) -> Self {
         Self {
             process: ProcessView {
                 uptime: report.uptime.as_secs_f64(),
@@ -112,6 +125,11 @@ impl HealthView {
             disks: report.disks.into_iter().map(DiskView::from).collect(),
             secrets: SecretsView {
                 unreadable: report.unreadable,
+            },
+            node: NodeView {
+                name: node.name().to_owned(),
+                role: node.role().word(),
+                term: node.term(),
             },
         }
     }

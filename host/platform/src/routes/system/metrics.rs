@@ -7,7 +7,7 @@ use qm_kernel::ErrorKind;
 use qm_web::{ApiError, ApiResult};
 
 use crate::metrics::{CONTENT_TYPE, render};
-use crate::routes::Platform;
+use crate::routes::Aside;
 
 /// Requests, engines, plugins, database, events, realtime channel and process in the Prometheus text format.
 #[utoipa::path(
@@ -16,8 +16,8 @@ use crate::routes::Platform;
     tag = "system",
     responses((status = 200, body = String, content_type = "text/plain"))
 )]
-pub(in crate::routes) async fn metrics(State(platform): State<Platform>) -> ApiResult<Response> {
-    let text = render(&platform.metrics).map_err(|error| {
+pub(in crate::routes) async fn metrics(State(aside): State<Aside>) -> ApiResult<Response> {
+    let text = render(&aside.metrics).map_err(|error| {
         ApiError::new(ErrorKind::Internal, "the metrics cannot be written").with_source(error)
     })?;
     let kind = HeaderValue::from_static(CONTENT_TYPE);

@@ -1,0 +1,239 @@
+//! What this server is among those of its database: the active one, or a standby. For its routes, for people and for metrics;
+//! who is active is decided in `qm_db` and `server`.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use prometheus::core::{Collector, Desc};
+use prometheus::proto::MetricFamily;
+use prometheus::{IntGauge, Registry};
+use qm_kernel::Mandate;
+
+/// The word in `code` of what a standby answers, and in `status` of its readiness.
+pub const STANDBY: &str = "standby";
+
+/// This server among those of its database. Clones are handles to the same one.
+#[derive(Clone)]
+pub struct Node(Arc<Inner>);
+
+struct Inner {
+    name: String,
+    mandate: Mandate,
+    place: Mutex<Place>,
+}
+
+/// What is known of the lease.
+#[derive(Clone, Debug, Default)]
+struct Place {
+    /// The term this server is, or was, active in.
+    term: Option<i64>,
+    /// Somebody else's name, as long as that one is active.
+    active: Option<String>,
+    /// It was active, and was succeeded.
+    succeeded: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeRole {
+    Active,
+    Standby,
+}
+
+impl NodeRole {
+    pub const fn word(self) -> &'static str {
+        match self {
+            NodeRole::Active => "active",
+            NodeRole::Standby => STANDBY,
+        }
+    }
+}
+
+impl Node {
+    /// The one server of its database.
+    pub fn alone(name: impl Into<String>) -> Self {
+        Self::of(name, Mandate::for_ever())
+    }
+
+    /// A server that acts while `mandate` holds.
+    pub fn of(name: impl Into<String>, mandate: Mandate) -> Self {
+        Self(Arc::new(Inner {
+            name: name.into(),
+            mandate,
+            place: Mutex::default(),
+        }))
+    }
+
+    /// The name its operator gave it.
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    pub fn role(&self) -> NodeRole {
+        if self.0.mandate.holds() {
+            NodeRole::Active
+        } else {
+            NodeRole::Standby
+        }
+    }
+
+    /// The term it is active in; `None` where there are no terms.
+    pub fn term(&self) -> Option<i64> {
+        self.place().term
+    }
+
+    /// Notes that it has become active.
+    pub fn note_term(&self, term: i64) {
+        let mut place = self.0.place.lock().unwrap_or_else(PoisonError::into_inner);
+        *place = Place {
+            term: Some(term),
+            ..Place::default()
+        };
+    }
+
+    /// Notes who is active; `None` when nobody is.
+    pub fn note_active(&self, name: Option<String>) {
+        let mut place = self.0.place.lock().unwrap_or_else(PoisonError::into_inner);
+        place.active = name;
+    }
+
+    /// Notes that another one is active by now, in its place.
+    pub fn note_succeeded(&self) {
+        self.0.mandate.take_away();
+        let mut place = self.0.place.lock().unwrap_or_else(PoisonError::into_inner);
+        place.succeeded = true;
+    }
+
+    /// Why a request is turned away, one that only reads or another. Without a mandate nothing is let in that may change
+    /// something; a standby, or a server that was succeeded, lets nothing in.
+    pub(crate) fn turns_away(&self, only_reads: bool) -> Option<String> {
+        if self.0.mandate.holds() {
+            return None;
+        }
+        let place = self.place();
+        // What it knows it may still tell: perhaps it is only the database that does not answer.
+        let may_be_active = place.term.is_some() && !place.succeeded;
+        (!(may_be_active && only_reads)).then(|| place.sentence())
+    }
+
+    /// How it stands, for people; `None` while it is active.
+    pub fn standing_by(&self) -> Option<String> {
+        (self.role() == NodeRole::Standby).then(|| self.place().sentence())
+    }
+
+    /// Shows role and term.
+    pub fn register(&self, metrics: &Registry) -> Result<(), prometheus::Error> {
+        metrics.register(Box::new(NodeMetrics::new(self.clone())?))
+    }
+
+    fn place(&self) -> Place {
+        self.0
+            .place
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+}
+
+impl Place {
+    fn sentence(&self) -> String {
+        match &self.active {
+            Some(name) => format!("This server stands by: the node `{name}` is active, ask that one"),
+            None if self.succeeded => {
+                "This server was succeeded: another node is active now, ask that one".to_owned()
+            }
+            None if self.term.is_some() => {
+                "This server does not reach the database, and another node may be active \
+                                            by now: try again in some seconds"
+                    .to_owned()
+            }
+            None => "This server stands by, and no node is active at the moment: try again in some seconds"
+                .to_owned(),
+        }
+    }
+}
+
+/// Read when somebody asks for the metrics.
+struct NodeMetrics {
+    node: Node,
+    active: IntGauge,
+    term: IntGauge,
+}
+
+impl NodeMetrics {
+    fn new(node: Node) -> Result<Self, prometheus::Error> {
+        Ok(Self {
+            node,
+            active: IntGauge::new(
+                "quartermaster_node_active",
+                "1 while this server is the active one of its database, 0 while it stands by.",
+            )?,
+            term: IntGauge::new(
+                "quartermaster_node_term",
+                "How many times a server of this database has become active, as this one knows it; 0 where it is alone.",
+            )?,
+        })
+    }
+}
+
+impl Collector for NodeMetrics {
+    fn desc(&self) -> Vec<&Desc> {
+        self.active.desc().into_iter().chain(self.term.desc()).collect()
+    }
+
+    fn collect(&self) -> Vec<MetricFamily> {
+        self.active.set(i64::from(self.node.role() == NodeRole::Active));
+        self.term.set(self.node.term().unwrap_or_default());
+        self.active
+            .collect()
+            .into_iter()
+            .chain(self.term.collect())
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn what_it_says_of_itself() {
+        let mandate = Mandate::none();
+        let standby = Node::of("b", mandate);
+        assert!(
+            standby
+                .standing_by()
+                .is_some_and(|text| text.contains("no node is active"))
+        );
+        standby.note_active(Some("a".to_owned()));
+        assert!(
+            standby
+                .standing_by()
+                .is_some_and(|text| text.contains("`a` is active"))
+        );
+        assert_eq!((standby.role(), standby.term()), (NodeRole::Standby, None));
+
+        let later = Mandate::clock() + Duration::from_mins(1);
+        let active = Node::of("a", Mandate::until(later));
+        active.note_term(7);
+        assert_eq!((active.role(), active.term()), (NodeRole::Active, Some(7)));
+        assert_eq!(active.standing_by(), None);
+        assert!(active.turns_away(false).is_none());
+        active.note_succeeded();
+        assert!(active.turns_away(true).is_some(), "another one is asked");
+        assert!(
+            active
+                .standing_by()
+                .is_some_and(|text| text.contains("was succeeded"))
+        );
+        assert!(standby.turns_away(true).is_some() && standby.turns_away(false).is_some());
+        let lost = Node::of("d", Mandate::until(Duration::ZERO));
+        lost.note_term(1);
+        assert!(lost.turns_away(true).is_none(), "it tells what it knows");
+        assert!(
+            lost.turns_away(false)
+                .is_some_and(|text| text.contains("does not reach the database"))
+        );
+        assert_eq!(Node::alone("c").role(), NodeRole::Active);
+    }
+}

@@ -1,0 +1,73 @@
+//! What a server answers that is not the one to ask.
+
+use axum::http::{HeaderValue, Method, header};
+use axum::response::{IntoResponse as _, Response};
+use qm_kernel::ErrorKind;
+use qm_web::{ApiError, Doorkeeper};
+use serde::Serialize;
+use serde_json::json;
+use utoipa::ToSchema;
+
+use crate::node::{Node, STANDBY};
+
+/// When to ask again: a take-over takes some seconds.
+const RETRY_AFTER: HeaderValue = HeaderValue::from_static("5");
+/// What everybody is told that asks how the process is. Metrics need a permission as ever.
+const ALWAYS_OPEN: [&str; 3] = ["/api/system/live", "/api/system/ready", "/api/system/metrics"];
+
+impl Node {
+    /// Lets requests in as long as this server is active.
+    pub fn doorkeeper(&self) -> Doorkeeper {
+        let node = self.clone();
+        Doorkeeper::new(move |method, path| {
+            if ALWAYS_OPEN.contains(&path) {
+                return None;
+            }
+            let only_reads = matches!(*method, Method::GET | Method::HEAD);
+            node.turns_away(only_reads).map(|sentence| refusal(&sentence))
+        })
+    }
+}
+
+/// 503 `standby`.
+fn refusal(sentence: &str) -> Response {
+    let error = ApiError::new(ErrorKind::Unavailable, sentence.to_owned());
+    answer(error.with_code(STANDBY))
+}
+
+/// 503 `standby` to who asks whether it is ready.
+pub(super) fn not_ready(sentence: String, database: bool) -> Response {
+    let body = NotReady {
+        status_code: ErrorKind::Unavailable.status(),
+        message: sentence,
+        error: ErrorKind::Unavailable.reason(),
+        code: STANDBY,
+        status: STANDBY,
+        database,
+    };
+    answer(ApiError::custom(ErrorKind::Unavailable, json!(body)))
+}
+
+fn answer(error: ApiError) -> Response {
+    let mut response = error.as_expected().into_response();
+    response.headers_mut().insert(header::RETRY_AFTER, RETRY_AFTER);
+    response
+}
+
+/// What a server answers that is not the one to ask: an error, and beside it what one that is ready says.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct NotReady {
+    /// Always 503.
+    status_code: u16,
+    /// Who is active, if that is known.
+    message: String,
+    /// Always `Service Unavailable`.
+    error: &'static str,
+    /// Always `standby`.
+    code: &'static str,
+    /// Always `standby`.
+    status: &'static str,
+    /// Whether the database answers.
+    database: bool,
+}
