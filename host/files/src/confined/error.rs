@@ -94,6 +94,9 @@ pub enum FsError {
     /// All workers of this kind are taken: a slow or hung mount.
     #[error("The file system is busy or does not answer: try again later")]
     Busy,
+    /// Another server on the database may be active by now.
+    #[error("Another server may be active by now, so nothing was changed: try again in some seconds")]
+    Standby,
     /// `EIO`: the disk, or what stands for it, cannot do it.
     #[error("The disk reports an error at {0}: nothing was changed there; check the disk, then try again")]
     Disk(String),
@@ -173,9 +176,11 @@ impl FsError {
             | FsError::SourceKept { .. }
             | FsError::TrashUnusable(_)
             | FsError::Cancelled => ErrorKind::Conflict,
-            FsError::NotNoted(_) | FsError::Busy | FsError::Disk(_) | FsError::Mismatch(_) => {
-                ErrorKind::Unavailable
-            }
+            FsError::NotNoted(_)
+            | FsError::Busy
+            | FsError::Standby
+            | FsError::Disk(_)
+            | FsError::Mismatch(_) => ErrorKind::Unavailable,
             FsError::Io { .. } => ErrorKind::Internal,
         }
     }
@@ -214,6 +219,7 @@ impl FsError {
             FsError::Cancelled => "conflict.cancelled",
             FsError::NotNoted(_) => "unavailable.database",
             FsError::Busy => "unavailable.file_system",
+            FsError::Standby => "unavailable.standby",
             FsError::Disk(_) => "unavailable.disk",
             FsError::Mismatch(_) => "unavailable.mismatch",
             FsError::Io { .. } => ErrorKind::Internal.code(),

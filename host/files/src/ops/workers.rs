@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
+use qm_kernel::Mandate;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::confined::FsError;
@@ -45,6 +46,8 @@ pub struct Workers {
     walks: Arc<Semaphore>,
     /// Of the users who walk or wait to: their places.
     walkers: Arc<Mutex<HashMap<String, Weak<Semaphore>>>>,
+    /// Without it nothing is changed.
+    mandate: Mandate,
 }
 
 /// A place, given back when dropped.
@@ -61,11 +64,20 @@ impl Default for Workers {
             looks: Arc::new(Semaphore::new(LOOKS)),
             walks: Arc::new(Semaphore::new(WALKS)),
             walkers: Arc::default(),
+            mandate: Mandate::for_ever(),
         }
     }
 }
 
 impl Workers {
+    /// Workers that begin no change while `mandate` does not hold.
+    pub fn under(mandate: Mandate) -> Self {
+        Self {
+            mandate,
+            ..Self::default()
+        }
+    }
+
     /// Runs `work` on a thread where it may block.
     pub async fn run<T, E>(
         &self,
@@ -82,7 +94,12 @@ impl Workers {
             .flatten()
             .ok_or(FsError::Busy)?;
         let span = tracing::Span::current();
+        let mandate = matches!(lane, Lane::Quick | Lane::Long).then(|| self.mandate.clone());
         let running = tokio::task::spawn_blocking(move || {
+            // As late as can be: however long it waited for its place, or the whole process was stopped.
+            if mandate.is_some_and(|mandate| !mandate.holds()) {
+                return Err(FsError::Standby.into());
+            }
             let result = span.in_scope(work);
             drop(place);
             result
@@ -186,6 +203,21 @@ mod tests {
             workers.walkers.lock().unwrap().len() <= 2,
             "those who are done are forgotten"
         );
+    }
+
+    #[tokio::test]
+    async fn without_a_mandate_nothing_is_changed_and_all_may_be_looked_at() {
+        let mandate = Mandate::until(Mandate::clock() + Duration::from_mins(1));
+        let workers = Workers::under(mandate.clone());
+        let run = async |lane| workers.run(lane, || Ok::<_, FsError>(())).await;
+        for lane in [Lane::Quick, Lane::Long, Lane::Look, Lane::Walk("somebody")] {
+            assert!(run(lane).await.is_ok(), "{lane:?}");
+        }
+        mandate.take_away();
+        for lane in [Lane::Quick, Lane::Long] {
+            assert!(matches!(run(lane).await, Err(FsError::Standby)), "{lane:?}");
+        }
+        assert!(run(Lane::Look).await.is_ok() && run(Lane::Walk("somebody")).await.is_ok());
     }
 
     #[tokio::test]

@@ -69,6 +69,7 @@ fn read() -> Vec<E> {
         FsError::NotFound(path()),
         FsError::Changed(path()),
         FsError::Busy,
+        FsError::Standby,
         FsError::Disk(path()),
     ]
     .map(E::Fs)

@@ -134,7 +134,7 @@ impl Files {
             frame_ancestors,
             aliases: roots.aliases(),
             roots,
-            workers: Workers::default(),
+            workers: Workers::under(deps.db.mandate()),
             operations: Operations::new(deps.ctx.clone(), deps.hub.clone(), journal.clone()),
             stopping: CancellationToken::new(),
             journal,

@@ -24,12 +24,15 @@ const AT_ONCE: i64 = 200;
 const UNKNOWN: Duration = Duration::from_hours(1);
 
 impl Jobs {
-    /// At the start. An SQLite file is one process's: whatever is in hand there is in the hands of one that is gone. On
-    /// PostgreSQL another node may be at work, so what it holds is left to it until its lease ends.
+    /// At the start. An SQLite file is one process's, and so is a PostgreSQL database whose active node this is: whatever is
+    /// in hand there is in the hands of one that is gone, or that can write nothing any more. Otherwise another process may
+    /// be at work, and what it holds is left to it until its lease ends.
     pub(super) async fn recover(&self) -> Result<(), JobsError> {
-        let before = match self.0.db.backend() {
-            Backend::Sqlite => Timestamp::from_ms(i64::MAX),
-            Backend::Postgres => self.0.ctx.now(),
+        let db = &self.0.db;
+        let before = if db.backend() == Backend::Sqlite || db.is_sole() {
+            Timestamp::from_ms(i64::MAX)
+        } else {
+            self.0.ctx.now()
         };
         while self.take_over(before).await? == AT_ONCE as usize {}
         self.give_up_the_unknown().await

@@ -37,7 +37,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use qm_db::{Db, DbError};
 use qm_kernel::engine::{Attention, Delta, EngineError, GlobalStats};
-use qm_kernel::{Ctx, Permission, Timestamp};
+use qm_kernel::{Ctx, Mandate, Permission, Timestamp};
 use qm_platform::realtime::{Hub, Room};
 use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
@@ -81,6 +81,8 @@ pub struct SyncLoop {
     engine: Arc<Engine>,
     deps: SyncDeps,
     stop: CancellationToken,
+    /// Without it the client is left in peace.
+    mandate: Mandate,
     store: Store,
     repairs: Repairs,
     metrics: EngineMetrics,
@@ -108,6 +110,7 @@ impl SyncLoop {
             store: Store::new(engine.clone(), deps.clone()),
             repairs: Repairs::new(engine.clone(), stop.clone()),
             metrics: deps.metrics.of(&engine.id),
+            mandate: deps.db.mandate(),
             engine,
             deps,
             stop,
@@ -146,6 +149,10 @@ impl SyncLoop {
                 if stop.run_until_cancelled(settled).await.is_none() {
                     break;
                 }
+            }
+            if !self.mandate.holds() {
+                // Another server may be polling by now; whether that is so is found out elsewhere, soon.
+                continue;
             }
             last = Instant::now();
             let span = tracing::debug_span!("torrents.sync.tick", engine.id = %self.engine.id);
