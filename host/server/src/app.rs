@@ -23,10 +23,10 @@ use qm_platform::health::{Health, disks::Disks};
 use qm_platform::outbox::{Outbox, OutboxMetrics, Patience};
 use qm_platform::realtime::{Hub, HubConfig, ws_router};
 use qm_platform::{
-    Acting, Audit, AuditTrail, Background, Bus, Cipher, Platform, PluginPins, Settings, Sources, UpdateDeps,
-    Updates, Watches,
+    Acting, Audit, AuditTrail, Background, Bus, Cipher, Node, Platform, PluginPins, Settings, Sources,
+    UpdateDeps, Updates, Watches,
 };
-use qm_plugin_host::{Compiler, Limits, PluginHost, PluginHostConfig};
+use qm_plugin_host::{Compiler, Limits, Pins, PluginHost, PluginHostConfig};
 use qm_torrents::{Torrents, TorrentsDeps};
 use qm_web::{ConnectionLimits, Docs, WebConfig};
 use tokio::net::TcpListener;
@@ -34,6 +34,7 @@ use tokio::net::TcpListener;
 use crate::api::{self, States};
 use crate::config::Config;
 use crate::failure::StartError;
+use crate::node::Post;
 use crate::secrets::Secrets;
 use crate::start::own_places;
 use crate::{PRODUCT, VERSION, descriptors};
@@ -47,6 +48,8 @@ const EVENTS: [&[EventSpec]; 4] = [
     qm_files::EVENTS,
     qm_platform::EVENTS,
 ];
+/// For sockets of a server that was succeeded to be told so.
+const LAST_WORDS: Duration = Duration::from_millis(300);
 const ENGINES_CLOSE: Duration = Duration::from_secs(10);
 /// For file operations to give up what they have begun.
 const FILES_CLOSE: Duration = Duration::from_secs(10);
@@ -57,8 +60,8 @@ pub struct AppParts {
     pub secrets: Secrets,
     pub ctx: Ctx,
     pub net: Net,
-    /// Open and migrated.
-    pub db: Db,
+    /// Its database is open and migrated.
+    pub post: Post,
     /// Bound already; connections wait in it until [`App::run`].
     pub listener: TcpListener,
     /// Where engine kinds come from; `None` = the installed plugins.
@@ -70,9 +73,19 @@ pub struct AppParts {
     pub hash_cost: HashCost,
 }
 
+/// Why a service ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// It was asked to.
+    Asked,
+    /// Another server on its database is active now. What it had begun it has left as it was.
+    Succeeded,
+}
+
 /// The service, wired and seeded, its background loops running; it answers once [`App::run`] is polled.
 pub struct App {
     front: Front,
+    post: Post,
     first_admin: Option<(String, Secret)>,
     db: Db,
     identity: Identity,
@@ -113,25 +126,27 @@ struct Ground {
     settings: Settings,
     tokens: Arc<TokenService>,
     identity: Identity,
+    node: Node,
 }
 
 impl Ground {
     fn lay(
         config: &Config,
         secrets: &Secrets,
-        db: Db,
+        post: &Post,
         net: &Net,
         hash_cost: HashCost,
         ctx: &Ctx,
     ) -> Result<Self, StartError> {
         let started = Instant::now();
         let metrics = Registry::new();
+        post.node.register(&metrics)?;
         let background = Background::new(&metrics)?;
         let bus = Bus::new(ctx.clone());
         for specs in EVENTS {
             bus.register(specs);
         }
-        let db = db.telling(Arc::new(bus.clone()));
+        let db = post.db.clone().telling(Arc::new(bus.clone()));
         let audit = Audit::new(ctx.clone());
         let cipher = secrets.cipher(ctx);
         let tokens = Arc::new(TokenService::new(
@@ -164,6 +179,7 @@ impl Ground {
             settings,
             tokens,
             identity,
+            node: post.node.clone(),
         })
     }
 
@@ -309,6 +325,7 @@ impl Ground {
             started: self.started,
             updates,
             metrics: self.metrics.clone(),
+            node: self.node.clone(),
         })
     }
 }
@@ -320,17 +337,19 @@ impl App {
             secrets,
             ctx,
             net,
-            db,
+            post,
             listener,
             kinds,
             compiler,
             limits,
             hash_cost,
         } = parts;
+        // Whatever it sends or changes outside the database, it may only while it is the active one.
+        let net = net.under(post.mandate.clone());
         let address = listener
             .local_addr()
             .map_err(|source| StartError::listen(config.listen, source))?;
-        let ground = Ground::lay(&config, &secrets, db, &net, hash_cost, &ctx)?;
+        let ground = Ground::lay(&config, &secrets, &post, &net, hash_cost, &ctx)?;
         let db = ground.db.clone();
         let outbox = ground.outbox().await?;
         // Neither waits for the other: one reads files, the other the database.
@@ -353,7 +372,10 @@ impl App {
         let mover: Arc<dyn DataMover> = files.clone();
         torrents.use_mover(&mover);
         let jobs = ground.jobs(&hub)?;
-        let web = web_config(&config, &ground.metrics);
+        let web = WebConfig {
+            doorkeeper: Some(post.node.doorkeeper()),
+            ..web_config(&config, &ground.metrics)
+        };
         let docs = !matches!(web.docs, Docs::Hidden);
         let states = States {
             identity: ground.identity.clone(),
@@ -382,6 +404,7 @@ impl App {
         };
         Ok(Self {
             front,
+            post,
             first_admin,
             db,
             identity: ground.identity,
@@ -450,10 +473,28 @@ impl App {
     }
 
     /// Answers requests until `until` ends, then ends in order: realtime clients are told to go, running requests
-    /// finish, file operations give up, jobs end or are interrupted, loops stop, engines store and close, the database is closed.
-    pub async fn run(self, until: impl Future<Output = ()>) {
+    /// finish, file operations give up, jobs end or are interrupted, loops stop, engines store and close, another node may
+    /// take over, the database is closed.
+    pub async fn run(self, until: impl Future<Output = ()>) -> Ending {
+        let succession = self.post.succession();
+        let (hub, files) = (self.hub.clone(), self.files.clone());
+        tokio::select! {
+            () = self.serve(until) => Ending::Asked,
+            () = succession.happened() => {
+                tracing::error!("another node has taken over: this process ends, and stands by when it is started again");
+                // It is killed rather than stopped: all it could still do is what another one does by now.
+                hub.shutdown();
+                files.stop();
+                tokio::time::sleep(LAST_WORDS).await;
+                Ending::Succeeded
+            }
+        }
+    }
+
+    async fn serve(self, until: impl Future<Output = ()>) {
         let Self {
             front,
+            post,
             db,
             hub,
             plugins,
@@ -488,6 +529,7 @@ impl App {
             tracing::warn!("engines took too long to close and were left");
         }
         plugins.shutdown().await;
+        post.give_back().await;
         db.close().await;
     }
 }
@@ -527,17 +569,28 @@ async fn start_plugins(
     db: &Db,
     ctx: &Ctx,
 ) -> Result<Arc<PluginHost>, StartError> {
-    let (plugins_dir, cache_dir) = (config.plugins_dir.clone(), config.data_dir.join(PLUGIN_CACHE));
-    let plugins = PluginHostConfig {
-        plugins_dir,
-        cache_dir,
-        compiler,
-        pins: Arc::new(PluginPins::new(db.clone(), ctx.clone())),
-        limits,
-        net: net.clone(),
-        first_party: first_party(),
-    };
+    let pins = Arc::new(PluginPins::new(db.clone(), ctx.clone()));
+    let plugins = plugins_config(config, compiler, limits, net.clone(), pins);
     Ok(PluginHost::start(plugins, ctx.clone()).await?)
+}
+
+/// Where plugins are found and compiled.
+pub(crate) fn plugins_config(
+    config: &Config,
+    compiler: Compiler,
+    limits: Limits,
+    net: Net,
+    pins: Arc<dyn Pins>,
+) -> PluginHostConfig {
+    PluginHostConfig {
+        plugins_dir: config.plugins_dir.clone(),
+        cache_dir: config.data_dir.join(PLUGIN_CACHE),
+        compiler,
+        pins,
+        limits,
+        net,
+        first_party: first_party(),
+    }
 }
 
 /// The hashes that `build.rs` was told.
@@ -550,7 +603,7 @@ fn first_party() -> HashSet<String> {
         .collect()
 }
 
-fn web_config(config: &Config, metrics: &Registry) -> WebConfig {
+pub(crate) fn web_config(config: &Config, metrics: &Registry) -> WebConfig {
     let described = WebConfig {
         cors_origins: config.cors_origins.clone(),
         trusted_proxies: config.trusted_proxies,
@@ -559,6 +612,7 @@ fn web_config(config: &Config, metrics: &Registry) -> WebConfig {
         product: PRODUCT.to_owned(),
         version: VERSION.to_owned(),
         metrics: metrics.clone(),
+        doorkeeper: None,
     };
     let later = described.clone();
     WebConfig {

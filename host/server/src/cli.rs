@@ -1,5 +1,5 @@
 //! The command line. Exit codes: 0 done, 1 failed with one line on standard error, 2 wrong usage, 3 done but for some
-//! stored secrets (`secrets rotate`).
+//! stored secrets (`secrets rotate`), 4 another node has taken over (`serve`; started again, it stands by).
 
 mod backup;
 mod plugin;
@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use qm_kernel::Ctx;
 
-use crate::app::App;
+use crate::app::{App, Ending};
 use crate::config::Config;
 use crate::failure::StartError;
 use crate::{PRODUCT, VERSION, api, config, descriptors, logging, shutdown, start};
@@ -99,7 +99,12 @@ enum PluginCommand {
 pub fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let outcome = match arguments.command.unwrap_or(Command::Serve) {
-        Command::Serve => runtime().and_then(|runtime| runtime.block_on(serve())),
+        Command::Serve => runtime().and_then(|runtime| match runtime.block_on(serve()) {
+            // At once: what still runs in this process, it began as the active node.
+            Ok(Ending::Succeeded) => std::process::exit(SUCCEEDED),
+            Ok(Ending::Asked) => Ok(()),
+            Err(error) => Err(error),
+        }),
         Command::Migrate => runtime().and_then(|runtime| runtime.block_on(migrate())),
         Command::Backup { file, force } => {
             runtime().and_then(|runtime| runtime.block_on(backup::backup(&file, force)))
@@ -142,23 +147,28 @@ fn runtime() -> Result<tokio::runtime::Runtime, StartError> {
         .map_err(StartError::Runtime)
 }
 
-async fn serve() -> Result<(), StartError> {
+/// The exit code of a server that another one has succeeded.
+const SUCCEEDED: i32 = 4;
+
+async fn serve() -> Result<Ending, StartError> {
     let config = Config::from_env()?;
     logging::init(&config.log);
     let open_files = descriptors::raise();
-    let until = shutdown::requested().map_err(StartError::Signals)?;
-    let app = start::start(config, Ctx::system()).await?;
+    let mut until = Box::pin(shutdown::requested().map_err(StartError::Signals)?);
+    let Some(app) = start::start(config, Ctx::system(), until.as_mut()).await? else {
+        return Ok(Ending::Asked);
+    };
     open_files.tell();
     greet(&app);
-    app.run(until).await;
-    Ok(())
+    Ok(app.run(until).await)
 }
 
 async fn migrate() -> Result<(), StartError> {
     let config = Config::from_env()?;
     logging::init(&config.log);
-    let db = start::open_database(&config).await?;
-    start::migrate(&db, &config, &Ctx::system()).await?;
+    let ctx = Ctx::system();
+    let db = start::open_database(&config, &start::session(&ctx)).await?;
+    start::migrate(&db, &config, &ctx).await?;
     db.close().await;
     say("The database is up to date.");
     Ok(())
@@ -182,7 +192,7 @@ fn greet(app: &App) {
 }
 
 /// A closed standard output is no reason to stop.
-fn say(line: impl Display) {
+pub(crate) fn say(line: impl Display) {
     drop(writeln!(std::io::stdout(), "{line}"));
 }
 

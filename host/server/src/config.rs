@@ -43,6 +43,8 @@ pub struct Config {
     pub ssrf_allow_hosts: Vec<String>,
     /// `UPDATE_CHECK_URL`: a list of tags as a JSON array of objects with a `name`; without it nobody is asked.
     pub update_check_url: Option<String>,
+    /// `NODE_NAME`: what this server is called among those of its database.
+    pub node_name: Option<String>,
     pub secrets: SuppliedSecrets,
     /// `JWT_ACCESS_TTL`
     pub access_ttl: Duration,
@@ -123,6 +125,7 @@ impl Config {
             file_roots: file_roots(&reader)?,
             ssrf_allow_hosts: reader.list("SSRF_ALLOW_HOSTS")?.unwrap_or_default(),
             update_check_url: update_check_url(&reader)?,
+            node_name: node_name(&reader)?,
             secrets: SuppliedSecrets {
                 jwt_access: reader.secret("JWT_ACCESS_SECRET")?,
                 encryption: reader.secret("ENCRYPTION_KEY")?,
@@ -229,6 +232,15 @@ fn file_roots(reader: &Reader<'_>) -> Result<Vec<String>, ConfigError> {
         )),
         None => Ok(roots),
     }
+}
+
+/// It is shown to everybody whom a standby sends on.
+fn node_name(reader: &Reader<'_>) -> Result<Option<String>, ConfigError> {
+    let expected = "a name of at most 64 letters, digits and the characters . _ : -";
+    reader.parsed("NODE_NAME", expected, |text| {
+        let good = |c: char| c.is_alphanumeric() || "._:-".contains(c);
+        (text.chars().count() <= 64 && text.chars().all(good)).then(|| text.to_owned())
+    })
 }
 
 /// It is shown to administrators, so it may hold no password.

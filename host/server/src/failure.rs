@@ -84,6 +84,11 @@ pub enum StartError {
     Files(#[source] FilesError),
     #[error("cannot settle the jobs an earlier run left")]
     Jobs(#[source] JobsError),
+    #[error(
+        "the node `{node}` ({address}) is active on this database with other secrets: give both the same JWT_ACCESS_SECRET and \
+         ENCRYPTION_KEY, or the same secrets.json in DATA_DIR (to change a key, stop all nodes first)"
+    )]
+    OtherSecrets { node: String, address: String },
     #[error("cannot set up the metrics")]
     Metrics(#[from] prometheus::Error),
     #[error("cannot listen for signals")]

@@ -10,6 +10,7 @@ pub mod config;
 mod descriptors;
 pub mod failure;
 pub mod logging;
+pub mod node;
 pub mod sealed;
 pub mod secrets;
 pub mod shutdown;

@@ -14,6 +14,7 @@ use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use qm_kernel::{Ctx, Secret};
 use qm_platform::Cipher;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 
 use crate::config::SuppliedSecrets;
 
@@ -32,6 +33,16 @@ pub struct Secrets {
 }
 
 impl Secrets {
+    /// Tells whether two servers have the same keys, and nothing else of them.
+    pub fn fingerprint(&self) -> String {
+        let mut hash = Sha256::new();
+        hash.update("quartermaster: the keys of a node\0");
+        for secret in [&self.jwt_access, &self.encryption] {
+            hash.update(Sha256::digest(secret.expose()));
+        }
+        hex::encode(hash.finalize())
+    }
+
     /// What encrypts and decrypts with them.
     pub fn cipher(&self, ctx: &Ctx) -> Cipher {
         Cipher::new(&self.encryption, ctx.clone()).with_previous(&self.encryption_previous)

@@ -16,12 +16,14 @@ use qm_plugin_host::{Compiler, Limits};
 use crate::app::{App, AppParts};
 use crate::config::{self, Config};
 use crate::failure::StartError;
+use crate::node::{Asked, Candidate};
 use crate::secrets;
 
 pub use backups::{migrate, stamp};
 
-/// Brings the whole service up to the point where [`App::run`] answers requests.
-pub async fn start(config: Config, ctx: Ctx) -> Result<App, StartError> {
+/// Brings the whole service up to the point where [`App::run`] answers requests; as a standby it waits for its turn first.
+/// `None`: it was `asked` to end while it waited.
+pub async fn start(config: Config, ctx: Ctx, asked: Asked<'_>) -> Result<Option<App>, StartError> {
     let resolved = secrets::resolve(&config.secrets, config.production, &config.data_dir, &ctx)?;
     std::fs::read_dir(&config.plugins_dir).map_err(|source| StartError::PluginsDir {
         path: config.plugins_dir.clone(),
@@ -34,27 +36,56 @@ pub async fn start(config: Config, ctx: Ctx) -> Result<App, StartError> {
     })?;
     let listener =
         qm_web::listen(config.listen).map_err(|source| StartError::listen(config.listen, source))?;
-    let db = open_database(&config).await?;
-    migrate(&db, &config, &ctx).await?;
-    if let Some(unsaved) = &resolved.unsaved {
-        unsaved.save()?;
-    }
-    for warning in resolved.warnings.iter().chain(&config::warnings(&config)) {
-        tracing::warn!("{warning}");
-    }
-    App::build(AppParts {
-        config,
-        secrets: resolved.secrets,
-        ctx,
-        net,
+    let session = session(&ctx);
+    let db = open_database(&config, &session).await?;
+    let candidate = Candidate {
+        config: &config,
+        secrets: &resolved.secrets,
+        ctx: &ctx,
+        net: &net,
+        compiler: &compiler,
         db,
-        listener,
-        kinds: None,
-        compiler,
-        limits: Limits::default(),
-        hash_cost: HashCost::STANDARD,
-    })
-    .await
+        session,
+        listener: &listener,
+    };
+    let Some(post) = candidate.turn(asked).await? else {
+        return Ok(None);
+    };
+    let begun = async {
+        migrate(&post.db, &config, &ctx).await?;
+        if let Some(unsaved) = &resolved.unsaved {
+            unsaved.save()?;
+        }
+        for warning in resolved.warnings.iter().chain(&config::warnings(&config)) {
+            tracing::warn!("{warning}");
+        }
+        let parts = AppParts {
+            config,
+            secrets: resolved.secrets,
+            ctx,
+            net,
+            post: post.clone(),
+            listener,
+            kinds: None,
+            compiler,
+            limits: Limits::default(),
+            hash_cost: HashCost::STANDARD,
+        };
+        App::build(parts).await
+    };
+    match begun.await {
+        Ok(app) => Ok(Some(app)),
+        Err(error) => {
+            // Another node may have more luck.
+            post.give_back().await;
+            Err(error)
+        }
+    }
+}
+
+/// A name for the sessions of one process on the database, which no other process has.
+pub fn session(ctx: &Ctx) -> String {
+    format!("quartermaster {}", ctx.id())
 }
 
 /// What the file manager must not show: the data directory with the secrets, backups and compiled plugins in it, the plugins,
@@ -78,8 +109,8 @@ pub fn own_places(config: &Config) -> Result<Vec<OwnPlace>, DbError> {
 }
 
 /// Opens the database for a server, making the data directory first. It is the only one on an SQLite file.
-pub async fn open_database(config: &Config) -> Result<Db, StartError> {
-    in_data_dir(config, Db::open_alone(config.database_url.expose())).await
+pub async fn open_database(config: &Config, session: &str) -> Result<Db, StartError> {
+    in_data_dir(config, Db::open_alone(config.database_url.expose(), session)).await
 }
 
 /// Opens a database that is there and up to date, beside a server that may be running.

@@ -61,6 +61,24 @@ impl Binary {
 
     /// The same, with more variables set.
     pub async fn start_with(dir: &Path, database_url: &str, env: &[(&str, &str)]) -> Binary {
+        let binary = Self::listen(dir, database_url, env).await;
+        // Another node may have been active a moment ago.
+        binary.active().await;
+        binary.settled(&dir.join("plugins")).await;
+        binary
+    }
+
+    /// Starts one beside another on the same database, and waits until it answers that it stands by.
+    pub async fn stand_by(dir: &Path, database_url: &str, env: &[(&str, &str)]) -> Binary {
+        let binary = Self::listen(dir, database_url, env).await;
+        until_true("the server to stand by", || async {
+            binary.ready().await.is_some_and(|status| status == 503)
+        })
+        .await;
+        binary
+    }
+
+    async fn listen(dir: &Path, database_url: &str, env: &[(&str, &str)]) -> Binary {
         // A log of its own each time: the port of the last start must not be read again.
         let _ = std::fs::remove_file(dir.join("quartermaster.log"));
         let mut process = Process::start(
@@ -74,15 +92,21 @@ impl Binary {
             async move { address }
         })
         .await;
-        let http = Http::new();
-        let live = format!("http://{address}/api/system/live");
-        until_true("the server to answer", || async {
-            http.get(&live).await.is_ok_and(|reply| reply.status == 200)
+        Binary { process, address }
+    }
+
+    /// What it says when it is asked whether it is ready; `None` when it does not answer.
+    pub async fn ready(&self) -> Option<u16> {
+        let url = format!("http://{}/api/system/ready", self.address);
+        Http::new().get(&url).await.ok().map(|reply| reply.status)
+    }
+
+    /// Waits until it is the active server of its database.
+    pub async fn active(&self) {
+        until_true("the server to be ready", || async {
+            self.ready().await == Some(200)
         })
         .await;
-        let binary = Binary { process, address };
-        binary.settled(&dir.join("plugins")).await;
-        binary
     }
 
     /// It answers before its plugins are compiled; tests that add engines wait for them.
@@ -103,6 +127,15 @@ impl Binary {
         &self.process
     }
 
+    /// How it ends by itself.
+    pub async fn ended(&mut self) -> ExitStatus {
+        until("the server to end", || {
+            let status = self.process.exit_status();
+            async move { status }
+        })
+        .await
+    }
+
     /// SIGKILL, and gone.
     pub fn kill(&mut self) {
         self.process.kill();
@@ -111,11 +144,7 @@ impl Binary {
     /// SIGTERM; answers how it ended.
     pub async fn stop(&mut self) -> ExitStatus {
         self.process.signal("TERM");
-        until("the server to end", || {
-            let status = self.process.exit_status();
-            async move { status }
-        })
-        .await
+        self.ended().await
     }
 
     /// Where it listens.

@@ -13,8 +13,9 @@ use qm_net::{Net, NetConfig};
 use qm_platform::realtime::Hub;
 use qm_platform::{Bus, Subscription};
 use qm_plugin_host::{Compiler, Limits, PluginHost};
-use qm_server::app::{App, AppParts};
+use qm_server::app::{App, AppParts, Ending};
 use qm_server::config::Config;
+use qm_server::node::Post;
 use qm_server::secrets::Secrets;
 use serde_json::json;
 use tempfile::TempDir;
@@ -117,7 +118,7 @@ impl<'a> Builder<'a> {
             },
             ctx: self.ctx,
             net: net.unwrap_or_else(|error| panic!("{error}")),
-            db: db.clone(),
+            post: Post::alone(db.clone(), "test"),
             listener: TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
                 .await
                 .expect("a free port on 127.0.0.1"),
@@ -171,7 +172,7 @@ pub struct TestServer {
     users: Vec<String>,
     dir: TempDir,
     stop: Option<oneshot::Sender<()>>,
-    task: Option<JoinHandle<()>>,
+    task: Option<JoinHandle<Ending>>,
 }
 
 impl TestServer {
@@ -295,7 +296,8 @@ impl TestServer {
     pub async fn end(mut self) {
         drop(self.stop.take());
         if let Some(task) = self.task.take() {
-            task.await.expect("the server ends without a panic");
+            let ending = task.await.expect("the server ends without a panic");
+            assert_eq!(ending, Ending::Asked);
         }
     }
 }

@@ -32,6 +32,7 @@ mod leaks;
 mod logins;
 mod main_job;
 mod moves;
+mod nodes;
 mod power;
 mod proxies;
 mod quiet;

@@ -129,6 +129,13 @@ pub const VARIABLES: &[Variable] = &[
         "Database",
         "`sqlite:/path/to/file.db` or `postgres://user:password@host/database`; without it quartermaster.db in DATA_DIR.",
     ),
+    variable(
+        DATABASE,
+        "NODE_NAME",
+        "Node",
+        None,
+        "The server's name among those on one PostgreSQL, which a standby tells everybody; without it the machine's name and the port.",
+    ),
     secret(
         SECURITY,
         "JWT_ACCESS_SECRET",

@@ -1,0 +1,129 @@
+//! What a standby does while it waits: it answers how it is and who is active, and has the plugins compiled.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Instant;
+
+use prometheus::Registry;
+use qm_db::Holder;
+use qm_identity::TokenService;
+use qm_kernel::Mandate;
+use qm_platform::{Aside, Node, standby_routes};
+use qm_plugin_host::{Limits, PinsInMemory, PluginHost, PluginHostConfig};
+use qm_web::{ConnectionLimits, Docs, WebConfig};
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use super::Candidate;
+use crate::app::{plugins_config, web_config};
+use crate::cli::say;
+use crate::failure::StartError;
+use crate::{PRODUCT, VERSION, descriptors};
+
+/// What runs while a server waits.
+pub struct Standby {
+    stop: oneshot::Sender<()>,
+    serving: JoinHandle<()>,
+    /// Plugins, loaded so that they are compiled. They have no network, and what they would have remembered is forgotten.
+    warming: JoinHandle<Option<Arc<PluginHost>>>,
+}
+
+impl Standby {
+    pub fn begin(candidate: &Candidate<'_>, node: &Node) -> Result<Self, StartError> {
+        let (stop, stopped) = oneshot::channel::<()>();
+        let config = candidate.config;
+        let metrics = Registry::new();
+        node.register(&metrics)?;
+        let tokens = TokenService::new(
+            &candidate.secrets.jwt_access,
+            config.access_ttl,
+            candidate.ctx.clone(),
+        );
+        let web = WebConfig {
+            docs: Docs::Hidden,
+            doorkeeper: Some(node.doorkeeper()),
+            ..web_config(config, &metrics)
+        };
+        let state = Aside {
+            db: candidate.db.clone(),
+            node: node.clone(),
+            started: Instant::now(),
+            metrics,
+        };
+        let routes = standby_routes().with_state(state);
+        let router = qm_web::finish(routes, web, Arc::new(tokens), candidate.ctx.clone());
+        let limits = ConnectionLimits {
+            all: descriptors::connections(),
+            proxied: config.trusted_proxies > 0,
+        };
+        let listener =
+            twin(candidate.listener).map_err(|source| StartError::listen(config.listen, source))?;
+        let until = async move {
+            // That nobody is left to say it means the same.
+            let _ = stopped.await;
+        };
+        Ok(Self {
+            stop,
+            serving: tokio::spawn(qm_web::serve(listener, router, limits, until)),
+            warming: tokio::spawn(warm(plugins(candidate), candidate.ctx.clone())),
+        })
+    }
+
+    /// Connections that wait to be accepted stay: the socket is also the active server's.
+    pub async fn end(self) {
+        // It has ended only if it panicked, and then there is nobody to tell.
+        let _ = self.stop.send(());
+        if self.warming.is_finished() {
+            if let Ok(Some(plugins)) = self.warming.await {
+                plugins.shutdown().await;
+            }
+        } else {
+            self.warming.abort();
+        }
+        // What is still being answered is short, and goes on beside the start.
+        drop(self.serving);
+    }
+}
+
+fn plugins(candidate: &Candidate<'_>) -> PluginHostConfig {
+    let pins = Arc::new(PinsInMemory::default());
+    let net = candidate.net.clone().under(Mandate::none());
+    plugins_config(
+        candidate.config,
+        candidate.compiler.clone(),
+        Limits::default(),
+        net,
+        pins,
+    )
+}
+
+async fn warm(config: PluginHostConfig, ctx: qm_kernel::Ctx) -> Option<Arc<PluginHost>> {
+    match PluginHost::start(config, ctx).await {
+        Ok(plugins) => {
+            plugins.settled().await;
+            Some(plugins)
+        }
+        Err(error) => {
+            let error = &error as &dyn std::error::Error;
+            tracing::warn!(error, "plugins are not compiled before they are needed");
+            None
+        }
+    }
+}
+
+/// Another handle to the same socket.
+fn twin(listener: &TcpListener) -> std::io::Result<TcpListener> {
+    use std::os::fd::AsFd as _;
+
+    let twin = std::net::TcpListener::from(listener.as_fd().try_clone_to_owned()?);
+    TcpListener::from_std(twin)
+}
+
+/// What the person who started it needs to know.
+pub fn greet(address: SocketAddr, active: &Holder) {
+    say(format_args!(
+        "{PRODUCT} {VERSION} is listening on http://{address}, standing by: the node `{}` ({}) is active",
+        active.name, active.address
+    ));
+}
