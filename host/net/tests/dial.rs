@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use common::{Listener, Script, ok};
+use qm_kernel::Mandate;
 use qm_net::{DialError, Endpoint, Grants, HttpRequest, Net, NetConfig, Progress};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -258,4 +259,35 @@ async fn unix_sockets_and_refusals() {
         connect(&net, tcp("127.0.0.1", 1), &granted).await,
         Err(DialError::Refused)
     );
+}
+
+#[tokio::test]
+async fn without_a_mandate_nothing_is_sent_also_on_what_is_open() {
+    let server = Listener::on("127.0.0.1:0", ok("x")).await;
+    let port = server.port();
+    let mandate = Mandate::until(Mandate::clock() + Duration::from_mins(1));
+    let net = net(&[]).under(mandate.clone());
+    let stream_grants = grants(json!({ "host": "127.0.0.1", "port": port }));
+    let url = format!("http://127.0.0.1:{port}/");
+    let url_grants = grants(json!({ "url": url }));
+    let mut open = net
+        .dialer()
+        .connect(&tcp("127.0.0.1", port), &stream_grants, IDLE, Progress::default())
+        .await
+        .unwrap();
+    while server.connections() == 0 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    mandate.take_away();
+    let denied =
+        |error: DialError| matches!(error, DialError::Denied(text) if text.contains("another server"));
+    assert!(open.write(b"GET / HTTP/1.1\r\n\r\n").await.is_err_and(denied));
+    let endpoint = tcp("127.0.0.1", port);
+    assert!(connect(&net, endpoint, &stream_grants).await.is_err_and(denied));
+    let sent = net
+        .dialer()
+        .send(get(url), &url_grants, Progress::default())
+        .await;
+    assert!(sent.err().is_some_and(denied));
+    assert_eq!(server.connections(), 1, "none but the one that was open");
 }
