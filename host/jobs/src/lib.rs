@@ -6,7 +6,8 @@
 //! Invariants: a job moves along `model::status` and no other way; of two workers one has it; what happened to it is told
 //! in numbered events in the same transaction; its input and its checkpoint are never shown; what is shown holds no secret.
 //! Deliberately absent: exactly-once effects (a run that a crash cut off comes again where its type allows: see
-//! [`JobHandler`]), and a choice of which worker gets which job.
+//! [`JobHandler`]), and a choice of which worker gets which job. Work that an area does itself is a job all the same
+//! ([`Jobs::begin_hosted`]).
 //!
 //! Realtime, to who may see the job: `jobs.created`, `.queued`, `.child_created`, `.started`, `.progress`,
 //! `.phase_changed`, `.retrying`, `.paused`, `.resumed`, `.completed`, `.failed`, `.cancelling`, `.cancelled`, `.stalled`.
@@ -27,5 +28,6 @@ pub use model::job::{Capabilities, NewJob, Visibility};
 pub use model::schedule::Trigger;
 pub use routes::routes;
 pub use service::context::{JobContext, Progress};
+pub use service::hosted::{Hosted, HostedView};
 pub use service::types::{Done, JobError, JobHandler, JobType};
 pub use service::{Enqueued, Jobs, JobsDeps, Pace};

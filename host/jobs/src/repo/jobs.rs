@@ -30,7 +30,8 @@ sql! {
 
 /// What is stored of a job beside what it shows.
 pub struct Hidden<'a> {
-    pub input: &'a Value,
+    /// `None` where nobody is to have it done again.
+    pub input: Option<&'a Value>,
     pub idempotency_key: Option<&'a str>,
 }
 
@@ -68,7 +69,7 @@ pub async fn insert(tx: &mut Tx, job: &Job, hidden: &Hidden<'_>) -> Result<bool,
         capabilities.resumable,
         capabilities.retryable,
         job.timeout_seconds,
-        Json(hidden.input),
+        hidden.input.map(Json),
         job.input_summary.as_ref().map(Json),
         job.metadata.as_ref().map(Json),
         job.created_at.ms()

@@ -54,6 +54,10 @@ sql! {
         "SELECT ", columns!(), " FROM platform_jobs WHERE id = $1 AND lease_owner = $2 AND claim = $3 \
          AND status IN ('running', 'pausing', 'cancelling')"
     );
+    HELD_OF_MODULE = concat!(
+        "SELECT ", columns!(), " FROM platform_jobs WHERE status IN ('running', 'pausing', 'cancelling') \
+         AND module_key = $1 ORDER BY started_at, id LIMIT $2"
+    );
     /// $3 holds the ids, each between two commas of its own.
     RENEW = "UPDATE platform_jobs SET lease_until = $2 WHERE lease_owner = $1 \
         AND status IN ('running', 'pausing', 'cancelling') \
@@ -314,6 +318,12 @@ fn legal(from: Status, to: Status) -> Result<(), JobsError> {
 pub async fn held(tx: &mut Tx, lease: &Lease) -> Result<Option<Job>, JobsError> {
     let row = qm_db::opt!(tx, Row, HELD, &lease.job_id, &lease.owner, lease.claim).await?;
     row.map(Row::job).transpose()
+}
+
+/// The jobs of a module that somebody holds, the oldest first.
+pub async fn held_of_module(tx: &mut Tx, module: &str, most: i64) -> Result<Vec<Job>, JobsError> {
+    let rows = qm_db::all!(tx, Row, HELD_OF_MODULE, module, most).await?;
+    rows.into_iter().map(Row::job).collect()
 }
 
 /// Prolongs the leases `owner` has of these jobs: id, claim and status of each. What it holds without knowing, because it

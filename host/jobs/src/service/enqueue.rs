@@ -74,12 +74,31 @@ impl Jobs {
         self.tell_all(&messages);
     }
 
+    /// The same of a job whose input nobody is to find.
+    pub(super) async fn enqueue_without_input(
+        &self,
+        tx: &mut Tx,
+        new: NewJob,
+    ) -> Result<Enqueued, JobsError> {
+        self.store(tx, new, None, false).await
+    }
+
     /// With `parent`, the job that asks and its lease: a worker that lost it makes no more children.
     pub(super) async fn enqueue_under(
         &self,
         tx: &mut Tx,
         new: NewJob,
         parent: Option<(&Job, &Lease)>,
+    ) -> Result<Enqueued, JobsError> {
+        self.store(tx, new, parent, true).await
+    }
+
+    async fn store(
+        &self,
+        tx: &mut Tx,
+        new: NewJob,
+        parent: Option<(&Job, &Lease)>,
+        with_input: bool,
     ) -> Result<Enqueued, JobsError> {
         let job_type = self
             .0
@@ -89,7 +108,7 @@ impl Jobs {
         bounded("input", new.type_key, &new.input)?;
         let (job, input, key) = self.make(&job_type, new, parent.map(|(job, _)| job));
         let hidden = Hidden {
-            input: &input,
+            input: with_input.then_some(&input),
             idempotency_key: key.as_deref(),
         };
         for _ in 0..TRIES {

@@ -15,6 +15,8 @@ use crate::repo::moves::Lease;
 pub(super) struct Hand {
     pub(super) lease: Lease,
     pub(super) type_key: String,
+    /// Its area does the work: it takes no place of the worker's.
+    pub(super) is_hosted: bool,
     /// The handler is to end: somebody cancelled it, the worker stops, or the lease is lost.
     pub(super) cancelled: CancellationToken,
     /// The handler is to pause.
@@ -38,10 +40,11 @@ pub(super) struct Told {
 }
 
 impl Hand {
-    pub(super) fn new(lease: Lease, type_key: String, told: Told) -> Self {
+    pub(super) fn new(lease: Lease, type_key: String, is_hosted: bool, told: Told) -> Self {
         Self {
             lease,
             type_key,
+            is_hosted,
             cancelled: CancellationToken::new(),
             paused: CancellationToken::new(),
             lost: CancellationToken::new(),
@@ -71,6 +74,11 @@ pub(super) struct Hands(Mutex<HashMap<String, Arc<Hand>>>);
 impl Hands {
     pub(super) fn len(&self) -> usize {
         lock(&self.0).len()
+    }
+
+    /// How many places of the worker's are taken.
+    pub(super) fn places(&self) -> usize {
+        lock(&self.0).values().filter(|hand| !hand.is_hosted).count()
     }
 
     pub(super) fn take(&self, hand: Arc<Hand>) {

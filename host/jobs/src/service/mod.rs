@@ -5,6 +5,7 @@ pub mod bulk;
 pub mod context;
 mod enqueue;
 mod hands;
+pub mod hosted;
 mod moving;
 mod recover;
 pub mod retention;

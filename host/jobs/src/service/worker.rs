@@ -233,7 +233,7 @@ impl Jobs {
         let mut tx = self.0.db.begin_read().await?;
         let mut ids = Vec::new();
         if repo::moves::any_queued(&mut tx, now).await? {
-            let free = self.places(&mut tx).await?.saturating_sub(self.0.hands.len());
+            let free = self.places(&mut tx).await?.saturating_sub(self.0.hands.places());
             ids = self.candidates(&mut tx, now, free).await?;
             // A place that comes free is heard of.
             if ids.len() == free {
@@ -275,21 +275,26 @@ impl Jobs {
 
     /// Runs a job that was taken, on a task of its own.
     fn begin(&self, claimed: Claimed) {
-        let context = self.context(claimed);
+        let context = self.context(claimed, false);
+        self.take_in_hand(&context);
         let (job, hand) = (&context.job, context.hand.clone());
-        self.0.hands.take(hand.clone());
-        if self.is_draining() {
-            hand.stop();
-        }
-        self.0.tally.running.set(self.0.hands.len() as i64);
-        self.tell_all(&[Message::of("jobs.started", job)]);
         let span = tracing::info_span!("job", job.id = %job.id, job.r#type = %job.type_key);
         let run = self.clone().run(context, hand);
         self.0.runs.spawn(run.instrument(span));
     }
 
+    /// From here on its lease is prolonged, and it hears of what others decide.
+    pub(super) fn take_in_hand(&self, context: &JobContext) {
+        self.0.hands.take(context.hand.clone());
+        if self.is_draining() {
+            context.hand.stop();
+        }
+        self.0.tally.running.set(self.0.hands.len() as i64);
+        self.tell_all(&[Message::of("jobs.started", &context.job)]);
+    }
+
     /// What the handler of a job that was taken is given.
-    pub(super) fn context(&self, claimed: Claimed) -> JobContext {
+    pub(super) fn context(&self, claimed: Claimed, is_hosted: bool) -> JobContext {
         let job = claimed.job;
         let warnings = match &job.warnings {
             Some(Value::Array(warnings)) => warnings.clone(),
@@ -301,7 +306,7 @@ impl Jobs {
             ..Told::default()
         };
         JobContext {
-            hand: Arc::new(Hand::new(claimed.lease, job.type_key.clone(), told)),
+            hand: Arc::new(Hand::new(claimed.lease, job.type_key.clone(), is_hosted, told)),
             jobs: self.clone(),
             input: claimed.input.unwrap_or(Value::Null),
             checkpoint: claimed.checkpoint,

@@ -4,6 +4,7 @@ mod actions;
 mod crowd;
 mod damage;
 mod fuzz;
+mod hosted;
 mod idle;
 mod leases;
 mod runs;

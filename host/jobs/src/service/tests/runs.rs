@@ -59,7 +59,7 @@ db_test! {
         let house = House::new(&db).await;
         let id = house.submit("wait").await;
         let claimed = house.claim().await.pop().unwrap();
-        let context = house.jobs.context(claimed);
+        let context = house.jobs.context(claimed, false);
         let long = "é".repeat(5000);
         for _ in 0..60 {
             context.warning(&long).await.unwrap();

@@ -1,0 +1,229 @@
+//! Jobs whose work an area does itself, at once: because a request waits for it, or because nobody else could do it.
+//!
+//! Such a job has its row, its lease, its events and its end like any other. It never stands in the queue and takes no
+//! worker's place, and its input is not stored: nobody can have it done again, with rights that its creator may have lost.
+//! Bounds: those of the area that does the work.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use qm_kernel::{Permission, Timestamp};
+use serde_json::Value;
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+use tracing::Instrument as _;
+
+use super::Jobs;
+use super::context::JobContext;
+use super::hands::Hand;
+use super::moving::With;
+use super::settle::{Ended, Outcome};
+use super::tell::Message;
+use super::types::{Done, JobError, JobHandler, JobType};
+use crate::error::JobsError;
+use crate::model::event::{EventType, NewEvent};
+use crate::model::job::{Capabilities, Job, NewJob};
+use crate::model::status::Status;
+use crate::repo;
+
+/// Jobs of one module that are listed.
+const MOST_LISTED: i64 = 1000;
+
+/// A job whose work is being done by whoever holds this. Dropped without [`Hosted::end`], the job has failed.
+#[must_use = "the job fails when this is dropped"]
+pub struct Hosted {
+    context: Arc<JobContext>,
+    end: oneshot::Sender<Ending>,
+}
+
+/// What there is to write at the end.
+struct Ending {
+    warning: Option<String>,
+    outcome: Outcome,
+}
+
+/// A hosted job that is being worked at, on whichever server.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HostedView {
+    pub id: String,
+    pub type_key: String,
+    /// The id of its resource, where it has one.
+    pub resource_id: Option<String>,
+    pub created_by: Option<String>,
+    /// As it was given, bounded and without secrets.
+    pub input_summary: Option<Value>,
+    pub started_at: Timestamp,
+    /// This server works at it.
+    pub is_held_here: bool,
+    /// It was told to end and has not ended yet.
+    pub is_cancelling: bool,
+    pub progress_current: Option<i64>,
+    pub progress_total: Option<i64>,
+    /// What is put into the sentence that was told last.
+    pub message_params: Option<Value>,
+}
+
+impl JobType {
+    /// A type whose jobs are hosted: cancellable, and done once.
+    pub fn hosted(
+        key: &'static str,
+        module: &'static str,
+        label_key: &'static str,
+        required_permission: Option<Permission>,
+    ) -> Self {
+        Self {
+            key,
+            module,
+            workspace: Some(module),
+            label_key,
+            description_key: None,
+            required_permission,
+            capabilities: Capabilities {
+                cancellable: true,
+                ..Capabilities::default()
+            },
+            max_attempts: 1,
+            timeout: None,
+            at_once: None,
+            handler: Arc::new(NotHere),
+        }
+    }
+}
+
+/// What hosted jobs have for a handler: none of them is ever queued.
+struct NotHere;
+
+#[async_trait]
+impl JobHandler for NotHere {
+    async fn run(&self, _: &JobContext) -> Result<Done, JobError> {
+        let text = "A job of this type is done by whoever asks for it, and cannot be done again";
+        Err(JobError::new("not_runnable", text).permanent())
+    }
+}
+
+impl Jobs {
+    /// Stores a job that runs from now on, and whose work the caller does. Its input is not stored, and an idempotency key
+    /// that is in use is an error.
+    pub async fn begin_hosted(&self, new: NewJob) -> Result<Hosted, JobsError> {
+        let now = self.0.ctx.now();
+        let mut tx = self.0.db.begin_write().await?;
+        let enqueued = self.enqueue_without_input(&mut tx, new).await?;
+        if !enqueued.is_fresh() {
+            return Err(JobsError::KeyInUse(enqueued.id().to_owned()));
+        }
+        let claimed = repo::moves::claim(&mut tx, enqueued.id(), &self.claimant(now), now).await?;
+        let claimed = claimed.ok_or_else(|| JobsError::LeaseLost(enqueued.id().to_owned()))?;
+        let started = NewEvent::info(EventType::Started);
+        repo::events::add_one(&mut tx, &self.0.ctx, enqueued.id(), claimed.sequence, started).await?;
+        tx.commit().await?;
+        self.announce(&enqueued);
+        let context = Arc::new(self.context(claimed, true));
+        self.take_in_hand(&context);
+        let (end, ending) = oneshot::channel();
+        let span = tracing::info_span!("job", job.id = %context.job.id, job.r#type = %context.job.type_key);
+        let kept = self.clone().keep(context.clone(), ending);
+        self.0.runs.spawn(kept.instrument(span));
+        Ok(Hosted { context, end })
+    }
+
+    /// Holds the job until its work has ended, and writes how.
+    async fn keep(self, context: Arc<JobContext>, ending: oneshot::Receiver<Ending>) {
+        let hand = context.hand.clone();
+        let outcome = tokio::select! {
+            ending = ending => outcome(&context, &hand, ending.ok()).await,
+            () = hand.lost.cancelled() => Outcome::Lost,
+            () = self.0.abandoned.cancelled() => Outcome::Interrupted,
+        };
+        let lease = hand.lease.clone();
+        self.settle(Ended { lease, outcome }).await;
+    }
+
+    /// Tells a hosted job to end, whichever server works at it; whether there was anything to end. The caller has judged
+    /// who asks.
+    pub async fn cancel_hosted(&self, id: &str) -> Result<bool, JobsError> {
+        let mut tx = self.0.db.begin_write().await?;
+        let Some(mut job) = repo::jobs::find(&mut tx, id).await? else {
+            return Ok(false);
+        };
+        let with = With::event(NewEvent::info(EventType::Cancelling));
+        let moved = job.status == Status::Running
+            && self.advance(&mut tx, &mut job, Status::Cancelling, with).await?;
+        if moved {
+            let (jobs, cancelling) = (self.clone(), job.clone());
+            tx.after_commit(move || jobs.signal(&cancelling));
+            tx.commit().await?;
+            self.tell_all(&[Message::of("jobs.cancelling", &job)]);
+        }
+        Ok(moved)
+    }
+
+    /// The jobs of a module that somebody works at, the oldest first; 1,000 at most.
+    pub async fn hosted_of(&self, module: &str) -> Result<Vec<HostedView>, JobsError> {
+        let mut tx = self.0.db.begin_read().await?;
+        let jobs = repo::moves::held_of_module(&mut tx, module, MOST_LISTED).await?;
+        let owner = &self.0.worker.owner;
+        Ok(jobs.into_iter().map(|job| HostedView::of(job, owner)).collect())
+    }
+}
+
+async fn outcome(context: &JobContext, hand: &Hand, ending: Option<Ending>) -> Outcome {
+    let Some(Ending { warning, outcome }) = ending else {
+        let text = "The work ended in an error of the server's";
+        return Outcome::Failed(JobError::new("given_up", text).permanent());
+    };
+    if let Some(warning) = warning
+        && let Err(error) = context.warning(&warning).await
+    {
+        tracing::warn!(%error, "a warning about a job was not stored");
+    }
+    match outcome {
+        // It ended because the server does.
+        Outcome::Failed(_) if hand.is_stopping() => Outcome::Interrupted,
+        other => other,
+    }
+}
+
+impl Hosted {
+    pub fn id(&self) -> &str {
+        self.context.id()
+    }
+
+    /// Cancelled when the work is to end: somebody cancelled the job, or the server stops.
+    pub fn cancellation(&self) -> CancellationToken {
+        self.context.hand.cancelled.clone()
+    }
+
+    /// To tell how it goes with; good for nothing once the job has ended.
+    pub fn context(&self) -> Arc<JobContext> {
+        self.context.clone()
+    }
+
+    /// How the work ended; with a warning, the job completes with that. It is written soon after, as soon as the database
+    /// takes it.
+    pub fn end(self, warning: Option<String>, result: Result<Done, JobError>) {
+        let outcome = match result {
+            Ok(done) => Outcome::Done(done),
+            Err(error) => Outcome::Failed(error),
+        };
+        // Nobody listens any more when the job was lost or the server has stopped: then that is written.
+        let _ = self.end.send(Ending { warning, outcome });
+    }
+}
+
+impl HostedView {
+    fn of(job: Job, here: &str) -> Self {
+        Self {
+            is_held_here: job.lease_owner.as_deref() == Some(here),
+            started_at: job.started_at.unwrap_or(job.created_at),
+            is_cancelling: job.status == Status::Cancelling,
+            id: job.id,
+            type_key: job.type_key,
+            resource_id: job.resource_id,
+            created_by: job.created_by_id,
+            input_summary: job.input_summary,
+            progress_current: job.progress_current,
+            progress_total: job.progress_total,
+            message_params: job.status_message_params,
+        }
+    }
+}

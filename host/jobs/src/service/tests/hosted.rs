@@ -1,0 +1,120 @@
+//! Jobs whose work somebody else does.
+
+use qm_db::{Db, db_test};
+
+use super::*;
+use crate::error::JobsError;
+use crate::model::job::Visibility;
+use crate::model::status::Status;
+use crate::service::actions::Verb;
+use crate::service::hosted::Hosted;
+
+const HOSTED: &str = "test.hosted";
+
+async fn begin(house: &House) -> Hosted {
+    house
+        .jobs
+        .register(JobType::hosted(HOSTED, "files", "jobs.test", None));
+    let new = NewJob {
+        visibility: Visibility::Own,
+        created_by: Some("u".into()),
+        input_summary: Some(json!({ "source": "/a" })),
+        ..NewJob::new(HOSTED, json!({ "a": 1 }))
+    };
+    house.jobs.begin_hosted(new).await.unwrap()
+}
+
+db_test! {
+    async fn a_hosted_job_runs_at_once_and_takes_no_place(db: Db) {
+        let house = House::new(&db).await.at_pace(Pace { places: Some(1), ..pace() });
+        let hosted = begin(&house).await;
+        let id = hosted.id().to_owned();
+        assert_eq!(house.status(&id).await, "running");
+        let worked = house.submit("complete").await;
+        house.jobs.dispatch().await.unwrap();
+        until("the other job to end", || house.jobs.0.hands.len() == 1).await;
+        assert_eq!(house.status(&worked).await, "completed");
+        // Its lease is prolonged as any other's.
+        let other = house.beside();
+        for _ in 0..3 {
+            house.advance(Duration::from_secs(20));
+            house.jobs.tend().await;
+            other.jobs.tend().await;
+        }
+        hosted.context().progress(Progress::of(1, 4)).await.unwrap();
+        let listed = other.jobs.hosted_of("files").await.unwrap();
+        assert_eq!((listed.len(), listed[0].id.as_str(), listed[0].created_by.as_deref()), (1, id.as_str(), Some("u")));
+        assert_eq!((listed[0].progress_current, listed[0].is_cancelling), (Some(1), false));
+        hosted.end(Some("one was left".into()), Ok(Done::result(json!({ "bytes": 3 }))));
+        house.settled().await;
+        let job = house.job(&id).await;
+        assert_eq!((job.status, job.result_summary), (Status::CompletedWithWarnings, Some(json!({ "bytes": 3 }))));
+        assert_eq!(job.warnings.unwrap()[0]["message"], "one was left");
+        assert_eq!(house.told(&id).await, ["created", "queued", "started", "progress", "warning", "completed"]);
+        assert!(house.jobs.hosted_of("files").await.unwrap().is_empty());
+        // Nobody can have it done again.
+        let admin = caller(Role::SuperAdmin, "u");
+        let refused = house.jobs.act(&admin, Verb::Rerun, &id).await.unwrap_err();
+        assert!(matches!(refused, JobsError::NotRerunnable), "{refused}");
+        assert_eq!(house.jobs.act(&admin, Verb::Retry, &id).await.unwrap().reason, Some("not_retryable"));
+    }
+
+    async fn a_hosted_job_hears_that_it_is_cancelled_from_wherever(db: Db) {
+        let house = House::new(&db).await;
+        let admin = caller(Role::SuperAdmin, "u");
+        let other = house.beside();
+        // By the action, by its area, and by its area on another server.
+        for how in 0..3 {
+            let hosted = begin(&house).await;
+            let id = hosted.id().to_owned();
+            match how {
+                0 => assert!(house.jobs.act(&admin, Verb::Cancel, &id).await.unwrap().ok),
+                1 => assert!(house.jobs.cancel_hosted(&id).await.unwrap()),
+                _ => assert!(other.jobs.cancel_hosted(&id).await.unwrap()),
+            }
+            if how == 2 {
+                assert!(!hosted.cancellation().is_cancelled());
+                house.jobs.tend().await;
+            }
+            assert!(hosted.cancellation().is_cancelled());
+            assert!(!house.jobs.cancel_hosted(&id).await.unwrap(), "it was told already");
+            assert!(house.jobs.hosted_of("files").await.unwrap()[0].is_cancelling);
+            hosted.end(None, Err(JobError::new("cancelled", "it was stopped").permanent()));
+            house.settled().await;
+            assert_eq!((house.status(&id).await.as_str(), house.told(&id).await.len()), ("cancelled", 5));
+        }
+    }
+
+    async fn what_nobody_ends_has_failed(db: Db) {
+        let house = House::new(&db).await;
+        let (failed, dropped, stopped) = (begin(&house).await, begin(&house).await, begin(&house).await);
+        let ids = [failed.id().to_owned(), dropped.id().to_owned(), stopped.id().to_owned()];
+        failed.end(None, Err(JobError::new("conflict.exists", "it is there").permanent()));
+        drop(dropped);
+        until("two to end", || house.jobs.0.hands.len() == 1).await;
+        house.jobs.drain();
+        assert!(stopped.cancellation().is_cancelled());
+        stopped.end(None, Err(JobError::new("cancelled", "it was stopped").permanent()));
+        house.jobs.shutdown().await;
+        for (id, code) in ids.iter().zip(["conflict.exists", "given_up", "interrupted"]) {
+            let job = house.job(id).await;
+            assert_eq!((job.status, job.error_code.as_deref()), (Status::Failed, Some(code)));
+        }
+    }
+
+    async fn a_hosted_job_of_a_server_that_is_gone_is_interrupted(db: Db) {
+        let gone = House::new(&db).await;
+        let hosted = begin(&gone).await;
+        let id = hosted.id().to_owned();
+        gone.advance(Duration::from_secs(31));
+        gone.beside().jobs.recover().await.unwrap();
+        let job = gone.job(&id).await;
+        assert_eq!((job.status, job.error_code.as_deref()), (Status::Failed, Some("interrupted")));
+        // Should it come back, it hears of it.
+        gone.jobs.tend().await;
+        assert!(hosted.cancellation().is_cancelled());
+        hosted.end(None, Ok(Done::nothing()));
+        gone.settled().await;
+        assert_eq!(gone.job(&id).await.status, Status::Failed);
+    }
+}
