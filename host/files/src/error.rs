@@ -1,6 +1,7 @@
 //! What can go wrong in this area, and what each means to the caller.
 
 use qm_db::DbError;
+use qm_jobs::JobsError;
 use qm_kernel::ErrorKind;
 use qm_platform::ActingError;
 use qm_web::ApiError;
@@ -75,6 +76,9 @@ pub enum FilesError {
     /// The caller's token allows it, but they no longer may.
     #[error(transparent)]
     Acting(#[from] ActingError),
+    /// An operation could not be stored, or found.
+    #[error(transparent)]
+    Job(#[from] JobsError),
     #[error(transparent)]
     Database(#[from] DbError),
 }
@@ -111,6 +115,7 @@ impl FilesError {
             }
             FilesError::TooManyOperations | FilesError::HolderUnknown(_) => ErrorKind::Unavailable,
             FilesError::Acting(error) => error.kind(),
+            FilesError::Job(error) => error.kind(),
             FilesError::Database(error) => error.kind(),
         }
     }
@@ -149,6 +154,7 @@ impl FilesError {
             FilesError::TooManyOperations => "unavailable.operations",
             FilesError::HolderUnknown(_) => "unavailable.holder",
             FilesError::Acting(error) => error.code(),
+            FilesError::Job(error) => error.code(),
             FilesError::Database(error) => error.kind().code(),
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! Invariants: nothing a request names leads out of the roots, whatever links are put in its way meanwhile
 //! ([`confined`]); a change leaves the old state or the new one, and a crash each file at its old place, at its new one, or
-//! in the trash with a record; what is streamed is the file that was checked.
+//! in the trash with a record; what is streamed is the file that was checked; every operation is a job before it begins.
 //! Deliberately absent: archives of folders to download, and a lock against torrents that are being seeded (the delete
 //! previews name them).
 //!

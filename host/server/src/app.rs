@@ -210,10 +210,12 @@ impl Ground {
         config: &Config,
         secrets: &Secrets,
         torrents: &Arc<Torrents>,
+        jobs: &Jobs,
         hub: &Hub,
     ) -> Result<FilesDeps, StartError> {
         Ok(FilesDeps {
             db: self.db.clone(),
+            jobs: jobs.clone(),
             settings: self.settings.clone(),
             audit: self.audit.clone(),
             acting: self.acting(),
@@ -368,10 +370,10 @@ impl App {
         let torrents = Torrents::start(ground.torrents(&config, kinds, &hub))
             .await
             .map_err(StartError::Engines)?;
-        let files = start_files(ground.files(&config, &secrets, &torrents, &hub)?).await?;
+        let jobs = ground.jobs(&hub)?;
+        let files = start_files(ground.files(&config, &secrets, &torrents, &jobs, &hub)?).await?;
         let mover: Arc<dyn DataMover> = files.clone();
         torrents.use_mover(&mover);
-        let jobs = ground.jobs(&hub)?;
         let web = WebConfig {
             doorkeeper: Some(post.node.doorkeeper()),
             ..web_config(&config, &ground.metrics)
@@ -389,9 +391,9 @@ impl App {
 
         // No area consumes events yet.
         outbox.start(Vec::new(), &ground.background).await?;
-        ground.start_loops(&files, &torrents, &hub);
-        // Every area has registered its types by now.
+        // Every area has registered its types by now, and none has begun a job that would be taken for one that was left.
         jobs.start().await.map_err(StartError::Jobs)?;
+        ground.start_loops(&files, &torrents, &hub);
         let first_admin = seeded
             .generated_password
             .map(|password| (config.admin.username, password));

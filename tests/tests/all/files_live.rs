@@ -7,7 +7,7 @@ use qm_kernel::engine::{Command, TorrentState};
 use qm_kernel::{Permission, Role};
 use qm_platform::realtime::Room;
 use qm_testkit::fake::{FakeKinds, torrent};
-use qm_testkit::wait::until_true;
+use qm_testkit::wait::{until, until_true};
 use qm_testkit::ws::Ws;
 use qm_testkit::{Api, TestDb, TestServer, both_databases, token};
 use serde_json::{Value, json};
@@ -51,6 +51,18 @@ async fn heard(socket: &mut Ws) -> Vec<(String, Value)> {
         })
         .await;
     heard
+}
+
+/// The job, once it has ended.
+async fn ended(api: &Api, id: &str) -> Value {
+    until("the job to end", || async {
+        let job = api.get(&format!("/api/jobs/{id}")).await;
+        let is_active = ["running", "cancelling"]
+            .iter()
+            .any(|status| job["status"] == *status);
+        (!is_active).then_some(job)
+    })
+    .await
 }
 
 fn events(heard: &[(String, Value)]) -> Vec<&str> {
@@ -166,6 +178,20 @@ both_databases! {
             })
             .await;
         assert!(failed["message"].as_str().is_some_and(|message| message.contains("Cancelled")), "{failed}");
+        let job = ended(&api, id).await;
+        let seen = (&job["status"], &job["type"], &job["name"], &job["visibilityScope"]);
+        assert_eq!(seen, (&json!("cancelled"), &json!("files.copy"), &json!("copy"), &json!("own")));
+        assert!(job["inputSummary"]["source"].as_str().is_some_and(|source| source.ends_with("many")), "{job}");
+        assert!(!site.at("copy/many").exists());
+        // The same by its job.
+        let body = json!({ "source": "many", "destination": "/copy", "background": true });
+        let id = api.post("/api/files/copy", body).await["operationId"].clone();
+        let id = id.as_str().expect("an id");
+        let hidden = server.user(qm_kernel::Role::User).send("GET", &format!("/api/jobs/{id}"), None).await;
+        assert_eq!(hidden.status, 404, "it is somebody else's");
+        assert_eq!(api.act(&format!("/api/jobs/{id}/cancel")).await["ok"], true);
+        assert_eq!(ended(&api, id).await["status"], "cancelled");
+        assert_eq!(api.get("/api/files/operations").await, json!([]));
         assert!(!site.at("copy/many").exists());
         assert_eq!(crate::files_site::temporaries(&site.root), Vec::<std::path::PathBuf>::new());
         assert_eq!(std::fs::read_dir(site.at("many")).expect("it is there").count(), MANY / 1000);

@@ -249,7 +249,8 @@ async fn race(server: &TestServer, site: Arc<Site>) {
     println!("{swaps} swaps, {changed} changes, {reads:?} reads");
     assert_eq!(tree(&site.canary), before);
     assert!(swaps > 1000, "{swaps} swaps");
-    assert!(changed > 200, "{changed} changes");
+    // Each is a job as well, stored before it begins and after it ended.
+    assert!(changed > 100, "{changed} changes");
     assert!(reads.iter().all(|reads| *reads > 50), "{reads:?} reads");
     api.act("/api/files/trash/empty").await;
     assert_eq!(temporaries(&site.root), Vec::<std::path::PathBuf>::new());

@@ -6,13 +6,13 @@ use qm_web::{ApiResult, Auth, Client, Json, Path};
 use super::{App, TAG, caller, faults};
 use crate::dto::answers::{Done, OperationView};
 
-/// The operations that are running, the oldest first.
+/// The operations that are running, the oldest first. Each is a job too.
 #[utoipa::path(
     get, path = "/api/files/operations", tag = TAG,
     responses((status = 200, body = Vec<OperationView>)),
 )]
-pub async fn list_operations(State(app): App) -> Json<Vec<OperationView>> {
-    Json(app.list_operations())
+pub async fn list_operations(State(app): App) -> ApiResult<Json<Vec<OperationView>>> {
+    Ok(Json(app.list_operations().await?))
 }
 
 /// Stop an operation. It leaves the old state or the new one, and ends with an error.
@@ -29,6 +29,6 @@ pub async fn cancel_operation(
     client: Client,
     Path(id): Path<String>,
 ) -> ApiResult<Json<Done>> {
-    app.cancel_operation(&caller(auth, client), &id)?;
+    app.cancel_operation(&caller(auth, client), &id).await?;
     Ok(Json(Done::YES))
 }

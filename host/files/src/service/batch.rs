@@ -44,7 +44,7 @@ impl Files {
             source: None,
             destination: body.destination.as_ref().map(WirePath::shown),
         };
-        let operation = self.operations.begin(caller, subject)?;
+        let operation = self.operations.begin(caller, subject).await?;
         let mut results = Vec::with_capacity(body.paths.len());
         let mut bytes = 0;
         let mut trashed = 0;
@@ -128,6 +128,7 @@ impl BatchResult {
             item_count: Some(self.total as u64),
             bytes: Some(bytes),
             failure: (self.failed > 0).then(|| format!("{} of {} failed", self.failed, self.total)),
+            code: None,
         }
     }
 }

@@ -66,7 +66,7 @@ impl Files {
             source: Some(shown.clone()),
             destination: None,
         };
-        let operation = self.operations.begin(caller, subject)?;
+        let operation = self.operations.begin(caller, subject).await?;
         let mut result = CleanupResult {
             removed: 0,
             failed: 0,
@@ -113,6 +113,7 @@ impl Files {
             item_count: Some(result.removed),
             bytes: Some(result.bytes_reclaimed),
             failure: (result.failed > 0).then(|| format!("{} of {} failed", result.failed, body.paths.len())),
+            code: None,
         });
         self.cleaned_up(&shown, &result);
         Ok(result)

@@ -138,7 +138,10 @@ impl DataMover for Files {
             source: Some(job.source.clone()),
             destination: Some(job.directory.clone()),
         };
-        let operation = self.operations.begin_as(job.id.clone(), &caller, subject)?;
+        let operation = self
+            .operations
+            .begin_as(Some(job.id.clone()), &caller, subject)
+            .await?;
         let (control, asked) = (operation.control(), job.clone());
         let roots = self.roots.clone();
         let prepared = self.workers.run(Lane::Quick, move || {
@@ -171,7 +174,7 @@ impl DataMover for Files {
         operation.end(&Outcome::of(&moved, |done| Outcome {
             item_count: done.as_ref().map(|done| done.usage.items + 1),
             bytes: done.as_ref().map(|done| done.usage.bytes),
-            failure: None,
+            ..Outcome::default()
         }));
         if let Some(done) = moved? {
             self.db.tell(self.moved(&caller, &done.from, &done.to)).await;

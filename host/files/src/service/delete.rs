@@ -60,7 +60,7 @@ impl Files {
             source: Some(body.path.shown()),
             destination: None,
         };
-        let operation = self.operations.begin(&caller, subject)?;
+        let operation = self.operations.begin(&caller, subject).await?;
         if body.background {
             let accepted = OpResult::accepted(OPERATION, &operation);
             let files = Arc::clone(self);

@@ -22,11 +22,13 @@ mod single;
 mod tell;
 mod transfer;
 mod trash;
+mod work;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use qm_db::Db;
+use qm_jobs::Jobs;
 use qm_kernel::{ClientInfo, Ctx, Holders, Permission, Principal, Secret, TorrentPayloads};
 use qm_platform::realtime::Hub;
 use qm_platform::{Acting, Audit, Settings, catalogue};
@@ -47,6 +49,8 @@ use crate::ops::{Control, Lane, Workers};
 /// What the area needs of the house.
 pub struct FilesDeps {
     pub db: Db,
+    /// Every operation is one of them; their types are registered here.
+    pub jobs: Jobs,
     pub settings: Settings,
     pub audit: Audit,
     /// Judges who changes the Default Root Path.
@@ -135,7 +139,7 @@ impl Files {
             aliases: roots.aliases(),
             roots,
             workers: Workers::under(deps.db.mandate()),
-            operations: Operations::new(deps.ctx.clone(), deps.hub.clone(), journal.clone()),
+            operations: Operations::new(deps.jobs, deps.ctx.clone(), deps.hub.clone(), journal.clone()),
             stopping: CancellationToken::new(),
             journal,
             sweeping: tokio::sync::Mutex::default(),

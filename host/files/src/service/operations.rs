@@ -2,22 +2,25 @@
 //! channel.
 //!
 //! A request waits for its operation, but the operation does not depend on the request: a caller that hangs up does not
-//! stop it, `DELETE /api/files/operations/{id}` does.
+//! stop it, `DELETE /api/files/operations/{id}` does. Each is a job too, whose work is done here ([`work`](super::work)):
+//! it stands in the database before anything is done, another server's are listed and cancelled through it, and it tells of
+//! an operation that a crash cut off.
 //! Bounds: [`MAX_RUNNING`] operations at once; of each at most four progress messages a second, which tell
-//! [`MAX_TOLD`] bytes of a path.
+//! [`MAX_TOLD`] bytes of a path, and one stored a second.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use qm_jobs::{Hosted, Jobs};
 use qm_kernel::{Ctx, Permission, Timestamp};
 use qm_platform::realtime::{Hub, Room};
 use serde::Serialize;
-use tokio::sync::Notify;
-use tokio_util::sync::CancellationToken;
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::{Caller, Files};
+use super::{Caller, Files, work};
 use crate::dto::answers::OperationView;
 use crate::error::FilesError;
 use crate::ops::{Control, Notes, Progress};
@@ -27,9 +30,13 @@ const MAX_RUNNING: usize = 256;
 const MAX_TOLD: usize = 4096;
 /// Between two progress messages of one operation.
 const PAUSE: Duration = Duration::from_millis(250);
+/// Between two looks at how far one is, to be stored.
+const STORED_EVERY: Duration = Duration::from_secs(1);
 
 /// Every operation that is running.
 pub struct Operations {
+    jobs: Jobs,
+    places: Arc<Semaphore>,
     ctx: Ctx,
     hub: Hub,
     notes: Arc<dyn Notes>,
@@ -39,6 +46,7 @@ pub struct Operations {
 
 struct Running {
     id: String,
+    job_id: String,
     subject: Subject,
     user_id: String,
     started_at: Timestamp,
@@ -75,6 +83,8 @@ pub struct Outcome {
     pub bytes: Option<u64>,
     /// What went wrong, of an operation that failed.
     pub failure: Option<String>,
+    /// The error's code.
+    pub code: Option<&'static str>,
 }
 
 /// Payload of `files.operation.*`.
@@ -110,8 +120,11 @@ struct ProgressFields {
 }
 
 impl Operations {
-    pub fn new(ctx: Ctx, hub: Hub, notes: Arc<dyn Notes>) -> Arc<Self> {
+    pub fn new(jobs: Jobs, ctx: Ctx, hub: Hub, notes: Arc<dyn Notes>) -> Arc<Self> {
+        work::register(&jobs);
         Arc::new(Self {
+            jobs,
+            places: Arc::new(Semaphore::new(MAX_RUNNING)),
             ctx,
             hub,
             notes,
@@ -120,39 +133,44 @@ impl Operations {
         })
     }
 
-    /// Registers an operation of `caller` and tells that it has started.
-    pub fn begin(self: &Arc<Self>, caller: &Caller, subject: Subject) -> Result<Operation, FilesError> {
-        self.begin_as(self.ctx.id(), caller, subject)
+    /// Stores and registers an operation of `caller`, and tells that it has started.
+    pub async fn begin(self: &Arc<Self>, caller: &Caller, subject: Subject) -> Result<Operation, FilesError> {
+        self.begin_as(None, caller, subject).await
     }
 
     /// The same, under an id that was chosen before.
-    pub fn begin_as(
+    pub async fn begin_as(
         self: &Arc<Self>,
-        id: String,
+        id: Option<String>,
         caller: &Caller,
         subject: Subject,
     ) -> Result<Operation, FilesError> {
+        let place = Arc::clone(&self.places).try_acquire_owned();
+        let place = place.map_err(|_| FilesError::TooManyOperations)?;
+        let subject = subject.bounded();
+        let hosted = self
+            .jobs
+            .begin_hosted(work::job_of(caller, &subject, id.as_deref()))
+            .await?;
         let running = Arc::new(Running {
-            id,
-            subject: subject.bounded(),
+            id: id.unwrap_or_else(|| hosted.id().to_owned()),
+            job_id: hosted.id().to_owned(),
+            subject,
             user_id: caller.principal.user_id.to_string(),
             started_at: self.ctx.now(),
-            cancel: CancellationToken::new(),
+            cancel: hosted.cancellation(),
             progress: Mutex::new(Seen {
                 latest: Progress::default(),
                 told: Instant::now(),
             }),
         });
-        {
-            let mut all = self.all();
-            if all.len() >= MAX_RUNNING {
-                return Err(FilesError::TooManyOperations);
-            }
-            all.insert(running.id.clone(), Arc::clone(&running));
-        }
+        self.all().insert(running.id.clone(), Arc::clone(&running));
         let operation = Operation {
             operations: Arc::clone(self),
+            _storing: store_now_and_then(&hosted, &running),
+            hosted: Some(hosted),
             running,
+            _place: place,
         };
         operation.tell("files.operation.started", &Outcome::default(), None, None);
         Ok(operation)
@@ -203,10 +221,38 @@ impl Running {
     }
 }
 
+/// Stores how far an operation is, as long as it runs and there is something new.
+fn store_now_and_then(hosted: &Hosted, running: &Arc<Running>) -> DropGuard {
+    let over = CancellationToken::new();
+    let (context, running, until) = (hosted.context(), Arc::clone(running), over.clone());
+    tokio::spawn(async move {
+        let mut stored = Progress::default();
+        while until
+            .run_until_cancelled(tokio::time::sleep(STORED_EVERY))
+            .await
+            .is_some()
+        {
+            let latest = running.seen().latest;
+            if latest == stored {
+                continue;
+            }
+            stored = latest;
+            if let Err(error) = work::tell(&context, latest).await {
+                tracing::debug!(%error, job.id = running.job_id, "how far an operation is was not stored");
+            }
+        }
+    });
+    over.drop_guard()
+}
+
 /// A running operation; it is over when this is dropped.
 pub struct Operation {
     operations: Arc<Operations>,
     running: Arc<Running>,
+    /// Its job, until that ends.
+    hosted: Option<Hosted>,
+    _storing: DropGuard,
+    _place: OwnedSemaphorePermit,
 }
 
 impl Operation {
@@ -258,7 +304,10 @@ impl Operation {
     }
 
     /// Tells how it ended.
-    pub fn end(self, outcome: &Outcome) {
+    pub fn end(mut self, outcome: &Outcome) {
+        if let Some(hosted) = self.hosted.take() {
+            hosted.end(None, work::result_of(outcome));
+        }
         let (event, result) = match outcome.failure {
             None => ("files.operation.completed", "success"),
             Some(_) => ("files.operation.failed", "failure"),
@@ -267,7 +316,10 @@ impl Operation {
     }
 
     /// Tells that all of a batch has been tried, some of it perhaps in vain.
-    pub fn end_batch(self, outcome: &Outcome) {
+    pub fn end_batch(mut self, outcome: &Outcome) {
+        if let Some(hosted) = self.hosted.take() {
+            hosted.end(outcome.failure.clone(), Ok(work::done(outcome)));
+        }
         let result = if outcome.failure.is_none() {
             "success"
         } else {
@@ -329,29 +381,62 @@ pub fn emit(hub: &Hub, event: &'static str, message: &impl Serialize) {
 }
 
 impl Files {
-    /// The running operations, the oldest first.
-    pub fn list_operations(&self) -> Vec<OperationView> {
-        let mut views: Vec<OperationView> = self
-            .operations
-            .all()
-            .values()
-            .map(|running| running.view())
-            .collect();
+    /// The running operations, the oldest first: those of this server, as far as they are now, and those of others on the
+    /// same database, as far as they were when that was last stored.
+    pub async fn list_operations(&self) -> Result<Vec<OperationView>, FilesError> {
+        let jobs = self.operations.jobs.hosted_of(work::MODULE).await?;
+        let mut views = Vec::new();
+        let mut own = Vec::new();
+        for running in self.operations.all().values() {
+            views.push(running.view());
+            own.push(running.job_id.clone());
+        }
+        // What has just ended here may still be a running job for a moment.
+        let others = jobs
+            .into_iter()
+            .filter(|job| !job.is_held_here && !own.contains(&job.id));
+        views.extend(others.filter_map(OperationView::of_job));
         views.sort_by(|a, b| (a.started_at, &a.id).cmp(&(b.started_at, &b.id)));
-        views
+        Ok(views)
     }
 
     /// Tells an operation to stop; it leaves its old state or its new one. Somebody else's needs the permission to delete
-    /// files.
-    pub fn cancel_operation(&self, caller: &Caller, id: &str) -> Result<(), FilesError> {
-        let running = self.operations.all().get(id).cloned();
-        let running = running.ok_or(FilesError::NoSuchOperation)?;
-        let own = *running.user_id == *caller.principal.user_id;
+    /// files. One of another server hears of it when that next prolongs its lease.
+    pub async fn cancel_operation(&self, caller: &Caller, id: &str) -> Result<(), FilesError> {
+        let here = self.operations.all().get(id).cloned();
+        let (job_id, user_id) = match &here {
+            Some(running) => (running.job_id.clone(), Some(running.user_id.clone())),
+            None => self.elsewhere(id).await?,
+        };
+        let own = user_id.as_deref() == Some(&*caller.principal.user_id);
         if !own && !caller.principal.may(Permission::FilesDelete) {
             return Err(FilesError::MissingPermission(Permission::FilesDelete.key()));
         }
+        let told = self.operations.jobs.cancel_hosted(&job_id).await;
+        let Some(running) = here else {
+            return Ok(told.map(drop)?);
+        };
+        // Of this server it stops whatever the database says.
         running.cancel.cancel();
+        if let Err(error) = told {
+            let error = &error as &dyn std::error::Error;
+            tracing::warn!(
+                error,
+                job.id = job_id,
+                "that an operation was cancelled is not stored"
+            );
+        }
         Ok(())
+    }
+
+    /// The job and the user of an operation of another server.
+    async fn elsewhere(&self, id: &str) -> Result<(String, Option<String>), FilesError> {
+        let jobs = self.operations.jobs.hosted_of(work::MODULE).await?;
+        let found = jobs
+            .into_iter()
+            .find(|job| !job.is_held_here && job.resource_id.as_deref().unwrap_or(&job.id) == id);
+        let job = found.ok_or(FilesError::NoSuchOperation)?;
+        Ok((job.id, job.created_by))
     }
 }
 
@@ -359,6 +444,7 @@ impl Files {
 mod tests {
     use std::net::{IpAddr, Ipv4Addr};
 
+    use qm_db::{Db, db_test};
     use qm_kernel::{ClientInfo, PermissionSet, Principal, Role, TokenError, TokenVerifier};
     use qm_platform::realtime::HubConfig;
 
@@ -383,9 +469,10 @@ mod tests {
         fn close(&self, _: &str, _: bool) {}
     }
 
-    fn operations() -> Arc<Operations> {
+    fn operations(db: &Db) -> Arc<Operations> {
+        let (jobs, _) = qm_jobs::testing::worker(db, qm_jobs::Pace::default());
         let hub = Hub::new(HubConfig::default(), Arc::new(NoTokens), Ctx::system());
-        Operations::new(Ctx::system(), hub, Arc::new(Nowhere))
+        Operations::new(jobs, Ctx::system(), hub, Arc::new(Nowhere))
     }
 
     fn caller() -> Caller {
@@ -406,71 +493,72 @@ mod tests {
         }
     }
 
-    fn begin(operations: &Arc<Operations>) -> Result<Operation, FilesError> {
+    async fn begin(operations: &Arc<Operations>) -> Result<Operation, FilesError> {
         let subject = Subject {
             operation: "bulk",
             ..Subject::default()
         };
-        operations.begin(&caller(), subject)
+        operations.begin(&caller(), subject).await
     }
 
-    #[test]
-    fn controls_of_one_operation_count_together_and_stop_together() {
-        let operations = operations();
-        let operation = begin(&operations).unwrap();
-        for _ in 0..2 {
-            let control = operation.control();
-            control.expect(2, 100);
-            control.item_done();
-            control.bytes_done(40);
-            assert!(control.check().is_ok());
-        }
-        let view = operation.running.view();
-        assert_eq!((view.done_items, view.done_bytes), (2, 80));
-        assert_eq!((view.total_items, view.total_bytes), (Some(4), Some(200)));
-        let control = operation.control();
-        operations.cancel_all();
-        assert!(matches!(control.check(), Err(FsError::Cancelled)));
-        assert!(operation.running.view().cancelling);
-        operation.end(&Outcome::default());
-        assert!(operations.all().is_empty());
-    }
-
-    #[test]
-    fn of_an_endless_path_only_the_beginning_is_told() {
-        let subject = Subject {
-            operation: "move",
-            source: Some("/short".into()),
-            destination: Some(format!("x{}", "é".repeat(1_000_000))),
-        };
-        let operation = operations().begin(&caller(), subject).unwrap();
-        let view = operation.running.view();
-        assert_eq!(view.source.as_deref(), Some("/short"));
-        assert_eq!(view.destination, Some(format!("x{}", "é".repeat(2047))));
-    }
-
-    #[test]
-    fn there_is_a_bound_on_what_runs_at_once() {
-        let operations = operations();
-        let mut running: Vec<Operation> = (0..MAX_RUNNING).map(|_| begin(&operations).unwrap()).collect();
-        assert!(matches!(begin(&operations), Err(FilesError::TooManyOperations)));
-        running.pop();
-        assert!(begin(&operations).is_ok());
-    }
-
-    #[tokio::test]
-    async fn a_shutdown_waits_until_all_have_ended() {
-        let operations = operations();
-        let operation = begin(&operations).unwrap();
-        let control = operation.control();
-        let working = tokio::spawn(async move {
-            while control.check().is_ok() {
-                tokio::task::yield_now().await;
+    db_test! {
+        async fn controls_of_one_operation_count_together_and_stop_together(db: Db) {
+            let operations = operations(&db);
+            let operation = begin(&operations).await.unwrap();
+            for _ in 0..2 {
+                let control = operation.control();
+                control.expect(2, 100);
+                control.item_done();
+                control.bytes_done(40);
+                assert!(control.check().is_ok());
             }
+            let view = operation.running.view();
+            assert_eq!((view.done_items, view.done_bytes), (2, 80));
+            assert_eq!((view.total_items, view.total_bytes), (Some(4), Some(200)));
+            let control = operation.control();
+            operations.cancel_all();
+            assert!(matches!(control.check(), Err(FsError::Cancelled)));
+            assert!(operation.running.view().cancelling);
             operation.end(&Outcome::default());
-        });
-        operations.stop_all().await;
-        assert!(operations.all().is_empty());
-        working.await.unwrap();
+            assert!(operations.all().is_empty());
+        }
+
+        async fn of_an_endless_path_only_the_beginning_is_told(db: Db) {
+            let subject = Subject {
+                operation: "move",
+                source: Some("/short".into()),
+                destination: Some(format!("x{}", "é".repeat(1_000_000))),
+            };
+            let operation = operations(&db).begin(&caller(), subject).await.unwrap();
+            let view = operation.running.view();
+            assert_eq!(view.source.as_deref(), Some("/short"));
+            assert_eq!(view.destination, Some(format!("x{}", "é".repeat(2047))));
+        }
+
+        async fn there_is_a_bound_on_what_runs_at_once(db: Db) {
+            let operations = operations(&db);
+            let mut running = Vec::new();
+            for _ in 0..MAX_RUNNING {
+                running.push(begin(&operations).await.unwrap());
+            }
+            assert!(matches!(begin(&operations).await, Err(FilesError::TooManyOperations)));
+            running.pop();
+            assert!(begin(&operations).await.is_ok());
+        }
+
+        async fn a_shutdown_waits_until_all_have_ended(db: Db) {
+            let operations = operations(&db);
+            let operation = begin(&operations).await.unwrap();
+            let control = operation.control();
+            let working = tokio::spawn(async move {
+                while control.check().is_ok() {
+                    tokio::task::yield_now().await;
+                }
+                operation.end(&Outcome::default());
+            });
+            operations.stop_all().await;
+            assert!(operations.all().is_empty());
+            working.await.unwrap();
+        }
     }
 }

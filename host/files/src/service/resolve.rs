@@ -50,7 +50,7 @@ impl Files {
             source: None,
             destination: Some(directory.text()),
         };
-        let operation = self.operations.begin(caller, subject)?;
+        let operation = self.operations.begin(caller, subject).await?;
         let mut results = Vec::with_capacity(body.items.len());
         for item in &body.items {
             let done = self

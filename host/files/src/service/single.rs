@@ -20,7 +20,7 @@ impl Files {
             source: None,
             destination: Some(wanted.clone()),
         };
-        let operation = self.operations.begin(caller, subject)?;
+        let operation = self.operations.begin(caller, subject).await?;
         let made = self
             .on_disk(Lane::Quick, move |base| {
                 let parent = base.resolve(&parent, Intent::Read)?;
@@ -53,7 +53,7 @@ impl Files {
             source: Some(source.clone()),
             destination: Some(destination.clone()),
         };
-        let operation = self.operations.begin(caller, subject)?;
+        let operation = self.operations.begin(caller, subject).await?;
         let renamed = self
             .on_disk(Lane::Quick, move |base| {
                 let item = base.resolve(&rel, Intent::Change)?;
@@ -89,6 +89,7 @@ impl Outcome {
             Ok(value) => describe(value),
             Err(error) => Outcome {
                 failure: Some(error.public()),
+                code: Some(error.code()),
                 ..Outcome::default()
             },
         }

@@ -54,7 +54,7 @@ impl Files {
             source: Some(body.source.shown()),
             destination: Some(body.destination.shown()),
         };
-        let operation = self.operations.begin(&caller, subject)?;
+        let operation = self.operations.begin(&caller, subject).await?;
         if body.background {
             let accepted = OpResult::accepted(kind.as_str(), &operation);
             let files = Arc::clone(self);
@@ -83,7 +83,7 @@ impl Files {
         operation.end(&Outcome::of(&result, |done| Outcome {
             item_count: Some(items(done)),
             bytes: Some(done.usage.bytes),
-            failure: None,
+            ..Outcome::default()
         }));
         let done = result?;
         Ok(OpResult {

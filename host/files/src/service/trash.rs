@@ -101,7 +101,7 @@ impl Files {
             source: Some(record.name.clone()),
             destination: Some(original.text()),
         };
-        let operation = self.operations.begin(caller, subject)?;
+        let operation = self.operations.begin(caller, subject).await?;
         let (control, place) = (operation.control(), original.clone());
         let restored = self
             .workers
@@ -176,7 +176,7 @@ impl Files {
             operation: "trash_empty",
             ..Subject::default()
         };
-        let operation = self.operations.begin(caller, subject)?;
+        let operation = self.operations.begin(caller, subject).await?;
         let removed = self.purge_all(records, Some(&operation)).await;
         let metadata = json!({ "removed": removed.removed, "bytes": removed.bytes });
         self.audit_alone(caller, Fact::general("file.trash_empty", metadata), None)
@@ -184,7 +184,7 @@ impl Files {
         operation.end(&Outcome {
             item_count: Some(removed.removed),
             bytes: Some(removed.bytes),
-            failure: None,
+            ..Outcome::default()
         });
         self.trash_swept("emptied", removed.removed);
         Ok(removed)

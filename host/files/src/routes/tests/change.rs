@@ -108,7 +108,7 @@ db_test! {
         let accepted = site.done("/api/files/move", body).await;
         assert!(accepted["operationId"].is_string() && accepted["ok"] == true);
         site.files.shutdown().await;
-        assert!(site.files.list_operations().is_empty());
+        assert!(site.files.list_operations().await.unwrap().is_empty());
         // It was either done or cancelled, never both and never neither.
         assert!(site.read("a.txt").is_some() != site.read("b/a.txt").is_some());
         assert_eq!(site.audited().await.len(), 1);

@@ -4,6 +4,7 @@ mod browse;
 mod carried;
 mod change;
 mod crash;
+mod jobs;
 mod media;
 mod review;
 mod trash;
@@ -244,8 +245,10 @@ impl Site {
         let torrents = Arc::new(Torrents::default());
         let users = Arc::new(Users(Mutex::new(Ok(true))));
         let cipher = Cipher::new(&Secret::new("a key of thirty-two characters !"), ctx.clone());
+        let (jobs, _) = qm_jobs::testing::worker_of(db, qm_jobs::Pace::default(), ctx.clone());
         let files = Files::new(FilesDeps {
             db: db.clone().telling(heard.clone()),
+            jobs,
             settings: Settings::new(ctx.clone(), cipher),
             audit: Audit::new(ctx.clone()),
             acting: Arc::new(Claims),
