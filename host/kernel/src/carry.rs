@@ -57,6 +57,47 @@ pub struct CarryError {
     pub message: String,
 }
 
+impl CarryError {
+    /// Every code there is, beside the words of the kinds, for the document of whoever asks for a move.
+    pub const CODES: &[(ErrorKind, &str)] = &[
+        (ErrorKind::BadRequest, "bad_request.file_name"),
+        (ErrorKind::BadRequest, "bad_request.file_too_large"),
+        (ErrorKind::BadRequest, "bad_request.folder_name"),
+        (ErrorKind::BadRequest, "bad_request.in_trash"),
+        (ErrorKind::BadRequest, "bad_request.into_itself"),
+        (ErrorKind::BadRequest, "bad_request.name_too_long"),
+        (ErrorKind::BadRequest, "bad_request.no_space"),
+        (ErrorKind::BadRequest, "bad_request.not_a_directory"),
+        (ErrorKind::BadRequest, "bad_request.path"),
+        (ErrorKind::BadRequest, "bad_request.special_file"),
+        (ErrorKind::BadRequest, "bad_request.too_many_links"),
+        (ErrorKind::BadRequest, "bad_request.too_many_missing"),
+        (ErrorKind::Forbidden, "forbidden.data_outside_roots"),
+        (ErrorKind::Forbidden, "forbidden.denied"),
+        (ErrorKind::Forbidden, "forbidden.no_root"),
+        (ErrorKind::Forbidden, "forbidden.outside_roots"),
+        (ErrorKind::Forbidden, "forbidden.protected"),
+        (ErrorKind::Forbidden, "forbidden.read_only"),
+        (ErrorKind::Forbidden, "forbidden.reserved"),
+        (ErrorKind::Forbidden, "forbidden.system_directory"),
+        (ErrorKind::NotFound, "not_found.item"),
+        (ErrorKind::Conflict, "conflict.cancelled"),
+        (ErrorKind::Conflict, "conflict.changed"),
+        (ErrorKind::Conflict, "conflict.exists"),
+        (ErrorKind::Conflict, "conflict.in_use"),
+        (ErrorKind::Conflict, "conflict.mixed_kinds"),
+        (ErrorKind::Conflict, "conflict.not_empty"),
+        (ErrorKind::Conflict, "conflict.other_data"),
+        (ErrorKind::Conflict, "conflict.source_kept"),
+        (ErrorKind::Unavailable, "unavailable.database"),
+        (ErrorKind::Unavailable, "unavailable.disk"),
+        (ErrorKind::Unavailable, "unavailable.file_system"),
+        (ErrorKind::Unavailable, "unavailable.mismatch"),
+        (ErrorKind::Unavailable, "unavailable.operations"),
+        (ErrorKind::Unavailable, "unavailable.standby"),
+    ];
+}
+
 /// Moves data inside the download folders, and nowhere else. What is at the new place is never replaced.
 #[async_trait]
 pub trait DataMover: Send + Sync {

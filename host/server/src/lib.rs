@@ -1,7 +1,7 @@
 //! The top of the house: reads the configuration, wires the areas together and runs them as one process.
 //!
 //! Owns the command line, the order of the start and of the end, and nothing of any area. Tests build the same
-//! [`App`] from parts of their own: a frozen clock, a fake engine, a database, a free port.
+//! [`App`](app::App) from parts of their own: a frozen clock, a fake engine, a database, a free port.
 
 pub mod api;
 pub mod app;

@@ -75,9 +75,17 @@ fn check_answer(method: &str, path: &str, reply: &Reply) -> Result<(), String> {
         return Ok(());
     }
     match &response["content"]["application/json"]["schema"] {
-        Value::Null => Err("no JSON is documented".to_owned()),
-        schema => check(schema, &reply.json(), "the body", true),
+        Value::Null => return Err("no JSON is documented".to_owned()),
+        schema => check(schema, &reply.json(), "the body", true)?,
     }
+    if reply.status < 400 {
+        return Ok(());
+    }
+    let code = &reply.json()["code"];
+    let is_listed = list(&response["x-codes"]).any(|listed| listed == code);
+    is_listed
+        .then_some(())
+        .ok_or_else(|| format!("the code {code} is not in `x-codes`"))
 }
 
 /// The operation that answers a request; of two whose paths fit, the one that says more of them.
@@ -269,6 +277,8 @@ mod tests {
     #[test]
     fn what_is_not_documented_is_found() {
         let live = json!({ "status": "ok", "uptime": 1.5 });
+        let no_torrent =
+            |code| json!({ "message": "", "error": "Not Found", "statusCode": 404, "code": code });
         for (path, status, body, wrong) in [
             ("/api/system/live", 200, live.clone(), None),
             ("/api/system/live?x=1", 200, live, None),
@@ -291,6 +301,13 @@ mod tests {
                 200,
                 json!({ "status": "ok", "uptime": 1, "more": 1 }),
                 Some("`more` is not documented"),
+            ),
+            ("/api/torrents/ff", 404, no_torrent("not_found.torrent"), None),
+            (
+                "/api/torrents/ff",
+                404,
+                no_torrent("not_found.elephant"),
+                Some("not in `x-codes`"),
             ),
         ] {
             let found = check_answer("GET", path, &reply(status, &body));

@@ -137,6 +137,15 @@ impl ApiError {
         self.0.status
     }
 
+    /// What stands in `code` of the body; a fault of ours is not told from another.
+    pub(crate) fn code(&self) -> &'static str {
+        if self.0.status == StatusCode::INTERNAL_SERVER_ERROR {
+            ErrorKind::Internal.code()
+        } else {
+            self.0.code
+        }
+    }
+
     /// What the caller is told, where it is one sentence.
     pub(crate) fn text(&self) -> Option<String> {
         match &self.0.shape {
@@ -155,7 +164,7 @@ fn status_of(kind: ErrorKind) -> StatusCode {
 }
 
 /// The word of a status; every [`ErrorKind`] has its own in [`ErrorKind::code`].
-fn code_of(status: StatusCode) -> &'static str {
+pub(crate) fn code_of(status: StatusCode) -> &'static str {
     match status {
         StatusCode::METHOD_NOT_ALLOWED => "method_not_allowed",
         StatusCode::REQUEST_TIMEOUT => "timeout",
@@ -222,11 +231,7 @@ impl IntoResponse for ApiError {
         let status = self.0.status;
         let status_code = status.as_u16();
         let error = status.canonical_reason();
-        let code = if status == StatusCode::INTERNAL_SERVER_ERROR {
-            ErrorKind::Internal.code()
-        } else {
-            self.0.code
-        };
+        let code = self.code();
         let wire = |message: &str, error| {
             serde_json::to_vec(&WireError {
                 message,

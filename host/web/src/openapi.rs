@@ -82,7 +82,8 @@ pub fn describe(config: &WebConfig, routes: &Routes) -> OpenApi {
 const INTRODUCTION: &str = "Times are ISO 8601 in UTC with milliseconds, sizes are bytes, rates are bytes per second. \
 Every POST that succeeds answers 201, every other method 200. `x-access` says who may call an operation and \
 `x-permissions` which permissions a caller must hold, all of them; SUPER_ADMIN holds every one. `x-rate-limit` is how many \
-requests an address may make in 60 seconds, `x-body-limit` how many bytes a body may have. The live channel `/ws/` is \
+requests an address may make in 60 seconds, `x-body-limit` how many bytes a body may have, and `x-codes` of a failure which words \
+may stand in `code` of its body. The live channel `/ws/` is \
 described in `docs/realtime.md`.\n\n\
 To sign in, send `POST /api/auth/login` with a user name and a password, and the `accessToken` of its answer with every \
 other request: `Authorization: Bearer <accessToken>`. When it has expired, `POST /api/auth/refresh` gives another one. In a \

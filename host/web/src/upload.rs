@@ -20,7 +20,7 @@ const MAX_PARTS: usize = 100;
 pub(crate) const FILE_PART: &str = "file";
 const TAKEN: &str = "multipart/form-data";
 
-/// A validated multipart body. A body that is not multipart is read like [`Body`], without a file.
+/// A validated multipart body. A body that is not multipart is read like [`Body`](crate::Body), without a file.
 #[derive(Clone, Debug)]
 pub struct Upload<T> {
     pub fields: T,

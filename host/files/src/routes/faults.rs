@@ -10,6 +10,8 @@ use crate::error::FilesError as E;
 faults! {
     /// A path that is walked, and what is at its end.
     Read => read();
+    /// What would be changed, before anything is.
+    DeletePreview => before_change();
     Preview => with(read(), [E::PreviewsDirectory]);
     Download => with(read(), [E::DownloadsDirectory]);
     Ticket => with(read(), [E::StreamsDirectory]);
@@ -30,7 +32,6 @@ faults! {
         E::NoSuchItem,
         E::MayNotStopTorrent,
         E::MayNotDeletePayload,
-        E::Fs(FsError::InTrash),
         E::Fs(FsError::TrashUnusable(path())),
     ]);
     Bulk => with(operation(), [
@@ -39,9 +40,9 @@ faults! {
         E::MayNotStopTorrent,
         E::MayNotDeletePayload,
     ]);
-    FindConflicts => with(read(), [E::DestinationNoDirectory]);
+    FindConflicts => with(before_change(), [E::DestinationNoDirectory]);
     ResolveConflicts => with(operation(), [E::DestinationNoDirectory]);
-    CleanupPreview => with(read(), [E::CleansNoDirectory, E::TooLarge(path())]);
+    CleanupPreview => with(before_change(), [E::CleansNoDirectory, E::TooLarge(path())]);
     Cleanup => with(operation(), [E::CleansNoDirectory, E::TooLarge(path())]);
     Purge => of_trash();
     Restore => with(of_trash(), [E::OriginalOutside, E::OriginalTaken, E::TooManyOperations]);
@@ -76,10 +77,15 @@ fn read() -> Vec<E> {
     .into()
 }
 
+fn before_change() -> Vec<E> {
+    with(read(), [FsError::Protected(path()), FsError::InTrash].map(E::Fs))
+}
+
 fn change() -> Vec<E> {
     let written = [
         FsError::InvalidFileName,
         FsError::InvalidFolderName,
+        FsError::InTrash,
         FsError::TooManyMissing(path()),
         FsError::NoSpace(path()),
         FsError::FileTooLarge(path()),
@@ -91,6 +97,7 @@ fn change() -> Vec<E> {
         FsError::NotEmpty(path()),
         FsError::InUse(path()),
         FsError::NotNoted(path()),
+        FsError::Standby,
     ];
     with(read(), written.map(E::Fs))
 }
@@ -124,4 +131,22 @@ fn of_trash() -> Vec<E> {
 fn with(mut faults: Vec<E>, more: impl IntoIterator<Item = E>) -> Vec<E> {
     faults.extend(more);
     faults
+}
+
+#[cfg(test)]
+mod tests {
+    use qm_kernel::carry::CarryError;
+
+    use super::*;
+
+    #[test]
+    fn whoever_asks_for_a_move_knows_every_code() {
+        for fault in transfer() {
+            let told = CarryError::from(fault);
+            assert!(
+                CarryError::CODES.contains(&(told.kind, told.code)),
+                "`CarryError::CODES` lacks {told:?}"
+            );
+        }
+    }
 }

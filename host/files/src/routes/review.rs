@@ -14,7 +14,7 @@ use crate::service::Looker;
 #[utoipa::path(
     post, path = "/api/files/delete/preview", tag = TAG,
     request_body = Body<Delete>,
-    responses((status = 201, body = DeletePreview), faults::Read),
+    responses((status = 201, body = DeletePreview), faults::DeletePreview),
 )]
 pub async fn delete_preview(
     State(app): App,

@@ -33,7 +33,10 @@ faults! {
         E::Fields(Vec::new()),
         E::EngineMoves { name: some(), destination: some() },
     ];
-    CreateCategory => with(vec![E::CategoryTaken], paths("savePath").map(E::CategoryPath));
+    CreateCategory => with(
+        vec![E::CategoryTaken, E::Path(PathError::IllegalCharacters("category"))],
+        paths("savePath").map(E::CategoryPath),
+    );
     DeleteCategory => [E::NoSuchCategory];
     CreateTag => [E::TagTaken];
     DeleteTag => [E::NoSuchTag];
@@ -108,16 +111,18 @@ fn relocate() -> Vec<E> {
         E::EngineChanged,
     ];
     faults.extend(paths("destination").map(E::Path));
-    let of_files = [
+    let of_kinds = [
         ErrorKind::BadRequest,
         ErrorKind::Forbidden,
         ErrorKind::Conflict,
         ErrorKind::Unavailable,
     ];
-    faults.extend(of_files.map(|kind| {
+    let of_kinds = of_kinds.map(|kind| (kind, kind.code()));
+    let of_files = CarryError::CODES.iter().copied().chain(of_kinds);
+    faults.extend(of_files.map(|(kind, code)| {
         E::Carry(CarryError {
             kind,
-            code: kind.code(),
+            code,
             message: some(),
         })
     }));
@@ -143,6 +148,8 @@ fn add() -> Vec<E> {
             GuardError::Scheme(kind),
             GuardError::Unresolved(kind),
             GuardError::Blocked(kind),
+            GuardError::Fetch { kind, reason: some() },
+            GuardError::Status { kind, status: 404 },
             GuardError::TooLarge(kind),
         ]
         .map(E::Fetch),

@@ -1,6 +1,6 @@
 //! Failures in the document: those every guarded route can answer, and those an operation names as errors of its area.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use http::StatusCode;
 use serde_json::Value;
@@ -10,7 +10,7 @@ use utoipa::openapi::{
     Components, Content, ContentBuilder, OneOfBuilder, Ref, RefOr, Response, ResponseBuilder, Schema,
 };
 
-use crate::error::ApiError;
+use crate::error::{ApiError, code_of};
 use crate::routes::{Access, GuardedLine, Limit};
 
 /// Shared responses: status, name, meaning.
@@ -71,55 +71,120 @@ const RESPONSES: &[(u16, &str, &str)] = &[
     ),
 ];
 
+/// Words of `code` that the web layer itself gives an answer of a status, beside the word of the status.
+const CODES: &[(u16, &[&str])] = &[
+    (
+        400,
+        &[
+            "bad_request.body_cut",
+            "bad_request.json",
+            "bad_request.no_body",
+            "bad_request.rules",
+            "bad_request.too_many_fields",
+        ],
+    ),
+    (401, &["unauthorized.token_type"]),
+    (
+        403,
+        &[
+            "forbidden.account_gone",
+            "forbidden.account_inactive",
+            "forbidden.permission",
+        ],
+    ),
+    (503, &["standby"]),
+];
+/// The same where a file is sent.
+const UPLOAD_CODES: &[(u16, &[&str])] = &[
+    (400, &["bad_request.multipart"]),
+    (413, &["payload_too_large.file"]),
+];
+
 /// On a response: what the caller is told, one text a fault.
 const TEXTS: &str = "x-texts";
+/// On a response, in the document too: the words that may stand in `code`.
+const CODES_OF: &str = "x-codes";
 
 /// The answers of errors, through the same conversion that answers them; see [`crate::faults!`].
 pub fn refusals<E: Into<ApiError>>(errors: impl IntoIterator<Item = E>) -> BTreeMap<String, RefOr<Response>> {
-    let mut texts: BTreeMap<u16, Vec<Value>> = BTreeMap::new();
+    let mut said: BTreeMap<u16, (Vec<Value>, BTreeSet<&str>)> = BTreeMap::new();
     for error in errors {
         let error: ApiError = error.into();
-        let said = texts.entry(error.status().as_u16()).or_default();
-        said.extend(error.text().map(Value::from).filter(|text| !said.contains(text)));
+        let (texts, codes) = said.entry(error.status().as_u16()).or_default();
+        texts.extend(error.text().map(Value::from).filter(|text| !texts.contains(text)));
+        codes.insert(error.code());
     }
-    let response = |(status, texts): (u16, Vec<Value>)| {
+    let response = |(status, (texts, codes)): (u16, (Vec<Value>, BTreeSet<&str>))| {
         let mut response = Response::default();
         let extensions = response.extensions.get_or_insert_default();
         extensions.insert(TEXTS.to_owned(), texts.into());
+        extensions.insert(CODES_OF.to_owned(), codes.into_iter().collect());
         (status.to_string(), RefOr::T(response))
     };
-    texts.into_iter().map(response).collect()
+    said.into_iter().map(response).collect()
 }
 
 /// Adds every failure the operation can answer.
 pub(super) fn complete(operation: &mut Operation, method: &str, line: &GuardedLine<()>, has_parameter: bool) {
     let general = general(operation, method, line, has_parameter);
+    let sends_file = sends_file(operation);
     let given = &mut operation.responses.responses;
     for (status, response) in given.iter_mut() {
         let (Ok(status), RefOr::T(own)) = (status.parse::<u16>(), &mut *response) else {
             continue;
         };
-        let texts = own
-            .extensions
-            .as_mut()
-            .and_then(|extensions| extensions.remove(TEXTS));
+        let mut take = |name| own.extensions.as_mut().and_then(|all| all.remove(name));
+        let (texts, own_codes) = (take(TEXTS), take(CODES_OF));
+        let is_general = general.contains(&status);
+        let mut codes = own_codes.iter().flat_map(strings).collect();
+        if is_general || own_codes.is_none() {
+            add_general(&mut codes, status, sends_file);
+        }
         if let Some(texts) = texts {
-            let meaning = if general.contains(&status) {
+            let meaning = if is_general {
                 meaning(status)
             } else {
                 reason(status)
             };
-            *own = failure(status, meaning, &texts);
+            *own = failure(status, meaning, strings(&texts), &codes);
         } else if status >= 400 && own.content.is_empty() && status != RANGE {
             // A handler names a status alone; the body is the same everywhere.
-            *own = failure(status, &own.description, &Value::Null);
+            *own = failure(status, &own.description, [], &codes);
         }
     }
     for status in general {
-        given
-            .entry(status.to_string())
-            .or_insert_with(|| RefOr::Ref(Ref::from_response_name(entry(status).1)));
+        let response = || {
+            if sends_file && UPLOAD_CODES.iter().any(|(of, _)| *of == status) {
+                return RefOr::T(shared(status, sends_file));
+            }
+            RefOr::Ref(Ref::from_response_name(entry(status).1))
+        };
+        given.entry(status.to_string()).or_insert_with(response);
     }
+}
+
+fn strings(list: &Value) -> impl Iterator<Item = &str> {
+    list.as_array().into_iter().flatten().filter_map(Value::as_str)
+}
+
+fn sends_file(operation: &Operation) -> bool {
+    let body = operation.request_body.as_ref();
+    body.is_some_and(|body| body.content.contains_key("multipart/form-data"))
+}
+
+/// Adds the codes of an answer that no area gave.
+fn add_general(codes: &mut BTreeSet<&str>, status: u16, sends_file: bool) {
+    codes.insert(StatusCode::from_u16(status).map_or("error", code_of));
+    let upload = if sends_file { UPLOAD_CODES } else { &[] };
+    let of_status = CODES.iter().chain(upload).filter(|(of, _)| *of == status);
+    codes.extend(of_status.flat_map(|(_, codes)| *codes));
+}
+
+/// An answer of the web layer.
+fn shared(status: u16, sends_file: bool) -> Response {
+    let mut codes = BTreeSet::new();
+    add_general(&mut codes, status, sends_file);
+    failure(status, meaning(status), [], &codes)
 }
 
 /// 416, which has no body: the size is in a header.
@@ -159,9 +224,14 @@ fn general(operation: &Operation, method: &str, line: &GuardedLine<()>, has_para
     possible
 }
 
-fn failure(status: u16, meaning: &str, texts: &Value) -> Response {
+fn failure<'a>(
+    status: u16,
+    meaning: &str,
+    texts: impl IntoIterator<Item = &'a str>,
+    codes: &BTreeSet<&str>,
+) -> Response {
     let mut description = meaning.to_owned();
-    for text in texts.as_array().into_iter().flatten().filter_map(Value::as_str) {
+    for text in texts {
         description.push_str("\n* `");
         description.push_str(&text.replace('`', "'"));
         description.push('`');
@@ -171,6 +241,8 @@ fn failure(status: u16, meaning: &str, texts: &Value) -> Response {
         response
             .content
             .insert("application/json".to_owned(), error_content(status == 400));
+        let extensions = response.extensions.get_or_insert_default();
+        extensions.insert(CODES_OF.to_owned(), codes.iter().copied().collect());
     }
     response
 }
@@ -198,11 +270,9 @@ pub(super) fn components() -> Components {
     components
         .schemas
         .insert("ValidationError".to_owned(), RefOr::T(validation_schema()));
-    for (status, name, meaning) in RESPONSES {
-        components.responses.insert(
-            (*name).to_owned(),
-            RefOr::T(failure(*status, meaning, &Value::Null)),
-        );
+    for (status, name, _) in RESPONSES {
+        let response = RefOr::T(shared(*status, false));
+        components.responses.insert((*name).to_owned(), response);
     }
     components
 }
@@ -220,8 +290,7 @@ fn error_content(may_list: bool) -> Content {
     ContentBuilder::new().schema(Some(schema)).build()
 }
 
-const CODE: &str =
-    "What it is, for programs: a word that never changes, e.g. `throttled` or `not_found.torrent`.";
+const CODE: &str = "What it is, for programs: a word that never changes, one of `x-codes` of the response, e.g. `not_found.torrent`.";
 
 fn error_schema() -> Schema {
     let text = |description: &str| {
