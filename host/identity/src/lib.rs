@@ -19,6 +19,7 @@ mod service;
 
 pub use error::IdentityError;
 pub use events::EVENTS;
+pub use model::answers::Session;
 pub use model::{Account, FirstAdmin, Listed, NewUser};
 pub use repo::sealed::TotpSeeds;
 pub use routes::routes;
@@ -27,7 +28,6 @@ pub use service::login::Credentials;
 pub use service::operator::{Operator, Reset};
 pub use service::password::HashCost;
 pub use service::seed::Seeded;
-pub use service::session::Session;
 pub use service::token::{Subject, TokenService};
 pub use service::{Caller, Identity, IdentityDeps};
 

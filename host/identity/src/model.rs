@@ -1,5 +1,6 @@
 //! Domain types of identity and the pure rules on them.
 
+pub mod answers;
 pub mod api_key;
 pub mod qr;
 pub mod recovery;

@@ -4,6 +4,7 @@
 
 mod bound;
 mod marks;
+mod repo;
 mod target;
 #[cfg(test)]
 mod tests;
@@ -11,18 +12,12 @@ mod trail;
 #[cfg(test)]
 mod writing_tests;
 
-use qm_db::{Db, DbError, Json, Tx, exec, sql};
+use qm_db::{Db, DbError, Tx};
 use qm_kernel::{ClientInfo, Ctx};
 use serde_json::Value;
 
 pub use target::Target;
 pub use trail::{AuditRecord, AuditTrail, AuditUser};
-
-sql! {
-    /// A token outlives its user by some minutes; what they still do is recorded without a name rather than refused.
-    ADD = "INSERT INTO audit_logs (id, user_id, action, object_type, object_id, result, ip_address, user_agent, \
-        metadata, created_at) VALUES ($1, (SELECT id FROM users WHERE id = $2), $3, $4, $5, $6, $7, $8, $9, $10)";
-}
 
 /// Writes audit rows. Cheap to clone.
 #[derive(Clone)]
@@ -75,25 +70,22 @@ impl Audit {
         if let Some(metadata) = &mut entry.metadata {
             bound::json(metadata);
         }
-        exec!(
-            tx,
-            ADD,
-            self.ctx.id(),
-            entry.user_id,
-            entry.action,
-            entry.object_type,
-            entry.object_id.as_deref().map(without_nul),
-            entry.result.as_str(),
-            entry.client.map(|client| without_nul(&client.forwarded)),
-            entry
-                .client
+        let client = entry.client;
+        let row = repo::NewRow {
+            id: self.ctx.id(),
+            user_id: entry.user_id,
+            action: entry.action,
+            object_type: entry.object_type,
+            object_id: entry.object_id.as_deref().map(without_nul),
+            result: entry.result.as_str(),
+            ip_address: client.map(|client| without_nul(&client.forwarded)),
+            user_agent: client
                 .and_then(|client| client.user_agent.as_deref())
                 .map(without_nul),
-            entry.metadata.map(Json),
-            self.ctx.now().ms(),
-        )
-        .await?
-        .exactly(1)
+            metadata: entry.metadata,
+            at: self.ctx.now(),
+        };
+        repo::add(tx, row).await
     }
 
     /// Adds a row by itself, for what changed no row of ours. A failure is logged and nothing else: what is to be told

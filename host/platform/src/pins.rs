@@ -2,22 +2,14 @@
 //!
 //! Invariant: an id gets another file only in a transaction that judged an administrator and holds the audit row of it.
 
+mod repo;
+
 use std::collections::HashMap;
 
 use async_trait::async_trait;
-use qm_db::{Db, DbError, Tx, all, exec, opt, sql};
+use qm_db::{Db, DbError, Tx};
 use qm_kernel::Ctx;
 use qm_plugin_host::{PinError, Pins};
-
-sql! {
-    FIND = "SELECT file FROM plugin_pins WHERE id = $1";
-    LIST = "SELECT id, file FROM plugin_pins";
-    PIN = "INSERT INTO plugin_pins (id, file, pinned_at) VALUES ($1, $2, $3) ON CONFLICT (id) DO NOTHING";
-    GRANTS = "SELECT id, host FROM plugin_grants ORDER BY host";
-    GRANT = "INSERT INTO plugin_grants (id, host, granted_at) VALUES ($1, $2, $3)";
-    UNGRANT = "DELETE FROM plugin_grants WHERE id = $1";
-    GIVE = "UPDATE plugin_pins SET file = $2, pinned_at = $3 WHERE id = $1";
-}
 
 /// The pins of one database.
 pub struct PluginPins {
@@ -33,23 +25,23 @@ impl PluginPins {
     async fn find_or_pin(&self, id: &str, file: &str) -> Result<String, DbError> {
         // Nearly always it is there, and nobody has to wait for a write.
         let mut tx = self.db.begin_read().await?;
-        let found = opt!(&mut tx, (String,), FIND, id).await?;
+        let found = repo::file_of(&mut tx, id).await?;
         drop(tx);
-        if let Some((owner,)) = found {
+        if let Some(owner) = found {
             return Ok(owner);
         }
         let mut tx = self.db.begin_write().await?;
-        let _ = exec!(&mut tx, PIN, id, file, self.ctx.now().ms()).await?;
+        repo::pin(&mut tx, id, file, self.ctx.now()).await?;
         // Another server may have been faster.
-        let owner = opt!(&mut tx, (String,), FIND, id).await?;
+        let owner = repo::file_of(&mut tx, id).await?;
         tx.commit().await?;
-        Ok(owner.map_or_else(|| file.to_owned(), |(owner,)| owner))
+        Ok(owner.unwrap_or_else(|| file.to_owned()))
     }
 
     async fn list_grants(&self) -> Result<HashMap<String, Vec<String>>, DbError> {
         let mut tx = self.db.begin_read().await?;
         let mut grants: HashMap<String, Vec<String>> = HashMap::new();
-        for (id, host) in all!(&mut tx, (String, String), GRANTS).await? {
+        for (id, host) in repo::grants(&mut tx).await? {
             grants.entry(id).or_default().push(host);
         }
         Ok(grants)
@@ -57,7 +49,7 @@ impl PluginPins {
 
     async fn list(&self) -> Result<HashMap<String, String>, DbError> {
         let mut tx = self.db.begin_read().await?;
-        Ok(all!(&mut tx, (String, String), LIST).await?.into_iter().collect())
+        Ok(repo::files(&mut tx).await?.into_iter().collect())
     }
 }
 
@@ -82,17 +74,17 @@ impl Pins for PluginPins {
 
 /// Gives `id` to `file`, without what was granted to the former one. False when nobody ever had the id.
 pub(crate) async fn give(tx: &mut Tx, ctx: &Ctx, id: &str, file: &str) -> Result<bool, DbError> {
-    let changed = exec!(tx, GIVE, id, file, ctx.now().ms()).await?;
+    let is_given = repo::give(tx, id, file, ctx.now()).await?;
     // They were granted to what the other file did with them.
-    let _ = exec!(tx, UNGRANT, id).await?;
-    Ok(changed.rows() == 1)
+    repo::ungrant(tx, id).await?;
+    Ok(is_given)
 }
 
 /// Grants these hosts, and no others, to the plugin `id`.
 pub(crate) async fn grant(tx: &mut Tx, ctx: &Ctx, id: &str, hosts: &[String]) -> Result<(), DbError> {
-    let _ = exec!(tx, UNGRANT, id).await?;
+    repo::ungrant(tx, id).await?;
     for host in hosts {
-        let _ = exec!(tx, GRANT, id, host, ctx.now().ms()).await?;
+        repo::grant(tx, id, host, ctx.now()).await?;
     }
     Ok(())
 }

@@ -19,10 +19,10 @@ mod sync;
 #[cfg(test)]
 mod testing;
 
+pub use dto::torrent::TorrentEntry;
 pub use error::TorrentsError;
 pub use repo::sealed::EngineSecrets;
 pub use routes::routes;
 pub use service::{Torrents, TorrentsDeps};
 pub use sync::engine::EngineStatus;
 pub use sync::publish::{EVENTS, RatioChange, RatioChanged, TorrentCompleted, TorrentFailed};
-pub use sync::snapshot::TorrentEntry;

@@ -6,8 +6,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::display_name_change;
+use crate::model::answers::Setup;
 use crate::model::{Change, Profile, ProfileChange};
-use crate::service::two_factor::Setup;
 
 /// Far longer than any zone's name.
 const MAX_TIMEZONE: usize = 64;

@@ -6,7 +6,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::is_printable;
-use crate::service::api_keys::{ApiKey, NewApiKey};
+use crate::model::answers::{ApiKey, NewApiKey};
 
 const MAX_NAME: usize = 120;
 const MAX_SCOPES: usize = 100;

@@ -6,7 +6,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::model::Account;
-use crate::service::session::Session;
+use crate::model::answers::Session;
 
 /// The lifetime that login and refresh announce, in seconds. It stays 900 whatever `JWT_ACCESS_TTL` says;
 /// the `exp` claim inside the token is what counts.

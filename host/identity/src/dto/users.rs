@@ -6,9 +6,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{display_name, display_name_change, is_printable};
+use crate::model::answers::{FullRole, Link, UserList, UserRequest};
 use crate::model::{Change, Listed, UserChange};
-use crate::repo::roles::{LinkRow, RoleRow};
-use crate::service::users::{UserList, UserRequest};
 
 const MAX_PAGE: u64 = 200;
 /// The longest a login takes.
@@ -148,9 +147,9 @@ impl UserPage {
     }
 }
 
-impl From<(RoleRow, Vec<LinkRow>)> for RoleView {
-    fn from((role, links): (RoleRow, Vec<LinkRow>)) -> Self {
-        let RoleRow {
+impl From<(FullRole, Vec<Link>)> for RoleView {
+    fn from((role, links): (FullRole, Vec<Link>)) -> Self {
+        let FullRole {
             id,
             name,
             description,
@@ -170,9 +169,9 @@ impl From<(RoleRow, Vec<LinkRow>)> for RoleView {
     }
 }
 
-impl From<LinkRow> for RolePermission {
-    fn from(link: LinkRow) -> Self {
-        let LinkRow {
+impl From<Link> for RolePermission {
+    fn from(link: Link) -> Self {
+        let Link {
             role_id,
             permission_id,
             key,

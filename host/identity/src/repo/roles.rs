@@ -1,5 +1,6 @@
 //! Tables `roles`, `permissions` and the links between them and users.
 
+use crate::model::answers::{FullRole, Link};
 use qm_db::{DbError, FromRow, Tx, sql};
 use qm_kernel::{Permission, PermissionSet, Role, Timestamp};
 
@@ -30,26 +31,6 @@ sql! {
     FULL_ROLES = "SELECT id, name, description, is_system, created_at, updated_at FROM roles ORDER BY name";
     FULL_LINKS = "SELECT rp.role_id, p.id AS permission_id, p.key, p.description FROM role_permissions rp \
         JOIN permissions p ON p.id = rp.permission_id ORDER BY p.key";
-}
-
-/// A role with everything that is stored about it.
-#[derive(FromRow)]
-pub struct RoleRow {
-    pub id: String,
-    pub name: String,
-    pub description: Option<String>,
-    pub is_system: bool,
-    pub created_at: i64,
-    pub updated_at: i64,
-}
-
-/// What a role is linked to.
-#[derive(FromRow)]
-pub struct LinkRow {
-    pub role_id: String,
-    pub permission_id: String,
-    pub key: String,
-    pub description: Option<String>,
 }
 
 /// A role or a permission: its id and the name by which the code knows it.
@@ -145,11 +126,11 @@ pub async fn other_active_holders(tx: &mut Tx, role: Role, user_id: &str) -> Res
 }
 
 /// Every role by name.
-pub async fn full_roles(tx: &mut Tx) -> Result<Vec<RoleRow>, DbError> {
-    qm_db::all!(tx, RoleRow, FULL_ROLES).await
+pub async fn full_roles(tx: &mut Tx) -> Result<Vec<FullRole>, DbError> {
+    qm_db::all!(tx, FullRole, FULL_ROLES).await
 }
 
 /// Every permission of every role, by key.
-pub async fn full_links(tx: &mut Tx) -> Result<Vec<LinkRow>, DbError> {
-    qm_db::all!(tx, LinkRow, FULL_LINKS).await
+pub async fn full_links(tx: &mut Tx) -> Result<Vec<Link>, DbError> {
+    qm_db::all!(tx, Link, FULL_LINKS).await
 }

@@ -1,10 +1,11 @@
 //! API keys of one's own. They are kept for clients that want to show them; no route takes one as a credential.
 
-use qm_kernel::{Permission, Secret, Timestamp};
+use qm_kernel::{Permission, Timestamp};
 use serde_json::json;
 
 use crate::error::IdentityError;
 use crate::events::ApiKeyCreated;
+use crate::model::answers::{ApiKey, NewApiKey};
 use crate::model::api_key;
 use crate::repo;
 use crate::repo::api_keys::NewKey;
@@ -12,25 +13,6 @@ use crate::service::{Caller, Identity};
 
 /// Prefixes tried before giving up: with 48 random bits a second one is hardly ever needed.
 const ATTEMPTS: usize = 4;
-
-/// A key as lists show it.
-pub struct ApiKey {
-    pub id: String,
-    pub name: String,
-    pub prefix: String,
-    pub scopes: Vec<String>,
-    pub last_used_at: Option<Timestamp>,
-    pub revoked_at: Option<Timestamp>,
-    pub created_at: Timestamp,
-}
-
-/// A key just made.
-pub struct NewApiKey {
-    pub prefix: String,
-    /// Both halves, shown once.
-    pub key: Secret,
-    pub name: String,
-}
 
 impl Identity {
     /// The caller's keys, newest first, revoked ones too.

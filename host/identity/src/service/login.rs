@@ -8,12 +8,12 @@ use serde_json::json;
 
 use crate::error::IdentityError;
 use crate::events::LoginFailed;
+use crate::model::answers::Session;
 use crate::model::recovery;
 use crate::repo;
 use crate::repo::users::UserRow;
 use crate::service::Identity;
 use crate::service::guesses::Door;
-use crate::service::session::Session;
 
 /// Every this many failures in a row the owner hears of it. There is no lockout: it would let a stranger lock the
 /// owner out; the throttle of the route bounds guessing by address, [`super::guesses`] by account.

@@ -12,21 +12,14 @@ use serde_json::json;
 
 use crate::error::IdentityError;
 use crate::events::PasswordChanged;
-use crate::model::{Account, refresh};
+use crate::model::answers::Session;
+use crate::model::refresh;
 use crate::repo;
 use crate::repo::tokens::{NewToken, TokenRow};
 use crate::repo::users::UserRow;
 use crate::service::guesses::Door;
 use crate::service::token::Subject;
 use crate::service::{Caller, Identity, account_of};
-
-/// What a client goes on with.
-pub struct Session {
-    pub access_token: String,
-    /// Wire form, shown once.
-    pub refresh_token: Secret,
-    pub account: Account,
-}
 
 impl Identity {
     /// Exchanges a refresh token for the next one of its family. Of two concurrent exchanges of one token exactly one

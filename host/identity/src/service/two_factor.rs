@@ -7,6 +7,7 @@ use serde_json::json;
 
 use crate::error::IdentityError;
 use crate::events::TwoFactorDisabled;
+use crate::model::answers::Setup;
 use crate::model::{qr, recovery, totp};
 use crate::repo;
 use crate::repo::users::UserRow;
@@ -16,16 +17,6 @@ use crate::service::{Caller, Identity, Inner};
 const ENABLED: &str = "account.2fa_enabled";
 const DISABLED: &str = "account.2fa_disabled";
 const RENEWED: &str = "account.2fa_recovery_regenerated";
-
-/// What an authenticator needs, shown while the second factor is set up.
-pub struct Setup {
-    /// Base32.
-    pub seed: Secret,
-    /// The same with names, as a URI.
-    pub otpauth_url: Secret,
-    /// The URI as a picture, in a `data:` URL.
-    pub qr_data_url: Secret,
-}
 
 impl Inner {
     /// The stored seed in the clear. One that cannot be decrypted (the key was changed) reads as absent: recovery

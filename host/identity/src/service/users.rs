@@ -6,33 +6,17 @@
 use std::collections::HashMap;
 
 use qm_db::Tx;
-use qm_kernel::{PageQuery, Permission, Role, Secret, Timestamp};
+use qm_kernel::{PageQuery, Permission, Role, Timestamp};
 use qm_platform::{Actor, AuditEntry};
 use serde_json::{Map, Value, json};
 
 use crate::error::IdentityError;
 use crate::events::{RoleChanged, UserCreated};
+use crate::model::answers::{FullRole, Link, UserList, UserRequest};
 use crate::model::{Listed, NewUser, UserChange};
 use crate::repo;
-use crate::repo::roles::{LinkRow, RoleRow};
 use crate::repo::users::UserRow;
 use crate::service::{Caller, Identity};
-
-/// A user that an administrator asks for.
-pub struct UserRequest {
-    pub username: String,
-    pub email: String,
-    pub display_name: Option<String>,
-    pub password: Secret,
-    /// As the caller wrote them.
-    pub role_names: Vec<String>,
-}
-
-/// Some users and how many there are.
-pub struct UserList {
-    pub users: Vec<Listed>,
-    pub total: u64,
-}
 
 impl Identity {
     /// A page of users, oldest first.
@@ -42,10 +26,10 @@ impl Identity {
     }
 
     /// Every role by name, each with its permissions.
-    pub async fn roles(&self) -> Result<Vec<(RoleRow, Vec<LinkRow>)>, IdentityError> {
+    pub async fn roles(&self) -> Result<Vec<(FullRole, Vec<Link>)>, IdentityError> {
         let mut tx = self.inner.db.begin_read().await?;
         let roles = repo::roles::full_roles(&mut tx).await?;
-        let mut links: HashMap<String, Vec<LinkRow>> = HashMap::new();
+        let mut links: HashMap<String, Vec<Link>> = HashMap::new();
         for link in repo::roles::full_links(&mut tx).await? {
             links.entry(link.role_id.clone()).or_default().push(link);
         }

@@ -11,8 +11,10 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use qm_db::{DbError, Tx, opt, sql, value};
+use qm_db::{DbError, Tx};
 use qm_kernel::Timestamp;
+
+use super::repo::{count, next};
 
 /// Rows between two marks: what a page walks over at most, and a count counts.
 pub(crate) const STEP: u64 = 2000;
@@ -20,21 +22,6 @@ const SETTLED_MS: i64 = 5 * 60 * 1000;
 const FILTERS: usize = 64;
 /// Rows after the last mark that call for another one.
 const ENOUGH: i64 = STEP as i64 + 1;
-
-sql! {
-    /// In order and with a limit: what PostgreSQL finds by the index rather than by reading the table.
-    pub(super) COUNT = "SELECT COUNT(*) FROM (SELECT id FROM audit_logs WHERE (created_at, id) > ($1, $2) \
-        ORDER BY created_at, id LIMIT $3) counted";
-    /// The action as a range of one: told that it is one value, PostgreSQL may walk the index of all rows by time and
-    /// look for the rare ones among them.
-    pub(super) COUNT_ACTION = "SELECT COUNT(*) FROM (SELECT id FROM audit_logs \
-        WHERE (action, created_at, id) > ($4, $1, $2) AND action <= $4 ORDER BY action, created_at, id LIMIT $3) counted";
-    pub(super) NEXT = "SELECT created_at, id FROM audit_logs WHERE (created_at, id) > ($1, $2) AND created_at < $3 \
-        ORDER BY created_at, id LIMIT 1 OFFSET $4";
-    pub(super) NEXT_ACTION = "SELECT created_at, id FROM audit_logs \
-        WHERE (action, created_at, id) > ($5, $1, $2) AND action <= $5 AND created_at < $3 \
-        ORDER BY action, created_at, id LIMIT 1 OFFSET $4";
-}
 
 /// A row's place in the order of time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -140,51 +127,4 @@ impl Marks {
             known.by_action.insert(key, marks.clone());
         }
     }
-}
-
-/// Rows after `after`, as far as `most`.
-async fn count(tx: &mut Tx, action: Option<&str>, after: &Mark, most: i64) -> Result<u64, DbError> {
-    let rows = match action {
-        None => value!(tx, i64, COUNT, after.created_at, &after.id, most).await?,
-        Some(action) => value!(tx, i64, COUNT_ACTION, after.created_at, &after.id, most, action).await?,
-    };
-    Ok(rows.unsigned_abs())
-}
-
-/// The row [`STEP`] rows after `after`, if it has settled.
-async fn next(
-    tx: &mut Tx,
-    action: Option<&str>,
-    after: &Mark,
-    settled: i64,
-) -> Result<Option<Mark>, DbError> {
-    let skipped = STEP as i64 - 1;
-    let found = match action {
-        None => {
-            opt!(
-                tx,
-                (i64, String),
-                NEXT,
-                after.created_at,
-                &after.id,
-                settled,
-                skipped
-            )
-            .await?
-        }
-        Some(action) => {
-            opt!(
-                tx,
-                (i64, String),
-                NEXT_ACTION,
-                after.created_at,
-                &after.id,
-                settled,
-                skipped,
-                action
-            )
-            .await?
-        }
-    };
-    Ok(found.map(|(created_at, id)| Mark { created_at, id }))
 }

@@ -7,8 +7,9 @@ use qm_db::{Backend, Db, Statement, Tx, all, db_test, sql};
 use qm_kernel::context::{Clock, Rng};
 use qm_kernel::{Ctx, PageQuery, Timestamp};
 
-use super::marks::{self, STEP};
-use super::trail::{self, AuditTrail};
+use super::marks::STEP;
+use super::repo;
+use super::trail::AuditTrail;
 use super::{Audit, AuditEntry};
 use crate::testing::fill_audit;
 
@@ -125,14 +126,14 @@ async fn check_plans(db: &Db) {
     let mut tx = db.begin_read().await.unwrap();
     let (late, size, skipped) = (NEWEST - 1000, 50_i64, 4999_i64);
     for (statement, numbers, index) in [
-        (trail::NEWEST, &[size, skipped][..], "audit_logs_created_at"),
-        (trail::AFTER, &[size, skipped, late], "audit_logs_created_at"),
-        (marks::COUNT, &[late], "audit_logs_created_at"),
-        (marks::NEXT, &[late], "audit_logs_created_at"),
-        (trail::NEWEST_ACTION, &[size, skipped], "audit_logs_action"),
-        (trail::AFTER_ACTION, &[size, skipped, late], "audit_logs_action"),
-        (marks::COUNT_ACTION, &[late], "audit_logs_action"),
-        (marks::NEXT_ACTION, &[late], "audit_logs_action"),
+        (repo::NEWEST, &[size, skipped][..], "audit_logs_created_at"),
+        (repo::AFTER, &[size, skipped, late], "audit_logs_created_at"),
+        (repo::COUNT, &[late], "audit_logs_created_at"),
+        (repo::NEXT, &[late], "audit_logs_created_at"),
+        (repo::NEWEST_ACTION, &[size, skipped], "audit_logs_action"),
+        (repo::AFTER_ACTION, &[size, skipped, late], "audit_logs_action"),
+        (repo::COUNT_ACTION, &[late], "audit_logs_action"),
+        (repo::NEXT_ACTION, &[late], "audit_logs_action"),
     ] {
         let plan = plan(&mut tx, db.backend(), statement, numbers).await;
         assert!(plan.contains(index), "{index} is not used:\n{plan}");

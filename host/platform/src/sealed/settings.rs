@@ -1,18 +1,13 @@
 //! The settings that are secrets: a JSON string that holds the cipher text.
 
 use async_trait::async_trait;
-use qm_db::{DbError, Json, Tx, exec, opt, sql};
+use qm_db::{DbError, Tx};
 use serde_json::Value;
 
 use super::{SealedPage, SealedRow, SealedValues};
-use crate::settings::catalogue;
+use crate::settings::{catalogue, repo};
 
 const FIELD: &str = "value";
-
-sql! {
-    FIND = "SELECT value FROM settings WHERE key = $1";
-    REPLACE = "UPDATE settings SET value = $3 WHERE key = $1 AND value = $2";
-}
 
 /// The encrypted values of the table `settings`.
 pub struct SecretSettings {
@@ -48,9 +43,8 @@ impl SealedValues for SecretSettings {
             .collect();
         let mut page = SealedPage::default();
         for key in rest.iter().take(limit as usize) {
-            let stored = opt!(tx, (Json<Value>,), FIND, *key).await?;
             // Anything but a text is no value of a secret; an empty one is none either.
-            if let Some((Json(Value::String(stored)),)) = stored
+            if let Some(Value::String(stored)) = repo::find(tx, key).await?
                 && !stored.is_empty()
             {
                 page.rows.push(SealedRow {
@@ -67,7 +61,6 @@ impl SealedValues for SecretSettings {
     }
 
     async fn replace(&self, tx: &mut Tx, row: &SealedRow, new: &str) -> Result<bool, DbError> {
-        let done = exec!(tx, REPLACE, &row.object, Json(&row.stored), Json(new)).await?;
-        Ok(done.rows() == 1)
+        repo::replace(tx, &row.object, &row.stored, new).await
     }
 }

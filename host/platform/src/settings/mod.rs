@@ -9,6 +9,7 @@
 pub mod catalogue;
 mod document;
 mod environment;
+pub(crate) mod repo;
 mod service;
 mod spec;
 mod value;

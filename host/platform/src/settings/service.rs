@@ -2,23 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use qm_db::{DbError, Json, Tx, all, exec, opt, sql};
+use qm_db::{DbError, Tx};
 use qm_kernel::{Ctx, Secret, secret::MASK};
 use serde_json::Value;
 
-use super::catalogue;
 use super::spec::{SecretSetting, Setting, SettingSpec};
 use super::value::SettingValue;
+use super::{catalogue, repo};
 use crate::cipher::Cipher;
-
-sql! {
-    FIND = "SELECT value FROM settings WHERE key = $1";
-    LIST = "SELECT key, value FROM settings ORDER BY key";
-    PUT = "INSERT INTO settings (key, value, updated_at) VALUES ($1, $2, $3) \
-        ON CONFLICT (key) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at";
-    SEED = "INSERT INTO settings (key, value, updated_at) VALUES ($1, $2, $3) ON CONFLICT (key) DO NOTHING";
-    REMOVE = "DELETE FROM settings WHERE key = $1";
-}
 
 /// Reads and writes settings. Cheap to clone.
 #[derive(Clone)]
@@ -34,7 +25,7 @@ impl Settings {
 
     /// The stored value, or the default when there is none or it is not one the setting takes.
     pub async fn get<T: SettingValue>(&self, tx: &mut Tx, setting: &Setting<T>) -> Result<T, DbError> {
-        Ok(setting.read(stored(tx, setting.key).await?.as_ref()))
+        Ok(setting.read(repo::find(tx, setting.key).await?.as_ref()))
     }
 
     pub async fn put<T: SettingValue>(
@@ -48,7 +39,7 @@ impl Settings {
 
     /// `None` when nothing is stored, or what is stored cannot be decrypted.
     pub async fn get_secret(&self, tx: &mut Tx, setting: &SecretSetting) -> Result<Option<Secret>, DbError> {
-        let stored = stored(tx, setting.key).await?;
+        let stored = repo::find(tx, setting.key).await?;
         Ok(stored
             .as_ref()
             .and_then(Value::as_str)
@@ -74,7 +65,7 @@ impl Settings {
             } else {
                 spec.default
             };
-            let _ = exec!(tx, SEED, spec.key, Json(&value), self.ctx.now().ms()).await?;
+            repo::seed(tx, spec.key, &value, self.ctx.now()).await?;
         }
         Ok(())
     }
@@ -83,7 +74,7 @@ impl Settings {
     pub(crate) async fn list(&self, tx: &mut Tx) -> Result<BTreeMap<String, Value>, DbError> {
         let specs = catalogue::all();
         let mut shown = BTreeMap::new();
-        for (key, text) in all!(tx, (String, String), LIST).await? {
+        for (key, text) in repo::list(tx).await? {
             // Written by this service as JSON; anything else in the column was not, and is nobody's setting.
             let Ok(value) = serde_json::from_str(&text) else {
                 continue;
@@ -123,21 +114,14 @@ impl Settings {
         match (secret, value.as_str()) {
             (None, _) => self.store(tx, key, value).await,
             (Some(_), Some(text)) if is_mask(text) => Ok(()),
-            (Some(_), None | Some("")) => exec!(tx, REMOVE, key).await.map(drop),
+            (Some(_), None | Some("")) => repo::remove(tx, key).await,
             (Some(secret), Some(text)) => self.put_secret(tx, secret, &Secret::new(text)).await,
         }
     }
 
     async fn store(&self, tx: &mut Tx, key: &str, value: &Value) -> Result<(), DbError> {
-        exec!(tx, PUT, key, Json(value), self.ctx.now().ms())
-            .await?
-            .exactly(1)
+        repo::put(tx, key, value, self.ctx.now()).await
     }
-}
-
-async fn stored(tx: &mut Tx, key: &str) -> Result<Option<Value>, DbError> {
-    let stored = opt!(tx, (String,), FIND, key).await?;
-    Ok(stored.and_then(|(text,)| serde_json::from_str(&text).ok()))
 }
 
 /// Bullets and nothing else: what a response showed of the secret that is to be kept.

@@ -7,8 +7,8 @@ use utoipa::ToSchema;
 
 use super::requests::engine_choice;
 use crate::model::activity::{Level, Line};
-use crate::repo::search::SnapshotRow;
-use crate::service::EngineChoice;
+use crate::model::answers::EngineChoice;
+use crate::model::stored::SnapshotRow;
 
 const MAX_FOUND: u64 = 200;
 const MAX_SEARCH_TEXT: usize = 256;

@@ -9,9 +9,8 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
+use crate::model::stored::EngineRow;
 use crate::model::userinfo;
-use crate::repo::engines::EngineRow;
-use crate::service::Standing;
 
 /// A configured engine. Fields of its configuration that are not set are left out.
 #[derive(Serialize, ToSchema)]
@@ -53,6 +52,16 @@ pub struct EngineView {
     pub state_since: Option<Timestamp>,
     /// Why it is not `online`: a sentence; null when it is, and when nothing is known.
     pub state_reason: Option<String>,
+}
+
+/// The state of a configured engine, since when and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standing {
+    pub state: EngineState,
+    /// As far as this run of the service knows.
+    pub since: Option<Timestamp>,
+    /// Why it is not online.
+    pub reason: Option<String>,
 }
 
 /// How it stands with a configured engine.

@@ -7,8 +7,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::engines::engine_id;
+use crate::model::answers::{Added, BulkAction, BulkResult, EngineChoice};
 use crate::model::query::{Filter, ListQuery, Order, SortBy};
-use crate::service::{Added, BulkAction, BulkResult, EngineChoice};
 
 /// `engineId=all`
 const ALL_ENGINES: &str = "all";

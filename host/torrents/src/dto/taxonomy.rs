@@ -5,7 +5,7 @@ use qm_web::{Fields, FromBody};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::repo::taxonomy::{CategoryRow, TagRow};
+use crate::model::stored::{CategoryRow, TagRow};
 
 const MAX_NAME: usize = 80;
 const MAX_COLOR: usize = 64;

@@ -8,8 +8,6 @@ use qm_kernel::engine::{GlobalStats, Torrent, TorrentState};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::sync::snapshot::{Snapshot, TorrentEntry};
-
 /// A torrent of a torrent client. Sizes in bytes, rates in bytes per second, instants in ISO 8601.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -173,6 +171,48 @@ pub fn push_stale(json: &mut Vec<u8>, torrent: &[u8]) {
     json.extend_from_slice(STALE_TAIL);
 }
 
+/// One torrent of an engine with its JSON, rendered once.
+#[derive(Debug)]
+pub struct TorrentEntry {
+    pub engine_id: Arc<str>,
+    pub torrent: Torrent,
+    json: Bytes,
+}
+
+impl TorrentEntry {
+    pub fn new(engine_id: &Arc<str>, torrent: Torrent) -> Self {
+        let json = render(engine_id, &torrent);
+        Self {
+            engine_id: engine_id.clone(),
+            torrent,
+            json,
+        }
+    }
+
+    /// The object as it stands in lists, in `torrents:update` and alone.
+    pub fn json(&self) -> &Bytes {
+        &self.json
+    }
+
+    /// The object as a request sees it; `stale`: its engine is offline.
+    pub fn shown(&self, stale: bool) -> Bytes {
+        if !stale {
+            return self.json.clone();
+        }
+        let mut json = Vec::with_capacity(self.json.len() + 16);
+        push_stale(&mut json, &self.json);
+        json.into()
+    }
+}
+
+/// One version of an engine's list.
+#[derive(Clone, Copy)]
+pub struct Version<'a> {
+    pub engine_id: &'a str,
+    pub seq: u64,
+    pub at: Timestamp,
+}
+
 /// A page of rendered torrents; those of the engines that are `down` are marked.
 pub fn render_page(
     items: &[&TorrentEntry],
@@ -209,7 +249,7 @@ pub fn render_page(
 
 /// A `torrents:update` for clients that follow deltas.
 pub fn state_message(
-    snapshot: &Snapshot,
+    version: Version<'_>,
     changed: &[Arc<TorrentEntry>],
     removed: &[Arc<TorrentEntry>],
     full: bool,
@@ -217,7 +257,7 @@ pub fn state_message(
     let mut json = Vec::with_capacity(160 + length_of(changed.iter().map(|e| &**e)) + removed.len() * 43);
     let head = format!(
         "{{\"engineId\":\"{}\",\"seq\":{},\"full\":{full},\"torrents\":[",
-        snapshot.engine_id, snapshot.seq
+        version.engine_id, version.seq
     );
     json.extend_from_slice(head.as_bytes());
     push_entries(&mut json, changed.iter().map(|e| &**e));
@@ -230,16 +270,16 @@ pub fn state_message(
             json.push(b'"');
         }
     }
-    push_end(&mut json, snapshot.changed_at);
+    push_end(&mut json, version.at);
     json.into()
 }
 
 /// A `torrents:update` with the whole list, for clients that replace theirs.
-pub fn list_message(snapshot: &Snapshot, entries: &[Arc<TorrentEntry>]) -> Bytes {
+pub fn list_message(version: Version<'_>, entries: &[Arc<TorrentEntry>]) -> Bytes {
     let mut json = Vec::with_capacity(128 + length_of(entries.iter().map(|e| &**e)));
-    json.extend_from_slice(format!("{{\"engineId\":\"{}\",\"torrents\":[", snapshot.engine_id).as_bytes());
+    json.extend_from_slice(format!("{{\"engineId\":\"{}\",\"torrents\":[", version.engine_id).as_bytes());
     push_entries(&mut json, entries.iter().map(|e| &**e));
-    push_end(&mut json, snapshot.changed_at);
+    push_end(&mut json, version.at);
     json.into()
 }
 

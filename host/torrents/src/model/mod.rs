@@ -1,6 +1,7 @@
 //! What the area knows without a database, a client or a socket: pure types and rules, each with its tests.
 
 pub mod activity;
+pub mod answers;
 pub mod edges;
 pub mod engine;
 pub mod intake;
@@ -9,4 +10,5 @@ pub mod limits;
 pub mod names;
 pub mod paths;
 pub mod query;
+pub mod stored;
 pub mod userinfo;

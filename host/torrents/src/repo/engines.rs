@@ -4,6 +4,8 @@ use qm_db::{Affected, DbError, FromRow, Json, Tx, sql};
 use qm_kernel::Timestamp;
 use serde_json::{Map, Value};
 
+use crate::model::stored::EngineRow;
+
 sql! {
     LIST = "SELECT id, name, kind, config, secret_fields, is_default, is_enabled FROM torrent_engines \
         WHERE deleted_at IS NULL ORDER BY created_at, id";
@@ -31,18 +33,6 @@ struct Row {
     secret_fields: Json<Vec<String>>,
     is_default: bool,
     is_enabled: bool,
-}
-
-/// An engine as it is stored: the fields named in `secret_fields` are encrypted.
-#[derive(Clone, PartialEq)]
-pub struct EngineRow {
-    pub id: String,
-    pub name: String,
-    pub kind: String,
-    pub config: Map<String, Value>,
-    pub secret_fields: Vec<String>,
-    pub is_default: bool,
-    pub is_enabled: bool,
 }
 
 impl From<Row> for EngineRow {

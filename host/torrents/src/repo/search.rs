@@ -6,6 +6,8 @@
 
 use qm_db::{DbError, FromRow, Tx, sql};
 
+use crate::model::stored::SnapshotRow;
+
 sql! {
     MATCHING = "SELECT id, engine_id, hash, name, state, progress, size, downloaded, uploaded, ratio, download_rate, \
         upload_rate, save_path, label, category_id, added_at, completed_at, captured_at FROM torrent_snapshots \
@@ -20,29 +22,6 @@ sql! {
     FIND = "SELECT id, engine_id, hash, name, state, progress, size, downloaded, uploaded, ratio, download_rate, \
         upload_rate, save_path, label, category_id, added_at, completed_at, captured_at FROM torrent_snapshots \
         WHERE id = $1";
-}
-
-/// A row of `torrent_snapshots`, as it is stored.
-#[derive(Clone, Debug, PartialEq, FromRow)]
-pub struct SnapshotRow {
-    pub id: String,
-    pub engine_id: String,
-    pub hash: String,
-    pub name: String,
-    pub state: String,
-    pub progress: f64,
-    pub size: i64,
-    pub downloaded: i64,
-    pub uploaded: i64,
-    pub ratio: f64,
-    pub download_rate: i64,
-    pub upload_rate: i64,
-    pub save_path: String,
-    pub label: Option<String>,
-    pub category_id: Option<String>,
-    pub added_at: Option<i64>,
-    pub completed_at: Option<i64>,
-    pub captured_at: i64,
 }
 
 /// What a row is compared by.

@@ -1,10 +1,14 @@
 //! Tables `torrent_snapshots` (the last state stored of each torrent) and `torrent_archive` (those that went).
 
+use std::sync::Arc;
+
 use qm_db::{DbError, FromRow, Tx, bulk, sql};
 use qm_kernel::Timestamp;
 
 use super::ledger::{signed, unsigned};
-use crate::sync::tracker::RowWrite;
+use crate::dto::torrent::TorrentEntry;
+use crate::model::edges::Prior;
+use crate::model::ledger::Growth;
 
 sql! {
     LOAD = "SELECT hash, name, state, progress, size, downloaded, uploaded, ratio, save_path, label, added_at, \
@@ -26,6 +30,21 @@ bulk! {
         uploaded = excluded.uploaded, ratio = excluded.ratio, download_rate = excluded.download_rate, \
         upload_rate = excluded.upload_rate, save_path = excluded.save_path, label = excluded.label, \
         added_at = excluded.added_at, completed_at = excluded.completed_at";
+}
+
+/// A row to write and what it tells.
+#[derive(Debug)]
+pub struct RowWrite {
+    /// The row's id if it is not there yet.
+    pub id: String,
+    pub entry: Arc<TorrentEntry>,
+    /// What is stored as progress, ratio and completion.
+    pub prior: Prior,
+    pub growth: Growth,
+    pub completed: bool,
+    pub failed: bool,
+    /// The stored ratio, if there was one and it differs.
+    pub ratio_was: Option<f64>,
 }
 
 /// A torrent as the last run of the service left it.

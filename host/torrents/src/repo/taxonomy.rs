@@ -1,6 +1,8 @@
 //! Tables `torrent_categories` and `torrent_tags`.
 
-use qm_db::{DbError, FromRow, Tx, sql};
+use qm_db::{DbError, Tx, sql};
+
+use crate::model::stored::{CategoryRow, TagRow};
 
 sql! {
     CATEGORIES = "SELECT id, name, color, save_path, created_at FROM torrent_categories ORDER BY name";
@@ -9,24 +11,6 @@ sql! {
     TAGS = "SELECT id, name, color, created_at FROM torrent_tags ORDER BY name";
     ADD_TAG = "INSERT INTO torrent_tags (id, name, color, created_at) VALUES ($1, $2, $3, $4)";
     DELETE_TAG = "DELETE FROM torrent_tags WHERE id = $1 RETURNING id, name, color, created_at";
-}
-
-/// A category: a label, and where torrents of it are to be saved.
-#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
-pub struct CategoryRow {
-    pub id: String,
-    pub name: String,
-    pub color: Option<String>,
-    pub save_path: Option<String>,
-    pub created_at: i64,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
-pub struct TagRow {
-    pub id: String,
-    pub name: String,
-    pub color: Option<String>,
-    pub created_at: i64,
 }
 
 /// All categories by name.

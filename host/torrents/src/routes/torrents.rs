@@ -12,7 +12,7 @@ use crate::dto::requests::{
     FileView, ImportedItem, ImportedItemsBody, ListParams, MatchedRule, PeerView, TrackerView,
 };
 use crate::dto::torrent::{TorrentPage, TorrentView};
-use crate::service::pages::etag_of;
+use crate::sync::pages::etag_of;
 
 /// When the engine last confirmed what the answer shows.
 const SNAPSHOT_AT: HeaderName = HeaderName::from_static("x-snapshot-at");

@@ -15,6 +15,7 @@ use super::{Caller, Torrents};
 use crate::dto::torrent::DownloadFailed;
 use crate::error::{TorrentsError, describe};
 use crate::metainfo::{MAX_TORRENT_BYTES, Magnet, Metainfo, MetainfoError, trimmed};
+use crate::model::answers::Added;
 use crate::model::intake::Intake;
 use crate::model::paths::{check_category, check_directory, check_label};
 use crate::repo;
@@ -53,15 +54,6 @@ pub struct AddInput {
     pub source: AddSource,
     pub engine_id: Option<String>,
     pub options: AddOptions,
-}
-
-/// What became of a torrent to add.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Added {
-    /// The hash the engine lists it under, or will.
-    pub hash: String,
-    /// The engine had it already; it stays as it was.
-    pub existed: bool,
 }
 
 /// A source that was understood.

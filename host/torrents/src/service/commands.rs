@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 use super::moves::{Moves, run_one};
 use super::{Caller, Torrents, audit_entry};
 use crate::error::{TorrentsError, describe};
+use crate::model::answers::{BulkAction, BulkResult};
 use crate::sync::engine::Engine;
 
 const OBJECT: &str = "torrent";
@@ -24,99 +25,6 @@ const SHOW_LIMIT: Duration = Duration::from_secs(1);
 /// Hashes in one call to a driver.
 const BULK_CHUNK: usize = 50;
 
-/// What may be done to many torrents at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BulkAction {
-    Start,
-    Stop,
-    Pause,
-    Resume,
-    Recheck,
-    Remove,
-    RemoveData,
-}
-
-impl BulkAction {
-    pub const NAMES: &'static [&'static str] = &[
-        "start",
-        "stop",
-        "pause",
-        "resume",
-        "recheck",
-        "remove",
-        "removeData",
-    ];
-
-    const ALL: &'static [BulkAction] = &[
-        BulkAction::Start,
-        BulkAction::Stop,
-        BulkAction::Pause,
-        BulkAction::Resume,
-        BulkAction::Recheck,
-        BulkAction::Remove,
-        BulkAction::RemoveData,
-    ];
-
-    pub fn from_name(name: &str) -> Option<BulkAction> {
-        BulkAction::ALL
-            .iter()
-            .copied()
-            .find(|action| action.name() == name)
-    }
-
-    const fn name(self) -> &'static str {
-        match self {
-            BulkAction::Start => "start",
-            BulkAction::Stop => "stop",
-            BulkAction::Pause => "pause",
-            BulkAction::Resume => "resume",
-            BulkAction::Recheck => "recheck",
-            BulkAction::Remove => "remove",
-            BulkAction::RemoveData => "removeData",
-        }
-    }
-
-    const fn audited_as(self) -> &'static str {
-        match self {
-            BulkAction::Start => "torrents.bulk.start",
-            BulkAction::Stop => "torrents.bulk.stop",
-            BulkAction::Pause => "torrents.bulk.pause",
-            BulkAction::Resume => "torrents.bulk.resume",
-            BulkAction::Recheck => "torrents.bulk.recheck",
-            BulkAction::Remove => "torrents.bulk.remove",
-            BulkAction::RemoveData => "torrents.bulk.removeData",
-        }
-    }
-
-    const fn permission(self) -> Permission {
-        match self {
-            BulkAction::Start => Permission::TorrentsStart,
-            BulkAction::Stop => Permission::TorrentsStop,
-            BulkAction::Pause => Permission::TorrentsPause,
-            BulkAction::Resume => Permission::TorrentsResume,
-            BulkAction::Recheck => Permission::TorrentsRecheck,
-            BulkAction::Remove => Permission::TorrentsDelete,
-            BulkAction::RemoveData => Permission::TorrentsDeleteData,
-        }
-    }
-
-    const fn command(self) -> Command {
-        match self {
-            BulkAction::Start => Command::Start,
-            BulkAction::Stop => Command::Stop,
-            BulkAction::Pause => Command::Pause,
-            BulkAction::Resume => Command::Resume,
-            BulkAction::Recheck => Command::Recheck,
-            BulkAction::Remove => Command::Remove { with_data: false },
-            BulkAction::RemoveData => Command::Remove { with_data: true },
-        }
-    }
-
-    const fn removes(self) -> bool {
-        matches!(self, BulkAction::Remove | BulkAction::RemoveData)
-    }
-}
-
 /// What became of the torrents of a bulk action.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BulkOutcome {
@@ -124,15 +32,6 @@ pub struct BulkOutcome {
     pub failed: usize,
     /// One a hash that was given, in that order.
     pub results: Vec<BulkResult>,
-}
-
-/// What became of one of them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BulkResult {
-    /// As it was given.
-    pub hash: String,
-    /// Why it was not done.
-    pub error: Option<String>,
 }
 
 impl Torrents {

@@ -10,7 +10,8 @@ use crate::dto::dashboard::SummaryView;
 use crate::error::TorrentsError;
 use crate::model::activity::{self, Event, Line};
 use crate::model::ledger::{Counters, Growth};
-use crate::repo::{self, search::SnapshotRow};
+use crate::model::stored::SnapshotRow;
+use crate::repo;
 use crate::sync::engine::Engine;
 
 impl Torrents {

@@ -15,8 +15,9 @@ use super::{Caller, Torrents, audit_entry};
 use crate::dto::engines::{CreateEngine, EngineView, HealthView, KindView, TestEngine, UpdateEngine};
 use crate::error::TorrentsError;
 use crate::model::engine::{KNOWN_KINDS, SCGI_CLIENT, keeps_secret, read_config, secret_names};
+use crate::model::stored::EngineRow;
 use crate::model::userinfo::{self, Parted};
-use crate::repo::{self, engines::EngineRow};
+use crate::repo;
 use crate::sync::pulse;
 
 const OBJECT: &str = "torrent_engine";

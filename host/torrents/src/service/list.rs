@@ -7,20 +7,13 @@ use qm_kernel::Timestamp;
 use qm_kernel::engine::EngineError;
 
 use super::Torrents;
-use super::pages::{Pages, RenderedPage};
+use crate::dto::torrent::TorrentEntry;
 use crate::error::TorrentsError;
+use crate::model::answers::EngineChoice;
 use crate::model::query::ListQuery;
 use crate::sync::engine::Engine;
-use crate::sync::snapshot::{Snapshot, TorrentEntry};
-
-/// Whose torrents a list shows.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum EngineChoice {
-    /// One engine; `None` is the default one.
-    One(Option<String>),
-    /// Every loaded engine that has a snapshot, merged.
-    All,
-}
+use crate::sync::pages::{Pages, RenderedPage};
+use crate::sync::snapshot::Snapshot;
 
 /// A page, and when what it shows was last confirmed by the engine; of several engines, by the one longest ago.
 pub struct ListedPage {

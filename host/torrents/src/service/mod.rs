@@ -9,7 +9,6 @@ mod engines;
 mod flood;
 mod list;
 mod moves;
-pub mod pages;
 mod payloads;
 mod probes;
 mod registry;
@@ -30,22 +29,20 @@ use qm_platform::{Acting, Audit, AuditEntry, AuditResult, Background, Cipher, Se
 use serde_json::Value;
 use tokio::sync::Semaphore;
 
-pub use add::{AddInput, AddSource, Added};
-pub use commands::{BulkAction, BulkResult};
-pub use list::EngineChoice;
+pub use crate::model::answers::{BulkAction, EngineChoice};
+pub use add::{AddInput, AddSource};
 
 use self::list::MergedList;
 use self::moves::Moves;
 use self::registry::Registry;
-pub use self::registry::Standing;
 use self::turns::Turns;
 use self::upkeep::Upkeep;
+use crate::dto::torrent::TorrentEntry;
 use crate::error::TorrentsError;
 use crate::model::paths::Roots;
 use crate::sync::SyncDeps;
 use crate::sync::engine::{Engine, EngineStatus};
 use crate::sync::metrics::SyncMetrics;
-use crate::sync::snapshot::TorrentEntry;
 
 /// What the area needs of the house.
 #[derive(Clone)]

@@ -11,7 +11,8 @@ use qm_kernel::{EngineProbe, EngineProbes};
 use super::Torrents;
 use crate::dto::engines::HealthView;
 use crate::model::engine::missing_provider;
-use crate::repo::{self, engines::EngineRow};
+use crate::model::stored::EngineRow;
+use crate::repo;
 use crate::sync::engine::Engine;
 use crate::sync::pulse;
 

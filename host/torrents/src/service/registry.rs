@@ -23,10 +23,12 @@ use tokio_util::task::TaskTracker;
 
 use super::Torrents;
 use crate::dto::engines::EngineState;
+use crate::dto::engines::Standing;
 use crate::error::TorrentsError;
 use crate::model::engine::{driver_config, missing_provider, timeout_ms};
 use crate::model::intake::Intakes;
-use crate::repo::{self, engines::EngineRow};
+use crate::model::stored::EngineRow;
+use crate::repo;
 use crate::sync::engine::{Engine, Loading};
 use crate::sync::{SyncDeps, SyncLoop};
 
@@ -48,16 +50,6 @@ struct Loaded {
 struct Idle {
     id: String,
     standing: Standing,
-}
-
-/// How it stands with a configured engine.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Standing {
-    pub state: EngineState,
-    /// As far as this run of the service knows.
-    pub since: Option<Timestamp>,
-    /// Why it is not online.
-    pub reason: Option<String>,
 }
 
 /// A running loop.

@@ -6,7 +6,8 @@ use super::{Caller, Torrents, audit_entry};
 use crate::dto::taxonomy::{NewCategory, NewTag};
 use crate::error::TorrentsError;
 use crate::model::paths::{check_category, check_directory, check_label};
-use crate::repo::taxonomy::{self, CategoryRow, TagRow};
+use crate::model::stored::{CategoryRow, TagRow};
+use crate::repo::taxonomy;
 
 const CATEGORY: &str = "torrent_category";
 const TAG: &str = "torrent_tag";

@@ -12,12 +12,14 @@ use qm_web::ApiError;
 use serde_json::{Map, Value, json};
 
 use super::commands::BulkOutcome;
-use super::{AddInput, AddSource, Added, BulkAction, EngineChoice};
+use super::{AddInput, AddSource, BulkAction, EngineChoice};
 use crate::EngineSecrets;
 use crate::dto::engines::{CreateEngine, TestEngine, UpdateEngine};
 use crate::error::TorrentsError;
+use crate::model::answers::Added;
 use crate::model::query::{Filter, ListQuery, Order};
-use crate::repo::{self, engines::EngineRow};
+use crate::model::stored::EngineRow;
+use crate::repo;
 use crate::sync::snapshot::tests::{hash, torrent};
 use crate::testing::{House, eventually, principal};
 

@@ -22,6 +22,7 @@
 
 pub mod engine;
 pub mod metrics;
+pub mod pages;
 mod persist;
 pub mod publish;
 pub mod pulse;

@@ -13,48 +13,9 @@ use bytes::Bytes;
 use qm_kernel::Timestamp;
 use qm_kernel::engine::{Delta, Torrent};
 
-use crate::dto::torrent;
+use super::pages::Pages;
+use crate::dto::torrent::{self, TorrentEntry, Version};
 use crate::model::limits::{Excess, Limits, Room};
-use crate::service::pages::Pages;
-
-/// One torrent of a snapshot with its JSON.
-#[derive(Debug)]
-pub struct TorrentEntry {
-    pub engine_id: Arc<str>,
-    pub torrent: Torrent,
-    json: Bytes,
-}
-
-impl TorrentEntry {
-    pub fn new(engine_id: &Arc<str>, torrent: Torrent) -> Self {
-        let json = torrent::render(engine_id, &torrent);
-        Self {
-            engine_id: engine_id.clone(),
-            torrent,
-            json,
-        }
-    }
-
-    /// The bytes it is counted with.
-    fn weight(&self) -> usize {
-        self.json.len() + texts(&self.torrent)
-    }
-
-    /// The object as it stands in lists, in `torrents:update` and alone.
-    pub fn json(&self) -> &Bytes {
-        &self.json
-    }
-
-    /// The object as a request sees it; `stale`: its engine is offline.
-    pub fn shown(&self, stale: bool) -> Bytes {
-        if !stale {
-            return self.json.clone();
-        }
-        let mut json = Vec::with_capacity(self.json.len() + 16);
-        torrent::push_stale(&mut json, &self.json);
-        json.into()
-    }
-}
 
 /// What one delta did to a snapshot.
 #[derive(Debug, Default)]
@@ -68,6 +29,11 @@ pub struct Changes {
     pub excess: Option<Excess>,
     /// New torrents of the whole list that were left out.
     pub left_out: HashSet<Arc<str>>,
+}
+
+/// The bytes an entry is counted with.
+fn weight(entry: &TorrentEntry) -> usize {
+    entry.json().len() + texts(&entry.torrent)
 }
 
 /// What decides which torrents of a delta are taken.
@@ -123,6 +89,15 @@ impl Snapshot {
             entries,
             index,
             bytes,
+        }
+    }
+
+    /// What messages about it begin and end with.
+    pub fn version(&self) -> Version<'_> {
+        Version {
+            engine_id: &self.engine_id,
+            seq: self.seq,
+            at: self.changed_at,
         }
     }
 
@@ -202,7 +177,7 @@ impl Snapshot {
 
     /// Adds to `changes` what differs and has room.
     fn take(&self, told: Vec<Torrent>, limits: Limits, changes: &mut Changes) {
-        let freed: usize = changes.removed.iter().map(|entry| entry.weight()).sum();
+        let freed: usize = changes.removed.iter().map(|entry| weight(entry)).sum();
         let mut room = limits.room_beside(self.len() - changes.removed.len(), self.bytes - freed);
         // Position in `changes.changed` of a hash told of before in this delta.
         let mut reported: HashMap<Arc<str>, usize> = HashMap::new();
@@ -217,8 +192,8 @@ impl Snapshot {
             }
             let hash = torrent.hash.clone();
             let taken = match again {
-                Some(position) => Some(changes.changed[position].1.weight()),
-                None => before.map(|before| before.weight()),
+                Some(position) => Some(weight(&changes.changed[position].1)),
+                None => before.map(|before| weight(before)),
             };
             match (self.fit(torrent, taken, &mut room), again) {
                 (Ok(entry), Some(position)) => changes.changed[position].1 = entry,
@@ -251,8 +226,8 @@ impl Snapshot {
         }
         let entry = Arc::new(TorrentEntry::new(&self.engine_id, torrent));
         match taken {
-            None => room.enter(entry.weight())?,
-            Some(before) => room.change(before, entry.weight())?,
+            None => room.enter(weight(&entry))?,
+            Some(before) => room.change(before, weight(&entry))?,
         }
         Ok(entry)
     }
@@ -273,11 +248,11 @@ impl Snapshot {
     fn succeed(&self, changes: &Changes, at: Timestamp) -> Snapshot {
         let mut entries: Vec<Arc<TorrentEntry>> = self.entries.as_ref().clone();
         let mut same_torrents = changes.removed.is_empty();
-        let freed: usize = changes.removed.iter().map(|entry| entry.weight()).sum();
+        let freed: usize = changes.removed.iter().map(|entry| weight(entry)).sum();
         let mut bytes = self.bytes - freed;
         for (before, now) in &changes.changed {
-            bytes -= before.as_ref().map_or(0, |before| before.weight());
-            bytes += now.weight();
+            bytes -= before.as_ref().map_or(0, |before| weight(before));
+            bytes += weight(now);
             match before.as_ref().and_then(|_| self.index.get(&now.torrent.hash)) {
                 Some(position) => entries[*position] = now.clone(),
                 None => {
@@ -300,18 +275,18 @@ impl Snapshot {
 
     /// `{engineId, seq, full:true, torrents, at}`: what a realtime client that follows deltas starts from.
     pub fn full_message(&self) -> Bytes {
-        torrent::state_message(self, &self.entries, &[], true)
+        torrent::state_message(self.version(), &self.entries, &[], true)
     }
 
     /// `{engineId, torrents, at}`: the whole list for realtime clients that do not follow deltas.
     pub fn list_message(&self) -> Bytes {
-        torrent::list_message(self, &self.entries)
+        torrent::list_message(self.version(), &self.entries)
     }
 
     /// `{engineId, seq, full:false, torrents, removed, at}`: how this version came from the one before.
     pub fn delta_message(&self, changes: &Changes) -> Bytes {
         let changed: Vec<Arc<TorrentEntry>> = changes.changed.iter().map(|(_, now)| now.clone()).collect();
-        torrent::state_message(self, &changed, &changes.removed, false)
+        torrent::state_message(self.version(), &changed, &changes.removed, false)
     }
 }
 
@@ -617,7 +592,7 @@ pub mod tests {
                 prop_assert_eq!(&told, &oracle);
                 for (hash, position) in snapshot.index.iter() { prop_assert_eq!(&snapshot.entries[*position].torrent.hash, hash); }
                 prop_assert_eq!(snapshot.index.len(), snapshot.entries.len());
-                prop_assert_eq!(snapshot.bytes(), snapshot.entries.iter().map(|entry| entry.weight()).sum::<usize>());
+                prop_assert_eq!(snapshot.bytes(), snapshot.entries.iter().map(|entry| weight(entry)).sum::<usize>());
             }
         }
 

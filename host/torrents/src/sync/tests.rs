@@ -15,8 +15,8 @@ use super::publish::RatioChanged;
 use super::snapshot::tests::torrent;
 use crate::model::intake::Intakes;
 use crate::model::ledger::Counters;
+use crate::model::stored::EngineRow;
 use crate::repo;
-use crate::repo::engines::EngineRow;
 use crate::testing::{FakeClient, FakeDriver, Heard, sync_deps};
 
 mod limits;

@@ -18,10 +18,11 @@ use std::sync::Arc;
 use qm_kernel::engine::{Torrent, TorrentState};
 use qm_kernel::{Ctx, Timestamp};
 
-use super::snapshot::{Changes, Snapshot, TorrentEntry};
+use super::snapshot::{Changes, Snapshot};
+use crate::dto::torrent::TorrentEntry;
 use crate::model::edges::{self, Prior};
 use crate::model::ledger::{Counters, Growth};
-use crate::repo::snapshots::StoredRow;
+use crate::repo::snapshots::{RowWrite, StoredRow};
 
 /// Rows of one transaction.
 pub const BATCH: usize = 500;
@@ -53,21 +54,6 @@ struct Stored {
     added_at: Option<Timestamp>,
     /// Hash of name, save path and label.
     texts: u64,
-}
-
-/// A row to write and what it tells.
-#[derive(Debug)]
-pub struct RowWrite {
-    /// The row's id if it is not there yet.
-    pub id: String,
-    pub entry: Arc<TorrentEntry>,
-    /// What is stored as progress, ratio and completion.
-    pub prior: Prior,
-    pub growth: Growth,
-    pub completed: bool,
-    pub failed: bool,
-    /// The stored ratio, if there was one and it differs.
-    pub ratio_was: Option<f64>,
 }
 
 /// Everything one transaction writes.

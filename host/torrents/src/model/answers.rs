@@ -1,0 +1,124 @@
+//! What is asked of the services and what they answer, before it is shaped for the wire.
+
+use qm_kernel::Permission;
+use qm_kernel::engine::Command;
+
+/// Whose torrents a list shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EngineChoice {
+    /// One engine; `None` is the default one.
+    One(Option<String>),
+    /// Every loaded engine that has a snapshot, merged.
+    All,
+}
+
+/// What may be done to many torrents at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BulkAction {
+    Start,
+    Stop,
+    Pause,
+    Resume,
+    Recheck,
+    Remove,
+    RemoveData,
+}
+
+impl BulkAction {
+    pub const NAMES: &'static [&'static str] = &[
+        "start",
+        "stop",
+        "pause",
+        "resume",
+        "recheck",
+        "remove",
+        "removeData",
+    ];
+
+    const ALL: &'static [BulkAction] = &[
+        BulkAction::Start,
+        BulkAction::Stop,
+        BulkAction::Pause,
+        BulkAction::Resume,
+        BulkAction::Recheck,
+        BulkAction::Remove,
+        BulkAction::RemoveData,
+    ];
+
+    pub fn from_name(name: &str) -> Option<BulkAction> {
+        BulkAction::ALL
+            .iter()
+            .copied()
+            .find(|action| action.name() == name)
+    }
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            BulkAction::Start => "start",
+            BulkAction::Stop => "stop",
+            BulkAction::Pause => "pause",
+            BulkAction::Resume => "resume",
+            BulkAction::Recheck => "recheck",
+            BulkAction::Remove => "remove",
+            BulkAction::RemoveData => "removeData",
+        }
+    }
+
+    pub const fn audited_as(self) -> &'static str {
+        match self {
+            BulkAction::Start => "torrents.bulk.start",
+            BulkAction::Stop => "torrents.bulk.stop",
+            BulkAction::Pause => "torrents.bulk.pause",
+            BulkAction::Resume => "torrents.bulk.resume",
+            BulkAction::Recheck => "torrents.bulk.recheck",
+            BulkAction::Remove => "torrents.bulk.remove",
+            BulkAction::RemoveData => "torrents.bulk.removeData",
+        }
+    }
+
+    pub const fn permission(self) -> Permission {
+        match self {
+            BulkAction::Start => Permission::TorrentsStart,
+            BulkAction::Stop => Permission::TorrentsStop,
+            BulkAction::Pause => Permission::TorrentsPause,
+            BulkAction::Resume => Permission::TorrentsResume,
+            BulkAction::Recheck => Permission::TorrentsRecheck,
+            BulkAction::Remove => Permission::TorrentsDelete,
+            BulkAction::RemoveData => Permission::TorrentsDeleteData,
+        }
+    }
+
+    pub const fn command(self) -> Command {
+        match self {
+            BulkAction::Start => Command::Start,
+            BulkAction::Stop => Command::Stop,
+            BulkAction::Pause => Command::Pause,
+            BulkAction::Resume => Command::Resume,
+            BulkAction::Recheck => Command::Recheck,
+            BulkAction::Remove => Command::Remove { with_data: false },
+            BulkAction::RemoveData => Command::Remove { with_data: true },
+        }
+    }
+
+    pub const fn removes(self) -> bool {
+        matches!(self, BulkAction::Remove | BulkAction::RemoveData)
+    }
+}
+
+/// What became of one of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BulkResult {
+    /// As it was given.
+    pub hash: String,
+    /// Why it was not done.
+    pub error: Option<String>,
+}
+
+/// What became of a torrent to add.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Added {
+    /// The hash the engine lists it under, or will.
+    pub hash: String,
+    /// The engine had it already; it stays as it was.
+    pub existed: bool,
+}
