@@ -22,6 +22,9 @@ pub enum Purpose {
     Bench,
 }
 
+/// Programs of the registry that `.ci/run` checks with.
+const CI_TOOLS: &[&str] = &["cargo-deny", "cargo-machete"];
+
 /// A system package, and how to see that it is there.
 struct Package {
     name: &'static str,
@@ -141,8 +144,12 @@ pub fn run(purpose: Purpose) -> Result<(), String> {
         )?;
         foreign::setup()?;
     }
-    if purpose >= Purpose::Ci && !has("cargo-deny") {
-        command("cargo", &["install", "cargo-deny", "--locked"])?;
+    if purpose >= Purpose::Ci {
+        for tool in CI_TOOLS {
+            if !has(tool) {
+                command("cargo", &["install", tool, "--locked"])?;
+            }
+        }
     }
     Ok(())
 }

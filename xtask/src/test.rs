@@ -107,6 +107,17 @@ fn named(args: &[String]) -> Vec<&str> {
     crates
 }
 
+/// Tests at once in one program.
+const THREADS: &str = "RUST_TEST_THREADS";
+/// More than this, and whole servers with their clients fill the memory.
+const MOST_THREADS: usize = 12;
+
+/// The longest tests wait for torrent clients most of their time: more of them than cores take a third of the time.
+fn threads() -> usize {
+    let cores = std::thread::available_parallelism().map_or(2, usize::from);
+    cores.max((3 * cores).min(MOST_THREADS))
+}
+
 fn cargo(args: &[&str], target: Option<&std::path::Path>) -> Result<(), String> {
     let mut command = Command::new("cargo");
     command.args(args).current_dir(paths::root());
@@ -115,6 +126,9 @@ fn cargo(args: &[&str], target: Option<&std::path::Path>) -> Result<(), String> 
         .env("QM_FIXTURES_DIR", paths::fixtures());
     if paths::first_party().exists() {
         command.env(paths::FIRST_PARTY, paths::first_party());
+    }
+    if std::env::var_os(THREADS).is_none() {
+        command.env(THREADS, threads().to_string());
     }
     if let Some(target) = target {
         command.env("CARGO_TARGET_DIR", target);

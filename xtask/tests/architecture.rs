@@ -105,6 +105,148 @@ fn libraries_stay_where_they_belong() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
+/// The layers of a feature crate, lowest first: a layer may use those above it in this list and itself. What stands on one
+/// line may use each other.
+const LAYERS: &[&[&str]] = &[
+    &["model", "error", "events", "metainfo", "confined"],
+    &["dto"],
+    &["repo"],
+    &["ops", "sync"],
+    &["service"],
+    &["routes"],
+];
+/// The crates that are made of these layers.
+const FEATURES: &[&str] = &["files", "identity", "torrents"];
+/// Modules of feature crates that are none of their layers: what tests use.
+const OUTSIDE: &[&str] = &["lib", "testing", "tests"];
+
+#[test]
+fn layers_of_a_feature_use_lower_layers_only() {
+    let rank = |layer: &str| LAYERS.iter().position(|line| line.contains(&layer));
+    let mut wrong = Vec::new();
+    for (path, text) in sources() {
+        let Some((feature, inside)) = path
+            .strip_prefix("host/")
+            .and_then(|path| path.split_once("/src/"))
+        else {
+            continue;
+        };
+        let inside = inside.trim_end_matches(".rs").trim_end_matches("/mod");
+        let mut modules = inside.split('/');
+        let own = modules.next().unwrap_or_default();
+        if !FEATURES.contains(&feature) || OUTSIDE.contains(&own) || inside.ends_with("tests") {
+            continue;
+        }
+        let depth = 1 + modules.count();
+        let Some(own_rank) = rank(own) else {
+            wrong.push(format!("{path}: `{own}` is no layer; they are {LAYERS:?}"));
+            continue;
+        };
+        for (number, line) in code_of(&text) {
+            for used in used_modules(line, depth) {
+                if rank(used).is_some_and(|rank| rank > own_rank) {
+                    wrong.push(format!(
+                        "{path}:{number}: `{own}` must not use `{used}`, which is above it"
+                    ));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// The lines of a source before its tests, numbered, without what follows `//`.
+fn code_of(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+    let lines = code.lines().enumerate();
+    lines.map(|(number, line)| (number + 1, line.split("//").next().unwrap_or_default()))
+}
+
+/// The modules at the root of the crate that a line of a module so deep below it names, through `crate` or `super`.
+fn used_modules(line: &str, depth: usize) -> Vec<&str> {
+    let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
+    let mut used = Vec::new();
+    let mut rest = line;
+    while let Some(at) = rest.find("::") {
+        let before = &rest[..at];
+        let word = &before[before.rfind(|letter| !is_part(letter)).map_or(0, |end| end + 1)..];
+        rest = &rest[at + 2..];
+        let mut tail = rest;
+        match word {
+            "crate" => {}
+            "super" => {
+                let mut steps = 1;
+                while let Some(further) = tail.strip_prefix("super::") {
+                    (tail, steps) = (further, steps + 1);
+                }
+                rest = tail;
+                if steps != depth {
+                    continue;
+                }
+            }
+            _ => continue,
+        }
+        let (names, all) = match tail.strip_prefix('{') {
+            // Of a list only what stands on this line; the others are on lines of their own.
+            Some(list) => (list, usize::MAX),
+            None => (tail, 1),
+        };
+        used.extend(
+            names
+                .split(|letter| !is_part(letter))
+                .filter(|name| !name.is_empty())
+                .take(all),
+        );
+    }
+    used
+}
+
+#[test]
+fn modules_are_found_however_they_are_named() {
+    for (line, depth, used) in [
+        ("use crate::service::Torrents;", 1, vec!["service"]),
+        ("use crate::{error::E, repo};", 2, vec!["error", "E", "repo"]),
+        ("let x = super::repo::all(tx);", 1, vec!["repo"]),
+        ("use super::sibling;", 2, vec![]),
+        ("use super::super::sync::Engine;", 2, vec!["sync"]),
+        ("qm_db::all!(tx, crate::repo::Row, ALL)", 1, vec!["repo"]),
+    ] {
+        assert_eq!(used_modules(line, depth), used, "{line}");
+    }
+}
+
+/// Macros that hold SQL, or run it, and where they may stand: (macro, the paths that may).
+const SQL_IN: &[(&str, &[&str])] = &[
+    ("sql!", SQL_PLACES),
+    ("bulk!", SQL_PLACES),
+    ("exec!(", SQL_PLACES),
+    ("value!(", SQL_PLACES),
+    ("batch!(", SQL_PLACES),
+];
+const SQL_PLACES: &[&str] = &["host/db/", "/repo"];
+
+#[test]
+fn sql_stands_in_repositories_only() {
+    let mut wrong = Vec::new();
+    for (path, text) in sources() {
+        let is_test = path.contains("/tests") || path.ends_with("_tests.rs")
+            || path.contains("/testing")
+            // The rounds of a stress test, which a test binary starts.
+            || path.ends_with("service/flood.rs");
+        if !path.starts_with("host/") || is_test {
+            continue;
+        }
+        for (number, line) in code_of(&text) {
+            for (word, places) in SQL_IN {
+                if line.contains(word) && !places.iter().any(|place| path.contains(place)) {
+                    wrong.push(format!("{path}:{number}: `{word}` belongs in {places:?} only"));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
 #[test]
 fn files_can_be_read_in_one_sitting() {
     let long: BTreeMap<String, usize> = sources()
