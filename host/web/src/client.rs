@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::error::ApiError;
 
-/// The socket's peer; put into each request's extensions by [`crate::serve`].
+/// The socket's peer; put into each request's extensions by [`crate::serve()`].
 #[derive(Clone, Copy, Debug)]
 pub struct Peer(pub SocketAddr);
 

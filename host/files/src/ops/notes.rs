@@ -1,5 +1,5 @@
 //! Notes of where temporaries are made: written before the first byte of one, struck when all of them are gone. What is
-//! noted of a process that is no more is where it was killed at work, and where a [`sweep`](super::sweep) has to look.
+//! noted of a process that is no more is where it was killed at work, and where a [`sweep`](mod@super::sweep) has to look.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

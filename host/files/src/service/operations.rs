@@ -2,7 +2,7 @@
 //! channel.
 //!
 //! A request waits for its operation, but the operation does not depend on the request: a caller that hangs up does not
-//! stop it, `DELETE /api/files/operations/{id}` does. Each is a job too, whose work is done here ([`work`](super::work)):
+//! stop it, `DELETE /api/files/operations/{id}` does. Each is a job too, whose work is done here ([`work`]):
 //! it stands in the database before anything is done, another server's are listed and cancelled through it, and it tells of
 //! an operation that a crash cut off.
 //! Bounds: [`MAX_RUNNING`] operations at once; of each at most four progress messages a second, which tell

@@ -45,7 +45,7 @@ pub(super) struct Release {
     node: &'static str,
 }
 
-/// What the build knows of itself. Made by [`build!`](crate::build) in the crate that holds the program.
+/// What the build knows of itself. Made by [`build!`](macro@crate::build) in the crate that holds the program.
 #[derive(Clone, Copy, Debug)]
 pub struct Build {
     pub version: &'static str,

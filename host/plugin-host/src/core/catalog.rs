@@ -57,7 +57,7 @@ enum Outcome {
 }
 
 impl Catalog {
-    /// The files of `dir`, brought to be loaded by [`intake::work`].
+    /// The files of `dir`, brought to be loaded by [`work`](super::intake::work).
     pub(crate) fn open(
         dir: PathBuf,
         loader: Loader,

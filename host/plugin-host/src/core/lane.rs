@@ -2,7 +2,7 @@
 //! called, is the role's: [`Resident`].
 //!
 //! A trap, and likewise a call whose future is dropped, leaves an instance dead for good, so the store is thrown away
-//! and a new one made for the next call, under the restart budget of the [`Supervisor`]. Expected failures are values
+//! and a new one made for the next call, under the restart budget of the [`Supervisor`](super::supervisor::Supervisor). Expected failures are values
 //! and cost nothing.
 //!
 //! Bounds: a queue of 32 calls (one more is answered "busy"); a call ends after 25 s without a byte moving, and in any

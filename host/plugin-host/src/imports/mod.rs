@@ -1,5 +1,5 @@
 //! What the host offers to plugins: one file an interface of `wit/base@0.1.0`, with what grants its use. Each is a few
-//! lines over [`State`](crate::core::state::State); what may be dialled is decided in `qm-net`.
+//! lines over [`State`]; what may be dialled is decided in `qm-net`.
 
 mod clock;
 mod http;
