@@ -148,8 +148,8 @@ both_databases! {
         assert!(progress.len() >= 2, "{MANY} files in {seconds} s without a word");
         assert!(progress.len() as f64 <= seconds * 4.0 + 1.0, "{} in {seconds} s", progress.len());
         for pair in progress.windows(2) {
-            // A millisecond is lost to rounding at either end.
-            assert!(millis(&pair[1]) - millis(&pair[0]) >= 248, "{pair:?}");
+            // The instant is taken after it was decided that one is due, on a busy machine some milliseconds after.
+            assert!(millis(&pair[1]) - millis(&pair[0]) >= 200, "{pair:?}");
             assert!(pair[0]["doneItems"].as_u64() <= pair[1]["doneItems"].as_u64(), "{pair:?}");
         }
         let last = progress.last().expect("there is one");

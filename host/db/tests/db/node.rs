@@ -176,7 +176,14 @@ fn nothing_is_written_after_a_take_over() {
             let writers: Vec<_> = (0..10)
                 .map(|_| tokio::spawn(write(old.clone(), stop.clone(), next.clone())))
                 .collect();
-            sleep(Duration::from_millis(100)).await;
+            let before = count(&db).await;
+            timeout(Duration::from_secs(20), async {
+                while count(&db).await < before + 20 {
+                    sleep(Duration::from_millis(5)).await;
+                }
+            })
+            .await
+            .unwrap();
             let begun = Instant::now();
             assert_eq!(other.take(term, true).await.unwrap(), Some(term + 1));
             assert!(begun.elapsed() < Duration::from_secs(2), "writers hold up nobody");
@@ -187,7 +194,7 @@ fn nothing_is_written_after_a_take_over() {
             stop.store(true, Ordering::SeqCst);
             for writer in writers {
                 let (written, turned_away) = writer.await.unwrap();
-                assert!(written > 0 && turned_away > 0, "{written} {turned_away}");
+                assert!(turned_away > 0, "{written} written");
             }
             assert!(
                 !mandate.holds(),

@@ -223,9 +223,9 @@ async fn a_thousand_reloads_leak_neither_memory_nor_files() {
         files_after <= files + 4,
         "{files} open files became {files_after}"
     );
-    // A leak of the code alone (0.4 MiB a reload) would be 400 MiB.
+    // A leak of the code alone (0.4 MiB a reload) would be 400 MiB; the tests beside this one take some, too.
     assert!(
-        resident_after <= resident + 24 * 1024,
+        resident_after <= resident + 64 * 1024,
         "{resident} KiB became {resident_after} KiB"
     );
     let status = bench.status("misbehave.wasm");

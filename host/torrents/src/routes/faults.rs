@@ -38,7 +38,7 @@ faults! {
         paths("savePath").map(E::CategoryPath),
     );
     DeleteCategory => [E::NoSuchCategory];
-    CreateTag => [E::TagTaken];
+    CreateTag => [E::TagTaken, E::Path(PathError::IllegalCharacters("tag"))];
     DeleteTag => [E::NoSuchTag];
 }
 

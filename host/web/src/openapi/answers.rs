@@ -147,9 +147,14 @@ pub(super) fn complete(operation: &mut Operation, method: &str, line: &GuardedLi
                 reason(status)
             };
             *own = failure(status, meaning, strings(&texts), &codes);
-        } else if status >= 400 && own.content.is_empty() && status != RANGE {
-            // A handler names a status alone; the body is the same everywhere.
-            *own = failure(status, &own.description, [], &codes);
+        } else if status >= 400 && status != RANGE {
+            if own.content.is_empty() {
+                // A handler names a status alone; the body is the same everywhere.
+                *own = failure(status, &own.description, [], &codes);
+            } else {
+                let extensions = own.extensions.get_or_insert_default();
+                extensions.insert(CODES_OF.to_owned(), codes.iter().copied().collect());
+            }
         }
     }
     for status in general {
