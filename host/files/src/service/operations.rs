@@ -12,7 +12,6 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
 use qm_jobs::{Hosted, Jobs};
 use qm_kernel::{Ctx, Permission, Timestamp};
 use qm_platform::realtime::{Hub, Room};
@@ -374,10 +373,7 @@ impl Operations {
 
 /// To everybody who may see files.
 pub fn emit(hub: &Hub, event: &'static str, message: &impl Serialize) {
-    match serde_json::to_vec(message) {
-        Ok(json) => hub.emit(Room::Perm(Permission::FilesView), event, Bytes::from(json)),
-        Err(error) => tracing::error!(event, %error, "a realtime message cannot be serialised"),
-    }
+    hub.emit_json(Room::Perm(Permission::FilesView), event, message);
 }
 
 impl Files {

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use qm_kernel::{Permission, Timestamp};
 use qm_platform::realtime::Room;
 use serde::Serialize;
@@ -141,7 +140,7 @@ impl Jobs {
             message: message.text.as_deref(),
             at,
         };
-        self.emit(room, message.event, &payload);
+        self.0.hub.emit_json(room, message.event, &payload);
         if job.module_key == "media_manager"
             && let Some(event) = media_event(message.event)
         {
@@ -168,14 +167,7 @@ impl Jobs {
             error: job.error_message.as_deref().filter(|_| failed),
             at,
         };
-        self.emit(room, event, &payload);
-    }
-
-    fn emit(&self, room: Room, event: &'static str, payload: &impl Serialize) {
-        match serde_json::to_vec(payload) {
-            Ok(data) => self.0.hub.emit(room, event, Bytes::from(data)),
-            Err(error) => tracing::error!(event, %error, "a realtime message cannot be written"),
-        }
+        self.0.hub.emit_json(room, event, &payload);
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Rw
 
 use bytes::Bytes;
 use qm_kernel::{AddressBlock, Ctx, Principal, Timestamp, TokenVerifier};
+use serde::Serialize;
 use tokio::sync::watch;
 
 use super::ended::{EndedUsers, SessionsEnded};
@@ -117,6 +118,14 @@ impl Hub {
         let mut shared = Shared::new(event, &data);
         for socket in self.sockets().values().filter(|socket| socket.is_in(&room)) {
             self.note(socket.outbox.event(shared.frame(socket.protocol)));
+        }
+    }
+
+    /// The same of what is not JSON yet. What cannot be serialised is logged, and nobody hears of it.
+    pub fn emit_json(&self, room: Room, event: &'static str, message: &impl Serialize) {
+        match serde_json::to_vec(message) {
+            Ok(json) => self.emit(room, event, Bytes::from(json)),
+            Err(error) => tracing::error!(event, %error, "a realtime message cannot be serialised"),
         }
     }
 

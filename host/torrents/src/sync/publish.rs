@@ -1,6 +1,5 @@
 //! What the loop tells: messages of the realtime channel, and events of the bus.
 
-use bytes::Bytes;
 use qm_kernel::engine::{GlobalStats, Torrent};
 use qm_kernel::event::{Cause, DomainEvent, EventSpec};
 use qm_kernel::{Ctx, Permission, Timestamp};
@@ -156,8 +155,5 @@ pub fn download_failed(hub: &Hub, message: &DownloadFailed<'_>) {
 }
 
 fn emit(hub: &Hub, event: &'static str, message: &impl Serialize) {
-    match serde_json::to_vec(message) {
-        Ok(json) => hub.emit(Room::Perm(Permission::TorrentsView), event, Bytes::from(json)),
-        Err(error) => tracing::error!(event, %error, "a realtime message cannot be serialised"),
-    }
+    hub.emit_json(Room::Perm(Permission::TorrentsView), event, message);
 }
