@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use qm_db::FromRow;
 use qm_kernel::{Permission, Timestamp};
 use serde_json::Value;
 
@@ -9,7 +10,7 @@ use super::event::Source;
 use super::status::Status;
 
 /// What a person may do with a job.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromRow)]
 pub struct Capabilities {
     pub cancellable: bool,
     pub pausable: bool,
