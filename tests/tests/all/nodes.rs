@@ -83,6 +83,50 @@ impl Place {
     }
 }
 
+/// Two nodes of one database, of which the second stands by, and a torrent client with one torrent, which the first lists.
+struct Two {
+    here: Place,
+    there: Place,
+    client: Rtorrent,
+    sample: Sample,
+    relay: Relay,
+    /// Signed in at the first.
+    admin: Api,
+    /// The id of the client.
+    engine: String,
+    first: Binary,
+    second: Binary,
+}
+
+impl Two {
+    async fn start(db: &TestDb, torrent: &str) -> Two {
+        let (here, there) = (Place::new("here"), Place::new("there"));
+        let client = Rtorrent::start(Mode::Unix).await;
+        let sample = Sample::new(torrent, 100_000, 1, Format::V1, "");
+        client.seed(&sample).await;
+        let relay = Relay::start(here.dir.path(), &client);
+        let first = here.active(db).await;
+        let admin = first.admin().await;
+        let engine = admin.add_engine("Shared", "scgi_client", relay.config()).await;
+        until_true("the torrent to be listed", async || {
+            admin.torrent(&engine, &sample.hash).await.is_some()
+        })
+        .await;
+        let second = there.standby(db).await;
+        Two {
+            here,
+            there,
+            client,
+            sample,
+            relay,
+            admin,
+            engine,
+            first,
+            second,
+        }
+    }
+}
+
 fn on_postgres(body: impl AsyncFnOnce(&TestDb)) {
     database::run(Backend::Postgres, body);
 }
@@ -273,17 +317,18 @@ fn a_killed_node_is_succeeded_without_losing_or_doubling_anything() {
     on_postgres(async |db| {
         let database = open(db).await;
         prepare(&database).await;
-        let (here, there) = (Place::new("here"), Place::new("there"));
-        let client = Rtorrent::start(Mode::Unix).await;
-        let sample = Sample::new("carried over", 100_000, 1, Format::V1, "");
-        client.seed(&sample).await;
-        let relay = Relay::start(here.dir.path(), &client);
-        let mut first = here.active(db).await;
-        let admin = first.admin().await;
-        let engine = admin.add_engine("Shared", "scgi_client", relay.config()).await;
+        let Two {
+            here: _here,
+            there: _there,
+            client: _client,
+            sample,
+            relay,
+            admin,
+            engine,
+            mut first,
+            second,
+        } = Two::start(db, "carried over").await;
         let seen = async |api: &Api| api.torrent(&engine, &sample.hash).await.is_some();
-        until_true("the torrent to be listed", || seen(&admin)).await;
-        let second = there.standby(db).await;
         assert_eq!(
             relay.calls_of(&second, Instant::now() - BOUND),
             0,
@@ -445,17 +490,18 @@ async fn jobs_are_done_once(database: &Db, asked: &[String]) {
 #[test]
 fn a_node_that_wakes_up_after_its_succession_does_nothing() {
     on_postgres(async |db| {
-        let (here, there) = (Place::new("here"), Place::new("there"));
-        let client = Rtorrent::start(Mode::Unix).await;
-        let sample = Sample::new("left alone", 100_000, 2, Format::V1, "");
-        client.seed(&sample).await;
-        let relay = Relay::start(here.dir.path(), &client);
-        let mut first = here.active(db).await;
-        let admin = first.admin().await;
-        let engine = admin.add_engine("Shared", "scgi_client", relay.config()).await;
+        let Two {
+            here,
+            there: _there,
+            client,
+            sample,
+            relay,
+            admin,
+            engine,
+            mut first,
+            second,
+        } = Two::start(db, "left alone").await;
         let seen = async |api: &Api| api.torrent(&engine, &sample.hash).await.is_some();
-        until_true("the torrent to be listed", || seen(&admin)).await;
-        let second = there.standby(db).await;
 
         first.process().signal("STOP");
         let since = Instant::now();
