@@ -189,7 +189,8 @@ mod tests {
         fn round_trips(text in ".{0,200}", key in ".{0,80}") {
             let cipher = cipher(&key);
             let stored = cipher.encrypt(&text);
-            prop_assert!(text.is_empty() || !stored.contains(&text));
+            // A short text stands in base64 by chance.
+            prop_assert!(text.len() < 12 || !stored.contains(&text));
             prop_assert_eq!(cipher.decrypt(&stored), Some(Secret::new(text)));
         }
 

@@ -42,6 +42,7 @@ pub fn command(dir: &Path, database_url: &str) -> Command {
     let mut command = Command::new(path());
     command
         .env_clear()
+        .current_dir(dir)
         .env("DATA_DIR", dir.join("data"))
         .env("PLUGINS_DIR", plugins)
         .env("PORT", "0");

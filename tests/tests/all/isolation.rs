@@ -64,6 +64,17 @@ both_databases! {
         server.end().await;
     }
 
+    async fn directories_may_be_named_from_where_the_server_was_started(db: &TestDb) {
+        let dir = tempfile::tempdir().unwrap();
+        let installed = dir.path().join("plugins");
+        std::fs::create_dir(&installed).unwrap();
+        plugins::install("misbehave.wasm", &installed);
+        let named = [("DATA_DIR", "./data"), ("PLUGINS_DIR", "./plugins")];
+        let server = Binary::start_with(dir.path(), db.url(), &named).await;
+        let plugin = plugin(&server.admin().await, "misbehave").await;
+        assert_eq!(plugin["state"], json!("active"), "{plugin}");
+    }
+
     async fn an_id_goes_to_another_file_only_by_an_administrator(db: &TestDb) {
         let server = TestServer::builder(db).plugins(&["misbehave.wasm"]).start().await;
         let api = server.admin();

@@ -105,16 +105,17 @@ impl Compiler {
                 done.unwrap_or_else(|error| Err(Failure::Passing(error.to_string())))
             }
             Compiler::Child { program, args } => {
+                let passing = |error: std::io::Error| {
+                    Failure::Passing(format!("the compiler cannot be started: {error}"))
+                };
                 let order = Order {
                     address_space: runtime::address_space(),
                     length: bytes.len() as u64,
-                    code: code.to_owned(),
+                    // The child works in another directory.
+                    code: std::path::absolute(code).map_err(passing)?,
                     memory_bytes: limits.compile_memory_bytes,
                     cpu_seconds: limits.compile_cpu.as_secs().max(1),
                     code_bytes: limits.code_bytes,
-                };
-                let passing = |error: std::io::Error| {
-                    Failure::Passing(format!("the compiler cannot be started: {error}"))
                 };
                 let mut command = Command::new(program);
                 command
