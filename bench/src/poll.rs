@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use qm_kernel::Ctx;
-use qm_kernel::engine::{Attention, EngineConfig, EngineDriver, EngineKinds as _};
 use qm_net::{Net, NetConfig};
 use qm_plugin_host::{Compiler, Limits, PinsInMemory, PluginHost, PluginHostConfig};
+use qm_ports::engine::{Attention, EngineConfig, EngineDriver, EngineKinds as _};
 use qm_testkit::rtorrent::{Mode, Rtorrent};
 use scgi_core::native::{Native, NativeClock};
 use scgi_core::{Client, Endpoint, Poller};

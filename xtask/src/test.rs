@@ -15,6 +15,7 @@ struct Needs {
 
 const NEEDS: &[Needs] = &[
     needs("qm-kernel", &[]),
+    needs("qm-ports", &[]),
     needs("qm-net", &[]),
     needs("qm-web", &[]),
     needs("qm-release", &[]),

@@ -18,8 +18,7 @@ use http_body_util::BodyExt as _;
 use prometheus::Registry;
 use qm_db::{Db, db_test};
 use qm_kernel::{
-    Ctx, EngineProbe, EngineProbes, Permission, PermissionSet, Principal, Role, Secret, Timestamp,
-    TokenError, TokenVerifier,
+    Ctx, Permission, PermissionSet, Principal, Role, Secret, Timestamp, TokenError, TokenVerifier,
 };
 use qm_net::{Net, NetConfig};
 use qm_platform::health::{Health, disks::Disks};
@@ -30,6 +29,7 @@ use qm_platform::{
     Updates,
 };
 use qm_plugin_host::{Compiler, Limits, PluginHost, PluginHostConfig};
+use qm_ports::{EngineProbe, EngineProbes};
 use qm_web::WebConfig;
 use serde_json::{Value, json};
 use tower::ServiceExt as _;

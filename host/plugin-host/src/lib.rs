@@ -23,9 +23,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use qm_kernel::Ctx;
-use qm_kernel::channel::Channels;
-use qm_kernel::engine::{EngineConfig, EngineDriver, EngineError, EngineKind, EngineKinds, changes};
 use qm_net::{Grants, Net};
+use qm_ports::channel::Channels;
+use qm_ports::engine::{EngineConfig, EngineDriver, EngineError, EngineKind, EngineKinds, changes};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 

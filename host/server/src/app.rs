@@ -14,8 +14,6 @@ use qm_db::Db;
 use qm_files::{Files, FilesDeps};
 use qm_identity::{FirstAdmin, HashCost, Identity, IdentityDeps, IdentityError, Pace, Seeded, TokenService};
 use qm_jobs::{Jobs, JobsDeps, Pace as JobPace};
-use qm_kernel::carry::DataMover;
-use qm_kernel::engine::EngineKinds;
 use qm_kernel::event::EventSpec;
 use qm_kernel::{Ctx, Secret};
 use qm_net::Net;
@@ -27,6 +25,8 @@ use qm_platform::{
     UpdateDeps, Updates, Watches,
 };
 use qm_plugin_host::{Compiler, Limits, Pins, PluginHost, PluginHostConfig};
+use qm_ports::carry::DataMover;
+use qm_ports::engine::EngineKinds;
 use qm_torrents::{Torrents, TorrentsDeps};
 use qm_web::{ConnectionLimits, Docs, WebConfig};
 use tokio::net::TcpListener;

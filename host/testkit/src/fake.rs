@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
-use qm_kernel::engine::{
+use qm_ports::engine::{
     AddRequest, Attention, Command, Delta, EngineConfig, EngineDriver, EngineError, EngineKind, EngineKinds,
     File, GlobalStats, Health, Outcome, Peer, RateLimits, SessionStats, Subject, Torrent, TorrentState,
     Tracker, TrackerStatus, Transfer, capability, changes,

@@ -2,10 +2,10 @@
 
 use qm_db::DbError;
 use qm_kernel::ErrorKind;
-use qm_kernel::carry::CarryError;
-use qm_kernel::engine::EngineError;
 use qm_net::GuardError;
 use qm_platform::ActingError;
+use qm_ports::carry::CarryError;
+use qm_ports::engine::EngineError;
 use qm_web::ApiError;
 
 use crate::metainfo::{MagnetError, MetainfoError};

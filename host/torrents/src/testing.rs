@@ -11,9 +11,6 @@ use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use prometheus::Registry;
 use qm_db::{Db, FromRow, Json, sql};
-use qm_kernel::carry::{CarryError, DataCheck, DataFile, DataMove, DataMover, Whereabouts};
-use qm_kernel::engine::changes::{Changes, Receiver};
-use qm_kernel::engine::*;
 use qm_kernel::event::{DomainEvent, EventSink};
 use qm_kernel::{
     ClientInfo, Ctx, ErrorKind, PermissionSet, Principal, Role, Secret, Timestamp, TokenError, TokenVerifier,
@@ -22,6 +19,9 @@ use qm_net::{Net, NetConfig};
 use qm_platform::realtime::{Hub, HubConfig};
 use qm_platform::testing::Claims;
 use qm_platform::{Audit, Background, Cipher, Settings};
+use qm_ports::carry::{CarryError, DataCheck, DataFile, DataMove, DataMover, Whereabouts};
+use qm_ports::engine::changes::{Changes, Receiver};
+use qm_ports::engine::*;
 use tokio::sync::watch;
 
 use crate::dto::engines::CreateEngine;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use qm_kernel::engine::{Attention, TorrentState};
+use qm_ports::engine::{Attention, TorrentState};
 use qm_testkit::fake::{FakeEngine, FakeKinds, torrent};
 use qm_testkit::wait::until_true;
 use qm_testkit::ws::Ws;

@@ -1,6 +1,7 @@
 //! Answers that show what an operation would do: delete previews, conflicts, cleanups.
 
-use qm_kernel::{Timestamp, TorrentPayload};
+use qm_kernel::Timestamp;
+use qm_ports::TorrentPayload;
 use serde::Serialize;
 use utoipa::ToSchema;
 

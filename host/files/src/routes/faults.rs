@@ -135,7 +135,7 @@ fn with(mut faults: Vec<E>, more: impl IntoIterator<Item = E>) -> Vec<E> {
 
 #[cfg(test)]
 mod tests {
-    use qm_kernel::carry::CarryError;
+    use qm_ports::carry::CarryError;
 
     use super::*;
 

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use qm_kernel::carry::{CarryError, DataCheck, DataFile, DataMove, DataMover, Whereabouts};
 use qm_kernel::{ClientInfo, ErrorKind, Principal};
+use qm_ports::carry::{CarryError, DataCheck, DataFile, DataMove, DataMover, Whereabouts};
 
 use super::operations::{Outcome, Subject};
 use super::{Caller, Files, lane_of};

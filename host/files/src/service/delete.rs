@@ -7,7 +7,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use qm_kernel::TorrentPayload;
+use qm_ports::TorrentPayload;
 use serde_json::{Value, json};
 
 use super::operations::{Operation, Outcome, Subject};

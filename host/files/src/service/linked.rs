@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use qm_kernel::TorrentPayload;
+use qm_ports::TorrentPayload;
 
 use super::{Files, Looker};
 use crate::confined::{ConfinedPath, FsError, Intent, RelPath};

@@ -1,7 +1,8 @@
 //! What the house asks about users whose token is not at hand.
 
 use async_trait::async_trait;
-use qm_kernel::{Holders, Permission, Role};
+use qm_kernel::{Permission, Role};
+use qm_ports::Holders;
 
 use crate::error::IdentityError;
 use crate::repo;

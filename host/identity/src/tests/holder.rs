@@ -1,6 +1,7 @@
 //! What a user holds at this moment.
 
-use qm_kernel::{Holders as _, Permission, Role};
+use qm_kernel::{Permission, Role};
+use qm_ports::Holders as _;
 
 use super::*;
 

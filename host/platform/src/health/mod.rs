@@ -10,8 +10,8 @@ pub mod process;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use qm_kernel::{EngineProbe, EngineProbes};
 use qm_plugin_host::{PluginHost, PluginStatus};
+use qm_ports::{EngineProbe, EngineProbes};
 
 use self::disks::{Disk, Disks};
 use self::process::{Load, Process};

@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
+use qm_kernel::Ctx;
 use qm_kernel::event::{Cause, DomainEvent};
-use qm_kernel::{Ctx, EngineProbe};
+use qm_ports::EngineProbe;
 
 qm_kernel::events! {
     pub struct ProviderOffline: "provider.offline" about "torrent_engine", once in 3600 {

@@ -12,8 +12,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use qm_db::Db;
+use qm_kernel::Ctx;
 use qm_kernel::event::EventSpec;
-use qm_kernel::{Ctx, EngineProbes};
+use qm_ports::EngineProbes;
 
 use self::engines::EngineWatch;
 use self::storage::StorageWatch;

@@ -6,7 +6,8 @@ use async_trait::async_trait;
 use prometheus::Registry;
 use qm_db::Backend;
 use qm_db::testing::Scratch;
-use qm_kernel::{EngineProbe, Timestamp};
+use qm_kernel::Timestamp;
+use qm_ports::EngineProbe;
 use serde_json::{Value, json};
 
 use super::*;

@@ -7,7 +7,9 @@ use std::thread::Thread;
 use qm_kernel::Ctx;
 use qm_net::{Dialer, Grants};
 use wasmtime::component::Linker;
-use wasmtime::{CallHook, Config, Engine, EngineWeak, Inlining, OptLevel, Store, StoreContextMut, UpdateDeadline};
+use wasmtime::{
+    CallHook, Config, Engine, EngineWeak, Inlining, OptLevel, Store, StoreContextMut, UpdateDeadline,
+};
 
 use crate::core::limits::Limits;
 use crate::core::memory::{Account, Holder, MemoryBudget};

@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use qm_kernel::Ctx;
-use qm_kernel::engine::{EngineConfig, EngineDriver, EngineError, EngineKinds};
 use qm_net::{Net, NetConfig, Resolver, SystemResolver};
 use qm_plugin_host::{
     Compiler, LaneStatus, Limits, PinsInMemory, PluginHost, PluginHostConfig, PluginStatus,
 };
+use qm_ports::engine::{EngineConfig, EngineDriver, EngineError, EngineKinds};
 use serde_json::Value;
 use tempfile::TempDir;
 

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use qm_kernel::channel::{ChannelConfig, ChannelError, Message, Picture};
 use qm_plugin_host::{LaneState, Limits};
+use qm_ports::channel::{ChannelConfig, ChannelError, Message, Picture};
 use serde_json::{Value, json};
 
 use crate::bench::{Bench, fixture, limits};

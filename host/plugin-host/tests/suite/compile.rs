@@ -5,8 +5,8 @@ use std::io::{Read as _, Write as _};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use qm_kernel::engine::{Attention, EngineKinds};
 use qm_plugin_host::{Compiler, Limits, PluginState};
+use qm_ports::engine::{Attention, EngineKinds};
 use serde_json::json;
 
 use crate::bench::{Bench, fixture, limits};

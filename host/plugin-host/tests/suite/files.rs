@@ -4,11 +4,11 @@ use std::collections::HashSet;
 use std::os::unix::fs::PermissionsExt;
 
 use qm_kernel::Ctx;
-use qm_kernel::engine::{Attention, EngineError, EngineKinds};
 use qm_net::{Net, NetConfig};
 use qm_plugin_host::{
     Compiler, Limits, PinsInMemory, PluginHost, PluginHostConfig, PluginHostError, PluginState,
 };
+use qm_ports::engine::{Attention, EngineError, EngineKinds};
 use serde_json::json;
 
 use crate::bench::{Bench, fixture};
@@ -174,7 +174,7 @@ async fn a_start_after_the_first_maps_what_was_compiled() {
     let after = bench.again().await;
     assert_eq!(after.kinds().len(), 1);
     let engine = after
-        .open("e", "misbehave", qm_kernel::engine::EngineConfig::default())
+        .open("e", "misbehave", qm_ports::engine::EngineConfig::default())
         .await
         .unwrap();
     assert_eq!(

@@ -4,9 +4,9 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use qm_kernel::channel::ChannelConfig;
-use qm_kernel::engine::{Attention, EngineDriver, EngineError};
 use qm_plugin_host::{LaneState, Limits, PluginState};
+use qm_ports::channel::ChannelConfig;
+use qm_ports::engine::{Attention, EngineDriver, EngineError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use qm_kernel::engine::{Attention, EngineError, EngineKinds};
 use qm_plugin_host::{LaneState, PluginHostError, PluginState};
+use qm_ports::engine::{Attention, EngineError, EngineKinds};
 use serde_json::json;
 
 use crate::bench::{Bench, fixture};

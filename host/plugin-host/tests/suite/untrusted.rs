@@ -1,7 +1,7 @@
 //! What a plugin returns is bent into shape, refused, or dropped; it is never passed on as it is.
 
-use qm_kernel::engine::{Attention, Command, Delta, EngineError};
 use qm_plugin_host::Limits;
+use qm_ports::engine::{Attention, Command, Delta, EngineError};
 use serde_json::json;
 use std::time::Duration;
 

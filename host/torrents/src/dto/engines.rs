@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use qm_kernel::Timestamp;
-use qm_kernel::engine::EngineKind;
+use qm_ports::engine::EngineKind;
 use qm_web::{Fields, FromBody, FromQuery};
 use serde::Serialize;
 use serde_json::{Map, Value};

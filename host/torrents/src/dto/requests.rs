@@ -1,7 +1,7 @@
 //! Requests and small responses of the torrent routes.
 
 use qm_kernel::PageQuery;
-use qm_kernel::engine::{AddOptions, File, Peer, TorrentState, Tracker, TrackerStatus};
+use qm_ports::engine::{AddOptions, File, Peer, TorrentState, Tracker, TrackerStatus};
 use qm_web::{Fields, FromBody, FromQuery};
 use serde::Serialize;
 use utoipa::ToSchema;

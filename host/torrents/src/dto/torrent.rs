@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use qm_kernel::Timestamp;
-use qm_kernel::engine::{GlobalStats, Torrent, TorrentState};
+use qm_ports::engine::{GlobalStats, Torrent, TorrentState};
 use serde::Serialize;
 use utoipa::ToSchema;
 

@@ -1,7 +1,7 @@
 //! What is asked of the services and what they answer, before it is shaped for the wire.
 
 use qm_kernel::Permission;
-use qm_kernel::engine::Command;
+use qm_ports::engine::Command;
 
 /// Whose torrents a list shows.
 #[derive(Clone, Debug, PartialEq, Eq)]

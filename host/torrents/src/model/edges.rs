@@ -7,7 +7,7 @@
 //! so the first instant that is known stays.
 
 use qm_kernel::Timestamp;
-use qm_kernel::engine::{Torrent, TorrentState};
+use qm_ports::engine::{Torrent, TorrentState};
 
 /// What edges are judged against.
 #[derive(Clone, Copy, Debug, PartialEq)]

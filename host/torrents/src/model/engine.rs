@@ -4,10 +4,10 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use qm_kernel::engine::{EngineConfig, EngineKind};
 use qm_kernel::secret::MASK;
 use qm_net::Grants;
 use qm_platform::config_schema::{self, BadSchema, BrokenRule};
+use qm_ports::engine::{EngineConfig, EngineKind};
 use serde_json::{Map, Value};
 
 pub const SCGI_CLIENT: &str = "scgi_client";

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use qm_kernel::Timestamp;
-use qm_kernel::engine::Torrent;
+use qm_ports::engine::Torrent;
 
 /// How long a torrent may be missing from the list before what is known of it goes too: what was just handed over is
 /// not listed yet, and a magnet link changes into its torrent under one hash.

@@ -6,7 +6,7 @@
 //! did so while the service was down hides what it counted after the last write.
 
 use qm_kernel::Timestamp;
-use qm_kernel::engine::{Torrent, Transfer};
+use qm_ports::engine::{Torrent, Transfer};
 
 /// The two counters of a torrent or of an engine, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

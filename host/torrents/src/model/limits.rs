@@ -3,7 +3,7 @@
 //! An engine may list more than there is memory for, by mistake or on purpose. What is taken stays; what there is no room
 //! for is left out, and the engine's state says so until a full list has fitted again.
 
-use qm_kernel::engine::LIST_LIMIT;
+use qm_ports::engine::LIST_LIMIT;
 
 /// The room there is for one engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 
 use std::cmp::Ordering;
 
-use qm_kernel::engine::{Torrent, TorrentState};
 use qm_kernel::{PageQuery, Timestamp};
+use qm_ports::engine::{Torrent, TorrentState};
 
 /// Everything that decides a page. Equal queries on one snapshot give the same bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

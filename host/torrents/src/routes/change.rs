@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use qm_kernel::engine::Command;
 use qm_kernel::{ClientInfo, Permission, Principal};
+use qm_ports::engine::Command;
 use qm_web::{ApiError, ApiResult, Auth, Client, Path};
 
 use crate::dto::requests::{Done, MoveDone};

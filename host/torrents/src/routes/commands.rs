@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use qm_kernel::Permission as P;
-use qm_kernel::engine::Command;
+use qm_ports::engine::Command;
 use qm_web::{ApiResult, Body, Created, Json, Params};
 
 use super::change::{Asked, By};

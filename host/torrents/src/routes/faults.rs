@@ -1,10 +1,10 @@
 //! With which errors of this area each operation may refuse, for the document. What every guarded operation may answer
 //! is known without them.
 
-use qm_kernel::carry::CarryError;
-use qm_kernel::engine::{EngineError, Subject};
 use qm_kernel::{ErrorKind, Permission};
 use qm_net::{GuardError, GuardKind};
+use qm_ports::carry::CarryError;
+use qm_ports::engine::{EngineError, Subject};
 use qm_web::faults;
 
 use crate::error::TorrentsError as E;

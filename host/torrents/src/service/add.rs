@@ -6,8 +6,8 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use qm_kernel::engine::{AddOptions, AddRequest, EngineError, Source, capability};
 use qm_net::GuardKind;
+use qm_ports::engine::{AddOptions, AddRequest, EngineError, Source, capability};
 use serde_json::json;
 
 use super::commands::show;

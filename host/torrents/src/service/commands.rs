@@ -7,8 +7,8 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use qm_kernel::Permission;
-use qm_kernel::engine::{Command, EngineError, capability};
 use qm_platform::{AuditEntry, AuditResult};
+use qm_ports::engine::{Command, EngineError, capability};
 use serde_json::{Map, Value, json};
 
 use super::moves::{Moves, run_one};

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use qm_kernel::engine::TorrentState;
 use qm_platform::{AuditRecord, AuditResult, AuditTrail};
+use qm_ports::engine::TorrentState;
 
 use super::{EngineChoice, Torrents};
 use crate::dto::dashboard::SummaryView;

@@ -1,6 +1,6 @@
 //! Files, peers and trackers of a torrent, asked of the client.
 
-use qm_kernel::engine::{File, Peer, Tracker};
+use qm_ports::engine::{File, Peer, Tracker};
 
 use super::Torrents;
 use super::commands::checked_hash;

@@ -5,10 +5,10 @@ use std::time::Duration;
 use std::sync::Arc;
 
 use qm_db::Tx;
-use qm_kernel::engine::EngineError;
 use qm_kernel::{Permission, Secret};
 use qm_platform::config_schema::BadSchema;
 use qm_platform::{Actor, AuditEntry, AuditResult};
+use qm_ports::engine::EngineError;
 use serde_json::{Map, Value, json};
 
 use super::{Caller, Torrents, audit_entry};

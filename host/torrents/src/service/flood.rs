@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use prometheus::proto::MetricFamily;
 use qm_db::{Db, db_test, sql};
-use qm_kernel::engine::Torrent;
+use qm_ports::engine::Torrent;
 use tokio_util::sync::CancellationToken;
 
 use super::Torrents;

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::join_all;
 use qm_kernel::Timestamp;
-use qm_kernel::engine::EngineError;
+use qm_ports::engine::EngineError;
 
 use super::Torrents;
 use crate::dto::torrent::TorrentEntry;

@@ -9,8 +9,9 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use async_trait::async_trait;
-use qm_kernel::engine::{Command, Torrent};
-use qm_kernel::{ClientInfo, Permission, Principal, TorrentPayload, TorrentPayloads};
+use qm_kernel::{ClientInfo, Permission, Principal};
+use qm_ports::engine::{Command, Torrent};
+use qm_ports::{TorrentPayload, TorrentPayloads};
 
 use super::{Caller, Torrents};
 use crate::model::paths::normalised;
@@ -141,7 +142,7 @@ mod tests {
     use proptest::prelude::*;
     use qm_db::{Db, db_test};
     use qm_kernel::Role;
-    use qm_kernel::engine::EngineError;
+    use qm_ports::engine::EngineError;
     use serde_json::json;
 
     use super::*;

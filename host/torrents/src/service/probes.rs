@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures_util::future::join_all;
 use qm_db::DbError;
-use qm_kernel::{EngineProbe, EngineProbes};
+use qm_ports::{EngineProbe, EngineProbes};
 
 use super::Torrents;
 use crate::dto::engines::HealthView;
@@ -104,7 +104,7 @@ mod tests {
     use std::sync::atomic::Ordering;
 
     use qm_db::{Db, db_test};
-    use qm_kernel::engine::EngineError;
+    use qm_ports::engine::EngineError;
     use serde_json::Map;
 
     use super::*;

@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use qm_kernel::Timestamp;
-use qm_kernel::engine::{EngineDriver, EngineError, EngineKinds};
 use qm_platform::{Background, Cipher};
+use qm_ports::engine::{EngineDriver, EngineError, EngineKinds};
 use serde_json::{Map, Value};
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use qm_db::{Db, db_test};
-use qm_kernel::engine::{AddOptions, Command, EngineError, File, Torrent};
 use qm_kernel::secret::MASK;
 use qm_kernel::{Ctx, PageQuery, Permission, Role, Secret, Timestamp};
 use qm_platform::{Cipher, SealedValues as _};
+use qm_ports::engine::{AddOptions, Command, EngineError, File, Torrent};
 use qm_web::ApiError;
 use serde_json::{Map, Value, json};
 

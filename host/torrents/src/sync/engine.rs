@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use bytes::Bytes;
-use qm_kernel::engine::{Attention, EngineDriver, EngineError};
 use qm_kernel::{Permission, Timestamp};
 use qm_platform::realtime::{Room, StateSource};
+use qm_ports::engine::{Attention, EngineDriver, EngineError};
 use serde_json::{Map, Value};
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;

@@ -37,9 +37,9 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use qm_db::{Db, DbError};
-use qm_kernel::engine::{Attention, Delta, EngineError, GlobalStats};
 use qm_kernel::{Ctx, Mandate, Permission, Timestamp};
 use qm_platform::realtime::{Hub, Room};
+use qm_ports::engine::{Attention, Delta, EngineError, GlobalStats};
 use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;

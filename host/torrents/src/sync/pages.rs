@@ -8,7 +8,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError, RwLock};
 
 use bytes::Bytes;
-use qm_kernel::engine::Torrent;
+use qm_ports::engine::Torrent;
 
 use crate::dto::torrent::{TorrentEntry, render_page};
 use crate::model::query::{ListQuery, Order};

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use qm_db::DbError;
 use qm_kernel::Timestamp;
-use qm_kernel::engine::{Delta, EngineError, capability};
+use qm_ports::engine::{Delta, EngineError, capability};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 

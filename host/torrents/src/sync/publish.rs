@@ -1,9 +1,9 @@
 //! What the loop tells: messages of the realtime channel, and events of the bus.
 
-use qm_kernel::engine::{GlobalStats, Torrent};
 use qm_kernel::event::{Cause, DomainEvent, EventSpec};
 use qm_kernel::{Ctx, Permission, Timestamp};
 use qm_platform::realtime::{Hub, Room};
+use qm_ports::engine::{GlobalStats, Torrent};
 use serde::{Deserialize, Serialize};
 
 use super::engine::EngineStatus;

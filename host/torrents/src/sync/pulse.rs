@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use qm_kernel::Ctx;
-use qm_kernel::engine::EngineDriver;
+use qm_ports::engine::EngineDriver;
 use tokio::sync::watch;
 use tokio::time::Instant;
 

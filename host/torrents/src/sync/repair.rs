@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use qm_kernel::engine::{Command, EngineError, capability};
+use qm_ports::engine::{Command, EngineError, capability};
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 

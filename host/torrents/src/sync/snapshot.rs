@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use qm_kernel::Timestamp;
-use qm_kernel::engine::{Delta, Torrent};
+use qm_ports::engine::{Delta, Torrent};
 
 use super::pages::Pages;
 use crate::dto::torrent::{self, TorrentEntry, Version};
@@ -367,7 +367,7 @@ pub mod tests {
     use std::collections::BTreeMap;
 
     use proptest::prelude::*;
-    use qm_kernel::engine::{Seeded, TorrentState};
+    use qm_ports::engine::{Seeded, TorrentState};
 
     use super::*;
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use qm_db::{Db, db_test};
 use qm_kernel::Timestamp;
-use qm_kernel::engine::{Attention, EngineError, Torrent, TorrentState, Transfer};
+use qm_ports::engine::{Attention, EngineError, Torrent, TorrentState, Transfer};
 use serde_json::Map;
 use tokio_util::sync::CancellationToken;
 

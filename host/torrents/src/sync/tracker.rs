@@ -15,8 +15,8 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
-use qm_kernel::engine::{Torrent, TorrentState};
 use qm_kernel::{Ctx, Timestamp};
+use qm_ports::engine::{Torrent, TorrentState};
 
 use super::snapshot::{Changes, Snapshot};
 use crate::dto::torrent::TorrentEntry;

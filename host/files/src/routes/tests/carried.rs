@@ -7,8 +7,8 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use qm_db::{Db, db_test};
-use qm_kernel::carry::{CarryError, DataCheck, DataFile, DataMove, DataMover as _, Whereabouts};
 use qm_kernel::{ClientInfo, ErrorKind, Principal, TokenVerifier as _};
+use qm_ports::carry::{CarryError, DataCheck, DataFile, DataMove, DataMover as _, Whereabouts};
 
 use super::{RoleTokens, Site};
 

@@ -24,12 +24,13 @@ use http_body_util::BodyExt;
 use qm_db::{Db, FromRow, Json, sql};
 use qm_kernel::event::{DomainEvent, EventSink};
 use qm_kernel::{
-    ClientInfo, Clock, Ctx, Holders, Permission, PermissionSet, Principal, Rng, Role, Secret, Timestamp,
-    TokenError, TokenVerifier, TorrentPayload, TorrentPayloads,
+    ClientInfo, Clock, Ctx, Permission, PermissionSet, Principal, Rng, Role, Secret, Timestamp, TokenError,
+    TokenVerifier,
 };
 use qm_platform::realtime::{Hub, HubConfig};
 use qm_platform::testing::Claims;
 use qm_platform::{Audit, Cipher, Settings};
+use qm_ports::{Holders, TorrentPayload, TorrentPayloads};
 use qm_web::{Docs, WebConfig};
 use serde_json::{Value, json};
 use tempfile::TempDir;

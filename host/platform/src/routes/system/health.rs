@@ -1,8 +1,9 @@
 //! How the server is, for people who look after it.
 
 use axum::extract::State;
-use qm_kernel::{EngineProbe, Timestamp};
+use qm_kernel::Timestamp;
 use qm_plugin_host::{PluginState, PluginStatus};
+use qm_ports::EngineProbe;
 use qm_web::Json;
 use serde::Serialize;
 use utoipa::ToSchema;

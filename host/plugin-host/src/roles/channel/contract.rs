@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use qm_kernel::channel::ChannelError;
+use qm_ports::channel::ChannelError;
 use serde_json::{Map, Value};
 
 use super::{Answer, Component};

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
-use qm_kernel::channel::*;
+use qm_ports::channel::*;
 use serde_json::{Map, Value};
 use wasmtime::Store;
 use wasmtime::component::{InstancePre, Linker};

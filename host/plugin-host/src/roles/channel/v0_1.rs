@@ -1,7 +1,7 @@
-//! Channel API 0.1: bindings of `wit/channel@0.1.0` and the way from them to the kernel's words.
+//! Channel API 0.1: bindings of `wit/channel@0.1.0` and the way from them to the words of `ports`.
 
 use async_trait::async_trait;
-use qm_kernel::channel::{ChannelError, Destination, Message, Receipt};
+use qm_ports::channel::{ChannelError, Destination, Message, Receipt};
 use serde_json::{Map, json};
 use wasmtime::Store;
 use wasmtime::component::{HasSelf, InstancePre, Linker};

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use qm_kernel::engine::*;
 use qm_net::Grants;
+use qm_ports::engine::*;
 use serde_json::{Map, Value};
 
 use super::{Answer, Session, open};

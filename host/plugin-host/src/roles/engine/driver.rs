@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use qm_kernel::engine::*;
+use qm_ports::engine::*;
 
 use super::{Session, open};
 use crate::core::lane::{Lane, Owner};

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
-use qm_kernel::engine::*;
+use qm_ports::engine::*;
 use serde_json::{Map, Value};
 use wasmtime::Store;
 use wasmtime::component::{InstancePre, Linker};

@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 
 use qm_kernel::Timestamp;
-use qm_kernel::engine::*;
+use qm_ports::engine::*;
 
 const FILES: usize = 200_000;
 const PEERS: usize = 10_000;

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use qm_db::{Db, db_test};
-use qm_kernel::engine::{EngineError, EngineKinds as _};
+use qm_ports::engine::{EngineError, EngineKinds as _};
 use serde_json::{Value, json};
 
 use super::Site;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use qm_db::{DbError, Tx};
 use qm_kernel::Permission;
-use qm_kernel::carry::{DataMove, DataMover};
-use qm_kernel::engine::{Command, EngineError, capability};
 use qm_platform::{AuditEntry, AuditResult};
+use qm_ports::carry::{DataMove, DataMover};
+use qm_ports::engine::{Command, EngineError, capability};
 use serde_json::json;
 use tokio::sync::oneshot;
 use tokio::time::MissedTickBehavior;
@@ -299,7 +299,7 @@ async fn point(engine: &Engine, row: &MoveRow, save_path: &str) -> Result<(), En
         return run_one(engine, &row.hash, Command::Attach { save_path }).await;
     }
     let torrent = engine.driver.get(&row.hash).await?;
-    let torrent = torrent.ok_or(EngineError::NotFound(qm_kernel::engine::Subject::Torrent))?;
+    let torrent = torrent.ok_or(EngineError::NotFound(qm_ports::engine::Subject::Torrent))?;
     if torrent.save_path != save_path {
         let destination = save_path;
         run_one(engine, &row.hash, Command::Move { destination }).await?;

@@ -22,9 +22,9 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
-use qm_kernel::carry::{DataMove, DataMover};
-use qm_kernel::engine::{Command, EngineError, capability};
 use qm_kernel::{ClientInfo, Permission, Principal, Timestamp};
+use qm_ports::carry::{DataMove, DataMover};
+use qm_ports::engine::{Command, EngineError, capability};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;

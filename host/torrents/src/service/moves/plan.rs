@@ -4,9 +4,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use qm_kernel::TorrentPayloads as _;
-use qm_kernel::carry::{DataCheck, DataFile};
-use qm_kernel::engine::{Torrent, TorrentState};
+use qm_ports::TorrentPayloads as _;
+use qm_ports::carry::{DataCheck, DataFile};
+use qm_ports::engine::{Torrent, TorrentState};
 
 use super::job_of;
 use crate::error::TorrentsError;

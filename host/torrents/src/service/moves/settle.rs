@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures_util::{StreamExt as _, stream};
 use qm_db::DbError;
 use qm_kernel::Timestamp;
-use qm_kernel::carry::{CarryError, DataMover, Whereabouts};
+use qm_ports::carry::{CarryError, DataMover, Whereabouts};
 use tokio_util::sync::CancellationToken;
 
 use super::{Key, SILENCE, job_of};

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use qm_db::{Db, db_test};
-use qm_kernel::engine::{Attention, Command, EngineError, Torrent, TorrentState};
 use qm_kernel::{ErrorKind, Permission, Timestamp};
+use qm_ports::engine::{Attention, Command, EngineError, Torrent, TorrentState};
 use serde_json::json;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;

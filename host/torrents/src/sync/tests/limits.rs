@@ -1,6 +1,6 @@
 //! Engines that list more than is taken.
 
-use qm_kernel::engine::{GlobalStats, LIST_LIMIT};
+use qm_ports::engine::{GlobalStats, LIST_LIMIT};
 
 use super::*;
 use crate::model::limits::Limits;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use qm_kernel::engine::Delta;
+use qm_ports::engine::Delta;
 
 use super::*;
 use crate::model::ledger::Ledger;

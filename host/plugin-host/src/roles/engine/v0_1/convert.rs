@@ -1,7 +1,7 @@
-//! Engine API 0.1 to the kernel's words and back. Texts move; nothing is copied but info-hashes, which are shared later.
+//! Engine API 0.1 to the words of `ports` and back. Texts move; nothing is copied but info-hashes, which are shared later.
 
 use qm_kernel::Timestamp;
-use qm_kernel::engine as kernel;
+use qm_ports::engine as kernel;
 
 use super::wit;
 use crate::core::voice::{Voice, one_line};

@@ -1,4 +1,4 @@
-//! Engine API 0.1: bindings of `wit/engine@0.1.0` and the way from them to the kernel's words.
+//! Engine API 0.1: bindings of `wit/engine@0.1.0` and the way from them to the words of `ports`.
 
 mod convert;
 mod session;

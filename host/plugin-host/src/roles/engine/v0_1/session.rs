@@ -1,7 +1,7 @@
 //! A session of engine API 0.1, alive in its own store.
 
 use async_trait::async_trait;
-use qm_kernel::engine::*;
+use qm_ports::engine::*;
 use wasmtime::Store;
 use wasmtime::component::ResourceAny;
 

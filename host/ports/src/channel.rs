@@ -2,9 +2,8 @@
 //! the version of the plugin API its component was written against.
 
 use async_trait::async_trait;
+use qm_kernel::ErrorKind;
 use serde_json::{Map, Value};
-
-use crate::error::ErrorKind;
 
 /// A channel that an installed plugin provides.
 #[derive(Clone, Debug, PartialEq)]

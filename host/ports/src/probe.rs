@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-
-use crate::time::Timestamp;
+use qm_kernel::Timestamp;
 
 /// What one engine said when it was asked.
 #[derive(Clone, Debug, PartialEq, Eq)]

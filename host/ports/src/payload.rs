@@ -3,8 +3,7 @@
 use std::path::Path;
 
 use async_trait::async_trait;
-
-use crate::{ClientInfo, Principal};
+use qm_kernel::{ClientInfo, Principal};
 
 /// A torrent and where its data lies, as of the engine's last snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,9 +1,7 @@
 //! Moving the data of torrents, as an area sees it that drives torrent clients and does not touch files.
 
 use async_trait::async_trait;
-
-use crate::error::ErrorKind;
-use crate::{ClientInfo, Principal};
+use qm_kernel::{ClientInfo, ErrorKind, Principal};
 
 /// A torrent's data and where it is to go, as the torrent client words it. A name that is not UTF-8 has U+FFFD where it is
 /// not; the last name of `source` is found nevertheless.

@@ -1,8 +1,7 @@
 //! Whether somebody still is what a paper of theirs says. For papers that outlive an access token, such as media tickets.
 
 use async_trait::async_trait;
-
-use crate::Permission;
+use qm_kernel::Permission;
 
 /// Knows the users as they are at this moment.
 #[async_trait]

@@ -5,11 +5,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use qm_kernel::{ErrorKind, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-
-use crate::error::ErrorKind;
-use crate::time::Timestamp;
 
 /// What a torrent is doing, after the kind's own states were mapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -1,0 +1,24 @@
+//! Tier 1: what areas offer each other, as traits and the records that pass through them, one file a port. The area that
+//! offers a port implements its trait, `server` hands it to the areas that use it, and neither knows the other.
+//!
+//! | port | offered by | used by |
+//! |---|---|---|
+//! | [`engine`] | the plugin host | torrents |
+//! | [`channel`] | the plugin host | nobody yet |
+//! | [`payload`] | torrents | files |
+//! | [`probe`] | torrents | the system's health |
+//! | [`carry`] | files | torrents |
+//! | [`holder`] | identity | files |
+//!
+//! Owns no I/O, and words that are not about one area (instants, errors, the principal) are the kernel's.
+
+pub mod carry;
+pub mod channel;
+pub mod engine;
+pub mod holder;
+pub mod payload;
+pub mod probe;
+
+pub use holder::Holders;
+pub use payload::{TorrentPayload, TorrentPayloads};
+pub use probe::{EngineProbe, EngineProbes};
