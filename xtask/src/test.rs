@@ -26,6 +26,7 @@ const NEEDS: &[Needs] = &[
     needs("qm-identity", &["postgresql"]),
     needs("qm-jobs", &["postgresql"]),
     needs("qm-torrents", &["postgresql"]),
+    needs("qm-system", &["postgresql"]),
     needs("qm-server", &["postgresql"]),
     needs("qm-files", &["postgresql", "e2fsprogs"]),
     Needs {

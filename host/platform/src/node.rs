@@ -104,7 +104,7 @@ impl Node {
 
     /// Why a request is turned away, one that only reads or another. Without a mandate nothing is let in that may change
     /// something; a standby, or a server that was succeeded, lets nothing in.
-    pub(crate) fn turns_away(&self, only_reads: bool) -> Option<String> {
+    pub fn turns_away(&self, only_reads: bool) -> Option<String> {
         if self.0.mandate.holds() {
             return None;
         }

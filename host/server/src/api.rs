@@ -7,7 +7,7 @@ use crate::PRODUCT;
 /// The state each area's routes run with.
 pub struct States {
     pub identity: qm_identity::Identity,
-    pub platform: qm_platform::Platform,
+    pub system: qm_system::System,
     pub torrents: std::sync::Arc<qm_torrents::Torrents>,
     pub files: std::sync::Arc<qm_files::Files>,
     pub jobs: qm_jobs::Jobs,
@@ -16,7 +16,7 @@ pub struct States {
 /// Every route, ready to serve. The realtime channel is mounted beside them.
 pub fn routes(states: States) -> Routes {
     Routes::new()
-        .merge(qm_platform::routes().with_state(states.platform))
+        .merge(qm_system::routes().with_state(states.system))
         .merge(qm_identity::routes().with_state(states.identity))
         .merge(qm_torrents::routes().with_state(states.torrents))
         .merge(qm_files::routes().with_state(states.files))
@@ -35,7 +35,7 @@ pub fn document() -> Result<String, serde_json::Error> {
 /// The OpenAPI document of [`routes`] on this surface.
 pub fn document_with(config: &WebConfig) -> Result<String, serde_json::Error> {
     let routes = Routes::new()
-        .merge(qm_platform::routes().described())
+        .merge(qm_system::routes().described())
         .merge(qm_identity::routes().described())
         .merge(qm_torrents::routes().described())
         .merge(qm_files::routes().described())

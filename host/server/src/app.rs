@@ -17,16 +17,14 @@ use qm_jobs::{Jobs, JobsDeps, Pace as JobPace};
 use qm_kernel::event::EventSpec;
 use qm_kernel::{Ctx, Secret};
 use qm_net::Net;
-use qm_platform::health::{Health, disks::Disks};
 use qm_platform::outbox::{Outbox, OutboxMetrics, Patience};
 use qm_platform::realtime::{Hub, HubConfig, ws_router};
-use qm_platform::{
-    Acting, Audit, AuditTrail, Background, Bus, Cipher, Node, Platform, PluginPins, Settings, Sources,
-    UpdateDeps, Updates, Watches,
-};
+use qm_platform::{Acting, Audit, AuditTrail, Background, Bus, Cipher, Node, Settings};
 use qm_plugin_host::{Compiler, Limits, Pins, PluginHost, PluginHostConfig};
 use qm_ports::carry::DataMover;
 use qm_ports::engine::EngineKinds;
+use qm_system::health::{Health, disks::Disks};
+use qm_system::{PluginPins, Sources, System, UpdateDeps, Updates, Watches};
 use qm_torrents::{Torrents, TorrentsDeps};
 use qm_web::{ConnectionLimits, Docs, WebConfig};
 use tokio::net::TcpListener;
@@ -46,7 +44,7 @@ const EVENTS: [&[EventSpec]; 4] = [
     qm_identity::EVENTS,
     qm_torrents::EVENTS,
     qm_files::EVENTS,
-    qm_platform::EVENTS,
+    qm_system::EVENTS,
 ];
 /// For sockets of a server that was succeeded to be told so.
 const LAST_WORDS: Duration = Duration::from_millis(300);
@@ -270,14 +268,14 @@ impl Ground {
     }
 
     /// Starts the watches and the check for updates, and shows what they and everybody else count.
-    fn platform(
+    fn system(
         &self,
         config: &Config,
         plugins: &Arc<PluginHost>,
         torrents: &Arc<Torrents>,
         hub: &Hub,
-    ) -> Result<Platform, StartError> {
-        let build = qm_platform::build!();
+    ) -> Result<System, StartError> {
+        let build = qm_system::build!();
         let disks = Disks::new(&config.file_roots);
         let sources = Sources {
             db: self.db.clone(),
@@ -306,7 +304,7 @@ impl Ground {
             current: build.version,
         });
         updates.start(&self.background);
-        Ok(Platform {
+        Ok(System {
             db: self.db.clone(),
             health: Health {
                 engines: torrents.clone(),
@@ -375,13 +373,13 @@ impl App {
         let mover: Arc<dyn DataMover> = files.clone();
         torrents.use_mover(&mover);
         let web = WebConfig {
-            doorkeeper: Some(post.node.doorkeeper()),
+            doorkeeper: Some(qm_system::doorkeeper(&post.node)),
             ..web_config(&config, &ground.metrics)
         };
         let docs = !matches!(web.docs, Docs::Hidden);
         let states = States {
             identity: ground.identity.clone(),
-            platform: ground.platform(&config, &plugins, &torrents, &hub)?,
+            system: ground.system(&config, &plugins, &torrents, &hub)?,
             torrents: torrents.clone(),
             files: files.clone(),
             jobs: jobs.clone(),

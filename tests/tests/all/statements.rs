@@ -7,7 +7,14 @@ use qm_db::{Db, STATEMENTS};
 use qm_testkit::both_databases;
 
 /// The crates that own tables.
-const OWNERS: &[&str] = &["qm_files", "qm_identity", "qm_jobs", "qm_platform", "qm_torrents"];
+const OWNERS: &[&str] = &[
+    "qm_files",
+    "qm_identity",
+    "qm_jobs",
+    "qm_platform",
+    "qm_system",
+    "qm_torrents",
+];
 
 both_databases! {
     async fn both_databases_take_every_statement(db: &TestDb) {

@@ -171,7 +171,10 @@ impl Server {
     }
 
     fn metric(&self, line: &str) -> bool {
-        crate::metrics::render(&self.metrics).unwrap().contains(line)
+        prometheus::TextEncoder::new()
+            .encode_to_string(&self.metrics.gather())
+            .unwrap()
+            .contains(line)
     }
 }
 

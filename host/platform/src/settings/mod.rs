@@ -23,7 +23,7 @@ pub use environment::EnvEntry;
 pub use service::Settings;
 pub use spec::{SecretSetting, Setting, SettingSpec};
 pub use value::{SettingValue, UpdateCheck};
-pub(crate) use writers::Writer;
+pub use writers::Writer;
 
 /// Longest key a generic writer takes, in characters.
 pub const MAX_KEY: usize = 200;

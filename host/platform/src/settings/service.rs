@@ -71,7 +71,7 @@ impl Settings {
     }
 
     /// Every stored setting as a response may show it: secrets are masks, and absent when they cannot be decrypted.
-    pub(crate) async fn list(&self, tx: &mut Tx) -> Result<BTreeMap<String, Value>, DbError> {
+    pub async fn list(&self, tx: &mut Tx) -> Result<BTreeMap<String, Value>, DbError> {
         let specs = catalogue::all();
         let mut shown = BTreeMap::new();
         for (key, text) in repo::list(tx).await? {

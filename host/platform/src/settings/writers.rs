@@ -13,15 +13,15 @@ use crate::error::PlatformError;
 
 /// Who changes settings, and who judges whether they still may.
 #[derive(Clone, Copy)]
-pub(crate) struct Writer<'a> {
-    pub(crate) acting: &'a dyn Acting,
-    pub(crate) principal: &'a Principal,
-    pub(crate) client: &'a ClientInfo,
+pub struct Writer<'a> {
+    pub acting: &'a dyn Acting,
+    pub principal: &'a Principal,
+    pub client: &'a ClientInfo,
 }
 
 impl Settings {
     /// Stores all of `changes`, or none of them, with one audit row; answers every setting as a response may show it.
-    pub(crate) async fn change(
+    pub async fn change(
         &self,
         db: &Db,
         audit: &Audit,

@@ -8,8 +8,9 @@ use prometheus::Registry;
 use qm_db::Holder;
 use qm_identity::TokenService;
 use qm_kernel::Mandate;
-use qm_platform::{Aside, Node, standby_routes};
+use qm_platform::Node;
 use qm_plugin_host::{Limits, PinsInMemory, PluginHost, PluginHostConfig};
+use qm_system::{Aside, doorkeeper, standby_routes};
 use qm_web::{ConnectionLimits, Docs, WebConfig};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
@@ -42,7 +43,7 @@ impl Standby {
         );
         let web = WebConfig {
             docs: Docs::Hidden,
-            doorkeeper: Some(node.doorkeeper()),
+            doorkeeper: Some(doorkeeper(node)),
             ..web_config(config, &metrics)
         };
         let state = Aside {

@@ -2,14 +2,14 @@
 
 use axum::extract::State;
 use qm_kernel::{PageQuery, Timestamp};
+use qm_platform::{AuditRecord, AuditUser, Target};
 use qm_web::{ApiResult, Fields, FromQuery, Json, Params};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::Platform;
-use crate::audit::{AuditRecord, AuditUser, Target};
-use crate::error::PlatformError;
+use super::System;
+use crate::error::SystemError;
 
 const MAX_PAGE: u64 = 200;
 
@@ -140,14 +140,14 @@ impl From<Target> for AuditTarget {
     responses((status = 200, body = AuditPage))
 )]
 pub(super) async fn list_audit(
-    State(platform): State<Platform>,
+    State(system): State<System>,
     Params(query): Params<AuditQuery>,
 ) -> ApiResult<Json<AuditPage>> {
-    let (records, total) = platform
+    let (records, total) = system
         .trail
         .page(query.page, query.action.as_deref())
         .await
-        .map_err(PlatformError::from)?;
+        .map_err(SystemError::from)?;
     Ok(Json(AuditPage {
         items: records.into_iter().map(AuditItem::from).collect(),
         total,

@@ -1,26 +1,27 @@
 //! With which errors of this area each operation may refuse, for the document. What every guarded operation may answer
 //! is known without them.
 
+use qm_platform::PlatformError;
 use qm_plugin_host::PluginHostError;
 use qm_web::faults;
 
-use crate::error::PlatformError as E;
+use crate::error::SystemError;
 
 faults! {
     ChangeSettings => [
-        E::SettingHasRoute { key: "<key>", route: "<route>" },
-        E::BadSettings(Vec::new()),
+        PlatformError::SettingHasRoute { key: "<key>", route: "<route>" },
+        PlatformError::BadSettings(Vec::new()),
     ];
     AcceptPlugin => [
         PluginHostError::NoSuchPlugin("…".to_owned()),
         PluginHostError::NotAcceptable { id: "<id>".to_owned(), file: "<file>".to_owned(), reason: "…".to_owned() },
-    ].map(E::Plugin);
+    ].map(SystemError::Plugin);
     GrantPlugin => [
         PluginHostError::NoSuchPlugin("…".to_owned()),
         PluginHostError::NotGrantable { id: "<id>".to_owned(), reason: "…".to_owned() },
-    ].map(E::Plugin);
+    ].map(SystemError::Plugin);
     ReloadPlugin => [
         PluginHostError::NoSuchPlugin("…".to_owned()),
         PluginHostError::NotReloaded { id: "<id>".to_owned(), reason: "…".to_owned() },
-    ].map(E::Plugin);
+    ].map(SystemError::Plugin);
 }

@@ -12,11 +12,11 @@ use prometheus::core::{Collector, Desc};
 use prometheus::proto::MetricFamily;
 use prometheus::{CounterVec, GaugeVec, IntCounterVec, IntGaugeVec, Opts, Registry, TextEncoder};
 use qm_db::Db;
+use qm_platform::Bus;
+use qm_platform::realtime::Hub;
 use qm_plugin_host::{LaneState, PluginHost, PluginStatus};
 
-use crate::bus::Bus;
 use crate::health::process::Process;
-use crate::realtime::Hub;
 use crate::routes::Build;
 
 /// What the text is served as.

@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 
 use axum::extract::State;
+use qm_platform::{EnvEntry, PlatformError, Writer};
 use qm_web::{ApiResult, Auth, Body, Client, Fields, FromBody, Json, Path};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::{Platform, faults};
-use crate::error::PlatformError;
-use crate::settings::{EnvEntry, Writer};
+use super::{System, faults};
 
 /// A setting's new value.
 #[derive(ToSchema)]
@@ -81,12 +80,10 @@ impl From<&EnvEntry> for Variable {
     tag = "settings",
     responses((status = 200, body = BTreeMap<String, Value>))
 )]
-pub(super) async fn list_settings(
-    State(platform): State<Platform>,
-) -> ApiResult<Json<BTreeMap<String, Value>>> {
+pub(super) async fn list_settings(State(system): State<System>) -> ApiResult<Json<BTreeMap<String, Value>>> {
     let read = async {
-        let mut tx = platform.db.begin_read().await?;
-        platform.settings.list(&mut tx).await
+        let mut tx = system.db.begin_read().await?;
+        system.settings.list(&mut tx).await
     };
     Ok(Json(read.await.map_err(PlatformError::from)?))
 }
@@ -104,21 +101,21 @@ pub(super) async fn list_settings(
     responses((status = 200, body = StoredSetting), faults::ChangeSettings)
 )]
 pub(super) async fn put_setting(
-    State(platform): State<Platform>,
+    State(system): State<System>,
     Auth(principal): Auth,
     Client(client): Client,
     Path(key): Path<String>,
     Body(body): Body<SettingBody>,
 ) -> ApiResult<Json<StoredSetting>> {
     let writer = Writer {
-        acting: &*platform.acting,
+        acting: &*system.acting,
         principal: &principal,
         client: &client,
     };
     let changes = BTreeMap::from([(key.clone(), body.value)]);
-    let mut shown = platform
+    let mut shown = system
         .settings
-        .change(&platform.db, &platform.audit, writer, &changes)
+        .change(&system.db, &system.audit, writer, &changes)
         .await?;
     let value = shown.remove(&key).unwrap_or(Value::Null);
     Ok(Json(StoredSetting { key, value }))
@@ -133,19 +130,19 @@ pub(super) async fn put_setting(
     responses((status = 200, body = BTreeMap<String, Value>), faults::ChangeSettings)
 )]
 pub(super) async fn patch_settings(
-    State(platform): State<Platform>,
+    State(system): State<System>,
     Auth(principal): Auth,
     Client(client): Client,
     Body(SettingsBody(changes)): Body<SettingsBody>,
 ) -> ApiResult<Json<BTreeMap<String, Value>>> {
     let writer = Writer {
-        acting: &*platform.acting,
+        acting: &*system.acting,
         principal: &principal,
         client: &client,
     };
-    let shown = platform
+    let shown = system
         .settings
-        .change(&platform.db, &platform.audit, writer, &changes)
+        .change(&system.db, &system.audit, writer, &changes)
         .await?;
     Ok(Json(shown))
 }
@@ -157,6 +154,6 @@ pub(super) async fn patch_settings(
     tag = "settings",
     responses((status = 200, body = Vec<Variable>))
 )]
-pub(super) async fn list_environment(State(platform): State<Platform>) -> Json<Vec<Variable>> {
-    Json(platform.environment.iter().map(Variable::from).collect())
+pub(super) async fn list_environment(State(system): State<System>) -> Json<Vec<Variable>> {
+    Json(system.environment.iter().map(Variable::from).collect())
 }

@@ -10,12 +10,12 @@ pub mod process;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use qm_platform::{Sealed, Unreadable};
 use qm_plugin_host::{PluginHost, PluginStatus};
 use qm_ports::{EngineProbe, EngineProbes};
 
 use self::disks::{Disk, Disks};
 use self::process::{Load, Process};
-use crate::sealed::{Sealed, Unreadable};
 
 /// How long engines may take.
 pub const ENGINE_PATIENCE: Duration = Duration::from_secs(9);

@@ -3,22 +3,21 @@
 use axum::extract::State;
 use qm_db::Tx;
 use qm_kernel::{ClientInfo, Permission, Principal};
+use qm_platform::{Actor, AuditEntry, AuditResult, judge_alone};
 use qm_plugin_host::PluginHostError;
 use qm_web::{ApiResult, Auth, Body, Client, Created, Fields, FromBody, Json, Path};
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::dto::Plugin;
-use super::{Platform, faults};
-use crate::acting::{Actor, judge_alone};
-use crate::audit::{AuditEntry, AuditResult};
-use crate::error::PlatformError;
+use super::{System, faults};
+use crate::error::SystemError;
 use crate::pins;
 
 /// Every file of the plugins directory: what it is, its state with the reason, and what it has used.
 #[utoipa::path(get, path = "/api/plugins", tag = "plugins", responses((status = 200, body = Vec<Plugin>)))]
-pub(super) async fn list_plugins(State(platform): State<Platform>) -> Json<Vec<Plugin>> {
-    Json(platform.plugins.list().into_iter().map(Plugin::from).collect())
+pub(super) async fn list_plugins(State(system): State<System>) -> Json<Vec<Plugin>> {
+    Json(system.plugins.list().into_iter().map(Plugin::from).collect())
 }
 
 /// Reads the plugin's file again. A sound file replaces the one in use, whose running calls finish; an unsound one
@@ -31,13 +30,13 @@ pub(super) async fn list_plugins(State(platform): State<Platform>) -> Json<Vec<P
     responses((status = 201, body = Plugin), faults::ReloadPlugin)
 )]
 pub(super) async fn reload_plugin(
-    State(platform): State<Platform>,
+    State(system): State<System>,
     Auth(principal): Auth,
     Client(client): Client,
     Path(id): Path<String>,
 ) -> ApiResult<Created<Plugin>> {
-    let actor = judged(&platform, &principal).await?;
-    let outcome = platform.plugins.reload(&id).await;
+    let actor = judged(&system, &principal).await?;
+    let outcome = system.plugins.reload(&id).await;
     let (result, metadata) = match &outcome {
         Ok(plugin) => (
             AuditResult::Success,
@@ -46,7 +45,7 @@ pub(super) async fn reload_plugin(
         // Nothing was there to be changed.
         Err(error @ PluginHostError::NoSuchPlugin(_)) => {
             tracing::debug!(%error);
-            return Err(PlatformError::from(PluginHostError::NoSuchPlugin(id)).into());
+            return Err(SystemError::from(PluginHostError::NoSuchPlugin(id)).into());
         }
         Err(error) => (AuditResult::Failure, json!({ "reason": error.to_string() })),
     };
@@ -57,8 +56,8 @@ pub(super) async fn reload_plugin(
         metadata: Some(metadata),
         ..actor.entry("plugins.reload", &client)
     };
-    platform.audit.record_alone(&platform.db, entry).await;
-    Ok(Created(outcome.map_err(PlatformError::from)?.into()))
+    system.audit.record_alone(&system.db, entry).await;
+    Ok(Created(outcome.map_err(SystemError::from)?.into()))
 }
 
 /// Which file is to have an id.
@@ -87,34 +86,34 @@ impl FromBody for Acceptance {
     responses((status = 201, body = Plugin), faults::AcceptPlugin)
 )]
 pub(super) async fn accept_plugin(
-    State(platform): State<Platform>,
+    State(system): State<System>,
     Auth(principal): Auth,
     Client(client): Client,
     Path(id): Path<String>,
     Body(Acceptance { file }): Body<Acceptance>,
 ) -> ApiResult<Created<Plugin>> {
     // Before anything is told of files.
-    judged(&platform, &principal).await?;
-    platform
+    judged(&system, &principal).await?;
+    system
         .plugins
         .may_accept(&id, &file)
         .await
-        .map_err(PlatformError::from)?;
+        .map_err(SystemError::from)?;
     let change = Change {
         id: &id,
         action: "plugins.accept",
         metadata: json!({ "file": file }),
     };
     let give = async |tx: &mut Tx| {
-        if pins::give(tx, &platform.ctx, &id, &file).await? {
+        if pins::give(tx, &system.ctx, &id, &file).await? {
             Ok(())
         } else {
             Err(PluginHostError::NoSuchPlugin(id.clone()).into())
         }
     };
-    change.make(&platform, &principal, &client, give).await?;
-    let plugin = platform.plugins.follow_pins(&file).await;
-    let plugin = plugin.ok_or_else(|| PlatformError::from(PluginHostError::NoSuchPlugin(id)))?;
+    change.make(&system, &principal, &client, give).await?;
+    let plugin = system.plugins.follow_pins(&file).await;
+    let plugin = plugin.ok_or_else(|| SystemError::from(PluginHostError::NoSuchPlugin(id)))?;
     Ok(Created(plugin.into()))
 }
 
@@ -144,34 +143,31 @@ impl FromBody for Granted {
     responses((status = 200, body = Plugin), faults::GrantPlugin)
 )]
 pub(super) async fn grant_plugin(
-    State(platform): State<Platform>,
+    State(system): State<System>,
     Auth(principal): Auth,
     Client(client): Client,
     Path(id): Path<String>,
     Body(Granted { hosts }): Body<Granted>,
 ) -> ApiResult<Json<Plugin>> {
     // Before anything is told of the plugin.
-    judged(&platform, &principal).await?;
-    let hosts = platform
-        .plugins
-        .may_grant(&id, &hosts)
-        .map_err(PlatformError::from)?;
+    judged(&system, &principal).await?;
+    let hosts = system.plugins.may_grant(&id, &hosts).map_err(SystemError::from)?;
     let change = Change {
         id: &id,
         action: "plugins.grant",
         metadata: json!({ "hosts": hosts }),
     };
-    let grant = async |tx: &mut Tx| Ok(pins::grant(tx, &platform.ctx, &id, &hosts).await?);
-    change.make(&platform, &principal, &client, grant).await?;
-    let plugin = platform.plugins.follow_grants(&id).await;
-    let plugin = plugin.ok_or_else(|| PlatformError::from(PluginHostError::NoSuchPlugin(id)))?;
+    let grant = async |tx: &mut Tx| Ok(pins::grant(tx, &system.ctx, &id, &hosts).await?);
+    change.make(&system, &principal, &client, grant).await?;
+    let plugin = system.plugins.follow_grants(&id).await;
+    let plugin = plugin.ok_or_else(|| SystemError::from(PluginHostError::NoSuchPlugin(id)))?;
     Ok(Json(plugin.into()))
 }
 
 /// The caller by what is stored, not by what a token says: before anything is told or done.
-async fn judged(platform: &Platform, principal: &Principal) -> Result<Actor, PlatformError> {
-    let (acting, needed) = (&*platform.acting, [Permission::SystemManage]);
-    Ok(judge_alone(acting, &platform.db, principal, &needed).await?)
+async fn judged(system: &System, principal: &Principal) -> Result<Actor, SystemError> {
+    let (acting, needed) = (&*system.acting, [Permission::SystemManage]);
+    Ok(judge_alone(acting, &system.db, principal, &needed).await?)
 }
 
 /// A change of what is kept under a plugin's id.
@@ -185,13 +181,13 @@ impl Change<'_> {
     /// Makes it, with its audit row, in a transaction that judges the caller once more.
     async fn make(
         self,
-        platform: &Platform,
+        system: &System,
         principal: &Principal,
         client: &ClientInfo,
-        work: impl AsyncFnOnce(&mut Tx) -> Result<(), PlatformError>,
-    ) -> Result<(), PlatformError> {
-        let mut tx = platform.db.begin_write().await?;
-        let actor = platform
+        work: impl AsyncFnOnce(&mut Tx) -> Result<(), SystemError>,
+    ) -> Result<(), SystemError> {
+        let mut tx = system.db.begin_write().await?;
+        let actor = system
             .acting
             .judge(&mut tx, principal, &[Permission::SystemManage])
             .await?;
@@ -202,7 +198,7 @@ impl Change<'_> {
             metadata: Some(self.metadata),
             ..actor.entry(self.action, client)
         };
-        platform.audit.record(&mut tx, entry).await?;
+        system.audit.record(&mut tx, entry).await?;
         tx.commit().await?;
         Ok(())
     }

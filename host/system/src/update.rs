@@ -13,16 +13,12 @@ use bytes::Bytes;
 use qm_db::{Db, DbError};
 use qm_kernel::{ClientInfo, Ctx, Permission, Principal, Timestamp};
 use qm_net::{Grants, HttpRequest, Net, Progress};
+use qm_platform::{Acting, ActingError, Audit, AuditEntry, Background, Settings, UpdateCheck, catalogue};
 use serde::Deserialize;
 use serde_json::json;
 use tokio::sync::Notify;
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
-
-use crate::acting::{Acting, ActingError};
-use crate::audit::{Audit, AuditEntry};
-use crate::background::Background;
-use crate::settings::{Settings, UpdateCheck, catalogue};
 
 const INTERVAL: Duration = Duration::from_hours(24);
 const TOTAL: Duration = Duration::from_secs(10);

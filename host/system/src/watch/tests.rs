@@ -7,11 +7,11 @@ use prometheus::Registry;
 use qm_db::Backend;
 use qm_db::testing::Scratch;
 use qm_kernel::Timestamp;
+use qm_platform::{Bus, Subscription};
 use qm_ports::EngineProbe;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::bus::{Bus, Subscription};
 use crate::health::disks::Space;
 
 const PATIENCE: Duration = Duration::from_secs(20);

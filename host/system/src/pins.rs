@@ -73,7 +73,7 @@ impl Pins for PluginPins {
 }
 
 /// Gives `id` to `file`, without what was granted to the former one. False when nobody ever had the id.
-pub(crate) async fn give(tx: &mut Tx, ctx: &Ctx, id: &str, file: &str) -> Result<bool, DbError> {
+pub async fn give(tx: &mut Tx, ctx: &Ctx, id: &str, file: &str) -> Result<bool, DbError> {
     let is_given = repo::give(tx, id, file, ctx.now()).await?;
     // They were granted to what the other file did with them.
     repo::ungrant(tx, id).await?;
@@ -81,7 +81,7 @@ pub(crate) async fn give(tx: &mut Tx, ctx: &Ctx, id: &str, file: &str) -> Result
 }
 
 /// Grants these hosts, and no others, to the plugin `id`.
-pub(crate) async fn grant(tx: &mut Tx, ctx: &Ctx, id: &str, hosts: &[String]) -> Result<(), DbError> {
+pub async fn grant(tx: &mut Tx, ctx: &Ctx, id: &str, hosts: &[String]) -> Result<(), DbError> {
     repo::ungrant(tx, id).await?;
     for host in hosts {
         repo::grant(tx, id, host, ctx.now()).await?;

@@ -7,8 +7,8 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::error::PlatformError;
-use crate::routes::Platform;
+use crate::error::SystemError;
+use crate::routes::System;
 use crate::update::Standing;
 
 /// What is known of newer versions.
@@ -101,19 +101,17 @@ fn is_truthy(value: &Value) -> bool {
 
 /// What the last look for a newer version found.
 #[utoipa::path(get, path = "/api/system/update", tag = "system", responses((status = 200, body = UpdateStatus)))]
-pub(in crate::routes) async fn update_status(
-    State(platform): State<Platform>,
-) -> ApiResult<Json<UpdateStatus>> {
-    let standing = platform.updates.standing().await.map_err(PlatformError::from)?;
+pub(in crate::routes) async fn update_status(State(system): State<System>) -> ApiResult<Json<UpdateStatus>> {
+    let standing = system.updates.standing().await.map_err(SystemError::from)?;
     Ok(Json(standing.into()))
 }
 
 /// Looks for a newer version now. A look that fails is an answer too: `error` tells.
 #[utoipa::path(post, path = "/api/system/update/check", tag = "system", responses((status = 201, body = UpdateStatus)))]
 pub(in crate::routes) async fn check_for_update(
-    State(platform): State<Platform>,
+    State(system): State<System>,
 ) -> ApiResult<Created<UpdateStatus>> {
-    let standing = platform.updates.check().await.map_err(PlatformError::from)?;
+    let standing = system.updates.check().await.map_err(SystemError::from)?;
     Ok(Created(standing.into()))
 }
 
@@ -127,16 +125,13 @@ pub(in crate::routes) async fn check_for_update(
     responses((status = 200, body = UpdateStatus))
 )]
 pub(in crate::routes) async fn change_update_settings(
-    State(platform): State<Platform>,
+    State(system): State<System>,
     Auth(principal): Auth,
     Client(client): Client,
     Body(settings): Body<UpdateSettings>,
 ) -> ApiResult<Json<UpdateStatus>> {
-    let switched = platform
-        .updates
-        .switch(settings.enabled, &principal, &client)
-        .await;
-    Ok(Json(switched.map_err(PlatformError::from)?.into()))
+    let switched = system.updates.switch(settings.enabled, &principal, &client).await;
+    Ok(Json(switched.map_err(SystemError::from)?.into()))
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use qm_web::Json;
 
 use super::dto::{Live, Ready, Release};
 use super::standby::{NotReady, not_ready};
-use super::{Aside, Platform};
+use super::{Aside, System};
 
 /// Whether the process answers.
 #[utoipa::path(get, path = "/api/system/live", tag = "system", responses((status = 200, body = Live)))]
@@ -48,6 +48,6 @@ pub(super) async fn ready(State(aside): State<Aside>) -> Response {
 
 /// Which product and version this is, and what it was built from.
 #[utoipa::path(get, path = "/api/system/version", tag = "system", responses((status = 200, body = Release)))]
-pub(super) async fn version(State(platform): State<Platform>) -> Json<Release> {
-    Json(platform.build.describe(&platform.product))
+pub(super) async fn version(State(system): State<System>) -> Json<Release> {
+    Json(system.build.describe(&system.product))
 }

@@ -14,11 +14,11 @@ use std::time::Duration;
 use qm_db::Db;
 use qm_kernel::Ctx;
 use qm_kernel::event::EventSpec;
+use qm_platform::Background;
 use qm_ports::EngineProbes;
 
 use self::engines::EngineWatch;
 use self::storage::StorageWatch;
-use crate::background::Background;
 use crate::health::ENGINE_PATIENCE;
 use crate::health::disks::Disks;
 

@@ -3,30 +3,27 @@
 use axum::http::{HeaderValue, Method, header};
 use axum::response::{IntoResponse as _, Response};
 use qm_kernel::ErrorKind;
+use qm_platform::{Node, STANDBY};
 use qm_web::{ApiError, Doorkeeper};
 use serde::Serialize;
 use serde_json::json;
 use utoipa::ToSchema;
-
-use crate::node::{Node, STANDBY};
 
 /// When to ask again: a take-over takes some seconds.
 const RETRY_AFTER: HeaderValue = HeaderValue::from_static("5");
 /// What everybody is told that asks how the process is. Metrics need a permission as ever.
 const ALWAYS_OPEN: [&str; 3] = ["/api/system/live", "/api/system/ready", "/api/system/metrics"];
 
-impl Node {
-    /// Lets requests in as long as this server is active.
-    pub fn doorkeeper(&self) -> Doorkeeper {
-        let node = self.clone();
-        Doorkeeper::new(move |method, path| {
-            if ALWAYS_OPEN.contains(&path) {
-                return None;
-            }
-            let only_reads = matches!(*method, Method::GET | Method::HEAD);
-            node.turns_away(only_reads).map(|sentence| refusal(&sentence))
-        })
-    }
+/// A doorkeeper that lets requests in as long as the server is active.
+pub fn doorkeeper(node: &Node) -> Doorkeeper {
+    let node = node.clone();
+    Doorkeeper::new(move |method, path| {
+        if ALWAYS_OPEN.contains(&path) {
+            return None;
+        }
+        let only_reads = matches!(*method, Method::GET | Method::HEAD);
+        node.turns_away(only_reads).map(|sentence| refusal(&sentence))
+    })
 }
 
 /// 503 `standby`.

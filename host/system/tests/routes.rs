@@ -21,15 +21,13 @@ use qm_kernel::{
     Ctx, Permission, PermissionSet, Principal, Role, Secret, Timestamp, TokenError, TokenVerifier,
 };
 use qm_net::{Net, NetConfig};
-use qm_platform::health::{Health, disks::Disks};
 use qm_platform::realtime::{Hub, HubConfig};
 use qm_platform::testing::Claims;
-use qm_platform::{
-    Audit, AuditTrail, Bus, Cipher, Node, Platform, Sealed, SecretSettings, Settings, Sources, UpdateDeps,
-    Updates,
-};
+use qm_platform::{Audit, AuditTrail, Bus, Cipher, Node, Sealed, SecretSettings, Settings};
 use qm_plugin_host::{Compiler, Limits, PluginHost, PluginHostConfig};
 use qm_ports::{EngineProbe, EngineProbes};
+use qm_system::health::{Health, disks::Disks};
+use qm_system::{Sources, System, UpdateDeps, Updates};
 use qm_web::WebConfig;
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
@@ -81,19 +79,13 @@ impl EngineProbes for Engines {
     }
 }
 
-async fn platform(
-    db: &Db,
-    config: PluginHostConfig,
-    folder: &Path,
-    metrics: &Registry,
-    ctx: &Ctx,
-) -> Platform {
+async fn system(db: &Db, config: PluginHostConfig, folder: &Path, metrics: &Registry, ctx: &Ctx) -> System {
     let (net, started) = (config.net.clone(), Instant::now());
     let plugins = PluginHost::start(config, ctx.clone()).await.unwrap();
     let audit = Audit::new(ctx.clone());
     let cipher = Cipher::new(&Secret::new("k".repeat(32)), ctx.clone());
     let settings = Settings::new(ctx.clone(), cipher.clone());
-    let build = qm_platform::build!();
+    let build = qm_system::build!();
     let sources = Sources {
         db: db.clone(),
         bus: Bus::new(ctx.clone()),
@@ -104,7 +96,7 @@ async fn platform(
     };
     sources.register(metrics).unwrap();
     let roots = ["", "/gone"].map(|below| format!("{}{below}", folder.display()));
-    Platform {
+    System {
         db: db.clone(),
         health: Health {
             engines: Arc::new(Engines),
@@ -160,7 +152,7 @@ impl Service {
             plugins_dir,
             cache_dir: folder.path().join("cache"),
             compiler: Compiler::InProcess,
-            pins: Arc::new(qm_platform::PluginPins::new(db.clone(), ctx.clone())),
+            pins: Arc::new(qm_system::PluginPins::new(db.clone(), ctx.clone())),
             limits: Limits::default(),
             net: Net::new(NetConfig {
                 ssrf_allow_hosts: Vec::new(),
@@ -169,8 +161,8 @@ impl Service {
             first_party: HashSet::default(),
         };
         let web = WebConfig::default();
-        let platform = platform(db, config, folder.path(), &web.metrics, &ctx).await;
-        let routes = qm_platform::routes().with_state(platform);
+        let system = system(db, config, folder.path(), &web.metrics, &ctx).await;
+        let routes = qm_system::routes().with_state(system);
         let router = qm_web::finish(routes, web, Arc::new(ByRole), ctx);
         Self { router, folder }
     }

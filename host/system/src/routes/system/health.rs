@@ -2,6 +2,7 @@
 
 use axum::extract::State;
 use qm_kernel::Timestamp;
+use qm_platform::{Node, Unreadable};
 use qm_plugin_host::{PluginState, PluginStatus};
 use qm_ports::EngineProbe;
 use qm_web::Json;
@@ -10,9 +11,7 @@ use utoipa::ToSchema;
 
 use crate::health::Report;
 use crate::health::disks::Disk;
-use crate::node::Node;
-use crate::routes::Platform;
-use crate::sealed::Unreadable;
+use crate::routes::System;
 
 #[derive(Serialize, ToSchema)]
 #[schema(as = SystemHealth)]
@@ -105,9 +104,9 @@ struct SecretsView {
 /// How the process, the engines, the plugins, the disks and the stored secrets are, asked at this moment. Takes some ten
 /// seconds at most, however much hangs.
 #[utoipa::path(get, path = "/api/system/health", tag = "system", responses((status = 200, body = HealthView)))]
-pub(in crate::routes) async fn health(State(platform): State<Platform>) -> Json<HealthView> {
-    let report = platform.health.report().await;
-    Json(HealthView::of(report, platform.build.compiler(), &platform.node))
+pub(in crate::routes) async fn health(State(system): State<System>) -> Json<HealthView> {
+    let report = system.health.report().await;
+    Json(HealthView::of(report, system.build.compiler(), &system.node))
 }
 
 impl HealthView {

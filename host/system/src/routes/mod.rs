@@ -1,4 +1,4 @@
-//! The routes of this area: settings, the audit trail, modules, the system itself and its plugins.
+//! The routes about the system as a whole: settings, the audit trail, modules, the system itself and its plugins.
 
 mod audit;
 mod dto;
@@ -16,21 +16,19 @@ use axum::extract::FromRef;
 use prometheus::Registry;
 use qm_db::Db;
 use qm_kernel::{Ctx, Permission};
+use qm_platform::{Acting, Audit, AuditTrail, EnvEntry, Node, Settings};
 use qm_plugin_host::PluginHost;
 use qm_web::{Routes, routes as line};
 
-use crate::acting::Acting;
-use crate::audit::{Audit, AuditTrail};
 use crate::health::Health;
-use crate::node::Node;
-use crate::settings::{EnvEntry, Settings};
 use crate::update::Updates;
 
 pub use dto::Build;
+pub use standby::doorkeeper;
 
-/// What the routes of this area work with.
+/// The state of these routes.
 #[derive(Clone)]
-pub struct Platform {
+pub struct System {
     pub db: Db,
     /// Judges who changes something here.
     pub acting: Arc<dyn Acting>,
@@ -64,13 +62,13 @@ pub struct Aside {
     pub metrics: Registry,
 }
 
-impl FromRef<Platform> for Aside {
-    fn from_ref(platform: &Platform) -> Self {
+impl FromRef<System> for Aside {
+    fn from_ref(system: &System) -> Self {
         Self {
-            db: platform.db.clone(),
-            node: platform.node.clone(),
-            started: platform.started,
-            metrics: platform.metrics.clone(),
+            db: system.db.clone(),
+            node: system.node.clone(),
+            started: system.started,
+            metrics: system.metrics.clone(),
         }
     }
 }
@@ -83,7 +81,7 @@ pub fn standby_routes() -> Routes<Aside> {
         .add(line!(system::metrics::metrics).need(Permission::SystemView))
 }
 
-pub fn routes() -> Routes<Platform> {
+pub fn routes() -> Routes<System> {
     Routes::new()
         .add(line!(system::live).public())
         .add(line!(system::ready).public())

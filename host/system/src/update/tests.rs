@@ -3,12 +3,12 @@ use std::net::SocketAddr;
 use qm_db::{all, db_test};
 use qm_kernel::{PermissionSet, Role, Secret};
 use qm_net::NetConfig;
+use qm_platform::Cipher;
+use qm_platform::testing::Claims;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
 use super::*;
-use crate::cipher::Cipher;
-use crate::testing::Claims;
 
 qm_db::sql! { AUDITED = "SELECT action, object_id FROM audit_logs"; }
 

@@ -1,0 +1,52 @@
+//! What can go wrong in the routes of this area.
+
+use qm_db::DbError;
+use qm_platform::ActingError;
+use qm_plugin_host::PluginHostError;
+use qm_web::ApiError;
+
+#[derive(Debug, thiserror::Error)]
+pub enum SystemError {
+    #[error(transparent)]
+    Plugin(#[from] PluginHostError),
+    /// The caller's token allows it, but they no longer may.
+    #[error(transparent)]
+    Acting(#[from] ActingError),
+    #[error(transparent)]
+    Db(#[from] DbError),
+}
+
+impl SystemError {
+    /// What stands in `code` of the answer; never changes.
+    fn code(&self) -> &'static str {
+        match self {
+            SystemError::Plugin(PluginHostError::NoSuchPlugin(_)) => "not_found.plugin",
+            SystemError::Plugin(PluginHostError::NotReloaded { .. }) => "bad_request.plugin",
+            SystemError::Plugin(PluginHostError::NotAcceptable { .. }) => "conflict.plugin",
+            SystemError::Plugin(PluginHostError::NotGrantable { .. }) => "bad_request.plugin_grant",
+            SystemError::Plugin(
+                plugin @ (PluginHostError::Directory { .. }
+                | PluginHostError::File { .. }
+                | PluginHostError::Sandbox(_)),
+            ) => plugin.kind().code(),
+            SystemError::Acting(acting) => acting.code(),
+            SystemError::Db(db) => db.kind().code(),
+        }
+    }
+}
+
+impl From<SystemError> for ApiError {
+    fn from(error: SystemError) -> Self {
+        let (kind, message) = match &error {
+            SystemError::Plugin(PluginHostError::NoSuchPlugin(_)) => {
+                (qm_kernel::ErrorKind::NotFound, "Plugin not found".to_owned())
+            }
+            SystemError::Plugin(plugin) => (plugin.kind(), plugin.to_string()),
+            SystemError::Acting(acting) => (acting.kind(), acting.to_string()),
+            SystemError::Db(db) => (db.kind(), db.to_string()),
+        };
+        ApiError::new(kind, message)
+            .with_code(error.code())
+            .with_source(error)
+    }
+}
