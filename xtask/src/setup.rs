@@ -154,9 +154,13 @@ pub fn run(purpose: Purpose) -> Result<(), String> {
     Ok(())
 }
 
-/// Brings these packages and a C compiler onto the machine.
+/// Brings these packages and a C compiler onto the machine; with npm also the JavaScript clients, which it is there for.
 pub fn packages(names: &[&str]) -> Result<(), String> {
-    bring(|package| package.name == COMPILER || names.contains(&package.name))
+    bring(|package| package.name == COMPILER || names.contains(&package.name))?;
+    if names.contains(&"npm") {
+        npm()?;
+    }
+    Ok(())
 }
 
 /// Whether a package of this name can be brought.

@@ -10,6 +10,7 @@ fn tier(name: &str) -> u8 {
         "qm-ports" | "qm-db" | "qm-web" | "qm-net" | "qm-release" => 1,
         "qm-plugin-host" => 2,
         "qm-platform" => 3,
+        "qm-realtime" => 4,
         "qm-identity" | "qm-jobs" => 5,
         "qm-torrents" | "qm-files" => 6,
         "qm-system" => 7,
@@ -95,12 +96,14 @@ fn libraries_stay_where_they_belong() {
             "host/server/",
             "host/testkit/",
             "/routes",
-            "/realtime",
+            "host/realtime/",
         ]
         .iter()
         .any(|p| path.contains(p));
         if text.contains("axum::") && !may_axum {
-            wrong.push(format!("{path}: `axum` belongs in web, server and routes* only"));
+            wrong.push(format!(
+                "{path}: `axum` belongs in web, server, realtime and routes* only"
+            ));
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");

@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use prometheus::Registry;
 use qm_db::{Db, DbError};
 use qm_kernel::{Ctx, Permission, Principal, Secret, Timestamp, TokenError, TokenVerifier};
-use qm_platform::realtime::{Hub, HubConfig};
 use qm_platform::{Audit, Background, Cipher, Settings};
+use qm_realtime::{Hub, HubConfig};
 use serde_json::{Value, json};
 
 use crate::model::job::Capabilities;

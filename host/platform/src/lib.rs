@@ -1,5 +1,5 @@
-//! What every area shares: audit, settings, secrets at rest, the event bus and its durable consumers, background loops,
-//! the realtime channel. Knows no area.
+//! What every area shares: audit, settings, secrets at rest, the event bus and its durable consumers, background
+//! loops. Knows no area.
 //!
 //! Invariants: an audit row commits with the change it tells of; an event leaves after that commit; a stored secret is
 //! AES-256-GCM and reads as absent when it cannot be decrypted.
@@ -13,7 +13,6 @@ pub mod config_schema;
 mod error;
 mod node;
 pub mod outbox;
-pub mod realtime;
 mod sealed;
 mod settings;
 #[cfg(any(test, feature = "testing"))]

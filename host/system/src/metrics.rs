@@ -13,8 +13,8 @@ use prometheus::proto::MetricFamily;
 use prometheus::{CounterVec, GaugeVec, IntCounterVec, IntGaugeVec, Opts, Registry, TextEncoder};
 use qm_db::Db;
 use qm_platform::Bus;
-use qm_platform::realtime::Hub;
 use qm_plugin_host::{LaneState, PluginHost, PluginStatus};
+use qm_realtime::Hub;
 
 use crate::health::process::Process;
 use crate::routes::Build;

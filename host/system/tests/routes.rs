@@ -21,11 +21,11 @@ use qm_kernel::{
     Ctx, Permission, PermissionSet, Principal, Role, Secret, Timestamp, TokenError, TokenVerifier,
 };
 use qm_net::{Net, NetConfig};
-use qm_platform::realtime::{Hub, HubConfig};
 use qm_platform::testing::Claims;
 use qm_platform::{Audit, AuditTrail, Bus, Cipher, Node, Sealed, SecretSettings, Settings};
 use qm_plugin_host::{Compiler, Limits, PluginHost, PluginHostConfig};
 use qm_ports::{EngineProbe, EngineProbes};
+use qm_realtime::{Hub, HubConfig};
 use qm_system::health::{Health, disks::Disks};
 use qm_system::{Sources, System, UpdateDeps, Updates};
 use qm_web::WebConfig;

@@ -16,12 +16,12 @@ use qm_kernel::{
     ClientInfo, Ctx, ErrorKind, PermissionSet, Principal, Role, Secret, Timestamp, TokenError, TokenVerifier,
 };
 use qm_net::{Net, NetConfig};
-use qm_platform::realtime::{Hub, HubConfig};
 use qm_platform::testing::Claims;
 use qm_platform::{Audit, Background, Cipher, Settings};
 use qm_ports::carry::{CarryError, DataCheck, DataFile, DataMove, DataMover, Whereabouts};
 use qm_ports::engine::changes::{Changes, Receiver};
 use qm_ports::engine::*;
+use qm_realtime::{Hub, HubConfig};
 use tokio::sync::watch;
 
 use crate::dto::engines::CreateEngine;

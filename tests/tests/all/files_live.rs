@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use qm_kernel::{Permission, Role};
-use qm_platform::realtime::Room;
 use qm_ports::engine::{Command, TorrentState};
+use qm_realtime::Room;
 use qm_testkit::fake::{FakeKinds, torrent};
 use qm_testkit::wait::{until, until_true};
 use qm_testkit::ws::Ws;

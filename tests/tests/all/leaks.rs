@@ -29,8 +29,8 @@ const ENGINE_PASSWORDS: [&str; 3] = [
 ];
 const PROVIDER_KEY: &str = "leak-provider-7f9b1d3a5c2e4068";
 /// Talkative about everything, most so about what is ours.
-const FILTER: &str = "debug,quartermaster=trace,qm_server=trace,qm_web=trace,qm_identity=trace,qm_platform=trace,qm_system=trace,\
-qm_torrents=trace,qm_files=trace,qm_plugin_host=trace,qm_net=trace,qm_db=trace";
+const FILTER: &str = "debug,quartermaster=trace,qm_server=trace,qm_web=trace,qm_identity=trace,qm_platform=trace,qm_realtime=trace,\
+qm_system=trace,qm_torrents=trace,qm_files=trace,qm_plugin_host=trace,qm_net=trace,qm_db=trace";
 
 sql! {
     STORED_USERS = "SELECT password_hash, totp_secret, recovery_codes FROM users";

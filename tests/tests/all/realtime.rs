@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use qm_kernel::{Permission, Role};
-use qm_platform::realtime::{Room, StateSource};
 use qm_ports::engine::{EngineError, TorrentState};
+use qm_realtime::{Room, StateSource};
 use qm_testkit::fake::{FakeEngine, FakeKinds, torrent};
 use qm_testkit::socketio::SocketIo;
 use qm_testkit::wait::until_true;

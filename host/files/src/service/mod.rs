@@ -30,9 +30,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use qm_db::Db;
 use qm_jobs::Jobs;
 use qm_kernel::{ClientInfo, Ctx, Permission, Principal, Secret};
-use qm_platform::realtime::Hub;
 use qm_platform::{Acting, Audit, Settings, catalogue};
 use qm_ports::{Holders, TorrentPayloads};
+use qm_realtime::Hub;
 use qm_web::{Auth, HungUp};
 use tokio_util::sync::CancellationToken;
 

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use qm_jobs::{Hosted, Jobs};
 use qm_kernel::{Ctx, Permission, Timestamp};
-use qm_platform::realtime::{Hub, Room};
+use qm_realtime::{Hub, Room};
 use serde::Serialize;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -442,7 +442,7 @@ mod tests {
 
     use qm_db::{Db, db_test};
     use qm_kernel::{ClientInfo, PermissionSet, Principal, Role, TokenError, TokenVerifier};
-    use qm_platform::realtime::HubConfig;
+    use qm_realtime::HubConfig;
 
     use super::*;
     use crate::confined::FsError;

@@ -9,7 +9,7 @@
 use std::time::Duration;
 
 use qm_kernel::Timestamp;
-use qm_platform::realtime::{Hub, SessionsEnded};
+use qm_realtime::{Hub, SessionsEnded};
 use tokio_util::sync::CancellationToken;
 
 use crate::error::IdentityError;

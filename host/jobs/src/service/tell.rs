@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use qm_kernel::{Permission, Timestamp};
-use qm_platform::realtime::Room;
+use qm_realtime::Room;
 use serde::Serialize;
 use serde_json::Value;
 

@@ -23,9 +23,9 @@ use std::sync::Arc;
 use qm_db::Db;
 use qm_kernel::{ClientInfo, Ctx, Principal};
 use qm_net::Net;
-use qm_platform::realtime::Hub;
 use qm_platform::{Acting, Audit, AuditEntry, AuditResult, Background, Cipher, Settings};
 use qm_ports::engine::EngineKinds;
+use qm_realtime::Hub;
 use serde_json::Value;
 use tokio::sync::Semaphore;
 

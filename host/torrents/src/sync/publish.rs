@@ -2,8 +2,8 @@
 
 use qm_kernel::event::{Cause, DomainEvent, EventSpec};
 use qm_kernel::{Ctx, Permission, Timestamp};
-use qm_platform::realtime::{Hub, Room};
 use qm_ports::engine::{GlobalStats, Torrent};
+use qm_realtime::{Hub, Room};
 use serde::{Deserialize, Serialize};
 
 use super::engine::EngineStatus;

@@ -27,10 +27,10 @@ use qm_kernel::{
     ClientInfo, Clock, Ctx, Permission, PermissionSet, Principal, Rng, Role, Secret, Timestamp, TokenError,
     TokenVerifier,
 };
-use qm_platform::realtime::{Hub, HubConfig};
 use qm_platform::testing::Claims;
 use qm_platform::{Audit, Cipher, Settings};
 use qm_ports::{Holders, TorrentPayload, TorrentPayloads};
+use qm_realtime::{Hub, HubConfig};
 use qm_web::{Docs, WebConfig};
 use serde_json::{Value, json};
 use tempfile::TempDir;

@@ -2,9 +2,9 @@
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use super::super::hub::Refused;
-use super::super::message::Protocol;
 use super::*;
+use crate::hub::Refused;
+use crate::message::Protocol;
 
 const UPGRADE: &str = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
                        Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
