@@ -9,6 +9,7 @@
 //! Events: `file.moved`, `file.deleted`. Realtime, to everybody who may see files: `files.operation.started`, `.progress`,
 //! `.completed`, `.failed`, `files.cleanup.completed`, `files.trash.updated`.
 
+mod area;
 pub mod confined;
 mod dto;
 mod error;
@@ -17,7 +18,9 @@ pub mod ops;
 mod repo;
 mod routes;
 mod service;
+mod settings;
 
+pub use area::{AREA, area};
 pub use error::FilesError;
 pub use routes::routes;
 pub use service::{EVENTS, Files, FilesDeps};

@@ -9,6 +9,7 @@
 //! Bounds: two password hashes at a time; wrong passwords and codes slow an account's next ones down; expired tokens are
 //! pruned hourly.
 
+mod area;
 mod dto;
 mod error;
 pub mod events;
@@ -16,7 +17,9 @@ mod model;
 mod repo;
 mod routes;
 mod service;
+mod settings;
 
+pub use area::{AREA, area};
 pub use error::IdentityError;
 pub use events::EVENTS;
 pub use model::answers::Session;

@@ -12,15 +12,18 @@
 //! Realtime, to who may see the job: `jobs.created`, `.queued`, `.child_created`, `.started`, `.progress`,
 //! `.phase_changed`, `.retrying`, `.paused`, `.resumed`, `.completed`, `.failed`, `.cancelling`, `.cancelled`, `.stalled`.
 
+mod area;
 mod dto;
 mod error;
 mod model;
 mod repo;
 mod routes;
 mod service;
+mod settings;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 
+pub use area::{AREA, area};
 pub use error::JobsError;
 pub use model::cron::{Cron, CronError};
 pub use model::event::Source;

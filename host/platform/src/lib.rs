@@ -5,6 +5,7 @@
 //! AES-256-GCM and reads as absent when it cannot be decrypted.
 
 mod acting;
+pub mod area;
 mod audit;
 mod background;
 mod bus;
@@ -14,7 +15,7 @@ mod error;
 mod node;
 pub mod outbox;
 mod sealed;
-mod settings;
+pub mod settings;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 
@@ -27,9 +28,15 @@ pub use error::PlatformError;
 pub use node::{Node, NodeRole, STANDBY};
 pub use sealed::{AreaReport, Sealed, SealedPage, SealedRow, SealedValues, SecretSettings, Unreadable};
 pub use settings::{
-    EnvEntry, SecretSetting, Setting, SettingSpec, SettingValue, Settings, UpdateCheck, Writer, catalogue,
-    settings_table,
+    EnvEntry, SecretSetting, Setting, SettingSpec, SettingValue, Settings, Writer, settings_table,
 };
+
+#[doc(hidden)]
+pub mod private {
+    //! What the macros expand to.
+    pub use crate::settings::{DECLARED, Declared};
+    pub use linkme;
+}
 
 #[cfg(test)]
 mod tests {

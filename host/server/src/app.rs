@@ -1,7 +1,6 @@
 //! The wired service: every area with what it needs, ready to answer.
 //!
-//! Bounds: a shutdown lets running requests end (ten seconds, see `qm_web::serve`) and then gives the engines
-//! [`ENGINES_CLOSE`] to store what they had not stored yet.
+//! Bounds: a shutdown lets running requests end (ten seconds, see `qm_web::serve`) and then each area ([`crate::areas`]).
 
 use std::collections::HashSet;
 use std::net::SocketAddr;
@@ -14,7 +13,6 @@ use qm_db::Db;
 use qm_files::{Files, FilesDeps};
 use qm_identity::{FirstAdmin, HashCost, Identity, IdentityDeps, IdentityError, Pace, Seeded, TokenService};
 use qm_jobs::{Jobs, JobsDeps, Pace as JobPace};
-use qm_kernel::event::EventSpec;
 use qm_kernel::{Ctx, Secret};
 use qm_net::Net;
 use qm_platform::outbox::{Outbox, OutboxMetrics, Patience};
@@ -29,7 +27,8 @@ use qm_torrents::{Torrents, TorrentsDeps};
 use qm_web::{ConnectionLimits, Docs, WebConfig};
 use tokio::net::TcpListener;
 
-use crate::api::{self, States};
+use crate::api;
+use crate::areas::{self, Areas, Endings};
 use crate::config::Config;
 use crate::failure::StartError;
 use crate::node::Post;
@@ -39,18 +38,8 @@ use crate::{PRODUCT, VERSION, descriptors};
 
 /// Compiled plugins, below the data directory.
 const PLUGIN_CACHE: &str = "cache/plugins";
-/// The events of every area.
-const EVENTS: [&[EventSpec]; 4] = [
-    qm_identity::EVENTS,
-    qm_torrents::EVENTS,
-    qm_files::EVENTS,
-    qm_system::EVENTS,
-];
 /// For sockets of a server that was succeeded to be told so.
 const LAST_WORDS: Duration = Duration::from_millis(300);
-const ENGINES_CLOSE: Duration = Duration::from_secs(10);
-/// For file operations to give up what they have begun.
-const FILES_CLOSE: Duration = Duration::from_secs(10);
 
 /// What the service is wired from. The start makes them from the configuration; a test brings its own.
 pub struct AppParts {
@@ -94,6 +83,7 @@ pub struct App {
     torrents: Arc<Torrents>,
     files: Arc<Files>,
     jobs: Jobs,
+    endings: Endings,
     background: Background,
 }
 
@@ -141,7 +131,7 @@ impl Ground {
         post.node.register(&metrics)?;
         let background = Background::new(&metrics)?;
         let bus = Bus::new(ctx.clone());
-        for specs in EVENTS {
+        for specs in areas::events() {
             bus.register(specs);
         }
         let db = post.db.clone().telling(Arc::new(bus.clone()));
@@ -249,24 +239,6 @@ impl Ground {
         })?)
     }
 
-    /// Starts the loops of the areas that keep none of their own.
-    fn start_loops(&self, files: &Arc<Files>, torrents: &Arc<Torrents>, hub: &Hub) {
-        let background = &self.background;
-        let ((name, every), area) = (Files::UPKEEP, files.clone());
-        background.supervise(name, every, move |stop| area.clone().upkeep_loop(stop));
-        let ((name, every), area) = (Torrents::MOVES, torrents.clone());
-        background.supervise(name, every, move |stop| area.clone().moves_loop(stop));
-        let ((name, every), area) = (Torrents::UPKEEP, torrents.clone());
-        background.supervise(name, every, move |stop| area.clone().upkeep_loop(stop));
-        let ((name, every), area) = (Identity::ENDINGS, self.identity.clone());
-        let sockets = hub.clone();
-        background.supervise(name, every, move |stop| {
-            area.clone().end_sockets_loop(sockets.clone(), stop)
-        });
-        let ((name, every), area) = (Identity::PRUNING, self.identity.clone());
-        background.supervise(name, every, move |stop| area.clone().prune_loop(stop));
-    }
-
     /// Starts the watches and the check for updates, and shows what they and everybody else count.
     fn system(
         &self,
@@ -310,13 +282,14 @@ impl Ground {
                 engines: torrents.clone(),
                 plugins: plugins.clone(),
                 disks,
-                sealed: crate::sealed::sealed(&self.db, &self.cipher, &self.audit),
+                sealed: areas::sealed(&self.db, &self.cipher, &self.audit),
                 started: self.started,
             },
             acting: self.acting(),
             audit: self.audit.clone(),
             trail: AuditTrail::new(self.db.clone(), self.ctx.clone()),
             settings: self.settings.clone(),
+            modules: areas::modules(),
             environment: config.environment.clone().into(),
             plugins: plugins.clone(),
             ctx: self.ctx.clone(),
@@ -377,21 +350,20 @@ impl App {
             ..web_config(&config, &ground.metrics)
         };
         let docs = !matches!(web.docs, Docs::Hidden);
-        let states = States {
-            identity: ground.identity.clone(),
-            system: ground.system(&config, &plugins, &torrents, &hub)?,
-            torrents: torrents.clone(),
-            files: files.clone(),
-            jobs: jobs.clone(),
-        };
-        let routes = api::routes(states).mount(ws_router(hub.clone()));
+        let mut areas = Areas::new(vec![
+            qm_system::area(ground.system(&config, &plugins, &torrents, &hub)?),
+            qm_identity::area(&ground.identity, &hub),
+            qm_torrents::area(&torrents),
+            qm_files::area(&files),
+            qm_jobs::area(&jobs),
+        ]);
+        let routes = areas.take_routes().mount(ws_router(hub.clone()));
         let router = qm_web::finish(routes, web, ground.tokens.clone(), ctx);
 
-        // No area consumes events yet.
-        outbox.start(Vec::new(), &ground.background).await?;
+        outbox.start(areas.take_consumers(), &ground.background).await?;
         // Every area has registered its types by now, and none has begun a job that would be taken for one that was left.
         jobs.start().await.map_err(StartError::Jobs)?;
-        ground.start_loops(&files, &torrents, &hub);
+        let endings = areas.start(&ground.background);
         let first_admin = seeded
             .generated_password
             .map(|password| (config.admin.username, password));
@@ -415,6 +387,7 @@ impl App {
             torrents,
             files,
             jobs,
+            endings,
             background: ground.background,
         })
     }
@@ -477,14 +450,14 @@ impl App {
     /// take over, the database is closed.
     pub async fn run(self, until: impl Future<Output = ()>) -> Ending {
         let succession = self.post.succession();
-        let (hub, files) = (self.hub.clone(), self.files.clone());
+        let (hub, endings) = (self.hub.clone(), self.endings.clone());
         tokio::select! {
             () = self.serve(until) => Ending::Asked,
             () = succession.happened() => {
                 tracing::error!("another node has taken over: this process ends, and stands by when it is started again");
                 // It is killed rather than stopped: all it could still do is what another one does by now.
                 hub.shutdown();
-                files.stop();
+                endings.stop();
                 tokio::time::sleep(LAST_WORDS).await;
                 Ending::Succeeded
             }
@@ -498,36 +471,23 @@ impl App {
             db,
             hub,
             plugins,
-            torrents,
-            files,
-            jobs,
+            endings,
             background,
             ..
         } = self;
         let until = async {
             until.await;
             hub.shutdown();
-            // A request waits for its file operation: none is to keep the others waiting.
-            files.stop();
-            jobs.drain();
+            endings.stop();
         };
         let limits = ConnectionLimits {
             all: descriptors::connections(),
             proxied: front.proxied,
         };
         qm_web::serve(front.listener, front.router, limits, until).await;
-        // Its leases are prolonged by a loop, so it goes before those.
-        jobs.shutdown().await;
+        endings.settle().await;
         background.shutdown().await;
-        if tokio::time::timeout(FILES_CLOSE, files.shutdown()).await.is_err() {
-            tracing::warn!("file operations took too long to stop and were left");
-        }
-        if tokio::time::timeout(ENGINES_CLOSE, torrents.shutdown())
-            .await
-            .is_err()
-        {
-            tracing::warn!("engines took too long to close and were left");
-        }
+        endings.close().await;
         plugins.shutdown().await;
         post.give_back().await;
         db.close().await;
@@ -622,19 +582,5 @@ pub(crate) fn web_config(config: &Config, metrics: &Registry) -> WebConfig {
             Docs::Later(Arc::new(move || api::document_with(&later)))
         },
         ..described
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use super::EVENTS;
-
-    #[test]
-    fn a_key_is_one_kind_of_event() {
-        let keys: Vec<&str> = EVENTS.into_iter().flatten().map(|spec| spec.key).collect();
-        let distinct: BTreeSet<&str> = keys.iter().copied().collect();
-        assert_eq!(distinct.len(), keys.len(), "{keys:?}");
     }
 }

@@ -5,14 +5,15 @@
 
 pub mod api;
 pub mod app;
+pub mod areas;
 pub mod cli;
 pub mod config;
 mod descriptors;
 pub mod failure;
 pub mod logging;
 pub mod node;
-pub mod sealed;
 pub mod secrets;
+mod settings_to_come;
 pub mod shutdown;
 pub mod start;
 

@@ -3,16 +3,18 @@
 //!
 //! Events: see [`Watches`]. Bounds: each module names its own.
 
+mod area;
 mod build;
 mod error;
 pub mod health;
 mod metrics;
-mod modules;
 mod pins;
 mod routes;
+mod settings;
 mod update;
 mod watch;
 
+pub use area::{AREA, area};
 pub use error::SystemError;
 pub use metrics::Sources;
 pub use pins::PluginPins;

@@ -13,12 +13,14 @@ use bytes::Bytes;
 use qm_db::{Db, DbError};
 use qm_kernel::{ClientInfo, Ctx, Permission, Principal, Timestamp};
 use qm_net::{Grants, HttpRequest, Net, Progress};
-use qm_platform::{Acting, ActingError, Audit, AuditEntry, Background, Settings, UpdateCheck, catalogue};
+use qm_platform::{Acting, ActingError, Audit, AuditEntry, Background, Settings};
 use serde::Deserialize;
 use serde_json::json;
 use tokio::sync::Notify;
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
+
+use crate::settings::{UPDATE_CHECK, UpdateCheck};
 
 const INTERVAL: Duration = Duration::from_hours(24);
 const TOTAL: Duration = Duration::from_secs(10);
@@ -143,7 +145,7 @@ impl Updates {
         client: &ClientInfo,
     ) -> Result<Standing, ActingError> {
         let deps = &self.0.deps;
-        let setting = &catalogue::UPDATE_CHECK;
+        let setting = &UPDATE_CHECK;
         let mut tx = deps.db.begin_write().await?;
         let needed = [Permission::SystemManage];
         let actor = deps.acting.judge(&mut tx, principal, &needed).await?;
@@ -170,12 +172,7 @@ impl Updates {
 
     async fn is_enabled(&self) -> Result<bool, DbError> {
         let mut tx = self.0.deps.db.begin_read().await?;
-        let setting = self
-            .0
-            .deps
-            .settings
-            .get(&mut tx, &catalogue::UPDATE_CHECK)
-            .await?;
+        let setting = self.0.deps.settings.get(&mut tx, &UPDATE_CHECK).await?;
         Ok(setting.enabled)
     }
 

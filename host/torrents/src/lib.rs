@@ -8,6 +8,7 @@
 //!
 //! Events: `torrent.completed`, `torrent.failed`, `torrent.ratio_changed`.
 
+mod area;
 mod dto;
 mod error;
 pub mod metainfo;
@@ -15,10 +16,12 @@ mod model;
 mod repo;
 mod routes;
 mod service;
+mod settings;
 mod sync;
 #[cfg(test)]
 mod testing;
 
+pub use area::{AREA, area};
 pub use dto::torrent::TorrentEntry;
 pub use error::TorrentsError;
 pub use repo::sealed::EngineSecrets;

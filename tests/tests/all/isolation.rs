@@ -65,9 +65,9 @@ both_databases! {
     }
 
     async fn directories_may_be_named_from_where_the_server_was_started(db: &TestDb) {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = tempfile::tempdir().expect("our own directory");
         let installed = dir.path().join("plugins");
-        std::fs::create_dir(&installed).unwrap();
+        std::fs::create_dir(&installed).expect("our own directory");
         plugins::install("misbehave.wasm", &installed);
         let named = [("DATA_DIR", "./data"), ("PLUGINS_DIR", "./plugins")];
         let server = Binary::start_with(dir.path(), db.url(), &named).await;

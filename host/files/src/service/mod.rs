@@ -30,7 +30,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use qm_db::Db;
 use qm_jobs::Jobs;
 use qm_kernel::{ClientInfo, Ctx, Permission, Principal, Secret};
-use qm_platform::{Acting, Audit, Settings, catalogue};
+use qm_platform::{Acting, Audit, Settings};
 use qm_ports::{Holders, TorrentPayloads};
 use qm_realtime::Hub;
 use qm_web::{Auth, HungUp};
@@ -46,6 +46,7 @@ use crate::dto::requests::TorrentAction;
 use crate::error::FilesError;
 use crate::model::ticket::Tickets;
 use crate::ops::{Control, Lane, Workers};
+use crate::settings::DEFAULT_ROOT_PATH;
 
 /// What the area needs of the house.
 pub struct FilesDeps {
@@ -170,7 +171,7 @@ impl Files {
     /// The Default Root Path as it is stored; `None` when there is none.
     async fn configured_root(&self) -> Result<Option<String>, FilesError> {
         let mut tx = self.db.begin_read().await?;
-        let stored = self.settings.get(&mut tx, &catalogue::DEFAULT_ROOT_PATH).await?;
+        let stored = self.settings.get(&mut tx, &DEFAULT_ROOT_PATH).await?;
         Ok(Some(stored.trim().to_owned()).filter(|path| !path.is_empty()))
     }
 

@@ -1,7 +1,7 @@
 //! The Default Root Path: where browsing begins, within the hard roots.
 
 use qm_kernel::Permission;
-use qm_platform::{catalogue, judge_alone};
+use qm_platform::judge_alone;
 use serde_json::json;
 
 use super::tell::Fact;
@@ -11,6 +11,7 @@ use crate::dto::answers::RootInfo;
 use crate::dto::requests::shorten;
 use crate::error::FilesError;
 use crate::ops::Lane;
+use crate::settings::DEFAULT_ROOT_PATH;
 
 const ACTION: &str = "settings.update_root_path";
 
@@ -48,7 +49,7 @@ impl Files {
         };
         let mut tx = self.db.begin_write().await?;
         self.acting.judge(&mut tx, &caller.principal, &needed).await?;
-        let setting_of_root = &catalogue::DEFAULT_ROOT_PATH;
+        let setting_of_root = &DEFAULT_ROOT_PATH;
         let previous = self.settings.get(&mut tx, setting_of_root).await?;
         let metadata = json!({ "previous": previous, "next": next });
         self.settings.put(&mut tx, setting_of_root, &next).await?;
@@ -77,6 +78,6 @@ impl Files {
 fn setting(metadata: serde_json::Value) -> Fact {
     Fact {
         object_type: Some("setting"),
-        ..Fact::file(ACTION, catalogue::DEFAULT_ROOT_PATH.key, metadata)
+        ..Fact::file(ACTION, DEFAULT_ROOT_PATH.key, metadata)
     }
 }

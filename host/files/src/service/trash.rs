@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use qm_kernel::Timestamp;
-use qm_platform::catalogue;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -21,6 +20,7 @@ use crate::error::FilesError;
 use crate::ops::{self, Control, Lane};
 use crate::repo;
 use crate::repo::trash::TrashRecord;
+use crate::settings::TRASH_RETENTION_DAYS;
 
 const SWEEP_EVERY: Duration = Duration::from_hours(1);
 const DAY_MS: f64 = 24.0 * 3600.0 * 1000.0;
@@ -332,7 +332,7 @@ impl Files {
     }
 
     async fn retention(&self, tx: &mut qm_db::Tx) -> Result<Retention, FilesError> {
-        let days = self.settings.get(tx, &catalogue::TRASH_RETENTION_DAYS).await?;
+        let days = self.settings.get(tx, &TRASH_RETENTION_DAYS).await?;
         Ok(Retention::of(days))
     }
 }

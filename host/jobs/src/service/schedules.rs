@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use qm_db::Tx;
 use qm_kernel::{Timestamp, timezone};
-use qm_platform::catalogue::TIMEZONE;
+use qm_platform::settings::TIMEZONE;
 use tokio_util::sync::CancellationToken;
 
 use super::{Jobs, lock};

@@ -14,7 +14,6 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use qm_db::{Backend, Tx};
 use qm_kernel::Timestamp;
-use qm_platform::catalogue::WORKER_PLACES;
 use qm_platform::panic_text;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -34,6 +33,7 @@ use crate::model::status::Status;
 use crate::repo;
 use crate::repo::events::Numbered;
 use crate::repo::moves::{Claimant, Claimed};
+use crate::settings::WORKER_PLACES;
 
 /// The names of the worker's own loops.
 const DISPATCHER: &str = "platform_job_dispatcher";

@@ -5,7 +5,7 @@ use qm_db::{DbError, Tx};
 use serde_json::Value;
 
 use super::{SealedPage, SealedRow, SealedValues};
-use crate::settings::{catalogue, repo};
+use crate::settings::{self, repo};
 
 const FIELD: &str = "value";
 
@@ -16,9 +16,9 @@ pub struct SecretSettings {
 }
 
 impl SecretSettings {
-    /// Those the catalogue marks as secret.
-    pub fn catalogued() -> Self {
-        let secret = catalogue::all().into_iter().filter(|spec| spec.secret);
+    /// Those that are declared as secret.
+    pub fn declared() -> Self {
+        let secret = settings::all().into_iter().filter(|spec| spec.secret);
         Self::of(secret.map(|spec| spec.key).collect())
     }
 

@@ -2,15 +2,15 @@
 
 use std::fmt::Write as _;
 
-use super::catalogue;
+use super::declare;
 use super::spec::SettingSpec;
 
-/// A Markdown table of every setting.
+/// A Markdown table of every setting that this version reads.
 pub fn settings_table() -> String {
     let mut table = String::from(
         "| key | type | default | area | what it does | changed by |\n|---|---|---|---|---|---|\n",
     );
-    for spec in catalogue::all() {
+    for spec in declare::all().into_iter().filter(|spec| !spec.to_come) {
         let _ = writeln!(
             table,
             "| `{}` | {} | {} | {} | {} | {} |",

@@ -1,14 +1,15 @@
 //! Settings: a typed registry over the table of key and JSON value.
 //!
-//! A setting is a constant that names its key, type, default and owner; areas read through it. The generic writers of
+//! A setting is a constant that names its key, type, default and owner; areas declare theirs and read through it. The generic writers of
 //! the API store what they are given, so a stored value that is not of the setting's type reads as the default. They
 //! refuse a setting that has a route of its own, and every secret.
 //!
 //! Bounds: a key of [`MAX_KEY`] characters, a value of [`MAX_VALUE`] bytes of JSON, [`MAX_KEYS`] settings at once.
 
-pub mod catalogue;
+mod declare;
 mod document;
 mod environment;
+mod own;
 pub(crate) mod repo;
 mod service;
 mod spec;
@@ -18,11 +19,15 @@ mod writers;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use declare::all;
+#[doc(hidden)]
+pub use declare::{DECLARED, Declared};
 pub use document::settings_table;
 pub use environment::EnvEntry;
+pub use own::{PRODUCT_NAME, TIMEZONE};
 pub use service::Settings;
 pub use spec::{SecretSetting, Setting, SettingSpec};
-pub use value::{SettingValue, UpdateCheck};
+pub use value::SettingValue;
 pub use writers::Writer;
 
 /// Longest key a generic writer takes, in characters.

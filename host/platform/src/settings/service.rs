@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::spec::{SecretSetting, Setting, SettingSpec};
 use super::value::SettingValue;
-use super::{catalogue, repo};
+use super::{PRODUCT_NAME, declare, repo};
 use crate::cipher::Cipher;
 
 /// Reads and writes settings. Cheap to clone.
@@ -52,15 +52,14 @@ impl Settings {
         setting: &SecretSetting,
         secret: &Secret,
     ) -> Result<(), DbError> {
-        let sealed = self.cipher.encrypt(secret.expose());
-        self.store(tx, setting.key, &Value::from(sealed)).await
+        self.seal(tx, setting.key, secret.expose()).await
     }
 
     /// Writes the seeded settings that are missing; what is stored stays. `product_name` is the name the server was
     /// started with.
     pub async fn seed_defaults(&self, tx: &mut Tx, product_name: &str) -> Result<(), DbError> {
-        for spec in catalogue::all().into_iter().filter(|spec| spec.seeded) {
-            let value = if spec.key == catalogue::PRODUCT_NAME.key {
+        for spec in declare::all().into_iter().filter(|spec| spec.seeded) {
+            let value = if spec.key == PRODUCT_NAME.key {
                 Value::from(product_name)
             } else {
                 spec.default
@@ -72,7 +71,7 @@ impl Settings {
 
     /// Every stored setting as a response may show it: secrets are masks, and absent when they cannot be decrypted.
     pub async fn list(&self, tx: &mut Tx) -> Result<BTreeMap<String, Value>, DbError> {
-        let specs = catalogue::all();
+        let specs = declare::all();
         let mut shown = BTreeMap::new();
         for (key, text) in repo::list(tx).await? {
             // Written by this service as JSON; anything else in the column was not, and is nobody's setting.
@@ -110,13 +109,17 @@ impl Settings {
 
     /// Stores what a generic writer was given. A secret that comes as its mask stays, and an empty one is removed.
     pub(crate) async fn write(&self, tx: &mut Tx, key: &str, value: &Value) -> Result<(), DbError> {
-        let secret = catalogue::SECRETS.iter().find(|secret| secret.key == key);
-        match (secret, value.as_str()) {
-            (None, _) => self.store(tx, key, value).await,
-            (Some(_), Some(text)) if is_mask(text) => Ok(()),
-            (Some(_), None | Some("")) => repo::remove(tx, key).await,
-            (Some(secret), Some(text)) => self.put_secret(tx, secret, &Secret::new(text)).await,
+        match value.as_str() {
+            _ if !declare::is_secret(key) => self.store(tx, key, value).await,
+            Some(text) if is_mask(text) => Ok(()),
+            None | Some("") => repo::remove(tx, key).await,
+            Some(text) => self.seal(tx, key, text).await,
         }
+    }
+
+    async fn seal(&self, tx: &mut Tx, key: &str, text: &str) -> Result<(), DbError> {
+        let sealed = self.cipher.encrypt(text);
+        self.store(tx, key, &Value::from(sealed)).await
     }
 
     async fn store(&self, tx: &mut Tx, key: &str, value: &Value) -> Result<(), DbError> {

@@ -4,7 +4,8 @@ use serde_json::Value;
 
 use super::value::SettingValue;
 
-/// A setting and how to read it.
+/// A setting and how to read it. Made by [`settings!`](crate::settings).
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug)]
 pub struct Setting<T> {
     /// Dotted; its identity, never renamed.
@@ -22,13 +23,17 @@ pub struct Setting<T> {
     /// What a value must be for a writer to store it, e.g. `must be the name of a time zone`; `None`: anything is
     /// stored, and reads as the default when it will not do.
     pub rule: Option<&'static str>,
+    /// No area of this version reads it: no document lists it.
+    pub to_come: bool,
     /// What holds while nothing usable is stored.
     pub default: fn() -> T,
     /// Values that the type allows and the setting does not read as the default too.
     pub accepts: fn(&T) -> bool,
 }
 
-/// A setting that is a secret: stored encrypted, shown as a mask, absent when it cannot be decrypted.
+/// A setting that is a secret: stored encrypted, shown as a mask, absent when it cannot be decrypted. Made by
+/// [`settings!`](crate::settings).
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug)]
 pub struct SecretSetting {
     pub key: &'static str,
@@ -36,6 +41,8 @@ pub struct SecretSetting {
     pub about: &'static str,
     /// The only route that changes it; `None`: the generic writers take it as text and store it encrypted.
     pub route: Option<&'static str>,
+    /// No area of this version reads it: no document lists it.
+    pub to_come: bool,
 }
 
 /// A setting as lists and documents show it.
@@ -49,6 +56,7 @@ pub struct SettingSpec {
     pub secret_members: &'static [&'static str],
     pub seeded: bool,
     pub route: Option<&'static str>,
+    pub to_come: bool,
     /// `text`, `number`, `integer`, `boolean`, `list of texts`, `object` or `secret`.
     pub kind: &'static str,
     /// `null`: none.
@@ -56,8 +64,9 @@ pub struct SettingSpec {
 }
 
 impl<T: SettingValue> Setting<T> {
-    /// A setting whose route is the generic writers, of which every value of the type will do.
-    pub(super) const fn plain(
+    /// A setting whose route is the generic writers, of which every value of the type will do. For the macro alone.
+    #[doc(hidden)]
+    pub const fn declared(
         key: &'static str,
         owner: &'static str,
         about: &'static str,
@@ -71,27 +80,40 @@ impl<T: SettingValue> Setting<T> {
             secret_members: &[],
             seeded: false,
             rule: None,
+            to_come: false,
             default,
             accepts: |_| true,
         }
     }
 
-    pub(super) const fn seeded(self) -> Self {
+    #[must_use]
+    pub const fn to_come(self) -> Self {
+        Self {
+            to_come: true,
+            ..self
+        }
+    }
+
+    #[must_use]
+    pub const fn seeded(self) -> Self {
         Self { seeded: true, ..self }
     }
 
-    pub(super) const fn by_route(self, route: &'static str) -> Self {
+    #[must_use]
+    pub const fn by_route(self, route: &'static str) -> Self {
         Self {
             route: Some(route),
             ..self
         }
     }
 
-    pub(super) const fn accepts(self, accepts: fn(&T) -> bool) -> Self {
+    #[must_use]
+    pub const fn accepts(self, accepts: fn(&T) -> bool) -> Self {
         Self { accepts, ..self }
     }
 
-    pub(super) const fn rule(self, rule: &'static str) -> Self {
+    #[must_use]
+    pub const fn rule(self, rule: &'static str) -> Self {
         Self {
             rule: Some(rule),
             ..self
@@ -99,12 +121,13 @@ impl<T: SettingValue> Setting<T> {
     }
 
     /// The rule that `value` breaks; `null` takes a setting back to nothing.
-    pub(super) fn broken_by(&self, value: &Value) -> Option<&'static str> {
+    pub fn broken_by(&self, value: &Value) -> Option<&'static str> {
         let fits = value.is_null() || T::from_json(value).as_ref().is_some_and(self.accepts);
         self.rule.filter(|_| !fits)
     }
 
-    pub(super) const fn secret_members(self, secret_members: &'static [&'static str]) -> Self {
+    #[must_use]
+    pub const fn secret_members(self, secret_members: &'static [&'static str]) -> Self {
         Self {
             secret_members,
             ..self
@@ -115,11 +138,12 @@ impl<T: SettingValue> Setting<T> {
         SettingSpec {
             key: self.key,
             owner: self.owner,
-            about: self.about,
+            about: self.about.trim_start(),
             secret: false,
             secret_members: self.secret_members,
             seeded: self.seeded,
             route: self.route,
+            to_come: self.to_come,
             kind: T::KIND,
             default: (self.default)().to_json(),
         }
@@ -135,16 +159,28 @@ impl<T: SettingValue> Setting<T> {
 }
 
 impl SecretSetting {
-    pub(super) const fn plain(key: &'static str, owner: &'static str, about: &'static str) -> Self {
+    /// A secret whose route is the generic writers. For the macro alone.
+    #[doc(hidden)]
+    pub const fn declared(key: &'static str, owner: &'static str, about: &'static str) -> Self {
         Self {
             key,
             owner,
             about,
             route: None,
+            to_come: false,
         }
     }
 
-    pub(super) const fn by_route(self, route: &'static str) -> Self {
+    #[must_use]
+    pub const fn to_come(self) -> Self {
+        Self {
+            to_come: true,
+            ..self
+        }
+    }
+
+    #[must_use]
+    pub const fn by_route(self, route: &'static str) -> Self {
         Self {
             route: Some(route),
             ..self
@@ -155,11 +191,12 @@ impl SecretSetting {
         SettingSpec {
             key: self.key,
             owner: self.owner,
-            about: self.about,
+            about: self.about.trim_start(),
             secret: true,
             secret_members: &[],
             seeded: false,
             route: self.route,
+            to_come: self.to_come,
             kind: "secret",
             default: Value::Null,
         }

@@ -1,6 +1,6 @@
 //! The types a setting can have.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 /// A type a setting can have.
 pub trait SettingValue: Sized {
@@ -101,24 +101,5 @@ impl<T: SettingValue> SettingValue for Option<T> {
 
     fn to_json(&self) -> Value {
         self.as_ref().map_or(Value::Null, T::to_json)
-    }
-}
-
-/// Whether the server looks for newer versions of itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UpdateCheck {
-    pub enabled: bool,
-}
-
-impl SettingValue for UpdateCheck {
-    const KIND: &'static str = "object";
-
-    fn from_json(value: &Value) -> Option<Self> {
-        let enabled = value.get("enabled")?.as_bool()?;
-        Some(Self { enabled })
-    }
-
-    fn to_json(&self) -> Value {
-        json!({ "enabled": self.enabled })
     }
 }

@@ -6,7 +6,7 @@ use qm_db::{Db, Tx};
 use qm_kernel::{ClientInfo, Permission, Principal};
 use serde_json::{Value, json};
 
-use super::{MAX_KEY, MAX_KEYS, MAX_VALUE, Settings, catalogue};
+use super::{MAX_KEY, MAX_KEYS, MAX_VALUE, Settings, declare};
 use crate::acting::{Acting, Actor};
 use crate::audit::{Audit, AuditEntry};
 use crate::error::PlatformError;
@@ -70,7 +70,7 @@ async fn record(
 }
 
 fn check(changes: &BTreeMap<String, Value>) -> Result<(), PlatformError> {
-    let specs = catalogue::all();
+    let specs = declare::all();
     let owned = specs
         .iter()
         .filter_map(|spec| Some((spec.key, spec.route?)))
@@ -92,11 +92,9 @@ fn check(changes: &BTreeMap<String, Value>) -> Result<(), PlatformError> {
             broken.push(format!("{rule}: `{named}`"));
         } else if value.to_string().len() > MAX_VALUE {
             broken.push(format!("{named} must not be larger than {MAX_VALUE} bytes"));
-        } else if !(value.is_string() || value.is_null())
-            && catalogue::SECRETS.iter().any(|secret| secret.key == key)
-        {
+        } else if !(value.is_string() || value.is_null()) && declare::is_secret(key) {
             broken.push(format!("{named} must be a string"));
-        } else if let Some(rule) = catalogue::broken_rule(key, value) {
+        } else if let Some(rule) = declare::broken_rule(key, value) {
             broken.push(format!("{named} {rule}"));
         }
     }

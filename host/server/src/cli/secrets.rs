@@ -6,9 +6,9 @@ use qm_kernel::Ctx;
 use qm_platform::{AreaReport, Audit};
 
 use super::say;
+use crate::areas::sealed;
 use crate::config::Config;
 use crate::failure::StartError;
-use crate::sealed::sealed;
 use crate::{logging, secrets, start};
 
 /// The exit code that says: done, but something is still not under the current key.

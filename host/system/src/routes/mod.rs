@@ -16,6 +16,7 @@ use axum::extract::FromRef;
 use prometheus::Registry;
 use qm_db::Db;
 use qm_kernel::{Ctx, Permission};
+use qm_platform::area::Module;
 use qm_platform::{Acting, Audit, AuditTrail, EnvEntry, Node, Settings};
 use qm_plugin_host::PluginHost;
 use qm_web::{Routes, routes as line};
@@ -35,6 +36,8 @@ pub struct System {
     pub audit: Audit,
     pub trail: AuditTrail,
     pub settings: Settings,
+    /// What clients draw their menu from, in the order they draw it.
+    pub modules: Arc<[&'static Module]>,
     /// The variables the server reads, with what it found.
     pub environment: Arc<[EnvEntry]>,
     pub plugins: Arc<PluginHost>,

@@ -1,11 +1,13 @@
 //! Which areas there are.
 
+use axum::extract::State;
 use qm_kernel::Permission;
+use qm_platform::area::{MenuEntry, Module};
 use qm_web::Json;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::modules::{MODULES, MenuEntry, Module};
+use super::System;
 
 /// An area of the service.
 #[derive(Serialize, ToSchema)]
@@ -85,6 +87,6 @@ impl From<MenuEntry> for MenuItem {
     tag = "modules",
     responses((status = 200, body = Vec<EnabledModule>))
 )]
-pub(super) async fn enabled_modules() -> Json<Vec<EnabledModule>> {
-    Json(MODULES.iter().map(EnabledModule::from).collect())
+pub(super) async fn enabled_modules(State(app): State<System>) -> Json<Vec<EnabledModule>> {
+    Json(app.modules.iter().copied().map(EnabledModule::from).collect())
 }

@@ -12,6 +12,23 @@ use tower::ServiceExt as _;
 
 use crate::Service;
 
+qm_platform::settings! {
+    of "tests";
+
+    /// A text with a route of its own.
+    ROOT: String = "test.root", String::new, by_route("PUT /api/root");
+
+    /// An object that holds a secret.
+    LINK: serde_json::Map<String, Value> = "test.link",
+        serde_json::Map::new, by_route("PATCH /api/link"), secret_members(&["apiKey"]);
+
+    /// A secret.
+    secret API_KEY = "test.apiKey";
+
+    /// A secret with a route of its own.
+    secret PICTURES = "test.pictures", by_route("PATCH /api/pictures"), to_come();
+}
+
 sql! {
     STORED = "SELECT value FROM settings WHERE key = $1";
     COUNT = "SELECT COUNT(*) FROM settings";
@@ -128,13 +145,13 @@ db_test! {
 
     async fn a_setting_with_a_route_of_its_own_is_refused_and_nothing_written(db: Db) {
         let service = Service::new(&db).await;
-        let message = "\"fileManager.defaultRootPath\" cannot be changed here — use PUT /api/files/root.";
+        let message = "\"test.root\" cannot be changed here — use PUT /api/root.";
         let refused = json!({ "message": message, "error": "Forbidden", "statusCode": 403, "code": "forbidden.setting" });
-        let answer = put(&service, "fileManager.defaultRootPath", json!("/")).await;
+        let answer = put(&service, "test.root", json!("/")).await;
         assert_eq!(answer, (StatusCode::FORBIDDEN, refused.clone()));
-        let answer = patch(&service, &json!({ "a.key": 1, "fileManager.defaultRootPath": "/", "z.key": 1 })).await;
+        let answer = patch(&service, &json!({ "a.key": 1, "test.root": "/", "z.key": 1 })).await;
         assert_eq!(answer, (StatusCode::FORBIDDEN, refused));
-        for key in ["torrents.parking", "media_acquisition.settings", "indexer_proxy.settings", "media_server_analytics.email"] {
+        for key in ["test.link", "test.pictures"] {
             assert_eq!(put(&service, key, json!({})).await.0, StatusCode::FORBIDDEN, "{key}");
         }
         assert_eq!((stored(&db).await, audited(&db).await.len()), (0, 0));
@@ -152,7 +169,7 @@ db_test! {
             (json!({ "a": 1, "nul\0": 1 }), "control character"),
             (json!({ "a": 1, " ": 1 }), "1 to 200 characters"),
             (json!({ "a": 1, "big": "x".repeat(70_000) }), "big must not be larger than 65536 bytes"),
-            (json!({ "a": 1, "media.omdbApiKey": 5 }), "media.omdbApiKey must be a string"),
+            (json!({ "a": 1, "test.apiKey": 5 }), "test.apiKey must be a string"),
             (Value::Object(too_many), "no more than 500 settings"),
         ] {
             let (status, body) = patch(&service, &bad).await;
@@ -166,7 +183,7 @@ db_test! {
 
     async fn secrets_are_stored_encrypted_and_never_shown(db: Db) {
         let service = Service::new(&db).await;
-        let key = "media.providerAApiKey";
+        let key = "test.apiKey";
         let (status, body) = put(&service, key, json!("hunter2")).await;
         assert_eq!((status, body), (StatusCode::OK, json!({ "key": key, "value": MASK })));
         let sealed = value!(&mut db.begin_read().await.unwrap(), String, STORED, key).await.unwrap();

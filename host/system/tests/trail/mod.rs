@@ -105,15 +105,14 @@ db_test! {
         assert_eq!(status, StatusCode::OK);
         let modules = list.as_array().unwrap();
         let ids: Vec<&str> = modules.iter().map(|module| module["id"].as_str().unwrap()).collect();
-        assert_eq!(ids, ["dashboard", "users", "audit", "settings", "torrents", "files"]);
-        let files = &modules[5];
-        let permissions: Vec<&str> = Permission::ALL.iter().map(|permission| permission.key()).filter(|key| key.starts_with("files.")).collect();
+        assert_eq!(ids, ["audit", "settings"]);
+        let permissions: Vec<&str> = Permission::ALL.iter().map(|permission| permission.key()).filter(|key| key.starts_with("audit.")).collect();
         let expected = json!({
-            "id": "files", "name": "Files", "description": files["description"], "tier": "core", "state": "enabled",
-            "enabled": true, "licensed": true, "dependencies": ["users", "settings"], "unmetDependencies": [],
-            "permissions": permissions, "menu": [{ "label": "Files", "path": "/files", "permission": "files.view" }],
-            "features": files["features"], "locked": false, "reason": "active",
+            "id": "audit", "name": "Audit", "description": modules[0]["description"], "tier": "core", "state": "enabled",
+            "enabled": true, "licensed": true, "dependencies": ["users"], "unmetDependencies": [],
+            "permissions": permissions, "menu": [{ "label": "Audit", "path": "/audit", "permission": "audit.view" }],
+            "features": ["audit"], "locked": false, "reason": "active",
         });
-        assert_eq!(files, &expected);
+        assert_eq!(modules[0], expected);
     }
 }

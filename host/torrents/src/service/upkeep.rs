@@ -16,7 +16,6 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use qm_db::{Db, DbError, Tx};
 use qm_platform::Settings;
-use qm_platform::catalogue::{MAX_SNAPSHOT_BYTES, MAX_TORRENTS};
 use tokio::sync::Notify;
 use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
@@ -26,6 +25,7 @@ use crate::error::TorrentsError;
 use crate::model::limits::Limits;
 use crate::repo;
 use crate::repo::retire::{Progress, Step};
+use crate::settings::{MAX_SNAPSHOT_BYTES, MAX_TORRENTS};
 
 /// Between two looks at the settings and at what others deleted.
 const LOOK: Duration = Duration::from_secs(5);

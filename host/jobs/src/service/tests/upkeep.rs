@@ -153,7 +153,7 @@ db_test! {
         let house = House::new(&db).await;
         let mut tx = db.begin_write().await.unwrap();
         let zone = Some("Asia/Kolkata".to_owned());
-        house.jobs.0.settings.put(&mut tx, &qm_platform::catalogue::TIMEZONE, &zone).await.unwrap();
+        house.jobs.0.settings.put(&mut tx, &qm_platform::settings::TIMEZONE, &zone).await.unwrap();
         tx.commit().await.unwrap();
         // It is 14:45 there; at 04:30 there it is 23:00 here.
         let trigger = Trigger::Cron(Cron::parse("30 4 * * *").unwrap());

@@ -1,0 +1,47 @@
+//! Identity as an area of the service.
+
+use std::sync::Arc;
+
+use qm_kernel::Permission;
+use qm_platform::area::{Area, AreaSpec, MenuEntry, Module};
+use qm_realtime::Hub;
+
+use crate::{EVENTS, Identity, TotpSeeds, routes};
+
+pub static AREA: AreaSpec = AreaSpec {
+    name: "identity",
+    events: EVENTS,
+    sealed: || vec![Arc::new(TotpSeeds)],
+    modules: &[Module {
+        id: "users",
+        place: 20,
+        name: "Users",
+        about: "Users, roles, two-factor sign-in and API keys.",
+        needs: &[],
+        families: &["users.", "roles.", "apikeys."],
+        menu: &[
+            MenuEntry {
+                label: "Users",
+                path: "/users",
+                permission: Permission::UsersView,
+            },
+            MenuEntry {
+                label: "API keys",
+                path: "/api-keys",
+                permission: Permission::ApikeysManage,
+            },
+        ],
+        features: &["users", "roles", "two-factor", "api-keys"],
+    }],
+    described: || routes().described(),
+};
+
+/// The started area; sockets of sessions that end are closed on `hub`.
+pub fn area(identity: &Identity, hub: &Hub) -> Area {
+    let (pruned, watched, hub) = (identity.clone(), identity.clone(), hub.clone());
+    Area::new(&AREA, routes().with_state(identity.clone()))
+        .looping(Identity::ENDINGS, move |stop| {
+            watched.clone().end_sockets_loop(hub.clone(), stop)
+        })
+        .looping(Identity::PRUNING, move |stop| pruned.clone().prune_loop(stop))
+}

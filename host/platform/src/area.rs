@@ -1,0 +1,165 @@
+//! An area of the service as one value.
+//!
+//! What an area is stands in a constant of its crate, an [`AreaSpec`], and is known without starting anything: the document
+//! of the API, the change of keys and the menu of clients are made from the list of all of them. What a started area gives
+//! the server is an [`Area`]: the server merges its routes, runs its loops, hands its consumers to the outbox and ends it in
+//! three steps ([`Closing`]), and knows nothing else of it. Settings and statements are listed where they are declared
+//! ([`settings!`](crate::settings), `sql!`); metrics an area registers while it is made.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use qm_kernel::Permission;
+use qm_kernel::event::EventSpec;
+use qm_web::Routes;
+use tokio_util::sync::CancellationToken;
+
+use crate::background::Background;
+use crate::outbox::Consumer;
+use crate::sealed::SealedValues;
+
+/// What an area is.
+#[derive(Debug)]
+pub struct AreaSpec {
+    /// e.g. `torrents`; its settings name it as their owner.
+    pub name: &'static str,
+    /// The kinds of events it publishes.
+    pub events: &'static [EventSpec],
+    /// The values it stores encrypted.
+    pub sealed: fn() -> Vec<Arc<dyn SealedValues>>,
+    /// What clients show of it.
+    pub modules: &'static [Module],
+    /// Its routes, for a document: they cannot answer.
+    pub described: fn() -> Routes,
+}
+
+/// A part of the service as clients draw their menu from it. All of them are always on: nothing is licensed, and nothing
+/// can be switched off.
+#[derive(Debug)]
+pub struct Module {
+    /// The id that clients know it by.
+    pub id: &'static str,
+    /// Where it stands among all modules, lowest first; behind those it needs.
+    pub place: u16,
+    pub name: &'static str,
+    pub about: &'static str,
+    /// Modules it builds on, by id.
+    pub needs: &'static [&'static str],
+    /// What its permissions begin with, the dot included.
+    pub families: &'static [&'static str],
+    pub menu: &'static [MenuEntry],
+    /// What it can do, one word each.
+    pub features: &'static [&'static str],
+}
+
+/// A page of clients.
+#[derive(Clone, Copy, Debug)]
+pub struct MenuEntry {
+    pub label: &'static str,
+    /// Where clients keep it.
+    pub path: &'static str,
+    /// Who may see it.
+    pub permission: Permission,
+}
+
+impl Module {
+    /// Its permissions, in the order of all permissions.
+    pub fn permissions(&self) -> impl Iterator<Item = Permission> {
+        Permission::ALL.iter().copied().filter(|permission| {
+            self.families
+                .iter()
+                .any(|family| permission.key().starts_with(family))
+        })
+    }
+}
+
+/// How an area ends. The server takes each step with all areas, the one that was made last first, before it takes the next
+/// step.
+#[async_trait]
+pub trait Closing: Send + Sync {
+    /// While requests still run: they are to wait for nothing any more. Also called, alone, when another node has taken
+    /// over.
+    fn stop(&self) {}
+
+    /// When no request runs any more, and the loops still do. It bounds itself.
+    async fn settle(&self) {}
+
+    /// When no loop runs any more. The plugins are still there, and the database. What takes longer than ten seconds is left.
+    async fn close(&self) {}
+}
+
+/// A started area.
+pub struct Area {
+    spec: &'static AreaSpec,
+    routes: Option<Routes>,
+    loops: Vec<Loop>,
+    consumers: Vec<Arc<dyn Consumer>>,
+    closing: Option<Arc<dyn Closing>>,
+}
+
+/// Starts a loop.
+type Loop = Box<dyn FnOnce(&Background) + Send>;
+
+impl Area {
+    pub fn new(spec: &'static AreaSpec, routes: Routes) -> Self {
+        Self {
+            spec,
+            routes: Some(routes),
+            loops: Vec::new(),
+            consumers: Vec::new(),
+            closing: None,
+        }
+    }
+
+    /// With a loop of this name and interval, which [`Background::supervise`] will run.
+    #[must_use]
+    pub fn looping<F>(
+        mut self,
+        (name, every): (&'static str, Duration),
+        make: impl FnMut(CancellationToken) -> F + Send + 'static,
+    ) -> Self
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        self.loops.push(Box::new(move |background| {
+            background.supervise(name, every, make);
+        }));
+        self
+    }
+
+    /// With somebody who must not miss an event.
+    #[must_use]
+    pub fn consuming(mut self, consumer: Arc<dyn Consumer>) -> Self {
+        self.consumers.push(consumer);
+        self
+    }
+
+    #[must_use]
+    pub fn closing(mut self, closing: Arc<dyn Closing>) -> Self {
+        self.closing = Some(closing);
+        self
+    }
+
+    pub fn name(&self) -> &'static str {
+        self.spec.name
+    }
+
+    /// The routes, to be merged with those of all areas; once.
+    pub fn take_routes(&mut self) -> Routes {
+        self.routes.take().unwrap_or_default()
+    }
+
+    /// The consumers, to be started with those of all areas; once.
+    pub fn take_consumers(&mut self) -> Vec<Arc<dyn Consumer>> {
+        std::mem::take(&mut self.consumers)
+    }
+
+    /// Starts the loops; answers who ends the area, `None` when nothing needs to be done.
+    pub fn start(self, background: &Background) -> Option<Arc<dyn Closing>> {
+        for start in self.loops {
+            start(background);
+        }
+        self.closing
+    }
+}

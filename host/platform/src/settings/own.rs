@@ -1,0 +1,19 @@
+//! The settings that several areas read.
+
+use qm_kernel::timezone;
+
+use crate::settings;
+
+settings! {
+    of "platform";
+
+    /// The name clients show; the one the server was started with until it is changed.
+    pub PRODUCT_NAME: String = "general.productName",
+        || "Quartermaster".to_owned(), accepts(|name| !name.trim().is_empty()), seeded();
+
+    /// The IANA time zone of newsletters and schedules; the server's own until it is set.
+    pub TIMEZONE: Option<String> = "app.timezone",
+        || None,
+        accepts(|zone: &Option<String>| zone.as_deref().is_none_or(timezone::is_zone)),
+        rule("must be the IANA name of a time zone, e.g. Europe/Berlin, or null");
+}

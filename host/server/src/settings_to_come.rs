@@ -1,0 +1,115 @@
+//! Settings of areas that this version does not have yet. Clients may store them all the same, and a secret must not wait
+//! in clear text for its area: it is encrypted and masked from the first day, and what a route of its own will change is
+//! kept for that route. An area takes its settings along into its own crate; until then no document lists them.
+
+use qm_platform::settings;
+use serde_json::{Map, Value, json};
+
+/// A setting with members of its own, read by its owner member by member.
+type Object = Map<String, Value>;
+
+fn object(value: Value) -> Object {
+    match value {
+        Value::Object(members) => members,
+        _ => Object::new(),
+    }
+}
+
+settings! {
+    of "torrents";
+
+    /// When torrents without seeders are parked, and how often they are tried again.
+    TORRENTS_PARKING: Object = "torrents.parking",
+        || object(json!({
+            "enabled": false, "minSeeders": 1, "deadAfterMinutes": 30, "stalledAfterMinutes": 180,
+            "probeBatchSize": 20, "probeIntervalMinutes": 60, "maxProbeIntervalMinutes": 1440,
+        })),
+        by_route("PATCH /api/torrents/parking/settings"), to_come();
+}
+
+settings! {
+    of "notifications";
+
+    /// Where people reach the service; links in notifications start with it.
+    PUBLIC_URL: Option<String> = "app.publicUrl",
+        || None,
+        accepts(|url: &Option<String>| {
+            url.as_ref().is_none_or(|url| url.starts_with("http://") || url.starts_with("https://"))
+        }),
+        to_come();
+
+    /// The mail server that newsletters and notifications go through.
+    MAIL: Object = "media_server_analytics.email",
+        Object::new,
+        by_route("PATCH /api/media-server-analytics/settings/email"), secret_members(&["password"]), to_come();
+}
+
+settings! {
+    of "indexers";
+
+    /// The link to the indexer aggregator.
+    INDEXER_PROXY: Object = "indexer_proxy.settings",
+        Object::new, by_route("PATCH /api/integrations/indexer_proxy"), secret_members(&["apiKey"]), to_come();
+}
+
+settings! {
+    of "acquisition";
+
+    /// How missing episodes are searched for.
+    ACQUISITION: Object = "media_acquisition.settings",
+        || object(json!({
+            "autoSearchMissing": false, "searchIntervalMinutes": 60, "maxSearchesPerSweep": 50,
+            "missingSearchProfileId": null, "autoEvaluateRss": false, "defaultProfileId": null,
+            "approvalExpiryHours": 72, "notifyOnApprovalRequired": true,
+        })),
+        by_route("PATCH /api/media-acquisition/settings"), to_come();
+}
+
+settings! {
+    of "media";
+
+    /// What a rename removes beside the media files.
+    MEDIA_CLEANUP: Object = "media.cleanup",
+        || object(json!({
+            "enabled": false, "deleteGlobs": [], "subtitleKeepLanguages": [], "pruneEmptyDirs": false,
+            "removeLeftoverTorrent": false,
+        })),
+        by_route("PATCH /api/media/settings/cleanup"), to_come();
+
+    /// What becomes of a torrent whose files a rename has moved.
+    MEDIA_SEEDING_TORRENT: Object = "media.seedingTorrent",
+        || object(json!({ "action": "remove" })), by_route("PATCH /api/media/settings/seeding-torrent"), to_come();
+
+    /// Metadata providers in the order they are asked; empty: an order by kind of library.
+    METADATA_PROVIDER_ORDER: Vec<String> = "media.metadataProviderOrder", Vec::new, to_come();
+
+    /// Whether fields of several metadata providers are merged.
+    UNIVERSAL_SCRAPER: bool = "media.universalScraper.enabled", || false, to_come();
+
+    /// The provider preferred for a field, by field.
+    UNIVERSAL_SCRAPER_FIELDS: Object = "media.universalScraper.fields", Object::new, to_come();
+
+    /// The titledb data set and API: where they are and what is imported.
+    TITLEDB: Object = "media.titledb",
+        Object::new, by_route("PATCH /api/media/providers/titledb/settings"), secret_members(&["apiKey"]), to_come();
+
+    /// The API key of metadata provider A.
+    secret PROVIDER_A_API_KEY = "media.providerAApiKey", to_come();
+
+    /// The API key of metadata provider B.
+    secret PROVIDER_B_API_KEY = "media.providerBApiKey", to_come();
+
+    /// The subscriber PIN of metadata provider B.
+    secret PROVIDER_B_PIN = "media.providerBPin", to_come();
+
+    /// The API key of the rating look-up that steps in when no data set rates a title.
+    secret OMDB_API_KEY = "media.omdbApiKey", to_come();
+}
+
+settings! {
+    of "analytics";
+
+    /// The account that pictures of newsletters are uploaded to.
+    secret NEWSLETTER_IMAGES = "media_server_analytics.newsletter_images",
+        by_route("PATCH /api/media-server-analytics/settings/newsletter-images"), to_come();
+}

@@ -1,0 +1,58 @@
+//! The system as an area of the service.
+
+use std::sync::Arc;
+
+use qm_kernel::Permission;
+use qm_platform::SecretSettings;
+use qm_platform::area::{Area, AreaSpec, MenuEntry, Module};
+
+use crate::{EVENTS, System, routes};
+
+pub static AREA: AreaSpec = AreaSpec {
+    name: "system",
+    events: EVENTS,
+    sealed: || vec![Arc::new(SecretSettings::declared())],
+    modules: &[
+        Module {
+            id: "audit",
+            place: 30,
+            name: "Audit",
+            about: "Who did what, and from where.",
+            needs: &["users"],
+            families: &["audit."],
+            menu: &[MenuEntry {
+                label: "Audit",
+                path: "/audit",
+                permission: Permission::AuditView,
+            }],
+            features: &["audit"],
+        },
+        Module {
+            id: "settings",
+            place: 40,
+            name: "Settings",
+            about: "Settings, health, updates and installed plugins.",
+            needs: &["users"],
+            families: &["settings.", "system."],
+            menu: &[
+                MenuEntry {
+                    label: "Settings",
+                    path: "/settings",
+                    permission: Permission::SettingsView,
+                },
+                MenuEntry {
+                    label: "System",
+                    path: "/system",
+                    permission: Permission::SystemView,
+                },
+            ],
+            features: &["settings", "health", "updates", "plugins", "realtime"],
+        },
+    ],
+    described: || routes().described(),
+};
+
+/// The started area. Its loops run from their own starts on.
+pub fn area(system: System) -> Area {
+    Area::new(&AREA, routes().with_state(system))
+}

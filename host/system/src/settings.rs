@@ -1,0 +1,46 @@
+//! Settings of the system.
+
+use qm_platform::{SettingValue, settings};
+use serde_json::{Value, json};
+
+settings! {
+    of "system";
+
+    /// The look clients start with.
+    pub THEME: String = "general.theme", || "dark".to_owned(), seeded();
+
+    /// Whether the server looks for newer versions of itself.
+    pub UPDATE_CHECK: UpdateCheck = "system.updateCheck", || UpdateCheck { enabled: true };
+}
+
+/// Whether the server looks for newer versions of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UpdateCheck {
+    pub enabled: bool,
+}
+
+impl SettingValue for UpdateCheck {
+    const KIND: &'static str = "object";
+
+    fn from_json(value: &Value) -> Option<Self> {
+        let enabled = value.get("enabled")?.as_bool()?;
+        Some(Self { enabled })
+    }
+
+    fn to_json(&self) -> Value {
+        json!({ "enabled": self.enabled })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_look_for_updates_comes_back_as_it_was_stored() {
+        let off = UpdateCheck { enabled: false };
+        assert_eq!(UpdateCheck::from_json(&off.to_json()), Some(off));
+        assert_eq!(UpdateCheck::from_json(&json!({ "enabled": "yes" })), None);
+        assert_eq!(UPDATE_CHECK.spec().default, json!({ "enabled": true }));
+    }
+}

@@ -1,0 +1,69 @@
+//! Torrents as an area of the service.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use qm_kernel::Permission;
+use qm_platform::area::{Area, AreaSpec, Closing, MenuEntry, Module};
+
+use crate::{EVENTS, EngineSecrets, Torrents, routes};
+
+pub static AREA: AreaSpec = AreaSpec {
+    name: "torrents",
+    events: EVENTS,
+    sealed: || vec![Arc::new(EngineSecrets)],
+    modules: &[
+        Module {
+            id: "dashboard",
+            place: 10,
+            name: "Dashboard",
+            about: "What the torrent clients are doing, and what happened last.",
+            needs: &[],
+            families: &[],
+            menu: &[MenuEntry {
+                label: "Dashboard",
+                path: "/dashboard",
+                permission: Permission::TorrentsView,
+            }],
+            features: &["summary", "activity", "search"],
+        },
+        Module {
+            id: "torrents",
+            place: 50,
+            name: "Torrents",
+            about: "Torrent clients as engines, and the torrents in them.",
+            needs: &["users", "settings"],
+            families: &["torrents.", "engines.", "categories.", "tags."],
+            menu: &[
+                MenuEntry {
+                    label: "Torrents",
+                    path: "/torrents",
+                    permission: Permission::TorrentsView,
+                },
+                MenuEntry {
+                    label: "Engines",
+                    path: "/engines",
+                    permission: Permission::SystemView,
+                },
+            ],
+            features: &["engines", "torrents", "categories", "tags"],
+        },
+    ],
+    described: || routes().described(),
+};
+
+/// The started area.
+pub fn area(torrents: &Arc<Torrents>) -> Area {
+    let (moving, kept) = (torrents.clone(), torrents.clone());
+    Area::new(&AREA, routes().with_state(torrents.clone()))
+        .looping(Torrents::MOVES, move |stop| moving.clone().moves_loop(stop))
+        .looping(Torrents::UPKEEP, move |stop| kept.clone().upkeep_loop(stop))
+        .closing(torrents.clone())
+}
+
+#[async_trait]
+impl Closing for Torrents {
+    async fn close(&self) {
+        self.shutdown().await;
+    }
+}
