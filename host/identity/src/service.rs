@@ -24,6 +24,7 @@ use qm_db::{Db, Tx};
 use qm_kernel::event::{Cause, DomainEvent, Event};
 use qm_kernel::{ClientInfo, Ctx, Principal};
 use qm_platform::{Audit, Cipher};
+use tokio::sync::Notify;
 
 use crate::error::IdentityError;
 use crate::model::Account;
@@ -75,6 +76,8 @@ struct Inner {
     passwords: Passwords,
     guesses: Guesses,
     refresh_ttl: Duration,
+    /// Sessions have ended, by a commit of this process.
+    sessions_ended: Arc<Notify>,
     ctx: Ctx,
 }
 
@@ -100,6 +103,7 @@ impl Identity {
             passwords,
             guesses,
             refresh_ttl,
+            sessions_ended: Arc::default(),
             ctx,
         };
         Self {

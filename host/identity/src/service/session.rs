@@ -125,7 +125,7 @@ impl Identity {
         }
         repo::tokens::revoke_all(&mut tx, &user.id, now).await?;
         repo::addresses::forget(&mut tx, &user.id, Some(AddressBlock::of(by))).await?;
-        repo::endings::note(&mut tx, self.inner.ctx.id(), &user.id, now).await?;
+        self.end_sessions(&mut tx, &user.id, now).await?;
         let entry = actor.entry(action, caller.client);
         self.inner.audit.record(&mut tx, entry).await?;
         self.inner.publish(&mut tx, caller, &user.id, &PasswordChanged {});

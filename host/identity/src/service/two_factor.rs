@@ -2,7 +2,7 @@
 
 use qm_kernel::Secret;
 use qm_platform::Settings;
-use qm_platform::catalogue::PRODUCT_NAME;
+use qm_platform::settings::PRODUCT_NAME;
 use serde_json::json;
 
 use crate::error::IdentityError;

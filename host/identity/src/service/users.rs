@@ -117,7 +117,7 @@ impl Identity {
             repo::tokens::revoke_all(&mut tx, &user.id, now).await?;
         }
         if changed.contains_key("isActive") {
-            repo::endings::note(&mut tx, self.inner.ctx.id(), &user.id, now).await?;
+            self.end_sessions(&mut tx, &user.id, now).await?;
         }
         if !changed.is_empty() {
             let metadata = json!({ "username": user.username, "changed": changed });
@@ -147,7 +147,7 @@ impl Identity {
         guard_super_admin(&actor, &held)?;
         guard_last_super_admin(&mut tx, &user, &held).await?;
         repo::users::delete(&mut tx, &user.id).await?;
-        repo::endings::note(&mut tx, self.inner.ctx.id(), &user.id, self.inner.ctx.now()).await?;
+        self.end_sessions(&mut tx, &user.id, self.inner.ctx.now()).await?;
         let metadata = json!({ "username": user.username, "roles": held });
         let entry = about(&actor, caller, "users.delete", &user.id, metadata);
         self.inner.audit.record(&mut tx, entry).await?;
