@@ -6,6 +6,27 @@ const PRIME_1: u64 = 0x9e37_79b1_85eb_ca87;
 const PRIME_2: u64 = 0xc2b2_ae3d_27d4_eb4f;
 const PRIME_3: u64 = 0x1656_67b1_9e37_79f9;
 
+/// What tells a text from another one without keeping it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Print {
+    hash: u64,
+    /// Bytes of the text; as many more as 2³² do not count, which `hash` sees.
+    length: u32,
+}
+
+impl Print {
+    pub fn of(text: &[u8]) -> Self {
+        Self {
+            hash: fingerprint(text),
+            length: text.len() as u32,
+        }
+    }
+
+    pub fn length(self) -> usize {
+        self.length as usize
+    }
+}
+
 /// Four lanes of 64-bit multiplications, the widest that wasm does in one instruction.
 pub fn fingerprint(bytes: &[u8]) -> u64 {
     let mut lanes = [SEED, SEED ^ PRIME_1, SEED ^ PRIME_2, SEED ^ PRIME_3];

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use crate::client::Client;
 use crate::error::Error;
 use crate::fields::{self, Essential, Flags, Moving, Resting};
-use crate::fingerprint::fingerprint;
+use crate::fingerprint::{Print, fingerprint};
 use crate::limits::limit_of_rate;
 use crate::rows::{self, Rows, Sink};
 use crate::wire::{Clock, Transport};
@@ -45,8 +45,8 @@ pub struct Summary {
 /// What is remembered of one torrent.
 pub(crate) struct Entry {
     pub(crate) hash: [u8; 20],
-    /// Fingerprint of the part of the row that moves.
-    moving: u64,
+    /// The part of the row that moves; of no text when it was not seen as a row.
+    moving: Print,
     /// Fingerprint of the part that rests; 0 when it was not seen as a row.
     resting_print: u64,
     resting: Box<Resting>,
@@ -70,7 +70,7 @@ pub(crate) struct Entry {
 
 /// A torrent whose resting part must be asked for before it can be told.
 pub(crate) struct Single {
-    print: u64,
+    print: Print,
     moving: Moving,
 }
 
@@ -224,7 +224,7 @@ impl Poller {
     pub(crate) fn remember(
         &mut self,
         at: Option<usize>,
-        print: u64,
+        print: Print,
         resting_print: u64,
         moving: &Moving,
         resting: Option<Resting>,
@@ -291,7 +291,7 @@ impl Poller {
 
     /// Marks the torrent expected at `next` as seen when its row is the same as last time. Lists keep their order, so
     /// mostly the expected one it is.
-    fn same_as_expected(&mut self, next: &mut usize, print: u64) -> bool {
+    fn same_as_expected(&mut self, next: &mut usize, print: Print) -> bool {
         match self.entries.get_mut(*next) {
             Some(entry) if entry.moving == print => {
                 entry.seen = self.reads;
@@ -313,7 +313,7 @@ impl Entry {
     fn new(hash: [u8; 20]) -> Self {
         Self {
             hash,
-            moving: 0,
+            moving: Print::default(),
             resting_print: 0,
             resting: Box::default(),
             completed: 0,
@@ -355,6 +355,8 @@ pub(crate) struct LightReader<'a> {
     tell: &'a mut dyn FnMut(Torrent),
     /// The rows end with the label.
     labels: bool,
+    /// The row before was the same as last time: the next one is likely to be.
+    is_calm: bool,
     /// One more than [`MAX_SINGLES`] at most.
     pub(crate) singles: Vec<Single>,
 }
@@ -366,12 +368,25 @@ impl<'a> LightReader<'a> {
             next: 0,
             tell,
             labels: false,
+            is_calm: true,
             singles: Vec::new(),
         }
     }
 }
 
 impl Sink for LightReader<'_> {
+    fn unchanged(&mut self, rest: &[u8]) -> Option<usize> {
+        if self.labels || !self.is_calm {
+            return None;
+        }
+        let front = self.poller.entries.get(self.next)?.moving.length();
+        let length = rows::closed(rest, front)?;
+        let print = Print::of(rest.get(..front)?);
+        self.poller
+            .same_as_expected(&mut self.next, print)
+            .then_some(length)
+    }
+
     fn row(&mut self, raw: &[u8]) -> Result<(), Error> {
         let Some(front) = rows::without_closing(raw) else {
             return Err(Error::Protocol(
@@ -390,9 +405,11 @@ impl Sink for LightReader<'_> {
         };
         let is_relabelled =
             |entry: &Entry| label.as_deref().is_some_and(|label| entry.resting.label != label);
-        let print = fingerprint(front);
+        let print = Print::of(front);
         let expected = self.poller.entries.get(self.next);
-        if !expected.is_some_and(is_relabelled) && self.poller.same_as_expected(&mut self.next, print) {
+        self.is_calm =
+            !expected.is_some_and(is_relabelled) && self.poller.same_as_expected(&mut self.next, print);
+        if self.is_calm {
             return Ok(());
         }
         let [joined, directory] = if self.labels {
@@ -424,7 +441,7 @@ impl Sink for LightReader<'_> {
 }
 
 impl LightReader<'_> {
-    fn ask_later(&mut self, print: u64, moving: Moving) {
+    fn ask_later(&mut self, print: Print, moving: Moving) {
         if self.singles.len() <= MAX_SINGLES {
             self.singles.push(Single { print, moving });
         }
@@ -446,7 +463,7 @@ impl Sink for FullReader<'_> {
         let rest = rows::without_closing(raw)
             .and_then(|raw| raw.get(moving_end..))
             .unwrap_or_default();
-        let (print, resting_print) = (fingerprint(front), fingerprint(rest));
+        let (print, resting_print) = (Print::of(front), fingerprint(rest));
         let expected = self.poller.entries.get(self.next);
         if expected.is_some_and(|entry| entry.resting_print == resting_print)
             && self.poller.same_as_expected(&mut self.next, print)

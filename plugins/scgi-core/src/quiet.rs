@@ -8,7 +8,7 @@
 use crate::client::Client;
 use crate::error::Error;
 use crate::fields::{self, Essential};
-use crate::fingerprint::fingerprint;
+use crate::fingerprint::{Print, fingerprint};
 use crate::poll::{LightReader, List, MAX_SINGLES, Poller, read_list};
 use crate::rows::{self, Sink};
 use crate::wire::{Clock, Transport};
@@ -108,7 +108,7 @@ impl Poller {
                 tell(fields::torrent(&moving, &resting));
             }
             // It did not come as a row, so the next row of it is looked into.
-            self.remember(at, 0, 0, &moving, Some(resting));
+            self.remember(at, Print::default(), 0, &moving, Some(resting));
         }
         Ok(())
     }

@@ -44,6 +44,12 @@ enum Stage {
 /// Takes the rows, `<value>` to `</value>`.
 pub trait Sink {
     fn row(&mut self, raw: &[u8]) -> Result<(), Error>;
+
+    /// Length of the row that `rest` begins with, when that is the row expected next and the same as last time: the sink
+    /// has taken it then, and its end need not be searched for.
+    fn unchanged(&mut self, _rest: &[u8]) -> Option<usize> {
+        None
+    }
 }
 
 /// The depth of arrays in which rows lie: the calls, the answer of one call, the list.
@@ -149,6 +155,10 @@ impl Rows {
         }
         if rest.starts_with(b"</data>") {
             self.stage = Stage::Tail;
+            return Ok(true);
+        }
+        if let Some(length) = sink.unchanged(rest) {
+            self.lexer.seek(start + length);
             return Ok(true);
         }
         let Some(found) = ROW_END.find(rest) else {
@@ -271,6 +281,16 @@ pub fn columns<const N: usize>(raw: &[u8]) -> Result<Row<'_, N>, Error> {
         return Err(odd());
     };
     Ok(row)
+}
+
+/// Length of a row that begins with `front` bytes and has nothing but the tags that close it behind them; `None` when
+/// something else stands there, or not all of it yet.
+pub fn closed(rest: &[u8], front: usize) -> Option<usize> {
+    let tags: [&[u8]; 3] = [b"</data>", b"</array>", CLOSE];
+    tags.into_iter().try_fold(front, |at, tag| {
+        let at = skip_blanks(rest, at);
+        rest.get(at..)?.starts_with(tag).then_some(at + tag.len())
+    })
 }
 
 /// A row without the tags that close it: the same bytes that a longer row of the same torrent begins with.
