@@ -12,11 +12,12 @@ use qm_realtime::{Hub, HubConfig};
 use serde_json::{Value, json};
 
 use crate::model::job::Capabilities;
+use crate::model::pace::Pace;
 use crate::repo::filled;
 use crate::service::context::{JobContext, Progress};
 use crate::service::retention;
 use crate::service::types::{Done, JobError, JobHandler, JobType};
-use crate::service::{Jobs, JobsDeps, Pace, lock};
+use crate::service::{Jobs, JobsDeps, lock};
 
 /// Adds `rows` jobs that removed old ones, completed at `at`. Once a database: their ids are fixed.
 pub async fn fill(db: &Db, rows: u64, at: Timestamp) -> Result<(), DbError> {

@@ -7,15 +7,14 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use crate::model::catalogue::Described;
 use crate::model::event::JobEvent;
 use crate::model::job::{Capabilities, Item, Job};
+use crate::model::outcome::{Acted, BulkOutcome};
+use crate::model::pace::Pace;
 use crate::model::schedule::{Schedule, Trigger};
 use crate::model::status::Status;
-use crate::service::Pace;
-use crate::service::actions::Acted;
-use crate::service::bulk::BulkOutcome;
-use crate::service::types::JobType;
-use crate::service::views::{Overview, WorkerView};
+use crate::model::view::{Overview, WorkerView};
 
 /// The latest jobs, shortly.
 #[derive(Serialize, ToSchema)]
@@ -360,16 +359,16 @@ pub struct CatalogueItem {
     capabilities: JobCapabilities,
 }
 
-impl From<&JobType> for CatalogueItem {
-    fn from(job_type: &JobType) -> Self {
+impl From<Described> for CatalogueItem {
+    fn from(described: Described) -> Self {
         Self {
-            r#type: job_type.key,
-            module_key: job_type.module,
-            workspace_key: job_type.workspace,
-            label_key: job_type.label_key,
-            description_key: job_type.description_key,
-            required_permission: job_type.required_permission.map(qm_kernel::Permission::key),
-            capabilities: job_type.capabilities.into(),
+            r#type: described.key,
+            module_key: described.module,
+            workspace_key: described.workspace,
+            label_key: described.label_key,
+            description_key: described.description_key,
+            required_permission: described.required_permission.map(qm_kernel::Permission::key),
+            capabilities: described.capabilities.into(),
         }
     }
 }

@@ -6,8 +6,7 @@ use utoipa::ToSchema;
 
 use crate::model::event::{Level, Source};
 use crate::model::status::Status;
-use crate::repo::lists::{Sort, Wanted};
-use crate::service::views::Simple;
+use crate::model::view::{Simple, Sort, Wanted};
 
 const MAX_PAGE: i64 = 200;
 const MAX_IDS: usize = 200;

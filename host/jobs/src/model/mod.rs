@@ -1,11 +1,15 @@
 //! What a job is, and the rules that need no database.
 
 mod blot;
+pub mod catalogue;
 pub mod cron;
 pub mod event;
 pub mod job;
+pub mod outcome;
+pub mod pace;
 pub mod redact;
 pub mod retry;
 pub mod schedule;
 pub mod sight;
 pub mod status;
+pub mod view;

@@ -7,6 +7,7 @@ use super::item::{ItemRow, item_columns, items};
 use crate::error::JobsError;
 use crate::model::job::Item;
 use crate::model::sight::Sight;
+use crate::model::view::{Sort, Wanted};
 
 /// What [`Sight::shows`] says, in SQL.
 macro_rules! visible {
@@ -79,74 +80,22 @@ sql! {
     );
 }
 
-/// What a list is sorted by.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Sort {
-    #[default]
-    Created,
-    Queued,
-    Started,
-    Completed,
-    Priority,
-    Status,
-}
-
-impl Sort {
-    pub const WORDS: &'static [&'static str] = &[
-        "createdAt",
-        "queuedAt",
-        "startedAt",
-        "completedAt",
-        "priority",
-        "status",
-    ];
-
-    pub fn from_word(word: &str) -> Option<Self> {
-        match word {
-            "createdAt" => Some(Sort::Created),
-            "queuedAt" => Some(Sort::Queued),
-            "startedAt" => Some(Sort::Started),
-            "completedAt" => Some(Sort::Completed),
-            "priority" => Some(Sort::Priority),
-            "status" => Some(Sort::Status),
-            _ => None,
-        }
+/// The statement of a page that is sorted so.
+fn page_by(sort: Sort, ascending: bool) -> Statement {
+    match (sort, ascending) {
+        (Sort::Created, true) => CREATED_ASC,
+        (Sort::Created, false) => CREATED_DESC,
+        (Sort::Queued, true) => QUEUED_ASC,
+        (Sort::Queued, false) => QUEUED_DESC,
+        (Sort::Started, true) => STARTED_ASC,
+        (Sort::Started, false) => STARTED_DESC,
+        (Sort::Completed, true) => COMPLETED_ASC,
+        (Sort::Completed, false) => COMPLETED_DESC,
+        (Sort::Priority, true) => PRIORITY_ASC,
+        (Sort::Priority, false) => PRIORITY_DESC,
+        (Sort::Status, true) => STATUS_ASC,
+        (Sort::Status, false) => STATUS_DESC,
     }
-
-    fn statement(self, ascending: bool) -> Statement {
-        match (self, ascending) {
-            (Sort::Created, true) => CREATED_ASC,
-            (Sort::Created, false) => CREATED_DESC,
-            (Sort::Queued, true) => QUEUED_ASC,
-            (Sort::Queued, false) => QUEUED_DESC,
-            (Sort::Started, true) => STARTED_ASC,
-            (Sort::Started, false) => STARTED_DESC,
-            (Sort::Completed, true) => COMPLETED_ASC,
-            (Sort::Completed, false) => COMPLETED_DESC,
-            (Sort::Priority, true) => PRIORITY_ASC,
-            (Sort::Priority, false) => PRIORITY_DESC,
-            (Sort::Status, true) => STATUS_ASC,
-            (Sort::Status, false) => STATUS_DESC,
-        }
-    }
-}
-
-/// Which jobs a list is to hold; `None` is any.
-#[derive(Clone, Debug, Default)]
-pub struct Wanted {
-    pub status: Option<String>,
-    pub active: Option<bool>,
-    pub module_key: Option<String>,
-    pub workspace_key: Option<String>,
-    pub type_key: Option<String>,
-    pub source: Option<String>,
-    pub created_by_id: Option<String>,
-    pub correlation_id: Option<String>,
-    pub library_id: Option<String>,
-    pub resource_id: Option<String>,
-    pub search: Option<String>,
-    pub sort: Sort,
-    pub ascending: bool,
 }
 
 /// A page of the jobs that are wanted and may be seen, and how many there are.
@@ -170,7 +119,7 @@ pub async fn page(
         };
     }
     let total = asked!(value, i64, COUNT);
-    let statement = wanted.sort.statement(wanted.ascending);
+    let statement = page_by(wanted.sort, wanted.ascending);
     let rows = asked!(
         all,
         ItemRow,

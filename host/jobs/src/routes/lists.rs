@@ -47,7 +47,7 @@ pub async fn job_catalog(State(app): App) -> Json<Vec<CatalogueItem>> {
     Json(
         types
             .iter()
-            .map(|job_type| CatalogueItem::from(&**job_type))
+            .map(|job_type| CatalogueItem::from(job_type.described()))
             .collect(),
     )
 }

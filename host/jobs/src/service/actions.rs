@@ -12,6 +12,7 @@ use super::{Caller, Jobs};
 use crate::error::JobsError;
 use crate::model::event::{EventType, NewEvent, Source};
 use crate::model::job::{Job, NewJob};
+use crate::model::outcome::Acted;
 use crate::model::status::Status;
 use crate::repo;
 
@@ -36,33 +37,6 @@ impl Verb {
             Verb::Resume => "jobs.resume",
             Verb::Retry => "jobs.retry",
             Verb::Rerun => "jobs.rerun",
-        }
-    }
-}
-
-/// What came of it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Acted {
-    pub ok: bool,
-    /// The job it is about now, which of a rerun is the new one.
-    pub job_id: Option<String>,
-    pub reason: Option<&'static str>,
-}
-
-impl Acted {
-    fn done(id: &str) -> Self {
-        Self {
-            ok: true,
-            job_id: Some(id.to_owned()),
-            reason: None,
-        }
-    }
-
-    const fn no(reason: Option<&'static str>) -> Self {
-        Self {
-            ok: false,
-            job_id: None,
-            reason,
         }
     }
 }

@@ -6,22 +6,13 @@ use qm_kernel::ErrorKind;
 use qm_platform::{AuditEntry, AuditResult};
 use serde_json::json;
 
-use super::actions::{Acted, Verb};
+use super::actions::Verb;
 use super::{Caller, Jobs};
 use crate::error::JobsError;
+use crate::model::outcome::{Acted, BulkOutcome};
 
 /// Why it was not done, where there is no better word.
 const FAILED: &str = "failed";
-
-/// What came of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BulkOutcome {
-    /// Of ids that were given.
-    pub total: usize,
-    pub succeeded: Vec<String>,
-    /// With why.
-    pub failed: Vec<(String, &'static str)>,
-}
 
 impl Jobs {
     /// Does it with each of `ids` once, whatever becomes of the others. Once the database is away it is not tried with those

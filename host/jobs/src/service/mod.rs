@@ -21,7 +21,6 @@ mod worker;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use prometheus::{IntCounter, IntCounterVec, IntGauge, Opts, Registry};
 use qm_db::Db;
@@ -35,6 +34,7 @@ use tokio_util::task::TaskTracker;
 pub use enqueue::Enqueued;
 
 use crate::model::cron::Cron;
+use crate::model::pace::Pace;
 use hands::Hands;
 use settle::Ended;
 use types::Types;
@@ -51,42 +51,6 @@ pub struct JobsDeps {
     /// Of the program, as workers tell it.
     pub version: &'static str,
     pub pace: Pace,
-}
-
-/// How often workers look, and for how long they hold on; the defaults are the product's.
-#[derive(Clone, Debug)]
-pub struct Pace {
-    /// How long a lease is good without being prolonged; that happens three times as often.
-    pub lease: Duration,
-    /// Between two looks for jobs that another process queued. There is none on SQLite, whose file is one process's: there
-    /// it is only the pause after the database refused a look.
-    pub poll: Duration,
-    /// Between two looks of a worker that would hear of anything there is to do, in case it did not.
-    pub rest: Duration,
-    /// How long a stopping worker waits for its jobs before it leaves them.
-    pub drain: Duration,
-    /// Updates of one job's progress that come sooner after the last one are dropped.
-    pub progress_gap: Duration,
-    /// Without a sign of life for so long, a running job is told of as stalled.
-    pub stall_after: Duration,
-    pub stall_scan: Duration,
-    /// Jobs at once; `None`: what the setting says.
-    pub places: Option<usize>,
-}
-
-impl Default for Pace {
-    fn default() -> Self {
-        Self {
-            lease: Duration::from_secs(30),
-            poll: Duration::from_secs(1),
-            rest: Duration::from_mins(1),
-            drain: Duration::from_secs(10),
-            progress_gap: Duration::from_secs(1),
-            stall_after: Duration::from_mins(5),
-            stall_scan: Duration::from_secs(30),
-            places: None,
-        }
-    }
 }
 
 /// The jobs of a server; clones are handles to the same ones.

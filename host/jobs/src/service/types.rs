@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::Jobs;
 use super::context::JobContext;
 use crate::error::JobsError;
+use crate::model::catalogue::Described;
 use crate::model::job::Capabilities;
 
 /// A kind of work that can be asked for.
@@ -39,6 +40,21 @@ pub struct JobType {
     pub at_once: Option<usize>,
     /// What runs them.
     pub handler: Arc<dyn JobHandler>,
+}
+
+impl JobType {
+    /// What people are told of it.
+    pub fn described(&self) -> Described {
+        Described {
+            key: self.key,
+            module: self.module,
+            workspace: self.workspace,
+            label_key: self.label_key,
+            description_key: self.description_key,
+            required_permission: self.required_permission,
+            capabilities: self.capabilities,
+        }
+    }
 }
 
 /// Does the work of a type.

@@ -1,78 +1,24 @@
 //! Reading: lists, one job, its events and children, the overview.
 
-use std::collections::BTreeMap;
-
 use qm_kernel::{PageQuery, Permission, Principal, Timestamp};
 
 use super::Jobs;
 use crate::error::JobsError;
 use crate::model::event::JobEvent;
 use crate::model::job::{Item, Job};
+use crate::model::pace::Pace;
 use crate::model::sight::{Sight, sees_all};
 use crate::model::status::Status;
+use crate::model::view::{Overview, Simple, Wanted, WorkerView};
 use crate::repo;
-use crate::repo::lists::Wanted;
 
 /// Jobs of one subsystem that the simple list looks at.
 const RECENT: i64 = 100;
 /// Children that are listed.
 const CHILDREN: i64 = 500;
 
-/// How the jobs a caller sees stand.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Overview {
-    /// Every state, those without jobs too.
-    pub by_status: BTreeMap<&'static str, u64>,
-    pub completed_today: u64,
-    pub failed_today: u64,
-    pub cancelled_today: u64,
-}
-
-impl Overview {
-    pub fn count(&self, status: Status) -> u64 {
-        self.by_status.get(status.as_str()).copied().unwrap_or(0)
-    }
-
-    pub fn active(&self) -> u64 {
-        Status::ALL
-            .iter()
-            .filter(|status| status.is_active())
-            .map(|status| self.count(*status))
-            .sum()
-    }
-
-    /// Of those that ended today, how many of a hundred went well; `None` when none ended.
-    pub fn success_rate(&self) -> Option<u64> {
-        let ended = self.completed_today + self.failed_today;
-        (ended > 0).then(|| (self.completed_today as f64 * 100.0 / ended as f64).round() as u64)
-    }
-}
-
-/// What the simple list asks for.
-#[derive(Clone, Debug, Default)]
-pub struct Simple {
-    /// Only this subsystem.
-    pub subsystem: Option<String>,
-    /// One of the five words of [`Status::folded`].
-    pub status: Option<String>,
-    /// Only what is queued or running.
-    pub active: bool,
-    pub limit: usize,
-}
-
 /// The parts of the product whose jobs the simple list shows: name, module, the permission it takes.
 const SUBSYSTEMS: &[(&str, &str, Permission)] = &[("media", "media_manager", Permission::MediaManagerView)];
-
-/// This process as a worker.
-#[derive(Clone, Debug)]
-pub struct WorkerView {
-    pub id: String,
-    pub host: String,
-    pub is_draining: bool,
-    pub started_at: Timestamp,
-    pub version: &'static str,
-    pub running: usize,
-}
 
 impl Jobs {
     /// The latest jobs of each subsystem the caller may see, the newest first, each with its subsystem's name.
@@ -189,7 +135,7 @@ impl Jobs {
     }
 
     /// How often and how long, for people.
-    pub fn pace(&self) -> &super::Pace {
+    pub fn pace(&self) -> &Pace {
         &self.0.pace
     }
 }
@@ -218,22 +164,5 @@ mod tests {
             "{began} of {now}"
         );
         assert_eq!(midnight(began), began);
-    }
-
-    #[test]
-    fn the_rate_is_of_what_ended() {
-        let rate = |completed_today, failed_today| {
-            Overview {
-                completed_today,
-                failed_today,
-                cancelled_today: 9,
-                ..Overview::default()
-            }
-            .success_rate()
-        };
-        assert_eq!(rate(0, 0), None);
-        assert_eq!(rate(2, 1), Some(67));
-        assert_eq!(rate(0, 1), Some(0));
-        assert_eq!(rate(200, 1), Some(100));
     }
 }

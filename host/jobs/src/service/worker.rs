@@ -1,9 +1,9 @@
 //! The worker of this process: takes jobs as places come free, runs them, keeps its leases, and stops in order.
 //!
 //! It looks when it is told that there is something to do, when something falls due, and, where another process may have
-//! queued something, every [`Pace::poll`](super::Pace).
+//! queued something, every [`Pace::poll`](crate::Pace).
 //! Bounds: as many jobs at once as `jobs.workerPlaces` says, of one type as many as the type allows. A stopping worker
-//! takes nothing more, tells its handlers to end, and leaves what has not ended after [`Pace::drain`](super::Pace).
+//! takes nothing more, tells its handlers to end, and leaves what has not ended after [`Pace::drain`](crate::Pace).
 
 use std::panic::AssertUnwindSafe;
 use std::slice;

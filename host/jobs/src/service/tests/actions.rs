@@ -5,8 +5,10 @@ use qm_db::{Db, FromRow, Json, db_test};
 use super::*;
 use crate::error::JobsError;
 use crate::model::job::Visibility;
+use crate::model::outcome::Acted;
 use crate::model::status::Status;
-use crate::service::actions::{Acted, Verb};
+use crate::model::view::Wanted;
+use crate::service::actions::Verb;
 
 sql! {
     AUDITED = "SELECT user_id, action, object_id, result, metadata FROM audit_logs ORDER BY created_at, id";
@@ -202,7 +204,7 @@ db_test! {
             (holder("u", &[P::FilesView]), &[0, 1, 2, 3, 4]),
         ] {
             let page = PageQuery { page: 1, page_size: 50 };
-            let wanted = repo::lists::Wanted { ascending: true, ..Default::default() };
+            let wanted = Wanted { ascending: true, ..Default::default() };
             let (listed, total) = house.jobs.list(&who.principal, &wanted, page).await.unwrap();
             let listed: Vec<&str> = listed.iter().map(|job| job.id.as_str()).collect();
             let expected: Vec<&str> = seen.iter().map(|index| ids[*index].as_str()).collect();

@@ -25,9 +25,11 @@ use tokio::sync::Notify;
 
 use super::context::{JobContext, Progress};
 use super::types::{Done, JobError, JobHandler, JobType};
-use super::{Caller, Jobs, Pace};
+use super::{Caller, Jobs};
 use crate::model::event::JobEvent;
 use crate::model::job::{Capabilities, Item, Job, NewJob};
+use crate::model::pace::Pace;
+use crate::model::view::Wanted;
 use crate::repo;
 use crate::repo::moves::Claimed;
 use crate::testing;
@@ -292,9 +294,9 @@ impl House {
 
     /// The same as lists show them.
     pub async fn items(&self) -> Vec<Item> {
-        let wanted = repo::lists::Wanted {
+        let wanted = Wanted {
             ascending: true,
-            ..repo::lists::Wanted::default()
+            ..Wanted::default()
         };
         let page = PageQuery {
             page: 1,
