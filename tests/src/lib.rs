@@ -1,1 +1,1 @@
-//! Whole-server tests over real HTTP and real torrent clients; they live in `tests/all`, a module an area.
+//! Whole-server tests over real HTTP and real torrent clients; they live in `tests/all`, a folder an area.

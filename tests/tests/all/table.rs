@@ -1,4 +1,4 @@
-//! The table of [`crate::attack`]: one row a route, with what cannot be read from the document.
+//! The table of [`crate::web::attack`]: one row a route, with what cannot be read from the document.
 
 /// One route.
 pub struct Row {

@@ -1,4 +1,4 @@
-//! The tables of [`crate::files_hostile`]: every text a request can put into the file manager, and what is put there.
+//! The tables of [`super::hostile`]: every text a request can put into the file manager, and what is put there.
 
 /// What a property of a request holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

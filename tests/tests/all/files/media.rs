@@ -16,7 +16,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
-use crate::files_site::Site;
+use super::site::Site;
 
 /// Of the video, in seconds: red at first, blue from the middle on.
 const SECONDS: u32 = 30;

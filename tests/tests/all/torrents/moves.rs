@@ -17,7 +17,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 
 use crate::client::{Client, Doing};
-use crate::files_site::Site;
+use crate::files::site::Site;
 
 const ANNOUNCE: &str = "http://127.0.0.1:9/announce";
 

@@ -9,7 +9,7 @@ use qm_testkit::{Api, Backend, TestServer, database};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::{Value, json};
 
-use crate::files_site::{Site, sung, temporaries, tree};
+use super::site::{Site, sung, temporaries, tree};
 
 /// Long enough for every step to meet a swap many times over.
 const LENGTH: Duration = Duration::from_secs(20);

@@ -13,8 +13,8 @@ use qm_testkit::wait::until_true;
 use qm_testkit::{Api, TestDb, both_databases};
 use serde_json::{Value, json};
 
-use crate::crash::Dice;
-use crate::files_site::{Site, remove, temporaries};
+use super::site::{Site, remove, temporaries};
+use crate::dice::Dice;
 
 const ROUNDS: usize = 5;
 const WORKERS: usize = 4;

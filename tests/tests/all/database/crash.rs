@@ -7,10 +7,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use qm_kernel::Ctx;
 use qm_testkit::binary::{self, Binary};
 use qm_testkit::{Api, Backend, both_databases, plugins};
 use serde_json::{Value, json};
+
+use crate::dice::Dice;
 
 /// Writes of one round, were it not for the kill.
 const WRITES: usize = 1000;
@@ -61,24 +62,6 @@ struct Object {
 struct Pending(Option<String>);
 
 type Objects = BTreeMap<(Kind, String), Object>;
-
-/// Randomness that can be told and repeated.
-pub struct Dice(pub u64);
-
-impl Dice {
-    pub fn thrown() -> Dice {
-        Dice(u64::from_be_bytes(Ctx::system().bytes()))
-    }
-
-    pub fn below(&mut self, bound: usize) -> usize {
-        // SplitMix64.
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut word = self.0;
-        word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((word ^ (word >> 31)) % bound as u64) as usize
-    }
-}
 
 /// A request and the state it leads to.
 struct Write {

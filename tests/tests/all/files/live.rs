@@ -12,7 +12,7 @@ use qm_testkit::ws::Ws;
 use qm_testkit::{Api, TestDb, TestServer, both_databases, token};
 use serde_json::{Value, json};
 
-use crate::files_site::Site;
+use super::site::Site;
 
 /// Enough small files to be copied for some seconds.
 const MANY: usize = 80_000;
@@ -193,7 +193,7 @@ both_databases! {
         assert_eq!(ended(&api, id).await["status"], "cancelled");
         assert_eq!(api.get("/api/files/operations").await, json!([]));
         assert!(!site.at("copy/many").exists());
-        assert_eq!(crate::files_site::temporaries(&site.root), Vec::<std::path::PathBuf>::new());
+        assert_eq!(crate::files::site::temporaries(&site.root), Vec::<std::path::PathBuf>::new());
         assert_eq!(std::fs::read_dir(site.at("many")).expect("it is there").count(), MANY / 1000);
     }
 

@@ -7,7 +7,7 @@ use qm_testkit::wait::until_true;
 use qm_testkit::{Api, TestServer, both_databases};
 use serde_json::{Value, json};
 
-use crate::files_site::Site;
+use super::site::Site;
 
 /// As many looks of this kind at once as there are places for.
 const PLACES: usize = 4;

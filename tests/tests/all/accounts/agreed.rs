@@ -11,8 +11,8 @@ use qm_testkit::{TestServer, both_databases};
 
 use crate::document;
 
-const ROUTES: &str = include_str!("../../routes.tsv");
-const PERMISSIONS: &str = include_str!("../../permissions.tsv");
+const ROUTES: &str = include_str!("../../../routes.tsv");
+const PERMISSIONS: &str = include_str!("../../../permissions.tsv");
 
 fn served() -> BTreeSet<String> {
     let document = qm_server::api::document().expect("a document");

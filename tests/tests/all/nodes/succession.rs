@@ -1,39 +1,22 @@
 //! Two server processes on one PostgreSQL: one is active, the other stands by and takes over when the first is stopped,
 //! killed, or frozen; and one that wakes up too late does nothing any more.
 
-use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use qm_db::{Db, all, exec, sql, value};
 use qm_jobs::testing;
 use qm_kernel::{Ctx, Timestamp};
-use qm_testkit::binary::{Binary, command};
-use qm_testkit::rtorrent::{Mode, Rtorrent};
-use qm_testkit::sample::{Format, Sample};
+use qm_testkit::binary::command;
 use qm_testkit::wait::{until, until_true};
-use qm_testkit::{Api, Backend, TestDb, database, plugins};
+use qm_testkit::{Api, TestDb};
 use serde_json::{Value, json};
-use tokio::net::{UnixListener, UnixStream};
 use tokio::time::{Instant, sleep};
 
-/// How long a take-over may take.
-const BOUND: Duration = Duration::from_secs(10);
-/// Longer than the lease, and than what PostgreSQL leaves to a transaction that pauses.
-const FROZEN: Duration = Duration::from_secs(15);
-/// The same for all nodes.
-const KEYS: [(&str, &str); 2] = [
-    (
-        "JWT_ACCESS_SECRET",
-        "one key that both nodes sign their tokens with",
-    ),
-    (
-        "ENCRYPTION_KEY",
-        "another key that both nodes encrypt with, always",
-    ),
-];
+use super::{BOUND, FROZEN, KEYS, Place, Two, at, on_postgres, open, takes_over};
+
 const JOBS: usize = 100;
 /// Changes before the kill.
 const CHANGES: usize = 40;
@@ -51,151 +34,6 @@ sql! {
     WAITING = "SELECT COUNT(*) FROM platform_jobs WHERE status = 'queued'";
     STARTS = "SELECT j.id, j.status, CAST(COUNT(e.job_id) AS BIGINT) FROM platform_jobs j \
         LEFT JOIN platform_job_events e ON e.job_id = j.id AND e.event_type = 'started' WHERE j.id <> $1 GROUP BY j.id, j.status";
-}
-
-/// A place for a node, with its own data directory.
-struct Place {
-    dir: tempfile::TempDir,
-    name: &'static str,
-}
-
-impl Place {
-    fn new(name: &'static str) -> Place {
-        let dir = tempfile::tempdir().expect("a temporary directory");
-        let installed = dir.path().join("plugins");
-        std::fs::create_dir_all(&installed).expect("our own directory");
-        plugins::install("scgi_client.wasm", &installed);
-        Place { dir, name }
-    }
-
-    fn env(&self) -> Vec<(&str, &str)> {
-        let mut env = KEYS.to_vec();
-        env.extend([("NODE_NAME", self.name), ("THROTTLE_LIMIT", "1000000")]);
-        env
-    }
-
-    async fn active(&self, db: &TestDb) -> Binary {
-        Binary::start_with(self.dir.path(), db.url(), &self.env()).await
-    }
-
-    async fn standby(&self, db: &TestDb) -> Binary {
-        Binary::stand_by(self.dir.path(), db.url(), &self.env()).await
-    }
-}
-
-/// Two nodes of one database, of which the second stands by, and a torrent client with one torrent, which the first lists.
-struct Two {
-    here: Place,
-    there: Place,
-    client: Rtorrent,
-    sample: Sample,
-    relay: Relay,
-    /// Signed in at the first.
-    admin: Api,
-    /// The id of the client.
-    engine: String,
-    first: Binary,
-    second: Binary,
-}
-
-impl Two {
-    async fn start(db: &TestDb, torrent: &str) -> Two {
-        let (here, there) = (Place::new("here"), Place::new("there"));
-        let client = Rtorrent::start(Mode::Unix).await;
-        let sample = Sample::new(torrent, 100_000, 1, Format::V1, "");
-        client.seed(&sample).await;
-        let relay = Relay::start(here.dir.path(), &client);
-        let first = here.active(db).await;
-        let admin = first.admin().await;
-        let engine = admin.add_engine("Shared", "scgi_client", relay.config()).await;
-        until_true("the torrent to be listed", async || {
-            admin.torrent(&engine, &sample.hash).await.is_some()
-        })
-        .await;
-        let second = there.standby(db).await;
-        Two {
-            here,
-            there,
-            client,
-            sample,
-            relay,
-            admin,
-            engine,
-            first,
-            second,
-        }
-    }
-}
-
-fn on_postgres(body: impl AsyncFnOnce(&TestDb)) {
-    database::run(Backend::Postgres, body);
-}
-
-/// The same account, asking another server.
-fn at(server: &Binary, api: &Api) -> Api {
-    server.anonymous().with_token(Some(api.token().to_owned()))
-}
-
-/// Waits until a standby is active, no longer than it may take.
-async fn takes_over(server: &Binary, since: Instant, how: &str) -> Duration {
-    server.active().await;
-    let took = since.elapsed();
-    eprintln!("take-over after a node was {how}: {took:?}");
-    assert!(took <= BOUND, "{took:?}");
-    took
-}
-
-async fn open(db: &TestDb) -> Db {
-    Db::open(db.url()).await.expect("the database")
-}
-
-/// Stands between the nodes and a client, and notes which process called and when.
-struct Relay {
-    socket: PathBuf,
-    calls: Arc<Mutex<Vec<(u32, Instant)>>>,
-}
-
-impl Relay {
-    fn start(dir: &Path, client: &Rtorrent) -> Relay {
-        let config = client.config();
-        let target = PathBuf::from(config["socketPath"].as_str().expect("a socket"));
-        let socket = dir.join("relay.socket");
-        let listener = UnixListener::bind(&socket).expect("a socket of our own");
-        let calls: Arc<Mutex<Vec<(u32, Instant)>>> = Arc::default();
-        let noted = calls.clone();
-        tokio::spawn(async move {
-            while let Ok((mut caller, _)) = listener.accept().await {
-                let pid = caller
-                    .peer_cred()
-                    .ok()
-                    .and_then(|cred| cred.pid())
-                    .unwrap_or_default();
-                noted
-                    .lock()
-                    .expect("no panic")
-                    .push((pid.unsigned_abs(), Instant::now()));
-                let target = target.clone();
-                tokio::spawn(async move {
-                    let mut client = UnixStream::connect(&target).await?;
-                    tokio::io::copy_bidirectional(&mut caller, &mut client).await
-                });
-            }
-        });
-        Relay { socket, calls }
-    }
-
-    fn config(&self) -> Value {
-        json!({ "mode": "scgi-unix", "socketPath": self.socket.display().to_string() })
-    }
-
-    fn calls_of(&self, server: &Binary, since: Instant) -> usize {
-        let pid = server.process().pid();
-        let calls = self.calls.lock().expect("no panic");
-        calls
-            .iter()
-            .filter(|(caller, at)| *caller == pid && *at >= since)
-            .count()
-    }
 }
 
 #[test]

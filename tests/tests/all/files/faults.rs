@@ -14,7 +14,7 @@ use qm_testkit::wait::until;
 use qm_testkit::{Api, TestDb, binary, both_databases};
 use serde_json::{Value, json};
 
-use crate::files_site::{Site, complaint, temporaries, tree};
+use super::site::{Site, complaint, temporaries, tree};
 
 /// The server in a mount namespace of its own, in which `small` below the root is a disk of 2 MiB. Where the tests are
 /// run by root, it has not root's right to pass over permissions.

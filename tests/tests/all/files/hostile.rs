@@ -15,9 +15,9 @@ use qm_testkit::{Api, TestDb, TestServer, both_databases, token};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::{Value, json};
 
+use super::site::{Site, complaint, percent, raw_name, remove, sung, tree};
+use super::table::{ABSOLUTE, ELSEWHERE, FIELDS, Field, Holds, Must, NAMES, PATHS, QUERIES, RAW_PATHS};
 use crate::document::fresh;
-use crate::files_site::{Site, complaint, percent, raw_name, remove, sung, tree};
-use crate::files_table::{ABSOLUTE, ELSEWHERE, FIELDS, Field, Holds, Must, NAMES, PATHS, QUERIES, RAW_PATHS};
 
 /// The longest an answer may take: what waits for a FIFO waits for ever.
 const DEADLINE: Duration = Duration::from_secs(45);

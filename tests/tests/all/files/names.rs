@@ -4,7 +4,7 @@
 use qm_testkit::{Api, TestDb, TestServer, both_databases};
 use serde_json::{Value, json};
 
-use crate::files_site::{Site, percent, raw_name};
+use super::site::{Site, percent, raw_name};
 
 /// Latin-1, UTF-16, a cut sequence, an overlong slash and one with a percent sign: none of it is UTF-8.
 const NAMES: &[&[u8]] = &[

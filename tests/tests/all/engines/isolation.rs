@@ -17,7 +17,7 @@ use qm_testkit::wait::{until, until_true};
 use qm_testkit::{Api, TestDb, TestServer, both_databases, every_generation};
 use serde_json::{Value, json};
 
-use crate::resilience::{assert_ticks, steady_engine};
+use super::resilience::{assert_ticks, steady_engine};
 
 both_databases! {
     async fn every_kind_of_trap_is_contained_and_counted(db: &TestDb) {

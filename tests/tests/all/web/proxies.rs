@@ -243,12 +243,12 @@ both_databases! {
 
 #[test]
 fn the_image_trusts_nobody_before_it() {
-    let image = include_str!("../../../docs/deploy/Dockerfile");
+    let image = include_str!("../../../../docs/deploy/Dockerfile");
     let set: Vec<&str> = image
         .lines()
         .filter(|line| line.contains("TRUSTED_PROXIES"))
         .collect();
     assert_eq!(set, ["ENV TRUSTED_PROXIES=0"]);
-    let compose = include_str!("../../../compose.yaml");
+    let compose = include_str!("../../../../compose.yaml");
     assert!(compose.contains("TRUSTED_PROXIES: ${TRUSTED_PROXIES:-0}"));
 }

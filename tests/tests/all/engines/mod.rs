@@ -1,0 +1,7 @@
+//! Engines, and the plugins that drive them: clients that die or misbehave, plugins that do, and what nobody looks at.
+
+mod floods;
+mod foreign;
+mod isolation;
+mod quiet;
+mod resilience;

@@ -1,0 +1,3 @@
+//! The realtime channel.
+
+mod channel;

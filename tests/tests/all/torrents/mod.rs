@@ -1,0 +1,6 @@
+//! Torrents: the main job with each client, moves of data, the formats, and the addresses they may come from.
+
+mod formats;
+mod guard;
+mod main_job;
+mod moves;

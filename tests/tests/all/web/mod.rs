@@ -1,0 +1,8 @@
+//! What every route has in common: bad input, headers, secrets that stay inside, the document, proxies in front.
+
+mod attack;
+mod errors;
+mod headers;
+mod leaks;
+mod proxies;
+mod schemathesis;
