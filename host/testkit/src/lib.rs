@@ -8,6 +8,7 @@
 pub mod api;
 pub mod binary;
 mod contract;
+pub mod counting;
 pub mod database;
 pub mod fake;
 pub mod files;
