@@ -15,7 +15,7 @@ use qm_identity::{FirstAdmin, HashCost, Identity, IdentityDeps, IdentityError, P
 use qm_jobs::{Jobs, JobsDeps, Pace as JobPace};
 use qm_kernel::{Ctx, Secret};
 use qm_net::Net;
-use qm_platform::outbox::{Outbox, OutboxMetrics, Patience};
+use qm_platform::outbox::{Consumer, Outbox, OutboxMetrics, Patience};
 use qm_platform::{Acting, Audit, AuditTrail, Background, Bus, Cipher, Node, Settings};
 use qm_plugin_host::{Compiler, Limits, Pins, PluginHost, PluginHostConfig};
 use qm_ports::carry::DataMover;
@@ -57,6 +57,8 @@ pub struct AppParts {
     pub compiler: Compiler,
     /// Bounds on plugins.
     pub limits: Limits,
+    /// Consumers of events that no area has: a test's.
+    pub consumers: Vec<Arc<dyn Consumer>>,
     pub hash_cost: HashCost,
 }
 
@@ -315,6 +317,7 @@ impl App {
             kinds,
             compiler,
             limits,
+            mut consumers,
             hash_cost,
         } = parts;
         // Whatever it sends or changes outside the database, it may only while it is the active one.
@@ -360,7 +363,8 @@ impl App {
         let routes = areas.take_routes().mount(ws_router(hub.clone()));
         let router = qm_web::finish(routes, web, ground.tokens.clone(), ctx);
 
-        outbox.start(areas.take_consumers(), &ground.background).await?;
+        consumers.extend(areas.take_consumers());
+        outbox.start(consumers, &ground.background).await?;
         // Every area has registered its types by now, and none has begun a job that would be taken for one that was left.
         jobs.start().await.map_err(StartError::Jobs)?;
         let endings = areas.start(&ground.background);

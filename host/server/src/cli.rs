@@ -155,7 +155,7 @@ async fn serve() -> Result<Ending, StartError> {
     logging::init(&config.log);
     let open_files = descriptors::raise();
     let mut until = Box::pin(shutdown::requested().map_err(StartError::Signals)?);
-    let Some(app) = start::start(config, Ctx::system(), until.as_mut()).await? else {
+    let Some(app) = start::start(config, Ctx::system(), Vec::new(), until.as_mut()).await? else {
         return Ok(Ending::Asked);
     };
     open_files.tell();

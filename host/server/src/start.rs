@@ -5,12 +5,14 @@ mod backups;
 
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use qm_db::{Db, DbError, SqliteFile};
 use qm_files::confined::{OwnKind, OwnPlace, check_roots};
 use qm_identity::HashCost;
 use qm_kernel::Ctx;
 use qm_net::{Net, NetConfig};
+use qm_platform::outbox::Consumer;
 use qm_plugin_host::{Compiler, Limits};
 
 use crate::app::{App, AppParts};
@@ -22,8 +24,13 @@ use crate::secrets;
 pub use backups::{migrate, stamp};
 
 /// Brings the whole service up to the point where [`App::run`] answers requests; as a standby it waits for its turn first.
-/// `None`: it was `asked` to end while it waited.
-pub async fn start(config: Config, ctx: Ctx, asked: Asked<'_>) -> Result<Option<App>, StartError> {
+/// `None`: it was `asked` to end while it waited. `consumers` of events come beside those of the areas; a test brings some.
+pub async fn start(
+    config: Config,
+    ctx: Ctx,
+    consumers: Vec<Arc<dyn Consumer>>,
+    asked: Asked<'_>,
+) -> Result<Option<App>, StartError> {
     let resolved = secrets::resolve(&config.secrets, config.production, &config.data_dir, &ctx)?;
     std::fs::read_dir(&config.plugins_dir).map_err(|source| StartError::PluginsDir {
         path: config.plugins_dir.clone(),
@@ -69,6 +76,7 @@ pub async fn start(config: Config, ctx: Ctx, asked: Asked<'_>) -> Result<Option<
             kinds: None,
             compiler,
             limits: Limits::default(),
+            consumers,
             hash_cost: HashCost::STANDARD,
         };
         App::build(parts).await

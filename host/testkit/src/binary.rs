@@ -35,11 +35,22 @@ pub fn path() -> PathBuf {
     binary
 }
 
-/// The environment of a server whose files are all below `dir`.
+/// The server as a program, its files all below `dir`.
 pub fn command(dir: &Path, database_url: &str) -> Command {
+    equipped(Command::new(path()), dir, database_url)
+}
+
+/// This very test program as a server, for one that is put together otherwise than the real one: `test` names the ignored
+/// test that plays it. It says where it listens, as the real one does.
+pub fn played_by(test: &str, dir: &Path, database_url: &str) -> Command {
+    let mut command = Command::new(std::env::current_exe().expect("a running test has a path"));
+    command.args(["--ignored", "--exact", test, "--nocapture"]);
+    equipped(command, dir, database_url)
+}
+
+fn equipped(mut command: Command, dir: &Path, database_url: &str) -> Command {
     let plugins = dir.join("plugins");
     std::fs::create_dir_all(&plugins).expect("our own directory");
-    let mut command = Command::new(path());
     command
         .env_clear()
         .current_dir(dir)
@@ -62,7 +73,12 @@ impl Binary {
 
     /// The same, with more variables set.
     pub async fn start_with(dir: &Path, database_url: &str, env: &[(&str, &str)]) -> Binary {
-        let binary = Self::listen(dir, database_url, env).await;
+        Self::active_of(dir, command(dir, database_url).envs(env.iter().copied())).await
+    }
+
+    /// The same by a command of the caller's.
+    pub async fn active_of(dir: &Path, command: &mut Command) -> Binary {
+        let binary = Self::listen(dir, command).await;
         // Another node may have been active a moment ago.
         binary.active().await;
         binary.settled(&dir.join("plugins")).await;
@@ -71,7 +87,12 @@ impl Binary {
 
     /// Starts one beside another on the same database, and waits until it answers that it stands by.
     pub async fn stand_by(dir: &Path, database_url: &str, env: &[(&str, &str)]) -> Binary {
-        let binary = Self::listen(dir, database_url, env).await;
+        Self::standby_of(dir, command(dir, database_url).envs(env.iter().copied())).await
+    }
+
+    /// The same by a command of the caller's.
+    pub async fn standby_of(dir: &Path, command: &mut Command) -> Binary {
+        let binary = Self::listen(dir, command).await;
         until_true("the server to stand by", || async {
             binary.ready().await.is_some_and(|status| status == 503)
         })
@@ -79,14 +100,10 @@ impl Binary {
         binary
     }
 
-    async fn listen(dir: &Path, database_url: &str, env: &[(&str, &str)]) -> Binary {
+    async fn listen(dir: &Path, command: &mut Command) -> Binary {
         // A log of its own each time: the port of the last start must not be read again.
         let _ = std::fs::remove_file(dir.join("quartermaster.log"));
-        let mut process = Process::start(
-            "quartermaster",
-            dir,
-            command(dir, database_url).envs(env.iter().copied()),
-        );
+        let mut process = Process::start("quartermaster", dir, command);
         let address = until("the server to say where it listens", || {
             process.assert_running();
             let address = listening_at(&process.output());

@@ -125,6 +125,7 @@ impl<'a> Builder<'a> {
             kinds: self.kinds,
             compiler: self.compiler.unwrap_or(Compiler::InProcess),
             limits: self.limits,
+            consumers: Vec::new(),
             hash_cost: HashCost::CHEAP,
             config,
         });

@@ -1,6 +1,7 @@
 //! Two servers on one PostgreSQL: who is active, who takes over, and what that neither loses nor doubles. What these tests
 //! share stands here.
 
+mod consumers;
 mod ledger;
 mod succession;
 
