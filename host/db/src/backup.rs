@@ -21,12 +21,12 @@ use crate::lock::{FileLock, beside};
 use crate::migrate::{Applied, known_to_us};
 use crate::open::{postgres_options, sqlite_path};
 
-/// What SQLite keeps beside a database.
+/// Endings of the files that SQLite keeps beside a database.
 const LOG: &str = "-wal";
 const INDEX: &str = "-shm";
-/// How long an operation on the whole file waits for another process.
+/// Time limit on waiting for another process, for an operation on the whole file.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How many names a copy that is being made may try, for those that killed ones left behind.
+/// Most names that are tried for an unfinished copy: copies that were killed may have left files under some.
 const ATTEMPTS: u32 = 100;
 
 /// An SQLite database by its file.
@@ -48,7 +48,7 @@ pub struct Copied {
 pub struct Restored {
     /// The last migration it holds.
     pub schema: String,
-    /// Where the one it replaced is now.
+    /// Path of the database file that was replaced; it was renamed.
     pub replaced: Option<PathBuf>,
 }
 

@@ -63,7 +63,7 @@ pub enum DbError {
 }
 
 impl DbError {
-    /// What it means to the caller of a service.
+    /// The kind of the error, as callers of a service see it.
     pub const fn kind(&self) -> ErrorKind {
         match self {
             DbError::Busy(_) | DbError::Unreachable(_) | DbError::Storage(_) | DbError::Succeeded => {

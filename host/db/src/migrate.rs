@@ -183,7 +183,7 @@ impl Migration {
     }
 }
 
-/// Those not yet applied, in order; refuses a database that is newer than this program or was made by other texts.
+/// The migrations not yet applied, in order; refuses a database that is newer than this program or was made by other texts.
 fn pending<'m>(
     backend: Backend,
     known: &'m [Migration],

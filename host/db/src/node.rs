@@ -23,7 +23,7 @@ use tokio::sync::Notify;
 use crate::error::DbError;
 use crate::open::{Backend, Db};
 
-/// How long a question about the lease may take.
+/// Time limit on a question about the lease.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The clock of the database, in milliseconds.
@@ -120,9 +120,9 @@ const BY_ZERO: &str = "22012";
 pub struct Node {
     /// The name its operator gave it.
     pub name: String,
-    /// Where it listens.
+    /// Address the server listens on.
     pub address: String,
-    /// What its sessions are called, as [`Db::open_alone`] was told.
+    /// Name of the server's sessions on the database, as [`Db::open_alone`] was told.
     pub session: String,
     /// Its data directory as its machine knows it; empty when unknown.
     pub place: String,
@@ -130,7 +130,7 @@ pub struct Node {
     pub secrets: String,
 }
 
-/// Who has the lease, or had it last.
+/// The server that has the lease, or had it last.
 #[derive(Clone, Debug)]
 pub struct Holder {
     /// 0: nobody ever had it.
@@ -139,7 +139,7 @@ pub struct Holder {
     pub address: String,
     pub place: String,
     pub secrets: String,
-    /// How long nobody else may take it; nothing once it is over or was given back.
+    /// Time for which nobody else may take the lease; `None` once it is over or was given back.
     pub left: Option<Duration>,
 }
 
@@ -173,7 +173,7 @@ impl Db {
 }
 
 impl Lease {
-    /// Who is entered; `None` where the database knows no leases yet.
+    /// The server whose lease is stored; `None` where the database knows no leases yet.
     pub async fn look(&mut self) -> Result<Option<Holder>, DbError> {
         self.ask(async |connection, _| {
             let exists: bool = sqlx::query_scalar(EXISTS).fetch_one(&mut *connection).await?;
@@ -252,7 +252,7 @@ impl Lease {
         .await
     }
 
-    /// What is entered from now on.
+    /// Sets the entry that is written with the lease from now on.
     pub fn enter(&mut self, node: Node) {
         self.node = node;
     }
@@ -292,7 +292,7 @@ impl Lease {
     }
 }
 
-/// What a question tells of the server that asks.
+/// Facts of the server that a question about the lease needs.
 struct Facts {
     node: Node,
     length: Duration,

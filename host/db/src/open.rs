@@ -24,14 +24,14 @@ use crate::{exec, sql, value};
 
 const SQLITE_READERS: u32 = 4;
 const POSTGRES_CONNECTIONS: u32 = 10;
-/// How long a request waits for a connection before it is told that the database is busy.
+/// Time limit on waiting for a connection; after it the database counts as busy.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long SQLite waits for another process that holds the file, such as a backup tool.
+/// Time limit on waiting for another process that holds an SQLite file, such as a backup tool.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 const PING_TIMEOUT: Duration = Duration::from_secs(2);
 /// Looks at a closed pool for connections that are still open, a millisecond apart.
 const CLOSE_ATTEMPTS: u32 = 100;
-/// How long a write that succeeded vouches for the next one.
+/// Time for which a write that succeeded is taken as proof that the database can be written.
 const PROOF: Duration = Duration::from_mins(1);
 /// Statements kept prepared on each connection.
 const STATEMENT_CACHE: usize = 256;
@@ -64,7 +64,7 @@ enum Pools {
     Postgres(PgPool),
 }
 
-/// What sessions are called on PostgreSQL, unless [`Db::open_alone`] is told otherwise.
+/// Name of our sessions on PostgreSQL, unless [`Db::open_alone`] is told another.
 const SESSION: &str = "quartermaster";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -308,9 +308,9 @@ pub struct PoolCounts {
     /// `read` and `write` on SQLite, `all` on PostgreSQL.
     pub name: &'static str,
     pub open: u32,
-    /// Of the open ones, those nobody uses.
+    /// Connections that are open and that nobody uses.
     pub idle: u32,
-    /// How many may be open.
+    /// Most connections that may be open.
     pub most: u32,
 }
 

@@ -23,7 +23,7 @@ pub struct Tx {
     health: Arc<Health>,
     /// None where nothing can be written.
     write: Option<Write>,
-    /// What a commit has to pass, on a server that another one may succeed.
+    /// The check of a commit, on a server that another one may succeed.
     fence: Option<Arc<Fence>>,
     aborted: bool,
 }
@@ -135,7 +135,7 @@ pub(crate) fn plan(sink: Option<&dyn EventSink>, event: &DomainEvent) -> Option<
     sink.map_or(Some(outbox::UNHEARD), |sink| sink.plan(event))
 }
 
-/// How many rows a statement changed.
+/// The number of rows that a statement changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "affected rows are checked: a row that is not there is not changed"]
 pub struct Affected(u64);

@@ -34,7 +34,7 @@ use crate::service::guesses::{Guesses, Pace};
 use crate::service::password::{HashCost, Passwords};
 use crate::service::token::TokenService;
 
-/// What identity is built from.
+/// The parts of the server that this area works with.
 pub struct IdentityDeps {
     pub db: Db,
     pub audit: Audit,
@@ -42,7 +42,7 @@ pub struct IdentityDeps {
     pub cipher: Cipher,
     pub tokens: Arc<TokenService>,
     pub hash_cost: HashCost,
-    /// How long wrong passwords and codes make the next one wait.
+    /// The delays after wrong passwords and codes.
     pub pace: Pace,
     /// `JWT_REFRESH_TTL_DAYS`.
     pub refresh_ttl: Duration,

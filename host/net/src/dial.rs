@@ -28,7 +28,7 @@ const MAX_READ: usize = 256 << 10;
 /// The room `read_to_end` makes for the next piece.
 const CHUNK: usize = 64 << 10;
 
-/// Where a stream leads.
+/// The endpoint that a stream leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Endpoint {
     /// Name or literal address, as the operator entered it.

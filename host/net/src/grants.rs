@@ -146,7 +146,7 @@ pub(crate) enum Reach {
     Own,
 }
 
-/// What the schema says of one property.
+/// The mark that the schema puts on one property.
 enum Mark<'a> {
     HttpUrl,
     UnixPath,

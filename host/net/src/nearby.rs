@@ -95,7 +95,7 @@ fn interface_v6(line: &str) -> Option<(Ipv6Addr, u8)> {
 /// Where a machine is, looked up now and then.
 pub enum Surroundings {
     Machine(Mutex<Option<(Instant, Arc<Nearby>)>>),
-    /// As somebody says.
+    /// Given by the caller, and never looked up.
     Told(Arc<Nearby>),
 }
 

@@ -29,7 +29,7 @@ use crate::{WebConfig, etag};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// How long a caller may stay silent in the middle of its request body.
+/// Time limit on a caller's silence in the middle of its request body.
 const BODY_SILENCE: Duration = Duration::from_secs(30);
 
 #[derive(Clone)]
@@ -71,7 +71,7 @@ pub(crate) struct EdgeService<S> {
     edge: Arc<Edge>,
 }
 
-/// What of the request shapes the answer.
+/// Facts of the request that shape the answer.
 struct Asked {
     request_id: RequestId,
     origin: Option<HeaderValue>,

@@ -31,7 +31,7 @@ enum Shape {
     Bare(&'static str),
     /// `{message, error, statusCode, code}`
     Message(Cow<'static, str>),
-    /// The same with an array: every broken rule of a body.
+    /// An array of sentences: every broken rule of a body.
     Messages(Vec<String>),
     Custom(Value),
 }
@@ -43,7 +43,7 @@ pub(crate) struct Failure {
     pub(crate) source: Option<Arc<dyn Error + Send + Sync>>,
 }
 
-/// How every JSON body is labelled.
+/// The content type of every JSON body.
 pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json; charset=utf-8");
 
 impl ApiError {

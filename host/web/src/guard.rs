@@ -27,7 +27,7 @@ const RATE_LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
 const RATE_REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
 const RATE_RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 
-/// What all guards of a server share.
+/// State that all guards of a server share.
 pub(crate) struct Gate {
     throttle: Throttle,
     tokens: Tokens,

@@ -43,7 +43,7 @@ struct Route {
     methods: [OnceLock<Box<Counts>>; METHODS.len()],
 }
 
-/// Of one route and method.
+/// The counters of one route and method.
 struct Counts {
     seconds: Histogram,
     statuses: [OnceLock<IntCounter>; STATUSES.len()],

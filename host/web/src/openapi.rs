@@ -115,7 +115,7 @@ fn operations(item: &mut PathItem) -> impl Iterator<Item = (&'static str, &mut O
     .filter_map(|(method, operation)| Some((method, operation.as_mut()?)))
 }
 
-/// Who may call, how often, and with what.
+/// Adds to an operation who may call it, how often, and with what body.
 fn complete(
     name: &str,
     operation: &mut Operation,

@@ -38,7 +38,7 @@ const DRAIN: Duration = Duration::from_secs(10);
 /// After a failed accept (no file descriptor left), before the next.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// How many connections there may be.
+/// Bounds on the number of connections.
 #[derive(Clone, Copy, Debug)]
 pub struct ConnectionLimits {
     /// At once; the next one waits to be accepted.
@@ -123,7 +123,7 @@ struct Crowd {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Holder {
     Caller(AddressBlock),
-    /// Of IPv6: whoever holds the network that the caller's is a part of.
+    /// The /48 of an IPv6 caller, which one customer usually holds.
     Site(AddressBlock),
 }
 
@@ -170,7 +170,7 @@ impl Crowd {
     }
 }
 
-/// Where a reverse proxy of our own stands.
+/// Whether the address is one that a reverse proxy of our own may have: loopback, private, link-local.
 fn is_neighbour(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => address.is_loopback() || address.is_private() || address.is_link_local(),

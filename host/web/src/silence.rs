@@ -17,7 +17,7 @@ use http_body::{Body as HttpBody, Frame, SizeHint};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
 
-/// What a body may take before its pace is looked at.
+/// Time that every body may take, before its pace is looked at.
 const GRACE: Duration = Duration::from_mins(1);
 /// Bytes a second that a body must come at after that, on average.
 const SLOWEST: u64 = 4096;
@@ -27,7 +27,7 @@ pub(crate) struct TimedBody {
     inner: Body,
     silence: Duration,
     alarm: Alarm,
-    /// When it was first waited for.
+    /// When the body was first waited for.
     began: Option<Instant>,
     /// Bytes.
     received: u64,
@@ -44,7 +44,7 @@ impl TimedBody {
         }
     }
 
-    /// When more must have come than has.
+    /// The moment by which more of the body must have come.
     fn due(&self, began: Instant) -> Instant {
         began + GRACE + Duration::from_millis(self.received.saturating_mul(1000) / SLOWEST)
     }

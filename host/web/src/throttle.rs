@@ -17,7 +17,7 @@ const KEYS_PER_SHARD: usize = 1024;
 const EXACT_LIMIT: u32 = 1200;
 const COARSE_STEP_MS: i64 = 50;
 
-/// How many callers' budgets a /48 has.
+/// The budget of a /48, in budgets of one caller.
 const SITE_SHARE: u32 = 10;
 /// Marks the budget of a /48, whose first /64 has the same address.
 const SITE: u32 = 1 << 31;
@@ -43,7 +43,7 @@ pub(crate) enum Verdict {
 
 /// The hits of one key within the last minute.
 struct Hits {
-    /// When a mark leaves, and how many hits it stands for; oldest first.
+    /// Marks: the instant at which each leaves, and the number of hits it stands for; oldest first.
     marks: VecDeque<(i64, u32)>,
     count: u32,
     window_ends: i64,

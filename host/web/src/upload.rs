@@ -29,7 +29,7 @@ pub struct Upload<T> {
 
 #[derive(Clone, Debug)]
 pub struct UploadedFile {
-    /// As the caller named it; never a path to be used as one.
+    /// The file's name as the caller gave it; never to be used as a path.
     pub name: String,
     pub bytes: Bytes,
 }
@@ -88,7 +88,7 @@ struct Parts {
     texts: Vec<(String, String)>,
     file: Option<UploadedFile>,
     count: usize,
-    /// Of all parts, in bytes.
+    /// Size of all parts together, in bytes.
     bytes: usize,
     /// The most of them.
     limit: usize,

@@ -44,7 +44,7 @@ impl Node {
         }
     }
 
-    /// Where this link points. Read through the handle: the link that was looked at.
+    /// The target of this link, read through the handle: that of the link that was looked at.
     pub fn link_target(&self) -> Result<Vec<u8>> {
         Ok(fs::readlinkat(&self.fd, "", Vec::new())?.into_bytes())
     }
@@ -56,7 +56,7 @@ impl AsFd for Dir {
     }
 }
 
-/// How a directory is held while it is only passed through.
+/// Flags to open a directory that is only passed through.
 const HOLD: OFlags = OFlags::PATH
     .union(OFlags::DIRECTORY)
     .union(OFlags::NOFOLLOW)

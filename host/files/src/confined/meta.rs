@@ -1,9 +1,9 @@
-//! What one stat tells.
+//! The facts of one stat.
 
 use qm_kernel::Timestamp;
 use rustix::fs::{FileType, Stat};
 
-/// Which file it is, whatever it is called.
+/// The identity of a file, whatever it is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Identity {
     pub device: u64,

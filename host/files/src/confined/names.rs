@@ -14,7 +14,7 @@ use super::FsError;
 /// The trash of each root. Never visible, at any level.
 pub const TRASH_DIR: &str = ".quartermaster-trash";
 
-/// How the names of unfinished copies begin. Never visible; swept at start.
+/// Beginning of the names of unfinished copies. Never visible; swept at start.
 pub const TEMP_PREFIX: &str = ".quartermaster-tmp-";
 
 /// Longer request paths are refused: deeper than any tree a kernel path could reach, short enough to walk at once.
@@ -65,7 +65,7 @@ impl Component {
         self.0.as_bytes()
     }
 
-    /// As shown: U+FFFD where it is not UTF-8.
+    /// The name as shown: U+FFFD where it is not UTF-8.
     pub fn text(&self) -> String {
         self.0.to_string_lossy().into_owned()
     }

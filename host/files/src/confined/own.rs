@@ -20,7 +20,7 @@ use super::{Identity, Meta};
 /// No kernel path is deeper.
 const MAX_DEPTH: usize = 4096;
 
-/// What SQLite keeps beside a database.
+/// Endings of the names of a database's files: of the database itself, and of what SQLite keeps beside it.
 const BESIDE_DATABASE: &[&str] = &["", "-wal", "-shm", "-journal"];
 
 /// What of the data directory is known by name: should one of them be mounted or linked elsewhere on its own.
@@ -132,7 +132,7 @@ impl Own {
         }
     }
 
-    /// As of the last look.
+    /// What is hidden, as of the last look.
     pub fn hidden(&self) -> Hidden {
         Arc::clone(&self.now.read().unwrap_or_else(PoisonError::into_inner))
     }
@@ -171,7 +171,7 @@ impl fmt::Debug for Own {
     }
 }
 
-/// Why the roots cannot be used.
+/// The reason why the roots cannot be used.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RootRefused {
     #[error(
@@ -226,7 +226,7 @@ pub fn check_roots<S: AsRef<str>>(configured: &[S], own: &[OwnPlace]) -> Result<
 struct Way {
     canonical: PathBuf,
     identities: Vec<Identity>,
-    /// Of the path itself, if it exists.
+    /// Identity of the path itself, if it exists.
     own: Option<Identity>,
 }
 

@@ -223,7 +223,7 @@ fn hidden(path: &RelPath, real: &[Component], intent: Intent) -> FsError {
 }
 
 impl ConfinedPath {
-    /// As it was asked for.
+    /// The path as it was asked for.
     pub fn rel(&self) -> &RelPath {
         &self.rel
     }
@@ -248,13 +248,13 @@ impl ConfinedPath {
         RelPath::from_components(self.real.clone())
     }
 
-    /// Where [`parent`](Self::parent) is.
+    /// The place of [`parent`](Self::parent).
     pub(crate) fn place(&self) -> Place {
         let above = self.real.split_last().map_or(&[][..], |(_, above)| above);
         Place::of(&self.root, above.to_vec())
     }
 
-    /// Where the trash directory of its root is.
+    /// The place of the trash directory of its root.
     pub(crate) fn trash_place(&self) -> Place {
         Place::of(&self.root, vec![Component::trusted(TRASH_DIR.to_owned())])
     }
@@ -317,7 +317,7 @@ impl ConfinedPath {
 }
 
 impl TrashedItem {
-    /// Where it lies.
+    /// The place of the directory it lies in.
     pub(crate) fn place(&self) -> Place {
         Place::of(
             &self.base.roots[0],

@@ -23,11 +23,11 @@ pub const SYSTEM_DIRECTORIES: &[&str] = &[
 
 #[derive(Clone, Debug)]
 pub(super) struct Root {
-    /// As configured: absolute, lexically normalised.
+    /// The path as configured: absolute, lexically normalised.
     pub configured: PathBuf,
     /// Without links.
     pub canonical: PathBuf,
-    /// What is hidden below it.
+    /// The server's own places, which are hidden below it.
     pub own: Arc<Own>,
 }
 

@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use super::roots::Root;
 use super::{Component, Dir, FsError};
 
-/// As the kernel's own limit.
+/// Most links that are followed in one path: the kernel's own limit.
 const MAX_LINKS: u32 = 40;
 
 /// Directories opened anew because links climb: far more than honest trees need, few enough to be quick.

@@ -22,7 +22,7 @@ impl ConflictKind {
         }
     }
 
-    /// What may be done about it, in the order it is offered.
+    /// The resolutions that are possible, in the order they are offered.
     pub const fn allowed(self) -> &'static [Resolution] {
         match self {
             ConflictKind::Identical => &[Resolution::DeleteSource, Resolution::Replace, Resolution::Skip],
@@ -35,7 +35,7 @@ impl ConflictKind {
         }
     }
 
-    /// What is proposed.
+    /// The resolution that is proposed.
     pub const fn recommended(self, verdict: Verdict) -> Resolution {
         match (self, verdict) {
             (ConflictKind::Identical, _) => Resolution::DeleteSource,
@@ -48,7 +48,7 @@ impl ConflictKind {
     }
 }
 
-/// What is done about a conflict.
+/// A way to end a conflict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resolution {
     Replace,

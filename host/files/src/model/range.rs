@@ -29,7 +29,7 @@ impl Span {
     }
 }
 
-/// What of a file is to be sent.
+/// The part of a file that is to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Asked {
     Whole,
@@ -45,7 +45,7 @@ pub enum Asked {
 pub struct Validators {
     /// Strong, quoted.
     pub etag: String,
-    /// Of the last change, as HTTP dates have it.
+    /// Instant of the last change, as an HTTP date.
     pub last_modified: String,
     /// Whether the last change is so long ago that another within the same second would be seen.
     pub settled: bool,

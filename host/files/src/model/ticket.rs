@@ -14,19 +14,19 @@ use qm_kernel::{Secret, Timestamp};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-/// How long a ticket is good for.
+/// Lifetime of a ticket.
 pub const LIFETIME: Duration = Duration::from_hours(4);
 const MAX_TOKEN: usize = 4096;
-/// What the key is derived with.
+/// Label that the signing key is derived with.
 const LABEL: &[u8] = b"quartermaster media ticket";
 
-/// What a ticket says.
+/// The claims of a ticket.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claims {
     /// The path it is for, relative to the roots, in the percent-encoded form of its bytes.
     #[serde(rename = "p")]
     pub path: String,
-    /// Which file it is for, whatever has its name: see [`mark`].
+    /// The mark of the file it is for, whatever has its name by now: see [`mark`].
     #[serde(rename = "f")]
     pub file: String,
     /// The user it was issued to.

@@ -64,7 +64,7 @@ impl Control {
         Self::quiet(CancellationToken::new())
     }
 
-    /// The same, of this operation.
+    /// A control of the last step of this operation.
     pub(super) fn last_step(&self) -> Self {
         Self {
             notes: self.notes.clone(),
@@ -72,7 +72,7 @@ impl Control {
         }
     }
 
-    /// Between items and between chunks.
+    /// Ends the operation if it was cancelled; to be called between items and between chunks.
     pub(crate) fn check(&self) -> Result<(), FsError> {
         if self.cancel.is_cancelled() {
             return Err(FsError::Cancelled);

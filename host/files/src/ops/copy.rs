@@ -26,7 +26,7 @@ const BUFFER: usize = 1 << 20;
 /// Files from this size are synced one by one; the small ones of a tree together, at its end.
 const SYNC_ALONE: u64 = 1 << 20;
 
-/// How a copy is made.
+/// The manner in which a copy is made.
 #[derive(Clone, Copy)]
 pub(super) struct Manner {
     /// Into directories that exist, replacing files one by one.
@@ -222,7 +222,7 @@ fn dress_directory(from: &Dir, to: &OwnedFd, meta: &Meta, manner: Manner) -> rus
 /// Copies what a walk comes by into another directory.
 pub(super) struct Copier<'a> {
     to: Descent,
-    /// Of the top directory and what is below.
+    /// The note of the top directory and what is below.
     noted: &'a Arc<Noted>,
     /// What the directories on the way down are to look like once they are full; none where they were there before.
     looks: Vec<Option<Meta>>,

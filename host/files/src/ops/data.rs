@@ -13,7 +13,7 @@ use super::transfer::{Transfer, Transferred, check};
 use super::tree::{At, Failed, Visitor, each, walk};
 use crate::confined::{ConfinedPath, Destination, FsError, Intent, Kind, Meta, RelPath, Roots};
 
-/// What stands for bytes that are not UTF-8 where a name is told as text.
+/// The character that stands for bytes that are not UTF-8 where a name is told as text.
 const UNKNOWN: char = '\u{fffd}';
 
 /// The item at an absolute path, for changing it; `None` when nothing is there. The last name may be told as text: what is
@@ -120,7 +120,7 @@ pub fn missing(
 /// Takes out of the files that are wanted those that are there.
 struct Sieve<'a> {
     wanted: &'a mut HashMap<String, u64>,
-    /// Of the folder, with a slash before it.
+    /// Name of the folder, with a slash before it.
     name: String,
 }
 

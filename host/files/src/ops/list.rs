@@ -15,7 +15,7 @@ use crate::confined::{Component, ConfinedPath, Dir, FsError, Kind, Meta};
 /// More entries than a caller can want in one answer; the rest comes with an offset.
 pub const MAX_ENTRIES: usize = 200_000;
 
-/// Which part of the sorted listing. `limit` none: all of it, up to [`MAX_ENTRIES`].
+/// The part of the sorted listing that is wanted. `limit` none: all of it, up to [`MAX_ENTRIES`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Page {
     pub offset: usize,
@@ -34,7 +34,7 @@ pub struct Entry {
     pub name: Component,
     /// The entry's own: a link is a link.
     pub kind: Kind,
-    /// Of a directory: of its own inode. Of a link: of its target, 0 when that is missing or outside.
+    /// Size in bytes. A directory's is that of its own inode; a link's is its target's, 0 when that is missing or outside.
     pub size: u64,
     /// None when a link's target is missing or outside.
     pub modified: Option<Timestamp>,

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::confined::{FsError, Place};
 
-/// Where notes are kept. Called from threads that may block.
+/// The store of notes. Called from threads that may block.
 pub trait Notes: Send + Sync {
     /// Durable when it returns. Answers the note's id. With `whole_tree` temporaries may lie anywhere below the place,
     /// else in it.

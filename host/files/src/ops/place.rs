@@ -39,7 +39,7 @@ fn rename_over_placeholder(from: &Dir, name: &Component, to: &Dir, new: &Compone
     })
 }
 
-/// What a rename meets at the new place.
+/// What a rename may find at the new place.
 #[derive(Clone, Copy)]
 pub(super) enum Over<'a> {
     Nothing,
@@ -86,7 +86,7 @@ fn replace_in_two_steps(
     Ok(Replaced::Aside(old.doomed()))
 }
 
-/// Where what was replaced is.
+/// The place of what was replaced.
 pub(super) enum Replaced {
     Gone,
     /// Under the name the new one came from.

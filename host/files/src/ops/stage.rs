@@ -89,7 +89,7 @@ impl Staged {
         &self.item
     }
 
-    /// Where it is to be.
+    /// The directory that it is to be in.
     pub fn directory(&self) -> RelPath {
         self.done.rel.parent().unwrap_or_default()
     }

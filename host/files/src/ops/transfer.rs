@@ -32,7 +32,7 @@ pub struct Transfer {
 
 #[derive(Debug)]
 pub struct Transferred {
-    /// Where it is now, as asked for.
+    /// The item's path now, in the form of the request.
     pub rel: RelPath,
     /// Absolute.
     pub from: PathBuf,
@@ -43,18 +43,18 @@ pub struct Transferred {
 /// What is transferred: an entry in an open directory.
 pub(super) struct Source<'a> {
     pub dir: &'a Dir,
-    /// Where that directory is.
+    /// The place of that directory.
     pub place: &'a Place,
     pub name: &'a Component,
-    /// Of the entry.
+    /// The path of the entry.
     pub rel: &'a RelPath,
     pub meta: Meta,
 }
 
-/// Where it goes to.
+/// The target of a transfer: a name in an open directory.
 pub(super) struct Target<'a> {
     pub dir: &'a Dir,
-    /// Where that directory is.
+    /// The place of that directory.
     pub place: &'a Place,
     pub name: &'a Component,
     pub rel: &'a RelPath,
@@ -237,7 +237,7 @@ fn relocate_by_copy(
 /// A copy under a temporary name beside its place, ready to be renamed into it.
 pub(super) struct Prepared {
     temp: Temp,
-    /// Where it lies, and its name there.
+    /// The directory it lies in, and its name there.
     from: Dir,
     name: Component,
     kind: Kind,

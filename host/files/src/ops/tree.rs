@@ -60,10 +60,10 @@ impl Descent {
     }
 }
 
-/// Where the walk is: an entry and the directory that holds it.
+/// The position of a walk: an entry and the directory that holds it.
 pub(super) struct At<'a> {
     pub dir: &'a Dir,
-    /// Of the directory.
+    /// The path of the directory.
     pub rel: &'a RelPath,
     pub name: &'a Component,
 }
@@ -79,7 +79,7 @@ impl At<'_> {
     }
 }
 
-/// What is done on the way.
+/// What a walk does with each entry it meets.
 pub(super) trait Visitor {
     /// Anything but a directory. Called while its directory is being read.
     fn item(&mut self, at: &At<'_>, kind: Kind) -> Result<(), FsError>;

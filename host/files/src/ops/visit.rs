@@ -9,7 +9,7 @@ use super::Control;
 use super::tree::{At, Visitor, walk};
 use crate::confined::{Component, ConfinedPath, FsError, Kind, Meta, RelPath};
 
-/// What the walk came by.
+/// An entry that the walk came by.
 pub enum Visit<'a> {
     /// A directory, before its contents. `Break`: leave it out.
     Enter(Found<'a>),

@@ -24,7 +24,7 @@ pub const LONG: usize = 4;
 pub const LOOKS: usize = 16;
 /// Long looks at once: whatever walks a tree or reads much to tell about it.
 pub const WALKS: usize = 4;
-/// Of these for one user. A walk may take minutes and is not interrupted for others, so nobody ever has all places.
+/// Walks at once of one user. A walk may take minutes and is not interrupted for others, so nobody ever has all places.
 pub const WALKS_OF_ONE: usize = 2;
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -44,7 +44,7 @@ pub struct Workers {
     long: Arc<Semaphore>,
     looks: Arc<Semaphore>,
     walks: Arc<Semaphore>,
-    /// Of the users who walk or wait to: their places.
+    /// The places of each user who walks or waits to.
     walkers: Arc<Mutex<HashMap<String, Weak<Semaphore>>>>,
     /// Without it nothing is changed.
     mandate: Mandate,

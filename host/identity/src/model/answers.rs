@@ -5,7 +5,7 @@ use qm_kernel::{Secret, Timestamp};
 
 use super::{Account, Listed};
 
-/// What a client goes on with.
+/// The tokens of a session that was opened.
 pub struct Session {
     pub access_token: String,
     /// Wire form, shown once.
@@ -17,7 +17,7 @@ pub struct Session {
 pub struct Setup {
     /// Base32.
     pub seed: Secret,
-    /// The same with names, as a URI.
+    /// The seed with the names of service and account, as a URI.
     pub otpauth_url: Secret,
     /// The URI as a picture, in a `data:` URL.
     pub qr_data_url: Secret,
@@ -48,7 +48,7 @@ pub struct UserRequest {
     pub email: String,
     pub display_name: Option<String>,
     pub password: Secret,
-    /// As the caller wrote them.
+    /// Names of the roles, as the caller wrote them.
     pub role_names: Vec<String>,
 }
 

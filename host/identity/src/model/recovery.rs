@@ -3,7 +3,7 @@
 use qm_kernel::{Ctx, Secret};
 use sha2::{Digest, Sha256};
 
-/// How many a user gets at a time.
+/// Number of recovery codes that a user gets at a time.
 const CODES: usize = 10;
 const CODE_BYTES: usize = 10;
 const GROUP: usize = 5;

@@ -48,7 +48,7 @@ pub async fn roles_of(tx: &mut Tx, user_id: &str) -> Result<Vec<Role>, DbError> 
     Ok(roles)
 }
 
-/// What the user's roles grant together.
+/// The permissions that the user's roles grant together.
 pub async fn permissions_of(tx: &mut Tx, user_id: &str) -> Result<PermissionSet, DbError> {
     let keys = qm_db::all!(tx, (String,), PERMISSIONS_OF_USER, user_id).await?;
     Ok(keys

@@ -63,7 +63,7 @@ fn cannot_exist(text: &str) -> bool {
     text.contains('\0')
 }
 
-/// By what an address is unique: `Jo@Example.org` and `jo@example.org` are one mailbox to whoever reads a list.
+/// The form of an address that is unique: `Jo@Example.org` and `jo@example.org` are one mailbox to whoever reads a list.
 fn folded(email: &str) -> String {
     email.to_lowercase()
 }

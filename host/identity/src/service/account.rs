@@ -68,7 +68,7 @@ impl Identity {
         Ok(profile)
     }
 
-    /// The same to change it: an account that is gone or deactivated is not worth a hash.
+    /// The caller's own account, to change it: one that is gone or deactivated is not worth a hash.
     pub(super) async fn own_to_change(&self, caller: Caller<'_>) -> Result<UserRow, IdentityError> {
         match self.own(caller).await {
             Ok(user) if user.is_active => Ok(user),

@@ -27,7 +27,7 @@ use crate::error::IdentityError;
 const MAX_ACCOUNTS: usize = 10_000;
 const MAX_WAITING: usize = 256;
 
-/// How much being wrong costs.
+/// The delays that wrong guesses cause.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
     /// Failures that cost nothing.
@@ -59,7 +59,7 @@ impl Pace {
     }
 }
 
-/// Where somebody guesses.
+/// The place where somebody guesses: each has counts of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Door {
     Login,

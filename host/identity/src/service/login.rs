@@ -21,7 +21,7 @@ const ALARMING_FAILURES: i64 = 5;
 
 const LOGIN_ACTION: &str = "auth.login";
 
-/// What a client presents.
+/// The credentials that a client presents.
 pub struct Credentials {
     pub username: String,
     pub password: Secret,

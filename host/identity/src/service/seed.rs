@@ -14,7 +14,7 @@ use crate::service::operator::generate_password;
 
 const DISPLAY_NAME: &str = "Administrator";
 
-/// What seeding did that its caller must tell a person.
+/// The result of seeding that its caller must tell a person.
 #[derive(Debug, Default)]
 pub struct Seeded {
     /// The administrator was created just now.

@@ -63,7 +63,7 @@ struct ClaimsIn {
     exp: i64,
 }
 
-/// What the crate does not look at in a header.
+/// Fields of a header that the token crate does not look at.
 #[derive(Deserialize)]
 struct Extensions {
     /// Extensions a verifier must understand (RFC 7515 §4.1.11); we understand none.

@@ -1,4 +1,4 @@
-//! What is told of a job, row by row.
+//! The events of a job: the rows that tell its story.
 
 use qm_kernel::Timestamp;
 use serde_json::Value;
@@ -59,7 +59,7 @@ words! {
 }
 
 words! {
-    /// What made a job.
+    /// The origin of a job.
     Source {
         Manual = "manual",
         Scheduled = "scheduled",

@@ -55,7 +55,7 @@ pub struct NewJob {
     pub type_key: &'static str,
     /// For the handler alone, 256 KiB as JSON at most; never shown.
     pub input: Value,
-    /// What of it people see; secrets in it are blotted.
+    /// A part of the input for people to see; secrets in it are blotted.
     pub input_summary: Option<Value>,
     pub name: Option<String>,
     pub description: Option<String>,
@@ -163,7 +163,7 @@ pub struct Job {
     pub updated_at: Timestamp,
 }
 
-/// What a list shows of a job.
+/// The row of a list: a job without its JSON.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Item {
     pub id: String,
@@ -194,7 +194,7 @@ pub struct Item {
 }
 
 impl Job {
-    /// One that is made now, queued, its own root, and for the rest as if nothing were known of it.
+    /// A job that is made now: queued, its own root, all other fields empty.
     pub fn new(id: String, type_key: String, capabilities: Capabilities, now: Timestamp) -> Self {
         Self {
             root_job_id: id.clone(),
@@ -252,7 +252,7 @@ impl Job {
         }
     }
 
-    /// As a list shows it.
+    /// The job as a row of a list.
     pub fn item(&self) -> Item {
         Item {
             id: self.id.clone(),

@@ -1,25 +1,25 @@
-//! How often workers look, and for how long they hold on.
+//! The intervals and time limits of a worker.
 
 use std::time::Duration;
 
-/// How often workers look, and for how long they hold on; the defaults are the product's.
+/// The intervals and time limits of a worker; the defaults are the product's.
 #[derive(Clone, Debug)]
 pub struct Pace {
-    /// How long a lease is good without being prolonged; that happens three times as often.
+    /// Length of a lease; it is prolonged three times as often.
     pub lease: Duration,
     /// Between two looks for jobs that another process queued. There is none on SQLite, whose file is one process's: there
     /// it is only the pause after the database refused a look.
     pub poll: Duration,
-    /// Between two looks of a worker that would hear of anything there is to do, in case it did not.
+    /// Longest interval between two looks of a worker that is woken by anything there is to do, in case it was not.
     pub rest: Duration,
-    /// How long a stopping worker waits for its jobs before it leaves them.
+    /// Time that a stopping worker gives its jobs before it leaves them.
     pub drain: Duration,
-    /// Updates of one job's progress that come sooner after the last one are dropped.
+    /// Shortest interval between two updates of one job's progress; what comes sooner is dropped.
     pub progress_gap: Duration,
-    /// Without a sign of life for so long, a running job is told of as stalled.
+    /// Time without a sign of life after which a running job is told of as stalled.
     pub stall_after: Duration,
     pub stall_scan: Duration,
-    /// Jobs at once; `None`: what the setting says.
+    /// Most jobs at once; `None`: what the setting says.
     pub places: Option<usize>,
 }
 

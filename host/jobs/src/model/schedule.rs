@@ -17,7 +17,7 @@ pub struct Schedule {
     pub trigger: Trigger,
 }
 
-/// When something runs.
+/// The times at which a loop or a schedule runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trigger {
     Every(Duration),

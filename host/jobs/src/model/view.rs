@@ -71,7 +71,7 @@ pub struct Simple {
     pub limit: usize,
 }
 
-/// How many of the jobs a caller sees stand where.
+/// The number of jobs in each state, of those a caller sees, and what ended today.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Overview {
     /// The number of jobs in each state; every state is there, those without jobs too.

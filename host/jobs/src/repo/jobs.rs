@@ -28,7 +28,7 @@ sql! {
         0, 2, $32, $32, $32) ON CONFLICT DO NOTHING";
 }
 
-/// What is stored of a job beside what it shows.
+/// The columns of a job that no [`Job`] has: input, checkpoint, key.
 pub struct Hidden<'a> {
     /// `None` where nobody is to have it done again.
     pub input: Option<&'a Value>,
@@ -94,13 +94,13 @@ pub async fn idempotency_key(tx: &mut Tx, id: &str) -> Result<Option<String>, Db
     Ok(found.and_then(|(key,)| key))
 }
 
-/// Whether it is stored what a handler is given.
+/// Whether the job's input is stored.
 pub async fn has_input(tx: &mut Tx, id: &str) -> Result<bool, DbError> {
     let found = qm_db::opt!(tx, (i32,), HAS_INPUT, id).await?;
     Ok(found.is_some())
 }
 
-/// What a handler is given, where it was stored.
+/// The job's input, where it was stored.
 pub async fn input(tx: &mut Tx, id: &str) -> Result<Option<Value>, DbError> {
     let found = qm_db::opt!(tx, (Option<Json<Value>>,), INPUT, id).await?;
     Ok(found.and_then(|(input,)| input).map(|json| json.0))

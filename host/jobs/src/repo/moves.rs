@@ -21,7 +21,7 @@ sql! {
     QUEUED_TYPES = "SELECT DISTINCT type FROM platform_jobs WHERE status = 'queued' AND queued_at <= $1";
     QUEUED_OF = "SELECT id FROM platform_jobs WHERE status = 'queued' AND type = $1 AND queued_at <= $2 \
         ORDER BY queued_at, id LIMIT $3";
-    /// What was due when it was looked for may have been put off since.
+    /// Takes a job if it is still due: it may have been put off since it was looked for.
     CLAIM = concat!(
         "UPDATE platform_jobs SET status = 'running', lease_owner = $2, lease_until = $3, claim = claim + 1, \
          worker_id = $4, started_at = $5, heartbeat_at = $5, updated_at = $5, stalled_at = NULL, run_after = NULL, \
@@ -29,7 +29,7 @@ sql! {
          last_sequence = last_sequence + 1 WHERE id = $1 AND status = 'queued' \
          AND (run_after IS NULL OR run_after <= $5) RETURNING ", columns!(), ", input, checkpoint, last_sequence"
     );
-    /// The same, due or not, and nothing is read that may be unreadable.
+    /// Takes a job whether it is due or not, and reads no column that may be unreadable.
     TAKE = "UPDATE platform_jobs SET status = 'running', lease_owner = $2, lease_until = $3, claim = claim + 1, \
         worker_id = $4, started_at = $5, heartbeat_at = $5, updated_at = $5, stalled_at = NULL, run_after = NULL, \
         retry_at = NULL, last_sequence = last_sequence + 1 WHERE id = $1 AND status = 'queued' \
@@ -95,7 +95,7 @@ pub struct Lease {
     pub claim: i64,
 }
 
-/// Whoever claims: its name for the lease and for people, and how long the lease holds.
+/// The worker that claims jobs: its name for the lease, its name for people, and the length of the lease.
 pub struct Claimant<'a> {
     pub owner: &'a str,
     pub worker_id: &'a str,
@@ -118,7 +118,7 @@ pub struct Claimed {
     pub lease: Lease,
     pub input: Option<Value>,
     pub checkpoint: Option<Value>,
-    /// Of the event that tells of the start.
+    /// Number of the event that tells of the start.
     pub sequence: i64,
 }
 
@@ -251,9 +251,9 @@ pub struct Step<'a> {
     pub id: &'a str,
     pub from: Status,
     pub to: Status,
-    /// Who moves it, where only one may.
+    /// The lease of the worker that moves it, where only that one may.
     pub by: Option<&'a Lease>,
-    /// How many events tell of it.
+    /// Number of events that tell of the move.
     pub events: i64,
     /// Code and sentence.
     pub error: Option<(&'a str, &'a str)>,
@@ -343,7 +343,7 @@ pub async fn renew(
     qm_db::all!(tx, (String, i64, String), RENEW, owner, until.ms(), &list).await
 }
 
-/// What is held beyond the end of its lease.
+/// Jobs that are held beyond the end of their lease.
 pub async fn expired(tx: &mut Tx, before: Timestamp, most: i64) -> Result<Vec<Left>, DbError> {
     qm_db::all!(tx, Left, EXPIRED, before.ms(), most).await
 }

@@ -16,7 +16,7 @@ pub async fn remove_finished(tx: &mut Tx, before: Timestamp, most: u64) -> Resul
     Ok(removed.rows())
 }
 
-/// The same of those that failed.
+/// Removes old jobs that failed; answers as [`remove_finished`].
 pub async fn remove_failed(tx: &mut Tx, before: Timestamp, most: u64) -> Result<u64, DbError> {
     let removed = qm_db::exec!(tx, REMOVE_FAILED, before.ms(), most as i64).await?;
     Ok(removed.rows())

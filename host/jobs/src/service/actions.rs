@@ -19,7 +19,7 @@ use crate::repo;
 /// Looks at a job that somebody else moves at the same time.
 const TRIES: usize = 4;
 
-/// What can be done with a job.
+/// An action of a person on a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verb {
     Cancel,
@@ -41,7 +41,7 @@ impl Verb {
     }
 }
 
-/// What is to follow the commit.
+/// What is told and announced after the commit.
 #[derive(Default)]
 struct After {
     messages: Vec<Message>,

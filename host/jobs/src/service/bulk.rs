@@ -11,7 +11,7 @@ use super::{Caller, Jobs};
 use crate::error::JobsError;
 use crate::model::outcome::{Acted, BulkOutcome};
 
-/// Why it was not done, where there is no better word.
+/// The reason that is answered where there is no better word.
 const FAILED: &str = "failed";
 
 impl Jobs {

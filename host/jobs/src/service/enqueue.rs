@@ -19,7 +19,7 @@ use crate::repo::moves::Lease;
 
 /// Largest input and checkpoint, in bytes of JSON.
 pub(super) const MAX_DATA: usize = 256 * 1024;
-/// Of priorities, in both directions.
+/// Bound on priorities, in both directions.
 const MOST_PRIORITY: i64 = 1000;
 /// For the active job of an idempotency key to show, when it is ending at that very moment.
 const TRIES: usize = 5;
@@ -74,7 +74,7 @@ impl Jobs {
         self.tell_all(&messages);
     }
 
-    /// The same of a job whose input nobody is to find.
+    /// Stores a job as [`Jobs::enqueue`] does, without its input, which nobody is to find.
     pub(super) async fn enqueue_without_input(
         &self,
         tx: &mut Tx,

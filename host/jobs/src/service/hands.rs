@@ -1,4 +1,4 @@
-//! What this worker has in hand.
+//! The jobs that this worker has in hand.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,7 +28,7 @@ pub(super) struct Hand {
     pub(super) told: Mutex<Told>,
 }
 
-/// What its handler told last.
+/// The progress that a job's handler told last.
 #[derive(Default)]
 pub(super) struct Told {
     pub(super) at: Option<Timestamp>,

@@ -36,7 +36,7 @@ pub struct Hosted {
     end: oneshot::Sender<Ending>,
 }
 
-/// What there is to write at the end.
+/// How hosted work ended, until it is written.
 struct Ending {
     warning: Option<String>,
     outcome: Outcome,
@@ -50,7 +50,7 @@ pub struct HostedView {
     /// The id of its resource, where it has one.
     pub resource_id: Option<String>,
     pub created_by: Option<String>,
-    /// As it was given, bounded and without secrets.
+    /// The summary of the input, bounded and without secrets.
     pub input_summary: Option<Value>,
     pub started_at: Timestamp,
     /// This server works at it.
@@ -59,7 +59,7 @@ pub struct HostedView {
     pub is_cancelling: bool,
     pub progress_current: Option<i64>,
     pub progress_total: Option<i64>,
-    /// What is put into the sentence that was told last.
+    /// Parameters of the sentence that was told last.
     pub message_params: Option<Value>,
 }
 
@@ -90,7 +90,7 @@ impl JobType {
     }
 }
 
-/// What hosted jobs have for a handler: none of them is ever queued.
+/// The handler of hosted jobs; it is never called, for none of them is ever queued.
 struct NotHere;
 
 #[async_trait]

@@ -39,7 +39,7 @@ use hands::Hands;
 use settle::Ended;
 use types::Types;
 
-/// What this area works with.
+/// The parts of the server that this area works with.
 pub struct JobsDeps {
     pub db: Db,
     pub ctx: Ctx,
@@ -48,7 +48,7 @@ pub struct JobsDeps {
     pub settings: Settings,
     pub background: Background,
     pub metrics: Registry,
-    /// Of the program, as workers tell it.
+    /// Version of the program, as workers tell it.
     pub version: &'static str,
     pub pace: Pace,
 }
@@ -66,7 +66,7 @@ struct Inner {
     background: Background,
     pace: Pace,
     types: Types,
-    /// What is asked for by schedules of its own notation, by name.
+    /// Schedules in the notation of cron, by name.
     crons: Mutex<BTreeMap<&'static str, Cron>>,
     hands: Hands,
     worker: Worker,
@@ -78,7 +78,7 @@ struct Inner {
     /// Runs under way.
     runs: TaskTracker,
     draining: AtomicBool,
-    /// When what others left was last looked for.
+    /// The instant at which jobs that others left were last looked for.
     reaped_at: Mutex<Option<Timestamp>>,
     /// Runs that are still under way are left as they are.
     abandoned: CancellationToken,
@@ -90,7 +90,7 @@ struct Worker {
     /// `host:pid`, for people.
     id: String,
     host: String,
-    /// What it signs leases with; no two workers ever have the same.
+    /// The name it signs leases with; no two workers ever have the same.
     owner: String,
     version: &'static str,
     started_at: Timestamp,

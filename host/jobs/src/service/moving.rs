@@ -18,7 +18,7 @@ use crate::repo::moves::{Lease, Step};
 /// What a move brings with it beside the new state.
 #[derive(Default)]
 pub(super) struct With<'a> {
-    /// Who moves it, where only one may.
+    /// The lease of the worker that moves it, where only that one may.
     pub(super) by: Option<&'a Lease>,
     pub(super) event: Option<NewEvent>,
     /// Code and sentence.
@@ -148,7 +148,7 @@ impl Jobs {
         Ok(())
     }
 
-    /// Nobody works at it any more, though it was not finished.
+    /// Ends a job that was not finished and that nobody works at any more.
     pub(super) async fn interrupt(
         &self,
         tx: &mut Tx,

@@ -20,7 +20,7 @@ use crate::repo::moves::{Left, Step};
 
 /// Jobs a look takes in; there is another one soon.
 const AT_ONCE: i64 = 200;
-/// How long a job waits for a server that knows its type, where there may be another one.
+/// Time that a job of an unknown type waits for a server that knows it, where there may be another one.
 const UNKNOWN: Duration = Duration::from_hours(1);
 
 impl Jobs {
@@ -103,7 +103,7 @@ impl Jobs {
         Ok(true)
     }
 
-    /// The same of a job that cannot be read.
+    /// Ends a job whose row cannot be read, without reading it.
     async fn end_unreadable(
         &self,
         left: &Left,

@@ -14,11 +14,11 @@ use crate::model::job::NewJob;
 use crate::model::schedule::{Schedule, Trigger};
 use crate::repo;
 
-/// Between two looks at the clock: a machine that slept is not a day late, nor is a change of time zones.
+/// Longest interval between two looks at the clock: a machine that slept is not a day late, nor is a change of time zones.
 const LONGEST_SLEEP: Duration = Duration::from_hours(1);
-/// After the database could not be asked, or while the job of last time is still at work.
+/// Pause after the database could not be asked, or while the job of last time is still at work.
 const AGAIN: Duration = Duration::from_mins(1);
-/// For a schedule that is never due again, which no schedule that was read is.
+/// Pause of a schedule that is never due again, which no schedule that was read is.
 const NEVER: Duration = Duration::from_hours(24 * 365);
 
 impl Jobs {
@@ -80,7 +80,7 @@ impl Jobs {
         stop.run_until_cancelled(work).await;
     }
 
-    /// How long it is until it is due again.
+    /// Asks for the schedule's job if it is due; answers the time until it is due again.
     pub(super) async fn ask_when_due(
         &self,
         name: &'static str,
@@ -117,7 +117,7 @@ impl Jobs {
         Ok(next.since(now))
     }
 
-    /// When it last asked, or was first seen.
+    /// The instant at which a schedule last asked for a job, or was first seen.
     async fn counts_since(&self, name: &str) -> Result<Timestamp, JobsError> {
         let mut tx = self.0.db.begin_read().await?;
         if let Some(since) = repo::schedules::since(&mut tx, name).await? {
@@ -132,7 +132,7 @@ impl Jobs {
         Ok(since.unwrap_or(first))
     }
 
-    /// When it is next due.
+    /// The instant at which a schedule is next due.
     async fn next(&self, tx: &mut Tx, trigger: &Trigger, since: Timestamp) -> Result<Timestamp, JobsError> {
         match trigger {
             Trigger::Every(interval) => Ok(since.plus(*interval)),

@@ -38,12 +38,12 @@ pub struct JobType {
     pub timeout: Option<Duration>,
     /// How many of it one worker runs at once; `None`: as many as it has places.
     pub at_once: Option<usize>,
-    /// What runs them.
+    /// The code that runs jobs of the type.
     pub handler: Arc<dyn JobHandler>,
 }
 
 impl JobType {
-    /// What people are told of it.
+    /// The type as people see it, without its handler.
     pub fn described(&self) -> Described {
         Described {
             key: self.key,
@@ -79,7 +79,7 @@ pub enum Done {
         /// Figures about the run, by name; bounded as the result is.
         metrics: Option<Value>,
     },
-    /// As it was asked to; what it needs to go on is in its checkpoint.
+    /// Stopped because a pause was asked for; what the job needs to go on is in its checkpoint.
     Paused,
 }
 
@@ -114,7 +114,7 @@ pub struct JobError {
 }
 
 impl JobError {
-    /// One that another attempt may get past.
+    /// An error that another attempt may get past.
     pub fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             code: code.into(),
@@ -123,7 +123,7 @@ impl JobError {
         }
     }
 
-    /// No other attempt is made.
+    /// The same error, after which no other attempt is made.
     pub fn permanent(self) -> Self {
         Self {
             retryable: false,

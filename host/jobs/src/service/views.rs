@@ -121,7 +121,7 @@ impl Jobs {
         Ok(overview)
     }
 
-    /// This process.
+    /// This process as a worker.
     pub fn worker(&self) -> WorkerView {
         let worker = &self.0.worker;
         WorkerView {
@@ -134,13 +134,13 @@ impl Jobs {
         }
     }
 
-    /// How often and how long, for people.
+    /// The worker's intervals and time limits, for people.
     pub fn pace(&self) -> &Pace {
         &self.0.pace
     }
 }
 
-/// When the day began that it is where the server stands.
+/// Midnight: the instant at which the present day began in the server's time zone.
 fn midnight(now: Timestamp) -> Timestamp {
     let zone = qm_kernel::timezone::zone(None);
     jiff::Timestamp::from_millisecond(now.ms())

@@ -42,9 +42,9 @@ const LEASES: &str = "platform_job_leases";
 /// What a look for work has found.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Look {
-    /// Of what is to be begun, the first one first.
+    /// Ids of the jobs to begin, the first one first.
     pub(super) ids: Vec<String>,
-    /// When something that waits for its time is due, where there is a place for it.
+    /// The instant at which the next waiting job is due, where there is a place for it.
     pub(super) due: Option<Timestamp>,
 }
 
@@ -75,7 +75,7 @@ impl Jobs {
         Ok(())
     }
 
-    /// How often leases are prolonged.
+    /// Interval between two prolongations of the leases.
     fn renewal(&self) -> Duration {
         self.0.pace.lease / 3
     }
@@ -138,7 +138,7 @@ impl Jobs {
         }
     }
 
-    /// Between two looks when nothing is heard of.
+    /// Longest pause between two looks for work while nothing wakes the worker.
     fn longest_pause(&self) -> Duration {
         match self.0.db.backend() {
             Backend::Sqlite => self.0.pace.rest,
@@ -226,7 +226,7 @@ impl Jobs {
         }
     }
 
-    /// What is to be begun. Writes nothing.
+    /// Looks for jobs that can be begun. Writes nothing.
     pub(super) async fn look_for_work(&self) -> Result<Look, JobsError> {
         self.0.tally.looks.inc();
         let now = self.0.ctx.now();
@@ -293,7 +293,7 @@ impl Jobs {
         self.tell_all(&[Message::of("jobs.started", &context.job)]);
     }
 
-    /// What the handler of a job that was taken is given.
+    /// The context that the handler of a taken job is given.
     pub(super) fn context(&self, claimed: Claimed, is_hosted: bool) -> JobContext {
         let job = claimed.job;
         let warnings = match &job.warnings {

@@ -27,7 +27,7 @@ pub(crate) struct Catalog {
     loader: Loader,
     pins: Arc<dyn Pins>,
     inner: Mutex<Inner>,
-    /// One change of the catalogue at a time.
+    /// Held by whoever changes the catalogue: one change at a time.
     changing: tokio::sync::Mutex<()>,
     generation: watch::Sender<u64>,
     intake: Intake,
@@ -35,19 +35,19 @@ pub(crate) struct Catalog {
 
 #[derive(Default)]
 struct Inner {
-    /// By file name.
+    /// The files, by name.
     files: BTreeMap<String, Entry>,
-    /// By plugin id, for as long as there is code or a lane for it.
+    /// The slots, by plugin id, for as long as there is code or a lane for it.
     slots: HashMap<String, Arc<Slot>>,
 }
 
 struct Entry {
-    /// Of the file as it was last read.
+    /// Signature of the file as it was last read.
     signature: Signature,
     /// SHA-256 of what was last read.
     read: Option<String>,
     outcome: Outcome,
-    /// Why a newer version was not taken.
+    /// The reason why a newer version was not taken.
     pending: Option<String>,
 }
 

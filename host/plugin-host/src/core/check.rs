@@ -22,14 +22,14 @@ use crate::error::PluginHostError;
 /// One contract test.
 #[derive(Clone, Debug, Serialize)]
 pub struct Check {
-    /// What was asked for, as a sentence.
+    /// The requirement that is tested, as a sentence.
     pub name: &'static str,
     pub passed: bool,
-    /// What came instead, or a fact worth showing.
+    /// The answer that came instead, or a fact worth showing.
     pub detail: String,
 }
 
-/// What was found.
+/// The results of a check.
 #[derive(Clone, Debug, Serialize)]
 pub struct CheckReport {
     pub plugin: PluginStatus,
@@ -46,7 +46,7 @@ impl CheckReport {
     }
 }
 
-/// What a check is made with.
+/// The options of a check.
 pub struct CheckOptions {
     /// A configuration to run the contract tests against.
     pub target: Option<Map<String, Value>>,

@@ -52,7 +52,7 @@ impl Compiler {
     }
 }
 
-/// Why there is no code.
+/// The reason why there is no code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
     /// It would end the same way again.
@@ -61,11 +61,11 @@ pub(crate) enum Failure {
     Passing(String),
 }
 
-/// What the parent asks for.
+/// The order of the parent to a compiling child.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Order {
-    /// Of the parent: the settings of the code follow from it.
+    /// The parent's address space, in bytes: the settings of the code follow from it.
     address_space: u64,
     length: u64,
     code: PathBuf,
@@ -82,7 +82,7 @@ const REFUSED: i32 = 10;
 const UNABLE: i32 = 11;
 /// The child's exit code when its parent is gone.
 const ORPHANED: i32 = 12;
-/// How much less than the server's is the child's priority.
+/// Niceness of the child above that of the server.
 const NICER: i32 = 5;
 /// Seconds between the polite and the hard end of computing time.
 const GRACE: u64 = 5;

@@ -25,7 +25,7 @@ use crate::core::status::LaneState;
 use crate::core::supervisor::{Admission, Supervisor};
 use crate::core::voice::{Secrets, Voice, one_line};
 
-/// How long a call may wait for its turn.
+/// Time limit on a call's waiting for its turn.
 pub(crate) const QUEUED: Duration = Duration::from_secs(30);
 
 /// The record of one lane: whose it is, how often it failed, whether it may try again.
@@ -56,7 +56,7 @@ pub(crate) enum End<T> {
 /// What the store of an ended call knows of the reason.
 pub(crate) struct Traces {
     cpu: bool,
-    /// Why it was refused memory.
+    /// The reason why it was refused memory.
     memory: Option<String>,
     last_error: Option<String>,
     account: Arc<Account>,

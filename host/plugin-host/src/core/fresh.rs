@@ -27,9 +27,9 @@ pub(crate) struct Fresh {
     conduct: Mutex<Conduct>,
     code: Mutex<watch::Receiver<Option<Arc<Loaded>>>>,
     runtime: Arc<Runtime>,
-    /// Those that run.
+    /// Places for calls that run.
     turns: Semaphore,
-    /// Those that run or wait.
+    /// Places for calls that run or wait.
     places: Semaphore,
 }
 

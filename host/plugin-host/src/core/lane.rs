@@ -27,7 +27,7 @@ use crate::core::runtime::Runtime;
 use crate::core::slot::Slot;
 use crate::core::state::State;
 
-/// How long a plugin's destructor may take.
+/// Time limit on a plugin's destructor.
 const CLOSE: Duration = Duration::from_secs(1);
 
 /// The outer result is the instance's: an error is a trap and the instance is lost. The inner one is the plugin's word.
@@ -57,7 +57,7 @@ struct Job<S: Resident + ?Sized> {
     work: Work<S>,
     total: Duration,
     queued: Instant,
-    /// Of the caller: what the call logs belongs to it.
+    /// The caller's span: what the call logs belongs to it.
     span: Span,
     done: oneshot::Sender<Result<(), S::Error>>,
 }
@@ -68,14 +68,14 @@ pub(crate) struct Lane<S: Resident + ?Sized> {
     task: std::sync::Mutex<Option<JoinHandle<()>>>,
 }
 
-/// What a lane belongs to.
+/// The owner of a lane.
 pub(crate) struct Owner {
     pub(crate) runtime: Arc<Runtime>,
     pub(crate) slot: Arc<Slot>,
     /// Id of what is configured (an engine); empty when the lane serves all.
     pub(crate) id: String,
     pub(crate) config: Arc<Map<String, Value>>,
-    /// What is stored encrypted, in clear: never to be logged, whatever the schema says.
+    /// Secrets of the configuration, in clear: never to be logged, whatever the schema says.
     pub(crate) secrets: Arc<[String]>,
 }
 

@@ -13,9 +13,9 @@ pub struct Limits {
     pub memory_total_bytes: usize,
     /// Computing time of one call; waiting does not count.
     pub cpu: Duration,
-    /// One transfer from a plugin to the host.
+    /// Bytes of one transfer from a plugin to the host.
     pub transfer_bytes: usize,
-    /// One answer of a product.
+    /// Bytes of one answer of a product.
     pub body_bytes: usize,
     /// Open connections of one instance, HTTP included.
     pub connections: usize,
@@ -23,21 +23,21 @@ pub struct Limits {
     pub handles: usize,
     /// Calls that wait for a lane; one more is answered "busy".
     pub queue: usize,
-    /// How long a call may go on without a byte moving.
+    /// Time limit on a call in which no byte moves.
     pub silence: Duration,
-    /// How long a poll may go on although bytes move.
+    /// Time limit on a poll, although bytes move.
     pub poll_total: Duration,
-    /// How long any other call may go on although bytes move.
+    /// Time limit on any other call, although bytes move.
     pub call_total: Duration,
     /// Failures in a row that park a lane.
     pub strikes: u32,
     /// The longest pause before a lane tries again, and how long it must be well before its failures are forgotten.
     pub back_off: Duration,
-    /// What a compiling child may write to.
+    /// Bytes of memory that a compiling child may write to.
     pub compile_memory_bytes: u64,
     /// Computing time of one compilation, over all its threads.
     pub compile_cpu: Duration,
-    /// How long one compilation may take in all.
+    /// Time limit on one compilation in all.
     pub compile_total: Duration,
     /// The machine code of one plugin.
     pub code_bytes: u64,

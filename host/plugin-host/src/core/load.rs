@@ -26,7 +26,7 @@ use crate::core::status::PluginState;
 use crate::core::surface::Surface;
 use crate::core::voice::{Secrets, one_line};
 
-/// How long `describe` may take.
+/// Time limit on `describe`.
 const TRIAL: Duration = Duration::from_secs(5);
 /// The most of a wasmtime error that is shown.
 const REASON: usize = 600;
@@ -81,7 +81,7 @@ pub(crate) struct Refusal {
 /// SHA-256 of the files that were built together with the server, lower-case hex.
 pub(crate) type FirstParty = Arc<HashSet<String>>;
 
-/// How far a load goes.
+/// The effort that a load may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effort {
     /// What has to be compiled first is refused as [`PluginState::Compiling`].
@@ -179,7 +179,7 @@ impl Loader {
         Ok((about, code))
     }
 
-    /// What was compiled before.
+    /// The code that was compiled before.
     async fn kept(&self, sha256: &str) -> Result<Option<Component>, String> {
         let (runtime, cache) = (self.runtime.clone(), self.cache.clone());
         let key = sha256.to_owned();

@@ -17,7 +17,7 @@ use crate::core::system;
 const TABLE_ELEMENTS: usize = 50_000;
 /// Bytes that one of them takes.
 const TABLE_ELEMENT: usize = size_of::<usize>();
-/// What a handle costs beyond what it holds: its place in the tables, its box, its list of children.
+/// Bytes that a handle costs beyond what it holds: its place in the tables, its box, its list of children.
 pub(crate) const HANDLE: usize = 256;
 /// An account that held more than this through the host has left holes in the heap worth giving back.
 const WORTH_TRIMMING: usize = 1 << 20;
@@ -43,7 +43,7 @@ impl MemoryBudget {
         })
     }
 
-    /// What plugins of others may take together; the rest is for first-party ones.
+    /// Bytes that plugins of others may take together; the rest is for first-party ones.
     fn for_guests(&self) -> usize {
         self.total - self.total / 4
     }
@@ -79,7 +79,7 @@ impl MemoryBudget {
         self.accounts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Who holds the most, for the one who got nothing.
+    /// A sentence on the plugins that hold the most, for the one that got nothing.
     fn holders(&self) -> String {
         let mut holders: Vec<_> = self
             .accounts()

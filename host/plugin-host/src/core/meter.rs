@@ -20,7 +20,7 @@ const AT_REST: u64 = u64::MAX;
 /// The meter of one instance. Nanoseconds.
 pub(crate) struct Meter {
     budget: u64,
-    /// Of the polls that are over.
+    /// Time of the polls that are over.
     spent: AtomicU64,
     /// The thread's clock when the poll under way began.
     since: AtomicU64,

@@ -17,7 +17,7 @@ const TEXT: usize = 300;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Refusal {
-    /// What was refused, as a sentence that names it.
+    /// The refusal as a sentence that names what was asked for.
     pub what: String,
     pub at: Timestamp,
 }

@@ -40,7 +40,7 @@ pub(crate) struct Runtime {
     ticker: Ticker,
 }
 
-/// Whose store it is, and what it may do.
+/// The plugin that a store belongs to, and what it may do.
 pub(crate) struct Tenant<'a> {
     pub(crate) plugin: &'a str,
     /// Id of what is configured (an engine); empty when the plugin serves all.

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use crate::core::catalog::Catalog;
 
-/// Between two looks.
+/// Interval between two looks at the directory.
 pub(crate) const EVERY: Duration = Duration::from_secs(1);
 
 /// Every how many looks the owners of ids are read again: another server may have changed them.
@@ -60,7 +60,7 @@ pub(crate) fn scan(dir: &Path) -> io::Result<BTreeMap<String, Signature>> {
     Ok(found)
 }
 
-/// What two looks agree on against what is known.
+/// A change that two looks agree on.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Change {
     load: Vec<(String, Signature)>,

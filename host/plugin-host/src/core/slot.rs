@@ -12,7 +12,7 @@ use crate::core::load::Loaded;
 use crate::core::refusals::Refusals;
 use crate::core::status::{LaneState, LaneStatus};
 
-/// What happened, since the host started or the lane was.
+/// Counters of what happened since the host, or the lane, was started.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     pub(crate) calls: AtomicU64,

@@ -24,7 +24,7 @@ pub(crate) struct State {
     pub(crate) table: ResourceTable,
     wasi: WasiCtx,
     pub(crate) memory: MemoryLimiter,
-    /// What the instance and the host for it hold.
+    /// Account of the memory that the instance, and the host for it, hold.
     pub(crate) account: Arc<Account>,
     pub(crate) transit: Transit,
     pub(crate) network: Network,
@@ -75,7 +75,7 @@ impl State {
         self.transit.charges.push(charge);
     }
 
-    /// What bounds the call that begins.
+    /// The bounds of the call that begins.
     pub(crate) fn bounds(&self) -> Bounds {
         Bounds {
             progress: self.network.progress.clone(),
@@ -93,7 +93,7 @@ impl WasiView for State {
     }
 }
 
-/// What looks on while a call runs.
+/// The progress and the meter that a running call is judged by.
 pub(crate) struct Bounds {
     pub(crate) progress: Progress,
     pub(crate) meter: Arc<Meter>,
@@ -133,21 +133,21 @@ pub(crate) struct Network {
     pub(crate) progress: Progress,
 }
 
-/// Where refusals of one plugin are noted.
+/// The place where refusals of one plugin are noted.
 pub(crate) struct Refused {
     pub(crate) plugin: String,
     pub(crate) refusals: Arc<Refusals>,
     pub(crate) ctx: Ctx,
 }
 
-/// What a header costs beside its name and value.
+/// Bytes that a header costs beside its name and value.
 pub(crate) const HEADER: usize = 64;
 
 fn no_room(_: OutOfMemory) -> DialError {
     DialError::Other("the plugin has no memory left for a connection".to_owned())
 }
 
-/// What an open connection keeps in buffers of its own, about.
+/// Bytes that an open connection keeps in buffers of its own, about.
 const BUFFERS: usize = 64 << 10;
 
 /// A connection's place among the few of its instance, and what it holds.

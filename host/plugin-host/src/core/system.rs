@@ -5,7 +5,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// How long a request to trim waits for others: many instances may die at once.
+/// Time that a request to trim memory waits for further ones: many instances may die at once.
 const GATHER: Duration = Duration::from_millis(200);
 
 /// Gives free memory of the heap back to the system, soon and on a thread of its own. The allocator keeps what is freed

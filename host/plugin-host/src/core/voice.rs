@@ -21,7 +21,7 @@ use wasmtime_wasi::p2::{OutputStream, Pollable, StreamError, StreamResult};
 const LINE: usize = 4 << 10;
 const BURST: f64 = 64.0 * 1024.0;
 const PER_SECOND: f64 = 4.0 * 1024.0;
-/// What a line costs beyond its own length, so that empty ones are not free.
+/// Bytes that a line costs beyond its own length, so that empty ones are not free.
 const LINE_COST: usize = 64;
 
 /// The secrets of one configuration, blotted out wherever a plugin repeats them.

@@ -19,7 +19,7 @@ use crate::sync::engine::Engine;
 
 const OBJECT: &str = "torrent";
 
-/// How long a command that adds or removes waits for the list to show it.
+/// Time limit on waiting for the list to show a torrent that was added, or no longer one that was removed.
 const SHOW_LIMIT: Duration = Duration::from_secs(1);
 
 /// Hashes in one call to a driver.
@@ -30,7 +30,7 @@ const BULK_CHUNK: usize = 50;
 pub struct BulkOutcome {
     pub succeeded: usize,
     pub failed: usize,
-    /// One a hash that was given, in that order.
+    /// One result for each hash that was given, in that order.
     pub results: Vec<BulkResult>,
 }
 

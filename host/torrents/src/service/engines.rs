@@ -22,7 +22,7 @@ use crate::sync::pulse;
 
 const OBJECT: &str = "torrent_engine";
 
-/// How long the answer on an engine's health waits for the engine.
+/// Time limit on waiting for an engine that is asked how it is.
 const HEALTH_PATIENCE: Duration = Duration::from_secs(2);
 
 impl Torrents {

@@ -24,7 +24,7 @@ pub struct ListedPage {
 /// One torrent of a list.
 pub struct Found {
     pub entry: Arc<TorrentEntry>,
-    /// When its engine last confirmed it.
+    /// The instant at which its engine last confirmed it.
     pub at: Timestamp,
     /// The engine is offline.
     pub stale: bool,

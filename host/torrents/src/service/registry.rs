@@ -32,7 +32,7 @@ use crate::repo;
 use crate::sync::engine::{Engine, Loading};
 use crate::sync::{SyncDeps, SyncLoop};
 
-/// What the sync loops are called in metrics and logs.
+/// Name of the sync loops in metrics and logs.
 const LOOP: &str = "torrent_sync";
 
 /// The loaded engines in the order of their rows.
@@ -383,7 +383,7 @@ fn of_loaded(engine: &Engine) -> Standing {
     }
 }
 
-/// Why there is no driver.
+/// The reason why an engine has no driver.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     #[error("{0}")]

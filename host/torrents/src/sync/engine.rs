@@ -32,11 +32,11 @@ pub struct EngineStatus {
     pub error: Option<String>,
     /// Why not all that it lists is taken, if anything is left out.
     pub limited: Option<String>,
-    /// When it went online, or offline, or began or ceased to be limited.
+    /// The instant of the last change between online, offline and limited.
     pub since: Timestamp,
-    /// When it was last tried.
+    /// The instant of the last read, good or bad.
     pub at: Timestamp,
-    /// When it last answered.
+    /// The instant of the last read that succeeded.
     pub last_seen_at: Option<Timestamp>,
     pub torrent_count: usize,
 }
@@ -98,11 +98,11 @@ impl Interest {
 /// What an engine is loaded with beside its driver.
 #[derive(Debug)]
 pub struct Loading {
-    /// When.
+    /// The instant of loading.
     pub at: Timestamp,
     /// The last `seq` an earlier configuration of it used.
     pub first_seq: u64,
-    /// As stored.
+    /// The configuration as it is stored, secrets encrypted.
     pub config: Map<String, Value>,
 }
 
@@ -110,12 +110,12 @@ pub struct Engine {
     pub id: Arc<str>,
     pub kind: String,
     pub driver: Arc<dyn EngineDriver>,
-    /// How long its client may be silent.
+    /// Time limit on the silence of its client.
     pub timeout: Duration,
-    /// What is known of torrents that were added through us.
+    /// Records of the torrents that were added through us.
     pub intakes: Intakes,
     pub loading: Loading,
-    /// Whether it answers when it is asked.
+    /// Its health: whether it answers when it is asked.
     pub pulse: Pulse,
     name: ArcSwap<String>,
     snapshot: ArcSwapOption<Snapshot>,

@@ -16,7 +16,7 @@ use super::{SyncDeps, publish};
 use crate::model::ledger::{Baseline, BaselineSource, Counters, Ledger};
 use crate::repo;
 
-/// How long what may wait does.
+/// Interval between two writes of what may wait: counters, ratio, progress.
 const FLUSH_EVERY: Duration = Duration::from_secs(10);
 
 /// A client that is slow to refuse its all-time counters must not hold up every tick.
@@ -30,14 +30,14 @@ pub struct Store {
     tracker: Option<Tracker>,
     /// `None` until there is a baseline; what moves before is part of it.
     ledger: Option<Ledger>,
-    /// What the first lists had was compared with the rows of the last run.
+    /// Whether the first list was compared with the rows of the last run.
     observed: bool,
-    /// Rows of the last run that the client no longer lists are retired: a whole list was seen.
+    /// Whether a whole list was seen, and with it the rows that the client no longer lists were retired.
     reconciled: bool,
     last_flush: Instant,
-    /// When what is known of torrents that are gone is looked for again.
+    /// The instant of the next sweep: records of torrents that are gone are removed.
     next_sweep: Instant,
-    /// When a client that did not tell its all-time counters is asked again.
+    /// The instant at which a client that did not tell its all-time counters is asked again.
     next_baseline: Instant,
 }
 

@@ -36,7 +36,7 @@ fn weight(entry: &TorrentEntry) -> usize {
     entry.json().len() + texts(&entry.torrent)
 }
 
-/// What decides which torrents of a delta are taken.
+/// The rule by which torrents of a delta are taken.
 pub struct Admission<'a> {
     pub limits: Limits,
     /// Whether a torrent was taken before; of a first list those go first.
@@ -92,7 +92,7 @@ impl Snapshot {
         }
     }
 
-    /// What messages about it begin and end with.
+    /// The version as messages name it.
     pub fn version(&self) -> Version<'_> {
         Version {
             engine_id: &self.engine_id,
@@ -310,7 +310,7 @@ fn texts(torrent: &Torrent) -> usize {
         + torrent.tags.iter().map(String::len).sum::<usize>()
 }
 
-/// What a torrent weighs at least, before it is rendered: its texts stand in its JSON too.
+/// The least memory a torrent takes, in bytes, before it is rendered: its texts stand in its JSON too.
 fn least_weight(torrent: &Torrent) -> usize {
     const NAMES_AND_NUMBERS: usize = 400;
     2 * texts(torrent) + NAMES_AND_NUMBERS

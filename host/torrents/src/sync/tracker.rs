@@ -30,9 +30,9 @@ pub const BATCH: usize = 500;
 /// One torrent's record.
 #[derive(Debug)]
 struct Tracked {
-    /// What the database has; `None` until the torrent's first row is written.
+    /// The stored row, as far as it matters here; `None` until the torrent's first row is written.
     stored: Option<Stored>,
-    /// As last seen; `None` for a row of an earlier run that was not seen yet.
+    /// The torrent as last seen; `None` for a row of an earlier run that was not seen yet.
     entry: Option<Arc<TorrentEntry>>,
     /// Counters as last seen.
     seen: Counters,

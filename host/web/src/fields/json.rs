@@ -130,7 +130,7 @@ impl<'de> Visitor<'de> for Checked {
 
 struct Top<'a> {
     entries: Vec<(Cow<'a, str>, &'a RawValue)>,
-    /// Of all properties; those beyond the bound are not kept.
+    /// Number of all properties; those beyond the bound are not kept.
     count: usize,
 }
 

@@ -39,7 +39,7 @@ pub trait FromBody: Sized {
     fn from_body(fields: &mut Fields<'_>) -> Self;
 }
 
-/// The same for a query string.
+/// What is read from a query string; as [`FromBody`].
 pub trait FromQuery: Sized {
     fn from_query(fields: &mut Fields<'_>) -> Self;
 }
@@ -63,7 +63,7 @@ enum Input<'a> {
     Text(&'a [(Cow<'a, str>, Cow<'a, str>)]),
 }
 
-/// What stands under a name.
+/// The value of one name, not yet read as any type.
 enum Raw<'a> {
     Absent,
     Json(&'a RawValue),

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-/// Of what type a property is asked for.
+/// The type that a property is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Text,
@@ -34,9 +34,9 @@ pub(crate) struct Property {
     pub(crate) allowed: Vec<Value>,
     /// A format that JSON Schema knows.
     pub(crate) format: Option<&'static str>,
-    /// What it means, where no declaration says so.
+    /// The property's meaning, where no declaration says it.
     pub(crate) about: Option<&'static str>,
-    /// What stands in for it where it is absent.
+    /// The value that an absent property has.
     pub(crate) default: Option<Value>,
 }
 

@@ -94,7 +94,7 @@ const CODES: &[(u16, &[&str])] = &[
     ),
     (503, &["standby"]),
 ];
-/// The same where a file is sent.
+/// The codes of a route that takes a file, in the same form.
 const UPLOAD_CODES: &[(u16, &[&str])] = &[
     (400, &["bad_request.multipart"]),
     (413, &["payload_too_large.file"]),

@@ -153,7 +153,7 @@ pub(super) fn marked<'s>(schema: &'s RefOr<Schema>, name: &str) -> Option<&'s Va
     }
 }
 
-/// What a declaration says in words.
+/// The sentences of a declaration.
 #[derive(Default)]
 struct Texts {
     description: Option<String>,

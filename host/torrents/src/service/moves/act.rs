@@ -139,7 +139,8 @@ impl Torrents {
         Ok(())
     }
 
-    /// The same after something went wrong, which is what matters to whoever asked.
+    /// Ends a move where it began, after something went wrong; only logs what fails here, for the first error is what
+    /// matters to whoever asked.
     async fn try_stay(&self, engine: &Engine, row: &MoveRow) {
         if let Err(error) = self.stay(engine, row).await {
             tracing::info!(engine.id = %engine.id, hash = row.hash, %error, "a torrent waits to run as before");
@@ -238,7 +239,7 @@ impl Torrents {
         }
     }
 
-    /// Whoever works asks before it matters whether the move is still its own.
+    /// Says, again and again, that this process works on the move.
     async fn beat(&self, row: &MoveRow) -> Infallible {
         let mut beats = tokio::time::interval(BEAT);
         beats.set_missed_tick_behavior(MissedTickBehavior::Delay);

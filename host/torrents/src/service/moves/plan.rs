@@ -15,10 +15,10 @@ use crate::repo::moves::MoveRow;
 use crate::service::{Caller, Torrents};
 use crate::sync::engine::Engine;
 
-/// How long the lists of the engines are waited for.
+/// Time limit on waiting for the lists of the engines.
 const FRESH: Duration = Duration::from_secs(3);
 
-/// What a move takes.
+/// What has to be done for a move.
 pub(super) enum Plan {
     /// It is there already.
     Nothing,

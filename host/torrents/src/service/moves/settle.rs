@@ -1,4 +1,4 @@
-//! What was cut short, settled: by where the data is found.
+//! Moves that were cut short, settled by where their data is found.
 
 use std::collections::HashSet;
 use std::sync::Arc;
