@@ -6,16 +6,16 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use prometheus::Registry;
 use qm_db::testing::Scratch;
 use qm_db::{Backend, Db, Tx, exec, sql};
 use qm_kernel::Ctx;
 use qm_kernel::event::{Cause, DomainEvent, Event, EventSpec};
-use qm_platform::outbox::{ConsumeError, Consumer, Outbox, OutboxMetrics, Patience, StoredEvent};
-use qm_platform::{Background, Bus};
+use qm_platform::outbox::{ConsumeError, Consumer, Patience, StoredEvent};
+use qm_platform::testing::Wired;
 
 use crate::report::Report;
 
+const KINDS: &[EventSpec] = &[EventSpec::of::<Measured>()];
 const WRITERS: u64 = 16;
 /// Events of a first poll in which everything has completed.
 const MANY: u64 = 10_000;
@@ -88,17 +88,14 @@ pub async fn measure(report: &mut Report) {
 
 async fn one(report: &mut Report, backend: Backend, db: &Db) {
     let ctx = Ctx::system();
-    let bus = Bus::new(ctx.clone());
-    bus.register(&[EventSpec::of::<Measured>()]);
-    let metrics = Registry::new();
-    let db = db.clone().telling(Arc::new(bus.clone()));
+    let Wired {
+        db,
+        outbox,
+        background,
+        ..
+    } = Wired::new(db, &ctx, KINDS, Patience::STANDARD).await;
     // Nobody waits for them yet, so they are told and not stored: what publishing costs by itself.
     let told = per_second(MANY, many(&db, &ctx)).await;
-    let figures = OutboxMetrics::new(&metrics).expect("metrics");
-    let outbox = Outbox::open(&db, &bus, &ctx, figures, Patience::STANDARD)
-        .await
-        .expect("an outbox");
-    let background = Background::new(&metrics).expect("metrics");
     let watch = Arc::new(Stopwatch::default());
     outbox
         .start(vec![watch.clone()], &background)

@@ -21,6 +21,7 @@ const NEEDS: &[Needs] = &[
     needs("qm-release", &[]),
     needs("qm-realtime", &["nodejs", "npm"]),
     needs("qm-generations", &[]),
+    needs("qm-test-base", &[]),
     needs("xtask", &[]),
     needs("qm-db", &["postgresql"]),
     needs("qm-platform", &["postgresql"]),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 fn tier(name: &str) -> u8 {
     match name {
         "qm-kernel" | "qm-generations" => 0,
-        "qm-ports" | "qm-db" | "qm-web" | "qm-net" | "qm-release" => 1,
+        "qm-ports" | "qm-db" | "qm-web" | "qm-net" | "qm-release" | "qm-test-base" => 1,
         "qm-plugin-host" => 2,
         "qm-platform" => 3,
         "qm-realtime" => 4,

@@ -6,9 +6,10 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use prometheus::Registry;
 use qm_db::{Db, DbError};
-use qm_kernel::{Ctx, Permission, Principal, Secret, Timestamp, TokenError, TokenVerifier};
+use qm_kernel::{Ctx, Permission, Secret, Timestamp};
 use qm_platform::{Audit, Background, Cipher, Settings};
 use qm_realtime::{Hub, HubConfig};
+use qm_test_base::NoTokens;
 use serde_json::{Value, json};
 
 use crate::model::job::Capabilities;
@@ -90,14 +91,6 @@ impl JobHandler for Scripted {
             result: Some(result),
             metrics: Some(json!({ "rows": 1 })),
         })
-    }
-}
-
-struct NoTokens;
-
-impl TokenVerifier for NoTokens {
-    fn verify(&self, _: &str) -> Result<Principal, TokenError> {
-        Err(TokenError::Unauthorized)
     }
 }
 

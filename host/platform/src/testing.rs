@@ -1,10 +1,17 @@
 //! What tests and measurements of other crates need of this area.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
+use prometheus::Registry;
 use qm_db::{Db, DbError, Tx, exec, sql};
-use qm_kernel::{Permission, Principal, Timestamp};
+use qm_kernel::event::{EventSink, EventSpec};
+use qm_kernel::{Ctx, Permission, Principal, Timestamp};
 
 use crate::acting::{Acting, ActingError, Actor};
+use crate::background::Background;
+use crate::bus::Bus;
+use crate::outbox::{Outbox, OutboxMetrics, Patience};
 
 sql! {
     /// One statement whatever the number; a million rows take some seconds. Written to run by hand as well: $1 is the
@@ -45,5 +52,55 @@ impl Acting for Claims {
     async fn judge(&self, _: &mut Tx, who: &Principal, needed: &[Permission]) -> Result<Actor, ActingError> {
         ActingError::check(&who.roles, who.permissions, needed)?;
         Ok(Actor::new(who.user_id.to_string(), who.roles.clone()))
+    }
+}
+
+/// The outbox of one server, and all it stands on.
+pub struct Wired {
+    /// Tells `bus` what its transactions published.
+    pub db: Db,
+    pub bus: Bus,
+    /// No consumer is started yet.
+    pub outbox: Outbox,
+    pub background: Background,
+    pub metrics: Registry,
+}
+
+impl Wired {
+    /// One more server on a database, where `kinds` of events are known.
+    ///
+    /// # Panics
+    /// When the database cannot be read.
+    pub async fn new(db: &Db, ctx: &Ctx, kinds: &'static [EventSpec], patience: Patience) -> Wired {
+        Self::telling(db, ctx, kinds, patience, |bus| Arc::new(bus.clone())).await
+    }
+
+    /// The same; what transactions publish is told to `sink`, which passes it on to the bus.
+    ///
+    /// # Panics
+    /// As above.
+    pub async fn telling(
+        db: &Db,
+        ctx: &Ctx,
+        kinds: &'static [EventSpec],
+        patience: Patience,
+        sink: impl FnOnce(&Bus) -> Arc<dyn EventSink>,
+    ) -> Wired {
+        let bus = Bus::new(ctx.clone());
+        bus.register(kinds);
+        let db = db.clone().telling(sink(&bus));
+        let metrics = Registry::new();
+        let figures = OutboxMetrics::new(&metrics).expect("fresh metrics");
+        let outbox = Outbox::open(&db, &bus, ctx, figures, patience)
+            .await
+            .expect("the database can be read");
+        let background = Background::new(&metrics).expect("fresh metrics");
+        Wired {
+            db,
+            bus,
+            outbox,
+            background,
+            metrics,
+        }
     }
 }

@@ -17,9 +17,7 @@ use axum::http::{Request, StatusCode};
 use http_body_util::BodyExt as _;
 use prometheus::Registry;
 use qm_db::{Db, db_test};
-use qm_kernel::{
-    Ctx, Permission, PermissionSet, Principal, Role, Secret, Timestamp, TokenError, TokenVerifier,
-};
+use qm_kernel::{Ctx, Role, Secret, Timestamp};
 use qm_net::{Net, NetConfig};
 use qm_platform::testing::Claims;
 use qm_platform::{Audit, AuditTrail, Bus, Cipher, Node, Sealed, SecretSettings, Settings};
@@ -28,31 +26,12 @@ use qm_ports::{EngineProbe, EngineProbes};
 use qm_realtime::{Hub, HubConfig};
 use qm_system::health::{Health, disks::Disks};
 use qm_system::{Sources, System, UpdateDeps, Updates};
+use qm_test_base::RoleTokens;
 use qm_web::WebConfig;
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
 use exposition::Exposition;
-
-/// A token is the name of a role.
-struct ByRole;
-
-impl TokenVerifier for ByRole {
-    fn verify(&self, token: &str) -> Result<Principal, TokenError> {
-        let role = Role::from_name(token).ok_or(TokenError::Unauthorized)?;
-        let held = Permission::ALL
-            .iter()
-            .copied()
-            .filter(|permission| permission.roles().contains(&role));
-        Ok(Principal {
-            user_id: "u".into(),
-            username: "u".into(),
-            roles: vec![role],
-            permissions: held.fold(PermissionSet::empty(), PermissionSet::with),
-            expires_at: Timestamp::from_ms(i64::MAX),
-        })
-    }
-}
 
 /// One engine that answers and one that hangs.
 struct Engines;
@@ -89,7 +68,7 @@ async fn system(db: &Db, config: PluginHostConfig, folder: &Path, metrics: &Regi
     let sources = Sources {
         db: db.clone(),
         bus: Bus::new(ctx.clone()),
-        hub: Hub::new(HubConfig::default(), Arc::new(ByRole), ctx.clone()),
+        hub: Hub::new(HubConfig::default(), Arc::new(RoleTokens), ctx.clone()),
         plugins: plugins.clone(),
         build,
         started,
@@ -164,7 +143,7 @@ impl Service {
         let web = WebConfig::default();
         let system = system(db, config, folder.path(), &web.metrics, &ctx).await;
         let routes = qm_system::routes().with_state(system);
-        let router = qm_web::finish(routes, web, Arc::new(ByRole), ctx);
+        let router = qm_web::finish(routes, web, Arc::new(RoleTokens), ctx);
         Self { router, folder }
     }
 

@@ -1,8 +1,6 @@
 //! A torrent client in memory and the house around it, for tests of this crate.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -11,10 +9,7 @@ use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use prometheus::Registry;
 use qm_db::{Db, FromRow, Json, sql};
-use qm_kernel::event::{DomainEvent, EventSink};
-use qm_kernel::{
-    ClientInfo, Ctx, ErrorKind, PermissionSet, Principal, Role, Secret, Timestamp, TokenError, TokenVerifier,
-};
+use qm_kernel::{ClientInfo, Ctx, ErrorKind, Principal, Role, Secret};
 use qm_net::{Net, NetConfig};
 use qm_platform::testing::Claims;
 use qm_platform::{Audit, Background, Cipher, Settings};
@@ -22,6 +17,7 @@ use qm_ports::carry::{CarryError, DataCheck, DataFile, DataMove, DataMover, Wher
 use qm_ports::engine::changes::{Changes, Receiver};
 use qm_ports::engine::*;
 use qm_realtime::{Hub, HubConfig};
+use qm_test_base::{Heard, NoTokens, client, principal};
 use tokio::sync::watch;
 
 use crate::dto::engines::CreateEngine;
@@ -450,39 +446,6 @@ impl Changes for Generation {
     }
 }
 
-/// Keeps every event.
-#[derive(Default)]
-pub struct Heard(Mutex<Vec<DomainEvent>>);
-
-impl Heard {
-    pub fn keys(&self) -> Vec<Cow<'static, str>> {
-        self.0
-            .lock()
-            .unwrap()
-            .iter()
-            .map(|event| event.event_key.clone())
-            .collect()
-    }
-
-    pub fn take(&self) -> Vec<DomainEvent> {
-        std::mem::take(&mut *self.0.lock().unwrap())
-    }
-}
-
-impl EventSink for Heard {
-    fn publish(&self, event: DomainEvent) {
-        self.0.lock().unwrap().push(event);
-    }
-}
-
-struct NoTokens;
-
-impl TokenVerifier for NoTokens {
-    fn verify(&self, _token: &str) -> Result<Principal, TokenError> {
-        Err(TokenError::Unauthorized)
-    }
-}
-
 pub fn sync_deps(db: &Db, heard: &Arc<Heard>) -> SyncDeps {
     let ctx = Ctx::system();
     SyncDeps {
@@ -539,12 +502,7 @@ impl House {
             mover,
             metrics,
             principal: principal(Role::Administrator),
-            client: ClientInfo {
-                ip: IpAddr::V4(Ipv4Addr::LOCALHOST),
-                forwarded: "127.0.0.1".into(),
-                user_agent: None,
-                request_id: String::new(),
-            },
+            client: client(),
         }
     }
 
@@ -575,16 +533,6 @@ impl House {
             principal,
             client: &self.client,
         }
-    }
-}
-
-pub fn principal(role: Role) -> Principal {
-    Principal {
-        user_id: "u".into(),
-        username: "u".into(),
-        roles: vec![role],
-        permissions: role.permissions().collect::<PermissionSet>(),
-        expires_at: Timestamp::from_ms(i64::MAX),
     }
 }
 

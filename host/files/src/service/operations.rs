@@ -438,22 +438,13 @@ impl Files {
 
 #[cfg(test)]
 mod tests {
-    use std::net::{IpAddr, Ipv4Addr};
-
     use qm_db::{Db, db_test};
-    use qm_kernel::{ClientInfo, PermissionSet, Principal, Role, TokenError, TokenVerifier};
+    use qm_kernel::Role;
     use qm_realtime::HubConfig;
+    use qm_test_base::{NoTokens, client, principal};
 
     use super::*;
     use crate::confined::FsError;
-
-    struct NoTokens;
-
-    impl TokenVerifier for NoTokens {
-        fn verify(&self, _token: &str) -> Result<Principal, TokenError> {
-            Err(TokenError::Unauthorized)
-        }
-    }
 
     struct Nowhere;
 
@@ -473,19 +464,8 @@ mod tests {
 
     fn caller() -> Caller {
         Caller {
-            principal: Principal {
-                user_id: "u".into(),
-                username: "u".into(),
-                roles: vec![Role::User],
-                permissions: PermissionSet::empty(),
-                expires_at: Timestamp::from_ms(i64::MAX),
-            },
-            client: ClientInfo {
-                ip: IpAddr::V4(Ipv4Addr::LOCALHOST),
-                forwarded: String::new(),
-                user_agent: None,
-                request_id: String::new(),
-            },
+            principal: principal(Role::User),
+            client: client(),
         }
     }
 

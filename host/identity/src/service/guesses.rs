@@ -190,23 +190,13 @@ impl Drop for Place<'_> {
 
 #[cfg(test)]
 mod tests {
-    use qm_kernel::Rng;
+    use qm_test_base::Hands;
 
     use super::*;
-    use crate::tests::Hands;
-
-    struct NoRandomness;
-
-    impl Rng for NoRandomness {
-        fn fill(&self, bytes: &mut [u8]) {
-            bytes.fill(7);
-        }
-    }
 
     fn guesses() -> (Guesses, Arc<Hands>) {
-        let hands = Arc::new(Hands::at(1_000_000));
-        let ctx = Ctx::new(hands.clone(), Arc::new(NoRandomness));
-        (Guesses::new(Pace::STANDARD, ctx), hands)
+        let hands = Hands::at(1_000_000);
+        (Guesses::new(Pace::STANDARD, hands.ctx_without_chance()), hands)
     }
 
     impl Guesses {

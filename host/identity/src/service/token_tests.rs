@@ -2,26 +2,17 @@
 
 use hmac::{Hmac, Mac};
 use proptest::prelude::*;
-use qm_kernel::Rng;
+use qm_test_base::Hands;
 use sha2::Sha256;
 
 use super::*;
-use crate::tests::Hands;
 
 const SECRET: &str = "a-signing-secret-of-more-than-32-characters";
 const START_MS: i64 = 1_932_628_500_250;
 
-struct NoRandomness;
-
-impl Rng for NoRandomness {
-    fn fill(&self, bytes: &mut [u8]) {
-        bytes.fill(7);
-    }
-}
-
 fn service() -> (TokenService, Arc<Hands>) {
-    let hands = Arc::new(Hands::at(START_MS));
-    let ctx = Ctx::new(hands.clone(), Arc::new(NoRandomness));
+    let hands = Hands::at(START_MS);
+    let ctx = hands.ctx_without_chance();
     (
         TokenService::new(&Secret::new(SECRET), Duration::from_mins(15), ctx),
         hands,

@@ -16,14 +16,13 @@ mod users;
 mod users_model;
 
 use std::net::{IpAddr, Ipv4Addr};
-use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use qm_db::{Db, FromRow, sql};
-use qm_kernel::event::{DomainEvent, EventSink};
-use qm_kernel::{ClientInfo, Clock, Ctx, Principal, Rng, Role, Secret, Timestamp};
+use qm_kernel::{ClientInfo, Ctx, Principal, Role, Secret, Timestamp};
 use qm_platform::{Audit, Cipher};
+use qm_test_base::{Hands, Heard, START_MS, frozen};
 use serde_json::Value;
 
 use crate::{
@@ -31,7 +30,6 @@ use crate::{
     TokenService,
 };
 
-const START_MS: i64 = 1_932_628_500_000;
 const PASSWORD: &str = "correct horse battery";
 /// Whoever guesses waits, but no test for it.
 const BRISK: Pace = Pace {
@@ -91,55 +89,6 @@ struct StoredToken {
     revoked_at: Option<i64>,
 }
 
-/// A clock in the test's hands.
-pub struct Hands(AtomicI64);
-
-impl Clock for Hands {
-    fn now(&self) -> Timestamp {
-        Timestamp::from_ms(self.0.load(Ordering::Relaxed))
-    }
-}
-
-impl Hands {
-    pub fn at(ms: i64) -> Self {
-        Self(AtomicI64::new(ms))
-    }
-
-    pub fn set(&self, ms: i64) {
-        self.0.store(ms, Ordering::Relaxed);
-    }
-
-    pub fn advance(&self, by: Duration) {
-        self.0.fetch_add(by.as_millis() as i64, Ordering::Relaxed);
-    }
-}
-
-/// Real randomness: ids and tokens must differ.
-struct SystemRandomness(Ctx);
-
-impl Rng for SystemRandomness {
-    fn fill(&self, bytes: &mut [u8]) {
-        for chunk in bytes.chunks_mut(16) {
-            chunk.copy_from_slice(&self.0.bytes::<16>()[..chunk.len()]);
-        }
-    }
-}
-
-#[derive(Default)]
-struct Heard(Mutex<Vec<DomainEvent>>);
-
-impl EventSink for Heard {
-    fn publish(&self, event: DomainEvent) {
-        self.0.lock().expect("not poisoned").push(event);
-    }
-}
-
-impl Heard {
-    fn take(&self) -> Vec<DomainEvent> {
-        std::mem::take(&mut *self.0.lock().expect("not poisoned"))
-    }
-}
-
 impl House {
     /// A seeded house whose administrator is `admin` with [`PASSWORD`].
     async fn seeded(db: Db) -> Self {
@@ -158,8 +107,7 @@ impl House {
     }
 
     fn built(db: Db, pace: Pace) -> Self {
-        let clock = Arc::new(Hands::at(START_MS));
-        let ctx = Ctx::new(clock.clone(), Arc::new(SystemRandomness(Ctx::system())));
+        let (clock, ctx) = frozen();
         let tokens = Arc::new(TokenService::new(
             &Secret::new("signing"),
             Duration::from_mins(15),

@@ -1,11 +1,10 @@
 //! The list of audit rows: every page is what sorting all rows would give, and none of it reads the whole table.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
 
 use qm_db::{Backend, Db, Statement, Tx, all, db_test, sql};
-use qm_kernel::context::{Clock, Rng};
-use qm_kernel::{Ctx, PageQuery, Timestamp};
+use qm_kernel::{PageQuery, Timestamp};
+use qm_test_base::{Hands, START_MS};
 
 use super::marks::STEP;
 use super::repo;
@@ -17,35 +16,9 @@ sql! {
     EVERY_ID = "SELECT id, action FROM audit_logs ORDER BY created_at DESC, id DESC";
 }
 
-const NEWEST: i64 = 1_932_628_500_000;
-
-/// A clock that tests set.
-#[derive(Clone)]
-struct Hand(Arc<AtomicI64>);
-
-impl Clock for Hand {
-    fn now(&self) -> Timestamp {
-        Timestamp::from_ms(self.0.load(Ordering::Relaxed))
-    }
-}
-
-struct Counter(AtomicI64);
-
-impl Rng for Counter {
-    fn fill(&self, bytes: &mut [u8]) {
-        bytes.fill(0);
-        let next = self.0.fetch_add(1, Ordering::Relaxed).to_be_bytes();
-        for (byte, fresh) in bytes.iter_mut().zip(next.iter().rev()) {
-            *byte = *fresh;
-        }
-    }
-}
-
-fn ctx_at(ms: i64) -> (Ctx, Hand) {
-    let hand = Hand(Arc::new(AtomicI64::new(ms)));
-    let ctx = Ctx::new(Arc::new(hand.clone()), Arc::new(Counter(AtomicI64::new(1))));
-    (ctx, hand)
-}
+const NEWEST: i64 = START_MS;
+/// An hour after the newest row.
+const LATER: i64 = NEWEST + 3_600_000;
 
 fn page(page: u64, page_size: u64) -> PageQuery {
     PageQuery { page, page_size }
@@ -68,7 +41,7 @@ db_test! {
         // Several rows share an instant, so that the order among them is tried too.
         fill_audit(&db, 4 * STEP + 321, Timestamp::from_ms(NEWEST), 0).await.unwrap();
         let rows = every_row(&db).await;
-        let (ctx, _) = ctx_at(NEWEST + 3_600_000);
+        let ctx = Hands::at(LATER).ctx();
         let trail = AuditTrail::new(db.clone(), ctx);
         for action in [None, Some("torrents.delete"), Some("users.update"), Some("no.such")] {
             let whole: Vec<&String> = rows
@@ -89,7 +62,8 @@ db_test! {
 
     async fn rows_that_come_meanwhile_are_counted(db: Db) {
         fill_audit(&db, 2 * STEP, Timestamp::from_ms(NEWEST), 1).await.unwrap();
-        let (ctx, hand) = ctx_at(NEWEST + 3_600_000);
+        let hands = Hands::at(LATER);
+        let ctx = hands.ctx();
         let (trail, audit) = (AuditTrail::new(db.clone(), ctx.clone()), Audit::new(ctx));
         let oldest = every_row(&db).await.pop().unwrap().0;
         for added in 0..3 {
@@ -98,21 +72,22 @@ db_test! {
             assert_eq!(ids(&trail, page(total, 1), None).await, (vec![oldest.clone()], total));
             let entry = AuditEntry { action: "torrents.add", ..AuditEntry::default() };
             audit.record_alone(&db, entry).await;
-            hand.0.fetch_add(1000, Ordering::Relaxed);
+            hands.advance(Duration::from_secs(1));
             assert_ne!(ids(&trail, page(1, 1), None).await.0, first);
         }
     }
 
     async fn a_clock_set_back_loses_no_row(db: Db) {
         fill_audit(&db, 2 * STEP, Timestamp::from_ms(NEWEST), 1).await.unwrap();
-        let (ctx, hand) = ctx_at(NEWEST + 3_600_000);
+        let hands = Hands::at(LATER);
+        let ctx = hands.ctx();
         let (trail, audit) = (AuditTrail::new(db.clone(), ctx.clone()), Audit::new(ctx));
         assert_eq!(ids(&trail, page(1, 1), None).await.1, 2 * STEP);
-        hand.0.store(NEWEST - 2 * STEP as i64, Ordering::Relaxed);
+        hands.set(NEWEST - 2 * STEP as i64);
         let entry = AuditEntry { action: "torrents.add", ..AuditEntry::default() };
         audit.record_alone(&db, entry).await;
         assert_eq!(ids(&trail, page(1, 1), None).await.1, 2 * STEP + 1);
-        hand.0.store(NEWEST + 3_600_000, Ordering::Relaxed);
+        hands.set(LATER);
         assert_eq!(ids(&trail, page(1, 1), None).await.1, 2 * STEP + 1);
     }
 

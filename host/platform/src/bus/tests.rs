@@ -1,6 +1,6 @@
-use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
+use std::time::Duration;
 
-use qm_kernel::{Clock, Rng};
+use qm_test_base::{Hands, frozen};
 use serde_json::{Value, json};
 
 use super::*;
@@ -16,41 +16,14 @@ qm_kernel::events! {
 
 const SPECS: &[EventSpec] = &[EventSpec::of::<Completed>(), EventSpec::of::<Failed>()];
 
-struct Frozen(AtomicI64);
-
-impl Clock for Frozen {
-    fn now(&self) -> Timestamp {
-        Timestamp::from_ms(self.0.load(Ordering::Relaxed))
-    }
-}
-
-impl Frozen {
-    fn pass(&self, secs: i64) {
-        self.0.fetch_add(secs * 1000, Ordering::Relaxed);
-    }
-}
-
-struct Counting(AtomicU32);
-
-impl Rng for Counting {
-    fn fill(&self, bytes: &mut [u8]) {
-        let n = self.0.fetch_add(1, Ordering::Relaxed).to_le_bytes();
-        bytes
-            .iter_mut()
-            .zip(n.iter().cycle())
-            .for_each(|(byte, n)| *byte = *n);
-    }
-}
-
 struct Fixture {
     bus: Bus,
-    clock: Arc<Frozen>,
+    clock: Arc<Hands>,
     ctx: Ctx,
 }
 
 fn fixture() -> Fixture {
-    let clock = Arc::new(Frozen(AtomicI64::new(1_900_000_000_000)));
-    let ctx = Ctx::new(clock.clone(), Arc::new(Counting(AtomicU32::new(0))));
+    let (clock, ctx) = frozen();
     let bus = Bus::new(ctx.clone());
     bus.register(SPECS);
     Fixture { bus, clock, ctx }
@@ -168,10 +141,10 @@ fn an_id_is_delivered_once_in_six_hours() {
         json!({ "torrentName": "a", "hash": "b" }),
     );
     f.bus.publish(event.clone());
-    f.clock.pass(6 * 3600 - 1);
+    f.clock.advance(Duration::from_secs(6 * 3600 - 1));
     f.bus.publish(event.clone());
     assert_eq!(drain(&mut heard).len(), 1);
-    f.clock.pass(1);
+    f.clock.advance(Duration::from_secs(1));
     f.bus.publish(event);
     assert_eq!(drain(&mut heard).len(), 1);
 }

@@ -5,16 +5,17 @@
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicI64, Ordering};
 
 use prometheus::Registry;
 use qm_db::{all, exec, sql, value};
+use qm_kernel::Timestamp;
 use qm_kernel::event::{Cause, Event as _, EventSpec};
-use qm_kernel::{Clock, Rng, Timestamp};
+use qm_test_base::frozen;
 
 use super::repo::Claim;
 use super::upkeep::Upkeep;
 use super::*;
+use crate::testing::Wired;
 
 qm_kernel::events! {
     struct Counted: "test.counted" about "thing" {
@@ -37,6 +38,7 @@ sql! {
     BAD = "INSERT INTO settings (key, value, updated_at) VALUES ('twice', '1', 1)";
 }
 
+const KINDS: &[EventSpec] = &[EventSpec::of::<Counted>(), EventSpec::of::<Passing>()];
 const WAIT: Duration = Duration::from_secs(20);
 const BRISK: Patience = Patience {
     poll: Duration::from_millis(20),
@@ -135,13 +137,13 @@ impl Server {
     }
 
     async fn at(db: &Db, patience: Patience, ctx: Ctx) -> Server {
-        let bus = Bus::new(ctx.clone());
-        bus.register(&[EventSpec::of::<Counted>(), EventSpec::of::<Passing>()]);
-        let metrics = Registry::new();
-        let db = db.clone().telling(Arc::new(bus.clone()));
-        let figures = OutboxMetrics::new(&metrics).unwrap();
-        let outbox = Outbox::open(&db, &bus, &ctx, figures, patience).await.unwrap();
-        let background = Background::new(&metrics).unwrap();
+        let Wired {
+            db,
+            outbox,
+            background,
+            metrics,
+            ..
+        } = Wired::new(db, &ctx, KINDS, patience).await;
         Server {
             db,
             ctx,
@@ -215,37 +217,6 @@ async fn rows(db: &Db, statement: qm_db::Statement) -> i64 {
     value!(&mut db.begin_read().await.unwrap(), i64, statement)
         .await
         .unwrap()
-}
-
-/// A clock in the test's hands.
-struct Hands(AtomicI64);
-
-impl Clock for Hands {
-    fn now(&self) -> Timestamp {
-        Timestamp::from_ms(self.0.load(Ordering::SeqCst))
-    }
-}
-
-impl Hands {
-    fn pass(&self, time: Duration) {
-        self.0.fetch_add(time.as_millis() as i64, Ordering::SeqCst);
-    }
-}
-
-struct Randomness(Ctx);
-
-impl Rng for Randomness {
-    fn fill(&self, bytes: &mut [u8]) {
-        for chunk in bytes.chunks_mut(16) {
-            chunk.copy_from_slice(&self.0.bytes::<16>()[..chunk.len()]);
-        }
-    }
-}
-
-fn frozen() -> (Arc<Hands>, Ctx) {
-    let hands = Arc::new(Hands(AtomicI64::new(1_900_000_000_000)));
-    let ctx = Ctx::new(hands.clone(), Arc::new(Randomness(Ctx::system())));
-    (hands, ctx)
 }
 
 qm_db::db_test! {
@@ -422,7 +393,7 @@ qm_db::db_test! {
         assert!(!advance(claim("a", 0), 1).await, "it has moved on");
         assert!(!advance(claim("b", 1), 2).await, "the lease is another's");
         assert!(advance(claim("a", 1), 2).await, "and not its own");
-        hands.pass(BRISK.lease);
+        hands.advance(BRISK.lease);
         assert!(advance(claim("b", 2), 3).await, "the lease has ended");
         assert!(!advance(claim("a", 3), 4).await, "who had it has it no more");
         let mut tx = db.begin_write().await.unwrap();
@@ -459,10 +430,10 @@ qm_db::db_test! {
         assert_eq!(rows(&db, STORED).await, 6, "the slow one still needs them");
         assert!(server.metric("quartermaster_outbox_events 6"));
         // No server has the slow one any more.
-        hands.pass(FORGOTTEN);
+        hands.advance(FORGOTTEN);
         upkeep.once().await.unwrap();
         assert_eq!(rows(&db, STORED).await, 6);
-        hands.pass(Duration::from_millis(1));
+        hands.advance(Duration::from_millis(1));
         upkeep.once().await.unwrap();
         assert_eq!(rows(&db, STORED).await, 0);
         let mut tx = db.begin_read().await.unwrap();
@@ -477,7 +448,7 @@ qm_db::db_test! {
         tx.commit().await.unwrap();
         upkeep.once().await.unwrap();
         assert_eq!(rows(&db, WINDOWS).await, 1);
-        hands.pass(Duration::from_millis(1));
+        hands.advance(Duration::from_millis(1));
         upkeep.once().await.unwrap();
         assert_eq!(rows(&db, WINDOWS).await, 0);
     }

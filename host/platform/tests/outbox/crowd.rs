@@ -6,15 +6,16 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use prometheus::Registry;
 use qm_db::{Db, Tx, db_test, exec, sql};
 use qm_kernel::Ctx;
 use qm_kernel::event::{Cause, DomainEvent, Event, EventSpec};
-use qm_platform::outbox::{ConsumeError, Consumer, Outbox, OutboxMetrics, StoredEvent};
-use qm_platform::{Background, Bus};
+use qm_platform::Background;
+use qm_platform::outbox::{ConsumeError, Consumer, StoredEvent};
+use qm_platform::testing::Wired;
 
 use crate::world::BRISK;
 
+const KINDS: &[EventSpec] = &[EventSpec::of::<Wrote>()];
 const WRITERS: i64 = 100;
 const COMMITS: i64 = 10;
 
@@ -71,14 +72,12 @@ impl Consumer for Clerk {
 }
 
 async fn server(db: &Db, clerks: &[Arc<Clerk>]) -> (Db, Background) {
-    let ctx = Ctx::system();
-    let bus = Bus::new(ctx.clone());
-    bus.register(&[EventSpec::of::<Wrote>()]);
-    let metrics = Registry::new();
-    let db = db.clone().telling(Arc::new(bus.clone()));
-    let figures = OutboxMetrics::new(&metrics).unwrap();
-    let outbox = Outbox::open(&db, &bus, &ctx, figures, BRISK).await.unwrap();
-    let background = Background::new(&metrics).unwrap();
+    let Wired {
+        db,
+        outbox,
+        background,
+        ..
+    } = Wired::new(db, &Ctx::system(), KINDS, BRISK).await;
     let clerks = clerks
         .iter()
         .map(|clerk| Arc::clone(clerk) as Arc<dyn Consumer>)

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use prometheus::Registry;
 use qm_db::{Db, Tx, all, exec, sql};
 use qm_kernel::Ctx;
 use qm_kernel::event::{Cause, DomainEvent, Event, EventSink, EventSpec};
-use qm_platform::outbox::{ConsumeError, Consumer, Outbox, OutboxMetrics, Patience, StoredEvent};
+use qm_platform::outbox::{ConsumeError, Consumer, Patience, StoredEvent};
+use qm_platform::testing::Wired;
 use qm_platform::{Background, Bus};
 
 qm_kernel::events! {
@@ -32,6 +32,7 @@ sql! {
     ROWS = "SELECT key, updated_at FROM settings ORDER BY key";
 }
 
+const KINDS: &[EventSpec] = &[EventSpec::of::<Changed>(), EventSpec::of::<Followed>()];
 pub const BRISK: Patience = Patience {
     poll: Duration::from_millis(50),
     lease: Duration::from_millis(300),
@@ -128,17 +129,18 @@ pub struct Server {
 impl Server {
     pub async fn start(db: Db, steps: Arc<dyn Steps>) -> Server {
         let ctx = Ctx::system();
-        let bus = Bus::new(ctx.clone());
-        bus.register(&[EventSpec::of::<Changed>(), EventSpec::of::<Followed>()]);
-        let told = Told {
-            bus: bus.clone(),
-            steps: steps.clone(),
+        let told = |bus: &Bus| -> Arc<dyn EventSink> {
+            Arc::new(Told {
+                bus: bus.clone(),
+                steps: steps.clone(),
+            })
         };
-        let db = db.telling(Arc::new(told));
-        let metrics = Registry::new();
-        let figures = OutboxMetrics::new(&metrics).unwrap();
-        let outbox = Outbox::open(&db, &bus, &ctx, figures, BRISK).await.unwrap();
-        let background = Background::new(&metrics).unwrap();
+        let Wired {
+            db,
+            outbox,
+            background,
+            ..
+        } = Wired::telling(&db, &ctx, KINDS, BRISK, told).await;
         let follower = |name| -> Arc<dyn Consumer> {
             Arc::new(Follower {
                 name,

@@ -143,11 +143,12 @@ mod tests {
     use qm_db::{Db, db_test};
     use qm_kernel::Role;
     use qm_ports::engine::EngineError;
+    use qm_test_base::principal;
     use serde_json::json;
 
     use super::*;
     use crate::sync::snapshot::tests::{hash, torrent};
-    use crate::testing::{House, eventually, principal};
+    use crate::testing::{House, eventually};
 
     fn at(n: u8, save_path: &str, content_path: &str) -> Torrent {
         Torrent {

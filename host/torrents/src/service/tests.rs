@@ -8,6 +8,7 @@ use qm_kernel::secret::MASK;
 use qm_kernel::{Ctx, PageQuery, Permission, Role, Secret, Timestamp};
 use qm_platform::{Cipher, SealedValues as _};
 use qm_ports::engine::{AddOptions, Command, EngineError, File, Torrent};
+use qm_test_base::principal;
 use qm_web::ApiError;
 use serde_json::{Map, Value, json};
 
@@ -21,7 +22,7 @@ use crate::model::query::{Filter, ListQuery, Order};
 use crate::model::stored::EngineRow;
 use crate::repo;
 use crate::sync::snapshot::tests::{hash, torrent};
-use crate::testing::{House, eventually, principal};
+use crate::testing::{House, eventually};
 
 async fn audited(db: &Db) -> Vec<String> {
     let rows = crate::testing::audited(db).await;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use qm_db::{Db, db_test};
 use qm_kernel::Timestamp;
 use qm_ports::engine::{Attention, EngineError, Torrent, TorrentState, Transfer};
+use qm_test_base::Heard;
 use serde_json::Map;
 use tokio_util::sync::CancellationToken;
 
@@ -17,7 +18,7 @@ use crate::model::intake::Intakes;
 use crate::model::ledger::Counters;
 use crate::model::stored::EngineRow;
 use crate::repo;
-use crate::testing::{FakeClient, FakeDriver, Heard, sync_deps};
+use crate::testing::{FakeClient, FakeDriver, sync_deps};
 
 mod limits;
 

@@ -99,7 +99,7 @@ db_test! {
             assert!(!site.at(source).exists());
             assert_eq!(site.files.whereabouts(&job).await, Ok(Whereabouts::Destination));
             assert_eq!(site.files.check(&job, &whole).await, Ok(DataCheck::Moved));
-            let told = site.heard.take();
+            let told = site.heard.take_payloads();
             assert_eq!(told.len(), 1, "{told:?}");
             assert_eq!(told[0].0, "file.moved");
         }

@@ -55,9 +55,9 @@ db_test! {
         assert_eq!((&done["operation"], &done["path"]), (&json!("rename"), &json!("/a/three.txt")));
         let root = site.at("").canonicalize().unwrap();
         let moved = json!({ "from": root.join("a/one.txt"), "to": root.join("a/three.txt") });
-        assert_eq!(site.heard.take(), [("file.moved", moved)]);
+        assert_eq!(site.heard.take_payloads(), [("file.moved", moved)]);
         site.done("/api/files/rename", rename("/a/three.txt", "three.txt", false)).await;
-        assert!(site.heard.take().is_empty(), "the same name is no move");
+        assert!(site.heard.take_payloads().is_empty(), "the same name is no move");
         assert_eq!(site.post("/api/files/rename", rename("/a/three.txt", "two.txt", false)).await.status, 409);
         site.done("/api/files/rename", rename("/a/three.txt", "two.txt", true)).await;
         assert_eq!(site.read("a/two.txt").as_deref(), Some("1"));
@@ -74,10 +74,10 @@ db_test! {
         let copied = site.done("/api/files/copy", transfer("/a", "/b/c")).await;
         assert_eq!(copied, json!({ "operation": "copy", "ok": true, "path": "/b/c/a", "itemCount": 1, "bytes": 7 }));
         assert_eq!((site.read("b/c/a/sub/two.txt").as_deref(), site.read("a/one.txt").as_deref()), (Some("67"), Some("12345")));
-        assert!(site.heard.take().is_empty(), "a copy publishes nothing");
+        assert!(site.heard.take_payloads().is_empty(), "a copy publishes nothing");
         let moved = site.done("/api/files/move", transfer("/a/one.txt", "b")).await;
         assert_eq!((&moved["path"], &moved["bytes"]), (&json!("/b/one.txt"), &json!(5)));
-        assert_eq!(site.heard.take()[0].0, "file.moved");
+        assert_eq!(site.heard.take_payloads()[0].0, "file.moved");
         site.put("one.txt", "new");
         for (route, from, to, status, message) in [
             ("move", "/b", "/b/c", 400, "Cannot move or copy an item into itself"),
@@ -149,7 +149,7 @@ db_test! {
         assert_eq!((&gone["message"], &gone["bytes"]), (&json!("permanently deleted"), &json!(1)));
         assert_eq!(site.payloads().len(), 1);
         let root = site.at("").canonicalize().unwrap();
-        let paths: Vec<Value> = site.heard.take().into_iter().map(|(_, payload)| payload["path"].clone()).collect();
+        let paths: Vec<Value> = site.heard.take_payloads().into_iter().map(|(_, payload)| payload["path"].clone()).collect();
         assert_eq!(paths, [json!(root.join("show")), json!(root.join("b.txt"))]);
         for (path, status, message) in [
             ("/none", 404, "Item not found"),

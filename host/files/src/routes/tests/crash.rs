@@ -91,7 +91,7 @@ db_test! {
         site.done("/api/files/trash/restore", json!({ "id": listed[0]["id"] })).await;
         assert_eq!(site.read("show/a.txt").as_deref(), Some("123"));
         assert!(site.audit().await.iter().any(|row| row.metadata()["recovered"] == true));
-        let told = site.heard.take();
+        let told = site.heard.take_payloads();
         let place = site.at("show/a.txt").canonicalize().unwrap();
         assert_eq!(told[0], ("file.deleted", json!({ "path": place })), "subscribers hear of it at last");
     }

@@ -1,5 +1,7 @@
 //! Operations are jobs.
 
+use std::time::Duration;
+
 use qm_db::{Db, db_test};
 use qm_jobs::{JobType, NewJob, Pace, testing};
 

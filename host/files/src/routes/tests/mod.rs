@@ -9,11 +9,8 @@ mod media;
 mod review;
 mod trash;
 
-use std::borrow::Cow;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use async_trait::async_trait;
 use axum::Router;
@@ -22,15 +19,12 @@ use axum::http::{HeaderMap, Request, header};
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use qm_db::{Db, FromRow, Json, sql};
-use qm_kernel::event::{DomainEvent, EventSink};
-use qm_kernel::{
-    ClientInfo, Clock, Ctx, Permission, PermissionSet, Principal, Rng, Role, Secret, Timestamp, TokenError,
-    TokenVerifier,
-};
+use qm_kernel::{ClientInfo, Permission, Principal, Secret};
 use qm_platform::testing::Claims;
 use qm_platform::{Audit, Cipher, Settings};
 use qm_ports::{Holders, TorrentPayload, TorrentPayloads};
 use qm_realtime::{Hub, HubConfig};
+use qm_test_base::{Hands, Heard, RoleTokens, START_MS, frozen};
 use qm_web::{Docs, WebConfig};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -38,8 +32,6 @@ use tower::ServiceExt;
 
 use super::routes;
 use crate::service::{Files, FilesDeps};
-
-pub const START_MS: i64 = 1_932_628_500_000;
 
 sql! {
     ADD_USER = "INSERT INTO users (id, username, email, password_hash, created_at, updated_at) \
@@ -61,70 +53,6 @@ pub struct AuditRow {
 impl AuditRow {
     pub fn metadata(&self) -> Value {
         self.metadata.as_ref().map_or(Value::Null, |json| json.0.clone())
-    }
-}
-
-/// Tokens are the names of roles.
-struct RoleTokens;
-
-impl TokenVerifier for RoleTokens {
-    fn verify(&self, token: &str) -> Result<Principal, TokenError> {
-        let role = Role::from_name(token).ok_or(TokenError::Unauthorized)?;
-        Ok(Principal {
-            user_id: "u".into(),
-            username: "u".into(),
-            roles: vec![role],
-            permissions: role.permissions().collect::<PermissionSet>(),
-            expires_at: Timestamp::from_ms(i64::MAX),
-        })
-    }
-}
-
-/// A clock in the test's hands.
-pub struct Hands(AtomicI64);
-
-impl Clock for Hands {
-    fn now(&self) -> Timestamp {
-        Timestamp::from_ms(self.0.load(Ordering::Relaxed))
-    }
-}
-
-impl Hands {
-    pub fn advance(&self, by: Duration) {
-        self.0.fetch_add(by.as_millis() as i64, Ordering::Relaxed);
-    }
-}
-
-struct SystemRandomness(Ctx);
-
-impl Rng for SystemRandomness {
-    fn fill(&self, bytes: &mut [u8]) {
-        for chunk in bytes.chunks_mut(16) {
-            chunk.copy_from_slice(&self.0.bytes::<16>()[..chunk.len()]);
-        }
-    }
-}
-
-#[derive(Default)]
-pub struct Heard(Mutex<Vec<DomainEvent>>);
-
-impl EventSink for Heard {
-    fn publish(&self, event: DomainEvent) {
-        self.0.lock().unwrap().push(event);
-    }
-}
-
-impl Heard {
-    /// Keys and payloads since the last call.
-    pub fn take(&self) -> Vec<(&'static str, Value)> {
-        let events = std::mem::take(&mut *self.0.lock().unwrap());
-        events
-            .into_iter()
-            .map(|event| match event.event_key {
-                Cow::Borrowed(key) => (key, event.payload),
-                Cow::Owned(key) => panic!("{key} is of no kind of ours"),
-            })
-            .collect()
     }
 }
 
@@ -240,8 +168,7 @@ impl Site {
     fn over(db: &Db, dir: TempDir, far: Option<TempDir>) -> Self {
         let near = dir.path().join("root");
         let roots = std::iter::once(near.as_path()).chain(far.as_ref().map(TempDir::path));
-        let clock = Arc::new(Hands(AtomicI64::new(START_MS)));
-        let ctx = Ctx::new(clock.clone(), Arc::new(SystemRandomness(Ctx::system())));
+        let (clock, ctx) = frozen();
         let heard = Arc::new(Heard::default());
         let torrents = Arc::new(Torrents::default());
         let users = Arc::new(Users(Mutex::new(Ok(true))));

@@ -29,11 +29,11 @@ db_test! {
         assert_eq!(listed, [expected]);
         assert!(site.payloads()[0].starts_with(&format!("{id}__a.mkv")));
         std::fs::remove_dir_all(site.at("show")).unwrap();
-        site.heard.take();
+        site.heard.take_payloads();
         let restored = site.done("/api/files/trash/restore", json!({ "id": id })).await;
         assert_eq!(restored, json!({ "path": "/show/s1/a.mkv" }));
         assert_eq!((site.read("show/s1/a.mkv").as_deref(), site.trash().await.len()), (Some("12345"), 0));
-        let moved = site.heard.take();
+        let moved = site.heard.take_payloads();
         assert_eq!(moved[0].0, "file.moved");
         assert!(moved[0].1["from"].as_str().unwrap().contains(".quartermaster-trash"));
         assert_eq!(site.post("/api/files/trash/restore", json!({ "id": id })).await.refusal(), (404, "Trash item not found".into()));

@@ -1,7 +1,7 @@
 //! Two workers, one database, many tiny jobs: each is done once.
 
 use std::collections::HashMap;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use qm_db::{Backend, Db, db_test};

@@ -196,7 +196,7 @@ db_test! {
             if round >= least && seen(&db).await == possible() {
                 break;
             }
-            let seed = u64::from_be_bytes(Ctx::system().bytes());
+            let seed = u64::from_be_bytes(qm_kernel::Ctx::system().bytes());
             eprintln!("round {round}: seed {seed}");
             let mut player = Player {
                 houses: [first.beside(), first.beside()],

@@ -10,16 +10,14 @@ mod leases;
 mod runs;
 mod upkeep;
 
-use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use qm_db::{Db, sql};
-use qm_kernel::{
-    ClientInfo, Clock, Ctx, PageQuery, Permission, PermissionSet, Principal, Rng, Role, Timestamp,
-};
+use qm_kernel::{ClientInfo, PageQuery, Permission, PermissionSet, Principal, Role, Timestamp};
 use qm_platform::Background;
+use qm_test_base::{Hands, START_MS};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
@@ -34,32 +32,12 @@ use crate::repo;
 use crate::repo::moves::Claimed;
 use crate::testing;
 
-pub const START_MS: i64 = 1_932_628_500_000;
 /// The type of most jobs here; it does what its input says.
 pub const WORK: &str = "test.work";
 
 sql! {
     ADD_USER = "INSERT INTO users (id, username, email, password_hash, created_at, updated_at) \
         VALUES ($1, $1, $1, '', 0, 0)";
-}
-
-/// A clock in the test's hands.
-pub struct Hands(AtomicI64);
-
-impl Clock for Hands {
-    fn now(&self) -> Timestamp {
-        Timestamp::from_ms(self.0.load(Ordering::Relaxed))
-    }
-}
-
-struct SystemRandomness(Ctx);
-
-impl Rng for SystemRandomness {
-    fn fill(&self, bytes: &mut [u8]) {
-        for chunk in bytes.chunks_mut(16) {
-            chunk.copy_from_slice(&self.0.bytes::<16>()[..chunk.len()]);
-        }
-    }
 }
 
 /// What handlers of one house share with their test.
@@ -189,12 +167,7 @@ impl House {
             let _ = qm_db::exec!(&mut tx, ADD_USER, user).await.unwrap();
         }
         tx.commit().await.unwrap();
-        Self::over(
-            db,
-            Arc::new(Hands(AtomicI64::new(START_MS))),
-            Arc::default(),
-            pace(),
-        )
+        Self::over(db, Hands::at(START_MS), Arc::default(), pace())
     }
 
     /// Another worker on the same database, with the same clock.
@@ -207,8 +180,7 @@ impl House {
     }
 
     fn over(db: &Db, clock: Arc<Hands>, stage: Arc<Stage>, pace: Pace) -> Self {
-        let ctx = Ctx::new(clock.clone(), Arc::new(SystemRandomness(Ctx::system())));
-        let (jobs, background) = testing::worker_of(db, pace, ctx);
+        let (jobs, background) = testing::worker_of(db, pace, clock.ctx());
         jobs.register(type_of(WORK, Arc::new(Script(stage.clone()))));
         Self {
             jobs,
@@ -220,9 +192,7 @@ impl House {
     }
 
     pub fn advance(&self, by: Duration) {
-        self.clock
-            .0
-            .fetch_add(i64::try_from(by.as_millis()).unwrap(), Ordering::Relaxed);
+        self.clock.advance(by);
     }
 
     /// A job that does `word`; its id.

@@ -11,26 +11,16 @@ use axum::body::Body;
 use axum::http::{Request, Response, StatusCode, header};
 use http_body_util::BodyExt;
 use qm_db::{Db, db_test, sql};
-use qm_kernel::{Ctx, Principal, Role, TokenError, TokenVerifier};
+use qm_kernel::Ctx;
 use qm_ports::engine::{EngineError, Torrent, TorrentState};
+use qm_test_base::RoleTokens;
 use qm_web::{Docs, WebConfig};
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
 use super::routes;
 use crate::sync::snapshot::tests::{hash, torrent};
-use crate::testing::{House, eventually, principal};
-
-/// Tokens are the names of roles.
-struct RoleTokens;
-
-impl TokenVerifier for RoleTokens {
-    fn verify(&self, token: &str) -> Result<Principal, TokenError> {
-        Role::from_name(token)
-            .map(principal)
-            .ok_or(TokenError::Unauthorized)
-    }
-}
+use crate::testing::{House, eventually};
 
 struct Site {
     house: House,

@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use qm_db::{Db, db_test, sql};
 use qm_kernel::{Role, Timestamp};
+use qm_test_base::principal;
 use tokio_util::sync::CancellationToken;
 
 use crate::model::limits::Limits;
 use crate::repo::retire::{Progress, Step};
 use crate::service::EngineChoice;
 use crate::settings::MAX_TORRENTS;
-use crate::testing::{House, audited, eventually, numbered, principal};
+use crate::testing::{House, audited, eventually, numbered};
 
 const TORRENTS: u64 = 1200;
 
