@@ -47,7 +47,7 @@ use crate::core::scan;
 use crate::roles::channel::Desk;
 use crate::roles::engine::{self, driver::PluginEngine};
 
-/// How long a start waits for the plugins that need no compiling.
+/// Time for which a start waits for the plugins that need no compiling.
 const FIRST_LOOK: Duration = Duration::from_secs(3);
 
 /// Where plugins are, where compiled code is kept, and what bounds them.

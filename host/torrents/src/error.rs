@@ -34,7 +34,7 @@ pub enum TorrentsError {
     Magnet(#[from] MagnetError),
     #[error("Invalid .torrent file{}", fault(.0))]
     Metainfo(#[from] MetainfoError),
-    /// Whoever was to read the file is gone.
+    /// The task that was to read the file is gone.
     #[error("the .torrent file could not be read: {0}")]
     Reader(#[from] tokio::task::JoinError),
     /// Never while the service runs.
@@ -70,7 +70,7 @@ pub enum TorrentsError {
         "The engine's torrent {name:?} is being moved to {destination}: wait until that has ended, or cancel the file operation"
     )]
     EngineMoves { name: String, destination: String },
-    /// Between the request and its move.
+    /// The engine was changed between the request and the move.
     #[error("The engine was changed a moment ago: try again")]
     EngineChanged,
     /// A torrent whose files lie loose in a directory that others may share.

@@ -35,7 +35,7 @@ pub(super) struct Manner {
     pub only_empty: bool,
 }
 
-/// What is gone.
+/// The items that are gone.
 pub(super) struct Deleted {
     pub rel: RelPath,
     pub bytes: u64,
@@ -127,7 +127,7 @@ impl Files {
         self.delete_doomed(caller, doomed, manner, operation).await
     }
 
-    /// The same for an item that is resolved already.
+    /// Deletes an item that is resolved already, as [`Files::delete_item`] does.
     pub(super) async fn delete_resolved(
         &self,
         caller: &Caller,

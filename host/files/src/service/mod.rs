@@ -48,7 +48,7 @@ use crate::model::ticket::Tickets;
 use crate::ops::{Control, Lane, Workers};
 use crate::settings::DEFAULT_ROOT_PATH;
 
-/// What the area needs of the house.
+/// The parts of the server that this area works with.
 pub struct FilesDeps {
     pub db: Db,
     /// Every operation is one of them; their types are registered here.
@@ -69,7 +69,7 @@ pub struct FilesDeps {
     pub cors_origins: Vec<String>,
     /// `FILE_MANAGER_ROOTS`
     pub file_roots: Vec<String>,
-    /// What is never shown, wherever it lies.
+    /// The server's own places, which are never shown, wherever they lie.
     pub own: Vec<OwnPlace>,
 }
 
@@ -119,9 +119,9 @@ pub struct Files {
     /// The server ends: what no caller can cancel stops as well.
     stopping: CancellationToken,
     journal: Arc<Journal>,
-    /// One sweep of the trash at a time.
+    /// Held by whoever sweeps the trash: one sweep at a time.
     sweeping: tokio::sync::Mutex<()>,
-    /// Why the Default Root Path was passed over, as last logged.
+    /// The reason why the Default Root Path was passed over, as last logged.
     passed_over: Arc<Mutex<Option<String>>>,
 }
 
@@ -163,7 +163,7 @@ impl Files {
         self.operations.cancel_all();
     }
 
-    /// The same, and waits until they have.
+    /// Has operations give up, and waits until they have.
     pub async fn shutdown(&self) {
         self.operations.stop_all().await;
     }

@@ -27,9 +27,9 @@ use crate::ops::{Control, Notes, Progress};
 const MAX_RUNNING: usize = 256;
 /// Paths are told to everybody before anybody has looked whether there can be such a path.
 const MAX_TOLD: usize = 4096;
-/// Between two progress messages of one operation.
+/// Shortest interval between two progress messages of one operation.
 const PAUSE: Duration = Duration::from_millis(250);
-/// Between two looks at how far one is, to be stored.
+/// Interval between two looks at an operation's progress, which is then stored.
 const STORED_EVERY: Duration = Duration::from_secs(1);
 
 /// Every operation that is running.
@@ -58,7 +58,7 @@ struct Seen {
     told: Instant,
 }
 
-/// What an operation is and works on.
+/// The kind of an operation and the items it works on.
 #[derive(Clone, Debug, Default)]
 pub struct Subject {
     pub operation: &'static str,
@@ -80,7 +80,7 @@ impl Subject {
 pub struct Outcome {
     pub item_count: Option<u64>,
     pub bytes: Option<u64>,
-    /// What went wrong, of an operation that failed.
+    /// The failure of an operation, as a sentence.
     pub failure: Option<String>,
     /// The error's code.
     pub code: Option<&'static str>,
@@ -137,7 +137,7 @@ impl Operations {
         self.begin_as(None, caller, subject).await
     }
 
-    /// The same, under an id that was chosen before.
+    /// Begins an operation under an id that was chosen before.
     pub async fn begin_as(
         self: &Arc<Self>,
         id: Option<String>,

@@ -20,7 +20,7 @@ use crate::ops::{self, Lane};
 use crate::repo;
 use crate::repo::trash::TrashRecord;
 
-/// How long a start waits for it; a hung disk does not hold the start up for longer.
+/// Time for which a start waits until all is settled; a hung disk does not hold the start up for longer.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Between id and name of an item in the trash.
 const SEPARATOR: &str = "__";

@@ -52,7 +52,7 @@ impl Fact {
         }
     }
 
-    /// Of something that concerns no single file.
+    /// A fact that concerns no single file.
     pub fn general(action: &'static str, metadata: Value) -> Self {
         Self {
             action,

@@ -17,7 +17,7 @@ use crate::ops::{self, Lane, Staged, Transferred};
 /// A copy no larger than this does not wait for a place among the long operations.
 const SMALL: u64 = 16 * 1024 * 1024;
 
-/// How one item is transferred.
+/// The manner in which one item is transferred.
 #[derive(Clone, Default)]
 pub(super) struct How {
     pub overwrite: bool,
@@ -97,7 +97,7 @@ impl Files {
         })
     }
 
-    /// One item, audited and published.
+    /// Transfers one item; the change is audited and published.
     pub(super) async fn transfer_item(
         &self,
         caller: &Caller,

@@ -25,7 +25,7 @@ use crate::settings::TRASH_RETENTION_DAYS;
 const SWEEP_EVERY: Duration = Duration::from_hours(1);
 const DAY_MS: f64 = 24.0 * 3600.0 * 1000.0;
 
-/// How long items stay.
+/// Time for which items stay.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Retention {
     /// `None`: for ever.
@@ -267,7 +267,7 @@ impl Files {
         sum
     }
 
-    /// Nobody watches, nobody stops it.
+    /// A control of work that nobody watches and nobody stops.
     fn quiet(&self) -> Control {
         Control::quiet(CancellationToken::new()).noting(self.journal.clone())
     }
@@ -338,7 +338,7 @@ impl Files {
 }
 
 impl TrashRecord {
-    /// Where it came from, below its storage root.
+    /// The path it came from, below its storage root.
     fn original(&self) -> Result<RelPath, FsError> {
         match &self.original_raw {
             Some(raw) => RelPath::from_raw(raw),

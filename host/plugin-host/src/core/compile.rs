@@ -55,7 +55,7 @@ impl Compiler {
 /// The reason why there is no code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
-    /// It would end the same way again.
+    /// A failure that would come again.
     Lasting(String),
     /// The machine's, not the component's.
     Passing(String),

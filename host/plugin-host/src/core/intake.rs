@@ -14,7 +14,7 @@ use crate::core::load::{Effort, Loaded, Refusal};
 use crate::core::scan::Signature;
 use crate::core::status::PluginState;
 
-/// How far what was brought has come.
+/// The progress of what there is to load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     /// Some file has not been looked at.

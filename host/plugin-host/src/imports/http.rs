@@ -13,7 +13,7 @@ use crate::core::state::{HEADER, Open, State};
 /// The host's side of `http.response`.
 pub type Response = Open<HttpResponse>;
 
-/// One piece of a body.
+/// Bytes of one piece of a body.
 const PIECE: u32 = 256 << 10;
 
 impl http::Host for State {

@@ -223,9 +223,9 @@ fn quote(path: &str) -> String {
     format!("{shown:?}{rest}")
 }
 
-/// What is open while a v2 tree is walked.
+/// A directory that is open while a v2 tree is walked.
 struct Level {
-    /// How long the path above it is.
+    /// Length of the path above it, in bytes.
     above: usize,
     is_file: bool,
     is_folder: bool,

@@ -61,7 +61,7 @@ pub struct Event {
     pub at: Timestamp,
 }
 
-/// How a line is to be shown.
+/// The level that a line is shown with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
     Info,

@@ -108,9 +108,9 @@ impl BulkAction {
 /// What became of one of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BulkResult {
-    /// As it was given.
+    /// The hash as it was given.
     pub hash: String,
-    /// Why it was not done.
+    /// The reason why nothing was done with it.
     pub error: Option<String>,
 }
 

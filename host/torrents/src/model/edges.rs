@@ -9,7 +9,7 @@
 use qm_kernel::Timestamp;
 use qm_ports::engine::{Torrent, TorrentState};
 
-/// What edges are judged against.
+/// The stored state that edges are judged against.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Prior {
     pub progress: f64,

@@ -32,7 +32,7 @@ pub fn missing_provider(kind: &str) -> String {
     }
 }
 
-/// What may stand in a field of `config`.
+/// The type of a field of `config`.
 #[derive(Clone, Debug, PartialEq)]
 enum FieldType {
     Text { max: usize },
@@ -375,7 +375,7 @@ fn copy(from: &Map<String, Value>, to: &mut Map<String, Value>, name: &str) {
     }
 }
 
-/// How long the engine may be silent.
+/// Time limit on the engine's silence, in milliseconds.
 pub fn timeout_ms(config: &Map<String, Value>) -> u64 {
     config
         .get("timeoutMs")

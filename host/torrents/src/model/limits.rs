@@ -9,7 +9,7 @@ use qm_ports::engine::LIST_LIMIT;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     pub torrents: usize,
-    /// Of texts and JSON; what else a torrent takes is bounded by the number of them.
+    /// Bytes of texts and JSON; what else a torrent takes is bounded by the number of torrents.
     pub bytes: usize,
 }
 
@@ -23,7 +23,7 @@ impl Limits {
     }
 }
 
-/// What may still be taken.
+/// The torrents and bytes that may still be taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
     torrents: usize,
@@ -61,7 +61,7 @@ impl Room {
     }
 }
 
-/// Why not all that an engine lists is taken.
+/// The limit for which not all that an engine lists is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Excess {
     Torrents,
@@ -71,7 +71,7 @@ pub enum Excess {
 }
 
 impl Excess {
-    /// As the engine's state tells it.
+    /// The sentence that the engine's state tells.
     pub fn sentence(self, limits: Limits) -> String {
         match self {
             Excess::Torrents => format!(

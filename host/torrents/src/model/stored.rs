@@ -1,4 +1,4 @@
-//! What is stored and shown as it stands.
+//! Stored rows that are shown as they stand.
 
 use qm_db::FromRow;
 use serde_json::{Map, Value};

@@ -56,7 +56,7 @@ const TABLES: [Table; 3] = [
 #[derive(Debug)]
 pub struct Progress {
     engine_id: String,
-    /// Of [`TABLES`]; past the last one only the engine itself is left.
+    /// Index in [`TABLES`]; past the last one only the engine itself is left.
     table: usize,
     /// The last hash of the table that is gone.
     after: String,

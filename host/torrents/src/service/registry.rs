@@ -115,7 +115,7 @@ impl Registry {
         });
     }
 
-    /// How it stands with the engine of a row.
+    /// The standing of the engine of a row.
     pub fn standing(&self, id: &str) -> Standing {
         let loaded = self.loaded.load();
         if let Some(engine) = loaded.engines.iter().find(|engine| &*engine.id == id) {

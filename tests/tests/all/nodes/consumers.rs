@@ -125,7 +125,7 @@ async fn publish_all(admin: Api, what: &'static str) -> BTreeSet<String> {
     let names = (0..EVENTS).map(|number| publish(admin.clone(), format!("{what} {number}")));
     futures_util::stream::iter(names)
         .buffer_unordered(AT_ONCE)
-        .filter_map(async |name| name)
+        .filter_map(std::future::ready)
         .collect()
         .await
 }

@@ -22,7 +22,7 @@ use crate::core::state::{Open, State};
 
 /// The most of one write.
 const WRITE: usize = 64 << 10;
-/// One piece of an answer's body.
+/// Bytes of one piece of an answer's body.
 const PIECE: usize = 64 << 10;
 
 /// What the guest has written of a body so far.
@@ -41,7 +41,7 @@ fn written(buffer: &Buffer) -> MutexGuard<'_, Written> {
 /// The guest's end of a request's body.
 pub struct OutgoingBody {
     buffer: Buffer,
-    /// What the headers say it will be.
+    /// Length that the headers announce.
     length: Option<u64>,
     max: usize,
     reader: Weak<()>,

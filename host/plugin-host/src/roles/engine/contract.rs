@@ -15,7 +15,7 @@ use crate::core::load::Loaded;
 use crate::core::runtime::{Runtime, Tenant};
 use crate::core::voice::Secrets;
 
-/// How long one call of a contract test may take.
+/// Time limit on one call of a contract test.
 const DEADLINE: Duration = Duration::from_secs(30);
 /// No product has a torrent of this hash.
 const NOBODY: &str = "00000000000000000000000000000000000000ff";
