@@ -69,7 +69,7 @@ both_databases! {
         let installed = dir.path().join("plugins");
         std::fs::create_dir(&installed).expect("our own directory");
         plugins::install("misbehave.wasm", &installed);
-        let named = [("DATA_DIR", "./data"), ("PLUGINS_DIR", "./plugins")];
+        let named = [("DATA_DIR", "./data"), ("PLUGINS_DIR", "./plugins"), ("THROTTLE_LIMIT", "1000000")];
         let server = Binary::start_with(dir.path(), db.url(), &named).await;
         let plugin = plugin(&server.admin().await, "misbehave").await;
         assert_eq!(plugin["state"], json!("active"), "{plugin}");
