@@ -4,7 +4,7 @@
 //! of the API, the change of keys and the menu of clients are made from the list of all of them. What a started area gives
 //! the server is an [`Area`]: the server merges its routes, runs its loops, hands its consumers to the outbox and ends it in
 //! three steps ([`Closing`]), and knows nothing else of it. Settings and statements are listed where they are declared
-//! ([`settings!`](crate::settings), `sql!`); metrics an area registers while it is made.
+//! ([`settings!`](macro@crate::settings), `sql!`); metrics an area registers while it is made.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -13,7 +13,8 @@ use qm_platform::outbox::Consumer;
 use qm_platform::{Audit, Background, Cipher, Sealed};
 use qm_web::Routes;
 
-/// Every area. Those that others use stand before them: they end after them.
+/// Every area, in the order of the document. They end from the last to the first: files before the torrents whose data they
+/// move.
 pub const AREAS: &[&AreaSpec] = &[
     &qm_system::AREA,
     &qm_identity::AREA,

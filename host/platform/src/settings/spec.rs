@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::value::SettingValue;
 
-/// A setting and how to read it. Made by [`settings!`](crate::settings).
+/// A setting and how to read it. Made by [`settings!`](macro@crate::settings).
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug)]
 pub struct Setting<T> {
@@ -32,7 +32,7 @@ pub struct Setting<T> {
 }
 
 /// A setting that is a secret: stored encrypted, shown as a mask, absent when it cannot be decrypted. Made by
-/// [`settings!`](crate::settings).
+/// [`settings!`](macro@crate::settings).
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug)]
 pub struct SecretSetting {
