@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use futures_util::StreamExt as _;
 use qm_testkit::hostile::{HostileServer, Manner, Protocol};
 use serde_json::json;
-use tokio_tungstenite::connect_async;
+use tokio_tungstenite::connect_async_with_config;
+use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 
 use crate::report::{Report, median};
 use crate::server::Server;
@@ -33,19 +34,28 @@ pub async fn measure(report: &mut Report) {
 
 pub type Ticks = Arc<Mutex<Vec<Instant>>>;
 
-/// Notes the instant of every `stats:update` of the healthy engine.
+/// Notes the instant of every `stats:update` of the healthy engine. Where the channel is closed, it is opened again, and
+/// the ticks meanwhile are missing.
 pub async fn watch_ticks(server: &Server, engine: String) -> Ticks {
-    let (mut socket, _) = connect_async(server.ws_url())
-        .await
-        .expect("the realtime channel");
+    // What a flood of torrents makes is one message, however large.
+    let any_size = WebSocketConfig::default()
+        .max_message_size(None)
+        .max_frame_size(None);
+    let url = server.ws_url();
     let ticks = Ticks::default();
     let noted = ticks.clone();
     tokio::spawn(async move {
-        while let Some(Ok(message)) = socket.next().await {
-            let ours = |text: &str| text.contains("\"stats:update\"") && text.contains(&engine);
-            if message.to_text().is_ok_and(ours) {
-                noted.lock().expect("no panic").push(Instant::now());
+        loop {
+            let (mut socket, _) = connect_async_with_config(&url, Some(any_size), false)
+                .await
+                .expect("the realtime channel");
+            while let Some(Ok(message)) = socket.next().await {
+                let ours = |text: &str| text.contains("\"stats:update\"") && text.contains(&engine);
+                if message.to_text().is_ok_and(ours) {
+                    noted.lock().expect("no panic").push(Instant::now());
+                }
             }
+            eprintln!("the channel that shows the ticks was closed, and is opened again");
         }
     });
     ticks
