@@ -7,15 +7,11 @@ use std::time::Duration;
 
 /// Time that a request to trim memory waits for further ones: many instances may die at once.
 const GATHER: Duration = Duration::from_millis(200);
-/// Time after a trim until there is another one: what a guest told lives on for a while in snapshots, messages and rows.
-const AGAIN: Duration = Duration::from_secs(10);
 
-/// Gives free memory of the heap back to the system, soon and some seconds later once more, on a thread of its own. The
-/// allocator keeps what is freed between blocks that live: without this, what a guest made the host hold once would stay
-/// with the process.
+/// Gives free memory of the heap back to the system, soon and on a thread of its own. The allocator keeps what is freed
+/// between blocks that live: without this, what a guest made the host hold once would stay with the process.
 pub(crate) fn trim_soon() {
     static PENDING: AtomicBool = AtomicBool::new(false);
-    static LATER: AtomicBool = AtomicBool::new(false);
     if PENDING.swap(true, Ordering::AcqRel) {
         return;
     }
@@ -24,11 +20,6 @@ pub(crate) fn trim_soon() {
         // Before it begins: what is freed from now on asks for another one.
         PENDING.store(false, Ordering::Release);
         trim();
-        if !LATER.swap(true, Ordering::AcqRel) {
-            std::thread::sleep(AGAIN);
-            LATER.store(false, Ordering::Release);
-            trim();
-        }
     };
     let started = std::thread::Builder::new()
         .name("plugin-trim".to_owned())
