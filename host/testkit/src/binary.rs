@@ -3,12 +3,16 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
+use std::time::Duration;
 
 use crate::api::Api;
 use crate::http::Http;
 use crate::process::Process;
 use crate::server::PASSWORD;
 use crate::wait::{until, until_true};
+
+/// Time between two looks at the plugins of a server that compiles them.
+const LOOK_EVERY: Duration = Duration::from_millis(600);
 
 /// A running server process.
 pub struct Binary {
@@ -134,6 +138,8 @@ impl Binary {
         }
         let admin = self.admin().await;
         until_true("the plugins to be compiled", || async {
+            // Two a second is what the throttle lets pass, and compiling takes its time.
+            tokio::time::sleep(LOOK_EVERY).await;
             let list = admin.get("/api/plugins").await;
             let all = list.as_array().map_or(&[][..], Vec::as_slice);
             all.iter().all(|plugin| plugin["state"] != "compiling")

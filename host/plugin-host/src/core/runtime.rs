@@ -7,9 +7,7 @@ use std::thread::Thread;
 use qm_kernel::Ctx;
 use qm_net::{Dialer, Grants};
 use wasmtime::component::Linker;
-use wasmtime::{
-    CallHook, Config, Engine, EngineWeak, Inlining, OptLevel, Store, StoreContextMut, UpdateDeadline,
-};
+use wasmtime::{CallHook, Config, Engine, EngineWeak, OptLevel, Store, StoreContextMut, UpdateDeadline};
 
 use crate::core::limits::Limits;
 use crate::core::memory::{Account, Holder, MemoryBudget};
@@ -163,8 +161,6 @@ pub(crate) fn config(address_space: u64) -> Config {
         // Explicitly: another crate could switch the async ABI on, which makes every call dearer.
         .concurrency_support(false)
         .cranelift_opt_level(OptLevel::Speed)
-        // Across the modules of a component, which its own compiler could not see: a twentieth of a poll.
-        .compiler_inlining(Inlining::Yes)
         .epoch_interruption(true)
         .max_wasm_stack(WASM_STACK)
         .async_stack_size(FIBER_STACK);
