@@ -7,7 +7,6 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::model::catalogue::Described;
 use crate::model::event::JobEvent;
 use crate::model::job::{Capabilities, Item, Job};
 use crate::model::outcome::{Acted, BulkOutcome};
@@ -347,30 +346,16 @@ impl From<Overview> for JobOverview {
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CatalogueItem {
-    r#type: &'static str,
-    module_key: &'static str,
+    pub r#type: &'static str,
+    pub module_key: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    workspace_key: Option<&'static str>,
-    label_key: &'static str,
+    pub workspace_key: Option<&'static str>,
+    pub label_key: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    description_key: Option<&'static str>,
+    pub description_key: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    required_permission: Option<&'static str>,
-    capabilities: JobCapabilities,
-}
-
-impl From<Described> for CatalogueItem {
-    fn from(described: Described) -> Self {
-        Self {
-            r#type: described.key,
-            module_key: described.module,
-            workspace_key: described.workspace,
-            label_key: described.label_key,
-            description_key: described.description_key,
-            required_permission: described.required_permission.map(qm_kernel::Permission::key),
-            capabilities: described.capabilities.into(),
-        }
-    }
+    pub required_permission: Option<&'static str>,
+    pub capabilities: JobCapabilities,
 }
 
 /// What runs by itself.

@@ -1,7 +1,6 @@
 //! What a job is, and the rules that need no database.
 
 mod blot;
-pub mod catalogue;
 pub mod cron;
 pub mod event;
 pub mod job;

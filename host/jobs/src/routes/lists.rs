@@ -1,6 +1,7 @@
 //! What is read of the jobs.
 
 use axum::extract::State;
+use qm_kernel::Permission;
 use qm_web::{ApiResult, Auth, Json, Params, Path};
 
 use super::{App, TAG, faults};
@@ -9,6 +10,7 @@ use crate::dto::answers::{
     JobSummary, ScheduleItem, WorkerItem, WorkerSettings,
 };
 use crate::dto::requests::{EventsQuery, ListQuery, SimpleQuery};
+use crate::service::types::JobType;
 
 /// The latest jobs of each part of the product the caller may see, the newest first.
 #[utoipa::path(
@@ -44,12 +46,19 @@ pub async fn job_overview(State(app): App, Auth(principal): Auth) -> ApiResult<J
 #[utoipa::path(get, path = "/api/jobs/catalog", tag = TAG, responses((status = 200, body = Vec<CatalogueItem>)))]
 pub async fn job_catalog(State(app): App) -> Json<Vec<CatalogueItem>> {
     let types = app.catalogue();
-    Json(
-        types
-            .iter()
-            .map(|job_type| CatalogueItem::from(job_type.described()))
-            .collect(),
-    )
+    Json(types.iter().map(|job_type| catalogue_item(job_type)).collect())
+}
+
+fn catalogue_item(job_type: &JobType) -> CatalogueItem {
+    CatalogueItem {
+        r#type: job_type.key,
+        module_key: job_type.module,
+        workspace_key: job_type.workspace,
+        label_key: job_type.label_key,
+        description_key: job_type.description_key,
+        required_permission: job_type.required_permission.map(Permission::key),
+        capabilities: job_type.capabilities.into(),
+    }
 }
 
 /// The jobs the caller may see, page by page.

@@ -11,7 +11,6 @@ use serde_json::Value;
 use super::Jobs;
 use super::context::JobContext;
 use crate::error::JobsError;
-use crate::model::catalogue::Described;
 use crate::model::job::Capabilities;
 
 /// A kind of work that can be asked for.
@@ -40,21 +39,6 @@ pub struct JobType {
     pub at_once: Option<usize>,
     /// The code that runs jobs of the type.
     pub handler: Arc<dyn JobHandler>,
-}
-
-impl JobType {
-    /// The type as people see it, without its handler.
-    pub fn described(&self) -> Described {
-        Described {
-            key: self.key,
-            module: self.module,
-            workspace: self.workspace,
-            label_key: self.label_key,
-            description_key: self.description_key,
-            required_permission: self.required_permission,
-            capabilities: self.capabilities,
-        }
-    }
 }
 
 /// Does the work of a type.
