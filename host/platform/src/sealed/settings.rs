@@ -18,8 +18,8 @@ pub struct SecretSettings {
 impl SecretSettings {
     /// Those that are declared as secret.
     pub fn declared() -> Self {
-        let secret = settings::all().into_iter().filter(|spec| spec.secret);
-        Self::of(secret.map(|spec| spec.key).collect())
+        let secret = settings::DECLARED.iter().filter(|declared| declared.secret);
+        Self::of(secret.map(|declared| declared.key).collect())
     }
 
     pub(super) fn of(mut keys: Vec<&'static str>) -> Self {

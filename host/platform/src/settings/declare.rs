@@ -13,6 +13,8 @@ pub static DECLARED: [Declared];
 #[derive(Clone, Copy)]
 pub struct Declared {
     pub key: &'static str,
+    /// The whole value is a secret.
+    pub secret: bool,
     pub spec: fn() -> SettingSpec,
     /// The rule that a value breaks, where writers hold the setting to one.
     pub broken_by: fn(&Value) -> Option<&'static str>,
@@ -50,7 +52,7 @@ macro_rules! settings {
         $(#[doc = $about])+
         $vis const $name: $crate::SecretSetting =
             $crate::SecretSetting::declared($key, $owner, concat!($($about),+))$(.$condition($($given),*))*;
-        $crate::settings!(@listed $name, |_| None);
+        $crate::settings!(@listed $name, true, |_| None);
         $crate::settings!(@next $owner, $($settings)*);
     };
     (@next $owner:literal,
@@ -61,16 +63,17 @@ macro_rules! settings {
         $(#[doc = $about])+
         $vis const $name: $crate::Setting<$kind> =
             $crate::Setting::declared($key, $owner, concat!($($about),+), $default)$(.$condition($($given),*))*;
-        $crate::settings!(@listed $name, |value| $name.broken_by(value));
+        $crate::settings!(@listed $name, false, |value| $name.broken_by(value));
         $crate::settings!(@next $owner, $($settings)*);
     };
-    (@listed $name:ident, $broken_by:expr) => {
+    (@listed $name:ident, $secret:literal, $broken_by:expr) => {
         #[allow(unsafe_code, reason = "the list is a section of the linked program")]
         const _: () = {
             #[$crate::private::linkme::distributed_slice($crate::private::DECLARED)]
             #[linkme(crate = $crate::private::linkme)]
             static LISTED: $crate::private::Declared = $crate::private::Declared {
                 key: $name.key,
+                secret: $secret,
                 spec: || $name.spec(),
                 broken_by: $broken_by,
             };
@@ -86,7 +89,7 @@ pub(crate) fn all() -> Vec<SettingSpec> {
 }
 
 pub(super) fn is_secret(key: &str) -> bool {
-    find(key).is_some_and(|declared| (declared.spec)().secret)
+    find(key).is_some_and(|declared| declared.secret)
 }
 
 /// The rule of the setting `key` that `value` breaks, where writers hold it to one.

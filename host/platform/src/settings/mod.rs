@@ -19,7 +19,6 @@ mod writers;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use declare::all;
 #[doc(hidden)]
 pub use declare::{DECLARED, Declared};
 pub use document::settings_table;
