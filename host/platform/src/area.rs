@@ -91,21 +91,25 @@ pub trait Closing: Send + Sync {
 
 /// A started area.
 pub struct Area {
-    spec: &'static AreaSpec,
-    routes: Option<Routes>,
-    loops: Vec<Loop>,
-    consumers: Vec<Arc<dyn Consumer>>,
-    closing: Option<Arc<dyn Closing>>,
+    pub spec: &'static AreaSpec,
+    /// Ready to answer.
+    pub routes: Routes,
+    /// Not started yet.
+    pub loops: Vec<Loop>,
+    /// Not started yet.
+    pub consumers: Vec<Arc<dyn Consumer>>,
+    /// `None`: nothing needs to be done at its end.
+    pub closing: Option<Arc<dyn Closing>>,
 }
 
 /// Starts a loop.
-type Loop = Box<dyn FnOnce(&Background) + Send>;
+pub type Loop = Box<dyn FnOnce(&Background) + Send>;
 
 impl Area {
     pub fn new(spec: &'static AreaSpec, routes: Routes) -> Self {
         Self {
             spec,
-            routes: Some(routes),
+            routes,
             loops: Vec::new(),
             consumers: Vec::new(),
             closing: None,
@@ -139,27 +143,5 @@ impl Area {
     pub fn closing(mut self, closing: Arc<dyn Closing>) -> Self {
         self.closing = Some(closing);
         self
-    }
-
-    pub fn name(&self) -> &'static str {
-        self.spec.name
-    }
-
-    /// The routes, to be merged with those of all areas; once.
-    pub fn take_routes(&mut self) -> Routes {
-        self.routes.take().unwrap_or_default()
-    }
-
-    /// The consumers, to be started with those of all areas; once.
-    pub fn take_consumers(&mut self) -> Vec<Arc<dyn Consumer>> {
-        std::mem::take(&mut self.consumers)
-    }
-
-    /// Starts the loops; answers who ends the area, `None` when nothing needs to be done.
-    pub fn start(self, background: &Background) -> Option<Arc<dyn Closing>> {
-        for start in self.loops {
-            start(background);
-        }
-        self.closing
     }
 }

@@ -353,21 +353,23 @@ impl App {
             ..web_config(&config, &ground.metrics)
         };
         let docs = !matches!(web.docs, Docs::Hidden);
-        let mut areas = Areas::new(vec![
+        let areas = Areas::new(vec![
             qm_system::area(ground.system(&config, &plugins, &torrents, &hub)?),
             qm_identity::area(&ground.identity, &hub),
             qm_torrents::area(&torrents),
             qm_files::area(&files),
             qm_jobs::area(&jobs),
         ]);
-        let routes = areas.take_routes().mount(ws_router(hub.clone()));
+        let routes = areas.routes.mount(ws_router(hub.clone()));
         let router = qm_web::finish(routes, web, ground.tokens.clone(), ctx);
 
-        consumers.extend(areas.take_consumers());
+        consumers.extend(areas.consumers);
         outbox.start(consumers, &ground.background).await?;
         // Every area has registered its types by now, and none has begun a job that would be taken for one that was left.
         jobs.start().await.map_err(StartError::Jobs)?;
-        let endings = areas.start(&ground.background);
+        for start in areas.loops {
+            start(&ground.background);
+        }
         let first_admin = seeded
             .generated_password
             .map(|password| (config.admin.username, password));
@@ -391,7 +393,7 @@ impl App {
             torrents,
             files,
             jobs,
-            endings,
+            endings: areas.endings,
             background: ground.background,
         })
     }

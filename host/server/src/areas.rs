@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use qm_db::Db;
 use qm_kernel::event::EventSpec;
-use qm_platform::area::{Area, AreaSpec, Closing, Module};
+use qm_platform::area::{Area, AreaSpec, Closing, Loop, Module};
 use qm_platform::outbox::Consumer;
-use qm_platform::{Audit, Background, Cipher, Sealed};
+use qm_platform::{Audit, Cipher, Sealed};
 use qm_web::Routes;
 
 /// Every area, in the order of the document. They end from the last to the first: files before the torrents whose data they
@@ -27,7 +27,8 @@ const CLOSE: Duration = Duration::from_secs(10);
 
 /// Every route, for a document: they cannot answer.
 pub fn described() -> Routes {
-    merged(AREAS.iter().map(|area| (area.described)()))
+    let described = AREAS.iter().map(|area| (area.described)());
+    described.fold(Routes::new(), Routes::merge)
 }
 
 /// The kinds of events of every area.
@@ -48,8 +49,16 @@ pub fn sealed(db: &Db, cipher: &Cipher, audit: &Audit) -> Sealed {
     Sealed::new(db.clone(), cipher.clone(), audit.clone(), values)
 }
 
-/// The areas of a server that is being started.
-pub struct Areas(Vec<Area>);
+/// What the areas of a server give it, all together.
+pub struct Areas {
+    /// Every route, ready to answer.
+    pub routes: Routes,
+    /// Everybody who must not miss an event.
+    pub consumers: Vec<Arc<dyn Consumer>>,
+    /// What starts each loop.
+    pub loops: Vec<Loop>,
+    pub endings: Endings,
+}
 
 /// How the areas of a server end: the name of each that has something to do, and who does it, the last first.
 #[derive(Clone)]
@@ -59,28 +68,24 @@ impl Areas {
     /// # Panics
     /// When an area is missing or twice: each of [`AREAS`] is made once, in their order.
     pub fn new(areas: Vec<Area>) -> Self {
-        let made: Vec<&str> = areas.iter().map(Area::name).collect();
+        let made: Vec<&str> = areas.iter().map(|area| area.spec.name).collect();
         let known: Vec<&str> = AREAS.iter().map(|area| area.name).collect();
         assert_eq!(made, known, "every area is made, and no other one");
-        Self(areas)
-    }
-
-    /// Every route, ready to answer; once.
-    pub fn take_routes(&mut self) -> Routes {
-        merged(self.0.iter_mut().map(Area::take_routes))
-    }
-
-    /// Everybody who must not miss an event; once.
-    pub fn take_consumers(&mut self) -> Vec<Arc<dyn Consumer>> {
-        self.0.iter_mut().flat_map(Area::take_consumers).collect()
-    }
-
-    /// Starts the loops of every area.
-    pub fn start(self, background: &Background) -> Endings {
-        let ending = |area: Area| Some((area.name(), area.start(background)?));
-        let mut endings: Vec<_> = self.0.into_iter().filter_map(ending).collect();
+        let (mut routes, mut consumers, mut loops) = (Routes::new(), Vec::new(), Vec::new());
+        let mut endings = Vec::new();
+        for area in areas {
+            routes = routes.merge(area.routes);
+            consumers.extend(area.consumers);
+            loops.extend(area.loops);
+            endings.extend(area.closing.map(|closing| (area.spec.name, closing)));
+        }
         endings.reverse();
-        Endings(endings.into())
+        Self {
+            routes,
+            consumers,
+            loops,
+            endings: Endings(endings.into()),
+        }
     }
 }
 
@@ -107,10 +112,6 @@ impl Endings {
             }
         }
     }
-}
-
-fn merged(routes: impl Iterator<Item = Routes>) -> Routes {
-    routes.fold(Routes::new(), Routes::merge)
 }
 
 #[cfg(test)]
