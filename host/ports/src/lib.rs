@@ -3,6 +3,7 @@
 //!
 //! | port | offered by | used by |
 //! |---|---|---|
+//! | [`action`] | the plugin host; [`action::TorrentHands`] torrents | nobody yet; the plugin host |
 //! | [`engine`] | the plugin host | torrents |
 //! | [`channel`] | the plugin host | nobody yet |
 //! | [`payload`] | torrents | files |
@@ -12,6 +13,7 @@
 //!
 //! Owns no I/O, and words that are not about one area (instants, errors, the principal) are the kernel's.
 
+pub mod action;
 pub mod carry;
 pub mod channel;
 pub mod engine;

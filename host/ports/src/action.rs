@@ -1,0 +1,143 @@
+//! Actions that rules run, as the host sees them: one trait, [`Actions`], whatever the product behind an action and whatever
+//! the version of the plugin API its component was written against; and [`TorrentHands`], what an action may do to torrents.
+
+use async_trait::async_trait;
+use qm_kernel::ErrorKind;
+use serde_json::{Map, Value};
+
+/// A kind of trigger that an action can follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Occasion {
+    /// A torrent did something; the context is the torrent.
+    Torrent,
+    /// Something became known of media in a torrent; the context is the torrent.
+    Media,
+    /// Any other event; the context is a flat object.
+    Event,
+}
+
+/// An action that an installed plugin provides.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ActionKind {
+    /// The id that rules store, e.g. `delete_with_data`.
+    pub id: String,
+    /// Its name for people.
+    pub label: String,
+    /// The heading it is shown under, e.g. `torrent`.
+    pub category: String,
+    /// The triggers that it may follow.
+    pub occasions: Vec<Occasion>,
+    /// JSON Schema of its parameters.
+    pub params_schema: Value,
+    /// Running it twice does no more than running it once, so that it may be run again when nobody knows whether it ran.
+    pub idempotent: bool,
+    /// Id of the plugin that provides it.
+    pub plugin: String,
+}
+
+/// The torrent that an action is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TorrentRef {
+    pub engine_id: String,
+    /// Lower-case hexadecimal info-hash.
+    pub hash: String,
+}
+
+/// One run of an action.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ActionCall {
+    /// The same for the same run, however often it is tried.
+    pub run_id: String,
+    pub occasion: Occasion,
+    /// What the rule's author entered.
+    pub params: Map<String, Value>,
+    /// The torrent as `GET /api/torrents` shows it, or the event as a flat object.
+    pub context: Map<String, Value>,
+    /// The torrent of the context; none for an event without one. Only this one may be touched.
+    pub torrent: Option<TorrentRef>,
+}
+
+/// Why an action failed. None of them is a bug of the host. The texts are sentences for the rule's log.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ActionError {
+    /// No installed plugin provides it.
+    #[error("Unknown action type: {0}")]
+    Unknown(String),
+    /// The parameters do not fit the action's schema, or make no sense.
+    #[error("{0}")]
+    InvalidParams(String),
+    #[error("{0}")]
+    NotFound(String),
+    #[error("{0}")]
+    Unsupported(String),
+    /// The product, the engine or the host examined what was asked and refused it.
+    #[error("{0}")]
+    Rejected(String),
+    #[error("{0}")]
+    Unreachable(String),
+    #[error("{0}")]
+    Timeout(String),
+    #[error("{0}")]
+    Protocol(String),
+    #[error("the product refused the credentials: {0}")]
+    Auth(String),
+    /// The product asks to come back after so many seconds, when it says so.
+    #[error("the product asks to be left alone for a while")]
+    Throttled(Option<u32>),
+    /// The plugin asked for something nobody granted it.
+    #[error("its plugin may not do that: {0}")]
+    Denied(String),
+    /// Too many runs wait for this plugin.
+    #[error("too many runs of it wait")]
+    Busy,
+    /// The plugin trapped, ran out of its budget or is parked after too many strikes.
+    #[error("its plugin failed: {0}")]
+    Plugin(String),
+}
+
+impl ActionError {
+    pub const fn kind(&self) -> ErrorKind {
+        match self {
+            ActionError::Unreachable(_)
+            | ActionError::Auth(_)
+            | ActionError::Protocol(_)
+            | ActionError::Denied(_)
+            | ActionError::Plugin(_) => ErrorKind::Upstream,
+            ActionError::Timeout(_) => ErrorKind::UpstreamTimeout,
+            ActionError::Unknown(_) | ActionError::NotFound(_) => ErrorKind::NotFound,
+            ActionError::InvalidParams(_) | ActionError::Unsupported(_) | ActionError::Rejected(_) => {
+                ErrorKind::BadRequest
+            }
+            ActionError::Throttled(_) | ActionError::Busy => ErrorKind::Unavailable,
+        }
+    }
+}
+
+/// The actions that installed plugins provide. Calls never panic and never block a thread; every one ends.
+#[async_trait]
+pub trait Actions: Send + Sync {
+    /// What there is, by id.
+    fn actions(&self) -> Vec<ActionKind>;
+
+    /// Runs one. Success means that the effect is there, not that it was asked for.
+    async fn run(&self, action: &str, call: ActionCall) -> Result<(), ActionError>;
+}
+
+/// What an action may do to the torrent it is about. It acts for nobody: no permission is asked, for whoever wrote the rule
+/// was allowed to; the rule's run is what is audited.
+#[async_trait]
+pub trait TorrentHands: Send + Sync {
+    /// The torrent as `GET /api/torrents` shows it; none when its engine does not list it.
+    async fn read(&self, torrent: &TorrentRef) -> Result<Option<Map<String, Value>>, ActionError>;
+    async fn pause(&self, torrent: &TorrentRef) -> Result<(), ActionError>;
+    async fn stop(&self, torrent: &TorrentRef) -> Result<(), ActionError>;
+    async fn start(&self, torrent: &TorrentRef) -> Result<(), ActionError>;
+    /// Moves its data below the absolute directory `destination`, which must lie inside the file manager's roots.
+    async fn relocate(&self, torrent: &TorrentRef, destination: &str) -> Result<(), ActionError>;
+    /// Removes it from its engine, and its data when asked.
+    async fn remove(&self, torrent: &TorrentRef, with_data: bool) -> Result<(), ActionError>;
+    /// Sets its label (category); an empty one takes it away.
+    async fn label(&self, torrent: &TorrentRef, label: &str) -> Result<(), ActionError>;
+    /// Adds and takes tags away, by name.
+    async fn tags(&self, torrent: &TorrentRef, add: &[String], remove: &[String]) -> Result<(), ActionError>;
+}
