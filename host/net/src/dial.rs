@@ -95,7 +95,9 @@ pub struct Dialer {
     pub(crate) outward: reqwest::Client,
     pub(crate) outside: Arc<Outside>,
     pub(crate) mandate: Mandate,
-    resolver: Arc<dyn Resolver>,
+    pub(crate) resolver: Arc<dyn Resolver>,
+    /// For clients that know nothing but vetted addresses.
+    pub(crate) tls: rustls::ClientConfig,
 }
 
 impl Dialer {
@@ -108,7 +110,8 @@ impl Dialer {
         let tls = tls().map_err(NetError::Certificates)?;
         Ok(Self {
             client: client(OperatorNames(resolver.clone()), tls.clone())?,
-            outward: client(names, tls)?,
+            outward: client(names, tls.clone())?,
+            tls,
             outside,
             mandate: Mandate::for_ever(),
             resolver,

@@ -1,7 +1,8 @@
-//! The URL fetch guard: one GET of a URL that a user or a feed chose.
+//! The URL guard: a GET of a URL that a user or a feed chose ([`Net::fetch_guarded`]), or any request to one
+//! ([`Dialer::send_guarded`]).
 //!
 //! Order: parse, scheme, resolve once, vet every address, dial exactly those, no redirects, total time, body cap.
-//! A client of its own for every fetch knows only the vetted addresses, so a second DNS answer cannot slip in.
+//! A client of its own for every request knows only the vetted addresses, so a second DNS answer cannot slip in.
 
 use std::error::Error as _;
 use std::net::IpAddr;
@@ -13,8 +14,10 @@ use qm_kernel::ErrorKind;
 use url::{Host, Url};
 
 use crate::Net;
-use crate::dial::may_act;
+use crate::dial::{CONNECT, DialError, Dialer, MAX_IDLE, may_act};
+use crate::http::{HttpRequest, HttpResponse};
 use crate::resolve::Pinned;
+use crate::silence::Progress;
 
 /// What is fetched: decides the words of the errors, nothing else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,10 +101,17 @@ impl GuardError {
     }
 }
 
-/// A URL whose host was resolved and whose every address was vetted.
-struct Vetted {
-    url: Url,
-    addresses: Vec<IpAddr>,
+/// Why a guarded request brought no answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum GuardedError {
+    /// The URL makes no sense, or leads where it must not.
+    #[error(transparent)]
+    Refused(#[from] GuardError),
+    /// The other side sent a redirect, with this status.
+    #[error("redirects are not followed")]
+    Redirect(u16),
+    #[error(transparent)]
+    Dial(#[from] DialError),
 }
 
 impl Net {
@@ -114,19 +124,52 @@ impl Net {
         total: Duration,
     ) -> Result<Bytes, GuardError> {
         let url = parse(url, kind)?;
-        may_act(&self.mandate).map_err(|error| GuardError::Fetch {
+        let refused = |error: DialError| GuardError::Fetch {
             kind,
             reason: error.to_string(),
-        })?;
-        let fetch = async { get(self.vet(url, kind).await?, kind, max_bytes).await };
+        };
+        may_act(&self.mandate).map_err(refused)?;
+        let fetch = async {
+            let client = self.dialer.client_for(&url, kind).await?.map_err(refused)?;
+            get(&client, url, kind, max_bytes).await
+        };
         let late = || GuardError::Fetch {
             kind,
             reason: "timed out".to_owned(),
         };
         tokio::time::timeout(total, fetch).await.map_err(|_| late())?
     }
+}
 
-    async fn vet(&self, url: Url, kind: GuardKind) -> Result<Vetted, GuardError> {
+impl Dialer {
+    /// Sends `request` if its URL leads outside, and waits for the head of the answer: its `idle` (60 s at most) bounds all of
+    /// that, resolution included, and afterwards the silence between pieces of the body.
+    pub async fn send_guarded(
+        &self,
+        request: HttpRequest,
+        progress: Progress,
+    ) -> Result<HttpResponse, GuardedError> {
+        let url = parse(&request.url, GuardKind::Url)?;
+        let total = request.idle.min(MAX_IDLE);
+        let sending = async {
+            let client = self.client_for(&url, GuardKind::Url).await??;
+            let answer = self.exchange(&client, url, request, progress).await?;
+            if (300..400).contains(&answer.status()) && answer.headers().contains_key(http::header::LOCATION)
+            {
+                return Err(GuardedError::Redirect(answer.status()));
+            }
+            Ok(answer)
+        };
+        let timed = tokio::time::timeout(total, sending).await;
+        timed.map_err(|_| DialError::Timeout)?
+    }
+
+    /// A client for this URL that knows the addresses its host was found to have, every one of them vetted, and no others.
+    async fn client_for(
+        &self,
+        url: &Url,
+        kind: GuardKind,
+    ) -> Result<Result<reqwest::Client, DialError>, GuardError> {
         let addresses = match url.host() {
             Some(Host::Ipv4(ip)) => vec![IpAddr::V4(ip)],
             Some(Host::Ipv6(ip)) => vec![IpAddr::V6(ip)],
@@ -144,7 +187,15 @@ impl Net {
         if !self.outside.permits(host, &addresses).await {
             return Err(GuardError::Blocked(kind));
         }
-        Ok(Vetted { url, addresses })
+        let client = reqwest::Client::builder()
+            .tls_backend_preconfigured(self.tls.clone())
+            .dns_resolver(Arc::new(Pinned(addresses)))
+            .redirect(reqwest::redirect::Policy::none())
+            .no_proxy()
+            .connect_timeout(CONNECT)
+            .pool_max_idle_per_host(0)
+            .build();
+        Ok(client.map_err(|error| DialError::Other(reason(&error))))
     }
 }
 
@@ -157,19 +208,17 @@ fn parse(url: &str, kind: GuardKind) -> Result<Url, GuardError> {
     }
 }
 
-async fn get(target: Vetted, kind: GuardKind, max_bytes: usize) -> Result<Bytes, GuardError> {
+async fn get(
+    client: &reqwest::Client,
+    url: Url,
+    kind: GuardKind,
+    max_bytes: usize,
+) -> Result<Bytes, GuardError> {
     let fail = |error: reqwest::Error| GuardError::Fetch {
         kind,
         reason: reason(&error),
     };
-    let client = reqwest::Client::builder()
-        .dns_resolver(Arc::new(Pinned(target.addresses)))
-        .redirect(reqwest::redirect::Policy::none())
-        .no_proxy()
-        .connect_timeout(crate::dial::CONNECT)
-        .build()
-        .map_err(fail)?;
-    let mut response = client.get(target.url).send().await.map_err(fail)?;
+    let mut response = client.get(url).send().await.map_err(fail)?;
     let status = response.status();
     if status.is_redirection() && response.headers().contains_key(http::header::LOCATION) {
         return Err(GuardError::Fetch {

@@ -74,6 +74,17 @@ impl Dialer {
             Reach::Configured => &self.client,
             Reach::Own => self.outward(&url).await?,
         };
+        self.exchange(client, url, request, progress).await
+    }
+
+    /// Sends `request` by `client`, to a URL that was judged.
+    pub(crate) async fn exchange(
+        &self,
+        client: &reqwest::Client,
+        url: Url,
+        request: HttpRequest,
+        progress: Progress,
+    ) -> Result<HttpResponse, DialError> {
         let method = reqwest::Method::from_bytes(request.method.as_bytes());
         let method =
             method.map_err(|_| DialError::Other(format!("`{}` is no HTTP method", request.method)))?;

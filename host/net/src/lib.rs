@@ -1,7 +1,7 @@
 //! The outgoing network: nothing else in the house opens a connection to the outside.
 //!
 //! Two ways out, by who chose the address:
-//! * [`Net::fetch_guarded`] for URLs a user or a feed can choose: public addresses only, and none of this machine or of
+//! * [`Net::fetch_guarded`] and [`Dialer::send_guarded`] for URLs a user or a feed can choose: public addresses only, and none of this machine or of
 //!   the networks it is connected to (or what the administrator lists in `SSRF_ALLOW_HOSTS`), resolved once, every answer vetted, exactly those dialled, no redirects.
 //! * [`Dialer`] for endpoints an operator configured ([`Grants`]): the name is matched first, private addresses are
 //!   fine, link-local and cloud metadata never.
@@ -27,7 +27,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 pub use crate::http::{HttpRequest, HttpResponse};
 pub use dial::{DialError, Dialer, Endpoint, Stream};
 pub use grants::Grants;
-pub use guard::{GuardError, GuardKind};
+pub use guard::{GuardError, GuardKind, GuardedError};
 pub use nearby::Nearby;
 pub use resolve::{Resolver, SystemResolver};
 pub use silence::{Progress, Silent, unless_silent};
@@ -78,7 +78,6 @@ impl Outside {
 #[derive(Clone)]
 pub struct Net {
     outside: Arc<Outside>,
-    resolver: Arc<dyn Resolver>,
     dialer: Dialer,
     mandate: Mandate,
 }
@@ -98,10 +97,9 @@ impl Net {
             allow,
             surroundings: RwLock::new(Arc::new(Surroundings::of_this_machine())),
         });
-        let dialer = Dialer::new(resolver.clone(), outside.clone())?;
+        let dialer = Dialer::new(resolver, outside.clone())?;
         Ok(Self {
             outside,
-            resolver,
             dialer,
             mandate: Mandate::for_ever(),
         })
