@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use qm_kernel::Ctx;
 use qm_net::{Net, NetConfig};
-use qm_plugin_host::{Compiler, Limits, PinsInMemory, PluginHost, PluginHostConfig};
+use qm_plugin_host::{Compiler, Limits, PinsInMemory, PluginHost, PluginHostConfig, ValuesInMemory};
 use qm_ports::engine::{Attention, EngineConfig, EngineDriver, EngineKinds as _};
 use qm_testkit::rtorrent::{Mode, Rtorrent};
 use scgi_core::native::{Native, NativeClock};
@@ -82,6 +82,8 @@ async fn open_component(port: u16) -> Arc<dyn EngineDriver> {
         cache_dir: dir.path().join("cache"),
         compiler: Compiler::InProcess,
         pins: std::sync::Arc::new(PinsInMemory::default()),
+        values: std::sync::Arc::new(ValuesInMemory::default()),
+        judge: |_, _| Ok(()),
         limits: Limits::default(),
         net: Net::new(NetConfig {
             ssrf_allow_hosts: Vec::new(),

@@ -44,6 +44,7 @@ const MIGRATIONS: &[Migration] = migrations! {
     15 "0015_outbox",
     16 "0016_node_lease",
     17 "0017_job_schedules",
+    18 "0018_plugin_values",
 };
 
 sql! {

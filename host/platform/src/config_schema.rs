@@ -34,6 +34,15 @@ impl BrokenRule {
         }
     }
 
+    /// The rule as whoever wrote parameters reads it, e.g. `destination is required`.
+    fn of_params(&self) -> String {
+        match (self.path.as_str(), self.rule.as_str()) {
+            ("", rule) => format!("the parameters {rule}"),
+            (path, "should not exist") => format!("unknown parameter `{path}`"),
+            (path, rule) => format!("{path} {rule}"),
+        }
+    }
+
     /// The property of the configuration it is about.
     pub fn property(&self) -> &str {
         self.path.split('.').next().unwrap_or_default()
@@ -71,6 +80,26 @@ pub fn broken_rules(schema: &Value, config: &Map<String, Value>) -> Result<Vec<B
         collect(schema, &error, &mut broken);
     }
     Ok(broken)
+}
+
+/// Judges the parameters of an action by its plugin's schema: what is wrong with them as one sentence, by name and never by
+/// value. A parameter the schema does not name is unknown, unless its `additionalProperties` says otherwise.
+pub fn judge_params(schema: &Value, params: &Map<String, Value>) -> Result<(), String> {
+    let mut broken = broken_rules(schema, params).map_err(|error| error.to_string())?;
+    let properties = schema.get("properties").and_then(Value::as_object);
+    if schema.get("additionalProperties").is_none() {
+        for name in params.keys() {
+            let unknown = BrokenRule::unknown(name);
+            if !properties.is_some_and(|known| known.contains_key(name)) && !broken.contains(&unknown) {
+                broken.push(unknown);
+            }
+        }
+    }
+    if broken.is_empty() {
+        return Ok(());
+    }
+    let told: Vec<_> = broken.iter().map(BrokenRule::of_params).collect();
+    Err(told.join("; "))
 }
 
 /// The rules behind an error: a group is told by what is in it, a choice as one.
@@ -247,6 +276,32 @@ mod tests {
         });
         assert_eq!(broken(&schema, json!({ "mode": "unix" })), ["path is required"]);
         assert!(broken(&schema, json!({})).is_empty());
+    }
+
+    #[test]
+    fn parameters_are_judged_in_the_words_of_a_rules_log() {
+        let schema = json!({
+            "type": "object",
+            "required": ["destination"],
+            "properties": { "destination": { "type": "string" } },
+        });
+        let judged = |given: Value| judge_params(&schema, given.as_object().expect("an object"));
+        assert_eq!(judged(json!({ "destination": "/downloads" })), Ok(()));
+        assert_eq!(judged(json!({})), Err("destination is required".to_owned()));
+        assert_eq!(
+            judged(json!({ "destination": 5, "speed": "geheim" })),
+            Err("destination must be a string; unknown parameter `speed`".to_owned())
+        );
+        let open = json!({ "type": "object", "additionalProperties": true });
+        assert_eq!(
+            judge_params(&open, &Map::from_iter([("x".into(), json!(1))])),
+            Ok(())
+        );
+        let closed = json!({ "type": "object", "additionalProperties": false });
+        assert_eq!(
+            judge_params(&closed, &Map::from_iter([("x".into(), json!(1))])),
+            Err("unknown parameter `x`".to_owned())
+        );
     }
 
     #[test]

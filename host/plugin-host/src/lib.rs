@@ -4,7 +4,7 @@
 //! an interface with its grant; `roles` is what plugins are for, one folder a role with an adapter a version of its package.
 //!
 //! Never: a plugin gets no socket, no file and no environment; it dials, through `qm-net`, what the operator entered
-//! for that very engine. A plugin's fault is a value: a trap or a timeout costs one store and never a thread.
+//! for that very engine, or what an administrator granted; an action touches the torrent of its run and no other. A plugin's fault is a value: a trap or a timeout costs one store and never a thread.
 //!
 //! Compiling happens in a process of its own ([`Compiler`]), after the start.
 //!
@@ -24,6 +24,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use qm_kernel::Ctx;
 use qm_net::{Grants, Net};
+use qm_ports::action::{Actions, TorrentHands};
 use qm_ports::channel::Channels;
 use qm_ports::engine::{EngineConfig, EngineDriver, EngineError, EngineKind, EngineKinds, changes};
 use tokio::sync::watch;
@@ -32,9 +33,11 @@ use tokio::task::JoinHandle;
 pub use crate::core::check::{Check, CheckOptions, CheckReport};
 pub use crate::core::compile::{Compiler, compile_for_parent};
 pub use crate::core::limits::Limits;
-pub use crate::core::pins::{PinError, Pins, PinsInMemory};
+pub use crate::core::pins::{Granted, Pin, PinError, Pins, PinsInMemory};
 pub use crate::core::refusals::Refusal;
+pub use crate::core::services::Judge;
 pub use crate::core::status::{LaneState, LaneStatus, PluginState, PluginStatus};
+pub use crate::core::values::{Condition, ValueError, Values, ValuesInMemory, within};
 pub use crate::error::PluginHostError;
 
 use crate::core::cache::CodeCache;
@@ -44,8 +47,9 @@ use crate::core::lane::Owner;
 use crate::core::load::Loader;
 use crate::core::runtime::Runtime;
 use crate::core::scan;
-use crate::roles::channel::Desk;
+use crate::core::services::Services;
 use crate::roles::engine::{self, driver::PluginEngine};
+use crate::roles::{actions, channel};
 
 /// Time for which a start waits for the plugins that need no compiling.
 const FIRST_LOOK: Duration = Duration::from_secs(3);
@@ -60,6 +64,10 @@ pub struct PluginHostConfig {
     pub compiler: Compiler,
     /// Remembers which file an id belongs to.
     pub pins: Arc<dyn Pins>,
+    /// What plugins keep.
+    pub values: Arc<dyn Values>,
+    /// Judges the parameters of an action by its plugin's schema before it is run.
+    pub judge: Judge,
     pub limits: Limits,
     pub net: Net,
     /// SHA-256 (lower-case hex) of the files that were built together with the server: what they ask for is granted, and a
@@ -82,7 +90,8 @@ pub async fn check(
 pub struct PluginHost {
     runtime: Arc<Runtime>,
     catalog: Arc<Catalog>,
-    channels: Arc<Desk>,
+    channels: Arc<channel::Desk>,
+    actions: Arc<actions::Desk>,
     tasks: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -91,7 +100,9 @@ impl PluginHost {
     /// before is in use when this returns, unless it takes longer than [`FIRST_LOOK`]; the rest comes up when it is
     /// compiled.
     pub async fn start(config: PluginHostConfig, ctx: Ctx) -> Result<Arc<Self>, PluginHostError> {
-        let runtime = Runtime::new(config.limits, config.net.dialer().clone(), ctx, roles::ALL)?;
+        let services = Services::new(config.values, config.judge);
+        let dialer = config.net.dialer().clone();
+        let runtime = Runtime::new(config.limits, dialer, services, ctx, roles::ALL)?;
         let cache = CodeCache::open(&config.cache_dir, &runtime.engine);
         cache.sweep_unfinished();
         let first_party = Arc::new(config.first_party);
@@ -104,7 +115,8 @@ impl PluginHost {
         // Late ones come up by themselves.
         let _ = tokio::time::timeout(FIRST_LOOK, catalog.intake().looked_at()).await;
         Ok(Arc::new(Self {
-            channels: Arc::new(Desk::new(runtime.clone(), catalog.clone())),
+            channels: Arc::new(channel::Desk::new(runtime.clone(), catalog.clone())),
+            actions: Arc::new(actions::Desk::new(runtime.clone(), catalog.clone())),
             runtime,
             catalog,
             tasks: Mutex::new(tasks.into()),
@@ -118,13 +130,20 @@ impl PluginHost {
 
     /// Every file of the directory, by name.
     pub fn list(&self) -> Vec<PluginStatus> {
-        self.catalog.list()
+        self.told(self.catalog.list())
+    }
+
+    /// The list with what only all plugins together show.
+    fn told(&self, mut plugins: Vec<PluginStatus>) -> Vec<PluginStatus> {
+        self.actions.tell_of_claims(&mut plugins);
+        plugins
     }
 
     /// Reads the plugin's file again and swaps it in if it is sound, which also revives parked lanes. A file whose
     /// plugin id is unknown (it could not be loaded) goes by its name without `.wasm`.
     pub async fn reload(&self, id: &str) -> Result<PluginStatus, PluginHostError> {
-        self.catalog.reload(id).await
+        let plugin = self.catalog.reload(id).await?;
+        Ok(self.told(vec![plugin]).remove(0))
     }
 
     /// Whether an administrator may give `id` to `file`, which claims it. The change itself is made where pins are kept.
@@ -132,27 +151,38 @@ impl PluginHost {
         self.catalog.may_accept(id, file).await
     }
 
-    /// The hosts to grant to the plugin `id`, in their one form: an error unless it asks for each.
-    pub fn may_grant(&self, id: &str, hosts: &[String]) -> Result<Vec<String>, PluginHostError> {
-        self.catalog.may_grant(id, hosts)
+    /// What to grant to the plugin `id`, in its one form: an error unless it asks for all of it.
+    pub fn may_grant(&self, id: &str, wanted: &Granted) -> Result<Granted, PluginHostError> {
+        self.catalog.may_grant(id, wanted)
     }
 
     /// Follows a change of grants at once, and tells how the plugin stands after it.
     pub async fn follow_grants(&self, id: &str) -> Option<PluginStatus> {
         self.catalog.follow_pins().await;
-        self.catalog.list().into_iter().find(|plugin| plugin.id == id)
+        self.list().into_iter().find(|plugin| plugin.id == id)
     }
 
     /// Follows a change of the pins at once, instead of within some seconds, and tells how `file` stands after it.
     pub async fn follow_pins(&self, file: &str) -> Option<PluginStatus> {
         self.catalog.follow_pins().await;
         self.catalog.intake().looked_at().await;
-        self.catalog.status_of(file)
+        let plugin = self.catalog.status_of(file)?;
+        Some(self.told(vec![plugin]).remove(0))
     }
 
     /// The channels that the plugins provide.
     pub fn channels(&self) -> Arc<dyn Channels> {
         self.channels.clone()
+    }
+
+    /// The actions that the plugins provide.
+    pub fn actions(&self) -> Arc<dyn Actions> {
+        self.actions.clone()
+    }
+
+    /// Says who touches torrents for plugins. Until then none is touched.
+    pub fn use_hands(&self, hands: &Arc<dyn TorrentHands>) {
+        self.runtime.services.use_hands(hands);
     }
 
     /// Stops watching the directory and compiling. Drivers are closed by their owners.

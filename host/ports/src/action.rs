@@ -132,7 +132,8 @@ pub trait TorrentHands: Send + Sync {
     async fn pause(&self, torrent: &TorrentRef) -> Result<(), ActionError>;
     async fn stop(&self, torrent: &TorrentRef) -> Result<(), ActionError>;
     async fn start(&self, torrent: &TorrentRef) -> Result<(), ActionError>;
-    /// Moves its data below the absolute directory `destination`, which must lie inside the file manager's roots.
+    /// Moves its data into the absolute directory `destination`, which must lie inside the file manager's roots. A move that
+    /// takes longer than a run may is a `Timeout` and goes on by itself; asked again it says so until the data is there.
     async fn relocate(&self, torrent: &TorrentRef, destination: &str) -> Result<(), ActionError>;
     /// Removes it from its engine, and its data when asked.
     async fn remove(&self, torrent: &TorrentRef, with_data: bool) -> Result<(), ActionError>;

@@ -15,14 +15,16 @@ use qm_identity::{FirstAdmin, HashCost, Identity, IdentityDeps, IdentityError, P
 use qm_jobs::{Jobs, JobsDeps, Pace as JobPace};
 use qm_kernel::{Ctx, Secret};
 use qm_net::Net;
+use qm_platform::config_schema;
 use qm_platform::outbox::{Consumer, Outbox, OutboxMetrics, Patience};
 use qm_platform::{Acting, Audit, AuditTrail, Background, Bus, Cipher, Node, Settings};
-use qm_plugin_host::{Compiler, Limits, Pins, PluginHost, PluginHostConfig};
+use qm_plugin_host::{Compiler, Limits, Pins, PluginHost, PluginHostConfig, Values};
+use qm_ports::action::TorrentHands;
 use qm_ports::carry::DataMover;
 use qm_ports::engine::EngineKinds;
 use qm_realtime::{Hub, HubConfig, ws_router};
 use qm_system::health::{Health, disks::Disks};
-use qm_system::{PluginPins, Sources, System, UpdateDeps, Updates, Watches};
+use qm_system::{PluginPins, PluginValues, Sources, System, UpdateDeps, Updates, Watches};
 use qm_torrents::{Torrents, TorrentsDeps};
 use qm_web::{ConnectionLimits, Docs, WebConfig};
 use tokio::net::TcpListener;
@@ -348,6 +350,8 @@ impl App {
         let files = start_files(ground.files(&config, &secrets, &torrents, &jobs, &hub)?).await?;
         let mover: Arc<dyn DataMover> = files.clone();
         torrents.use_mover(&mover);
+        let hands: Arc<dyn TorrentHands> = torrents.clone();
+        plugins.use_hands(&hands);
         let web = WebConfig {
             doorkeeper: Some(qm_system::doorkeeper(&post.node)),
             ..web_config(&config, &ground.metrics)
@@ -535,9 +539,18 @@ async fn start_plugins(
     db: &Db,
     ctx: &Ctx,
 ) -> Result<Arc<PluginHost>, StartError> {
-    let pins = Arc::new(PluginPins::new(db.clone(), ctx.clone()));
-    let plugins = plugins_config(config, compiler, limits, net.clone(), pins);
+    let kept = Kept {
+        pins: Arc::new(PluginPins::new(db.clone(), ctx.clone())),
+        values: Arc::new(PluginValues::new(db.clone())),
+    };
+    let plugins = plugins_config(config, compiler, limits, net.clone(), kept);
     Ok(PluginHost::start(plugins, ctx.clone()).await?)
+}
+
+/// Where what is known of plugins is kept, and what they keep.
+pub(crate) struct Kept {
+    pub(crate) pins: Arc<dyn Pins>,
+    pub(crate) values: Arc<dyn Values>,
 }
 
 /// Where plugins are found and compiled.
@@ -546,13 +559,15 @@ pub(crate) fn plugins_config(
     compiler: Compiler,
     limits: Limits,
     net: Net,
-    pins: Arc<dyn Pins>,
+    kept: Kept,
 ) -> PluginHostConfig {
     PluginHostConfig {
         plugins_dir: config.plugins_dir.clone(),
         cache_dir: config.data_dir.join(PLUGIN_CACHE),
         compiler,
-        pins,
+        pins: kept.pins,
+        values: kept.values,
+        judge: config_schema::judge_params,
         limits,
         net,
         first_party: first_party(),

@@ -12,6 +12,7 @@ mod pins;
 mod routes;
 mod settings;
 mod update;
+mod values;
 mod watch;
 
 pub use area::{AREA, area};
@@ -20,6 +21,7 @@ pub use metrics::Sources;
 pub use pins::PluginPins;
 pub use routes::{Aside, Build, System, doorkeeper, routes, standby_routes};
 pub use update::{UpdateDeps, Updates};
+pub use values::PluginValues;
 pub use watch::{EVENTS, Watches};
 
 #[cfg(test)]

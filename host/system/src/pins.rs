@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use async_trait::async_trait;
 use qm_db::{Db, DbError, Tx};
 use qm_kernel::Ctx;
-use qm_plugin_host::{PinError, Pins};
+use qm_plugin_host::{Granted, Pin, PinError, Pins};
 
 /// The pins of one database.
 pub struct PluginPins {
@@ -22,34 +22,40 @@ impl PluginPins {
         Self { db, ctx }
     }
 
-    async fn find_or_pin(&self, id: &str, file: &str) -> Result<String, DbError> {
+    async fn find_or_pin(&self, id: &str, file: &str) -> Result<Pin, DbError> {
+        let pin = |(file, at)| Pin { file, at };
         // Nearly always it is there, and nobody has to wait for a write.
         let mut tx = self.db.begin_read().await?;
-        let found = repo::file_of(&mut tx, id).await?;
+        let found = repo::pin_of(&mut tx, id).await?;
         drop(tx);
-        if let Some(owner) = found {
-            return Ok(owner);
+        if let Some(found) = found {
+            return Ok(pin(found));
         }
+        let now = self.ctx.now();
         let mut tx = self.db.begin_write().await?;
-        repo::pin(&mut tx, id, file, self.ctx.now()).await?;
+        repo::pin(&mut tx, id, file, now).await?;
         // Another server may have been faster.
-        let owner = repo::file_of(&mut tx, id).await?;
+        let found = repo::pin_of(&mut tx, id).await?;
         tx.commit().await?;
-        Ok(owner.unwrap_or_else(|| file.to_owned()))
+        Ok(pin(found.unwrap_or_else(|| (file.to_owned(), now.ms()))))
     }
 
-    async fn list_grants(&self) -> Result<HashMap<String, Vec<String>>, DbError> {
+    async fn list_grants(&self) -> Result<HashMap<String, Granted>, DbError> {
         let mut tx = self.db.begin_read().await?;
-        let mut grants: HashMap<String, Vec<String>> = HashMap::new();
+        let mut grants: HashMap<String, Granted> = HashMap::new();
         for (id, host) in repo::grants(&mut tx).await? {
-            grants.entry(id).or_default().push(host);
+            grants.entry(id).or_default().hosts.push(host);
+        }
+        for (id, capability) in repo::capabilities(&mut tx).await? {
+            grants.entry(id).or_default().capabilities.push(capability);
         }
         Ok(grants)
     }
 
-    async fn list(&self) -> Result<HashMap<String, String>, DbError> {
+    async fn list(&self) -> Result<HashMap<String, Pin>, DbError> {
         let mut tx = self.db.begin_read().await?;
-        Ok(repo::files(&mut tx).await?.into_iter().collect())
+        let all = repo::pins(&mut tx).await?.into_iter();
+        Ok(all.map(|(id, file, at)| (id, Pin { file, at })).collect())
     }
 }
 
@@ -59,15 +65,15 @@ fn unknown(error: DbError) -> PinError {
 
 #[async_trait]
 impl Pins for PluginPins {
-    async fn claim(&self, id: &str, file: &str) -> Result<String, PinError> {
+    async fn claim(&self, id: &str, file: &str) -> Result<Pin, PinError> {
         self.find_or_pin(id, file).await.map_err(unknown)
     }
 
-    async fn all(&self) -> Result<HashMap<String, String>, PinError> {
+    async fn all(&self) -> Result<HashMap<String, Pin>, PinError> {
         self.list().await.map_err(unknown)
     }
 
-    async fn grants(&self) -> Result<HashMap<String, Vec<String>>, PinError> {
+    async fn grants(&self) -> Result<HashMap<String, Granted>, PinError> {
         self.list_grants().await.map_err(unknown)
     }
 }
@@ -80,11 +86,14 @@ pub async fn give(tx: &mut Tx, ctx: &Ctx, id: &str, file: &str) -> Result<bool, 
     Ok(is_given)
 }
 
-/// Grants these hosts, and no others, to the plugin `id`.
-pub async fn grant(tx: &mut Tx, ctx: &Ctx, id: &str, hosts: &[String]) -> Result<(), DbError> {
+/// Grants this, and nothing else, to the plugin `id`.
+pub async fn grant(tx: &mut Tx, ctx: &Ctx, id: &str, granted: &Granted) -> Result<(), DbError> {
     repo::ungrant(tx, id).await?;
-    for host in hosts {
+    for host in &granted.hosts {
         repo::grant(tx, id, host, ctx.now()).await?;
+    }
+    for capability in &granted.capabilities {
+        repo::allow(tx, id, capability, ctx.now()).await?;
     }
     Ok(())
 }
@@ -106,8 +115,9 @@ mod tests {
             assert!(give(&mut tx, &Ctx::system(), "engine", "c.wasm").await.unwrap());
             assert!(!give(&mut tx, &Ctx::system(), "nobody", "c.wasm").await.unwrap());
             tx.commit().await.unwrap();
-            assert_eq!(one.claim("engine", "a.wasm").await.unwrap(), "c.wasm");
-            assert_eq!(one.all().await.unwrap(), HashMap::from([("engine".to_owned(), "c.wasm".to_owned())]));
+            let given = one.claim("engine", "a.wasm").await.unwrap();
+            assert_eq!(given.file, "c.wasm");
+            assert_eq!(one.all().await.unwrap(), HashMap::from([("engine".to_owned(), given)]));
         }
     }
 }

@@ -133,6 +133,8 @@ impl Service {
             cache_dir: folder.path().join("cache"),
             compiler: Compiler::InProcess,
             pins: Arc::new(qm_system::PluginPins::new(db.clone(), ctx.clone())),
+            values: Arc::new(qm_system::PluginValues::new(db.clone())),
+            judge: qm_platform::config_schema::judge_params,
             limits: Limits::default(),
             net: Net::new(NetConfig {
                 ssrf_allow_hosts: Vec::new(),

@@ -6,19 +6,19 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use qm_net::Grants;
 use tokio::sync::watch;
 
 use crate::core::intake::Intake;
-use crate::core::load::{Effort, Facts, Loaded, Loader, Refusal};
-use crate::core::pins::Pins;
+use crate::core::listing::{active, refused, stem};
+use crate::core::load::{Effort, Loaded, Loader, Refusal};
+use crate::core::pins::{Granted, Pin, Pins};
 use crate::core::role::About;
 use crate::core::scan::{Signature, scan};
 use crate::core::slot::Slot;
-use crate::core::status::{LaneState, PluginState, PluginStatus};
+use crate::core::status::{PluginState, PluginStatus};
 use crate::error::PluginHostError;
 
 /// Everything installed.
@@ -122,13 +122,22 @@ impl Catalog {
         if Signature::of(&self.dir.join(name)).ok() != Some(signature) {
             return false;
         }
-        let loaded = self.claimed(name, loaded).await;
+        let (loaded, pinned_at) = match self.claimed(name, loaded).await {
+            Ok((loaded, pinned_at)) => (Ok(loaded), Some(pinned_at)),
+            Err(refusal) => (Err(refusal), None),
+        };
+        let id = loaded.as_ref().ok().map(|loaded| loaded.about.id.clone());
         let granted = match &loaded {
             // Not known now, they are with the next look at the pins.
             Ok(loaded) if loaded.needs_grants() => self.pins.grants().await.ok(),
             _ => None,
         };
         let freed = self.take_in(name, signature, loaded);
+        if let (Some(id), Some(at)) = (id, pinned_at)
+            && let Some(slot) = self.slot(&id)
+        {
+            slot.was_pinned(at);
+        }
         if let Some(granted) = granted {
             self.follow_grants(&granted);
         }
@@ -137,12 +146,12 @@ impl Catalog {
         true
     }
 
-    /// A plugin whose id belongs to this file, or belongs to it from now on.
-    async fn claimed(&self, name: &str, loaded: Result<Loaded, Refusal>) -> Result<Loaded, Refusal> {
+    /// A plugin whose id belongs to this file, or belongs to it from now on; and since when.
+    async fn claimed(&self, name: &str, loaded: Result<Loaded, Refusal>) -> Result<(Loaded, i64), Refusal> {
         let loaded = loaded?;
         match self.pins.claim(&loaded.about.id, name).await {
-            Ok(file) if file == name => Ok(loaded),
-            Ok(file) => Err(conflict(&loaded, &file)),
+            Ok(pin) if pin.file == name => Ok((loaded, pin.at)),
+            Ok(pin) => Err(conflict(&loaded, &pin.file)),
             Err(error) => Err(Refusal {
                 facts: loaded.facts,
                 id: None,
@@ -164,6 +173,11 @@ impl Catalog {
         };
         let _turn = self.changing.lock().await;
         let moved = self.inner().moved(&pins);
+        for (id, slot) in &self.inner().slots {
+            if let Some(pin) = pins.get(id) {
+                slot.was_pinned(pin.at);
+            }
+        }
         for (name, file) in &moved.lost {
             tracing::warn!(file = %name, now = %file, "the id of a plugin was given to another file");
             self.give_up(name, file);
@@ -180,8 +194,8 @@ impl Catalog {
         }
     }
 
-    /// Gives every plugin that asks for hosts of its own those that were granted.
-    fn follow_grants(&self, grants: &HashMap<String, Vec<String>>) {
+    /// Gives every plugin that asks for something what was granted to it.
+    fn follow_grants(&self, grants: &HashMap<String, Granted>) {
         for (id, slot) in &self.inner().slots {
             if slot.needs_grants() {
                 slot.grant(grants.get(id).cloned().unwrap_or_default());
@@ -189,13 +203,15 @@ impl Catalog {
         }
     }
 
-    /// The hosts to grant to `id`, in their one form and each once: all of them hosts that it asks for.
-    pub(crate) fn may_grant(&self, id: &str, hosts: &[String]) -> Result<Vec<String>, PluginHostError> {
+    /// What to grant to `id`, in its one form and each once: all of it something that it asks for.
+    pub(crate) fn may_grant(&self, id: &str, wanted: &Granted) -> Result<Granted, PluginHostError> {
         let slot = self
             .slot(id)
             .ok_or_else(|| PluginHostError::NoSuchPlugin(id.to_owned()))?;
         let code = slot.code();
-        let declared = code.as_ref().map_or(&[][..], |code| &code.about.hosts);
+        let (declared, asks) = code.as_ref().map_or((&[][..], &[][..]), |code| {
+            (&code.about.hosts[..], &code.about.asks[..])
+        });
         let not = |reason: String| PluginHostError::NotGrantable {
             id: id.to_owned(),
             reason,
@@ -205,23 +221,12 @@ impl Catalog {
                 "it was built together with this server, which grants it all it asks for".to_owned(),
             ));
         }
-        let mut granted = Vec::new();
-        for host in hosts {
-            let origin = Grants::origin(host).map_err(&not)?;
-            if !declared.contains(&origin) {
-                let asks = if declared.is_empty() {
-                    "none".to_owned()
-                } else {
-                    declared.join(", ")
-                };
-                return Err(not(format!("it does not ask for {origin}; it asks for: {asks}")));
-            }
-            if !granted.contains(&origin) {
-                granted.push(origin);
-            }
-        }
-        granted.sort_unstable();
-        Ok(granted)
+        let hosts = wanted.hosts.iter().map(|host| Grants::origin(host));
+        let hosts = hosts.collect::<Result<Vec<_>, _>>().map_err(&not)?;
+        Ok(Granted {
+            hosts: asked_for(hosts, declared).map_err(&not)?,
+            capabilities: asked_for(wanted.capabilities.clone(), asks).map_err(&not)?,
+        })
     }
 
     /// Takes a plugin out of use whose id belongs to `file` now.
@@ -425,9 +430,8 @@ impl Catalog {
             reason,
         };
         let pins = self.pins.all().await.map_err(|error| not(error.to_string()))?;
-        let owner = pins
-            .get(id)
-            .ok_or_else(|| PluginHostError::NoSuchPlugin(id.to_owned()))?;
+        let owner = pins.get(id).map(|pin| &pin.file);
+        let owner = owner.ok_or_else(|| PluginHostError::NoSuchPlugin(id.to_owned()))?;
         let inner = self.inner();
         if owner != file && inner.files.contains_key(owner) {
             return Err(not(format!(
@@ -458,16 +462,19 @@ impl Catalog {
 
     /// What the plugins of one role that are in use say of themselves, by id.
     pub(crate) fn of_role(&self, role: &str) -> Vec<About> {
-        let mut all: Vec<_> = self
-            .inner()
-            .slots
-            .values()
-            .filter_map(|slot| slot.code())
-            .filter(|code| code.is_of(role))
-            .map(|code| code.about.clone())
-            .collect();
+        let all = self.in_use(role);
+        let mut all: Vec<_> = all.iter().map(|(_, code)| code.about.clone()).collect();
         all.sort_by(|a, b| a.id.cmp(&b.id));
         all
+    }
+
+    /// The plugins of one role that are in use.
+    pub(crate) fn in_use(&self, role: &str) -> Vec<(Arc<Slot>, Arc<Loaded>)> {
+        let inner = self.inner();
+        let all = inner.slots.values();
+        all.filter_map(|slot| Some((slot.clone(), slot.code()?)))
+            .filter(|(_, code)| code.is_of(role))
+            .collect()
     }
 
     /// The slot of a plugin that is in use.
@@ -490,14 +497,14 @@ struct Moved {
 }
 
 impl Inner {
-    fn moved(&self, pins: &HashMap<String, String>) -> Moved {
+    fn moved(&self, pins: &HashMap<String, Pin>) -> Moved {
         let mut moved = Moved::default();
         for (name, entry) in &self.files {
             let id = match &entry.outcome {
                 Outcome::Active(slot) => Some(&slot.id),
                 Outcome::Refused(refusal) => refusal.id.as_ref(),
             };
-            let owner = id.and_then(|id| pins.get(id));
+            let owner = id.and_then(|id| pins.get(id)).map(|pin| &pin.file);
             match (&entry.outcome, owner) {
                 (Outcome::Active(_), Some(owner)) if owner != name => {
                     moved.lost.push((name.clone(), owner.clone()));
@@ -537,6 +544,21 @@ impl Inner {
     }
 }
 
+/// What is `wanted`, each once, if all of it is among what the plugin asks for.
+fn asked_for(mut wanted: Vec<String>, asks: &[String]) -> Result<Vec<String>, String> {
+    if let Some(other) = wanted.iter().find(|word| !asks.contains(word)) {
+        let asks = if asks.is_empty() {
+            "none".to_owned()
+        } else {
+            asks.join(", ")
+        };
+        return Err(format!("it does not ask for {other}; it asks for: {asks}"));
+    }
+    wanted.sort_unstable();
+    wanted.dedup();
+    Ok(wanted)
+}
+
 fn conflict(loaded: &Loaded, holder: &str) -> Refusal {
     Refusal {
         facts: loaded.facts.clone(),
@@ -550,10 +572,6 @@ fn conflict(loaded: &Loaded, holder: &str) -> Refusal {
     }
 }
 
-fn stem(name: &str) -> &str {
-    name.strip_suffix(".wasm").unwrap_or(name)
-}
-
 fn status(name: &str, entry: &Entry) -> PluginStatus {
     let mut status = match &entry.outcome {
         Outcome::Active(slot) => active(name, slot),
@@ -561,98 +579,4 @@ fn status(name: &str, entry: &Entry) -> PluginStatus {
     };
     status.pending_error.clone_from(&entry.pending);
     status
-}
-
-/// A file that is not used.
-pub(crate) fn refused(name: &str, refusal: &Refusal) -> PluginStatus {
-    let id = refusal.id.as_deref().unwrap_or_else(|| stem(name));
-    PluginStatus {
-        state: refusal.state,
-        reason: Some(refusal.reason.clone()),
-        ..blank(name, id, &refusal.facts)
-    }
-}
-
-/// A file as its plugin describes itself.
-pub(crate) fn described(name: &str, loaded: &Loaded) -> PluginStatus {
-    let about = &loaded.about;
-    PluginStatus {
-        label: Some(about.label.clone()),
-        version: Some(about.version.clone()),
-        capabilities: about.capabilities.clone(),
-        hosts: about.hosts.clone(),
-        first_party: loaded.first_party,
-        ..blank(name, &about.id, &loaded.facts)
-    }
-}
-
-fn active(name: &str, slot: &Slot) -> PluginStatus {
-    let code = slot.code();
-    let lanes = slot.lane_statuses();
-    let parked = lanes
-        .iter()
-        .find(|lane| lane.state == LaneState::Parked)
-        .map(|lane| {
-            let why = lane.reason.as_deref().unwrap_or("it failed too often");
-            format!(
-                "the {} lane of `{}` is parked: {why}",
-                lane.lane,
-                if lane.owner.is_empty() {
-                    &slot.id
-                } else {
-                    &lane.owner
-                }
-            )
-        });
-    let live = |state: LaneState| matches!(state, LaneState::Ready | LaneState::Running);
-    let base = match &code {
-        Some(code) => described(name, code),
-        None => blank(name, &slot.id, &Facts::default()),
-    };
-    PluginStatus {
-        reason: parked,
-        instances: lanes.iter().filter(|lane| live(lane.state)).count() as u32,
-        calls: slot.totals.calls.load(Relaxed),
-        traps: slot.totals.traps.load(Relaxed),
-        timeouts: slot.totals.timeouts.load(Relaxed),
-        restarts: slot.totals.restarts.load(Relaxed),
-        granted_hosts: code.map_or_else(Vec::new, |code| slot.granted_to(&code)),
-        last_refusal: slot.refusals.last(),
-        log_dropped: slot.log_dropped.load(Relaxed),
-        memory_bytes: lanes.iter().map(|lane| lane.memory_bytes).sum(),
-        lanes,
-        ..base
-    }
-}
-
-/// What is known without running anything.
-fn blank(file: &str, id: &str, facts: &Facts) -> PluginStatus {
-    PluginStatus {
-        id: id.to_owned(),
-        label: None,
-        version: None,
-        kind: facts.role.clone(),
-        file: file.to_owned(),
-        api_version: facts.api_version.clone(),
-        sha256: facts.sha256.clone(),
-        size: facts.size,
-        state: PluginState::Active,
-        reason: None,
-        pending_error: None,
-        imports: facts.imports.clone(),
-        exports: facts.exports.clone(),
-        capabilities: Vec::new(),
-        hosts: Vec::new(),
-        first_party: false,
-        granted_hosts: Vec::new(),
-        last_refusal: None,
-        instances: 0,
-        calls: 0,
-        traps: 0,
-        timeouts: 0,
-        restarts: 0,
-        log_dropped: 0,
-        memory_bytes: 0,
-        lanes: Vec::new(),
-    }
 }

@@ -10,13 +10,15 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::core::cache::CodeCache;
-use crate::core::catalog::{described, refused};
 use crate::core::compile::Compiler;
 use crate::core::limits::Limits;
+use crate::core::listing::{described, refused};
 use crate::core::load::{Effort, Loader};
 use crate::core::role::Roles;
 use crate::core::runtime::Runtime;
+use crate::core::services::{Judge, Services};
 use crate::core::status::{PluginState, PluginStatus};
+use crate::core::values::ValuesInMemory;
 use crate::error::PluginHostError;
 
 /// One contract test.
@@ -51,7 +53,7 @@ pub struct CheckOptions {
     /// A configuration to run the contract tests against.
     pub target: Option<Map<String, Value>>,
     /// Judges that configuration by the plugin's schema, as the server does when one is stored: what is wrong with it.
-    pub judge: fn(schema: &Value, config: &Map<String, Value>) -> Result<(), String>,
+    pub judge: Judge,
     /// Where compiled code is kept for the next check, mode 0700; none keeps nothing.
     pub cache_dir: Option<PathBuf>,
 }
@@ -76,7 +78,8 @@ pub(crate) async fn check(
         judge,
         cache_dir,
     } = options;
-    let runtime = Runtime::new(Limits::default(), net.dialer().clone(), ctx, roles)?;
+    let services = Services::new(Arc::<ValuesInMemory>::default(), judge);
+    let runtime = Runtime::new(Limits::default(), net.dialer().clone(), services, ctx, roles)?;
     let cache = match cache_dir {
         Some(dir) => {
             let cache = CodeCache::open(&dir, &runtime.engine);

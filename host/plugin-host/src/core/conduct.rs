@@ -19,6 +19,7 @@ use crate::core::load::{Loaded, reason};
 use crate::core::memory::Account;
 use crate::core::meter::Meter;
 use crate::core::runtime::{Runtime, Tenant};
+use crate::core::services::{Concern, Rights};
 use crate::core::slot::{Counters, LaneStats, Slot};
 use crate::core::state::{Bounds, State};
 use crate::core::status::LaneState;
@@ -152,11 +153,19 @@ impl Conduct {
         &mut self,
         code: &Loaded,
         config: &Map<String, Value>,
+        concern: Concern,
     ) -> Result<Store<State>, Fault> {
         let schema = &code.about.config_schema;
         let grants = Grants::from_config(schema, config).map_err(Fault::InvalidConfig)?;
         let own = self.slot.granted_to(code);
-        let grants = grants.with_origins(own.iter().map(String::as_str));
+        let grants = grants.with_origins(own.hosts.iter().map(String::as_str));
+        let rights = Rights {
+            capabilities: own.capabilities,
+            keeps_values: code.role.keeps_values(),
+            torrent: concern.torrent,
+        };
+        let mut secrets = concern.secrets;
+        secrets.extend_from_slice(&self.secrets);
         if std::mem::take(&mut self.replace) {
             self.count(|counters| &counters.restarts);
         }
@@ -166,7 +175,8 @@ impl Conduct {
             lane: self.stats.lane,
             first_party: code.first_party,
             grants,
-            secrets: Secrets::of(schema, config, &self.secrets),
+            rights,
+            secrets: Secrets::of(schema, config, &secrets),
             log_dropped: self.slot.log_dropped.clone(),
             refusals: self.slot.refusals.clone(),
             memory: self.stats.memory.clone(),
@@ -316,18 +326,23 @@ mod tests {
     use wasmtime::{Linker, Module};
 
     use super::*;
+    use crate::core::services::Services;
+    use crate::core::values::ValuesInMemory;
 
     #[tokio::test]
     async fn a_panic_in_a_host_function_is_the_end_of_its_call_alone() {
         let net = Net::new(NetConfig::default()).unwrap();
         let dialer = net.dialer().clone();
-        let runtime = Runtime::new(Limits::default(), dialer, Ctx::system(), crate::roles::ALL).unwrap();
+        let services = Services::new(Arc::<ValuesInMemory>::default(), |_, _| Ok(()));
+        let roles = crate::roles::ALL;
+        let runtime = Runtime::new(Limits::default(), dialer, services, Ctx::system(), roles).unwrap();
         let mut store = runtime.store(Tenant {
             plugin: "p",
             owner: "e",
             lane: "sync",
             first_party: false,
             grants: Grants::none(),
+            rights: Rights::default(),
             secrets: Secrets::default(),
             log_dropped: Arc::default(),
             refusals: Arc::default(),

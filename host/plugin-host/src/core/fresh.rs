@@ -2,25 +2,83 @@
 //! into the call of another. Making one costs tens of microseconds for a compiled language, half a millisecond for Python.
 //!
 //! Bounds: four calls of a plugin at a time and 32 that wait (one more is answered "busy"); a wait of 30 s; per call the
-//! same silence, total and computing time as in a lane.
+//! same silence and computing time as in a lane.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 use tokio::sync::{Semaphore, watch};
 use wasmtime::Store;
 
+use crate::core::catalog::Catalog;
 use crate::core::conduct::{Conduct, QUEUED, Traces, drive};
 use crate::core::fault::Fault;
 use crate::core::lane::Answer;
 use crate::core::load::Loaded;
 use crate::core::runtime::Runtime;
+use crate::core::services::Concern;
 use crate::core::slot::Slot;
 use crate::core::state::State;
 
 /// Calls of one plugin at a time.
 const AT_ONCE: usize = 4;
+
+/// One call: what it is given, beside what is done in it.
+pub(crate) struct Visit<'a> {
+    /// Names what may be dialled.
+    pub(crate) config: &'a Map<String, Value>,
+    pub(crate) concern: Concern,
+    /// Time limit, although bytes move.
+    pub(crate) total: Duration,
+}
+
+/// The calls of all plugins of one role.
+pub(crate) struct Counter {
+    runtime: Arc<Runtime>,
+    catalog: Arc<Catalog>,
+    role: &'static str,
+    lane: &'static str,
+    /// Of each plugin that was used.
+    calls: Mutex<HashMap<String, Arc<Fresh>>>,
+}
+
+impl Counter {
+    pub(crate) fn new(
+        runtime: Arc<Runtime>,
+        catalog: Arc<Catalog>,
+        role: &'static str,
+        lane: &'static str,
+    ) -> Self {
+        Self {
+            runtime,
+            catalog,
+            role,
+            lane,
+            calls: Mutex::default(),
+        }
+    }
+
+    /// The calls of the plugin `id`; none when no plugin of the role has that id.
+    pub(crate) fn of(&self, id: &str) -> Option<Arc<Fresh>> {
+        let slot = self
+            .catalog
+            .slot(id)
+            .filter(|slot| slot.code().is_some_and(|code| code.is_of(self.role)));
+        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(slot) = slot else {
+            calls.remove(id);
+            return None;
+        };
+        // A slot stays as long as calls hold on to it, so what is known is of this one.
+        let fresh = calls
+            .entry(id.to_owned())
+            .or_insert_with(|| Arc::new(Fresh::new(self.runtime.clone(), slot, self.lane)));
+        Some(fresh.clone())
+    }
+}
 
 /// The calls of one plugin.
 pub(crate) struct Fresh {
@@ -58,8 +116,8 @@ impl Fresh {
         current.ok_or_else(|| self.conduct().missing())
     }
 
-    /// Makes an instance that may dial what `config` names, does `work` in it, and lets it go.
-    pub(crate) async fn call<T, E, F>(&self, config: &Map<String, Value>, work: F) -> Result<T, E>
+    /// Makes an instance that may dial what the configuration names, does `work` in it, and lets it go.
+    pub(crate) async fn call<T, E, F>(&self, visit: Visit<'_>, work: F) -> Result<T, E>
     where
         T: Send,
         E: From<Fault> + Send,
@@ -72,20 +130,14 @@ impl Fresh {
         let mut store = {
             let mut conduct = self.conduct();
             conduct.admit()?;
-            let store = conduct.store(&code, config)?;
+            let store = conduct.store(&code, visit.config, visit.concern)?;
             conduct.begin();
             store
         };
         // Also when the caller goes away in the middle.
         let _shown = Shown(self);
         let bounds = store.data().bounds();
-        let end = drive(
-            &self.runtime,
-            bounds,
-            self.runtime.limits.call_total,
-            work(&code, &mut store),
-        )
-        .await;
+        let end = drive(&self.runtime, bounds, visit.total, work(&code, &mut store)).await;
         let traces = Traces::of(store.data_mut());
         drop(store);
         self.conduct().judge(end, traces)?

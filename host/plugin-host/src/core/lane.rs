@@ -24,6 +24,7 @@ use crate::core::conduct::{Conduct, End, QUEUED, Traces, Witness, drive};
 use crate::core::fault::Fault;
 use crate::core::load::Loaded;
 use crate::core::runtime::Runtime;
+use crate::core::services::Concern;
 use crate::core::slot::Slot;
 use crate::core::state::State;
 
@@ -238,7 +239,7 @@ impl<S: Resident + ?Sized + 'static> Worker<S> {
     async fn open(&mut self) -> Result<Live<S>, S::Error> {
         let code = self.code.borrow_and_update().clone();
         let code = code.ok_or_else(|| self.conduct.missing())?;
-        let store = self.conduct.store(&code, &self.config)?;
+        let store = self.conduct.store(&code, &self.config, Concern::default())?;
         let witness = Witness::of(store.data());
         let bounds = store.data().bounds();
         let runtime = self.conduct.runtime.clone();

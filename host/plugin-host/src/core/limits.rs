@@ -29,6 +29,8 @@ pub struct Limits {
     pub poll_total: Duration,
     /// Time limit on any other call, although bytes move.
     pub call_total: Duration,
+    /// Time limit on the run of an action, although bytes move.
+    pub run_total: Duration,
     /// Failures in a row that park a lane.
     pub strikes: u32,
     /// The longest pause before a lane tries again, and how long it must be well before its failures are forgotten.
@@ -59,6 +61,7 @@ impl Default for Limits {
             silence: Duration::from_secs(25),
             poll_total: Duration::from_mins(10),
             call_total: Duration::from_mins(2),
+            run_total: Duration::from_secs(30),
             strikes: 8,
             back_off: Duration::from_mins(1),
             compile_memory_bytes: 1 << 30,

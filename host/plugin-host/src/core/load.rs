@@ -22,6 +22,7 @@ use crate::core::compile::{Compiler, Failure};
 use crate::core::conduct::{End, Witness, drive};
 use crate::core::role::{About, Code, Descriptor, NAMESPACE, Role, Roles, Version, spoken};
 use crate::core::runtime::{Runtime, Tenant};
+use crate::core::services::Rights;
 use crate::core::status::PluginState;
 use crate::core::surface::Surface;
 use crate::core::voice::{Secrets, one_line};
@@ -47,6 +48,7 @@ pub(crate) struct Loaded {
     pub(crate) facts: Facts,
     /// Built together with the server, by the hash of its bytes.
     pub(crate) first_party: bool,
+    pub(crate) role: &'static dyn Role,
     pub(crate) about: About,
     pub(crate) code: Arc<dyn Code>,
 }
@@ -57,9 +59,10 @@ impl Loaded {
         self.facts.role.as_deref() == Some(role)
     }
 
-    /// Whether it asks for hosts that somebody has to grant: the server does so for those built together with it.
+    /// Whether it asks for something that somebody has to grant: the server does so for those built together with it.
     pub(crate) fn needs_grants(&self) -> bool {
-        !self.first_party && !self.about.hosts.is_empty()
+        let asks = !self.about.hosts.is_empty() || !self.about.asks.is_empty();
+        asks && !self.first_party
     }
 
     /// The code as its role knows it; none when it is of another role.
@@ -127,9 +130,10 @@ impl Loader {
     pub(crate) async fn load(&self, path: PathBuf, effort: Effort) -> Result<Loaded, Refusal> {
         let mut facts = Facts::default();
         match self.steps(path, effort, &mut facts).await {
-            Ok((about, code)) => Ok(Loaded {
+            Ok((role, about, code)) => Ok(Loaded {
                 first_party: self.is_first_party(&facts),
                 facts,
+                role,
                 about,
                 code,
             }),
@@ -152,7 +156,7 @@ impl Loader {
         path: PathBuf,
         effort: Effort,
         facts: &mut Facts,
-    ) -> Result<(About, Arc<dyn Code>), (PluginState, String)> {
+    ) -> Result<(&'static dyn Role, About, Arc<dyn Code>), (PluginState, String)> {
         let failed = |reason: String| (PluginState::Failed, reason);
         let max = self.runtime.limits.file_bytes;
         let (bytes, sha256, surface) = off_thread(move || {
@@ -176,7 +180,7 @@ impl Loader {
         let code = self.prepare(role, version, &component).map_err(failed)?;
         let first_party = self.is_first_party(facts);
         let about = self.try_out(role, &*code, first_party).await.map_err(failed)?;
-        Ok((about, code))
+        Ok((role, about, code))
     }
 
     /// The code that was compiled before.
@@ -255,6 +259,7 @@ impl Loader {
             lane: "describe",
             first_party,
             grants: Grants::none(),
+            rights: Rights::default(),
             secrets: Secrets::default(),
             log_dropped: Arc::default(),
             refusals: Arc::default(),
@@ -384,7 +389,13 @@ fn about_of(said: Descriptor, role: &dyn Role) -> Result<About, String> {
     if said.capabilities.len() > 64 || !said.capabilities.iter().all(|capability| line(capability, 64)) {
         return Err("its capabilities must be at most 64 words of at most 64 characters".to_owned());
     }
+    role.vet(&said)?;
+    let grantable = |word: &&String| role.grantable().contains(&word.as_str());
+    let mut asks: Vec<_> = said.capabilities.iter().filter(grantable).cloned().collect();
+    asks.sort_unstable();
+    asks.dedup();
     Ok(About {
+        asks,
         config_schema: schema_of(&said.config_schema)?,
         hosts: hosts_of(said.hosts, role)?,
         traits: said.traits,

@@ -6,15 +6,32 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 
+/// The file that an id belongs to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pin {
+    pub file: String,
+    /// Unix milliseconds.
+    pub at: i64,
+}
+
+/// What an administrator lets a plugin use beside what its configurations name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Granted {
+    /// Origins of its own.
+    pub hosts: Vec<String>,
+    /// Interfaces that have to be granted, by their words.
+    pub capabilities: Vec<String>,
+}
+
 /// The memory of ids and their files, kept beside what is stored under the ids.
 #[async_trait]
 pub trait Pins: Send + Sync {
-    /// The file that `id` belongs to; `file`, from now on, when it belonged to none.
-    async fn claim(&self, id: &str, file: &str) -> Result<String, PinError>;
-    /// The file of every id.
-    async fn all(&self) -> Result<HashMap<String, String>, PinError>;
-    /// The hosts of its own that each plugin was granted, by its id.
-    async fn grants(&self) -> Result<HashMap<String, Vec<String>>, PinError>;
+    /// The pin of `id`; to `file`, from now on, when there was none.
+    async fn claim(&self, id: &str, file: &str) -> Result<Pin, PinError>;
+    /// The pin of every id.
+    async fn all(&self) -> Result<HashMap<String, Pin>, PinError>;
+    /// What each plugin was granted, by its id.
+    async fn grants(&self) -> Result<HashMap<String, Granted>, PinError>;
 }
 
 /// The memory cannot be asked; the text says why.
@@ -25,43 +42,62 @@ pub struct PinError(pub String);
 /// A memory that lasts as long as the process, for tests and tools.
 #[derive(Debug, Default)]
 pub struct PinsInMemory {
-    pins: Mutex<HashMap<String, String>>,
-    grants: Mutex<HashMap<String, Vec<String>>>,
+    pins: Mutex<HashMap<String, Pin>>,
+    grants: Mutex<HashMap<String, Granted>>,
 }
 
 impl PinsInMemory {
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, String>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Pin>> {
         self.pins.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn granted(&self) -> MutexGuard<'_, HashMap<String, Granted>> {
+        self.grants.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Grants these hosts, and no others, to `id`, as an administrator does.
     pub fn grant(&self, id: &str, hosts: &[&str]) {
-        let hosts = hosts.iter().map(|&host| host.to_owned()).collect();
-        let mut grants = self.grants.lock().unwrap_or_else(PoisonError::into_inner);
-        grants.insert(id.to_owned(), hosts);
+        self.granted().entry(id.to_owned()).or_default().hosts = owned(hosts);
+    }
+
+    /// Grants these capabilities, and no others, to `id`, as an administrator does.
+    pub fn grant_capabilities(&self, id: &str, words: &[&str]) {
+        self.granted().entry(id.to_owned()).or_default().capabilities = owned(words);
     }
 
     /// Gives `id` to `file`, as an administrator does.
     pub fn give(&self, id: &str, file: &str) {
-        self.lock().insert(id.to_owned(), file.to_owned());
+        let mut pins = self.lock();
+        let pin = next(&pins, file);
+        pins.insert(id.to_owned(), pin);
+    }
+}
+
+fn owned(words: &[&str]) -> Vec<String> {
+    words.iter().map(|&word| word.to_owned()).collect()
+}
+
+/// A pin later than all others.
+fn next(pins: &HashMap<String, Pin>, file: &str) -> Pin {
+    Pin {
+        file: file.to_owned(),
+        at: pins.values().map(|pin| pin.at + 1).max().unwrap_or(0),
     }
 }
 
 #[async_trait]
 impl Pins for PinsInMemory {
-    async fn claim(&self, id: &str, file: &str) -> Result<String, PinError> {
+    async fn claim(&self, id: &str, file: &str) -> Result<Pin, PinError> {
         let mut pins = self.lock();
-        Ok(pins
-            .entry(id.to_owned())
-            .or_insert_with(|| file.to_owned())
-            .clone())
+        let pin = next(&pins, file);
+        Ok(pins.entry(id.to_owned()).or_insert(pin).clone())
     }
 
-    async fn all(&self) -> Result<HashMap<String, String>, PinError> {
+    async fn all(&self) -> Result<HashMap<String, Pin>, PinError> {
         Ok(self.lock().clone())
     }
 
-    async fn grants(&self) -> Result<HashMap<String, Vec<String>>, PinError> {
-        Ok(self.grants.lock().unwrap_or_else(PoisonError::into_inner).clone())
+    async fn grants(&self) -> Result<HashMap<String, Granted>, PinError> {
+        Ok(self.granted().clone())
     }
 }

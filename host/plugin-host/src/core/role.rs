@@ -69,6 +69,8 @@ pub(crate) struct About {
     pub(crate) capabilities: Vec<String>,
     /// Origins it asks to reach whatever the operator configures, as `https://host[:port]`.
     pub(crate) hosts: Vec<String>,
+    /// Interfaces it asks for that somebody has to grant: those of its capabilities that its role says so of.
+    pub(crate) asks: Vec<String>,
     /// What its role tells beside, by the names the role gives.
     pub(crate) traits: Map<String, Value>,
 }
@@ -90,6 +92,18 @@ pub(crate) trait Role: Send + Sync {
     fn spoken(&self) -> (Version, Version);
     /// Whether its plugins may ask for hosts of their own (`descriptor.hosts`), beside what an operator configures.
     fn has_own_hosts(&self) -> bool;
+    /// Words in `descriptor.capabilities` by which its plugins ask for an interface that an administrator grants.
+    fn grantable(&self) -> &'static [&'static str] {
+        &[]
+    }
+    /// Whether its plugins may keep values.
+    fn keeps_values(&self) -> bool {
+        false
+    }
+    /// Checks what its plugins tell beside what all do.
+    fn vet(&self, _said: &Descriptor) -> Result<(), String> {
+        Ok(())
+    }
     /// The interfaces [`Role::add_to_linker`] adds, as `package/interface@major.minor`.
     fn offers(&self) -> &'static [&'static str];
     /// Offers what only its plugins import. What all roles share is offered by `imports`.

@@ -14,7 +14,8 @@ use crate::core::memory::{Account, Holder, MemoryBudget};
 use crate::core::meter::TICK;
 use crate::core::refusals::Refusals;
 use crate::core::role::Roles;
-use crate::core::state::{Network, Refused, State};
+use crate::core::services::{Rights, Services};
+use crate::core::state::{Errands, Network, Refused, State};
 use crate::core::voice::{Secrets, Voice};
 use crate::error::PluginHostError;
 use crate::imports;
@@ -33,6 +34,7 @@ pub(crate) struct Runtime {
     pub(crate) linker: Linker<State>,
     pub(crate) limits: Limits,
     pub(crate) ctx: Ctx,
+    pub(crate) services: Arc<Services>,
     dialer: Dialer,
     budget: Arc<MemoryBudget>,
     ticker: Ticker,
@@ -47,6 +49,7 @@ pub(crate) struct Tenant<'a> {
     /// Whether it may take of the memory that is kept for first-party plugins.
     pub(crate) first_party: bool,
     pub(crate) grants: Grants,
+    pub(crate) rights: Rights,
     pub(crate) secrets: Secrets,
     pub(crate) log_dropped: Arc<AtomicU64>,
     pub(crate) refusals: Arc<Refusals>,
@@ -57,6 +60,7 @@ impl Runtime {
     pub(crate) fn new(
         limits: Limits,
         dialer: Dialer,
+        services: Arc<Services>,
         ctx: Ctx,
         roles: Roles,
     ) -> Result<Arc<Self>, PluginHostError> {
@@ -77,6 +81,7 @@ impl Runtime {
             linker,
             limits,
             ctx,
+            services,
             dialer,
             budget,
             ticker,
@@ -112,7 +117,8 @@ impl Runtime {
             account.clone(),
             refused,
         );
-        let state = State::new(limits, account, network, voice, self.ctx.clone());
+        let errands = Errands::new(tenant.plugin, tenant.rights, self.services.clone());
+        let state = State::new(limits, account, network, errands, voice, self.ctx.clone());
         let mut store = Store::new(&self.engine, state);
         store.limiter(|state| &mut state.memory);
         let transfer = limits.transfer_bytes;

@@ -3,12 +3,13 @@
 //! What is configured holds on to the slot, not to the code: swapping the code reaches every lane, and a lane that is idle lets go
 //! of the old code at once, so that it is freed deterministically.
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use tokio::sync::watch;
 
 use crate::core::load::Loaded;
+use crate::core::pins::Granted;
 use crate::core::refusals::Refusals;
 use crate::core::status::{LaneState, LaneStatus};
 
@@ -27,8 +28,10 @@ pub(crate) struct Slot {
     code: watch::Sender<Option<Arc<Loaded>>>,
     pub(crate) totals: Counters,
     pub(crate) log_dropped: Arc<AtomicU64>,
-    /// Hosts of its own that an administrator granted to this or an older file.
-    granted: Mutex<Vec<String>>,
+    /// What an administrator granted to this or an older file.
+    granted: Mutex<Granted>,
+    /// When its id was pinned, in milliseconds: of two plugins that claim one thing the older one has it.
+    pinned_at: AtomicI64,
     pub(crate) refusals: Arc<Refusals>,
     lanes: Mutex<Vec<Weak<LaneStats>>>,
 }
@@ -41,6 +44,7 @@ impl Slot {
             totals: Counters::default(),
             log_dropped: Arc::default(),
             granted: Mutex::default(),
+            pinned_at: AtomicI64::new(i64::MAX),
             refusals: Arc::default(),
             lanes: Mutex::default(),
         })
@@ -51,27 +55,41 @@ impl Slot {
         self.code.borrow().clone()
     }
 
-    /// Whether the code in use asks for hosts that somebody has to grant.
+    /// When its id was pinned, in milliseconds.
+    pub(crate) fn pinned_at(&self) -> i64 {
+        self.pinned_at.load(Relaxed)
+    }
+
+    pub(crate) fn was_pinned(&self, at: i64) {
+        self.pinned_at.store(at, Relaxed);
+    }
+
+    /// Whether the code in use asks for something that somebody has to grant.
     pub(crate) fn needs_grants(&self) -> bool {
         self.code().is_some_and(|code| code.needs_grants())
     }
 
-    /// The hosts of its own that `code` may reach: of those it asks for the granted ones, and all when it was built together
-    /// with the server, which grants them by its hash.
-    pub(crate) fn granted_to(&self, code: &Loaded) -> Vec<String> {
+    /// What `code` may use of what it asks for: what was granted, and all when it was built together with the server, which
+    /// grants it by its hash.
+    pub(crate) fn granted_to(&self, code: &Loaded) -> Granted {
         let granted = self.granted.lock().unwrap_or_else(PoisonError::into_inner);
-        let asked = code.about.hosts.iter();
-        asked
-            .filter(|host| code.first_party || granted.contains(host))
-            .cloned()
-            .collect()
+        let cut = |asked: &[String], granted: &[String]| {
+            let kept = asked
+                .iter()
+                .filter(|word| code.first_party || granted.contains(word));
+            kept.cloned().collect()
+        };
+        Granted {
+            hosts: cut(&code.about.hosts, &granted.hosts),
+            capabilities: cut(&code.about.asks, &granted.capabilities),
+        }
     }
 
-    /// Other hosts are granted; calls that run end with what they began with.
-    pub(crate) fn grant(&self, hosts: Vec<String>) {
+    /// Other things are granted; calls that run end with what they began with.
+    pub(crate) fn grant(&self, now: Granted) {
         let mut granted = self.granted.lock().unwrap_or_else(PoisonError::into_inner);
-        if *granted != hosts {
-            *granted = hosts;
+        if *granted != now {
+            *granted = now;
             self.refusals.begin_anew();
         }
     }

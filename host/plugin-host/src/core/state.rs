@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use qm_kernel::Ctx;
-use qm_net::{DialError, Dialer, Endpoint, Grants, HttpRequest, HttpResponse, Progress, Stream};
+use qm_net::{
+    DialError, Dialer, Endpoint, Grants, GuardedError, HttpRequest, HttpResponse, Progress, Stream,
+};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tracing::Level;
 use wasmtime::component::ResourceTable;
@@ -14,6 +16,7 @@ use crate::core::limits::Limits;
 use crate::core::memory::{Account, Charge, HANDLE, MemoryLimiter, OutOfMemory};
 use crate::core::meter::Meter;
 use crate::core::refusals::Refusals;
+use crate::core::services::{Rights, Services, capability};
 use crate::core::voice::{Console, Voice};
 
 /// Random bytes one WASI call may ask for.
@@ -28,6 +31,7 @@ pub(crate) struct State {
     pub(crate) account: Arc<Account>,
     pub(crate) transit: Transit,
     pub(crate) network: Network,
+    pub(crate) errands: Errands,
     pub(crate) voice: Voice,
     pub(crate) meter: Arc<Meter>,
     pub(crate) ctx: Ctx,
@@ -35,10 +39,26 @@ pub(crate) struct State {
 }
 
 impl State {
+    /// Whether an interface that has to be granted may be used; the refusal as a sentence, which is noted.
+    pub(crate) fn may(&self, capability: &str) -> Result<(), String> {
+        if self
+            .errands
+            .rights
+            .capabilities
+            .iter()
+            .any(|granted| granted == capability)
+        {
+            Ok(())
+        } else {
+            Err(self.network.not_granted(capability))
+        }
+    }
+
     pub(crate) fn new(
         limits: &Limits,
         account: Arc<Account>,
         network: Network,
+        errands: Errands,
         voice: Voice,
         ctx: Ctx,
     ) -> Self {
@@ -57,6 +77,7 @@ impl State {
             account,
             transit: Transit::default(),
             network,
+            errands,
             voice,
             meter: Meter::new(limits.cpu),
             ctx,
@@ -68,6 +89,7 @@ impl State {
     pub(crate) fn begin_call(&mut self) {
         self.meter.begin_call();
         self.account.begin_call();
+        self.errands.begin_call();
     }
 
     /// Holds `charge` until what an import returns has reached the guest.
@@ -89,6 +111,70 @@ impl WasiView for State {
         WasiCtxView {
             ctx: &mut self.wasi,
             table: &mut self.table,
+        }
+    }
+}
+
+/// What an instance has the rest of the server do for it, counted: the host's own work costs others too.
+pub(crate) struct Errands {
+    /// The plugin's id: whose values are meant.
+    pub(crate) plugin: Arc<str>,
+    pub(crate) services: Arc<Services>,
+    pub(crate) rights: Rights,
+    values: u32,
+    torrents: u32,
+}
+
+/// Calls of `kv` in one call of the plugin.
+const VALUES: u32 = 128;
+/// Calls of `torrents` in one call of the plugin.
+const TORRENTS: u32 = 32;
+/// Between two signs that the host works for the guest.
+const BEAT: Duration = Duration::from_millis(200);
+
+impl Errands {
+    pub(crate) fn new(plugin: &str, rights: Rights, services: Arc<Services>) -> Self {
+        Self {
+            plugin: plugin.into(),
+            services,
+            rights,
+            values: VALUES,
+            torrents: TORRENTS,
+        }
+    }
+
+    fn begin_call(&mut self) {
+        (self.values, self.torrents) = (VALUES, TORRENTS);
+    }
+
+    /// Counts one more call of `kv`; an error once there were too many.
+    pub(crate) fn count_value(&mut self) -> Result<(), String> {
+        count(&mut self.values, VALUES, "kv")
+    }
+
+    /// Counts one more call of `torrents`; an error once there were too many.
+    pub(crate) fn count_torrent(&mut self) -> Result<(), String> {
+        count(&mut self.torrents, TORRENTS, capability::TORRENTS)
+    }
+}
+
+fn count(left: &mut u32, all: u32, interface: &str) -> Result<(), String> {
+    *left = left
+        .checked_sub(1)
+        .ok_or_else(|| format!("one call may use `{interface}` {all} times"))?;
+    Ok(())
+}
+
+/// Waits for work of the host's own, which is no silence of the guest's. What bounds the whole call bounds it.
+pub(crate) async fn at_work<T>(progress: &Progress, work: impl Future<Output = T>) -> T {
+    let mut beats = tokio::time::interval(BEAT);
+    beats.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    tokio::pin!(work);
+    loop {
+        tokio::select! {
+            biased;
+            done = &mut work => return done,
+            _ = beats.tick() => progress.add(1),
         }
     }
 }
@@ -169,6 +255,19 @@ impl<T> Open<T> {
     }
 }
 
+/// An answer on its place, its headers charged.
+fn opened(mut slot: Slot, inner: HttpResponse) -> Result<Open<HttpResponse>, DialError> {
+    let headers = inner.headers().iter();
+    let headers: usize = headers
+        .map(|(name, value)| name.as_str().len() + value.len() + HEADER)
+        .sum();
+    slot.charge.grow(headers).map_err(no_room)?;
+    Ok(Open {
+        inner,
+        slot: Some(slot),
+    })
+}
+
 impl Network {
     pub(crate) fn new(
         dialer: Dialer,
@@ -222,7 +321,7 @@ impl Network {
     /// Sends on a place that was taken before.
     pub(crate) async fn send_in(
         &self,
-        mut slot: Slot,
+        slot: Slot,
         mut request: HttpRequest,
     ) -> Result<Open<HttpResponse>, DialError> {
         request.max_body = request.max_body.min(self.max_body);
@@ -231,15 +330,7 @@ impl Network {
             .send(request, &self.grants, self.progress.clone())
             .await
             .inspect_err(|error| self.note(error))?;
-        let headers = inner.headers().iter();
-        let headers: usize = headers
-            .map(|(name, value)| name.as_str().len() + value.len() + HEADER)
-            .sum();
-        slot.charge.grow(headers).map_err(no_room)?;
-        Ok(Open {
-            inner,
-            slot: Some(slot),
-        })
+        opened(slot, inner)
     }
 
     /// Whether this URL may be asked for, told without asking for it.
@@ -250,6 +341,24 @@ impl Network {
             self.note(&DialError::Denied(format!("{origin} is not granted")));
         }
         allowed
+    }
+
+    /// Sends to an address that a user chose.
+    pub(crate) async fn send_guarded(
+        &self,
+        mut request: HttpRequest,
+    ) -> Result<Open<HttpResponse>, GuardedError> {
+        let slot = self.slot()?;
+        request.max_body = request.max_body.min(self.max_body);
+        let sending = self.dialer.send_guarded(request, self.progress.clone());
+        Ok(opened(slot, sending.await?)?)
+    }
+
+    /// Notes that the plugin used what nobody granted it. Returns the refusal as a sentence.
+    pub(crate) fn not_granted(&self, capability: &str) -> String {
+        let what = format!("`{capability}` is not granted");
+        self.note(&DialError::Denied(what.clone()));
+        what
     }
 
     /// Keeps a refusal for the administrator.

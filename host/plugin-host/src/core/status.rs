@@ -41,7 +41,7 @@ pub struct PluginStatus {
     /// Of the file in use, in bytes.
     pub size: u64,
     pub state: PluginState,
-    /// Why it is not active, or which of its lanes are parked and why.
+    /// Why it is not active, which of its lanes are parked and why, or what of it another plugin provides.
     pub reason: Option<String>,
     /// Why a newer file of the same name was not taken; the older one goes on working.
     pub pending_error: Option<String>,
@@ -52,10 +52,14 @@ pub struct PluginStatus {
     pub capabilities: Vec<String>,
     /// Origins it asks to reach beside what is configured.
     pub hosts: Vec<String>,
+    /// Capabilities it asks for that have to be granted.
+    pub asks: Vec<String>,
     /// Whether it was built together with the server.
     pub first_party: bool,
     /// Those of its hosts that are granted.
     pub granted_hosts: Vec<String>,
+    /// Those of the capabilities it asks for that are granted.
+    pub granted_capabilities: Vec<String>,
     /// What it asked for last and was refused.
     pub last_refusal: Option<Refusal>,
     /// Live instances.
@@ -92,7 +96,7 @@ pub enum LaneState {
     Parked,
 }
 
-/// One lane: of a configured engine `sync` or `command`, of a channel `send`.
+/// One lane: of a configured engine `sync` or `command`, of a channel `send`, of a set of actions `run`.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LaneStatus {

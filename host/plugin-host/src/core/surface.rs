@@ -182,7 +182,9 @@ mod tests {
             ("wasi:io/streams", false),
             ("quartermaster:base/log@0.1.0", true),
             ("quartermaster:engine/records@0.1.0", true),
-            ("quartermaster:base/kv@0.1.0", false),
+            ("quartermaster:base/kv@0.1.0", true),
+            ("quartermaster:actions/torrents@0.1.0", true),
+            ("quartermaster:base/mind@0.1.0", false),
         ] {
             let surface = Surface {
                 imports: vec![name.to_owned()],

@@ -8,6 +8,7 @@ use wasmtime::component::Resource;
 use super::transport::{idle, size};
 use super::wit::http;
 use super::wit::transport::NetError;
+use crate::core::memory::Charge;
 use crate::core::state::{HEADER, Open, State};
 
 /// The host's side of `http.response`.
@@ -16,27 +17,33 @@ pub type Response = Open<HttpResponse>;
 /// Bytes of one piece of a body.
 const PIECE: u32 = 256 << 10;
 
+/// The request as the network takes it, charged.
+pub(super) fn taken(state: &State, request: http::Request) -> Result<(HttpRequest, Charge)> {
+    let sizes = request
+        .headers
+        .iter()
+        .map(|header| header.name.len() + header.value.len() + HEADER);
+    let bytes = sizes.sum::<usize>() + request.url.len() + request.body.len();
+    let held = state.account.charge(bytes)?;
+    let headers = request
+        .headers
+        .into_iter()
+        .map(|header| (header.name, header.value));
+    let request = HttpRequest {
+        method: request.method,
+        url: request.url,
+        headers: headers.collect(),
+        body: request.body.into(),
+        idle: idle(request.idle_ms),
+        max_body: size(request.max_body),
+    };
+    Ok((request, held))
+}
+
 impl http::Host for State {
     async fn send(&mut self, request: http::Request) -> Result<Result<Resource<Response>, NetError>> {
-        let sizes = request
-            .headers
-            .iter()
-            .map(|header| header.name.len() + header.value.len() + HEADER);
-        let bytes = sizes.sum::<usize>() + request.url.len() + request.body.len();
         // For as long as it is being sent.
-        let _held = self.account.charge(bytes)?;
-        let headers = request
-            .headers
-            .into_iter()
-            .map(|header| (header.name, header.value));
-        let request = HttpRequest {
-            method: request.method,
-            url: request.url,
-            headers: headers.collect(),
-            body: request.body.into(),
-            idle: idle(request.idle_ms),
-            max_body: size(request.max_body),
-        };
+        let (request, _held) = taken(self, request)?;
         let network = self.network.clone();
         Ok(match network.send(request).await {
             Ok(response) => Ok(self.table.push(response)?),

@@ -1,9 +1,13 @@
-//! What the host offers to plugins: one file an interface of `wit/base@0.1.0`, with what grants its use. Each is a few
+//! What the host offers to plugins: one file an interface, with what grants its use; of `wit/base@0.1.0` with its binding, of
+//! a role (`torrents`) as what the adapters of all its versions call. Each is a few
 //! lines over [`State`]; what may be dialled is decided in `qm-net`.
 
 mod clock;
 mod http;
+mod http_guarded;
+mod kv;
 mod log;
+pub(crate) mod torrents;
 mod transport;
 mod wasi_http;
 
@@ -43,6 +47,8 @@ pub(crate) const OFFERED: &[&str] = &[
     "quartermaster:base/clock@0.1",
     "quartermaster:base/transport@0.1",
     "quartermaster:base/http@0.1",
+    "quartermaster:base/http-guarded@0.1",
+    "quartermaster:base/kv@0.1",
     // WASI 0.2 as `wasmtime_wasi::p2` and our own `wasi_http` link it.
     "wasi:cli/environment@0.2",
     "wasi:cli/exit@0.2",
@@ -82,7 +88,9 @@ pub(crate) fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> 
     wit::common::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
     wit::clock::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
     wit::transport::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
-    wit::http::add_to_linker::<_, HasSelf<State>>(linker, |state| state)
+    wit::http::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
+    wit::http_guarded::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
+    wit::kv::add_to_linker::<_, HasSelf<State>>(linker, |state| state)
 }
 
 impl wit::common::Host for State {}

@@ -1,10 +1,11 @@
 //! The roles of this host, one folder each: the trait all its versions implement, one adapter a frozen version, and the
 //! way to the trait the rest of the server knows.
 
+pub(crate) mod actions;
 pub(crate) mod channel;
 pub(crate) mod engine;
 
 use crate::core::role::Roles;
 
 /// Every role; a file is matched against them in order.
-pub(crate) const ALL: Roles = &[&engine::EngineRole, &channel::ChannelRole];
+pub(crate) const ALL: Roles = &[&engine::EngineRole, &channel::ChannelRole, &actions::ActionsRole];

@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use qm_kernel::Ctx;
 use qm_net::{Net, NetConfig, Resolver, SystemResolver};
 use qm_plugin_host::{
-    Compiler, LaneStatus, Limits, PinsInMemory, PluginHost, PluginHostConfig, PluginStatus,
+    Compiler, LaneStatus, Limits, PinsInMemory, PluginHost, PluginHostConfig, PluginStatus, ValuesInMemory,
 };
 use qm_ports::engine::{EngineConfig, EngineDriver, EngineError, EngineKinds};
 use serde_json::Value;
@@ -22,6 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub struct Bench {
     pub host: Arc<PluginHost>,
     pub pins: Arc<PinsInMemory>,
+    pub values: Arc<ValuesInMemory>,
     home: TempDir,
 }
 
@@ -39,11 +40,20 @@ pub fn limits() -> Limits {
 
 /// A fixture's bytes.
 pub fn fixture(name: &str) -> Vec<u8> {
+    built("QM_FIXTURES_DIR", "plugins-fixtures", name)
+}
+
+/// The bytes of a plugin that is built together with the server.
+pub fn first_party(name: &str) -> Vec<u8> {
+    built("QM_PLUGINS_DIR", "plugins", name)
+}
+
+fn built(variable: &str, folder: &str, name: &str) -> Vec<u8> {
     let default = || {
         let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
-        home.join(".cache/quartermaster/plugins-fixtures")
+        home.join(".cache/quartermaster").join(folder)
     };
-    let dir = std::env::var_os("QM_FIXTURES_DIR").map_or_else(default, PathBuf::from);
+    let dir = std::env::var_os(variable).map_or_else(default, PathBuf::from);
     let path = dir.join(name);
     std::fs::read(&path).unwrap_or_else(|error| {
         panic!(
@@ -74,8 +84,15 @@ impl Bench {
             std::fs::write(home.path().join("plugins").join(file), bytes).unwrap();
         }
         let pins = Arc::<PinsInMemory>::default();
-        let host = start(home.path(), limits, compiler, pins.clone(), HashSet::new()).await;
-        Self { host, pins, home }
+        let values = Arc::<ValuesInMemory>::default();
+        let kept = (pins.clone(), values.clone());
+        let host = start(home.path(), limits, compiler, kept, HashSet::new()).await;
+        Self {
+            host,
+            pins,
+            values,
+            home,
+        }
     }
 
     pub fn dir(&self) -> PathBuf {
@@ -99,7 +116,7 @@ impl Bench {
             self.home.path(),
             limits,
             compiler,
-            self.pins.clone(),
+            (self.pins.clone(), self.values.clone()),
             HashSet::new(),
         )
         .await
@@ -108,8 +125,15 @@ impl Bench {
     /// A second host, together with which the files that are in use now were built.
     pub async fn again_built_together(&self) -> Arc<PluginHost> {
         let hashes = self.host.list().into_iter().filter_map(|plugin| plugin.sha256);
-        let (pins, hashes) = (self.pins.clone(), hashes.collect());
-        let host = start(self.home.path(), limits(), Compiler::InProcess, pins, hashes).await;
+        let kept = (self.pins.clone(), self.values.clone());
+        let host = start(
+            self.home.path(),
+            limits(),
+            Compiler::InProcess,
+            kept,
+            hashes.collect(),
+        )
+        .await;
         host.settled().await;
         host
     }
@@ -181,7 +205,7 @@ async fn start(
     home: &Path,
     limits: Limits,
     compiler: Compiler,
-    pins: Arc<PinsInMemory>,
+    (pins, values): (Arc<PinsInMemory>, Arc<ValuesInMemory>),
     first_party: HashSet<String>,
 ) -> Arc<PluginHost> {
     let config = PluginHostConfig {
@@ -189,6 +213,8 @@ async fn start(
         cache_dir: home.join("cache"),
         compiler,
         pins,
+        values,
+        judge: qm_platform::config_schema::judge_params,
         limits,
         net: Net::with_resolver(config_of_net(), Arc::new(Names)).unwrap(),
         first_party,

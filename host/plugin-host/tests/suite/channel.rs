@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use qm_plugin_host::{LaneState, Limits};
+use qm_plugin_host::{Granted, LaneState, Limits};
 use qm_ports::channel::{ChannelConfig, ChannelError, Message, Picture};
 use serde_json::{Value, json};
 
@@ -15,6 +15,13 @@ fn config(value: Value) -> ChannelConfig {
     match value {
         Value::Object(fields) => ChannelConfig(fields),
         other => panic!("a configuration is an object: {other}"),
+    }
+}
+
+fn hosts(hosts: &[String]) -> Granted {
+    Granted {
+        hosts: hosts.to_vec(),
+        ..Granted::default()
     }
 }
 
@@ -131,14 +138,20 @@ async fn a_granted_host_is_dialled_if_it_leads_outside_or_is_listed() {
         "HTTPS://Listed.example/".to_owned(),
         "https://courier.example".to_owned(),
     ];
-    let granted = bench.host.may_grant("courier", &wanted).unwrap();
-    assert_eq!(granted, ["https://courier.example", "https://listed.example"]);
+    let granted = bench.host.may_grant("courier", &hosts(&wanted)).unwrap();
+    assert_eq!(
+        granted.hosts,
+        ["https://courier.example", "https://listed.example"]
+    );
     for more in [
         "https://evil.example",
         "https://listed.example:444",
         "listed.example",
     ] {
-        let refused = bench.host.may_grant("courier", &[more.to_owned()]).unwrap_err();
+        let refused = bench
+            .host
+            .may_grant("courier", &hosts(&[more.to_owned()]))
+            .unwrap_err();
         assert!(
             refused.to_string().contains("listed.example") || refused.to_string().contains("origin"),
             "{refused}"
@@ -199,7 +212,7 @@ async fn what_was_built_together_with_the_host_is_granted_all_it_asks_for() {
         matches!(send("https://evil.example/").await, ChannelError::Denied(_)),
         "it does not ask for it"
     );
-    let refused = host.may_grant("courier", &[]).unwrap_err();
+    let refused = host.may_grant("courier", &Granted::default()).unwrap_err();
     assert!(refused.to_string().contains("built together"), "{refused}");
 }
 

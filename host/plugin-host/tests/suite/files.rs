@@ -7,6 +7,7 @@ use qm_kernel::Ctx;
 use qm_net::{Net, NetConfig};
 use qm_plugin_host::{
     Compiler, Limits, PinsInMemory, PluginHost, PluginHostConfig, PluginHostError, PluginState,
+    ValuesInMemory,
 };
 use qm_ports::engine::{Attention, EngineError, EngineKinds};
 use serde_json::json;
@@ -191,6 +192,8 @@ async fn without_a_directory_there_is_one_clear_line() {
         cache_dir: home.path().join("cache"),
         compiler: Compiler::InProcess,
         pins: std::sync::Arc::new(PinsInMemory::default()),
+        values: std::sync::Arc::new(ValuesInMemory::default()),
+        judge: |_, _| Ok(()),
         limits: Limits::default(),
         net: Net::new(NetConfig::default()).unwrap(),
         first_party: HashSet::new(),

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
+mod actions;
 mod bench;
 mod channel;
 mod check;
@@ -12,3 +13,4 @@ mod isolation;
 mod network;
 mod reload;
 mod untrusted;
+mod webhook;

@@ -141,6 +141,7 @@ fn facts(plugin: &PluginStatus) {
     fact("imports", list(&plugin.imports));
     fact("capabilities", list(&plugin.capabilities));
     fact("hosts", list(&plugin.hosts));
+    fact("asks for", list(&plugin.asks));
 }
 
 fn fact(name: &str, value: impl Display) {

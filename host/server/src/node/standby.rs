@@ -9,7 +9,7 @@ use qm_db::Holder;
 use qm_identity::TokenService;
 use qm_kernel::Mandate;
 use qm_platform::Node;
-use qm_plugin_host::{Limits, PinsInMemory, PluginHost, PluginHostConfig};
+use qm_plugin_host::{Limits, PinsInMemory, PluginHost, PluginHostConfig, ValuesInMemory};
 use qm_system::{Aside, doorkeeper, standby_routes};
 use qm_web::{ConnectionLimits, Docs, WebConfig};
 use tokio::net::TcpListener;
@@ -17,7 +17,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use super::Candidate;
-use crate::app::{plugins_config, web_config};
+use crate::app::{Kept, plugins_config, web_config};
 use crate::cli::say;
 use crate::failure::StartError;
 use crate::{PRODUCT, VERSION, descriptors};
@@ -88,14 +88,17 @@ impl Standby {
 }
 
 fn plugins(candidate: &Candidate<'_>) -> PluginHostConfig {
-    let pins = Arc::new(PinsInMemory::default());
+    let kept = Kept {
+        pins: Arc::new(PinsInMemory::default()),
+        values: Arc::new(ValuesInMemory::default()),
+    };
     let net = candidate.net.clone().under(Mandate::none());
     plugins_config(
         candidate.config,
         candidate.compiler.clone(),
         Limits::default(),
         net,
-        pins,
+        kept,
     )
 }
 

@@ -1,27 +1,30 @@
-//! Tables `plugin_pins` (whose an id is) and `plugin_grants` (hosts of its own that a plugin may reach).
+//! Tables `plugin_pins` (whose an id is), `plugin_grants` (hosts of its own that a plugin may reach) and `plugin_capabilities`
+//! (interfaces it may use).
 
 use qm_db::{DbError, Tx, all, exec, opt, sql};
 use qm_kernel::Timestamp;
 
 sql! {
-    FIND = "SELECT file FROM plugin_pins WHERE id = $1";
-    LIST = "SELECT id, file FROM plugin_pins";
+    FIND = "SELECT file, pinned_at FROM plugin_pins WHERE id = $1";
+    LIST = "SELECT id, file, pinned_at FROM plugin_pins";
     PIN = "INSERT INTO plugin_pins (id, file, pinned_at) VALUES ($1, $2, $3) ON CONFLICT (id) DO NOTHING";
     GRANTS = "SELECT id, host FROM plugin_grants ORDER BY host";
     GRANT = "INSERT INTO plugin_grants (id, host, granted_at) VALUES ($1, $2, $3)";
     UNGRANT = "DELETE FROM plugin_grants WHERE id = $1";
+    CAPABILITIES = "SELECT id, capability FROM plugin_capabilities";
+    ALLOW = "INSERT INTO plugin_capabilities (id, capability, granted_at) VALUES ($1, $2, $3)";
+    DISALLOW = "DELETE FROM plugin_capabilities WHERE id = $1";
     GIVE = "UPDATE plugin_pins SET file = $2, pinned_at = $3 WHERE id = $1";
 }
 
-/// The file that has the id.
-pub async fn file_of(tx: &mut Tx, id: &str) -> Result<Option<String>, DbError> {
-    let found = opt!(tx, (String,), FIND, id).await?;
-    Ok(found.map(|(file,)| file))
+/// The file that has the id, and since when in milliseconds.
+pub async fn pin_of(tx: &mut Tx, id: &str) -> Result<Option<(String, i64)>, DbError> {
+    opt!(tx, (String, i64), FIND, id).await
 }
 
-/// Every id with its file.
-pub async fn files(tx: &mut Tx) -> Result<Vec<(String, String)>, DbError> {
-    all!(tx, (String, String), LIST).await
+/// Every id with its file, and since when in milliseconds.
+pub async fn pins(tx: &mut Tx) -> Result<Vec<(String, String, i64)>, DbError> {
+    all!(tx, (String, String, i64), LIST).await
 }
 
 /// Gives the id to the file, unless one has it.
@@ -43,7 +46,17 @@ pub async fn grant(tx: &mut Tx, id: &str, host: &str, at: Timestamp) -> Result<(
     exec!(tx, GRANT, id, host, at.ms()).await.map(drop)
 }
 
-/// Takes every host from the id.
+/// Every id with each of its capabilities.
+pub async fn capabilities(tx: &mut Tx) -> Result<Vec<(String, String)>, DbError> {
+    all!(tx, (String, String), CAPABILITIES).await
+}
+
+pub async fn allow(tx: &mut Tx, id: &str, capability: &str, at: Timestamp) -> Result<(), DbError> {
+    exec!(tx, ALLOW, id, capability, at.ms()).await.map(drop)
+}
+
+/// Takes every host and every capability from the id.
 pub async fn ungrant(tx: &mut Tx, id: &str) -> Result<(), DbError> {
-    exec!(tx, UNGRANT, id).await.map(drop)
+    exec!(tx, UNGRANT, id).await.map(drop)?;
+    exec!(tx, DISALLOW, id).await.map(drop)
 }

@@ -89,7 +89,7 @@ pub(super) struct Plugin {
     label: Option<String>,
     /// The plugin's own version.
     version: Option<String>,
-    /// The role it has: `engine` or `channel`.
+    /// The role it has: `engine`, `channel` or `action-set`.
     kind: Option<String>,
     /// The file's name in the plugins directory.
     file: String,
@@ -102,7 +102,7 @@ pub(super) struct Plugin {
     /// `active`, `compiling`, `failed`, `incompatible` or `conflicting`.
     #[schema(value_type = String)]
     state: PluginState,
-    /// Why it is not active, or which of its lanes are parked and why.
+    /// Why it is not active, which of its lanes are parked and why, or which of its actions another plugin provides.
     reason: Option<String>,
     /// Why a newer file of the same name was not taken; the older one goes on working.
     pending_error: Option<String>,
@@ -114,10 +114,15 @@ pub(super) struct Plugin {
     capabilities: Vec<String>,
     /// Origins it asks to reach beside what is configured, as `https://host`.
     hosts: Vec<String>,
-    /// Whether it was built together with the server: then all its hosts are granted.
+    /// Capabilities it asks for that have to be granted: `torrents` (to touch the torrent that a rule runs it for),
+    /// `http-guarded` (to send to addresses that users choose).
+    needed_capabilities: Vec<String>,
+    /// Whether it was built together with the server: then all it asks for is granted.
     first_party: bool,
     /// Those of its hosts that it may reach, granted by an administrator (`PUT /api/plugins/{id}/grants`); the others are denied to it.
     granted_hosts: Vec<String>,
+    /// Those of the capabilities it asks for that it may use.
+    granted_capabilities: Vec<String>,
     /// What it asked for last and was refused; null when nothing was since the server started.
     last_refusal: Option<PluginRefusal>,
     /// Live instances.
@@ -138,13 +143,14 @@ pub(super) struct Plugin {
     lanes: Vec<PluginLane>,
 }
 
-/// One lane: of a configured engine the reads of its sync loop or the commands of users, of a channel what it sends.
+/// One lane: of a configured engine the reads of its sync loop or the commands of users, of a channel what it sends, of a set of
+/// actions its runs.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct PluginLane {
     /// The engine's id; null for a plugin that no engine is configured of.
     engine: Option<String>,
-    /// `sync`, `command` or `send`.
+    /// `sync`, `command`, `send` or `run`.
     lane: String,
     /// `idle`, `ready`, `running`, `backing-off` or `parked`.
     #[schema(value_type = String)]
@@ -158,7 +164,7 @@ pub(super) struct PluginLane {
     memory_bytes: u64,
 }
 
-/// A refusal of the network to a plugin.
+/// Something that a plugin asked for and was refused.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct PluginRefusal {
@@ -195,8 +201,10 @@ impl From<PluginStatus> for Plugin {
             exports: status.exports,
             capabilities: status.capabilities,
             hosts: status.hosts,
+            needed_capabilities: status.asks,
             first_party: status.first_party,
             granted_hosts: status.granted_hosts,
+            granted_capabilities: status.granted_capabilities,
             last_refusal: status.last_refusal.map(PluginRefusal::from),
             instances: status.instances,
             calls: status.calls,

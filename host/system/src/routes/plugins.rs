@@ -4,7 +4,7 @@ use axum::extract::State;
 use qm_db::Tx;
 use qm_kernel::{ClientInfo, Permission, Principal};
 use qm_platform::{Actor, AuditEntry, AuditResult, judge_alone};
-use qm_plugin_host::PluginHostError;
+use qm_plugin_host::{Granted, PluginHostError};
 use qm_web::{ApiResult, Auth, Body, Client, Created, Fields, FromBody, Json, Path};
 use serde_json::{Value, json};
 use utoipa::ToSchema;
@@ -76,7 +76,8 @@ impl FromBody for Acceptance {
 }
 
 /// Gives the id to another file than the one that had it first, which must be gone from the plugins directory. With the id
-/// goes what is stored under it: engines of that kind hand their configuration, passwords included, to the new file.
+/// goes what is stored under it: engines of that kind hand their configuration, passwords included, to the new file, and it
+/// reads what the former one kept.
 #[utoipa::path(
     post,
     path = "/api/plugins/{id}/accept",
@@ -117,29 +118,33 @@ pub(super) async fn accept_plugin(
     Ok(Created(plugin.into()))
 }
 
-/// The hosts of its own that a plugin may reach.
+/// What a plugin may use of what it asks for.
 #[derive(ToSchema)]
-pub(super) struct Granted {
+pub(super) struct Grants {
     /// Origins (`https://host`, `https://host:port`), each one the plugin asks for; an empty list takes all back.
     hosts: Vec<String>,
+    /// Words of `neededCapabilities`, each one the plugin asks by; none when left out.
+    capabilities: Option<Vec<String>>,
 }
 
-impl FromBody for Granted {
+impl FromBody for Grants {
     fn from_body(f: &mut Fields<'_>) -> Self {
         Self {
             hosts: f.strings("hosts").required().max_items(32).each_max(300).get(),
+            capabilities: f.strings("capabilities").max_items(32).each_max(64).optional(),
         }
     }
 }
 
-/// Lets a plugin reach these hosts of its own and no others, beside what its configurations name. They lead outside only, unless
-/// `SSRF_ALLOW_HOSTS` lists them. A newer file of the plugin that asks for more is denied the rest until it is granted.
+/// Lets a plugin reach these hosts of its own and use these capabilities, and no others, beside what its configurations name.
+/// Hosts lead outside only, unless `SSRF_ALLOW_HOSTS` lists them. A newer file of the plugin that asks for more is denied the
+/// rest until it is granted.
 #[utoipa::path(
     put,
     path = "/api/plugins/{id}/grants",
     tag = "plugins",
     params(("id" = String, Path, description = "The plugin's id")),
-    request_body = Body<Granted>,
+    request_body = Body<Grants>,
     responses((status = 200, body = Plugin), faults::GrantPlugin)
 )]
 pub(super) async fn grant_plugin(
@@ -147,17 +152,24 @@ pub(super) async fn grant_plugin(
     Auth(principal): Auth,
     Client(client): Client,
     Path(id): Path<String>,
-    Body(Granted { hosts }): Body<Granted>,
+    Body(Grants { hosts, capabilities }): Body<Grants>,
 ) -> ApiResult<Json<Plugin>> {
     // Before anything is told of the plugin.
     judged(&system, &principal).await?;
-    let hosts = system.plugins.may_grant(&id, &hosts).map_err(SystemError::from)?;
+    let wanted = Granted {
+        hosts,
+        capabilities: capabilities.unwrap_or_default(),
+    };
+    let granted = system
+        .plugins
+        .may_grant(&id, &wanted)
+        .map_err(SystemError::from)?;
     let change = Change {
         id: &id,
         action: "plugins.grant",
-        metadata: json!({ "hosts": hosts }),
+        metadata: json!({ "hosts": granted.hosts, "capabilities": granted.capabilities }),
     };
-    let grant = async |tx: &mut Tx| Ok(pins::grant(tx, &system.ctx, &id, &hosts).await?);
+    let grant = async |tx: &mut Tx| Ok(pins::grant(tx, &system.ctx, &id, &granted).await?);
     change.make(&system, &principal, &client, grant).await?;
     let plugin = system.plugins.follow_grants(&id).await;
     let plugin = plugin.ok_or_else(|| SystemError::from(PluginHostError::NoSuchPlugin(id)))?;

@@ -11,6 +11,7 @@ use crate::core::check::Check;
 use crate::core::conduct::{Conduct, End, Traces, drive};
 use crate::core::load::Loaded;
 use crate::core::runtime::Runtime;
+use crate::core::services::Concern;
 use crate::core::slot::Slot;
 
 /// A code that nobody sent.
@@ -79,7 +80,9 @@ async fn ask<T: Send>(
 ) -> Result<Result<T, ChannelError>, String> {
     let component = loaded.code_as::<Component>().ok_or("it is no channel")?;
     let mut conduct = Conduct::new(runtime.clone(), Slot::new(&loaded.about.id), "", "check");
-    let mut store = conduct.store(loaded, target).map_err(|fault| fault.to_string())?;
+    let mut store = conduct
+        .store(loaded, target, Concern::default())
+        .map_err(|fault| fault.to_string())?;
     let bounds = store.data().bounds();
     let total = runtime.limits.silence;
     let end: End<Result<T, ChannelError>> = drive(runtime, bounds, total, work(component, &mut store)).await;

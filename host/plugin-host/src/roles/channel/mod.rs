@@ -1,14 +1,14 @@
 //! The role `channel`: a plugin carries notifications to people.
 //!
-//! Nothing stays between calls: every call runs in an instance of its own ([`Fresh`]), which may dial what the person's
+//! Nothing stays between calls: every call runs in an instance of its own ([`Counter`]), which may dial what the person's
 //! configuration names and the hosts an administrator granted the plugin. A new version of `wit/channel` gets a module
 //! beside `v0_1`; nothing else learns of it.
 
 mod contract;
 mod v0_1;
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
@@ -20,11 +20,12 @@ use wasmtime::component::{InstancePre, Linker};
 use crate::core::catalog::Catalog;
 use crate::core::check::Check;
 use crate::core::fault::Fault;
-use crate::core::fresh::Fresh;
+use crate::core::fresh::{Counter, Visit};
 use crate::core::lane;
 use crate::core::load::Loaded;
 use crate::core::role::{About, Code, Descriptor, Role, Version};
 use crate::core::runtime::Runtime;
+use crate::core::services::Concern;
 use crate::core::state::State;
 
 /// The name of the role in the API.
@@ -142,37 +143,18 @@ fn kind_of(about: About) -> ChannelKind {
 
 /// The channels of all loaded plugins.
 pub(crate) struct Desk {
-    runtime: Arc<Runtime>,
     catalog: Arc<Catalog>,
-    /// The calls of each channel that was used.
-    calls: Mutex<HashMap<String, Arc<Fresh>>>,
+    calls: Counter,
+    total: Duration,
 }
 
 impl Desk {
     pub(crate) fn new(runtime: Arc<Runtime>, catalog: Arc<Catalog>) -> Self {
         Self {
-            runtime,
+            total: runtime.limits.call_total,
+            calls: Counter::new(runtime, catalog.clone(), NAME, "send"),
             catalog,
-            calls: Mutex::default(),
         }
-    }
-
-    fn calls(&self, channel: &str) -> Result<Arc<Fresh>, ChannelError> {
-        let slot = self
-            .catalog
-            .slot(channel)
-            .filter(|slot| slot.code().is_some_and(|code| code.is_of(NAME)));
-        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(slot) = slot else {
-            calls.remove(channel);
-            let text = format!("No installed plugin provides the channel {channel}");
-            return Err(ChannelError::Missing(text));
-        };
-        // A slot stays as long as calls hold on to it, so what is known is of this one.
-        let fresh = calls
-            .entry(channel.to_owned())
-            .or_insert_with(|| Arc::new(Fresh::new(self.runtime.clone(), slot, "send")));
-        Ok(fresh.clone())
     }
 
     /// Does `work` in an instance of the channel's plugin; `config` comes back as the text that plugins take.
@@ -183,8 +165,16 @@ impl Desk {
             + Send,
     {
         let text = Value::Object(config.0.clone()).to_string();
-        self.calls(channel)?
-            .call(&config.0, move |code, store| match component(code) {
+        let missing = || ChannelError::Missing(format!("No installed plugin provides the channel {channel}"));
+        let visit = Visit {
+            config: &config.0,
+            concern: Concern::default(),
+            total: self.total,
+        };
+        self.calls
+            .of(channel)
+            .ok_or_else(missing)?
+            .call(visit, move |code, store| match component(code) {
                 Ok(component) => work(component, store, text),
                 Err(other) => Box::pin(async { Ok(Err(other)) }),
             })

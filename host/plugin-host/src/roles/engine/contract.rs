@@ -13,6 +13,7 @@ use crate::core::check::Check;
 use crate::core::conduct::{Traces, Witness};
 use crate::core::load::Loaded;
 use crate::core::runtime::{Runtime, Tenant};
+use crate::core::services::Rights;
 use crate::core::voice::Secrets;
 
 /// Time limit on one call of a contract test.
@@ -98,6 +99,7 @@ impl Contract {
             lane: "check",
             first_party: self.loaded.first_party,
             grants: Grants::from_config(schema, &self.target)?,
+            rights: Rights::default(),
             secrets: Secrets::of(schema, &self.target, &[]),
             log_dropped: Arc::default(),
             refusals: Arc::default(),

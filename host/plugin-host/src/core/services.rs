@@ -1,0 +1,65 @@
+//! What the rest of the server does for plugins, and what one instance may ask of it.
+
+use std::sync::{Arc, OnceLock, Weak};
+
+use qm_ports::action::{TorrentHands, TorrentRef};
+use serde_json::{Map, Value};
+
+use crate::core::values::Values;
+
+/// Judges what a user entered by the JSON Schema that a plugin gave: what is wrong with it, by name and never by value.
+pub type Judge = fn(schema: &Value, given: &Map<String, Value>) -> Result<(), String>;
+
+/// Who works for plugins.
+pub(crate) struct Services {
+    pub(crate) values: Arc<dyn Values>,
+    pub(crate) judge: Judge,
+    /// Not an owner: the area of torrents knows the plugin host too, and is made after it.
+    hands: OnceLock<Weak<dyn TorrentHands>>,
+}
+
+impl Services {
+    pub(crate) fn new(values: Arc<dyn Values>, judge: Judge) -> Arc<Self> {
+        Arc::new(Self {
+            values,
+            judge,
+            hands: OnceLock::new(),
+        })
+    }
+
+    /// Says who touches torrents. Wired once.
+    pub(crate) fn use_hands(&self, hands: &Arc<dyn TorrentHands>) {
+        let _ = self.hands.set(Arc::downgrade(hands));
+    }
+
+    pub(crate) fn hands(&self) -> Option<Arc<dyn TorrentHands>> {
+        self.hands.get().and_then(Weak::upgrade)
+    }
+}
+
+/// Words for interfaces that a plugin asks for and an administrator grants.
+pub(crate) mod capability {
+    /// To touch the torrent that a run is about.
+    pub(crate) const TORRENTS: &str = "torrents";
+    /// To send to addresses that users choose.
+    pub(crate) const HTTP_GUARDED: &str = "http-guarded";
+}
+
+/// What one instance may ask of the services.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rights {
+    /// Granted ones, by [`capability`].
+    pub(crate) capabilities: Vec<String>,
+    /// Its role keeps values.
+    pub(crate) keeps_values: bool,
+    /// The torrent it may touch, with the capability.
+    pub(crate) torrent: Option<TorrentRef>,
+}
+
+/// What one call concerns beside the configuration.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Concern {
+    /// Texts never to be logged, beside the secrets of the configuration.
+    pub(crate) secrets: Vec<String>,
+    pub(crate) torrent: Option<TorrentRef>,
+}

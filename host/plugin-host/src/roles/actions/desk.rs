@@ -1,0 +1,149 @@
+//! The actions of all loaded plugins, as the rest of the server knows them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use qm_ports::action::{ActionCall, ActionError, ActionKind, Actions, Occasion};
+use serde_json::Map;
+
+use super::{ActionsCode, Component, NAME, told};
+use crate::core::catalog::Catalog;
+use crate::core::fresh::{Counter, Visit};
+use crate::core::load::Loaded;
+use crate::core::runtime::Runtime;
+use crate::core::services::Concern;
+use crate::core::status::PluginStatus;
+use crate::core::voice::one_line;
+
+/// The most of an unknown action's id that is repeated.
+const ID: usize = 64;
+
+/// The actions of all loaded plugins.
+pub(crate) struct Desk {
+    runtime: Arc<Runtime>,
+    catalog: Arc<Catalog>,
+    calls: Counter,
+}
+
+impl Desk {
+    pub(crate) fn new(runtime: Arc<Runtime>, catalog: Arc<Catalog>) -> Self {
+        Self {
+            calls: Counter::new(runtime.clone(), catalog.clone(), NAME, "run"),
+            runtime,
+            catalog,
+        }
+    }
+
+    /// The plugins that provide actions, whoever has a claim before another one first: what was built together with the
+    /// server, then by how long an id has been pinned.
+    fn providers(&self) -> Vec<Arc<Loaded>> {
+        let mut all = self.catalog.in_use(NAME);
+        all.sort_by(|(slot, code), (other_slot, other)| {
+            let rank = (!code.first_party, slot.pinned_at(), &slot.id);
+            rank.cmp(&(!other.first_party, other_slot.pinned_at(), &other_slot.id))
+        });
+        all.into_iter().map(|(_, code)| code).collect()
+    }
+
+    /// The action of this id, of whoever has the first claim to it.
+    fn find(&self, action: &str) -> Option<ActionKind> {
+        let providers = self.providers();
+        let found = |code: &Arc<Loaded>| told::kind(&code.about.traits, action, &code.about.id);
+        providers.iter().find_map(found)
+    }
+
+    /// Adds to a list of plugins which of their actions others provide.
+    pub(crate) fn tell_of_claims(&self, plugins: &mut [PluginStatus]) {
+        let mut owners: BTreeMap<String, String> = BTreeMap::new();
+        let mut lost: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for code in self.providers() {
+            for action in told::ids(&code.about.traits) {
+                if let Some(owner) = owners.get(action) {
+                    let text = format!(
+                        "its action `{action}` is not used: `{owner}` provides one of that id and comes first"
+                    );
+                    lost.entry(code.about.id.clone()).or_default().push(text);
+                } else {
+                    owners.insert(action.to_owned(), code.about.id.clone());
+                }
+            }
+        }
+        for plugin in plugins
+            .iter_mut()
+            .filter(|plugin| plugin.kind.as_deref() == Some(NAME))
+        {
+            if let Some(texts) = lost.get(&plugin.id) {
+                let told: Vec<_> = plugin
+                    .reason
+                    .take()
+                    .into_iter()
+                    .chain(texts.iter().cloned())
+                    .collect();
+                plugin.reason = Some(told.join("; "));
+            }
+        }
+    }
+}
+
+/// The action may not follow such a trigger.
+fn misplaced(kind: &ActionKind, occasion: Occasion) -> Option<ActionError> {
+    if kind.occasions.contains(&occasion) {
+        return None;
+    }
+    let id = &kind.id;
+    Some(ActionError::Unsupported(match occasion {
+        Occasion::Event => format!("Action \"{id}\" is not valid for an event trigger"),
+        Occasion::Media if kind.occasions.contains(&Occasion::Torrent) => {
+            format!("Action \"{id}\" is only valid for a torrent trigger")
+        }
+        Occasion::Media => format!("Action \"{id}\" is not valid for a media trigger"),
+        Occasion::Torrent => format!("Action \"{id}\" is not valid for a torrent trigger"),
+    }))
+}
+
+#[async_trait]
+impl Actions for Desk {
+    fn actions(&self) -> Vec<ActionKind> {
+        let mut all: BTreeMap<String, ActionKind> = BTreeMap::new();
+        for code in self.providers() {
+            let (traits, plugin) = (&code.about.traits, &code.about.id);
+            for kind in told::ids(traits).filter_map(|id| told::kind(traits, id, plugin)) {
+                all.entry(kind.id.clone()).or_insert(kind);
+            }
+        }
+        all.into_values().collect()
+    }
+
+    async fn run(&self, action: &str, call: ActionCall) -> Result<(), ActionError> {
+        let unknown = || ActionError::Unknown(one_line(action, ID));
+        let kind = self.find(action).ok_or_else(unknown)?;
+        if let Some(refusal) = misplaced(&kind, call.occasion) {
+            return Err(refusal);
+        }
+        let calls = self.calls.of(&kind.plugin).ok_or_else(unknown)?;
+        (self.runtime.services.judge)(&kind.params_schema, &call.params)
+            .map_err(ActionError::InvalidParams)?;
+        let no_config = Map::new();
+        let visit = Visit {
+            config: &no_config,
+            concern: Concern {
+                secrets: told::secrets(&kind.params_schema, &call.params),
+                torrent: call.torrent.clone(),
+            },
+            total: self.runtime.limits.run_total,
+        };
+        let action = kind.id.clone();
+        calls
+            .call(visit, move |code, store| match component(code) {
+                Some(component) => Box::pin(async move { component.run(store, &action, "{}", &call).await }),
+                None => Box::pin(async move { Ok(Err(ActionError::Unknown(action))) }),
+            })
+            .await
+    }
+}
+
+pub(super) fn component(code: &Loaded) -> Option<&dyn ActionsCode> {
+    let Component(code) = code.code_as::<Component>()?;
+    Some(&**code)
+}
