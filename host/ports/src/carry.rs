@@ -104,12 +104,8 @@ pub trait DataMover: Send + Sync {
 
     /// Moves. At every moment the data is whole at its old place or at its new one. After an error it is at its old place;
     /// a success says that it is at its new one, although the original may be left too when it could not be removed.
-    async fn carry(
-        &self,
-        job: &DataMove,
-        principal: &Principal,
-        client: &ClientInfo,
-    ) -> Result<(), CarryError>;
+    /// `by`: who asked for it; none when a rule did.
+    async fn carry(&self, job: &DataMove, by: Option<(&Principal, &ClientInfo)>) -> Result<(), CarryError>;
 
     /// Looks where the data is, after a crash.
     async fn whereabouts(&self, job: &DataMove) -> Result<Whereabouts, CarryError>;

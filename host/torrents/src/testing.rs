@@ -323,7 +323,7 @@ impl DataMover for FakeMover {
         })
     }
 
-    async fn carry(&self, job: &DataMove, _: &Principal, _: &ClientInfo) -> Result<(), CarryError> {
+    async fn carry(&self, job: &DataMove, _: Option<(&Principal, &ClientInfo)>) -> Result<(), CarryError> {
         let gate = self.gate.lock().unwrap().clone();
         if let Some(gate) = gate {
             gate.acquire().await.unwrap().forget();

@@ -252,8 +252,8 @@ pub struct OperationView {
     pub source: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub destination: Option<String>,
-    /// The user who asked for it.
-    pub user_id: String,
+    /// The user who asked for it; null when a rule did, or they are deleted.
+    pub user_id: Option<String>,
     #[schema(value_type = String, format = DateTime)]
     pub started_at: Timestamp,
     /// It has been told to stop and has not stopped yet.

@@ -123,16 +123,12 @@ impl DataMover for Files {
             .await
     }
 
-    async fn carry(
-        &self,
-        job: &DataMove,
-        principal: &Principal,
-        client: &ClientInfo,
-    ) -> Result<(), CarryError> {
-        let caller = Caller {
+    async fn carry(&self, job: &DataMove, by: Option<(&Principal, &ClientInfo)>) -> Result<(), CarryError> {
+        let caller = by.map(|(principal, client)| Caller {
             principal: principal.clone(),
             client: client.clone(),
-        };
+        });
+        let caller = caller.as_ref();
         let subject = Subject {
             operation: OPERATION,
             source: Some(job.source.clone()),
@@ -140,7 +136,7 @@ impl DataMover for Files {
         };
         let operation = self
             .operations
-            .begin_as(Some(job.id.clone()), &caller, subject)
+            .begin_as(Some(job.id.clone()), caller, subject)
             .await?;
         let (control, asked) = (operation.control(), job.clone());
         let roots = self.roots.clone();
@@ -177,7 +173,7 @@ impl DataMover for Files {
             ..Outcome::default()
         }));
         if let Some(done) = moved? {
-            self.db.tell(self.moved(&caller, &done.from, &done.to)).await;
+            self.db.tell(self.moved(caller, &done.from, &done.to)).await;
         }
         Ok(())
     }

@@ -47,7 +47,8 @@ struct Running {
     id: String,
     job_id: String,
     subject: Subject,
-    user_id: String,
+    /// Who asked for it; none when no person did.
+    user_id: Option<String>,
     started_at: Timestamp,
     cancel: CancellationToken,
     progress: Mutex<Seen>,
@@ -134,14 +135,14 @@ impl Operations {
 
     /// Stores and registers an operation of `caller`, and tells that it has started.
     pub async fn begin(self: &Arc<Self>, caller: &Caller, subject: Subject) -> Result<Operation, FilesError> {
-        self.begin_as(None, caller, subject).await
+        self.begin_as(None, Some(caller), subject).await
     }
 
-    /// Begins an operation under an id that was chosen before.
+    /// Begins an operation under an id that was chosen before, for `caller` or for nobody.
     pub async fn begin_as(
         self: &Arc<Self>,
         id: Option<String>,
-        caller: &Caller,
+        caller: Option<&Caller>,
         subject: Subject,
     ) -> Result<Operation, FilesError> {
         let place = Arc::clone(&self.places).try_acquire_owned();
@@ -155,7 +156,7 @@ impl Operations {
             id: id.unwrap_or_else(|| hosted.id().to_owned()),
             job_id: hosted.id().to_owned(),
             subject,
-            user_id: caller.principal.user_id.to_string(),
+            user_id: caller.map(|caller| caller.principal.user_id.to_string()),
             started_at: self.ctx.now(),
             cancel: hosted.cancellation(),
             progress: Mutex::new(Seen {
@@ -401,7 +402,7 @@ impl Files {
     pub async fn cancel_operation(&self, caller: &Caller, id: &str) -> Result<(), FilesError> {
         let here = self.operations.all().get(id).cloned();
         let (job_id, user_id) = match &here {
-            Some(running) => (running.job_id.clone(), Some(running.user_id.clone())),
+            Some(running) => (running.job_id.clone(), running.user_id.clone()),
             None => self.elsewhere(id).await?,
         };
         let own = user_id.as_deref() == Some(&*caller.principal.user_id);

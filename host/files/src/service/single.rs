@@ -63,7 +63,7 @@ impl Files {
         let renamed = match renamed {
             Ok(Ok(renamed)) => {
                 if renamed.from != renamed.to {
-                    let event = self.moved(caller, &renamed.from, &renamed.to);
+                    let event = self.moved(Some(caller), &renamed.from, &renamed.to);
                     let metadata = moved_to(Some(&source), &destination);
                     let fact = Fact::file("file.renamed", source, metadata);
                     self.audit_alone(caller, fact, Some(event)).await;

@@ -131,12 +131,12 @@ impl Files {
         }
     }
 
-    pub(super) fn moved(&self, caller: &Caller, from: &Path, to: &Path) -> DomainEvent {
+    pub(super) fn moved(&self, caller: Option<&Caller>, from: &Path, to: &Path) -> DomainEvent {
         let payload = FileMoved {
             from: from.to_string_lossy().into_owned(),
             to: to.to_string_lossy().into_owned(),
         };
-        self.event(Some(caller), to, &payload)
+        self.event(caller, to, &payload)
     }
 
     pub(super) fn deleted(&self, caller: Option<&Caller>, path: &Path) -> DomainEvent {

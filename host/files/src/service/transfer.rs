@@ -199,7 +199,8 @@ impl Files {
                     "bytes": done.usage.bytes,
                     "itemCount": items(done),
                 });
-                let event = (kind == TransferKind::Move).then(|| self.moved(caller, &done.from, &done.to));
+                let event =
+                    (kind == TransferKind::Move).then(|| self.moved(Some(caller), &done.from, &done.to));
                 self.audit_alone(caller, Fact::file(kind.audited_as(), shown, metadata), event)
                     .await;
             }

@@ -124,7 +124,7 @@ impl Files {
         // Who came too late has found no item, and dropped the record already.
         repo::trash::remove(&mut tx, id).await?.rows();
         self.audit_in(&mut tx, Some(caller), fact).await?;
-        tx.publish(self.moved(caller, &restored.from, &restored.to));
+        tx.publish(self.moved(Some(caller), &restored.from, &restored.to));
         tx.commit().await?;
         Ok(restored.rel)
     }

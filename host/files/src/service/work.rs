@@ -42,9 +42,9 @@ pub fn register(jobs: &Jobs) {
     }
 }
 
-/// The job of an operation. Whoever asked for it sees it, and who may see all jobs: others see operations in the list of
+/// The job of an operation. Whoever asked for it sees it, if anybody did, and who may see all jobs: others see operations in the list of
 /// those, which takes a permission of files.
-pub fn job_of(caller: &Caller, subject: &Subject, carried: Option<&str>) -> NewJob {
+pub fn job_of(caller: Option<&Caller>, subject: &Subject, carried: Option<&str>) -> NewJob {
     let operation = ALL.iter().find(|(name, ..)| *name == subject.operation);
     // Of an operation that is not in the list there is no type, and the jobs say so.
     let key = operation.map_or(subject.operation, |(_, key, ..)| key);
@@ -52,8 +52,8 @@ pub fn job_of(caller: &Caller, subject: &Subject, carried: Option<&str>) -> NewJ
         name: Some(subject.operation.to_owned()),
         input_summary: Some(json!({ "source": subject.source, "destination": subject.destination })),
         resource: carried.map(|id| (CARRIED.to_owned(), id.to_owned())),
-        created_by: Some(caller.principal.user_id.to_string()),
-        correlation_id: Some(caller.client.request_id.clone()),
+        created_by: caller.map(|caller| caller.principal.user_id.to_string()),
+        correlation_id: caller.map(|caller| caller.client.request_id.clone()),
         visibility: Visibility::Own,
         ..NewJob::new(key, Value::Null)
     }
@@ -108,7 +108,7 @@ impl OperationView {
             total_bytes: bytes(job.progress_total),
             started_at: job.started_at,
             cancelling: job.is_cancelling,
-            user_id: job.created_by.unwrap_or_default(),
+            user_id: job.created_by,
             id: job.resource_id.unwrap_or(job.id),
         })
     }

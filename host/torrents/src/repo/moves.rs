@@ -33,7 +33,7 @@ pub struct MoveRow {
     pub destination: String,
     /// Whether it ran before.
     pub ran: bool,
-    /// Who asked for it.
+    /// Who asked for it; empty when a rule did.
     pub user_id: String,
 }
 

@@ -51,15 +51,25 @@ impl Torrents {
         }
         let removes = matches!(command, Command::Remove { .. });
         let hash = checked_hash(hash)?;
-        self.moves.refuse_busy(&engine, &hash)?;
         // Told of now: afterwards it may be gone, or be called otherwise.
         let metadata = told_of(&engine, &hash, &command);
-        let done = run_one(&engine, &hash, command).await;
-        done.map_err(TorrentsError::of(&engine.name()))?;
+        self.obey(&engine, &hash, command).await?;
         self.audit_torrent(caller, permission.key(), &hash, metadata)
             .await;
         show(&engine, removes).await;
         Ok(())
+    }
+
+    /// Does `command` to a torrent, unless its data is under way.
+    pub(super) async fn obey(
+        &self,
+        engine: &Engine,
+        hash: &str,
+        command: Command,
+    ) -> Result<(), TorrentsError> {
+        self.moves.refuse_busy(engine, hash)?;
+        let done = run_one(engine, hash, command).await;
+        done.map_err(TorrentsError::of(&engine.name()))
     }
 
     /// Does one action to many torrents; one that fails stops no other.

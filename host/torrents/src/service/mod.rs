@@ -7,6 +7,7 @@ mod details;
 mod engines;
 #[cfg(test)]
 mod flood;
+mod hands;
 mod list;
 mod moves;
 mod payloads;
@@ -18,7 +19,7 @@ mod tests;
 mod turns;
 mod upkeep;
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use qm_db::Db;
 use qm_kernel::{ClientInfo, Ctx, Principal};
@@ -74,6 +75,8 @@ pub struct Caller<'a> {
 
 /// Engines and their torrents.
 pub struct Torrents {
+    /// For work that goes on when whoever asked for it is gone.
+    me: Weak<Self>,
     db: Db,
     kinds: Arc<dyn EngineKinds>,
     net: Net,
@@ -105,7 +108,8 @@ impl Torrents {
             limits: upkeep.limits(),
         };
         let moves_of = deps.ctx.id();
-        let torrents = Arc::new(Self {
+        let torrents = Arc::new_cyclic(|me| Self {
+            me: me.clone(),
             registry: Registry::new(deps.kinds.clone(), deps.cipher.clone(), sync, deps.background),
             db: deps.db,
             kinds: deps.kinds,

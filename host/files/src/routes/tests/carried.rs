@@ -51,7 +51,7 @@ impl Site {
             user_agent: None,
             request_id: String::new(),
         };
-        self.files.carry(job, &principal(), &client).await
+        self.files.carry(job, Some((&principal(), &client))).await
     }
 
     fn put_album(&self) {

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use qm_db::{DbError, Tx};
-use qm_kernel::Permission;
+use qm_kernel::{ClientInfo, Permission, Principal};
 use qm_platform::{AuditEntry, AuditResult};
 use qm_ports::carry::{DataMove, DataMover};
 use qm_ports::engine::{Command, EngineError, capability};
@@ -13,20 +13,30 @@ use tokio::sync::oneshot;
 use tokio::time::MissedTickBehavior;
 
 use super::settle::silent_since;
-use super::{BEAT, Hold, Who, job_of, run_one};
+use super::{BEAT, By, Hold, job_of, run_one};
 use crate::error::{TorrentsError, describe};
 use crate::repo::{self, moves::MoveRow};
 use crate::service::Torrents;
 use crate::service::registry::is_loaded_as;
 use crate::sync::engine::Engine;
 
+impl<'a> By<'a> {
+    /// The person who asked, from where; none when nobody did, or nobody knows any more.
+    fn person(self) -> Option<(&'a Principal, &'a ClientInfo)> {
+        match self {
+            By::Person(who) => Some((&who.principal, &who.client)),
+            By::Rule | By::Recovered => None,
+        }
+    }
+}
+
 /// How a move ended.
 #[derive(Clone, Copy)]
 enum End<'a> {
     /// The torrent is where it was.
     Stayed,
-    /// It is where it was to be. `None`: an earlier process began it.
-    Moved(Option<&'a Who>),
+    /// It is where it was to be.
+    Moved(By<'a>),
 }
 
 impl Torrents {
@@ -34,7 +44,7 @@ impl Torrents {
         &self,
         engine: &Engine,
         row: &MoveRow,
-        who: &Who,
+        by: By<'_>,
         mut hold: Hold,
         begun: oneshot::Sender<()>,
     ) -> Result<(), TorrentsError> {
@@ -47,7 +57,7 @@ impl Torrents {
             return Err(error);
         }
         let result = self
-            .beating(row, self.steps(engine, row, who, &mover, begun))
+            .beating(row, self.steps(engine, row, by, &mover, begun))
             .await;
         // Whatever happened: as long as there is a row, it is not over.
         hold.unfinished = self.rests(row).await;
@@ -64,7 +74,7 @@ impl Torrents {
         &self,
         engine: &Engine,
         row: &MoveRow,
-        who: &Who,
+        by: By<'_>,
         mover: &Arc<dyn DataMover>,
         begun: oneshot::Sender<()>,
     ) -> Result<(), TorrentsError> {
@@ -75,12 +85,12 @@ impl Torrents {
         }
         // Whoever asked may have hung up.
         let _ = begun.send(());
-        let carried = mover.carry(&job_of(row), &who.principal, &who.client).await;
+        let carried = mover.carry(&job_of(row), by.person()).await;
         if !self.is_ours(row).await {
             return Err(TorrentsError::Moving);
         }
         match carried {
-            Ok(()) => self.arrive(engine, row, Some(who), mover).await,
+            Ok(()) => self.arrive(engine, row, by, mover).await,
             Err(error) => {
                 self.try_stay(engine, row).await;
                 Err(error.into())
@@ -93,14 +103,14 @@ impl Torrents {
         &self,
         engine: &Engine,
         row: &MoveRow,
-        who: Option<&Who>,
+        by: By<'_>,
         mover: &Arc<dyn DataMover>,
     ) -> Result<(), TorrentsError> {
         let name = engine.name();
         let failed = TorrentsError::of(&name);
         match point(engine, row, &row.destination).await {
             Ok(()) => {
-                self.end_move(row, End::Moved(who)).await;
+                self.end_move(row, End::Moved(by)).await;
                 Ok(())
             }
             Err(error @ EngineError::NotFound(_)) => {
@@ -112,9 +122,9 @@ impl Torrents {
             // It will be told again.
             Err(error) if error.is_transport() || matches!(error, EngineError::Busy) => Err(failed(error)),
             Err(error) => {
-                if let Some(who) = who
+                if !matches!(by, By::Recovered)
                     && let Some(back) = way_back(row)
-                    && mover.carry(&back, &who.principal, &who.client).await.is_ok()
+                    && mover.carry(&back, by.person()).await.is_ok()
                 {
                     self.try_stay(engine, row).await;
                 }
@@ -204,8 +214,11 @@ impl Torrents {
     async fn try_end(&self, row: &MoveRow, end: End<'_>) -> Result<(), DbError> {
         let mut tx = self.db.begin_write().await?;
         let removed = repo::moves::remove(&mut tx, &row.id, &self.moves.owner).await?;
-        if let End::Moved(who) = end
+        // The run of a rule is audited by whoever runs it.
+        let of_rule = row.user_id.is_empty();
+        if let End::Moved(by) = end
             && removed.rows() > 0
+            && !of_rule
         {
             let mut metadata = json!({
                 "engineId": row.engine_id,
@@ -213,7 +226,7 @@ impl Torrents {
                 "destination": row.destination,
                 "dataMoved": true,
             });
-            if who.is_none() {
+            if matches!(by, By::Recovered) {
                 metadata["recovered"] = true.into();
             }
             let entry = AuditEntry {
@@ -222,7 +235,7 @@ impl Torrents {
                 object_type: Some("torrent"),
                 object_id: Some(row.hash.clone()),
                 result: AuditResult::Success,
-                client: who.map(|who| &who.client),
+                client: by.person().map(|(_, client)| client),
                 metadata: Some(metadata),
             };
             self.audit.record(&mut tx, entry).await?;

@@ -89,6 +89,16 @@ struct Who {
     client: ClientInfo,
 }
 
+/// On whose account a move is made.
+#[derive(Clone, Copy)]
+enum By<'a> {
+    Person(&'a Who),
+    /// A rule, whose run is audited; the move is not.
+    Rule,
+    /// An earlier process began it.
+    Recovered,
+}
+
 impl Moves {
     pub fn new(owner: String) -> Self {
         Self {
@@ -202,6 +212,17 @@ impl Torrents {
         hash: &str,
         destination: &str,
     ) -> Result<Option<String>, TorrentsError> {
+        self.relocate_by(Some(caller), engine_id, hash, destination).await
+    }
+
+    /// Moves a torrent with its data for `caller`; for none of a rule's, whose run is what is audited.
+    pub(in crate::service) async fn relocate_by(
+        self: &Arc<Self>,
+        caller: Option<Caller<'_>>,
+        engine_id: Option<&str>,
+        hash: &str,
+        destination: &str,
+    ) -> Result<Option<String>, TorrentsError> {
         let destination = check_directory(destination, "destination", &self.roots)?;
         let engine = self.resolve(engine_id)?;
         let hash = checked_hash(hash)?;
@@ -209,9 +230,11 @@ impl Torrents {
             let plan = self.plan_move(caller, &engine, &hash, &destination).await?;
             match plan {
                 Plan::Nothing => {
-                    let metadata = told_of(&engine, &hash, &Command::Move { destination });
-                    self.audit_torrent(caller, Permission::TorrentsMove.key(), &hash, metadata)
-                        .await;
+                    if let Some(caller) = caller {
+                        let metadata = told_of(&engine, &hash, &Command::Move { destination });
+                        self.audit_torrent(caller, Permission::TorrentsMove.key(), &hash, metadata)
+                            .await;
+                    }
                     return Ok(None);
                 }
                 Plan::Data(row) => return self.move_data(caller, engine, row).await,
@@ -220,29 +243,40 @@ impl Torrents {
         }
         let permission = Permission::TorrentsMove;
         let command = Command::Move { destination };
-        self.command(caller, Some(&engine.id), &hash, permission, command)
-            .await
-            .map(|()| None)
+        match caller {
+            Some(caller) => {
+                self.command(caller, Some(&engine.id), &hash, permission, command)
+                    .await?;
+            }
+            None => {
+                self.obey(&engine, &hash, command).await?;
+                engine.poke();
+            }
+        }
+        Ok(None)
     }
 
     /// Moves as planned, and waits for it as long as a request may.
     async fn move_data(
         self: &Arc<Self>,
-        caller: Caller<'_>,
+        caller: Option<Caller<'_>>,
         engine: Arc<Engine>,
         row: MoveRow,
     ) -> Result<Option<String>, TorrentsError> {
         let hold = self.moves.hold(&row.engine_id, &row.hash);
         let hold = hold.ok_or(TorrentsError::Moving)?;
-        let who = Who {
+        let who = caller.map(|caller| Who {
             principal: caller.principal.clone(),
             client: caller.client.clone(),
-        };
+        });
         let id = row.id.clone();
         let torrents = self.clone();
         // It does not depend on the request: a caller that hangs up leaves nothing half done.
         let (begun, carrying) = oneshot::channel();
-        let work = async move { torrents.carry_out(&engine, &row, &who, hold, begun).await };
+        let work = async move {
+            let by = who.as_ref().map_or(By::Rule, By::Person);
+            torrents.carry_out(&engine, &row, by, hold, begun).await
+        };
         let mut task = self.moves.tasks.spawn(work);
         // Until the client has let go the request is as any other: what goes wrong with the client is its answer.
         let is_carrying = carrying.await.is_ok();

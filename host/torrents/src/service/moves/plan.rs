@@ -30,7 +30,7 @@ pub(super) enum Plan {
 impl Torrents {
     pub(super) async fn plan_move(
         &self,
-        caller: Caller<'_>,
+        caller: Option<Caller<'_>>,
         engine: &Engine,
         hash: &str,
         destination: &str,
@@ -63,7 +63,7 @@ impl Torrents {
             save_path: torrent.save_path.clone(),
             destination: destination.to_owned(),
             ran: !matches!(torrent.state, TorrentState::Stopped | TorrentState::Paused),
-            user_id: caller.principal.user_id.to_string(),
+            user_id: caller.map_or_else(String::new, |caller| caller.principal.user_id.to_string()),
         };
         let whole = whole_files(engine, hash, &torrent).await?;
         match mover.check(&job_of(&row), &whole).await? {

@@ -9,7 +9,7 @@ use qm_kernel::Timestamp;
 use qm_ports::carry::{CarryError, DataMover, Whereabouts};
 use tokio_util::sync::CancellationToken;
 
-use super::{Key, SILENCE, job_of};
+use super::{By, Key, SILENCE, job_of};
 use crate::repo::{self, moves::MoveRow};
 use crate::service::Torrents;
 use crate::sync::engine::Engine;
@@ -129,7 +129,7 @@ impl Torrents {
             }
         };
         let settled = if is_there {
-            self.arrive(engine, row, None, mover).await
+            self.arrive(engine, row, By::Recovered, mover).await
         } else {
             self.stay(engine, row).await
         };

@@ -1,0 +1,219 @@
+//! What rules do to torrents: [`TorrentHands`], over what the routes call, without a caller and without audit rows.
+
+use async_trait::async_trait;
+use qm_ports::action::{ActionError, TorrentHands, TorrentRef};
+use qm_ports::engine::{Command, EngineError};
+use serde_json::{Map, Value};
+
+use super::Torrents;
+use super::commands::{checked_hash, show};
+use crate::error::TorrentsError;
+use crate::model::paths::PathError;
+
+impl Torrents {
+    async fn do_for_rule(&self, torrent: &TorrentRef, command: Command) -> Result<(), ActionError> {
+        let removes = matches!(command, Command::Remove { .. });
+        let done = async {
+            let engine = self.resolve(Some(&torrent.engine_id))?;
+            self.obey(&engine, &checked_hash(&torrent.hash)?, command).await?;
+            show(&engine, removes).await;
+            Ok(())
+        };
+        done.await.map_err(told)
+    }
+
+    /// What no version of the engine API has a command for.
+    fn cannot(&self, torrent: &TorrentRef, what: &str) -> ActionError {
+        match self.resolve(Some(&torrent.engine_id)) {
+            Ok(engine) => {
+                ActionError::Unsupported(format!("{} cannot change the {what} of a torrent", engine.name()))
+            }
+            Err(error) => told(error),
+        }
+    }
+}
+
+#[async_trait]
+impl TorrentHands for Torrents {
+    async fn read(&self, torrent: &TorrentRef) -> Result<Option<Map<String, Value>>, ActionError> {
+        let found = match self.find(Some(&torrent.engine_id), &torrent.hash).await {
+            Ok(found) => found,
+            Err(TorrentsError::NoSuchTorrent) => return Ok(None),
+            Err(error) => return Err(told(error)),
+        };
+        let read = serde_json::from_slice(&found.entry.shown(found.stale));
+        read.map(Some)
+            .map_err(|error| ActionError::Protocol(format!("the torrent cannot be read: {error}")))
+    }
+
+    async fn pause(&self, torrent: &TorrentRef) -> Result<(), ActionError> {
+        self.do_for_rule(torrent, Command::Pause).await
+    }
+
+    async fn stop(&self, torrent: &TorrentRef) -> Result<(), ActionError> {
+        self.do_for_rule(torrent, Command::Stop).await
+    }
+
+    async fn start(&self, torrent: &TorrentRef) -> Result<(), ActionError> {
+        self.do_for_rule(torrent, Command::Start).await
+    }
+
+    async fn relocate(&self, torrent: &TorrentRef, destination: &str) -> Result<(), ActionError> {
+        let gone = || ActionError::Unreachable("the server is ending".to_owned());
+        let me = self.me.upgrade().ok_or_else(gone)?;
+        let moving = me.relocate_by(None, Some(&torrent.engine_id), &torrent.hash, destination);
+        match moving.await.map_err(told)? {
+            None => Ok(()),
+            // What comes after it in the rule counts on the data being there.
+            Some(operation) => Err(ActionError::Timeout(format!(
+                "Moving the data takes long: it goes on as the file operation {operation}"
+            ))),
+        }
+    }
+
+    async fn remove(&self, torrent: &TorrentRef, with_data: bool) -> Result<(), ActionError> {
+        self.do_for_rule(torrent, Command::Remove { with_data }).await
+    }
+
+    async fn label(&self, torrent: &TorrentRef, _label: &str) -> Result<(), ActionError> {
+        Err(self.cannot(torrent, "label"))
+    }
+
+    async fn tags(
+        &self,
+        torrent: &TorrentRef,
+        _add: &[String],
+        _remove: &[String],
+    ) -> Result<(), ActionError> {
+        Err(self.cannot(torrent, "tags"))
+    }
+}
+
+/// The sentence that the route would answer, by what it means for a rule.
+fn told(error: TorrentsError) -> ActionError {
+    use ActionError as E;
+    let text = error.to_string();
+    match error {
+        TorrentsError::NoEngine
+        | TorrentsError::EngineUnavailable(_)
+        | TorrentsError::NoSuchEngine
+        | TorrentsError::NoSuchTorrent => E::NotFound(text),
+        TorrentsError::Engine { source, .. } => match source {
+            EngineError::NotFound(_) => E::NotFound(text),
+            EngineError::Unsupported(_) => E::Unsupported(text),
+            EngineError::Rejected(_) | EngineError::InvalidConfig(_) => E::Rejected(text),
+            EngineError::Timeout(_) => E::Timeout(text),
+            EngineError::Protocol(_) => E::Protocol(text),
+            EngineError::Unreachable(_)
+            | EngineError::Auth(_)
+            | EngineError::Busy
+            | EngineError::Plugin(_) => E::Unreachable(text),
+        },
+        TorrentsError::Path(PathError::Blank | PathError::IllegalCharacters(_)) => E::InvalidParams(text),
+        TorrentsError::NoMover | TorrentsError::Database(_) | TorrentsError::MoveFailed(_) => {
+            E::Unreachable(text)
+        }
+        _ => E::Rejected(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use qm_db::{Db, db_test};
+    use qm_kernel::ErrorKind;
+    use qm_ports::action::{ActionError, TorrentHands, TorrentRef};
+    use qm_ports::engine::{EngineError, Torrent, TorrentState};
+    use serde_json::json;
+    use tokio::sync::Semaphore;
+
+    use crate::sync::snapshot::tests::{hash, torrent};
+    use crate::testing::{FakeClient, House, audited};
+
+    const OLD: &str = "/downloads/x";
+
+    async fn site(db: &Db) -> (House, Arc<FakeClient>, TorrentRef) {
+        let house = House::new(db, &["fake"]).await;
+        let client = house.kinds.client("a");
+        client.put(Torrent {
+            state: TorrentState::Seeding,
+            downloaded: 1000,
+            progress: 1.0,
+            ..torrent(1)
+        });
+        house.mover.put(OLD);
+        let engine_id = house.engine("seedbox", "a").await;
+        house.torrents.resolve(None).unwrap().listed().await.unwrap();
+        let subject = TorrentRef {
+            engine_id,
+            hash: hash(1).to_string(),
+        };
+        (house, client, subject)
+    }
+
+    db_test! {
+        async fn a_rule_does_what_routes_do_and_audits_nothing(db: Db) {
+            let (house, client, subject) = site(&db).await;
+            let before = audited(&db).await.len();
+            let hands: &dyn TorrentHands = &*house.torrents;
+            let read = hands.read(&subject).await.unwrap().unwrap();
+            assert_eq!((&read["hash"], &read["engineId"]), (&json!(*hash(1)), &json!(subject.engine_id)));
+            hands.stop(&subject).await.unwrap();
+            hands.start(&subject).await.unwrap();
+            hands.pause(&subject).await.unwrap();
+            hands.relocate(&subject, "/downloads/new").await.unwrap();
+            assert_eq!(house.mover.paths(), ["/downloads/new/x"]);
+            hands.relocate(&subject, "/downloads/new/").await.unwrap();
+            hands.remove(&subject, true).await.unwrap();
+            assert_eq!(hands.read(&subject).await.unwrap(), None);
+            assert!(client.torrents.lock().unwrap().is_empty());
+            let asked = client.given.lock().unwrap().clone();
+            assert!(asked.len() >= 5, "{asked:?}");
+            assert_eq!(audited(&db).await.len(), before, "the rule's run is what is audited");
+        }
+    }
+
+    db_test! {
+        async fn what_a_route_refuses_a_rule_is_refused_too(db: Db) {
+            let (house, client, subject) = site(&db).await;
+            let hands: &dyn TorrentHands = &*house.torrents;
+            let refused = async |to: &str| hands.relocate(&subject, to).await.unwrap_err();
+            assert!(matches!(refused("/etc").await, ActionError::Rejected(why) if why.contains("protected")));
+            assert!(matches!(refused("/downloads/../srv/x").await, ActionError::Rejected(why) if why.contains("/downloads")));
+            assert!(matches!(refused(" ").await, ActionError::InvalidParams(_)));
+            house.mover.fail(ErrorKind::Conflict, "Destination already exists");
+            assert_eq!(refused("/downloads/new").await, ActionError::Rejected("Destination already exists".into()));
+            let other = TorrentRef { hash: hash(2).to_string(), ..subject.clone() };
+            assert!(matches!(hands.stop(&other).await, Err(ActionError::NotFound(_))));
+            let nobody = TorrentRef { engine_id: "gone".into(), ..subject.clone() };
+            assert_eq!(hands.stop(&nobody).await, Err(ActionError::NotFound("Engine gone is not available".into())));
+            assert!(matches!(hands.label(&subject, "x").await, Err(ActionError::Unsupported(why)) if why.contains("seedbox")));
+            client.fail(Some(EngineError::Unreachable("no route".into())));
+            assert!(matches!(hands.stop(&subject).await, Err(ActionError::Unreachable(why)) if why.contains("seedbox")));
+        }
+    }
+
+    db_test! {
+        async fn a_move_that_takes_long_is_no_success_yet_and_then_one(db: Db) {
+            let (house, _client, subject) = site(&db).await;
+            let gate = Arc::new(Semaphore::new(0));
+            *house.mover.gate.lock().unwrap() = Some(gate.clone());
+            let hands: &dyn TorrentHands = &*house.torrents;
+            let slow = hands.relocate(&subject, "/downloads/new").await.unwrap_err();
+            assert!(matches!(slow, ActionError::Timeout(why) if why.contains("file operation")));
+            let again = hands.relocate(&subject, "/downloads/new").await.unwrap_err();
+            assert!(matches!(again, ActionError::Rejected(why) if why.contains("being moved")));
+            gate.add_permits(1);
+            let mut last = Ok(());
+            for _ in 0..200 {
+                last = hands.relocate(&subject, "/downloads/new").await;
+                if last.is_ok() {
+                    break;
+                }
+                tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            }
+            assert_eq!(last, Ok(()));
+        }
+    }
+}
