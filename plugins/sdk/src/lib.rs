@@ -1,7 +1,7 @@
 //! What every author of a plugin writes against, whatever its role: the shared half of the contract and the helpers over it.
 //!
 //! Owns: the bindings of `wit/base@0.1.0`, generated once; the panic hook; errors, HTTP and configuration in convenient
-//! shapes. The crate of a role (`sdk-engine`, `sdk-channel`) re-exports all of it and adds its own half.
+//! shapes. The crate of a role (`sdk-engine`, `sdk-channel`, `sdk-actions`) re-exports all of it and adds its own half.
 //! Never: knows a product. Wire formats belong in a crate of their own without bindings, so that they are tested natively.
 //!
 //! On wasm32-unknown-unknown there is no clock, no randomness, no thread and no file: take the time from [`clock`], and
@@ -28,7 +28,7 @@ mod error;
 mod net;
 
 pub use bindings::quartermaster::base::common::{Descriptor, PluginError};
-pub use bindings::quartermaster::base::{clock, common, http, log, transport};
+pub use bindings::quartermaster::base::{clock, common, http, http_guarded, kv, log, transport};
 pub use config::Config;
 pub use error::plugin_error;
 pub use net::{HttpRequest, connect_tcp, connect_unix, header};

@@ -1,5 +1,6 @@
 //! The two ways out, in the shapes plugins use: a stream, and an HTTP request.
 
+use crate::http_guarded::{self, GuardedError};
 use crate::transport::{self, Connection, Endpoint, NetError, TcpAddress};
 use crate::{PluginError, http, plugin_error};
 
@@ -64,6 +65,19 @@ impl HttpRequest {
     /// Like [`HttpRequest::send`], with the network's own error and the URL it is about.
     pub fn send_raw(self) -> Result<http::Response, (String, NetError)> {
         http::send(&self.request).map_err(|error| (self.request.url, error))
+    }
+}
+
+impl HttpRequest {
+    /// Sends it to an address that a user chose, with the capability `http-guarded`; `idle_ms` bounds the whole time until the
+    /// answer's head. The URL is not repeated in the error: it may hold a secret.
+    pub fn send_guarded(self) -> Result<http::Response, PluginError> {
+        http_guarded::send(&self.request).map_err(|error| match error {
+            GuardedError::Refused(why) => PluginError::Rejected(why),
+            GuardedError::Redirect(_) => PluginError::Rejected("redirects are not followed".to_owned()),
+            GuardedError::Net(error) => plugin_error("the address", error),
+            GuardedError::Other((name, why)) => PluginError::Unreachable(format!("{name}: {why}")),
+        })
     }
 }
 
