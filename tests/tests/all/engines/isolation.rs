@@ -138,7 +138,7 @@ both_databases! {
         assert_eq!(granted.status, 200, "{}", granted.text());
         assert_eq!(granted.json()["grantedHosts"], json!(["https://courier.example"]));
         let audit = api.get("/api/audit?action=plugins.grant").await;
-        assert_eq!(audit["items"][0]["metadata"], json!({ "hosts": ["https://courier.example"] }), "{audit}");
+        assert_eq!(audit["items"][0]["metadata"], json!({ "hosts": ["https://courier.example"], "capabilities": [] }), "{audit}");
 
         // Another server on the same database holds to it.
         let other = TestServer::builder(db).plugins(&["courier.wasm"]).start().await;

@@ -1,0 +1,97 @@
+//! The actions that come with the server, over real HTTP and a real plugin host: what they do to torrents, what an
+//! administrator has to grant first, and what outlives a restart.
+
+use qm_ports::action::{ActionCall, ActionError, Occasion, TorrentRef};
+use qm_testkit::{Api, TestDb, TestServer, both_databases};
+use serde_json::{Map, Value, json};
+
+fn call(engine: &str, hash: &str, params: Value) -> ActionCall {
+    ActionCall {
+        run_id: "run".to_owned(),
+        occasion: Occasion::Torrent,
+        params: params.as_object().cloned().unwrap_or_default(),
+        context: Map::new(),
+        torrent: Some(TorrentRef {
+            engine_id: engine.to_owned(),
+            hash: hash.to_owned(),
+        }),
+    }
+}
+
+async fn plugin(api: &Api, id: &str) -> Value {
+    let all = api.get("/api/plugins").await;
+    let found = all
+        .as_array()
+        .into_iter()
+        .flatten()
+        .find(|plugin| plugin["id"] == id);
+    found.unwrap_or_else(|| panic!("no {id} in {all}")).clone()
+}
+
+both_databases! {
+    async fn rules_act_on_torrents_once_that_is_granted(db: &TestDb) {
+        let files = &["torrent_actions.wasm", "webhook.wasm", "misbehave.wasm"];
+        let server = TestServer::builder(db).plugins(files).start().await;
+        server.plugins().settled().await;
+        let api = server.admin();
+        let actions = server.plugins().actions();
+        let ids: Vec<_> = actions.actions().into_iter().map(|kind| kind.id).collect();
+        assert_eq!(ids, ["delete", "delete_with_data", "move", "pause", "stop", "webhook"]);
+        let told = plugin(&api, "torrent_actions").await;
+        assert_eq!((&told["kind"], &told["state"]), (&json!("action-set"), &json!("active")), "{told}");
+        assert_eq!(told["neededCapabilities"], json!(["torrents"]));
+
+        let engine = api.add_engine("e", "misbehave", json!({ "torrents": 3 })).await;
+        let listed = api.get("/api/torrents").await;
+        let hash = listed["items"][0]["hash"].as_str().expect("a hash").to_owned();
+        let run = async |action: &str, params: Value| actions.run(action, call(&engine, &hash, params)).await;
+        if told["firstParty"] == json!(false) {
+            // Built apart from this server: an administrator grants it.
+            assert!(matches!(run("stop", json!({})).await, Err(ActionError::Denied(_))));
+            assert!(plugin(&api, "torrent_actions").await["lastRefusal"]["what"].as_str().is_some_and(|what| what.contains("torrents")));
+            let grants = "/api/plugins/torrent_actions/grants";
+            let other = api.send("PUT", grants, Some(&json!({ "hosts": [], "capabilities": ["http-guarded"] }))).await;
+            assert_eq!((other.status, &other.json()["code"]), (400, &json!("bad_request.plugin_grant")), "{}", other.text());
+            let granted = api.send("PUT", grants, Some(&json!({ "hosts": [], "capabilities": ["torrents"] }))).await;
+            assert_eq!(granted.status, 200, "{}", granted.text());
+            assert_eq!(granted.json()["grantedCapabilities"], json!(["torrents"]));
+            let audit = api.get("/api/audit?action=plugins.grant").await;
+            assert_eq!(audit["items"][0]["metadata"], json!({ "hosts": [], "capabilities": ["torrents"] }), "{audit}");
+        } else {
+            assert_eq!(told["grantedCapabilities"], json!(["torrents"]));
+        }
+        let audited = api.get("/api/audit").await["total"].clone();
+        assert_eq!(run("stop", json!({})).await, Ok(()));
+        assert_eq!(run("pause", json!({})).await, Ok(()));
+        assert_eq!(run("move", json!({})).await, Err(ActionError::InvalidParams("destination is required".to_owned())));
+        assert_eq!(run("move", json!({ "destination": " " })).await, Err(ActionError::InvalidParams("destination is required".to_owned())));
+        assert_eq!(run("stop", json!({ "why": 1 })).await, Err(ActionError::InvalidParams("unknown parameter `why`".to_owned())));
+        assert_eq!(
+            run("move", json!({ "destination": "/etc" })).await,
+            Err(ActionError::Rejected("Path is a protected system directory.".to_owned()))
+        );
+        assert_eq!(run("delete", json!({})).await, Ok(()));
+        let gone = api.send("GET", &format!("/api/torrents/{hash}?engineId={engine}"), None).await;
+        assert_eq!(gone.status, 404, "{}", gone.text());
+        assert!(matches!(run("delete", json!({})).await, Err(ActionError::NotFound(_))));
+        assert_eq!(api.get("/api/audit").await["total"], audited, "the run of a rule is audited, not what it does");
+        server.end().await;
+    }
+
+    async fn what_a_plugin_keeps_outlives_the_server(db: &TestDb) {
+        let ask = async |server: &TestServer, params: Value| {
+            server.plugins().settled().await;
+            match server.plugins().actions().run("carry", call("e", "h", params)).await {
+                Err(ActionError::Rejected(text)) => text,
+                other => panic!("not an answer of the fixture: {other:?}"),
+            }
+        };
+        let server = TestServer::builder(db).plugins(&["porter.wasm"]).start().await;
+        assert_eq!(ask(&server, json!({ "mode": "kv_set", "key": "k", "value": "v" })).await, "set");
+        server.end().await;
+        let server = TestServer::builder(db).plugins(&["porter.wasm"]).start().await;
+        assert_eq!(ask(&server, json!({ "mode": "kv_get", "key": "k" })).await, r#"Some("v")"#);
+        assert_eq!(ask(&server, json!({ "mode": "kv_claim", "key": "k", "value": "w" })).await, "false");
+        server.end().await;
+    }
+}
