@@ -73,7 +73,7 @@ mod tests {
             Ok("https://a.example/")
         );
         for params in ["{}", r#"{"url":""}"#, r#"{"url":3}"#, "[]"] {
-            assert_eq!(url(params).as_deref(), Err("url is required"), "{params}");
+            assert_eq!(url(params), Err("url is required".to_owned()), "{params}");
         }
         assert!(serde_json::from_str::<Value>(PARAMS).is_ok_and(|schema| schema["type"] == "object"));
     }

@@ -2,7 +2,7 @@
 //! administrator has to grant first, and what outlives a restart.
 
 use qm_ports::action::{ActionCall, ActionError, Occasion, TorrentRef};
-use qm_testkit::{Api, TestDb, TestServer, both_databases};
+use qm_testkit::{Api, TestServer, both_databases};
 use serde_json::{Map, Value, json};
 
 fn call(engine: &str, hash: &str, params: Value) -> ActionCall {
