@@ -108,6 +108,8 @@ impl PluginHost {
         let first_party = Arc::new(config.first_party);
         let loader = Loader::new(runtime.clone(), cache, config.compiler, roles::ALL, first_party);
         let catalog = Catalog::open(config.plugins_dir, loader, config.pins)?;
+        // Before anything is loaded: who was there first.
+        catalog.follow_pins().await;
         let tasks = [
             tokio::spawn(intake::work(catalog.clone())),
             tokio::spawn(scan::watch(Arc::downgrade(&catalog))),

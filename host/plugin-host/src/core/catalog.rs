@@ -39,6 +39,8 @@ struct Inner {
     files: BTreeMap<String, Entry>,
     /// The slots, by plugin id, for as long as there is code or a lane for it.
     slots: HashMap<String, Arc<Slot>>,
+    /// Since when each file has had an id, in milliseconds, as the pins were last seen.
+    pinned: HashMap<String, i64>,
 }
 
 struct Entry {
@@ -173,11 +175,7 @@ impl Catalog {
         };
         let _turn = self.changing.lock().await;
         let moved = self.inner().moved(&pins);
-        for (id, slot) in &self.inner().slots {
-            if let Some(pin) = pins.get(id) {
-                slot.was_pinned(pin.at);
-            }
-        }
+        self.inner().note_pins(&pins);
         for (name, file) in &moved.lost {
             tracing::warn!(file = %name, now = %file, "the id of a plugin was given to another file");
             self.give_up(name, file);
@@ -477,6 +475,23 @@ impl Catalog {
             .collect()
     }
 
+    /// Whether a file that has had an id for longer than since `at` may yet turn out to be of this role: it is there, and not
+    /// loaded so far.
+    pub(crate) fn awaits_older(&self, role: &str, at: i64) -> bool {
+        let inner = self.inner();
+        let older = inner.pinned.iter().filter(|(_, since)| **since < at);
+        older.into_iter().any(
+            |(name, _)| match inner.files.get(name).map(|entry| &entry.outcome) {
+                None => self.dir.join(name).is_file(),
+                Some(Outcome::Refused(refusal)) => {
+                    let other = refusal.facts.role.as_deref().is_some_and(|told| told != role);
+                    refusal.state == PluginState::Compiling && !other
+                }
+                Some(Outcome::Active(_)) => false,
+            },
+        )
+    }
+
     /// The slot of a plugin that is in use.
     pub(crate) fn slot(&self, id: &str) -> Option<Arc<Slot>> {
         self.inner()
@@ -497,6 +512,15 @@ struct Moved {
 }
 
 impl Inner {
+    fn note_pins(&mut self, pins: &HashMap<String, Pin>) {
+        for (id, slot) in &self.slots {
+            if let Some(pin) = pins.get(id) {
+                slot.was_pinned(pin.at);
+            }
+        }
+        self.pinned = pins.values().map(|pin| (pin.file.clone(), pin.at)).collect();
+    }
+
     fn moved(&self, pins: &HashMap<String, Pin>) -> Moved {
         let mut moved = Moved::default();
         for (name, entry) in &self.files {

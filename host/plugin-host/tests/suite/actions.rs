@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use qm_plugin_host::{CheckOptions, Granted, LaneState, Limits, PluginState, check};
+use qm_plugin_host::{CheckOptions, Compiler, Granted, LaneState, Limits, PluginState, PluginStatus, check};
 use qm_ports::action::{ActionCall, ActionError, Actions, Occasion, TorrentHands, TorrentRef};
 use serde_json::{Map, Value, json};
 
@@ -566,4 +566,48 @@ async fn the_contract_of_the_role_is_tested_without_touching_anything() {
         let refusal = &report.checks[1];
         assert!(refusal.detail.contains("no_such_action"), "{refusal:?}");
     }
+}
+
+#[tokio::test]
+async fn after_a_start_nobody_has_what_a_plugin_that_compiles_slowly_had_first() {
+    let bench = Bench::start(PORTER).await;
+    bench.install("a_usurper.wasm", &fixture("usurper.wasm"));
+    let in_use = |plugins: &[PluginStatus]| {
+        plugins
+            .iter()
+            .any(|plugin| plugin.id == "usurper" && plugin.state == PluginState::Active)
+    };
+    bench.until("the second plugin is in use", in_use).await;
+    let sha256 = bench.status("porter.wasm").sha256.unwrap();
+    let kept = std::fs::read_dir(bench.cache())
+        .unwrap()
+        .flatten()
+        .map(|entry| entry.path());
+    let of_porter: Vec<_> = kept
+        .filter(|path| path.to_string_lossy().contains(&sha256))
+        .collect();
+    assert_eq!(of_porter.len(), 1, "{of_porter:?}");
+    std::fs::remove_file(&of_porter[0]).unwrap();
+
+    let host = bench.again_with(limits(), Compiler::InProcess).await;
+    let actions = host.actions();
+    let mut refused_while_in_use = 0;
+    loop {
+        let usurper = in_use(&host.list());
+        match run(&actions, json!({})).await {
+            Ok(()) => break,
+            Err(ActionError::Unknown(_)) => refused_while_in_use += u32::from(usurper),
+            other => panic!("{other:?}"),
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert!(
+        refused_while_in_use > 0,
+        "it was compiled before anybody could ask"
+    );
+    host.settled().await;
+    assert_eq!(
+        actions.run("usurp", call(json!({}))).await,
+        Err(ActionError::Rejected("usurped usurp".to_owned()))
+    );
 }

@@ -2,6 +2,7 @@
 //! administrator has to grant first, and what outlives a restart.
 
 use qm_ports::action::{ActionCall, ActionError, Occasion, TorrentRef};
+use qm_testkit::fake::{FakeKinds, torrent};
 use qm_testkit::{Api, TestServer, both_databases};
 use serde_json::{Map, Value, json};
 
@@ -30,8 +31,12 @@ async fn plugin(api: &Api, id: &str) -> Value {
 
 both_databases! {
     async fn rules_act_on_torrents_once_that_is_granted(db: &TestDb) {
-        let files = &["torrent_actions.wasm", "webhook.wasm", "misbehave.wasm"];
-        let server = TestServer::builder(db).plugins(files).start().await;
+        let kinds = FakeKinds::new();
+        let fake = kinds.engine("one");
+        fake.put(torrent(1));
+        fake.put(torrent(2));
+        let files = &["torrent_actions.wasm", "webhook.wasm"];
+        let server = TestServer::builder(db).kinds(kinds).plugins(files).start().await;
         server.plugins().settled().await;
         let api = server.admin();
         let actions = server.plugins().actions();
@@ -41,9 +46,9 @@ both_databases! {
         assert_eq!((&told["kind"], &told["state"]), (&json!("action-set"), &json!("active")), "{told}");
         assert_eq!(told["neededCapabilities"], json!(["torrents"]));
 
-        let engine = api.add_engine("e", "misbehave", json!({ "torrents": 3 })).await;
-        let listed = api.get("/api/torrents").await;
-        let hash = listed["items"][0]["hash"].as_str().expect("a hash").to_owned();
+        let engine = api.add_engine("fake", "scgi_client", json!({ "host": "one" })).await;
+        let hash = torrent(1).hash.to_string();
+        assert_eq!(api.get("/api/torrents").await["total"], json!(2));
         let run = async |action: &str, params: Value| actions.run(action, call(&engine, &hash, params)).await;
         if told["firstParty"] == json!(false) {
             // Built apart from this server: an administrator grants it.
@@ -70,9 +75,12 @@ both_databases! {
             run("move", json!({ "destination": "/etc" })).await,
             Err(ActionError::Rejected("Path is a protected system directory.".to_owned()))
         );
-        assert_eq!(run("delete", json!({})).await, Ok(()));
+        assert_eq!(run("delete_with_data", json!({})).await, Ok(()));
+        let done: Vec<String> = fake.commands().into_iter().map(|(_, command)| format!("{command:?}")).collect();
+        assert_eq!(done, ["Stop", "Pause", "Remove { with_data: true }"]);
         let gone = api.send("GET", &format!("/api/torrents/{hash}?engineId={engine}"), None).await;
         assert_eq!(gone.status, 404, "{}", gone.text());
+        assert!(fake.torrent(&torrent(2).hash).is_some(), "the other one was not touched");
         assert!(matches!(run("delete", json!({})).await, Err(ActionError::NotFound(_))));
         assert_eq!(api.get("/api/audit").await["total"], audited, "the run of a rule is audited, not what it does");
         server.end().await;

@@ -36,9 +36,11 @@ impl Desk {
     }
 
     /// The plugins that provide actions, whoever has a claim before another one first: what was built together with the
-    /// server, then by how long an id has been pinned.
+    /// server, then by how long an id has been pinned. A plugin waits for older files that are not loaded yet: after a start
+    /// one that compiles slowly would else lose its actions to another one for a while.
     fn providers(&self) -> Vec<Arc<Loaded>> {
         let mut all = self.catalog.in_use(NAME);
+        all.retain(|(slot, code)| code.first_party || !self.catalog.awaits_older(NAME, slot.pinned_at()));
         all.sort_by(|(slot, code), (other_slot, other)| {
             let rank = (!code.first_party, slot.pinned_at(), &slot.id);
             rank.cmp(&(!other.first_party, other_slot.pinned_at(), &other_slot.id))
