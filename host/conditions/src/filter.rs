@@ -1,0 +1,200 @@
+//! Conditions that somebody sends with a request, to see what they choose. Unlike those of a rule, which may be stored before
+//! they make sense, they are refused where they cannot mean anything, by their place in the list.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::condition::{Condition, Conditions, Operator};
+use crate::value::Record;
+
+/// Conditions of one filter.
+pub const MAX_CONDITIONS: usize = 20;
+/// Bytes of a filter as text.
+const MAX_BYTES: usize = 8 * 1024;
+
+/// Why a filter is refused; it follows the name of what held it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FilterError {
+    #[error("must be a JSON array of conditions like {{\"field\":\"ratio\",\"op\":\"gte\",\"value\":2}}")]
+    NoList,
+    #[error("has {0} bytes; {MAX_BYTES} is the most")]
+    TooLong(usize),
+    #[error("has {0} conditions; {MAX_CONDITIONS} is the most")]
+    TooMany(usize),
+    #[error("[{at}] {fault}")]
+    Condition { at: usize, fault: String },
+}
+
+/// The conditions of a filter. Two filters of the same text are equal.
+#[derive(Clone)]
+pub struct Filter {
+    text: Arc<str>,
+    conditions: Arc<Conditions>,
+}
+
+impl Filter {
+    /// Reads a filter; `is_field` says which fields there are.
+    pub fn read(text: &str, is_field: &dyn Fn(&str) -> bool) -> Result<Self, FilterError> {
+        if text.len() > MAX_BYTES {
+            return Err(FilterError::TooLong(text.len()));
+        }
+        let sources: Vec<Value> = serde_json::from_str(text).map_err(|_| FilterError::NoList)?;
+        if sources.len() > MAX_CONDITIONS {
+            return Err(FilterError::TooMany(sources.len()));
+        }
+        let list = sources
+            .iter()
+            .enumerate()
+            .map(|(at, source)| {
+                condition(source, is_field).map_err(|fault| FilterError::Condition { at, fault })
+            })
+            .collect::<Result<Vec<Condition>, FilterError>>()?;
+        Ok(Self {
+            text: text.into(),
+            conditions: Arc::new(Conditions::of(list)),
+        })
+    }
+
+    pub fn matches(&self, record: &(impl Record + ?Sized)) -> bool {
+        self.conditions.hold(record)
+    }
+
+    /// Whether one of its conditions is about a field of these.
+    pub fn involves_any(&self, fields: &[&str]) -> bool {
+        self.conditions.involve_any(fields)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.conditions.is_empty()
+    }
+}
+
+fn condition(source: &Value, is_field: &dyn Fn(&str) -> bool) -> Result<Condition, String> {
+    let Value::Object(members) = source else {
+        return Err("must be an object with field, op and value".to_owned());
+    };
+    if let Some(other) = members
+        .keys()
+        .find(|key| !["field", "op", "value"].contains(&key.as_str()))
+    {
+        return Err(format!("property {} should not exist", clip(other)));
+    }
+    match members.get("field") {
+        Some(Value::String(name)) if is_field(name) => {}
+        Some(Value::String(name)) => return Err(format!("field {:?} is no field of a torrent", clip(name))),
+        _ => return Err("field must be a string".to_owned()),
+    }
+    let word = members.get("op").and_then(Value::as_str).unwrap_or_default();
+    if Operator::from_word(word).is_none() {
+        return Err(format!(
+            "op must be one of the following values: {}",
+            Operator::WORDS.join(", ")
+        ));
+    }
+    if !members.contains_key("value") {
+        return Err("value is missing".to_owned());
+    }
+    let condition = Condition::compile(source);
+    match condition.never() {
+        Some(why) => Err(format!("value: {why}")),
+        None => Ok(condition),
+    }
+}
+
+fn clip(name: &str) -> &str {
+    &name[..name.floor_char_boundary(100)]
+}
+
+impl fmt::Debug for Filter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Filter({})", self.text)
+    }
+}
+
+impl PartialEq for Filter {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for Filter {}
+
+impl Hash for Filter {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.text.hash(state);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Map, json};
+
+    use super::*;
+
+    fn read(text: &str) -> Result<Filter, FilterError> {
+        Filter::read(text, &|name| ["ratio", "name"].contains(&name))
+    }
+
+    #[test]
+    fn a_filter_chooses() {
+        let filter =
+            read(r#"[{"field":"ratio","op":"gt","value":2},{"field":"name","op":"matches","value":"^a"}]"#)
+                .expect("a filter");
+        let record = |ratio: f64, name: &str| -> Map<String, Value> {
+            [
+                ("ratio".to_owned(), json!(ratio)),
+                ("name".to_owned(), json!(name)),
+            ]
+            .into_iter()
+            .collect()
+        };
+        assert!(filter.matches(&record(2.5, "Abc")));
+        assert!(!filter.matches(&record(2.0, "Abc")) && !filter.matches(&record(2.5, "bc")));
+        assert!(filter.involves_any(&["ratio"]) && !filter.involves_any(&["size"]));
+        assert!(read("[]").is_ok_and(|filter| filter.is_empty() && filter.matches(&record(0.0, ""))));
+    }
+
+    #[test]
+    fn what_cannot_choose_is_refused_by_its_place() {
+        for (text, message) in [
+            (
+                "",
+                "must be a JSON array of conditions like {\"field\":\"ratio\",\"op\":\"gte\",\"value\":2}",
+            ),
+            (
+                "{}",
+                "must be a JSON array of conditions like {\"field\":\"ratio\",\"op\":\"gte\",\"value\":2}",
+            ),
+            ("[5]", "[0] must be an object with field, op and value"),
+            (
+                r#"[{"field":"x","op":"eq","value":1}]"#,
+                "[0] field \"x\" is no field of a torrent",
+            ),
+            (r#"[{"op":"eq","value":1}]"#, "[0] field must be a string"),
+            (
+                r#"[{"field":"ratio","op":"gt","value":1},{"field":"ratio","op":"is","value":1}]"#,
+                "[1] op must be one of the following values: eq, neq, gt, gte, lt, lte, contains, matches",
+            ),
+            (r#"[{"field":"ratio","op":"gt"}]"#, "[0] value is missing"),
+            (
+                r#"[{"field":"ratio","op":"gt","value":1,"x":2}]"#,
+                "[0] property x should not exist",
+            ),
+            (
+                r#"[{"field":"name","op":"matches","value":"(?=a)"}]"#,
+                "[0] value: its pattern uses a look ahead or behind, which patterns here cannot have",
+            ),
+        ] {
+            assert_eq!(read(text).expect_err(text).to_string(), message);
+        }
+        let many = json!(vec![json!({ "field": "ratio", "op": "gt", "value": 1 }); 21]).to_string();
+        assert_eq!(read(&many).expect_err("many"), FilterError::TooMany(21));
+        assert_eq!(
+            read(&" ".repeat(9000)).expect_err("long"),
+            FilterError::TooLong(9000)
+        );
+    }
+}

@@ -1,0 +1,448 @@
+//! Regular expressions as ECMAScript reads them without the flags `u`, `s` and `m`, case-insensitive and unanchored, put into
+//! the words of an engine whose time is linear.
+//!
+//! What such an engine cannot do (backreferences, looking ahead or behind) is refused, and so is what ECMAScript refuses.
+
+use std::fmt::Write as _;
+
+use regex::{Regex, RegexBuilder};
+
+/// Characters of a pattern.
+pub const MAX_CHARS: usize = 1000;
+/// Bytes of a compiled pattern, and of what matching it keeps.
+pub const MAX_COMPILED: usize = 128 * 1024;
+/// Bytes of a text that are looked at.
+pub const MAX_TEXT: usize = 16 * 1024;
+/// Groups inside each other.
+const MAX_DEPTH: u32 = 64;
+
+/// Why a pattern matches nothing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PatternError {
+    #[error("has {0} characters; {MAX_CHARS} is the most")]
+    TooLong(usize),
+    #[error("uses {0}, which patterns here cannot have")]
+    Unsupported(&'static str),
+    #[error("is no regular expression: {0}")]
+    Invalid(&'static str),
+    #[error("is too large when it is compiled, or nested too deeply")]
+    TooLarge,
+}
+
+/// A compiled pattern.
+#[derive(Clone, Debug)]
+pub struct Pattern(Regex);
+
+impl Pattern {
+    pub fn compile(source: &str) -> Result<Self, PatternError> {
+        let length = source.chars().count();
+        if length > MAX_CHARS {
+            return Err(PatternError::TooLong(length));
+        }
+        let translated = Translator::new(source).translate()?;
+        RegexBuilder::new(&translated)
+            .case_insensitive(true)
+            .size_limit(MAX_COMPILED)
+            .dfa_size_limit(MAX_COMPILED)
+            .nest_limit(MAX_DEPTH)
+            .build()
+            .map(Self)
+            .map_err(|error| match error {
+                regex::Error::Syntax(_) => PatternError::Invalid("its parts do not fit together"),
+                _ => PatternError::TooLarge,
+            })
+    }
+
+    /// Whether it matches somewhere in the text, of which the first [`MAX_TEXT`] bytes count.
+    pub fn is_in(&self, text: &str) -> bool {
+        self.0.is_match(&text[..text.floor_char_boundary(MAX_TEXT)])
+    }
+}
+
+const DIGITS: &str = "0-9";
+const WORD: &str = "0-9A-Z_a-z";
+/// White space and line ends of ECMAScript.
+const SPACES: &str =
+    r"\t\n\x0B\x0C\r \x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000}\x{FEFF}";
+
+/// What an escape stands for.
+enum Escape {
+    Letter(char),
+    /// A set, and whether it is the rest that is meant.
+    Set(&'static str, bool),
+}
+
+/// Writes a pattern anew, character by character.
+struct Translator {
+    letters: Vec<char>,
+    at: usize,
+    out: String,
+    /// What stands before may be repeated.
+    repeatable: bool,
+}
+
+impl Translator {
+    fn new(source: &str) -> Self {
+        Self {
+            letters: source.chars().collect(),
+            at: 0,
+            out: String::with_capacity(source.len() + 16),
+            repeatable: false,
+        }
+    }
+
+    fn peek(&self) -> Option<char> {
+        self.letters.get(self.at).copied()
+    }
+
+    fn next(&mut self) -> Option<char> {
+        let letter = self.peek();
+        self.at += usize::from(letter.is_some());
+        letter
+    }
+
+    fn eat(&mut self, text: &str) -> bool {
+        let found = text
+            .chars()
+            .zip(self.letters.iter().skip(self.at))
+            .filter(|(a, b)| a == *b)
+            .count();
+        let eaten = found == text.chars().count();
+        if eaten {
+            self.at += found;
+        }
+        eaten
+    }
+
+    fn translate(mut self) -> Result<String, PatternError> {
+        while let Some(letter) = self.next() {
+            match letter {
+                '\\' => self.escape()?,
+                '[' => self.class()?,
+                '(' => self.group()?,
+                '*' | '+' | '?' => self.repeat(&letter.to_string())?,
+                '{' => match self.count() {
+                    Some(count) => self.repeat(&count)?,
+                    None => self.push_letter('{'),
+                },
+                '|' => self.plain("|", false),
+                '^' | '$' => self.plain(&letter.to_string(), false),
+                ')' => self.plain(")", true),
+                '.' => self.plain(r"[^\n\r\x{2028}\x{2029}]", true),
+                other => self.push_letter(other),
+            }
+        }
+        Ok(self.out)
+    }
+
+    fn plain(&mut self, text: &str, repeatable: bool) {
+        self.out.push_str(text);
+        self.repeatable = repeatable;
+    }
+
+    fn push_letter(&mut self, letter: char) {
+        push_code(&mut self.out, letter);
+        self.repeatable = true;
+    }
+
+    fn repeat(&mut self, how: &str) -> Result<(), PatternError> {
+        if !self.repeatable {
+            return Err(PatternError::Invalid("there is nothing to repeat"));
+        }
+        self.out.push_str(how);
+        if self.eat("?") {
+            self.out.push('?');
+        }
+        self.repeatable = false;
+        Ok(())
+    }
+
+    /// `{2}`, `{2,}` or `{2,5}` after its brace; anything else is no repetition, and its brace a letter.
+    fn count(&mut self) -> Option<String> {
+        let rest: String = self.letters[self.at..].iter().take(16).collect();
+        let inside = rest.split_once('}')?.0;
+        let (least, most) = inside.split_once(',').unwrap_or((inside, ""));
+        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|digit| digit.is_ascii_digit());
+        if !is_number(least) || !(most.is_empty() || is_number(most)) {
+            return None;
+        }
+        self.at += inside.chars().count() + 1;
+        Some(format!("{{{inside}}}"))
+    }
+
+    fn group(&mut self) -> Result<(), PatternError> {
+        for looks in ["?=", "?!", "?<=", "?<!"] {
+            if self.eat(looks) {
+                return Err(PatternError::Unsupported("a look ahead or behind"));
+            }
+        }
+        if self.eat("?<") {
+            // The name of a group matters to nobody here.
+            while self.next().ok_or(PatternError::Invalid("a group has no name"))? != '>' {}
+        } else if !self.eat("?:") && self.peek() == Some('?') {
+            return Err(PatternError::Invalid("there is nothing to repeat"));
+        }
+        self.plain("(?:", false);
+        Ok(())
+    }
+
+    fn escape(&mut self) -> Result<(), PatternError> {
+        match self.peek() {
+            Some('b') => {
+                self.at += 1;
+                self.plain(r"(?-u:\b)", false);
+            }
+            Some('B') => {
+                self.at += 1;
+                self.plain(r"(?-u:\B)", false);
+            }
+            Some('1'..='9') => return Err(PatternError::Unsupported("a backreference")),
+            Some('k') => return Err(PatternError::Unsupported("a named backreference")),
+            _ => match self.escaped()? {
+                Escape::Letter(letter) => self.push_letter(letter),
+                // Folding case would add letters of other alphabets to it.
+                Escape::Set(set, rest) => {
+                    let not = if rest { "^" } else { "" };
+                    self.plain(&format!("(?-i:[{not}{set}])"), true);
+                }
+            },
+        }
+        Ok(())
+    }
+
+    /// What follows a backslash, in a class and outside of it.
+    fn escaped(&mut self) -> Result<Escape, PatternError> {
+        let letter = self
+            .next()
+            .ok_or(PatternError::Invalid("it ends in a backslash"))?;
+        Ok(match letter {
+            'd' => Escape::Set(DIGITS, false),
+            'D' => Escape::Set(DIGITS, true),
+            'w' => Escape::Set(WORD, false),
+            'W' => Escape::Set(WORD, true),
+            's' => Escape::Set(SPACES, false),
+            'S' => Escape::Set(SPACES, true),
+            'n' => Escape::Letter('\n'),
+            'r' => Escape::Letter('\r'),
+            't' => Escape::Letter('\t'),
+            'v' => Escape::Letter('\u{b}'),
+            'f' => Escape::Letter('\u{c}'),
+            '0' if !self.peek().is_some_and(|next| next.is_ascii_digit()) => Escape::Letter('\0'),
+            '0'..='9' => return Err(PatternError::Unsupported("an octal escape")),
+            'c' => match self.peek().filter(char::is_ascii_alphabetic) {
+                Some(control) => {
+                    self.at += 1;
+                    Escape::Letter(char::from(control as u8 % 32))
+                }
+                None => return Err(PatternError::Unsupported("a control letter that is none")),
+            },
+            'x' => Escape::Letter(self.hex(2).and_then(char::from_u32).unwrap_or('x')),
+            'u' => self.unit()?,
+            other => Escape::Letter(other),
+        })
+    }
+
+    /// So many hexadecimal digits, or nothing is read.
+    fn hex(&mut self, digits: usize) -> Option<u32> {
+        let text: String = self.letters.get(self.at..self.at + digits)?.iter().collect();
+        let is_hex = text.bytes().all(|digit| digit.is_ascii_hexdigit());
+        let number = u32::from_str_radix(&text, 16).ok().filter(|_| is_hex)?;
+        self.at += digits;
+        Some(number)
+    }
+
+    /// After `\u`: a character, or the two halves of one.
+    fn unit(&mut self) -> Result<Escape, PatternError> {
+        let Some(unit) = self.hex(4) else {
+            return Ok(Escape::Letter('u'));
+        };
+        if let Some(letter) = char::from_u32(unit) {
+            return Ok(Escape::Letter(letter));
+        }
+        let half = PatternError::Unsupported("half of a character");
+        if !(0xd800..0xdc00).contains(&unit) || !self.eat("\\u") {
+            return Err(half);
+        }
+        let low = self
+            .hex(4)
+            .filter(|low| (0xdc00..0xe000).contains(low))
+            .ok_or(half.clone())?;
+        let code = 0x1_0000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
+        char::from_u32(code).map(Escape::Letter).ok_or(half)
+    }
+
+    fn class(&mut self) -> Result<(), PatternError> {
+        let rest = self.eat("^");
+        if self.eat("]") {
+            // Nothing, or anything at all.
+            self.plain(
+                if rest {
+                    r"[\x00-\x{10FFFF}]"
+                } else {
+                    r"[^\x00-\x{10FFFF}]"
+                },
+                true,
+            );
+            return Ok(());
+        }
+        let mut class = String::from(if rest { "[^" } else { "[" });
+        while !self.eat("]") {
+            let first = self.member()?;
+            let is_range =
+                self.peek() == Some('-') && !matches!(self.letters.get(self.at + 1), None | Some(']'));
+            if !is_range {
+                push_member(&mut class, &first);
+                continue;
+            }
+            self.at += 1;
+            let last = self.member()?;
+            if let (Escape::Letter(first), Escape::Letter(last)) = (&first, &last) {
+                if first > last {
+                    return Err(PatternError::Invalid("a range in a class runs backwards"));
+                }
+                push_code(&mut class, *first);
+                class.push('-');
+                push_code(&mut class, *last);
+            } else {
+                // Beside a set the dash is a letter.
+                push_member(&mut class, &first);
+                push_code(&mut class, '-');
+                push_member(&mut class, &last);
+            }
+        }
+        class.push(']');
+        self.plain(&class, true);
+        Ok(())
+    }
+
+    /// One member of a class.
+    fn member(&mut self) -> Result<Escape, PatternError> {
+        match self.next() {
+            None => Err(PatternError::Invalid("a class has no end")),
+            Some('\\') if self.peek() == Some('b') => {
+                self.at += 1;
+                Ok(Escape::Letter('\u{8}'))
+            }
+            Some('\\') => self.escaped(),
+            Some(letter) => Ok(Escape::Letter(letter)),
+        }
+    }
+}
+
+fn push_member(class: &mut String, member: &Escape) {
+    match member {
+        Escape::Letter(letter) => push_code(class, *letter),
+        Escape::Set(set, false) => class.push_str(set),
+        Escape::Set(set, true) => {
+            class.push_str("[^");
+            class.push_str(set);
+            class.push(']');
+        }
+    }
+}
+
+/// A letter that means nothing but itself: as it is where it surely has no meaning, by its number elsewhere.
+fn push_code(out: &mut String, letter: char) {
+    if letter.is_ascii_alphanumeric() || (!letter.is_ascii() && !letter.is_whitespace()) {
+        out.push(letter);
+    } else {
+        let _ = write!(out, "\\x{{{:X}}}", u32::from(letter));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_mean_what_they_mean_in_ecmascript() {
+        for (pattern, text, expected) in [
+            ("1080p|720p", "Show.S01.720P.x264", true),
+            ("^show", "Show.S01", true),
+            ("^show$", "Show.S01", false),
+            ("", "anything", true),
+            ("a.c", "a\nc", false),
+            ("a[^]c", "a\nc", true),
+            ("a[]c", "abc", false),
+            ("[[:alpha:]]", "a]", true),
+            ("[a&&b]", "&", true),
+            ("[a-\\d]", "-", true),
+            ("[\\w-]", "-", true),
+            ("[^\\D]", "5", true),
+            ("[^\\D]", "x", false),
+            ("a{2}", "aa", true),
+            ("a{2}", "a{2}", false),
+            ("a{,2}", "a{,2}", true),
+            ("x{", "x{", true),
+            ("a}b]", "a}b]", true),
+            ("\\d", "\u{661}", false),
+            ("\\w", "\u{e9}", false),
+            ("\\w", "\u{212a}", false),
+            ("\u{e9}", "\u{c9}", true),
+            ("\\s", "\u{feff}", true),
+            ("\\bfoo\\b", "a foo b", true),
+            ("\\bfoo\\b", "afoo", false),
+            ("o\\Bo", "foo", true),
+            ("\\x41\\u0042", "xab", true),
+            ("\\ud83d\\ude00", "\u{1f600}", true),
+            ("\\/\\-\\_\\y", "/-_y", true),
+            ("(?<year>\\d{4})", "2021", true),
+            ("(?:a|b)+?c", "abc", true),
+            ("\\pL", "pl", true),
+            ("#\\ x", "# x", true),
+            ("\\0", "\0", true),
+            ("\\cA", "\u{1}", true),
+            ("[\\b]", "\u{8}", true),
+            ("(a)", "A", true),
+        ] {
+            let compiled = Pattern::compile(pattern).unwrap_or_else(|error| panic!("{pattern}: {error}"));
+            assert_eq!(compiled.is_in(text), expected, "{pattern} in {text}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        for pattern in [
+            "(", ")", "[", "[z-a]", "*", "+a", "a**", "^*", "(?i)a", "(?", "(?<", "a|*", "\\", "a{2,1}",
+        ] {
+            assert!(
+                matches!(Pattern::compile(pattern), Err(PatternError::Invalid(_))),
+                "{pattern}"
+            );
+        }
+        for pattern in [
+            "(a)\\1",
+            "(?=a)",
+            "(?!a)b",
+            "(?<=a)",
+            "(?<!a)",
+            "(?<n>a)\\k<n>",
+            "\\07",
+            "\\ud83d",
+        ] {
+            assert!(
+                matches!(Pattern::compile(pattern), Err(PatternError::Unsupported(_))),
+                "{pattern}"
+            );
+        }
+        assert_eq!(
+            Pattern::compile(&"a".repeat(1001)).err(),
+            Some(PatternError::TooLong(1001))
+        );
+        assert!(Pattern::compile(&"a".repeat(1000)).is_ok());
+        assert!(Pattern::compile(&"\u{e9}".repeat(200)).is_ok());
+        for pattern in ["((a{99}){99}){99}".to_owned(), "(".repeat(100) + &")".repeat(100)] {
+            assert_eq!(
+                Pattern::compile(&pattern).err(),
+                Some(PatternError::TooLarge),
+                "{pattern}"
+            );
+        }
+    }
+
+    #[test]
+    fn text_beyond_the_bound_is_not_looked_at() {
+        let pattern = Pattern::compile("end$|far").expect("a pattern");
+        assert!(!pattern.is_in(&("\u{e9}".repeat(MAX_TEXT) + "far")));
+    }
+}
