@@ -3,12 +3,14 @@
 //!
 //! | port | offered by | used by |
 //! |---|---|---|
-//! | [`action`] | the plugin host; [`action::TorrentHands`] torrents | nobody yet; the plugin host |
+//! | [`action`] | the plugin host; [`action::TorrentHands`] torrents | automation; the plugin host |
 //! | [`engine`] | the plugin host | torrents |
 //! | [`channel`] | the plugin host | nobody yet |
 //! | [`payload`] | torrents | files |
 //! | [`probe`] | torrents | the system's health |
 //! | [`carry`] | files | torrents |
+//! | [`list`] | torrents | automation |
+//! | [`rules`] | automation | torrents |
 //! | [`holder`] | identity | files |
 //!
 //! Owns no I/O, and words that are not about one area (instants, errors, the principal) are the kernel's.
@@ -18,8 +20,10 @@ pub mod carry;
 pub mod channel;
 pub mod engine;
 pub mod holder;
+pub mod list;
 pub mod payload;
 pub mod probe;
+pub mod rules;
 
 pub use holder::Holders;
 pub use payload::{TorrentPayload, TorrentPayloads};

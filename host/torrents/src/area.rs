@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use qm_kernel::Permission;
-use qm_platform::area::{Area, AreaSpec, Closing, MenuEntry, Module};
+use qm_platform::area::{Area, AreaSpec, Closing, ContextAction, MenuEntry, Module};
 
 use crate::{EVENTS, EngineSecrets, Torrents, routes};
 
@@ -49,8 +49,65 @@ pub static AREA: AreaSpec = AreaSpec {
             features: &["engines", "torrents", "categories", "tags"],
         },
     ],
+    context_actions: CONTEXT_ACTIONS,
     described: || routes().described(),
 };
+
+/// In the order in which toolbars are given them.
+static CONTEXT_ACTIONS: &[ContextAction] = &[
+    ContextAction::new(
+        "torrents.resume",
+        MEDIA,
+        &[Permission::TorrentsResume],
+        ("Play", 10),
+    )
+    .capability("resume")
+    .shown_disabled(),
+    ContextAction::new(
+        "torrents.pause",
+        MEDIA,
+        &[Permission::TorrentsPause],
+        ("Pause", 20),
+    )
+    .capability("pause")
+    .shown_disabled(),
+    ContextAction::new(
+        "torrents.stop",
+        MEDIA,
+        &[Permission::TorrentsStop],
+        ("Square", 30),
+    )
+    .capability("stop")
+    .shown_disabled(),
+    ContextAction::new(
+        "torrents.recheck",
+        UPKEEP,
+        &[Permission::TorrentsRecheck],
+        ("RefreshCw", 10),
+    )
+    .capability("recheck")
+    .shown_disabled(),
+    ContextAction::new(
+        "torrents.remove",
+        UPKEEP,
+        &[Permission::TorrentsDelete],
+        ("Trash2", 90),
+    )
+    .destructive()
+    .shown_disabled(),
+    ContextAction::new(
+        "torrents.removeData",
+        UPKEEP,
+        &[Permission::TorrentsDeleteData],
+        ("Trash2", 91),
+    )
+    .destructive()
+    .operations_only()
+    .shown_disabled(),
+];
+
+const MEDIA: (&str, &str) = ("media", "torrent");
+const UPKEEP: (&str, &str) = ("maintenance", "torrent");
 
 /// The started area.
 pub fn area(torrents: &Arc<Torrents>) -> Area {

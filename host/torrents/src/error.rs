@@ -38,8 +38,16 @@ pub enum TorrentsError {
     #[error("the .torrent file could not be read: {0}")]
     Reader(#[from] tokio::task::JoinError),
     /// Never while the service runs.
-    #[error("nobody reads .torrent files any more")]
+    #[error("the service is ending")]
     Closed(#[from] tokio::sync::AcquireError),
+    /// The patterns of a filter need too much of each torrent.
+    #[error(
+        "filter takes too long: after {seconds} s {judged} torrents were judged; make its patterns simpler, or put the conditions on numbers first"
+    )]
+    SlowFilter { judged: usize, seconds: u64 },
+    /// The task that was to choose torrents is gone.
+    #[error("the torrents could not be chosen")]
+    Chooser(#[source] tokio::task::JoinError),
     #[error(transparent)]
     Fetch(#[from] GuardError),
     #[error("No torrent source provided")]
@@ -130,6 +138,7 @@ impl TorrentsError {
             | TorrentsError::Magnet(_)
             | TorrentsError::Metainfo(_)
             | TorrentsError::NoSource
+            | TorrentsError::SlowFilter { .. }
             | TorrentsError::CategoryPath(_)
             | TorrentsError::NoFile => ErrorKind::BadRequest,
             TorrentsError::Path(error) => match error {
@@ -140,9 +149,10 @@ impl TorrentsError {
             TorrentsError::MissingPermission(_) => ErrorKind::Forbidden,
             TorrentsError::Acting(error) => error.kind(),
             TorrentsError::Database(error) => error.kind(),
-            TorrentsError::Metrics(_) | TorrentsError::Reader(_) | TorrentsError::Closed(_) => {
-                ErrorKind::Internal
-            }
+            TorrentsError::Metrics(_)
+            | TorrentsError::Reader(_)
+            | TorrentsError::Chooser(_)
+            | TorrentsError::Closed(_) => ErrorKind::Internal,
         }
     }
 }
@@ -164,6 +174,7 @@ impl TorrentsError {
             TorrentsError::Magnet(_) => "bad_request.magnet",
             TorrentsError::Metainfo(_) => "bad_request.torrent_file",
             TorrentsError::NoSource => "bad_request.no_source",
+            TorrentsError::SlowFilter { .. } => "bad_request.slow_filter",
             TorrentsError::CategoryPath(_) => "bad_request.category_path",
             TorrentsError::NoFile => "bad_request.no_file",
             TorrentsError::Path(error) => error.code(),
@@ -180,9 +191,10 @@ impl TorrentsError {
             TorrentsError::NoMover => "unavailable.starting",
             TorrentsError::MoveFailed(_) => ErrorKind::Internal.code(),
             TorrentsError::Database(error) => error.kind().code(),
-            TorrentsError::Metrics(_) | TorrentsError::Reader(_) | TorrentsError::Closed(_) => {
-                ErrorKind::Internal.code()
-            }
+            TorrentsError::Metrics(_)
+            | TorrentsError::Reader(_)
+            | TorrentsError::Chooser(_)
+            | TorrentsError::Closed(_) => ErrorKind::Internal.code(),
         }
     }
 }

@@ -6,7 +6,7 @@
 //! over a crash ([`model::ledger`] says which one case it cannot see); only what the operator entered can be dialled.
 //! Deliberately absent: retries and back-off. An engine that failed is simply read again 2 s later.
 //!
-//! Events: `torrent.completed`, `torrent.failed`, `torrent.ratio_changed`.
+//! Events: `torrent.completed`, `torrent.failed`, `torrent.rules_due`.
 
 mod area;
 mod dto;
@@ -28,4 +28,4 @@ pub use repo::sealed::EngineSecrets;
 pub use routes::routes;
 pub use service::{Torrents, TorrentsDeps};
 pub use sync::engine::EngineStatus;
-pub use sync::publish::{EVENTS, RatioChange, RatioChanged, TorrentCompleted, TorrentFailed};
+pub use sync::publish::{EVENTS, RulesDue, TorrentCompleted, TorrentFailed};

@@ -16,6 +16,7 @@ use qm_platform::{Audit, Background, Cipher, Settings};
 use qm_ports::carry::{CarryError, DataCheck, DataFile, DataMove, DataMover, Whereabouts};
 use qm_ports::engine::changes::{Changes, Receiver};
 use qm_ports::engine::*;
+use qm_ports::rules::NoRules;
 use qm_realtime::{Hub, HubConfig};
 use qm_test_base::{Heard, NoTokens, client, principal};
 use tokio::sync::watch;
@@ -457,6 +458,7 @@ pub fn sync_deps(db: &Db, heard: &Arc<Heard>) -> SyncDeps {
             torrents: 200_000,
             bytes: 256 << 20,
         })),
+        watch: Arc::new(NoRules),
     }
 }
 
@@ -491,6 +493,7 @@ impl House {
             file_roots: vec!["/downloads".into()],
             background: Background::new(&metrics).unwrap(),
             metrics: metrics.clone(),
+            watch: sync.watch,
         };
         let torrents = Torrents::start(deps).await.unwrap();
         let mover = Arc::new(FakeMover::default());

@@ -1,7 +1,9 @@
 //! Requests and small responses of the torrent routes.
 
+use qm_conditions::{Filter as Conditions, FilterError};
 use qm_kernel::PageQuery;
 use qm_ports::engine::{AddOptions, File, Peer, TorrentState, Tracker, TrackerStatus};
+use qm_ports::list::FIELDS;
 use qm_web::{Fields, FromBody, FromQuery};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -36,12 +38,29 @@ impl FromQuery for ListParams {
             category.as_deref(),
             tag.as_deref(),
             search.as_deref(),
-        );
+        )
+        .with(conditions(f));
         let order = Order::parse(sort_by.as_deref(), sort_dir.as_deref());
         let page: PageQuery = f.page(ListQuery::MAX_PAGE_SIZE);
         Self {
             engines,
             query: ListQuery::new(filter, order, page),
+        }
+    }
+}
+
+/// `filter`: conditions like those of a rule.
+fn conditions(f: &mut Fields<'_>) -> Option<Conditions> {
+    let text = f.string("filter").given().optional()?;
+    match Conditions::read(&text, &|name| FIELDS.contains(&name)) {
+        Ok(conditions) => Some(conditions),
+        Err(fault @ FilterError::Condition { .. }) => {
+            f.broken(format!("filter{fault}"));
+            None
+        }
+        Err(fault) => {
+            f.broken(format!("filter {fault}"));
+            None
         }
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use qm_kernel::Timestamp;
 use qm_ports::engine::{GlobalStats, Torrent, TorrentState};
+use qm_ports::list::Listed;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -192,6 +193,14 @@ impl TorrentEntry {
     /// The object as it stands in lists, in `torrents:update` and alone.
     pub fn json(&self) -> &Bytes {
         &self.json
+    }
+
+    /// The torrent as other areas see it.
+    pub fn listed(&self) -> Listed<'_> {
+        Listed {
+            torrent: &self.torrent,
+            json: &self.json,
+        }
     }
 
     /// The object as a request sees it; `stale`: its engine is offline.

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use qm_kernel::{PageQuery, Timestamp};
 use qm_ports::engine::{Torrent, TorrentState};
+use qm_ports::list::{AGES, TorrentRecord};
 
 /// Everything that decides a page. Equal queries on one snapshot give the same bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -27,6 +28,12 @@ impl ListQuery {
         }
     }
 
+    /// The same, its ages counted to now.
+    pub fn judged_at(self, now: Timestamp) -> Self {
+        let filter = self.filter.judged_at(now);
+        Self { filter, ..self }
+    }
+
     pub fn window(&self) -> std::ops::Range<usize> {
         let start = (self.page - 1).saturating_mul(self.page_size) as usize;
         start..start.saturating_add(self.page_size as usize)
@@ -41,7 +48,18 @@ pub struct Filter {
     tag: Option<String>,
     /// Lower-cased.
     search: Option<String>,
+    conditions: Option<Asked>,
 }
+
+/// Conditions, and the moment that ages count to: a page that was made for a moment is that moment's.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Asked {
+    filter: qm_conditions::Filter,
+    at: Timestamp,
+}
+
+/// Ages move on once so many milliseconds, and so do the pages that are chosen by them.
+const AGE_STEP_MS: i64 = 60_000;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 enum Wanted {
@@ -68,14 +86,45 @@ impl Filter {
             search: given(search)
                 .map(|text| text.trim().to_lowercase())
                 .filter(|text| !text.is_empty()),
+            conditions: None,
         }
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.state == Wanted::Any && self.category.is_none() && self.tag.is_none() && self.search.is_none()
+    /// Asks for these conditions as well; without any, for nothing more.
+    pub fn with(self, filter: Option<qm_conditions::Filter>) -> Self {
+        let at = Timestamp::from_ms(0);
+        let conditions = filter
+            .filter(|filter| !filter.is_empty())
+            .map(|filter| Asked { filter, at });
+        Self { conditions, ..self }
     }
 
-    pub fn matches(&self, torrent: &Torrent) -> bool {
+    /// Whether it may take long to find out what matches.
+    pub fn has_conditions(&self) -> bool {
+        self.conditions.is_some()
+    }
+
+    /// The same, judged now.
+    pub fn judged_at(mut self, now: Timestamp) -> Self {
+        if let Some(asked) = self
+            .conditions
+            .as_mut()
+            .filter(|asked| asked.filter.involves_any(AGES))
+        {
+            asked.at = Timestamp::from_ms(now.ms() - now.ms().rem_euclid(AGE_STEP_MS));
+        }
+        self
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.state == Wanted::Any
+            && self.category.is_none()
+            && self.tag.is_none()
+            && self.search.is_none()
+            && self.conditions.is_none()
+    }
+
+    pub fn matches(&self, engine_id: &str, torrent: &Torrent) -> bool {
         let state = match self.state {
             Wanted::Any => true,
             Wanted::Only(state) => torrent.state == state,
@@ -91,6 +140,14 @@ impl Filter {
                 .search
                 .as_deref()
                 .is_none_or(|text| torrent.hash.contains(text) || torrent.name.to_lowercase().contains(text))
+            && self.conditions.as_ref().is_none_or(|asked| {
+                let now = asked.at;
+                asked.filter.matches(&TorrentRecord {
+                    engine_id,
+                    torrent,
+                    now,
+                })
+            })
     }
 }
 
@@ -300,9 +357,11 @@ mod tests {
             ..torrent(0xab)
         };
         let tagged = |tag| Filter::new(None, None, Some(tag), None);
-        assert!(tagged("large").matches(&linux) && tagged("").is_empty());
+        assert!(tagged("large").matches("e", &linux) && tagged("").is_empty());
         assert!(
-            !tagged("Large").matches(&linux) && !tagged("lar").matches(&linux) && !tagged("x").is_empty()
+            !tagged("Large").matches("e", &linux)
+                && !tagged("lar").matches("e", &linux)
+                && !tagged("x").is_empty()
         );
         for (state, category, search, expected) in [
             (None, None, None, true),
@@ -317,10 +376,46 @@ mod tests {
             (None, None, Some("fedora"), false),
         ] {
             assert_eq!(
-                Filter::new(state, category, None, search).matches(&linux),
+                Filter::new(state, category, None, search).matches("e", &linux),
                 expected,
                 "{state:?} {category:?} {search:?}"
             );
         }
+    }
+
+    #[test]
+    fn conditions_choose_and_pages_by_age_are_a_minutes() {
+        let read = |text: &str| {
+            let filter = qm_conditions::Filter::read(text, &|name| qm_ports::list::FIELDS.contains(&name));
+            Filter::default().with(Some(filter.expect("a filter")))
+        };
+        let linux = Torrent {
+            ratio: 2.5,
+            tracker_host: Some("tracker.example".into()),
+            added_at: Some(Timestamp::from_secs(1_900_000_000)),
+            ..torrent(0xab)
+        };
+        let now = |days: i64| Timestamp::from_secs(1_900_000_000 + days * 86_400 + 59);
+        let asked = read(
+            r#"[{"field":"ratio","op":"gt","value":2},{"field":"trackerHost","op":"eq","value":"tracker.example"},
+                {"field":"addedDaysAgo","op":"gt","value":30}]"#,
+        );
+        assert!(asked.has_conditions() && !asked.is_empty());
+        assert!(asked.clone().judged_at(now(31)).matches("e", &linux));
+        assert!(!asked.clone().judged_at(now(29)).matches("e", &linux));
+        assert_ne!(asked.clone().judged_at(now(31)), asked.clone().judged_at(now(29)));
+        let later = Timestamp::from_ms(now(31).ms() + 10);
+        assert_eq!(
+            asked.clone().judged_at(now(31)),
+            asked.judged_at(later),
+            "one page for a minute"
+        );
+        let ageless = read(r#"[{"field":"engineId","op":"eq","value":"e"}]"#);
+        assert_eq!(
+            ageless.clone().judged_at(now(1)),
+            ageless.clone().judged_at(now(2))
+        );
+        assert!(ageless.matches("e", &linux) && !ageless.matches("f", &linux));
+        assert!(read("[]").is_empty());
     }
 }

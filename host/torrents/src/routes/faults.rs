@@ -15,7 +15,7 @@ faults! {
     /// The engine that the request names, or the default one.
     Chosen => chosen();
     /// Lists from a snapshot: an engine that has none yet was asked.
-    List => asked();
+    List => with(asked(), [E::SlowFilter { judged: 64, seconds: 2 }]);
     /// One torrent, from the snapshot or from the engine; or a command for it.
     OfTorrent => torrent();
     OfFile => with(torrent(), [engine(EngineError::NotFound(Subject::File))]);

@@ -1,6 +1,7 @@
 //! Torrents from the last snapshots; no client is asked.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use futures_util::future::join_all;
 use qm_kernel::Timestamp;
@@ -14,6 +15,12 @@ use crate::model::query::ListQuery;
 use crate::sync::engine::Engine;
 use crate::sync::pages::{Pages, RenderedPage};
 use crate::sync::snapshot::Snapshot;
+
+/// Filters that are worked on at once.
+pub const CHOOSERS: usize = 2;
+
+/// For finding out what a filter chooses.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A page, and when what it shows was last confirmed by the engine; of several engines, by the one longest ago.
 pub struct ListedPage {
@@ -63,26 +70,24 @@ impl MergedList {
 }
 
 impl Torrents {
-    pub async fn list(&self, choice: &EngineChoice, query: &ListQuery) -> Result<ListedPage, TorrentsError> {
+    pub async fn list(&self, choice: &EngineChoice, query: ListQuery) -> Result<ListedPage, TorrentsError> {
+        let query = query.judged_at(self.ctx.now());
         match choice {
             EngineChoice::One(id) => {
                 let engine = self.resolve(id.as_deref())?;
                 let snapshot = listed(&engine).await?;
-                let down: &[Arc<str>] = if engine.is_down() {
-                    std::slice::from_ref(&engine.id)
-                } else {
-                    &[]
-                };
+                let down = engine.is_down().then(|| engine.id.clone()).into_iter().collect();
+                let at = confirmed_at(&engine, &snapshot);
                 Ok(ListedPage {
-                    page: snapshot.pages.page(query, down),
-                    at: confirmed_at(&engine, &snapshot),
+                    page: self.page(snapshot, query, down).await?,
+                    at,
                 })
             }
             EngineChoice::All => self.list_all(query).await,
         }
     }
 
-    async fn list_all(&self, query: &ListQuery) -> Result<ListedPage, TorrentsError> {
+    async fn list_all(&self, query: ListQuery) -> Result<ListedPage, TorrentsError> {
         let engines = self.registry.all();
         let mut of = Vec::with_capacity(engines.len());
         let mut down = Vec::new();
@@ -106,8 +111,35 @@ impl Torrents {
         }
         let at = at.ok_or(error)?;
         Ok(ListedPage {
-            page: self.merged.pages(of).page(query, &down),
+            page: self.page(self.merged.pages(of), query, down).await?,
             at,
+        })
+    }
+
+    /// A page; on a thread of its own, a few at a time, where finding out what matches may take long.
+    async fn page<P>(
+        &self,
+        pages: Arc<P>,
+        query: ListQuery,
+        down: Vec<Arc<str>>,
+    ) -> Result<RenderedPage, TorrentsError>
+    where
+        P: AsRef<Pages> + Send + Sync + 'static,
+    {
+        let page = if query.filter.has_conditions() {
+            let turn = self.choosers.clone().acquire_owned().await?;
+            let chosen = tokio::task::spawn_blocking(move || {
+                let page = (*pages).as_ref().page(&query, &down, PATIENCE);
+                drop(turn);
+                page
+            });
+            chosen.await.map_err(TorrentsError::Chooser)?
+        } else {
+            (*pages).as_ref().page(&query, &down, Duration::MAX)
+        };
+        page.map_err(|slow| TorrentsError::SlowFilter {
+            judged: slow.judged,
+            seconds: PATIENCE.as_secs(),
         })
     }
 

@@ -26,6 +26,8 @@ use qm_kernel::{ClientInfo, Ctx, Principal};
 use qm_net::Net;
 use qm_platform::{Acting, Audit, AuditEntry, AuditResult, Background, Cipher, Settings};
 use qm_ports::engine::EngineKinds;
+use qm_ports::list::{TorrentList, TorrentLists};
+use qm_ports::rules::RuleWatch;
 use qm_realtime::Hub;
 use serde_json::Value;
 use tokio::sync::Semaphore;
@@ -64,6 +66,8 @@ pub struct TorrentsDeps {
     pub background: Background,
     /// Where the sync loops count.
     pub metrics: prometheus::Registry,
+    /// The rules that wait for what happens to torrents.
+    pub watch: Arc<dyn RuleWatch>,
 }
 
 /// Who asks, from where.
@@ -92,6 +96,8 @@ pub struct Torrents {
     adding: Turns,
     /// Turns at reading .torrent files.
     readers: Arc<Semaphore>,
+    /// Turns at finding out what a filter chooses.
+    choosers: Arc<Semaphore>,
     moves: Moves,
     upkeep: Upkeep,
 }
@@ -106,6 +112,7 @@ impl Torrents {
             ctx: deps.ctx.clone(),
             metrics: SyncMetrics::new(&deps.metrics)?,
             limits: upkeep.limits(),
+            watch: deps.watch,
         };
         let moves_of = deps.ctx.id();
         let torrents = Arc::new_cyclic(|me| Self {
@@ -123,6 +130,7 @@ impl Torrents {
             merged: MergedList::default(),
             adding: Turns::default(),
             readers: Arc::new(Semaphore::new(add::READERS)),
+            choosers: Arc::new(Semaphore::new(list::CHOOSERS)),
             moves: Moves::new(moves_of),
             upkeep,
         });
@@ -152,6 +160,14 @@ impl Torrents {
 
     pub(crate) fn resolve(&self, engine_id: Option<&str>) -> Result<Arc<Engine>, TorrentsError> {
         self.registry.resolve(engine_id)
+    }
+}
+
+impl TorrentLists for Torrents {
+    fn lists(&self) -> Vec<Arc<dyn TorrentList>> {
+        let engines = self.registry.all();
+        let lists = engines.iter().filter_map(|engine| engine.snapshot());
+        lists.map(|list| list as Arc<dyn TorrentList>).collect()
     }
 }
 

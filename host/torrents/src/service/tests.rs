@@ -60,7 +60,7 @@ fn everything() -> ListQuery {
 async fn names(house: &House, choice: EngineChoice) -> Result<Vec<String>, String> {
     let listed = house
         .torrents
-        .list(&choice, &everything())
+        .list(&choice, everything())
         .await
         .map_err(|error| error.to_string())?;
     let page: Value = serde_json::from_slice(&listed.page.body).unwrap();

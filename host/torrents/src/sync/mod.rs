@@ -39,6 +39,7 @@ use arc_swap::ArcSwap;
 use qm_db::{Db, DbError};
 use qm_kernel::{Ctx, Mandate, Permission, Timestamp};
 use qm_ports::engine::{Attention, Delta, EngineError, GlobalStats};
+use qm_ports::rules::RuleWatch;
 use qm_realtime::{Hub, Room};
 use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
@@ -75,6 +76,8 @@ pub struct SyncDeps {
     pub metrics: SyncMetrics,
     /// As the settings say at the moment.
     pub limits: Arc<ArcSwap<Limits>>,
+    /// The rules that wait for edges.
+    pub watch: Arc<dyn RuleWatch>,
 }
 
 /// The loop of one engine.

@@ -6,15 +6,26 @@ use std::collections::HashMap;
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError, RwLock};
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use qm_ports::engine::Torrent;
 
 use crate::dto::torrent::{TorrentEntry, render_page};
-use crate::model::query::{ListQuery, Order};
+use crate::model::query::{Filter, ListQuery, Order};
 
 const MAX_CACHED_BYTES: usize = 8 * 1024 * 1024;
 const MAX_CACHED_PAGES: usize = 2000;
+
+/// Torrents judged between two looks at the clock.
+const LOOK_AT_CLOCK: usize = 64;
+
+/// Nobody waited any longer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooSlow {
+    /// Torrents judged until then.
+    pub judged: usize,
+}
 
 /// A rendered page and a tag that no other page of any version has.
 #[derive(Clone, Debug)]
@@ -48,14 +59,21 @@ impl Pages {
     }
 
     /// The page a query asks for; the torrents of engines that are `down` are marked as stale.
-    pub fn page(&self, query: &ListQuery, down: &[Arc<str>]) -> RenderedPage {
+    ///
+    /// Fails when finding out what matches takes longer than `patience`.
+    pub fn page(
+        &self,
+        query: &ListQuery,
+        down: &[Arc<str>],
+        patience: Duration,
+    ) -> Result<RenderedPage, TooSlow> {
         {
             let rendered = self.rendered.read().unwrap_or_else(PoisonError::into_inner);
             if let Some(page) = rendered.pages.get(query).filter(|_| rendered.down == down) {
-                return page.clone();
+                return Ok(page.clone());
             }
         }
-        let page = self.render(query, down);
+        let page = self.render(query, down, patience)?;
         let mut rendered = self.rendered.write().unwrap_or_else(PoisonError::into_inner);
         if rendered.down != down {
             *rendered = Rendered {
@@ -68,10 +86,15 @@ impl Pages {
         if fits && rendered.pages.insert(query.clone(), page.clone()).is_none() {
             rendered.bytes += page.body.len();
         }
-        page
+        Ok(page)
     }
 
-    fn render(&self, query: &ListQuery, down: &[Arc<str>]) -> RenderedPage {
+    fn render(
+        &self,
+        query: &ListQuery,
+        down: &[Arc<str>],
+        patience: Duration,
+    ) -> Result<RenderedPage, TooSlow> {
         let order = self.order(query.order);
         let entry = |position: &u32| &*self.entries[*position as usize];
         let (items, total): (Vec<&TorrentEntry>, usize) = if query.filter.is_empty() {
@@ -82,18 +105,14 @@ impl Pages {
                 order.len(),
             )
         } else {
-            let matching: Vec<&TorrentEntry> = order
-                .iter()
-                .map(entry)
-                .filter(|entry| query.filter.matches(&entry.torrent))
-                .collect();
+            let matching = choose(order.iter().map(entry), &query.filter, patience)?;
             let window = query.window();
             let end = window.end.min(matching.len());
             (matching[window.start.min(end)..end].to_vec(), matching.len())
         };
         let body = render_page(&items, total, (query.page, query.page_size), down);
         let etag = etag_of(&body).into();
-        RenderedPage { body, etag }
+        Ok(RenderedPage { body, etag })
     }
 
     fn order(&self, order: Order) -> Arc<[u32]> {
@@ -108,10 +127,35 @@ impl Pages {
     }
 }
 
+/// The torrents that match. Conditions may hold patterns that take their time with each of many torrents.
+fn choose<'a>(
+    entries: impl Iterator<Item = &'a TorrentEntry>,
+    filter: &Filter,
+    patience: Duration,
+) -> Result<Vec<&'a TorrentEntry>, TooSlow> {
+    let begun = Instant::now();
+    let mut matching = Vec::new();
+    for (position, entry) in entries.enumerate() {
+        if position.is_multiple_of(LOOK_AT_CLOCK) && begun.elapsed() > patience {
+            return Err(TooSlow { judged: position });
+        }
+        if filter.matches(&entry.engine_id, &entry.torrent) {
+            matching.push(entry);
+        }
+    }
+    Ok(matching)
+}
+
 /// A weak validator of a body. Its hash is keyed anew for every process: tags are compared, never kept.
 pub fn etag_of(body: &[u8]) -> String {
     static KEYS: LazyLock<RandomState> = LazyLock::new(RandomState::new);
     format!("W/\"{:x}-{:016x}\"", body.len(), KEYS.hash_one(body))
+}
+
+impl AsRef<Pages> for Pages {
+    fn as_ref(&self) -> &Pages {
+        self
+    }
 }
 
 impl fmt::Debug for Pages {
@@ -128,7 +172,6 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::model::query::Filter;
     use crate::sync::snapshot::tests::torrent;
 
     fn pages(count: u8) -> Pages {
@@ -180,7 +223,11 @@ mod tests {
         ] {
             let names = names.into_iter().map(String::from).collect();
             assert_eq!(
-                numbers(&pages.page(&query(search, page, size), &[])),
+                numbers(
+                    &pages
+                        .page(&query(search, page, size), &[], Duration::MAX)
+                        .expect("a page")
+                ),
                 (names, total),
                 "{search:?} {page}"
             );
@@ -190,7 +237,11 @@ mod tests {
     #[test]
     fn an_equal_query_gets_the_same_bytes() {
         let pages = pages(3);
-        let page = |number, down: &[Arc<str>]| pages.page(&query(None, number, 2), down);
+        let page = |number, down: &[Arc<str>]| {
+            pages
+                .page(&query(None, number, 2), down, Duration::MAX)
+                .expect("a page")
+        };
         let (a, b) = (page(1, &[]), page(1, &[]));
         assert_eq!(a.body.as_ptr(), b.body.as_ptr());
         assert_ne!(a.etag, page(2, &[]).etag);
@@ -199,5 +250,11 @@ mod tests {
         assert_ne!(a.etag, stale.etag);
         assert_eq!(stale.body.as_ptr(), again.body.as_ptr());
         assert_eq!(a.etag, page(1, &[]).etag, "back as it was");
+    }
+
+    #[test]
+    fn nobody_waits_for_ever() {
+        let slow = pages(200).page(&query(Some("torrent"), 1, 50), &[], Duration::ZERO);
+        assert!(slow.is_err_and(|slow| slow.judged < 200));
     }
 }

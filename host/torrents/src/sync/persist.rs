@@ -6,6 +6,7 @@ use std::time::Duration;
 use qm_db::DbError;
 use qm_kernel::Timestamp;
 use qm_ports::engine::{Delta, EngineError, capability};
+use qm_ports::rules::Edge;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -78,6 +79,14 @@ impl Store {
         if !self.reconciled && changes.whole {
             tracker.reconcile(current, &changes.left_out);
             self.reconciled = true;
+        }
+        if tracker.has_dirty() && self.deps.watch.watches_ratios() {
+            // A rule that waits for a ratio does not wait for the next flush as well.
+            let (engine_id, deps) = (&*self.engine.id, &self.deps);
+            tracker.hasten(|torrent, from| {
+                let record = publish::record(engine_id, torrent, &deps.ctx);
+                !deps.watch.due(Edge::RatioMoved { from }, &record).is_empty()
+            });
         }
         if tracker.has_dirty() && self.last_flush.elapsed() >= FLUSH_EVERY {
             tracker.flush();
@@ -180,7 +189,7 @@ impl Store {
         if let Some(ledger) = ledger.filter(|_| !batch.growth.is_zero()) {
             repo::ledger::set_accrued(&mut tx, engine_id, ledger.accrued).await?;
         }
-        for event in publish::events_of(engine_id, batch, &self.deps.ctx) {
+        for event in publish::events_of(engine_id, batch, &self.deps.ctx, &*self.deps.watch) {
             tx.publish(event);
         }
         tx.commit().await?;

@@ -3,13 +3,17 @@
 use qm_kernel::event::{Cause, DomainEvent, EventSpec};
 use qm_kernel::{Ctx, Permission, Timestamp};
 use qm_ports::engine::{GlobalStats, Torrent};
+use qm_ports::list::TorrentRecord;
+use qm_ports::rules::{Edge, RuleWatch};
 use qm_realtime::{Hub, Room};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use serde_json::{Map, Value};
 
 use super::engine::EngineStatus;
 use super::tracker::Batch;
 use crate::dto::torrent::{DownloadFailed, StatsMessage, StatusMessage};
 use crate::model::ledger::Counters;
+use crate::repo::snapshots::RowWrite;
 
 qm_kernel::events! {
     pub struct TorrentCompleted: "torrent.completed" about "torrent" {
@@ -32,10 +36,16 @@ qm_kernel::events! {
         engine_id: String,
     }
 
-    /// Every torrent of one transaction whose ratio is no longer the stored one.
-    pub struct RatioChanged: "torrent.ratio_changed" about "torrent_engine" {
+    /// Rules are to run for a torrent because of what the same transaction stores of it. Nobody else is told.
+    pub struct RulesDue: "torrent.rules_due" about "torrent" {
+        /// e.g. `torrent.completed`
+        trigger: String,
         engine_id: String,
-        changes: Vec<RatioChange>,
+        hash: String,
+        /// The torrent at that moment, as `GET /api/torrents` shows it.
+        torrent: Map<String, Value>,
+        /// The ids of the rules, in the order in which they are to run.
+        rules: Vec<String>,
     }
 }
 
@@ -43,22 +53,12 @@ qm_kernel::events! {
 pub const EVENTS: &[EventSpec] = &[
     EventSpec::of::<TorrentCompleted>(),
     EventSpec::of::<TorrentFailed>(),
-    EventSpec::of::<RatioChanged>(),
+    EventSpec::of::<RulesDue>(),
 ];
 
-/// A rule on the ratio fires when `current` satisfies it and `previous` did not.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct RatioChange {
-    pub hash: String,
-    pub previous: f64,
-    pub current: f64,
-}
-
 /// The events that a batch gives rise to once it is stored.
-pub fn events_of(engine_id: &str, batch: &Batch, ctx: &Ctx) -> Vec<DomainEvent> {
+pub fn events_of(engine_id: &str, batch: &Batch, ctx: &Ctx, watch: &dyn RuleWatch) -> Vec<DomainEvent> {
     let mut events = Vec::new();
-    let mut changes = Vec::new();
     for row in &batch.rows {
         let torrent = &row.entry.torrent;
         if row.failed {
@@ -77,22 +77,41 @@ pub fn events_of(engine_id: &str, batch: &Batch, ctx: &Ctx) -> Vec<DomainEvent> 
                 &completed(engine_id, torrent),
             ));
         }
-        if let Some(previous) = row.ratio_was {
-            changes.push(RatioChange {
-                hash: torrent.hash.to_string(),
-                previous,
-                current: torrent.ratio,
-            });
+        let edges = [
+            row.completed.then_some(Edge::Completed),
+            row.ratio_was.map(|from| Edge::RatioMoved { from }),
+        ];
+        for edge in edges.into_iter().flatten() {
+            let due = watch.due(edge, &record(engine_id, torrent, ctx));
+            events.extend(rules_due(edge, due, row, ctx));
         }
     }
-    if !changes.is_empty() {
-        let payload = RatioChanged {
-            engine_id: engine_id.to_owned(),
-            changes,
-        };
-        events.push(DomainEvent::new(ctx, Cause::NONE, engine_id, &payload));
-    }
     events
+}
+
+/// A torrent as conditions see it now.
+pub fn record<'a>(engine_id: &'a str, torrent: &'a Torrent, ctx: &Ctx) -> TorrentRecord<'a> {
+    TorrentRecord {
+        engine_id,
+        torrent,
+        now: ctx.now(),
+    }
+}
+
+fn rules_due(edge: Edge, rules: Vec<String>, row: &RowWrite, ctx: &Ctx) -> Option<DomainEvent> {
+    if rules.is_empty() {
+        return None;
+    }
+    let entry = &row.entry;
+    let payload = RulesDue {
+        trigger: edge.trigger().to_owned(),
+        engine_id: entry.engine_id.to_string(),
+        hash: entry.torrent.hash.to_string(),
+        // What was rendered is an object.
+        torrent: serde_json::from_slice(entry.json()).unwrap_or_default(),
+        rules,
+    };
+    Some(DomainEvent::new(ctx, Cause::NONE, &*entry.torrent.hash, &payload))
 }
 
 fn completed(engine_id: &str, torrent: &Torrent) -> TorrentCompleted {

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use qm_kernel::Timestamp;
 use qm_ports::engine::{Delta, Torrent};
+use qm_ports::list::{Listed, TorrentList};
 
 use super::pages::Pages;
 use crate::dto::torrent::{self, TorrentEntry, Version};
@@ -287,6 +288,34 @@ impl Snapshot {
     pub fn delta_message(&self, changes: &Changes) -> Bytes {
         let changed: Vec<Arc<TorrentEntry>> = changes.changed.iter().map(|(_, now)| now.clone()).collect();
         torrent::state_message(self.version(), &changed, &changes.removed, false)
+    }
+}
+
+impl AsRef<Pages> for Snapshot {
+    fn as_ref(&self) -> &Pages {
+        &self.pages
+    }
+}
+
+impl TorrentList for Snapshot {
+    fn engine_id(&self) -> &str {
+        &self.engine_id
+    }
+
+    fn version(&self) -> u64 {
+        self.seq
+    }
+
+    fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    fn at(&self, position: usize) -> Option<Listed<'_>> {
+        self.entries.get(position).map(|entry| entry.listed())
+    }
+
+    fn find(&self, hash: &str) -> Option<Listed<'_>> {
+        self.get(hash).map(|entry| entry.listed())
     }
 }
 

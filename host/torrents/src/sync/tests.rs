@@ -6,13 +6,16 @@ use std::time::Duration;
 use qm_db::{Db, db_test};
 use qm_kernel::Timestamp;
 use qm_ports::engine::{Attention, EngineError, Torrent, TorrentState, Transfer};
+use qm_ports::list::TorrentRecord;
+use qm_ports::rules::{Edge, NoRules, RuleWatch};
 use qm_test_base::Heard;
 use serde_json::Map;
 use tokio_util::sync::CancellationToken;
 
+use super::SyncDeps;
 use super::SyncLoop;
 use super::engine::{Engine, Loading};
-use super::publish::RatioChanged;
+use super::publish::RulesDue;
 use super::snapshot::tests::torrent;
 use crate::model::intake::Intakes;
 use crate::model::ledger::Counters;
@@ -30,7 +33,25 @@ fn loading() -> Loading {
     }
 }
 
+/// One rule for completions, one for a ratio of two.
+struct TwoRules;
+
+impl RuleWatch for TwoRules {
+    fn watches_ratios(&self) -> bool {
+        true
+    }
+
+    fn due(&self, edge: Edge, record: &TorrentRecord<'_>) -> Vec<String> {
+        match edge {
+            Edge::Completed => vec!["done".to_owned()],
+            Edge::RatioMoved { from } if from < 2.0 && record.torrent.ratio >= 2.0 => vec!["two".to_owned()],
+            Edge::RatioMoved { .. } => vec![],
+        }
+    }
+}
+
 struct Bench {
+    watch: Arc<dyn RuleWatch>,
     db: Db,
     client: Arc<FakeClient>,
     heard: Arc<Heard>,
@@ -54,16 +75,50 @@ impl Bench {
             .await
             .unwrap();
         tx.commit().await.unwrap();
-        Self::over(db, Arc::new(FakeClient::default()), Arc::new(Heard::default()))
+        Self::over(
+            db,
+            Arc::new(FakeClient::default()),
+            Arc::new(Heard::default()),
+            Arc::new(NoRules),
+        )
     }
 
-    fn over(db: &Db, client: Arc<FakeClient>, heard: Arc<Heard>) -> Self {
+    /// With rules that wait.
+    async fn watched(db: &Db) -> Self {
+        let bench = Self::new(db).await;
+        Self::over(db, bench.client, bench.heard, Arc::new(TwoRules))
+    }
+
+    /// The rules that are to run for a torrent, with what of it they are told.
+    fn due(&self) -> Vec<(String, Vec<String>, f64)> {
+        let events = self
+            .heard
+            .take()
+            .into_iter()
+            .filter(|event| event.event_key == "torrent.rules_due");
+        let due = events.map(|event| serde_json::from_value::<RulesDue>(event.payload).expect("a payload"));
+        due.map(|due| {
+            (
+                due.trigger,
+                due.rules,
+                due.torrent["ratio"].as_f64().expect("a ratio"),
+            )
+        })
+        .collect()
+    }
+
+    fn over(db: &Db, client: Arc<FakeClient>, heard: Arc<Heard>, watch: Arc<dyn RuleWatch>) -> Self {
         let driver = Arc::new(FakeDriver(client.clone()));
         let timeout = Duration::from_secs(1);
         let intakes = Intakes::default();
         let engine = Engine::new("e", "seedbox", "fake", driver, timeout, intakes, loading());
-        let work = SyncLoop::new(engine.clone(), sync_deps(db, &heard), CancellationToken::new());
+        let deps = SyncDeps {
+            watch: watch.clone(),
+            ..sync_deps(db, &heard)
+        };
+        let work = SyncLoop::new(engine.clone(), deps, CancellationToken::new());
         Self {
+            watch,
             db: db.clone(),
             client,
             heard,
@@ -74,7 +129,7 @@ impl Bench {
 
     /// Killed and started again: the loop's memory is lost.
     fn restarted(self) -> Self {
-        Self::over(&self.db, self.client, self.heard)
+        Self::over(&self.db, self.client, self.heard, self.watch)
     }
 
     /// What the polls since the last look were to find out.
@@ -142,17 +197,47 @@ db_test! {
         bench.work.tick().await;
         bench.client.put(Torrent { state: TorrentState::Seeding, ratio: 0.25, ..at(1.0, 1000) });
         bench.work.tick().await;
-        assert_eq!(bench.heard.keys(), ["torrent.completed", "torrent.ratio_changed"]);
+        assert_eq!(bench.heard.keys(), ["torrent.completed"]);
         let events = bench.heard.take();
         assert_eq!(events[0].payload["sizeBytes"], "1000");
-        let ratios: RatioChanged = serde_json::from_value(events[1].payload.clone()).unwrap();
-        assert_eq!((ratios.changes[0].previous, ratios.changes[0].current), (0.0, 0.25));
         assert!(bench.stored().await[0].1 >= 1.0);
         let mut bench = bench.restarted();
         bench.work.tick().await;
         bench.work.tick().await;
         assert!(bench.heard.keys().is_empty(), "a restart repeats nothing");
         assert_eq!(bench.ledger().await, (bytes(500, 0), bytes(500, 0)));
+    }
+
+    async fn rules_are_due_once_an_edge_and_at_once(db: Db) {
+        let seeding = |ratio| Torrent { state: TorrentState::Seeding, ratio, ..at(1.0, 1000) };
+        let mut bench = Bench::watched(&db).await;
+        bench.client.put(at(0.5, 500));
+        bench.work.tick().await;
+        assert_eq!(bench.due(), []);
+        bench.client.put(seeding(1.5));
+        bench.work.tick().await;
+        let completed = |ratio| ("torrent.completed".to_owned(), vec!["done".to_owned()], ratio);
+        assert_eq!(bench.due(), [completed(1.5)]);
+        bench.client.put(seeding(1.9));
+        bench.work.tick().await;
+        assert_eq!(bench.due(), [], "what crosses nothing waits for the next flush");
+        // The next flush is seconds away; the rule does not wait for it.
+        bench.client.put(seeding(2.25));
+        bench.work.tick().await;
+        bench.work.tick().await;
+        let reached = ("ratio.reached".to_owned(), vec!["two".to_owned()], 2.25);
+        assert_eq!(bench.due(), std::slice::from_ref(&reached));
+        bench.client.put(seeding(1.0));
+        bench.work.tick().await;
+        bench.work.store.flush().await.unwrap();
+        let mut bench = bench.restarted();
+        bench.work.tick().await;
+        assert_eq!(bench.due(), []);
+        // It rose while the service was down, or before it had stored that.
+        let mut bench = bench.restarted();
+        bench.client.put(seeding(2.25));
+        bench.work.tick().await;
+        assert_eq!(bench.due(), [reached]);
     }
 
     async fn the_first_instant_of_a_completion_outlives_the_client_and_us(db: Db) {

@@ -221,6 +221,21 @@ impl Tracker {
         self.due.extend(self.dirty.drain());
     }
 
+    /// Makes those due at once whose ratio is no longer the stored one and is worth it: `is_wanted` gets the torrent and the
+    /// stored ratio.
+    pub fn hasten(&mut self, is_wanted: impl Fn(&Torrent, f64) -> bool) {
+        let wanted = self.dirty.extract_if(|hash| {
+            let tracked = self.torrents.get(hash);
+            let both =
+                tracked.and_then(|tracked| Some((tracked.entry.as_ref()?, tracked.stored?.prior.ratio)));
+            both.is_some_and(|(entry, from)| {
+                let torrent = &entry.torrent;
+                from.total_cmp(&torrent.ratio).is_ne() && is_wanted(torrent, from)
+            })
+        });
+        self.due.extend(wanted);
+    }
+
     /// Growth the ledger does not have yet.
     pub fn unwritten(&self) -> Growth {
         let waiting = self

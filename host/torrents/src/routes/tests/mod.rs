@@ -141,6 +141,36 @@ db_test! {
         site.house.torrents.shutdown().await;
     }
 
+    async fn conditions_filter_the_list(db: Db) {
+        let site = Site::new(&db).await;
+        let path = |filter: Value, more: &str| {
+            let filter: String = percent_encoding::utf8_percent_encode(&filter.to_string(), percent_encoding::NON_ALPHANUMERIC).collect();
+            format!("/api/torrents?sortBy=size&sortDir=asc{more}&filter={filter}")
+        };
+        let large = json!([{ "field": "size", "op": "gte", "value": "2" }]);
+        for more in ["", "&engineId=all"] {
+            let answer = site.ask("READ_ONLY", "GET", &path(large.clone(), more), None).await;
+            assert_eq!((answer.status, &answer.body["total"]), (200, &json!(2)), "{}", answer.body);
+            assert_eq!(answer.body["items"][0]["hash"], *hash(2));
+        }
+        let both = json!([{ "field": "size", "op": "gte", "value": 2 }, { "field": "name", "op": "matches", "value": "T 3$" }]);
+        assert_eq!(site.ask("USER", "GET", &path(both.clone(), "&search=torrent"), None).await.body["total"], 1);
+        assert_eq!(site.ask("USER", "GET", &path(both, "&search=torrent%202"), None).await.body["total"], 0);
+        assert_eq!(site.ask("USER", "GET", &path(json!([]), ""), None).await.body["total"], 3);
+        for (filter, message) in [
+            (json!([{ "field": "size", "op": "gte", "value": 2 }, { "field": "colour", "op": "eq", "value": 1 }]),
+                "filter[1] field \"colour\" is no field of a torrent"),
+            (json!([{ "field": "name", "op": "matches", "value": "a(" }]),
+                "filter[0] value: its pattern is no regular expression: its parts do not fit together, or are nested too deeply"),
+            (json!({ "field": "name" }), "filter must be a JSON array of conditions like {\"field\":\"ratio\",\"op\":\"gte\",\"value\":2}"),
+            (json!(vec![json!({ "field": "size", "op": "eq", "value": 1 }); 21]), "filter has 21 conditions; 20 is the most"),
+        ] {
+            let answer = site.ask("USER", "GET", &path(filter, ""), None).await;
+            assert_eq!((answer.status, &answer.body["message"]), (400, &json!([message])));
+        }
+        site.house.torrents.shutdown().await;
+    }
+
     async fn failures_have_their_status_and_words(db: Db) {
         let site = Site::new(&db).await;
         let hash = hash(1);

@@ -1,0 +1,198 @@
+//! The torrents of every engine as they were read last, for areas that judge them.
+
+use std::sync::Arc;
+
+use qm_conditions::{Record, Seen};
+use qm_kernel::Timestamp;
+
+use crate::engine::Torrent;
+
+/// Offered by torrents. Never asks a client.
+pub trait TorrentLists: Send + Sync {
+    /// The last list of every engine that was read since the start, also of one that is offline now.
+    fn lists(&self) -> Vec<Arc<dyn TorrentList>>;
+}
+
+/// The torrents of one engine at one moment; it never changes.
+pub trait TorrentList: Send + Sync {
+    fn engine_id(&self) -> &str;
+
+    /// Rises with every list of the engine that differs from the one before.
+    fn version(&self) -> u64;
+
+    fn len(&self) -> usize;
+
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The torrents in the client's order, from 0. One that did not change between two lists is the same value in memory.
+    fn at(&self, position: usize) -> Option<Listed<'_>>;
+
+    /// A torrent by its lower-case hash.
+    fn find(&self, hash: &str) -> Option<Listed<'_>>;
+}
+
+/// A torrent of a list.
+#[derive(Clone, Copy, Debug)]
+pub struct Listed<'a> {
+    pub torrent: &'a Torrent,
+    /// Its JSON, as `GET /api/torrents` shows it.
+    pub json: &'a [u8],
+}
+
+/// A torrent as conditions see it: by the names of its JSON, and by how long ago something was.
+#[derive(Clone, Copy, Debug)]
+pub struct TorrentRecord<'a> {
+    pub engine_id: &'a str,
+    pub torrent: &'a Torrent,
+    /// The moment it is judged at.
+    pub now: Timestamp,
+}
+
+/// The fields that change by themselves.
+pub const AGES: &[&str] = &["addedDaysAgo", "completedDaysAgo", "activeDaysAgo"];
+
+macro_rules! fields {
+    ($record:ident: $($name:literal => $seen:expr,)+) => {
+        /// Every field there is.
+        pub const FIELDS: &[&str] = &[$($name,)+];
+
+        impl Record for TorrentRecord<'_> {
+            fn field(&self, name: &str) -> Seen<'_> {
+                let $record = self;
+                match name {
+                    $($name => $seen,)+
+                    _ => Seen::Missing,
+                }
+            }
+        }
+    };
+}
+
+fields! { of:
+    "hash" => Seen::text(&of.torrent.hash),
+    "name" => Seen::text(&of.torrent.name),
+    "state" => Seen::text(of.torrent.state.as_str()),
+    "progress" => Seen::Number(of.torrent.progress),
+    "size" => Seen::Number(of.torrent.size as f64),
+    "downloaded" => Seen::Number(of.torrent.downloaded as f64),
+    "uploaded" => Seen::Number(of.torrent.uploaded as f64),
+    "ratio" => Seen::Number(of.torrent.ratio),
+    "downloadRate" => Seen::Number(of.torrent.download_rate as f64),
+    "uploadRate" => Seen::Number(of.torrent.upload_rate as f64),
+    "eta" => Seen::number_or_null(of.torrent.eta.map(|eta| eta as f64)),
+    "seedsConnected" => Seen::Number(of.torrent.seeds_connected.into()),
+    "seedsTotal" => Seen::Number(of.torrent.seeds_total.into()),
+    "peersConnected" => Seen::Number(of.torrent.peers_connected.into()),
+    "peersTotal" => Seen::Number(of.torrent.peers_total.into()),
+    "priority" => Seen::Number(of.torrent.priority.into()),
+    "label" => Seen::text_or_null(of.torrent.label.as_deref()),
+    "tags" => Seen::Texts(&of.torrent.tags),
+    "savePath" => Seen::text(&of.torrent.save_path),
+    "contentPath" => Seen::text(&of.torrent.content_path),
+    "isPrivate" => Seen::Flag(of.torrent.is_private),
+    "message" => Seen::text_or_null(of.torrent.message.as_deref()),
+    "addedAt" => instant(of.torrent.added_at),
+    "completedAt" => instant(of.torrent.completed_at),
+    "trackerHost" => Seen::text_or_null(of.torrent.tracker_host.as_deref()),
+    "secondsSeeded" => Seen::number_or_null(of.torrent.seeded.map(|seeded| seeded.seconds as f64)),
+    "secondsSeededAt" => instant(of.torrent.seeded.map(|seeded| seeded.as_of)),
+    "lastActivity" => instant(of.torrent.last_activity),
+    "availability" => Seen::number_or_null(of.torrent.availability),
+    "engineId" => Seen::text(of.engine_id),
+    "parked" => Seen::Null,
+    "intake" => Seen::Null,
+    "addedDaysAgo" => days(of.torrent.added_at, of.now),
+    "completedDaysAgo" => days(of.torrent.completed_at, of.now),
+    "activeDaysAgo" => days(of.torrent.last_activity, of.now),
+}
+
+fn instant(at: Option<Timestamp>) -> Seen<'static> {
+    at.map_or(Seen::Null, |at| Seen::Text(at.to_string().into()))
+}
+
+/// Days since then; missing where that is unknown, so that no comparison of it holds.
+fn days(since: Option<Timestamp>, now: Timestamp) -> Seen<'static> {
+    const DAY_MS: f64 = 86_400_000.0;
+    since.map_or(Seen::Missing, |since| {
+        Seen::Number((now.ms() - since.ms()) as f64 / DAY_MS)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use qm_conditions::Conditions;
+    use serde_json::json;
+
+    use super::*;
+    use crate::engine::TorrentState;
+
+    fn torrent() -> Torrent {
+        Torrent {
+            hash: "0b".repeat(20).into(),
+            name: "Debian".into(),
+            state: TorrentState::Seeding,
+            progress: 1.0,
+            size: 700,
+            downloaded: 700,
+            uploaded: 1400,
+            ratio: 2.0,
+            download_rate: 0,
+            upload_rate: 5,
+            eta: None,
+            seeds_connected: 1,
+            seeds_total: 2,
+            peers_connected: 3,
+            peers_total: 4,
+            priority: 2,
+            label: Some("os".into()),
+            tags: vec!["free".into(), "large".into()],
+            save_path: "/d".into(),
+            content_path: "/d/Debian".into(),
+            is_private: false,
+            message: None,
+            added_at: Some(Timestamp::from_secs(1_900_000_000)),
+            completed_at: None,
+            tracker_host: Some("tracker.example".into()),
+            seeded: None,
+            last_activity: None,
+            availability: Some(1.5),
+        }
+    }
+
+    #[test]
+    fn a_torrent_is_asked_by_the_names_of_its_json() {
+        let torrent = torrent();
+        let record = TorrentRecord {
+            engine_id: "e",
+            torrent: &torrent,
+            now: Timestamp::from_secs(1_900_000_000 + 31 * 86_400),
+        };
+        for (field, op, value) in [
+            ("ratio", "gte", json!(2)),
+            ("trackerHost", "eq", json!("tracker.example")),
+            ("addedDaysAgo", "gt", json!(30)),
+            ("tags", "contains", json!("large")),
+            ("state", "eq", json!("seeding")),
+            ("addedAt", "eq", json!("2030-03-17T17:46:40.000Z")),
+            ("message", "eq", json!(null)),
+            ("eta", "lte", json!(0)),
+            ("engineId", "eq", json!("e")),
+            ("isPrivate", "neq", json!(true)),
+        ] {
+            let source = json!({ "field": field, "op": op, "value": value });
+            assert!(
+                Conditions::compile(std::slice::from_ref(&source)).hold(&record),
+                "{source}"
+            );
+        }
+        for field in ["completedDaysAgo", "activeDaysAgo", "stale", "Name", ""] {
+            assert_eq!(record.field(field), Seen::Missing, "{field}");
+        }
+        for field in FIELDS.iter().filter(|field| !AGES.contains(field)) {
+            assert_ne!(record.field(field), Seen::Missing, "{field}");
+        }
+        assert!(AGES.iter().all(|age| FIELDS.contains(age)));
+    }
+}

@@ -1,0 +1,44 @@
+//! The rules that wait for something to happen to a torrent, as the sync loops see them.
+
+use crate::list::TorrentRecord;
+
+/// What happened to a torrent between its stored row and the one that replaces it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Edge {
+    /// Its download is complete.
+    Completed,
+    /// Its ratio is no longer this one.
+    RatioMoved { from: f64 },
+}
+
+impl Edge {
+    /// The trigger that rules name it by.
+    pub const fn trigger(self) -> &'static str {
+        match self {
+            Edge::Completed => "torrent.completed",
+            Edge::RatioMoved { .. } => "ratio.reached",
+        }
+    }
+}
+
+/// Offered by automation. Answers from memory, at once.
+pub trait RuleWatch: Send + Sync {
+    /// Whether any rule waits for a ratio.
+    fn watches_ratios(&self) -> bool;
+
+    /// The ids of the rules that are to run for the torrent because of it, in the order in which they are to run.
+    fn due(&self, edge: Edge, torrent: &TorrentRecord<'_>) -> Vec<String>;
+}
+
+/// Where nobody has rules.
+pub struct NoRules;
+
+impl RuleWatch for NoRules {
+    fn watches_ratios(&self) -> bool {
+        false
+    }
+
+    fn due(&self, _: Edge, _: &TorrentRecord<'_>) -> Vec<String> {
+        Vec::new()
+    }
+}
