@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use qm_kernel::Permission;
-use qm_platform::area::{Area, AreaSpec, Closing, MenuEntry, Module};
+use qm_platform::area::{Area, AreaSpec, Closing, ContextAction, MenuEntry, Module};
 
 use crate::{EVENTS, Files, routes};
 
@@ -26,8 +26,72 @@ pub static AREA: AreaSpec = AreaSpec {
         }],
         features: &["browse", "operations", "trash", "preview", "stream"],
     }],
+    context_actions: CONTEXT_ACTIONS,
     described: || routes().described(),
 };
+
+/// In the order in which toolbars are given them.
+static CONTEXT_ACTIONS: &[ContextAction] = &[
+    ContextAction::new(
+        "files.open",
+        ("media", FILE),
+        &[Permission::FilesView],
+        ("FolderOpen", 10),
+    )
+    .arity("single")
+    .capability("openable"),
+    ContextAction::new(
+        "files.preview",
+        ("media", FILE),
+        &[Permission::FilesPreview],
+        ("Eye", 20),
+    )
+    .arity("single")
+    .capability("readable"),
+    ContextAction::new(
+        "files.download",
+        ("export", FILE),
+        &[Permission::FilesDownload],
+        ("Download", 10),
+    )
+    .arity("single")
+    .capability("readable"),
+    ContextAction::new(
+        "files.rename",
+        UPKEEP,
+        &[Permission::FilesRename],
+        ("PenLine", 10),
+    )
+    .arity("single"),
+    ContextAction::new(
+        "files.move",
+        UPKEEP,
+        &[Permission::FilesMove, Permission::FilesBulkActions],
+        ("FolderInput", 20),
+    ),
+    ContextAction::new(
+        "files.copy",
+        UPKEEP,
+        &[Permission::FilesCopy, Permission::FilesBulkActions],
+        ("Copy", 30),
+    ),
+    ContextAction::new(
+        "files.cleanup",
+        UPKEEP,
+        &[Permission::FilesDelete, Permission::FilesBulkActions],
+        ("Sparkles", 40),
+    ),
+    ContextAction::new(
+        "files.delete",
+        UPKEEP,
+        &[Permission::FilesDelete, Permission::FilesBulkActions],
+        ("Trash2", 90),
+    )
+    .destructive(),
+];
+
+const FILE: &str = "file";
+const UPKEEP: (&str, &str) = ("maintenance", FILE);
 
 /// The started area.
 pub fn area(files: &Arc<Files>) -> Area {

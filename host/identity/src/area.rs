@@ -33,6 +33,7 @@ pub static AREA: AreaSpec = AreaSpec {
         ],
         features: &["users", "roles", "two-factor", "api-keys"],
     }],
+    context_actions: &[],
     described: || routes().described(),
 };
 

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use qm_platform::area::{Area, AreaSpec, Closing};
+use qm_kernel::Permission;
+use qm_platform::area::{Area, AreaSpec, Closing, ContextAction};
 
 use crate::{Jobs, routes};
 
@@ -12,8 +13,60 @@ pub static AREA: AreaSpec = AreaSpec {
     events: &[],
     sealed: Vec::new,
     modules: &[],
+    context_actions: CONTEXT_ACTIONS,
     described: || routes().described(),
 };
+
+/// In the order in which toolbars are given them.
+static CONTEXT_ACTIONS: &[ContextAction] = &[
+    one("jobs.cancel", &[Permission::JobsCancel], ("Ban", 10))
+        .capability("cancel")
+        .destructive(),
+    one("jobs.pause", &[Permission::JobsPause], ("Pause", 20)).capability("pause"),
+    one("jobs.resume", &[Permission::JobsResume], ("Play", 30)).capability("resume"),
+    one("jobs.retry", &[Permission::JobsRetry], ("RotateCw", 40)).capability("retry"),
+    one("jobs.rerun", &[Permission::JobsRerun], ("RefreshCw", 50)).capability("rerun"),
+    many(
+        "jobs.cancelBulk",
+        &[Permission::JobsBulkManage, Permission::JobsCancel],
+        ("Ban", 10),
+    )
+    .capability("cancel")
+    .destructive(),
+    many(
+        "jobs.retryBulk",
+        &[Permission::JobsBulkManage, Permission::JobsRetry],
+        ("RotateCw", 40),
+    )
+    .capability("retry"),
+    many(
+        "jobs.rerunBulk",
+        &[Permission::JobsBulkManage, Permission::JobsRerun],
+        ("RefreshCw", 50),
+    )
+    .capability("rerun"),
+];
+
+const fn one(
+    id: &'static str,
+    permissions: &'static [Permission],
+    shown: (&'static str, u16),
+) -> ContextAction {
+    ContextAction::new(id, ("maintenance", "job"), permissions, shown)
+        .arity("single")
+        .shown_disabled()
+}
+
+const fn many(
+    id: &'static str,
+    permissions: &'static [Permission],
+    shown: (&'static str, u16),
+) -> ContextAction {
+    ContextAction::new(id, ("maintenance", "job"), permissions, shown)
+        .arity("multi")
+        .at_most(200)
+        .shown_disabled()
+}
 
 /// The started area. Its loops run from [`Jobs::start`] on.
 pub fn area(jobs: &Jobs) -> Area {

@@ -46,6 +46,8 @@ impl Permission {
                 | Permission::SettingsManageRootPath
                 | Permission::SystemManage
                 | Permission::EnginesManage
+                // A rule does what its author might not be allowed to do by hand.
+                | Permission::AutomationManage
                 | Permission::IndexersManage
                 | Permission::IntegrationsIndexerProxyManage
                 | Permission::JobsManageSettings

@@ -30,8 +30,102 @@ pub struct AreaSpec {
     pub sealed: fn() -> Vec<Arc<dyn SealedValues>>,
     /// What clients show of it.
     pub modules: &'static [Module],
+    /// What people may do with its things, for toolbars.
+    pub context_actions: &'static [ContextAction],
     /// Its routes, for a document: they cannot answer.
     pub described: fn() -> Routes,
+}
+
+/// Something that people do with a thing they have chosen, or with none, as clients build toolbars from it. No boundary of
+/// rights: the route that does it is.
+#[derive(Debug)]
+pub struct ContextAction {
+    /// e.g. `torrents.pause`
+    pub id: &'static str,
+    /// The group of the toolbar.
+    pub group: &'static str,
+    /// The kind of things it is about; none: it is about nothing that is chosen.
+    pub entity: Option<&'static str>,
+    /// `none`, `single`, `multi` or `any`.
+    pub arity: &'static str,
+    /// All of them are needed.
+    pub permissions: &'static [Permission],
+    pub destructive: bool,
+    /// For views of the running of things only.
+    pub operations_only: bool,
+    /// What a thing must be able to do.
+    pub capability: Option<&'static str>,
+    /// Where it cannot be done it is shown all the same, and cannot be chosen.
+    pub shown_disabled: bool,
+    /// Things at once.
+    pub max_selection: Option<u32>,
+    pub icon: &'static str,
+    /// Lowest first within its group.
+    pub order: u16,
+}
+
+impl ContextAction {
+    /// One about any number of things, which nothing more is said of.
+    pub const fn new(
+        id: &'static str,
+        (group, entity): (&'static str, &'static str),
+        permissions: &'static [Permission],
+        (icon, order): (&'static str, u16),
+    ) -> Self {
+        Self {
+            id,
+            group,
+            entity: Some(entity),
+            arity: "any",
+            permissions,
+            destructive: false,
+            operations_only: false,
+            capability: None,
+            shown_disabled: false,
+            max_selection: None,
+            icon,
+            order,
+        }
+    }
+
+    pub const fn arity(self, arity: &'static str) -> Self {
+        Self { arity, ..self }
+    }
+
+    pub const fn destructive(self) -> Self {
+        Self {
+            destructive: true,
+            ..self
+        }
+    }
+
+    pub const fn operations_only(self) -> Self {
+        Self {
+            operations_only: true,
+            ..self
+        }
+    }
+
+    pub const fn capability(self, capability: &'static str) -> Self {
+        Self {
+            capability: Some(capability),
+            ..self
+        }
+    }
+
+    pub const fn shown_disabled(self) -> Self {
+        Self {
+            shown_disabled: true,
+            ..self
+        }
+    }
+
+    pub const fn at_most(self, things: u32) -> Self {
+        Self {
+            max_selection: Some(things),
+            ..self
+        }
+    }
 }
 
 /// A part of the service as clients draw their menu from it. All of them are always on: nothing is licensed, and nothing

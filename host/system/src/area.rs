@@ -49,6 +49,7 @@ pub static AREA: AreaSpec = AreaSpec {
             features: &["settings", "health", "updates", "plugins", "realtime"],
         },
     ],
+    context_actions: &[],
     described: || routes().described(),
 };
 

@@ -17,8 +17,9 @@ use axum::http::{Request, StatusCode};
 use http_body_util::BodyExt as _;
 use prometheus::Registry;
 use qm_db::{Db, db_test};
-use qm_kernel::{Ctx, Role, Secret, Timestamp};
+use qm_kernel::{Ctx, Permission, Role, Secret, Timestamp};
 use qm_net::{Net, NetConfig};
+use qm_platform::area::ContextAction;
 use qm_platform::testing::Claims;
 use qm_platform::{Audit, AuditTrail, Bus, Cipher, Node, Sealed, SecretSettings, Settings};
 use qm_plugin_host::{Compiler, Limits, PluginHost, PluginHostConfig};
@@ -57,6 +58,22 @@ impl EngineProbes for Engines {
         vec![probe("answers", true, None), probe("hangs", false, Some(hangs))]
     }
 }
+
+static CONTEXT_ACTIONS: &[ContextAction] = &[
+    ContextAction::new("a.look", ("media", "file"), &[Permission::FilesView], ("Eye", 10))
+        .arity("single")
+        .capability("readable"),
+    ContextAction::new(
+        "a.clear",
+        ("maintenance", "file"),
+        &[Permission::FilesView, Permission::FilesDelete],
+        ("Trash2", 90),
+    )
+    .destructive()
+    .operations_only()
+    .shown_disabled()
+    .at_most(200),
+];
 
 async fn system(db: &Db, config: PluginHostConfig, folder: &Path, metrics: &Registry, ctx: &Ctx) -> System {
     let (net, started) = (config.net.clone(), Instant::now());
@@ -105,6 +122,7 @@ async fn system(db: &Db, config: PluginHostConfig, folder: &Path, metrics: &Regi
         trail: AuditTrail::new(db.clone(), ctx.clone()),
         settings,
         modules: qm_system::AREA.modules.iter().collect(),
+        context_actions: CONTEXT_ACTIONS.iter().collect(),
         environment: settings::environment().into(),
         plugins,
         ctx: ctx.clone(),
@@ -212,6 +230,32 @@ db_test! {
         let ready = service.call("GET", "/api/system/ready", None).await;
         assert_eq!(ready, (StatusCode::OK, json!({ "status": "degraded", "database": false })));
         assert_eq!(service.call("GET", "/api/system/live", None).await.0, StatusCode::OK);
+    }
+
+    async fn toolbars_get_what_their_user_may_do(db: Db) {
+        let service = Service::new(&db).await;
+        let path = "/api/context-actions/catalog";
+        let look = json!({
+            "id": "a.look", "group": "media", "entityTypes": ["file"], "arity": "single", "operationsOnly": false,
+            "destructive": false, "requiresEntityCapability": "readable", "whenUnavailable": "hide", "async": false,
+            "icon": "Eye", "order": 10,
+        });
+        let clear = json!({
+            "id": "a.clear", "group": "maintenance", "entityTypes": ["file"], "arity": "any", "operationsOnly": true,
+            "destructive": true, "maxSelection": 200, "whenUnavailable": "disable", "async": false, "icon": "Trash2",
+            "order": 90,
+        });
+        let withheld = |count: usize| json!({ "total": 2, "withheld": { "permission": count, "module": 0, "feature": 0, "provider": 0 } });
+        for (role, actions, lacking) in [
+            (Role::SuperAdmin, json!([look, clear]), 0),
+            (Role::PowerUser, json!([look, clear]), 0),
+            (Role::ReadOnly, json!([look]), 1),
+        ] {
+            let (status, answer) = service.call("GET", path, Some(role)).await;
+            assert_eq!((status, &answer["actions"]), (StatusCode::OK, &actions), "{role:?}");
+            assert_eq!(answer["diagnostics"], withheld(lacking), "{role:?}");
+        }
+        assert_eq!(service.call("GET", path, None).await.0, StatusCode::UNAUTHORIZED);
     }
 
     async fn plugins_are_shown_to_those_who_may_see_the_system(db: Db) {

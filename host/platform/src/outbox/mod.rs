@@ -70,6 +70,11 @@ pub struct StoredEvent {
     pub event: DomainEvent,
 }
 
+/// The position of the last event that was committed: whatever is stored later comes after it.
+pub async fn position(tx: &mut Tx) -> Result<i64, DbError> {
+    repo::last(tx).await
+}
+
 /// Why an event was not handled.
 #[derive(Debug, thiserror::Error)]
 pub enum ConsumeError {

@@ -1,6 +1,7 @@
 //! The routes about the system as a whole: settings, the audit trail, modules, the system itself and its plugins.
 
 mod audit;
+mod context_actions;
 mod dto;
 mod faults;
 mod modules;
@@ -16,7 +17,7 @@ use axum::extract::FromRef;
 use prometheus::Registry;
 use qm_db::Db;
 use qm_kernel::{Ctx, Permission};
-use qm_platform::area::Module;
+use qm_platform::area::{ContextAction, Module};
 use qm_platform::{Acting, Audit, AuditTrail, EnvEntry, Node, Settings};
 use qm_plugin_host::PluginHost;
 use qm_web::{Routes, routes as line};
@@ -38,6 +39,8 @@ pub struct System {
     pub settings: Settings,
     /// What clients draw their menu from, in the order they draw it.
     pub modules: Arc<[&'static Module]>,
+    /// What people may do with things, of every area.
+    pub context_actions: Arc<[&'static ContextAction]>,
     /// The variables the server reads, with what it found.
     pub environment: Arc<[EnvEntry]>,
     pub plugins: Arc<PluginHost>,
@@ -100,6 +103,7 @@ pub fn routes() -> Routes<System> {
         .add(line!(settings::list_environment).need(Permission::SettingsManage))
         .add(line!(audit::list_audit).need(Permission::AuditView))
         .add(line!(modules::enabled_modules).authenticated())
+        .add(line!(context_actions::context_actions).authenticated())
         .add(line!(plugins::list_plugins).need(Permission::SystemView))
         .add(line!(plugins::reload_plugin).need(Permission::SystemManage))
         .add(line!(plugins::accept_plugin).need(Permission::SystemManage))

@@ -1,0 +1,114 @@
+//! What a caller may do with things, for toolbars. No boundary of rights: the routes that do it are.
+
+use axum::extract::State;
+use qm_platform::area::ContextAction;
+use qm_web::{Auth, Json};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::System;
+
+/// What the caller may do with things.
+#[derive(Serialize, ToSchema)]
+pub(super) struct ContextActions {
+    /// In the order in which the areas list them.
+    actions: Vec<ContextActionView>,
+    diagnostics: ContextDiagnostics,
+}
+
+/// How many are left out, and why.
+#[derive(Serialize, ToSchema)]
+pub(super) struct ContextDiagnostics {
+    /// All that there are.
+    total: usize,
+    withheld: Withheld,
+}
+
+/// Actions that are left out, by the first reason.
+#[derive(Serialize, ToSchema)]
+pub(super) struct Withheld {
+    /// The caller lacks a permission.
+    permission: usize,
+    /// The module is off: none is.
+    module: usize,
+    /// A feature is off: none is.
+    feature: usize,
+    /// No provider can do it: of what is listed all can.
+    provider: usize,
+}
+
+/// Something that people do with things.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = ContextAction)]
+pub(super) struct ContextActionView {
+    id: &'static str,
+    /// The group of the toolbar, e.g. `maintenance`.
+    group: &'static str,
+    /// The kinds of things it is about, e.g. `torrent`.
+    entity_types: Vec<&'static str>,
+    /// How many things: `none`, `single`, `multi`, `any`.
+    arity: &'static str,
+    /// For views of the running of things only.
+    operations_only: bool,
+    destructive: bool,
+    /// What a thing must be able to do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String, required = false)]
+    requires_entity_capability: Option<&'static str>,
+    /// Things at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = u32, required = false)]
+    max_selection: Option<u32>,
+    /// Where it cannot be done: `hide` or `disable`.
+    when_unavailable: &'static str,
+    /// It goes on after it was answered.
+    r#async: bool,
+    icon: &'static str,
+    /// Lowest first within its group.
+    order: u16,
+}
+
+impl From<&ContextAction> for ContextActionView {
+    fn from(action: &ContextAction) -> Self {
+        Self {
+            id: action.id,
+            group: action.group,
+            entity_types: action.entity.into_iter().collect(),
+            arity: action.arity,
+            operations_only: action.operations_only,
+            destructive: action.destructive,
+            requires_entity_capability: action.capability,
+            max_selection: action.max_selection,
+            when_unavailable: if action.shown_disabled { "disable" } else { "hide" },
+            r#async: false,
+            icon: action.icon,
+            order: action.order,
+        }
+    }
+}
+
+/// What the caller may do with torrents, files and jobs, for toolbars.
+#[utoipa::path(
+    get, path = "/api/context-actions/catalog", tag = "context-actions", responses((status = 200, body = ContextActions))
+)]
+pub(super) async fn context_actions(
+    State(app): State<System>,
+    Auth(principal): Auth,
+) -> Json<ContextActions> {
+    let all = app.context_actions.iter().copied();
+    let (allowed, refused): (Vec<&ContextAction>, Vec<&ContextAction>) =
+        all.partition(|action| principal.missing(action.permissions).is_empty());
+    Json(ContextActions {
+        actions: allowed.iter().copied().map(ContextActionView::from).collect(),
+        diagnostics: ContextDiagnostics {
+            total: allowed.len() + refused.len(),
+            withheld: Withheld {
+                permission: refused.len(),
+                module: 0,
+                feature: 0,
+                provider: 0,
+            },
+        },
+    })
+}
