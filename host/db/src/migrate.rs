@@ -45,6 +45,7 @@ const MIGRATIONS: &[Migration] = migrations! {
     16 "0016_node_lease",
     17 "0017_job_schedules",
     18 "0018_plugin_values",
+    19 "0019_automation",
 };
 
 sql! {

@@ -1,0 +1,55 @@
+//! What can go wrong in this area, and what each means to the caller.
+
+use qm_db::DbError;
+use qm_kernel::ErrorKind;
+use qm_platform::ActingError;
+use qm_web::ApiError;
+
+#[derive(Debug, thiserror::Error)]
+pub enum AutomationError {
+    #[error("Automation rule not found")]
+    NoSuchRule,
+    #[error("Torrent not found")]
+    NoSuchTorrent,
+    #[error("There are {0} rules, and more are not kept: delete one first")]
+    TooManyRules(u64),
+    /// The caller's token allows it, but they no longer may.
+    #[error(transparent)]
+    Acting(#[from] ActingError),
+    #[error("the torrents could not be judged")]
+    Judge(#[from] tokio::task::JoinError),
+    #[error(transparent)]
+    Database(#[from] DbError),
+}
+
+impl AutomationError {
+    pub const fn kind(&self) -> ErrorKind {
+        match self {
+            AutomationError::NoSuchRule | AutomationError::NoSuchTorrent => ErrorKind::NotFound,
+            AutomationError::TooManyRules(_) => ErrorKind::Conflict,
+            AutomationError::Acting(error) => error.kind(),
+            AutomationError::Judge(_) => ErrorKind::Internal,
+            AutomationError::Database(error) => error.kind(),
+        }
+    }
+
+    /// What stands in `code` of the answer; never changes.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            AutomationError::NoSuchRule => "not_found.automation_rule",
+            AutomationError::NoSuchTorrent => "not_found.torrent",
+            AutomationError::TooManyRules(_) => "conflict.too_many_rules",
+            AutomationError::Acting(error) => error.code(),
+            AutomationError::Judge(_) => ErrorKind::Internal.code(),
+            AutomationError::Database(error) => error.kind().code(),
+        }
+    }
+}
+
+impl From<AutomationError> for ApiError {
+    fn from(error: AutomationError) -> Self {
+        ApiError::new(error.kind(), error.to_string())
+            .with_code(error.code())
+            .with_source(error)
+    }
+}

@@ -1,0 +1,207 @@
+//! Which of the actions that plugins provide a rule's action is, and whether it may follow the rule's trigger.
+
+use std::collections::HashMap;
+
+use qm_ports::action::{ActionKind, Occasion};
+use serde_json::{Map, Value};
+
+use super::rule::type_of;
+
+/// An action that rules use, as it was last provided.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KnownAction {
+    pub id: String,
+    pub label: String,
+    pub category: String,
+    pub plugin: String,
+}
+
+impl From<&ActionKind> for KnownAction {
+    fn from(kind: &ActionKind) -> Self {
+        Self {
+            id: kind.id.clone(),
+            label: kind.label.clone(),
+            category: kind.category.clone(),
+            plugin: kind.plugin.clone(),
+        }
+    }
+}
+
+/// The actions there are, and who provided those that are gone.
+#[derive(Clone, Debug, Default)]
+pub struct Catalogue {
+    kinds: HashMap<String, ActionKind>,
+    known: HashMap<String, KnownAction>,
+}
+
+impl Catalogue {
+    pub fn new(kinds: Vec<ActionKind>, known: Vec<KnownAction>) -> Self {
+        Self {
+            kinds: kinds.into_iter().map(|kind| (kind.id.clone(), kind)).collect(),
+            known: known
+                .into_iter()
+                .map(|action| (action.id.clone(), action))
+                .collect(),
+        }
+    }
+
+    pub fn get(&self, id: &str) -> Option<&ActionKind> {
+        self.kinds.get(id)
+    }
+
+    /// One that was provided once, and by whom.
+    pub fn known(&self, id: &str) -> Option<&KnownAction> {
+        self.known.get(id)
+    }
+
+    /// Why an action of a rule cannot run after such a trigger; `None`: it can.
+    pub fn refuses(&self, action: &Value, occasion: Occasion) -> Option<String> {
+        let id = type_of(action);
+        let for_no_event = || format!("Action \"{id}\" is not valid for an event trigger");
+        let Some(kind) = self.get(id) else {
+            let gone = self.known(id).map_or_else(String::new, |known| {
+                format!(
+                    " (it was provided by the plugin `{}`, which is not loaded)",
+                    known.plugin
+                )
+            });
+            return Some(match occasion {
+                Occasion::Event => for_no_event() + &gone,
+                Occasion::Torrent | Occasion::Media => format!("Unknown action type: {id}{gone}"),
+            });
+        };
+        if kind.occasions.contains(&occasion) {
+            return match action.get("params") {
+                None | Some(Value::Null | Value::Object(_)) => None,
+                Some(_) => Some(format!("The params of action \"{id}\" are no object")),
+            };
+        }
+        Some(match (occasion, kind.occasions.contains(&Occasion::Event)) {
+            (Occasion::Event, _) => for_no_event(),
+            // Made for events, and for nothing else.
+            (Occasion::Torrent | Occasion::Media, true) => format!("Unknown action type: {id}"),
+            (Occasion::Torrent | Occasion::Media, false) => {
+                format!(
+                    "Action \"{id}\" is only valid for a {} trigger",
+                    word(&kind.occasions)
+                )
+            }
+        })
+    }
+}
+
+fn word(occasions: &[Occasion]) -> &'static str {
+    if occasions.contains(&Occasion::Torrent) {
+        "torrent"
+    } else {
+        "media"
+    }
+}
+
+/// The parameters of an action that is not refused.
+pub fn params_of(action: &Value) -> Map<String, Value> {
+    action
+        .get("params")
+        .and_then(Value::as_object)
+        .cloned()
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn kind(id: &str, occasions: &[Occasion]) -> ActionKind {
+        ActionKind {
+            id: id.into(),
+            label: id.into(),
+            category: "c".into(),
+            occasions: occasions.to_vec(),
+            params_schema: json!({}),
+            idempotent: false,
+            plugin: format!("plugin-of-{id}"),
+        }
+    }
+
+    #[test]
+    fn actions_follow_the_triggers_they_are_made_for() {
+        use Occasion::{Event, Media, Torrent};
+        let gone = KnownAction {
+            id: "gone".into(),
+            label: "Gone".into(),
+            category: "c".into(),
+            plugin: "left".into(),
+        };
+        let catalogue = Catalogue::new(
+            vec![
+                kind("pause", &[Torrent]),
+                kind("webhook", &[Torrent, Media, Event]),
+                kind("media_match", &[Torrent, Media]),
+                kind("disable_rss_rule", &[Event]),
+            ],
+            vec![gone],
+        );
+        for (action, occasion, expected) in [
+            (json!({ "type": "pause" }), Torrent, None),
+            (json!({ "type": "pause", "params": {} }), Torrent, None),
+            (json!({ "type": "pause", "params": null }), Torrent, None),
+            (
+                json!({ "type": "pause", "params": [] }),
+                Torrent,
+                Some("The params of action \"pause\" are no object"),
+            ),
+            (
+                json!({ "type": "pause" }),
+                Media,
+                Some("Action \"pause\" is only valid for a torrent trigger"),
+            ),
+            (
+                json!({ "type": "pause" }),
+                Event,
+                Some("Action \"pause\" is not valid for an event trigger"),
+            ),
+            (json!({ "type": "webhook" }), Event, None),
+            (json!({ "type": "media_match" }), Media, None),
+            (
+                json!({ "type": "media_match" }),
+                Event,
+                Some("Action \"media_match\" is not valid for an event trigger"),
+            ),
+            (
+                json!({ "type": "disable_rss_rule" }),
+                Torrent,
+                Some("Unknown action type: disable_rss_rule"),
+            ),
+            (
+                json!({ "type": "nonsense" }),
+                Torrent,
+                Some("Unknown action type: nonsense"),
+            ),
+            (
+                json!({ "type": "nonsense" }),
+                Media,
+                Some("Unknown action type: nonsense"),
+            ),
+            (
+                json!({ "type": "nonsense" }),
+                Event,
+                Some("Action \"nonsense\" is not valid for an event trigger"),
+            ),
+            (json!({}), Torrent, Some("Unknown action type: undefined")),
+            (json!("pause"), Torrent, Some("Unknown action type: undefined")),
+            (
+                json!({ "type": "gone" }),
+                Torrent,
+                Some("Unknown action type: gone (it was provided by the plugin `left`, which is not loaded)"),
+            ),
+        ] {
+            assert_eq!(
+                catalogue.refuses(&action, occasion).as_deref(),
+                expected,
+                "{action} {occasion:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! A decision that a rule is to run, and how it ends.
+
+use qm_ports::action::TorrentRef;
+
+use super::rule::Rule;
+
+/// A run that is decided.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewRun {
+    pub id: String,
+    pub rule_id: String,
+    pub trigger: String,
+    pub torrent: Option<TorrentRef>,
+    /// JSON of the torrent, or of the event.
+    pub context: String,
+    /// Where the outbox stood; of an edge, the position of its event.
+    pub position: i64,
+    pub is_backfill: bool,
+    pub sequence: i64,
+}
+
+/// A run that waits: what decides whether it may begin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    pub id: String,
+    pub rule_id: String,
+    pub hash: Option<String>,
+}
+
+/// A run that was begun.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run {
+    pub id: String,
+    pub rule_id: String,
+    pub trigger: String,
+    pub torrent: Option<TorrentRef>,
+    pub context: String,
+    pub position: i64,
+    pub is_backfill: bool,
+    /// The action that comes next; of a run that was cut off, the one that was begun last.
+    pub step: usize,
+    /// `updated_at` of the rule when the run began.
+    pub rule_version: Option<i64>,
+}
+
+impl Run {
+    pub fn hash(&self) -> Option<&str> {
+        self.torrent.as_ref().map(|torrent| torrent.hash.as_str())
+    }
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    Done,
+    /// A completion rule runs again with the next pass.
+    Failed(String),
+    /// It was cut off, nobody knows what it did, and doing it again might do harm: it is over all the same.
+    CutOff(String),
+}
+
+impl Outcome {
+    pub const fn status(&self) -> &'static str {
+        match self {
+            Outcome::Done => "success",
+            Outcome::Failed(_) | Outcome::CutOff(_) => "failed",
+        }
+    }
+
+    pub fn message(&self) -> Option<&str> {
+        match self {
+            Outcome::Done => None,
+            Outcome::Failed(message) | Outcome::CutOff(message) => Some(message),
+        }
+    }
+
+    /// Whether the rule is over and done with for this torrent.
+    pub const fn settles(&self) -> bool {
+        matches!(self, Outcome::Done | Outcome::CutOff(_))
+    }
+}
+
+/// What becomes of a run that was begun when the server died.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Recovery {
+    /// Its last action is begun again.
+    Again,
+    /// Nobody knows whether its last action took effect.
+    CutOff(String),
+}
+
+/// Judges a run that was cut off; `is_idempotent` says whether running an action twice does no more than running it once.
+pub fn recovery(run: &Run, rule: &Rule, is_idempotent: impl Fn(&str) -> bool) -> Recovery {
+    if run.rule_version != Some(rule.updated_at.ms()) {
+        return Recovery::CutOff(
+            "The server ended while the rule ran, and the rule was changed since: nobody knows which of its actions took \
+             effect, so it does not run again for this"
+                .to_owned(),
+        );
+    }
+    let Some(action) = rule.actions.get(run.step) else {
+        // Every action had ended; only that was not written down.
+        return Recovery::Again;
+    };
+    let kind = super::rule::type_of(action);
+    if is_idempotent(kind) {
+        Recovery::Again
+    } else {
+        Recovery::CutOff(format!(
+            "The server ended while the action \"{kind}\" ran: nobody knows whether it took effect, and running it twice may \
+             do harm, so the rule does not run again for this"
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use qm_kernel::Timestamp;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_what_does_no_harm_is_begun_again() {
+        let rule = Rule {
+            id: "r".into(),
+            name: "r".into(),
+            description: None,
+            trigger: "torrent.completed".into(),
+            conditions: vec![],
+            actions: vec![json!({ "type": "pause" }), json!({ "type": "webhook" }), json!(5)],
+            is_enabled: true,
+            priority: 0,
+            created_at: Timestamp::from_ms(1),
+            updated_at: Timestamp::from_ms(7),
+        };
+        let at = |step, rule_version| Run {
+            id: "x".into(),
+            rule_id: "r".into(),
+            trigger: rule.trigger.clone(),
+            torrent: None,
+            context: "{}".into(),
+            position: 0,
+            is_backfill: false,
+            step,
+            rule_version,
+        };
+        let judge = |run| recovery(&run, &rule, |kind| kind == "pause");
+        assert_eq!(judge(at(0, Some(7))), Recovery::Again);
+        assert!(matches!(judge(at(1, Some(7))), Recovery::CutOff(why) if why.contains("\"webhook\"")));
+        assert!(
+            matches!(judge(at(2, Some(7))), Recovery::CutOff(_)),
+            "what is no action is none that may be repeated"
+        );
+        assert_eq!(judge(at(3, Some(7))), Recovery::Again, "nothing is left to do");
+        assert!(
+            matches!(judge(at(3, Some(6))), Recovery::CutOff(_)),
+            "there may have been more to do"
+        );
+        assert!(matches!(judge(at(0, Some(6))), Recovery::CutOff(why) if why.contains("changed")));
+    }
+}

@@ -1,0 +1,7 @@
+//! The SQL of this area.
+
+pub mod actions;
+pub mod ledger;
+pub mod logs;
+pub mod rules;
+pub mod runs;

@@ -1,0 +1,134 @@
+//! Table `automation_runs`: what is decided and has not ended.
+
+use qm_db::{DbError, FromRow, Tx, sql};
+use qm_kernel::Timestamp;
+use qm_ports::action::TorrentRef;
+
+use crate::model::run::{NewRun, Run, Waiting};
+
+sql! {
+    /// Unless the rule is gone or off, the pair is under way, or the ledger has it from $11 on.
+    ADD = "INSERT INTO automation_runs (id, rule_id, trigger_key, engine_id, hash, context, position, is_backfill, sequence, \
+            state, step, rule_version, created_at) \
+        SELECT CAST($1 AS TEXT), r.id, CAST($3 AS TEXT), CAST($4 AS TEXT), CAST($5 AS TEXT), CAST($6 AS TEXT), \
+            CAST($7 AS BIGINT), $8, CAST($9 AS BIGINT), 'waiting', 0, NULL, CAST($10 AS BIGINT) \
+        FROM automation_rules r WHERE r.id = $2 AND r.is_enabled AND NOT EXISTS (SELECT 1 FROM automation_ledger l \
+            WHERE l.rule_id = r.id AND l.hash = $5 AND l.position >= CAST($11 AS BIGINT)) \
+        ON CONFLICT (rule_id, hash) DO NOTHING";
+    WAITING = "SELECT id, rule_id, hash FROM automation_runs WHERE state = 'waiting' ORDER BY sequence LIMIT $1";
+    BEGIN = "UPDATE automation_runs SET state = 'running', rule_version = (SELECT r.updated_at FROM automation_rules r \
+            WHERE r.id = rule_id) WHERE id = $1 AND state = 'waiting' \
+        RETURNING id, rule_id, trigger_key, engine_id, hash, context, position, is_backfill, step, rule_version";
+    STEP = "UPDATE automation_runs SET step = $2 WHERE id = $1 AND state = 'running'";
+    AGAIN = "UPDATE automation_runs SET state = 'waiting' WHERE id = $1 AND state = 'running'";
+    LEFT = "SELECT id, rule_id, trigger_key, engine_id, hash, context, position, is_backfill, step, rule_version \
+        FROM automation_runs WHERE state = 'running' ORDER BY sequence";
+    DELETE = "DELETE FROM automation_runs WHERE id = $1";
+    LAST = "SELECT COALESCE(MAX(sequence), 0) FROM automation_runs";
+    PAIRS = "SELECT rule_id, hash FROM automation_runs WHERE hash IS NOT NULL";
+}
+
+#[derive(FromRow)]
+struct Row {
+    id: String,
+    rule_id: String,
+    trigger_key: String,
+    engine_id: Option<String>,
+    hash: Option<String>,
+    context: String,
+    position: i64,
+    is_backfill: bool,
+    step: i64,
+    rule_version: Option<i64>,
+}
+
+impl From<Row> for Run {
+    fn from(row: Row) -> Self {
+        let torrent = row.engine_id.zip(row.hash);
+        Self {
+            id: row.id,
+            rule_id: row.rule_id,
+            trigger: row.trigger_key,
+            torrent: torrent.map(|(engine_id, hash)| TorrentRef { engine_id, hash }),
+            context: row.context,
+            position: row.position,
+            is_backfill: row.is_backfill,
+            step: usize::try_from(row.step).unwrap_or_default(),
+            rule_version: row.rule_version,
+        }
+    }
+}
+
+/// Stores a decision. `false`: nothing is to be run; the rule is gone or off, a run of the pair waits already, or the ledger has
+/// the pair: for the backfill from whenever it is, for an edge only from after it.
+pub async fn add(tx: &mut Tx, run: &NewRun, at: Timestamp) -> Result<bool, DbError> {
+    let engine_id = run.torrent.as_ref().map(|torrent| torrent.engine_id.as_str());
+    let hash = run.torrent.as_ref().map(|torrent| torrent.hash.as_str());
+    let done_from = if run.is_backfill { i64::MIN } else { run.position };
+    let added = qm_db::exec!(
+        tx,
+        ADD,
+        &run.id,
+        &run.rule_id,
+        &run.trigger,
+        engine_id,
+        hash,
+        &run.context,
+        run.position,
+        run.is_backfill,
+        run.sequence,
+        at.ms(),
+        done_from,
+    )
+    .await?;
+    Ok(added.rows() == 1)
+}
+
+/// The runs that wait, in the order in which they are begun, `most` of them.
+pub async fn waiting(tx: &mut Tx, most: usize) -> Result<Vec<Waiting>, DbError> {
+    let rows = qm_db::all!(tx, (String, String, Option<String>), WAITING, most as i64).await?;
+    let waiting = rows
+        .into_iter()
+        .map(|(id, rule_id, hash)| Waiting { id, rule_id, hash });
+    Ok(waiting.collect())
+}
+
+/// Marks a run as begun. `None`: it is gone with its rule.
+pub async fn begin(tx: &mut Tx, id: &str) -> Result<Option<Run>, DbError> {
+    Ok(qm_db::opt!(tx, Row, BEGIN, id).await?.map(Run::from))
+}
+
+/// Notes that the actions before `step` have ended and that one is begun. `false`: the run is gone.
+pub async fn step(tx: &mut Tx, id: &str, step: usize) -> Result<bool, DbError> {
+    Ok(qm_db::exec!(tx, STEP, id, step as i64).await?.rows() == 1)
+}
+
+/// Has a run that was cut off go on from where it was.
+pub async fn again(tx: &mut Tx, id: &str) -> Result<(), DbError> {
+    let _ = qm_db::exec!(tx, AGAIN, id).await?;
+    Ok(())
+}
+
+/// The runs that were begun and have not ended.
+pub async fn left(tx: &mut Tx) -> Result<Vec<Run>, DbError> {
+    Ok(qm_db::all!(tx, Row, LEFT)
+        .await?
+        .into_iter()
+        .map(Run::from)
+        .collect())
+}
+
+/// `false`: it is gone with its rule.
+pub async fn delete(tx: &mut Tx, id: &str) -> Result<bool, DbError> {
+    Ok(qm_db::exec!(tx, DELETE, id).await?.rows() == 1)
+}
+
+/// The highest number in the order of runs.
+pub async fn last(tx: &mut Tx) -> Result<i64, DbError> {
+    qm_db::value!(tx, i64, LAST).await
+}
+
+/// Rule and torrent of every run.
+pub async fn pairs(tx: &mut Tx) -> Result<Vec<(String, String)>, DbError> {
+    qm_db::all!(tx, (String, String), PAIRS).await
+}

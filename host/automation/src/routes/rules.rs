@@ -1,0 +1,110 @@
+//! `/api/automation`: the rules and what they told.
+
+use axum::extract::State;
+use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Params, Path};
+
+use super::{App, faults};
+use crate::dto::answers::{ActionView, CatalogueView, LogPage, LogView, RuleView, TriggerView};
+use crate::dto::requests::{ChangedRule, LogsQuery, NewRule};
+use crate::error::AutomationError;
+use crate::model::trigger;
+use crate::service::Caller;
+
+/// What rules can wait for, and what they can do: the actions of the plugins that are loaded now.
+#[utoipa::path(
+    get, path = "/api/automation/catalog", tag = "automation", responses((status = 200, body = CatalogueView))
+)]
+pub async fn catalogue(State(app): App) -> ApiResult<Json<CatalogueView>> {
+    let offered = app.offered().await.map_err(AutomationError::from)?;
+    Ok(Json(CatalogueView {
+        triggers: trigger::ALL.iter().map(TriggerView::from).collect(),
+        actions: offered
+            .into_iter()
+            .map(|offered| ActionView::new(offered.action, offered.kind))
+            .collect(),
+    }))
+}
+
+/// Every rule, in the order in which rules run.
+#[utoipa::path(
+    get, path = "/api/automation/rules", tag = "automation", responses((status = 200, body = Vec<RuleView>))
+)]
+pub async fn list_rules(State(app): App) -> ApiResult<Json<Vec<RuleView>>> {
+    let rules = app.rules().await?;
+    Ok(Json(rules.into_iter().map(RuleView::from).collect()))
+}
+
+/// Makes a rule. One on completions runs for what is complete already, too.
+#[utoipa::path(
+    post, path = "/api/automation/rules", tag = "automation", request_body = Body<NewRule>,
+    responses((status = 201, body = RuleView), faults::Create)
+)]
+pub async fn create_rule(
+    State(app): App,
+    Auth(principal): Auth,
+    Client(client): Client,
+    Body(new): Body<NewRule>,
+) -> ApiResult<Created<RuleView>> {
+    let caller = Caller {
+        principal: &principal,
+        client: &client,
+    };
+    Ok(Created(app.create(caller, new.into()).await?.into()))
+}
+
+/// Changes a rule. What its ledger has stays: torrents that it has run for are not run for again.
+#[utoipa::path(
+    patch, path = "/api/automation/rules/{id}", tag = "automation", params(("id" = String, Path)),
+    request_body = Body<ChangedRule>, responses((status = 200, body = RuleView), faults::OfRule)
+)]
+pub async fn update_rule(
+    State(app): App,
+    Auth(principal): Auth,
+    Client(client): Client,
+    Path(id): Path<String>,
+    Body(change): Body<ChangedRule>,
+) -> ApiResult<Json<RuleView>> {
+    let caller = Caller {
+        principal: &principal,
+        client: &client,
+    };
+    Ok(Json(app.update(caller, &id, change.into()).await?.into()))
+}
+
+/// Deletes a rule with its log, and what waits to be run for it. An action that has begun ends.
+#[utoipa::path(
+    delete, path = "/api/automation/rules/{id}", tag = "automation", params(("id" = String, Path)),
+    responses((status = 200, body = RuleView), faults::OfRule)
+)]
+pub async fn delete_rule(
+    State(app): App,
+    Auth(principal): Auth,
+    Client(client): Client,
+    Path(id): Path<String>,
+) -> ApiResult<Json<RuleView>> {
+    let caller = Caller {
+        principal: &principal,
+        client: &client,
+    };
+    Ok(Json(app.delete(caller, &id).await?.into()))
+}
+
+/// What a rule's runs told, the newest first; empty where there is no such rule.
+#[utoipa::path(
+    get, path = "/api/automation/rules/{id}/logs", tag = "automation",
+    params(("id" = String, Path), Params::<LogsQuery>),
+    responses((status = 200, body = LogPage))
+)]
+pub async fn rule_logs(
+    State(app): App,
+    Path(id): Path<String>,
+    Params(LogsQuery(page)): Params<LogsQuery>,
+) -> ApiResult<Json<LogPage>> {
+    let (lines, total) = app.logs(&id, page).await?;
+    Ok(Json(LogPage {
+        items: lines.into_iter().map(LogView::from).collect(),
+        total,
+        page: page.page,
+        page_size: page.page_size,
+    }))
+}

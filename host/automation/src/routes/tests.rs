@@ -1,0 +1,193 @@
+//! The routes as a client sees them.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::{Request, header};
+use http_body_util::BodyExt;
+use qm_db::{Db, db_test};
+use qm_kernel::Ctx;
+use qm_test_base::RoleTokens;
+use qm_web::{Docs, WebConfig};
+use serde_json::{Value, json};
+use tower::ServiceExt;
+
+use super::routes;
+use crate::testing::{House, hash, torrent};
+
+struct Site {
+    house: House,
+    router: Router,
+}
+
+impl Site {
+    async fn new(db: &Db) -> Self {
+        let house = House::new(db).await;
+        let config = WebConfig {
+            throttle_limit: 0,
+            docs: Docs::Hidden,
+            ..WebConfig::default()
+        };
+        let state = routes().with_state(house.app.clone());
+        let router = qm_web::finish(state, config, Arc::new(RoleTokens), Ctx::system());
+        Self { house, router }
+    }
+
+    async fn ask(&self, role: &str, method: &str, path: &str, body: Option<Value>) -> (u16, Value) {
+        let path = format!("/api/automation{path}");
+        let mut request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header(header::AUTHORIZATION, format!("Bearer {role}"));
+        let body = match body {
+            Some(body) => {
+                request = request.header(header::CONTENT_TYPE, "application/json");
+                Body::from(body.to_string())
+            }
+            None => Body::empty(),
+        };
+        let response = self
+            .router
+            .clone()
+            .oneshot(request.body(body).unwrap())
+            .await
+            .unwrap();
+        let status = response.status().as_u16();
+        let bytes = response.into_body().collect().await.unwrap().to_bytes();
+        (status, serde_json::from_slice(&bytes).unwrap_or_default())
+    }
+
+    async fn admin(&self, method: &str, path: &str, body: Option<Value>) -> (u16, Value) {
+        self.ask("ADMINISTRATOR", method, path, body).await
+    }
+}
+
+db_test! {
+    async fn rules_are_kept_as_they_come(db: Db) {
+        let site = Site::new(&db).await;
+        let odd = json!([{ "field": "ratio", "op": "gte", "value": 2, "note": [1.5] }, "nonsense", null]);
+        let new = json!({
+            "name": "Stop at 2.0", "trigger": "ratio.reached", "conditions": odd, "actions": [{ "type": "stop" }], "priority": -3,
+        });
+        let (status, rule) = site.admin("POST", "/rules", Some(new)).await;
+        assert_eq!(status, 201, "{rule}");
+        assert_eq!(rule, json!({
+            "id": rule["id"], "name": "Stop at 2.0", "description": null, "trigger": "ratio.reached", "conditions": odd,
+            "actions": [{ "type": "stop" }], "isEnabled": true, "priority": -3,
+            "createdAt": "2031-03-30T09:15:00.000Z", "updatedAt": "2031-03-30T09:15:00.000Z",
+        }));
+        let least = json!({ "name": "b", "trigger": "whatever it is", "description": "text" });
+        let (status, second) = site.admin("POST", "/rules", Some(least)).await;
+        assert_eq!((status, &second["conditions"], &second["actions"]), (201, &json!([]), &json!([])));
+        let path = format!("/rules/{}", second["id"].as_str().unwrap());
+        let (status, changed) = site.admin("PATCH", &path, Some(json!({ "isEnabled": false }))).await;
+        assert_eq!((status, &changed["isEnabled"], &changed["description"]), (200, &json!(false), &json!("text")));
+        let (_, changed) = site.admin("PATCH", &path, Some(json!({ "description": null, "priority": 9 }))).await;
+        assert_eq!((&changed["description"], &changed["name"]), (&Value::Null, &json!("b")));
+        let (_, listed) = site.ask("READ_ONLY", "GET", "/rules", None).await;
+        assert_eq!(listed, json!([changed, rule]), "by priority");
+        let (status, deleted) = site.admin("DELETE", &path, None).await;
+        assert_eq!((status, deleted), (200, changed));
+        assert_eq!(site.admin("DELETE", &path, None).await.0, 404);
+        let (_, logs) = site.ask("READ_ONLY", "GET", "/rules/nobody/logs?pageSize=0", None).await;
+        assert_eq!(logs, json!({ "items": [], "total": 0, "page": 1, "pageSize": 1 }));
+        let mut tx = db.begin_read().await.unwrap();
+        let audited = qm_platform::AuditTrail::newest(&mut tx, 10).await.unwrap();
+        let actions: Vec<&str> = audited.iter().map(|row| row.action.as_str()).collect();
+        for (action, count) in [("automation.rules.create", 2), ("automation.rules.update", 2), ("automation.rules.delete", 1)] {
+            assert_eq!(actions.iter().filter(|other| **other == action).count(), count, "{actions:?}");
+        }
+    }
+
+    async fn what_is_no_rule_is_refused(db: Db) {
+        let site = Site::new(&db).await;
+        let rule = |change: Value| {
+            let mut rule = json!({ "name": "a", "trigger": "t" });
+            rule.as_object_mut().unwrap().extend(change.as_object().cloned().unwrap());
+            rule
+        };
+        let deep = json!("x".repeat(70_000));
+        for (method, path, body, status, message) in [
+            ("POST", "/rules", json!({}), 400, json!(["name must be a string", "trigger must be a string"])),
+            ("POST", "/rules", rule(json!({ "conditions": {} })), 400, json!(["conditions must be an array"])),
+            ("POST", "/rules", rule(json!({ "actions": "stop" })), 400, json!(["actions must be an array"])),
+            ("POST", "/rules", rule(json!({ "isEnabled": "maybe" })), 400, json!(["isEnabled must be a boolean value"])),
+            ("POST", "/rules", rule(json!({ "priority": 1.5 })), 400, json!(["priority must be an integer number"])),
+            ("POST", "/rules", rule(json!({ "x": 1 })), 400, json!(["property x should not exist"])),
+            ("POST", "/rules", rule(json!({ "conditions": vec![1; 101] })), 400,
+                json!(["conditions must contain no more than 100 elements"])),
+            ("POST", "/rules", rule(json!({ "actions": [deep] })), 400, json!(["actions must take no more than 65536 bytes"])),
+            ("PATCH", "/rules/x", json!({ "name": {} }), 400, json!(["name must be a string"])),
+            ("PATCH", "/rules/x", json!({}), 404, json!("Automation rule not found")),
+            ("DELETE", "/rules/x", json!({}), 404, json!("Automation rule not found")),
+        ] {
+            let (found, answer) = site.admin(method, path, Some(body)).await;
+            assert_eq!((found, &answer["message"]), (status, &message), "{method} {path}");
+        }
+        let (status, answer) = site.ask("READ_ONLY", "POST", "/rules", Some(rule(json!({})))).await;
+        assert_eq!((status, &answer["message"]), (403, &json!("Missing permission(s): automation.manage")));
+        assert_eq!(site.ask("READ_ONLY", "POST", "/rules/preview", Some(rule(json!({})))).await.0, 403);
+        assert_eq!(site.ask("USER", "GET", "/rules", None).await.0, 403);
+    }
+
+    async fn the_catalogue_tells_what_there_is(db: Db) {
+        let site = Site::new(&db).await;
+        let (status, catalogue) = site.ask("READ_ONLY", "GET", "/catalog", None).await;
+        assert_eq!((status, catalogue["triggers"].as_array().unwrap().len()), (200, 14));
+        assert_eq!(catalogue["triggers"][0], json!({ "id": "torrent.completed", "label": "Download completes", "category": "torrent" }));
+        assert_eq!(catalogue["actions"][2], json!({
+            "id": "pause", "label": "The pause", "category": "torrent", "plugin": "fake", "missing": false,
+            "occasions": ["torrent"], "paramsSchema": { "type": "object" }, "idempotent": true,
+        }));
+    }
+
+    async fn a_rule_is_tried_and_explained(db: Db) {
+        let site = Site::new(&db).await;
+        let mut unfinished = torrent(3);
+        unfinished.progress = 0.5;
+        site.house.lists.put_all(vec![torrent(1), torrent(2), unfinished]);
+        let rule = json!({
+            "name": "try", "trigger": "torrent.completed",
+            "conditions": [{ "field": "size", "op": "gte", "value": "2" }, { "field": "name", "op": "matches", "value": "^TORRENT" }],
+            "actions": [{ "type": "pause" }, { "type": "nonsense" }],
+        });
+        let (status, tried) = site.admin("POST", "/rules/preview", Some(rule.clone())).await;
+        assert_eq!(status, 201, "{tried}");
+        assert_eq!(tried, json!({
+            "isKnownTrigger": true, "matched": 2, "wouldFire": 1, "judged": 3, "total": 3,
+            "torrents": [
+                { "engineId": "e", "hash": hash(2), "name": "torrent 2", "wouldFire": true, "standing": "fires" },
+                { "engineId": "e", "hash": hash(3), "name": "torrent 3", "wouldFire": false, "standing": "incomplete" },
+            ],
+            "actions": [
+                { "type": "pause", "label": "The pause", "plugin": "fake", "problem": null },
+                { "type": "nonsense", "label": null, "plugin": null, "problem": "Unknown action type: nonsense" },
+            ],
+        }));
+        assert_eq!(site.ask("READ_ONLY", "GET", "/rules", None).await.1, json!([]), "nothing is stored");
+        assert!(site.house.actions.ran().is_empty(), "and nothing runs");
+        let event = json!({ "name": "e", "trigger": "rss.show.ended", "actions": [{ "type": "pause" }] });
+        let (_, tried) = site.admin("POST", "/rules/preview", Some(event)).await;
+        assert_eq!((&tried["torrents"], &tried["actions"][0]["problem"]),
+            (&json!([]), &json!("Action \"pause\" is not valid for an event trigger")));
+        let (_, stored) = site.admin("POST", "/rules", Some(rule)).await;
+        let explain = |hash: String| format!("/rules/{}/explain?hash={hash}", stored["id"].as_str().unwrap());
+        let (status, explained) = site.ask("READ_ONLY", "GET", &explain(hash(1).to_uppercase()), None).await;
+        assert_eq!(status, 200, "{explained}");
+        assert_eq!((&explained["holds"], &explained["standing"]), (&json!(false), &Value::Null));
+        assert_eq!(explained["conditions"][0], json!({
+            "condition": { "field": "size", "op": "gte", "value": "2" }, "seen": 1, "isMissing": false, "comparedAs": "number",
+            "left": "1", "right": "2", "holds": false, "reason": null,
+        }));
+        assert_eq!(explained["conditions"][1]["comparedAs"], "pattern");
+        let (_, explained) = site.ask("READ_ONLY", "GET", &explain(hash(2)), None).await;
+        assert_eq!((&explained["holds"], &explained["standing"]), (&json!(true), &json!("fires")));
+        assert_eq!(site.admin("GET", &explain(hash(9)), None).await, (404, json!({
+            "statusCode": 404, "message": "Torrent not found", "error": "Not Found", "code": "not_found.torrent",
+        })));
+        assert_eq!(site.admin("GET", &format!("/rules/x/explain?hash={}", hash(1)), None).await.0, 404);
+        assert_eq!(site.admin("GET", &explain(String::new()), None).await.0, 400);
+        assert_eq!(site.admin("GET", &format!("{}&engineId=other", explain(hash(2))), None).await.0, 404);
+    }
+}

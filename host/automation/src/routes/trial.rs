@@ -1,0 +1,42 @@
+//! Rules that are tried, and explained.
+
+use axum::extract::State;
+use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Params, Path};
+
+use super::{App, faults};
+use crate::dto::answers::{ExplanationView, PreviewView};
+use crate::dto::requests::{ExplainQuery, NewRule};
+use crate::service::Caller;
+
+/// Which torrents match a rule now, for which it would run, and what would run. Nothing is stored and nothing runs.
+#[utoipa::path(
+    post, path = "/api/automation/rules/preview", tag = "automation", request_body = Body<NewRule>,
+    responses((status = 201, body = PreviewView))
+)]
+pub async fn preview_rule(
+    State(app): App,
+    Auth(principal): Auth,
+    Client(client): Client,
+    Body(new): Body<NewRule>,
+) -> ApiResult<Created<PreviewView>> {
+    let caller = Caller {
+        principal: &principal,
+        client: &client,
+    };
+    Ok(Created(app.preview(caller, new.into()).await?.into()))
+}
+
+/// Each condition of a rule with the value that it sees of a torrent, what that is compared as, and how it comes out.
+#[utoipa::path(
+    get, path = "/api/automation/rules/{id}/explain", tag = "automation",
+    params(("id" = String, Path), Params::<ExplainQuery>),
+    responses((status = 200, body = ExplanationView), faults::Explain)
+)]
+pub async fn explain_rule(
+    State(app): App,
+    Path(id): Path<String>,
+    Params(query): Params<ExplainQuery>,
+) -> ApiResult<Json<ExplanationView>> {
+    let explained = app.explain(&id, &query.hash, query.engine_id.as_deref()).await?;
+    Ok(Json(explained.into()))
+}

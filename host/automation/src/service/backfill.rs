@@ -1,0 +1,291 @@
+//! The backfill: rules on completions, for torrents that are complete and that no event told of.
+//!
+//! A pass looks at what changed since the last one: torrents that are the same value in memory as before are skipped, and lists
+//! that did not change are not opened. What the ledger has is known in memory ([`crate::model::memory`]). So a pass that has
+//! nothing to do asks the database nothing, and after a start or a change of the rules one question.
+//! Bounds: [`UNDER_WAY`] runs wait at a time; further torrents wait in memory, by their hashes. Torrents are judged on a thread
+//! of its own.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use qm_db::DbError;
+use qm_kernel::Timestamp;
+use qm_ports::action::TorrentRef;
+use qm_ports::list::{Listed, TorrentList, TorrentRecord};
+use tokio::time::MissedTickBehavior;
+use tokio_util::sync::CancellationToken;
+
+use super::Automation;
+use crate::model::rule::ReadyRule;
+use crate::model::run::NewRun;
+use crate::model::trigger::COMPLETED;
+use crate::repo;
+
+/// From pass to pass: the interval of the sync loops.
+pub const INTERVAL: Duration = Duration::from_secs(2);
+/// Runs that wait or run at a time; an edge is never refused.
+const UNDER_WAY: usize = 128;
+/// Torrents decided in one transaction.
+const AT_ONCE: usize = 32;
+/// Rules by age are asked again so often, whatever happens.
+const AGES_EVERY_MS: i64 = 60_000;
+
+type Lists = HashMap<String, Arc<dyn TorrentList>>;
+
+/// What passes remember.
+#[derive(Default)]
+pub struct Backfill {
+    /// The lists that were looked at.
+    seen: Lists,
+    /// The rules they were looked at with.
+    version: u64,
+    /// When rules by age were asked last.
+    aged_at: Option<Timestamp>,
+    /// Torrents for which a rule is due, in the order they were found.
+    due: VecDeque<TorrentRef>,
+    queued: HashSet<(String, String)>,
+}
+
+impl Automation {
+    pub const BACKFILL: (&'static str, Duration) = ("automation.backfill", INTERVAL);
+
+    /// Passes over the torrents until it is stopped.
+    pub async fn backfill_loop(self: Arc<Self>, stop: CancellationToken) {
+        let mut backfill = Backfill::default();
+        let mut ticks = tokio::time::interval(INTERVAL);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        let mandate = self.db.mandate();
+        let mut failing = false;
+        loop {
+            let room = tokio::select! {
+                biased;
+                () = stop.cancelled() => return,
+                _ = ticks.tick() => false,
+                () = self.room.notified(), if !backfill.due.is_empty() => true,
+            };
+            if !mandate.holds() {
+                continue;
+            }
+            let done = if room {
+                self.decide_due(&mut backfill).await
+            } else {
+                self.pass(&mut backfill).await
+            };
+            match &done {
+                Err(error) if !failing => {
+                    tracing::error!(
+                        error = error as &dyn std::error::Error,
+                        "rules on completions are not judged; they stay due"
+                    );
+                }
+                Ok(()) if failing => tracing::info!("rules on completions are judged again"),
+                Ok(()) | Err(_) => {}
+            }
+            failing = done.is_err();
+        }
+    }
+
+    /// Looks at what changed, and decides as much as there is room for.
+    pub async fn pass(self: &Arc<Self>, backfill: &mut Backfill) -> Result<(), DbError> {
+        let rules = self.book.rules();
+        let of_completions: Arc<[Arc<ReadyRule>]> = rules.of(COMPLETED).cloned().collect();
+        let failed = self.memory().take_failed();
+        if of_completions.is_empty() {
+            *backfill = Backfill::default();
+            return Ok(());
+        }
+        self.read_ledger(&of_completions).await?;
+        let now = self.ctx.now();
+        let by_age = of_completions.iter().any(|rule| rule.ages);
+        let aged = by_age
+            && backfill
+                .aged_at
+                .is_none_or(|at| now.ms() - at.ms() >= AGES_EVERY_MS);
+        if rules.version != backfill.version || aged {
+            backfill.seen.clear();
+            backfill.aged_at = Some(now);
+        }
+        for torrent in failed {
+            backfill.push(torrent);
+        }
+        let mut lists = Lists::new();
+        for list in self.torrents.lists() {
+            let before = backfill.seen.get(list.engine_id()).cloned();
+            if !before.as_ref().is_some_and(|before| is_same(before, &list)) {
+                for torrent in self.look(before, &list, &of_completions, now).await {
+                    backfill.push(torrent);
+                }
+            }
+            lists.insert(list.engine_id().to_owned(), list);
+        }
+        backfill.seen = lists;
+        backfill.version = rules.version;
+        self.decide_due(backfill).await
+    }
+
+    /// The ledger of rules that it was not read of yet, in one question.
+    async fn read_ledger(&self, rules: &[Arc<ReadyRule>]) -> Result<(), DbError> {
+        let unread: Vec<u32> = {
+            let memory = self.memory();
+            rules
+                .iter()
+                .map(|rule| rule.number)
+                .filter(|rule| !memory.is_read(*rule))
+                .collect()
+        };
+        if unread.is_empty() {
+            return Ok(());
+        }
+        let mut tx = self.db.begin_read().await?;
+        let pairs = repo::ledger::of_trigger(&mut tx, COMPLETED).await?;
+        drop(tx);
+        let numbers: HashMap<&str, u32> = rules.iter().map(|rule| (rule.id.as_str(), rule.number)).collect();
+        let mut memory = self.memory();
+        for (rule_id, hash) in &pairs {
+            if let Some(number) = numbers.get(rule_id.as_str()) {
+                memory.note_done(*number, hash);
+            }
+        }
+        for rule in unread {
+            memory.note_read(rule);
+        }
+        Ok(())
+    }
+
+    /// The torrents of a list for which a rule is due, of those that are not as they were in the list before.
+    async fn look(
+        self: &Arc<Self>,
+        before: Option<Arc<dyn TorrentList>>,
+        list: &Arc<dyn TorrentList>,
+        rules: &Arc<[Arc<ReadyRule>]>,
+        now: Timestamp,
+    ) -> Vec<TorrentRef> {
+        let (automation, list, rules) = (self.clone(), list.clone(), rules.clone());
+        let looked = tokio::task::spawn_blocking(move || {
+            let mut found = Vec::new();
+            for position in 0..list.len() {
+                let Some(now_listed) = list.at(position) else {
+                    break;
+                };
+                let then = before.as_ref().and_then(|before| before.at(position));
+                if then.is_some_and(|then| std::ptr::eq(then.torrent, now_listed.torrent)) {
+                    continue;
+                }
+                if automation.any_due(&rules, list.engine_id(), now_listed, now) {
+                    found.push(TorrentRef {
+                        engine_id: list.engine_id().to_owned(),
+                        hash: now_listed.torrent.hash.to_string(),
+                    });
+                }
+            }
+            found
+        });
+        // It fails only when the process ends.
+        looked.await.unwrap_or_default()
+    }
+
+    fn any_due(&self, rules: &[Arc<ReadyRule>], engine_id: &str, listed: Listed<'_>, now: Timestamp) -> bool {
+        let torrent = listed.torrent;
+        if torrent.progress < 1.0 {
+            return false;
+        }
+        let open: Vec<&Arc<ReadyRule>> = {
+            let memory = self.memory();
+            let hash = &*torrent.hash;
+            rules
+                .iter()
+                .filter(|rule| !memory.is_settled(rule.number, hash))
+                .collect()
+        };
+        let record = TorrentRecord {
+            engine_id,
+            torrent,
+            now,
+        };
+        open.into_iter().any(|rule| rule.conditions.hold(&record))
+    }
+
+    /// Stores runs for what is due, until enough of them wait.
+    async fn decide_due(self: &Arc<Self>, backfill: &mut Backfill) -> Result<(), DbError> {
+        let rules = self.book.rules();
+        let now = self.ctx.now();
+        while !backfill.due.is_empty() && self.memory().under_way() < UNDER_WAY {
+            let some: Vec<TorrentRef> = backfill.due.iter().take(AT_ONCE).cloned().collect();
+            let mut decided = Vec::new();
+            for torrent in &some {
+                let list = backfill.seen.get(&torrent.engine_id);
+                let Some(listed) = list.and_then(|list| list.find(&torrent.hash)) else {
+                    continue;
+                };
+                let due = self.due_now(rules.of(COMPLETED), torrent, listed, now);
+                decided.extend(due.into_iter().map(|rule| (rule, torrent, listed.json)));
+            }
+            self.store(&decided).await?;
+            drop(decided);
+            for torrent in some {
+                backfill.due.pop_front();
+                backfill.queued.remove(&(torrent.engine_id, torrent.hash));
+            }
+        }
+        Ok(())
+    }
+
+    /// The rules that are due for a torrent as it is now.
+    fn due_now<'a>(
+        &self,
+        rules: impl Iterator<Item = &'a Arc<ReadyRule>>,
+        torrent: &TorrentRef,
+        listed: Listed<'_>,
+        now: Timestamp,
+    ) -> Vec<&'a ReadyRule> {
+        let record = TorrentRecord {
+            engine_id: &torrent.engine_id,
+            torrent: listed.torrent,
+            now,
+        };
+        if record.torrent.progress < 1.0 {
+            return Vec::new();
+        }
+        rules
+            .filter(|rule| !self.memory().is_settled(rule.number, &torrent.hash))
+            .filter(|rule| rule.conditions.hold(&record))
+            .map(|rule| &**rule)
+            .collect()
+    }
+
+    async fn store(self: &Arc<Self>, decided: &[(&ReadyRule, &TorrentRef, &[u8])]) -> Result<(), DbError> {
+        if decided.is_empty() {
+            return Ok(());
+        }
+        let mut tx = self.db.begin_write().await?;
+        // Whatever told that these torrents are complete was committed before they were shown.
+        let position = qm_platform::outbox::position(&mut tx).await?;
+        for (rule, torrent, json) in decided {
+            let context = String::from_utf8_lossy(json).into_owned();
+            let run = NewRun {
+                is_backfill: true,
+                ..self.new_run(&rule.id, COMPLETED, Some(torrent), context, position)
+            };
+            self.decide(&mut tx, run).await?;
+        }
+        tx.commit().await
+    }
+}
+
+impl Backfill {
+    fn push(&mut self, torrent: TorrentRef) {
+        if self
+            .queued
+            .insert((torrent.engine_id.clone(), torrent.hash.clone()))
+        {
+            self.due.push_back(torrent);
+        }
+    }
+}
+
+/// Whether a list is the one before. An engine that is loaded anew goes on counting.
+fn is_same(before: &Arc<dyn TorrentList>, now: &Arc<dyn TorrentList>) -> bool {
+    before.version() == now.version() && before.len() == now.len()
+}

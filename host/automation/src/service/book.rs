@@ -1,0 +1,102 @@
+//! The enabled rules, compiled, in memory: what the sync loops, the passes and the events ask.
+//!
+//! A change of a rule replaces them before it is answered; what is decided afterwards goes by the new ones, and a run that was
+//! decided before reads its rule again when it begins.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arc_swap::ArcSwap;
+use qm_conditions::Seen;
+use qm_db::{Db, DbError};
+use qm_ports::list::TorrentRecord;
+use qm_ports::rules::{Edge, RuleWatch};
+
+use crate::model::rule::ReadyRule;
+use crate::model::trigger::RATIO;
+use crate::repo;
+
+/// The enabled rules at one moment, in the order in which they run.
+#[derive(Debug, Default)]
+pub struct Rules {
+    /// Rises with every change.
+    pub version: u64,
+    all: Vec<Arc<ReadyRule>>,
+    waits_for_ratio: bool,
+}
+
+impl Rules {
+    /// Those of a trigger.
+    pub fn of(&self, trigger: &str) -> impl Iterator<Item = &Arc<ReadyRule>> {
+        self.all.iter().filter(move |rule| rule.trigger == trigger)
+    }
+}
+
+/// The rules of one server.
+pub struct RuleBook {
+    db: Db,
+    rules: ArcSwap<Rules>,
+    /// One change is read at a time: an older one must not replace a newer one.
+    reading: tokio::sync::Mutex<()>,
+    numbers: Mutex<HashMap<String, u32>>,
+}
+
+impl RuleBook {
+    pub async fn open(db: Db) -> Result<Arc<Self>, DbError> {
+        let book = Arc::new(Self {
+            db,
+            rules: ArcSwap::default(),
+            reading: tokio::sync::Mutex::default(),
+            numbers: Mutex::default(),
+        });
+        book.read().await?;
+        Ok(book)
+    }
+
+    pub fn rules(&self) -> Arc<Rules> {
+        self.rules.load_full()
+    }
+
+    /// Reads the rules anew.
+    pub async fn read(&self) -> Result<(), DbError> {
+        let _turn = self.reading.lock().await;
+        let mut tx = self.db.begin_read().await?;
+        let stored = repo::rules::all(&mut tx).await?;
+        drop(tx);
+        let enabled = stored.iter().filter(|rule| rule.is_enabled);
+        let all: Vec<Arc<ReadyRule>> = enabled
+            .map(|rule| Arc::new(ReadyRule::new(rule, self.number(&rule.id))))
+            .collect();
+        let rules = Rules {
+            version: self.rules.load().version + 1,
+            waits_for_ratio: all
+                .iter()
+                .any(|rule| rule.trigger == RATIO && rule.conditions.involve("ratio")),
+            all,
+        };
+        self.rules.store(Arc::new(rules));
+        Ok(())
+    }
+
+    /// What a rule is known by in memory, the same as long as the process lives.
+    pub fn number(&self, rule_id: &str) -> u32 {
+        let mut numbers = self.numbers.lock().unwrap_or_else(PoisonError::into_inner);
+        let next = numbers.len() as u32;
+        *numbers.entry(rule_id.to_owned()).or_insert(next)
+    }
+}
+
+impl RuleWatch for RuleBook {
+    fn watches_ratios(&self) -> bool {
+        self.rules.load().waits_for_ratio
+    }
+
+    fn due(&self, edge: Edge, torrent: &TorrentRecord<'_>) -> Vec<String> {
+        let rules = self.rules.load();
+        let due = rules.of(edge.trigger()).filter(|rule| match edge {
+            Edge::Completed => rule.conditions.hold(torrent),
+            Edge::RatioMoved { from } => rule.conditions.have_risen(torrent, "ratio", &Seen::Number(from)),
+        });
+        due.map(|rule| rule.id.clone()).collect()
+    }
+}

@@ -1,0 +1,58 @@
+//! Edges: what happened to a torrent, as the transaction that stored it told. The decision is stored with the consumer's
+//! place, so once an event; whether its conditions hold was judged at the moment of the edge.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use qm_db::Tx;
+use qm_platform::outbox::{ConsumeError, Consumer, StoredEvent};
+use qm_ports::action::TorrentRef;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::Automation;
+
+/// What is read of `torrent.rules_due`.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RulesDue {
+    trigger: String,
+    engine_id: String,
+    hash: String,
+    torrent: Map<String, Value>,
+    rules: Vec<String>,
+}
+
+/// Stores a run for every rule that is due.
+pub struct Edges(pub Arc<Automation>);
+
+#[async_trait]
+impl Consumer for Edges {
+    fn name(&self) -> &'static str {
+        "automation.edges"
+    }
+
+    fn keys(&self) -> &'static [&'static str] {
+        &["torrent.rules_due"]
+    }
+
+    async fn handle(&self, tx: &mut Tx, stored: &StoredEvent) -> Result<(), ConsumeError> {
+        let due = RulesDue::deserialize(&stored.event.payload)?;
+        let torrent = TorrentRef {
+            engine_id: due.engine_id,
+            hash: due.hash,
+        };
+        let context = Value::Object(due.torrent).to_string();
+        for rule_id in &due.rules {
+            let run = self.0.new_run(
+                rule_id,
+                &due.trigger,
+                Some(&torrent),
+                context.clone(),
+                stored.position,
+            );
+            self.0.decide(tx, run).await?;
+        }
+        Ok(())
+    }
+}

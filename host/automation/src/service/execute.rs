@@ -1,0 +1,284 @@
+//! One run: begun, its actions one after the other, its outcome.
+
+use std::panic::AssertUnwindSafe;
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use qm_db::DbError;
+use qm_platform::{AuditEntry, AuditResult};
+use qm_ports::action::ActionCall;
+use serde_json::{Map, Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::Automation;
+use crate::model::action::{Catalogue, params_of};
+use crate::model::log::message;
+use crate::model::rule::{Rule, type_of, types_of};
+use crate::model::run::{Outcome, Run, Waiting};
+use crate::model::trigger::occasion;
+use crate::repo;
+use crate::repo::logs::NewLine;
+
+/// Between two attempts to write how a run ended.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Why nothing more is done of a run.
+enum Stop {
+    /// It ended otherwise: its rule was deleted, or the server stops.
+    Gone,
+    Ended(Outcome),
+}
+
+impl Automation {
+    /// Runs what waits. What cannot be begun waits on.
+    pub(super) async fn execute(&self, waiting: &Waiting, stop: &CancellationToken) {
+        let begun = match self.claim(&waiting.id).await {
+            Ok(Some(begun)) => begun,
+            Ok(None) => return self.note_gone(waiting),
+            Err(error) => {
+                tracing::warn!(
+                    rule = waiting.rule_id,
+                    error = &error as &dyn std::error::Error,
+                    "a rule could not begin"
+                );
+                // Not at once again, while the database is away.
+                stop.run_until_cancelled(tokio::time::sleep(PAUSE)).await;
+                return;
+            }
+        };
+        let (run, rule) = begun;
+        let outcome = if rule.is_enabled {
+            match self.act(&run, &rule, stop).await {
+                Err(Stop::Gone) => return self.note_gone(waiting),
+                Err(Stop::Ended(outcome)) => outcome,
+                Ok(()) => Outcome::Done,
+            }
+        } else {
+            Outcome::Failed("The rule was disabled before its turn came".to_owned())
+        };
+        self.end_surely(&run, &rule, &outcome, stop).await;
+    }
+
+    /// Stores that a run has begun. `None`: there is nothing to do any more.
+    async fn claim(&self, id: &str) -> Result<Option<(Run, Rule)>, DbError> {
+        let mut tx = self.db.begin_write().await?;
+        let Some(run) = repo::runs::begin(&mut tx, id).await? else {
+            return Ok(None);
+        };
+        let rule = repo::rules::find(&mut tx, &run.rule_id).await?;
+        let Some(rule) = rule else {
+            return Ok(None);
+        };
+        // An edge may have been dealt with between the decision and now.
+        let is_done = match run.hash().filter(|_| run.is_backfill) {
+            Some(hash) => repo::ledger::has(&mut tx, &run.rule_id, hash).await?,
+            None => false,
+        };
+        if is_done {
+            repo::runs::delete(&mut tx, id).await?;
+            tx.commit().await?;
+            return Ok(None);
+        }
+        tx.commit().await?;
+        Ok(Some((run, rule)))
+    }
+
+    /// The actions from where the run is. What is begun is stored before it is begun.
+    async fn act(&self, run: &Run, rule: &Rule, stop: &CancellationToken) -> Result<(), Stop> {
+        let failed = |text: String| Stop::Ended(Outcome::Failed(message(&text)));
+        let context: Map<String, Value> = serde_json::from_str(&run.context)
+            .map_err(|error| failed(format!("What the rule was to run for cannot be read: {error}")))?;
+        for (step, action) in rule.actions.iter().enumerate().skip(run.step) {
+            if step > run.step {
+                self.note_step(run, step, stop).await?;
+            }
+            let catalogue = self.catalogue_of_runs().await;
+            if let Some(why) = catalogue.refuses(action, occasion(&run.trigger)) {
+                return Err(failed(why));
+            }
+            self.wait_for_mandate(stop).await?;
+            let call = ActionCall {
+                run_id: format!("{}.{step}", run.id),
+                occasion: occasion(&run.trigger),
+                params: params_of(action),
+                context: context.clone(),
+                torrent: run.torrent.clone(),
+            };
+            let acting = AssertUnwindSafe(self.actions.run(type_of(action), call)).catch_unwind();
+            match acting.await {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => return Err(failed(error.to_string())),
+                Err(_) => {
+                    return Err(failed(format!(
+                        "The action \"{}\" ended unexpectedly",
+                        type_of(action)
+                    )));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn note_step(&self, run: &Run, step: usize, stop: &CancellationToken) -> Result<(), Stop> {
+        loop {
+            let noted = async {
+                let mut tx = self.db.begin_write().await?;
+                let is_there = repo::runs::step(&mut tx, &run.id, step).await?;
+                tx.commit().await?;
+                Ok::<bool, DbError>(is_there)
+            };
+            match noted.await {
+                Ok(true) => return Ok(()),
+                Ok(false) => return Err(Stop::Gone),
+                Err(error) => tracing::warn!(
+                    rule = run.rule_id,
+                    error = &error as &dyn std::error::Error,
+                    "a rule waits for the database"
+                ),
+            }
+            if stop
+                .run_until_cancelled(tokio::time::sleep(PAUSE))
+                .await
+                .is_none()
+            {
+                return Err(Stop::Gone);
+            }
+        }
+    }
+
+    /// Another server may be acting by now; whether that is so is found out elsewhere, soon.
+    async fn wait_for_mandate(&self, stop: &CancellationToken) -> Result<(), Stop> {
+        let mandate = self.db.mandate();
+        while !mandate.holds() {
+            let pause = tokio::time::sleep(Duration::from_millis(200));
+            stop.run_until_cancelled(pause).await.ok_or(Stop::Gone)?;
+        }
+        Ok(())
+    }
+
+    /// Writes how a run ended, as often as it takes: what was done cannot be undone.
+    pub(super) async fn end_surely(
+        &self,
+        run: &Run,
+        rule: &Rule,
+        outcome: &Outcome,
+        stop: &CancellationToken,
+    ) {
+        while let Err(error) = self.end(run, rule, outcome).await {
+            tracing::error!(
+                rule = rule.id,
+                error = &error as &dyn std::error::Error,
+                "how a rule ended cannot be stored yet"
+            );
+            if stop
+                .run_until_cancelled(tokio::time::sleep(PAUSE))
+                .await
+                .is_none()
+            {
+                return;
+            }
+        }
+    }
+
+    /// The log, the ledger and the audit of a run, and its end, at once.
+    pub(super) async fn end(&self, run: &Run, rule: &Rule, outcome: &Outcome) -> Result<(), DbError> {
+        let mut tx = self.db.begin_write().await?;
+        if repo::runs::delete(&mut tx, &run.id).await? {
+            let context = log_context(run);
+            let line = NewLine {
+                id: self.ctx.id(),
+                rule_id: &run.rule_id,
+                status: outcome.status(),
+                hash: run.hash(),
+                context: &context,
+                message: outcome.message(),
+                at: self.ctx.now(),
+            };
+            let is_news = repo::logs::write(&mut tx, &line).await?;
+            if let Some(hash) = run.hash().filter(|_| outcome.settles()) {
+                repo::ledger::put(&mut tx, &run.rule_id, hash, run.position).await?;
+            }
+            if is_news {
+                self.audit
+                    .record(&mut tx, audit_entry(run, rule, &context, outcome))
+                    .await?;
+            }
+            tx.commit().await?;
+        }
+        self.runs.with_label_values(&[outcome.status()]).inc();
+        if let Some(torrent) = &run.torrent {
+            let number = self.book.number(&run.rule_id);
+            self.memory().note_ended(number, torrent, outcome.settles());
+        }
+        Ok(())
+    }
+
+    /// A run is over without an outcome: its rule is gone, or the ledger had the pair already.
+    fn note_gone(&self, waiting: &Waiting) {
+        self.room.notify_one();
+        tracing::debug!(rule = waiting.rule_id, "a run is over before it began");
+    }
+
+    /// The actions there are, for running them.
+    async fn catalogue_of_runs(&self) -> Catalogue {
+        self.catalogue().await.unwrap_or_else(|error| {
+            // Only the names of plugins that are gone are missing.
+            tracing::debug!(
+                error = &error as &dyn std::error::Error,
+                "actions of plugins that are gone cannot be named"
+            );
+            Catalogue::new(self.actions.actions(), Vec::new())
+        })
+    }
+}
+
+/// What a log tells of what a run was about: of a torrent its hash and name, of an event all of it.
+fn log_context(run: &Run) -> Map<String, Value> {
+    let mut context: Map<String, Value> = serde_json::from_str(&run.context).unwrap_or_default();
+    let Some(torrent) = &run.torrent else {
+        return context;
+    };
+    let name = context.remove("name").unwrap_or(Value::Null);
+    let pair = [("hash", Value::from(torrent.hash.as_str())), ("name", name)];
+    pair.into_iter()
+        .map(|(key, value)| (key.to_owned(), value))
+        .collect()
+}
+
+fn audit_entry(
+    run: &Run,
+    rule: &Rule,
+    context: &Map<String, Value>,
+    outcome: &Outcome,
+) -> AuditEntry<'static> {
+    let mut metadata = json!({ "rule": rule.name, "actions": types_of(&rule.actions) });
+    match &run.torrent {
+        Some(torrent) => {
+            metadata["name"] = context.get("name").cloned().unwrap_or_default();
+            metadata["hash"] = torrent.hash.as_str().into();
+        }
+        None => {
+            if let Some(title) = context.get("title").and_then(Value::as_str) {
+                metadata["name"] = title.into();
+            }
+        }
+    }
+    if let Some(error) = outcome.message() {
+        metadata["error"] = error.into();
+    }
+    let (kind, id) = match &run.torrent {
+        Some(torrent) => ("torrent", torrent.hash.clone()),
+        None => ("automation_rule", rule.id.clone()),
+    };
+    AuditEntry {
+        action: "automation.rule.executed",
+        object_type: Some(kind),
+        object_id: Some(id),
+        result: match outcome {
+            Outcome::Done => AuditResult::Success,
+            Outcome::Failed(_) | Outcome::CutOff(_) => AuditResult::Failure,
+        },
+        metadata: Some(metadata),
+        ..AuditEntry::default()
+    }
+}

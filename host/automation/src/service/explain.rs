@@ -1,0 +1,45 @@
+//! How a rule sees one torrent.
+
+use qm_conditions::Conditions;
+
+use super::Automation;
+use super::preview::{record, standing};
+use crate::error::AutomationError;
+use crate::model::answers::Explanation;
+use crate::repo;
+
+impl Automation {
+    /// Each condition of a rule with what it saw of a torrent, on any engine or on one.
+    pub async fn explain(
+        &self,
+        id: &str,
+        hash: &str,
+        engine_id: Option<&str>,
+    ) -> Result<Explanation, AutomationError> {
+        let hash = hash.to_ascii_lowercase();
+        let mut tx = self.db.begin_read().await?;
+        let stored = repo::rules::find(&mut tx, id).await?;
+        let rule = stored.ok_or(AutomationError::NoSuchRule)?;
+        let is_done = repo::ledger::has(&mut tx, id, &hash).await?;
+        drop(tx);
+        let lists = self.torrents.lists();
+        let mut chosen = lists
+            .iter()
+            .filter(|list| engine_id.is_none_or(|engine_id| list.engine_id() == engine_id));
+        let found = chosen.find_map(|list| Some((list.engine_id(), list.find(&hash)?)));
+        let (engine_id, listed) = found.ok_or(AutomationError::NoSuchTorrent)?;
+        let conditions = Conditions::compile(&rule.conditions);
+        let explained = conditions.explain(&record(engine_id, listed, self.ctx.now()));
+        let holds = explained.iter().all(|condition| condition.holds);
+        Ok(Explanation {
+            engine_id: engine_id.to_owned(),
+            hash,
+            name: listed.torrent.name.clone(),
+            conditions: rule.conditions.into_iter().zip(explained).collect(),
+            holds,
+            standing: holds.then(|| standing(&rule.trigger, listed, is_done)),
+            rule_id: rule.id,
+            is_enabled: rule.is_enabled,
+        })
+    }
+}

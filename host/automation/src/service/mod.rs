@@ -1,0 +1,190 @@
+//! The area's use cases. [`Automation`] is what the server wires.
+
+pub mod backfill;
+pub mod book;
+mod catalogue;
+pub mod edges;
+mod execute;
+mod explain;
+mod preview;
+mod recover;
+mod rules;
+pub mod runner;
+#[cfg(test)]
+mod tests;
+
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use prometheus::{IntCounterVec, Opts, Registry};
+use qm_db::{Db, DbError, Tx};
+use qm_kernel::{ClientInfo, Ctx, Principal};
+use qm_platform::{Acting, Audit};
+use qm_ports::action::{Actions, TorrentRef};
+use qm_ports::list::TorrentLists;
+use serde_json::{Map, Value};
+use tokio::sync::{Notify, Semaphore};
+
+use self::book::RuleBook;
+use crate::model::memory::Memory;
+use crate::model::run::NewRun;
+use crate::repo;
+
+/// What the area needs of the house.
+pub struct AutomationDeps {
+    pub db: Db,
+    pub ctx: Ctx,
+    pub audit: Audit,
+    /// Judges who changes rules.
+    pub acting: Arc<dyn Acting>,
+    pub actions: Arc<dyn Actions>,
+    pub torrents: Arc<dyn TorrentLists>,
+    /// The rules, which the sync loops ask too.
+    pub book: Arc<RuleBook>,
+    pub metrics: Registry,
+}
+
+/// Who asks, from where.
+#[derive(Clone, Copy)]
+pub struct Caller<'a> {
+    pub principal: &'a Principal,
+    pub client: &'a ClientInfo,
+}
+
+/// Rules and what runs for them.
+pub struct Automation {
+    db: Db,
+    ctx: Ctx,
+    audit: Audit,
+    acting: Arc<dyn Acting>,
+    actions: Arc<dyn Actions>,
+    torrents: Arc<dyn TorrentLists>,
+    book: Arc<RuleBook>,
+    memory: Mutex<Memory>,
+    /// The highest number in the order of runs.
+    sequence: AtomicI64,
+    /// Something waits to be run.
+    work: Notify,
+    /// There is room for more of what passes found.
+    room: Notify,
+    /// Turns at judging all torrents for somebody.
+    judges: Arc<Semaphore>,
+    runs: IntCounterVec,
+}
+
+/// People for whom all torrents are judged at once.
+const JUDGES: usize = 2;
+
+impl Automation {
+    /// Reads what waits to be run; its loops begin it.
+    ///
+    /// # Errors
+    /// When the database cannot be read, or something else counts under the same name.
+    pub async fn start(deps: AutomationDeps) -> Result<Arc<Self>, StartError> {
+        let help = Opts::new(
+            "quartermaster_automation_runs_total",
+            "Runs of rules that have ended.",
+        );
+        let runs = IntCounterVec::new(help, &["status"])?;
+        deps.metrics.register(Box::new(runs.clone()))?;
+        let mut tx = deps.db.begin_read().await?;
+        let last = repo::runs::last(&mut tx).await?;
+        let pairs = repo::runs::pairs(&mut tx).await?;
+        drop(tx);
+        let memory = Mutex::new(Memory::default());
+        let automation = Arc::new(Self {
+            db: deps.db,
+            ctx: deps.ctx,
+            audit: deps.audit,
+            acting: deps.acting,
+            actions: deps.actions,
+            torrents: deps.torrents,
+            book: deps.book,
+            memory,
+            sequence: AtomicI64::new(last),
+            work: Notify::new(),
+            room: Notify::new(),
+            judges: Arc::new(Semaphore::new(JUDGES)),
+            runs,
+        });
+        for (rule_id, hash) in pairs {
+            let number = automation.book.number(&rule_id);
+            automation.memory().note_begun(number, &hash);
+        }
+        Ok(automation)
+    }
+
+    /// Runs the rules of a trigger whose conditions hold on an event, or on the torrent it is about: stored with the
+    /// transaction of what happened, begun after its commit.
+    pub async fn fire(
+        self: &Arc<Self>,
+        tx: &mut Tx,
+        trigger: &str,
+        torrent: Option<&TorrentRef>,
+        context: &Map<String, Value>,
+    ) -> Result<(), DbError> {
+        let rules = self.book.rules();
+        let due = rules.of(trigger).filter(|rule| rule.conditions.hold(context));
+        let due: Vec<&str> = due.map(|rule| rule.id.as_str()).collect();
+        if due.is_empty() {
+            return Ok(());
+        }
+        let position = qm_platform::outbox::position(tx).await?;
+        let context = Value::Object(context.clone()).to_string();
+        for rule_id in due {
+            let run = self.new_run(rule_id, trigger, torrent, context.clone(), position);
+            self.decide(tx, run).await?;
+        }
+        Ok(())
+    }
+
+    fn new_run(
+        &self,
+        rule_id: &str,
+        trigger: &str,
+        torrent: Option<&TorrentRef>,
+        context: String,
+        position: i64,
+    ) -> NewRun {
+        NewRun {
+            id: self.ctx.id(),
+            rule_id: rule_id.to_owned(),
+            trigger: trigger.to_owned(),
+            torrent: torrent.cloned(),
+            context,
+            position,
+            is_backfill: false,
+            sequence: self.sequence.fetch_add(1, Ordering::SeqCst) + 1,
+        }
+    }
+
+    /// Stores a decision, and wakes the runner once that is committed.
+    async fn decide(self: &Arc<Self>, tx: &mut Tx, run: NewRun) -> Result<(), DbError> {
+        if !repo::runs::add(tx, &run, self.ctx.now()).await? {
+            return Ok(());
+        }
+        let number = self.book.number(&run.rule_id);
+        let automation = self.clone();
+        tx.after_commit(move || {
+            if let Some(torrent) = &run.torrent {
+                automation.memory().note_begun(number, &torrent.hash);
+            }
+            automation.work.notify_one();
+        });
+        Ok(())
+    }
+
+    fn memory(&self) -> MutexGuard<'_, Memory> {
+        // Nothing that holds the lock can leave it half changed.
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Why the area could not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    #[error(transparent)]
+    Database(#[from] DbError),
+    #[error("the counters of the rules cannot be registered")]
+    Metrics(#[from] prometheus::Error),
+}

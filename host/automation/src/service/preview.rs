@@ -1,0 +1,127 @@
+//! What a rule would do now, without doing it.
+//!
+//! Bounds: [`SHOWN`] torrents are named; judging ends after [`PATIENCE`], and says how far it came.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use qm_kernel::Timestamp;
+use qm_ports::action::Occasion;
+use qm_ports::list::{Listed, TorrentList, TorrentRecord};
+
+use super::{Automation, Caller};
+use crate::error::AutomationError;
+use crate::model::answers::{Preview, PreviewedAction, PreviewedTorrent, Standing};
+use crate::model::rule::{ReadyRule, Rule, RuleChange, type_of};
+use crate::model::trigger::{COMPLETED, RATIO, Trigger, occasion};
+
+/// Torrents that are named.
+const SHOWN: usize = 200;
+/// For judging all torrents.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// Torrents judged between two looks at the clock.
+const LOOK_AT_CLOCK: usize = 64;
+
+impl Automation {
+    /// Tries a rule that is not stored.
+    pub async fn preview(
+        self: &Arc<Self>,
+        caller: Caller<'_>,
+        new: RuleChange,
+    ) -> Result<Preview, AutomationError> {
+        let mut tx = self.db.begin_write().await?;
+        self.judge(&mut tx, caller).await?;
+        drop(tx);
+        let rule = self.draft(new);
+        let catalogue = self.catalogue().await?;
+        let actions = rule.actions.iter().map(|action| {
+            let kind = catalogue.get(type_of(action));
+            PreviewedAction {
+                kind: type_of(action).to_owned(),
+                label: kind.map(|kind| kind.label.clone()),
+                plugin: kind.map(|kind| kind.plugin.clone()),
+                problem: catalogue.refuses(action, occasion(&rule.trigger)),
+            }
+        });
+        let empty = Preview {
+            is_known_trigger: Trigger::find(&rule.trigger).is_some(),
+            torrents: Vec::new(),
+            matched: 0,
+            would_fire: 0,
+            judged: 0,
+            total: 0,
+            actions: actions.collect(),
+        };
+        if occasion(&rule.trigger) == Occasion::Event {
+            // No torrent is what such a rule is about.
+            return Ok(empty);
+        }
+        let (lists, now) = (self.torrents.lists(), self.ctx.now());
+        let Ok(turn) = self.judges.clone().acquire_owned().await else {
+            return Ok(empty);
+        };
+        let judged = tokio::task::spawn_blocking(move || {
+            let preview = judge(&rule, &lists, now, empty);
+            drop(turn);
+            preview
+        });
+        Ok(judged.await?)
+    }
+}
+
+fn judge(rule: &Rule, lists: &[Arc<dyn TorrentList>], now: Timestamp, mut preview: Preview) -> Preview {
+    // It is asked as a stored one is; nothing is remembered of it.
+    let ready = ReadyRule::new(rule, 0);
+    let begun = Instant::now();
+    preview.total = lists.iter().map(|list| list.len()).sum();
+    for list in lists {
+        for listed in (0..list.len()).map_while(|position| list.at(position)) {
+            if preview.judged.is_multiple_of(LOOK_AT_CLOCK) && begun.elapsed() > PATIENCE {
+                return preview;
+            }
+            preview.judged += 1;
+            let engine_id = list.engine_id();
+            if ready.conditions.hold(&record(engine_id, listed, now)) {
+                note(
+                    &mut preview,
+                    engine_id,
+                    listed,
+                    standing(&rule.trigger, listed, false),
+                );
+            }
+        }
+    }
+    preview
+}
+
+fn note(preview: &mut Preview, engine_id: &str, listed: Listed<'_>, standing: Standing) {
+    preview.matched += 1;
+    preview.would_fire += usize::from(standing == Standing::Fires);
+    if preview.torrents.len() < SHOWN {
+        preview.torrents.push(PreviewedTorrent {
+            engine_id: engine_id.to_owned(),
+            hash: listed.torrent.hash.to_string(),
+            name: listed.torrent.name.clone(),
+            standing,
+        });
+    }
+}
+
+pub(super) fn record<'a>(engine_id: &'a str, listed: Listed<'a>, now: Timestamp) -> TorrentRecord<'a> {
+    TorrentRecord {
+        engine_id,
+        torrent: listed.torrent,
+        now,
+    }
+}
+
+/// What becomes of a rule and a torrent whose conditions hold.
+pub(super) fn standing(trigger: &str, listed: Listed<'_>, is_done: bool) -> Standing {
+    match trigger {
+        COMPLETED if listed.torrent.progress < 1.0 => Standing::Incomplete,
+        COMPLETED if is_done => Standing::Done,
+        COMPLETED => Standing::Fires,
+        RATIO => Standing::WaitsForRatio,
+        _ => Standing::WaitsForEvent,
+    }
+}

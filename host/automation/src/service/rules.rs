@@ -1,0 +1,121 @@
+//! Rules as people keep them. A rule does what its author might not be allowed to do by hand, so who changes one is judged in
+//! the transaction of the change.
+
+use std::time::Duration;
+
+use qm_db::Tx;
+use qm_kernel::{PageQuery, Permission};
+use qm_platform::Actor;
+use serde_json::json;
+
+use super::{Automation, Caller};
+use crate::error::AutomationError;
+use crate::model::log::LogLine;
+use crate::model::rule::{MAX_RULES, Rule, RuleChange, types_of};
+use crate::repo;
+
+impl Automation {
+    /// Every rule in the order in which rules run.
+    pub async fn rules(&self) -> Result<Vec<Rule>, AutomationError> {
+        Ok(repo::rules::all(&mut self.db.begin_read().await?).await?)
+    }
+
+    /// A rule as it would be stored.
+    pub fn draft(&self, change: RuleChange) -> Rule {
+        let now = self.ctx.now();
+        let mut rule = Rule {
+            id: self.ctx.id(),
+            name: String::new(),
+            description: None,
+            trigger: String::new(),
+            conditions: Vec::new(),
+            actions: Vec::new(),
+            is_enabled: true,
+            priority: 0,
+            created_at: now,
+            updated_at: now,
+        };
+        change.apply(&mut rule);
+        rule
+    }
+
+    pub async fn create(&self, caller: Caller<'_>, new: RuleChange) -> Result<Rule, AutomationError> {
+        let rule = self.draft(new);
+        let mut tx = self.db.begin_write().await?;
+        let actor = self.judge(&mut tx, caller).await?;
+        let count = repo::rules::count(&mut tx).await?;
+        if count >= MAX_RULES {
+            return Err(AutomationError::TooManyRules(count));
+        }
+        repo::rules::insert(&mut tx, &rule).await?;
+        self.changed(tx, caller, &actor, "automation.rules.create", &rule)
+            .await?;
+        Ok(rule)
+    }
+
+    pub async fn update(
+        &self,
+        caller: Caller<'_>,
+        id: &str,
+        change: RuleChange,
+    ) -> Result<Rule, AutomationError> {
+        let mut tx = self.db.begin_write().await?;
+        let actor = self.judge(&mut tx, caller).await?;
+        let stored = repo::rules::find(&mut tx, id).await?;
+        let mut rule = stored.ok_or(AutomationError::NoSuchRule)?;
+        change.apply(&mut rule);
+        // Two changes within a millisecond are two versions.
+        rule.updated_at = self.ctx.now().max(rule.updated_at.plus(Duration::from_millis(1)));
+        repo::rules::update(&mut tx, &rule).await?;
+        self.changed(tx, caller, &actor, "automation.rules.update", &rule)
+            .await?;
+        Ok(rule)
+    }
+
+    /// Deletes a rule, with its log and with what waits to be run for it.
+    pub async fn delete(&self, caller: Caller<'_>, id: &str) -> Result<Rule, AutomationError> {
+        let mut tx = self.db.begin_write().await?;
+        let actor = self.judge(&mut tx, caller).await?;
+        let stored = repo::rules::find(&mut tx, id).await?;
+        let rule = stored.ok_or(AutomationError::NoSuchRule)?;
+        repo::rules::delete(&mut tx, id).await?;
+        self.changed(tx, caller, &actor, "automation.rules.delete", &rule)
+            .await?;
+        Ok(rule)
+    }
+
+    /// A page of a rule's log, the newest first; empty where there is no such rule.
+    pub async fn logs(&self, id: &str, page: PageQuery) -> Result<(Vec<LogLine>, u64), AutomationError> {
+        let mut tx = self.db.begin_read().await?;
+        let (lines, total) = repo::logs::page(&mut tx, id, page).await?;
+        Ok((lines.into_iter().map(LogLine::shown).collect(), total))
+    }
+
+    pub(super) async fn judge(&self, tx: &mut Tx, caller: Caller<'_>) -> Result<Actor, AutomationError> {
+        let needed = &[Permission::AutomationManage];
+        Ok(self.acting.judge(tx, caller.principal, needed).await?)
+    }
+
+    /// The audit and the end of a change, and the rules in memory.
+    async fn changed(
+        &self,
+        mut tx: Tx,
+        caller: Caller<'_>,
+        actor: &Actor,
+        action: &'static str,
+        rule: &Rule,
+    ) -> Result<(), AutomationError> {
+        self.note_actions(&mut tx, rule).await?;
+        let mut entry = actor.entry(action, caller.client);
+        entry.object_type = Some("automation_rule");
+        entry.object_id = Some(rule.id.clone());
+        entry.metadata = Some(json!({
+            "rule": rule.name, "trigger": rule.trigger, "actions": types_of(&rule.actions), "isEnabled": rule.is_enabled,
+        }));
+        self.audit.record(&mut tx, entry).await?;
+        tx.commit().await?;
+        // The change holds; a caller whose answer fails here tries again, and so reads them again.
+        self.book.read().await?;
+        Ok(())
+    }
+}

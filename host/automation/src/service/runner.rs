@@ -1,0 +1,158 @@
+//! The runner: begins what waits, in order, and never two runs of one rule, or about one torrent, at once.
+//!
+//! So the actions of a rule happen in the order in which it was decided that it runs, and the rules of a torrent by their
+//! priority. A run that waits for another one holds up what comes after it of the same rule and the same torrent, nothing else.
+//! Bounds: [`PLACES`] runs at once; [`LOOKED_AT`] waiting ones are looked at; a stop waits [`STOP`] for those that run. What is cut
+//! off then is told by the next start.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use qm_db::DbError;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::Automation;
+use crate::model::run::Waiting;
+use crate::repo;
+
+/// Runs at once.
+const PLACES: usize = 8;
+/// Waiting runs that are looked at for one that may begin.
+const LOOKED_AT: usize = 1000;
+/// How often it looks without having been told.
+const INTERVAL: Duration = Duration::from_secs(10);
+/// After a failure of the database.
+const PAUSE: Duration = Duration::from_secs(1);
+/// For what runs when the server stops.
+const STOP: Duration = Duration::from_secs(5);
+
+/// What runs.
+#[derive(Default)]
+struct Hands {
+    tasks: JoinSet<Waiting>,
+    ids: HashSet<String>,
+    rules: HashSet<String>,
+    hashes: HashSet<String>,
+}
+
+impl Hands {
+    fn take(&mut self, run: &Waiting) {
+        self.ids.insert(run.id.clone());
+        self.rules.insert(run.rule_id.clone());
+        self.hashes.extend(run.hash.clone());
+    }
+
+    fn release(&mut self, run: &Waiting) {
+        self.ids.remove(&run.id);
+        self.rules.remove(&run.rule_id);
+        if let Some(hash) = &run.hash {
+            self.hashes.remove(hash);
+        }
+    }
+}
+
+impl Automation {
+    pub const RUNNER: (&'static str, Duration) = ("automation.runs", INTERVAL);
+
+    /// Runs what waits until it is stopped.
+    pub async fn runner_loop(self: Arc<Self>, stop: CancellationToken) {
+        while let Err(error) = self.recover().await {
+            tracing::error!(
+                error = &error as &dyn std::error::Error,
+                "runs of rules that were cut off cannot be read"
+            );
+            if stop
+                .run_until_cancelled(tokio::time::sleep(PAUSE))
+                .await
+                .is_none()
+            {
+                return;
+            }
+        }
+        let mut hands = Hands::default();
+        loop {
+            let next = match self.begin(&mut hands, &stop).await {
+                Ok(()) => INTERVAL,
+                Err(error) => {
+                    tracing::warn!(
+                        error = &error as &dyn std::error::Error,
+                        "waiting runs of rules cannot be read"
+                    );
+                    PAUSE
+                }
+            };
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => break,
+                Some(ended) = hands.tasks.join_next() => match ended {
+                    Ok(run) => {
+                        hands.release(&run);
+                        self.room.notify_one();
+                    }
+                    // What it left is found like what a crash left, when this loop is begun again.
+                    Err(error) => std::panic::resume_unwind(error.into_panic()),
+                },
+                () = self.work.notified() => {}
+                () = tokio::time::sleep(next) => {}
+            }
+        }
+        let ending = async { while hands.tasks.join_next().await.is_some() {} };
+        if tokio::time::timeout(STOP, ending).await.is_err() {
+            tracing::warn!(
+                runs = hands.tasks.len(),
+                "actions of rules were cut off: the server stops"
+            );
+        }
+    }
+
+    /// Begins what may begin.
+    async fn begin(self: &Arc<Self>, hands: &mut Hands, stop: &CancellationToken) -> Result<(), DbError> {
+        if hands.tasks.len() >= PLACES || !self.db.mandate().holds() {
+            return Ok(());
+        }
+        let mut tx = self.db.begin_read().await?;
+        let waiting = repo::runs::waiting(&mut tx, LOOKED_AT).await?;
+        drop(tx);
+        if waiting.is_empty() && hands.tasks.is_empty() {
+            self.memory().note_idle();
+        }
+        // What waits for something holds up what comes after it in turn.
+        let (mut rules, mut hashes) = (hands.rules.clone(), hands.hashes.clone());
+        for run in waiting {
+            if hands.tasks.len() >= PLACES {
+                break;
+            }
+            if hands.ids.contains(&run.id) {
+                continue;
+            }
+            let is_held =
+                rules.contains(&run.rule_id) || run.hash.as_ref().is_some_and(|hash| hashes.contains(hash));
+            rules.insert(run.rule_id.clone());
+            hashes.extend(run.hash.clone());
+            if !is_held {
+                hands.take(&run);
+                let (automation, stop) = (self.clone(), stop.clone());
+                hands.tasks.spawn(async move {
+                    automation.execute(&run, &stop).await;
+                    run
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs everything that waits, to its end.
+    #[cfg(test)]
+    pub async fn run_all(self: &Arc<Self>) {
+        let (mut hands, stop) = (Hands::default(), CancellationToken::new());
+        loop {
+            self.begin(&mut hands, &stop).await.expect("the database");
+            let Some(ended) = hands.tasks.join_next().await else {
+                return;
+            };
+            hands.release(&ended.expect("a run that ends"));
+        }
+    }
+}

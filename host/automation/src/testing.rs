@@ -1,0 +1,389 @@
+//! The area over actions and torrents in memory, for its own tests.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use prometheus::Registry;
+use qm_db::Db;
+use qm_kernel::event::{Cause, DomainEvent};
+use qm_kernel::{ClientInfo, PageQuery, Principal, Role, Timestamp};
+use qm_platform::outbox::{Consumer, StoredEvent};
+use qm_platform::testing::Claims;
+use qm_platform::{Audit, AuditRecord, AuditTrail};
+use qm_ports::action::{ActionCall, ActionError, ActionKind, Actions, Occasion, TorrentRef};
+use qm_ports::engine::{Torrent, TorrentState};
+use qm_ports::list::{Listed, TorrentList, TorrentLists};
+use qm_test_base::{Hands, START_MS, client, principal};
+use serde_json::{Map, Value, json};
+use tokio::sync::Notify;
+
+use crate::model::log::LogLine;
+use crate::model::rule::{Rule, RuleChange};
+use crate::service::book::RuleBook;
+use crate::service::edges::Edges;
+use crate::service::{Automation, AutomationDeps, Caller};
+
+qm_kernel::events! {
+    /// What the torrents tell.
+    pub struct Due: "torrent.rules_due" about "torrent" {
+        trigger: String,
+        engine_id: String,
+        hash: String,
+        torrent: Map<String, Value>,
+        rules: Vec<String>,
+    }
+}
+
+/// Actions that do what `do` of their parameters says: nothing, `fail` (with `text`), `hang` (until they are let go) or
+/// `panic`; and remember what they were asked.
+#[derive(Default)]
+pub struct FakeActions {
+    pub ran: Mutex<Vec<String>>,
+    calls: Mutex<Vec<ActionCall>>,
+    hanging: Mutex<usize>,
+    pub go: Notify,
+    gone: Mutex<Vec<String>>,
+}
+
+impl FakeActions {
+    /// What ran since the last look: `action:first two digits of the hash:tag`.
+    pub fn ran(&self) -> Vec<String> {
+        std::mem::take(&mut *self.ran.lock().unwrap())
+    }
+
+    pub fn calls(&self) -> Vec<ActionCall> {
+        std::mem::take(&mut *self.calls.lock().unwrap())
+    }
+
+    /// Whatever hung was killed.
+    pub fn reset(&self) {
+        *self.hanging.lock().unwrap() = 0;
+    }
+
+    /// The plugin of an action is no longer there.
+    pub fn unload(&self, id: &str) {
+        self.gone.lock().unwrap().push(id.to_owned());
+    }
+
+    pub async fn until_hanging(&self, count: usize) {
+        until("actions to hang", || *self.hanging.lock().unwrap() >= count).await;
+    }
+}
+
+fn kind(id: &str, idempotent: bool, occasions: &[Occasion]) -> ActionKind {
+    ActionKind {
+        id: id.into(),
+        label: format!("The {id}"),
+        category: "torrent".into(),
+        occasions: occasions.to_vec(),
+        params_schema: json!({ "type": "object" }),
+        idempotent,
+        plugin: "fake".into(),
+    }
+}
+
+#[async_trait]
+impl Actions for FakeActions {
+    fn actions(&self) -> Vec<ActionKind> {
+        use Occasion::{Event, Media, Torrent};
+        let gone = self.gone.lock().unwrap().clone();
+        let mut kinds = vec![
+            kind("mark", true, &[Torrent, Media, Event]),
+            kind("once", false, &[Torrent, Media, Event]),
+            kind("pause", true, &[Torrent]),
+        ];
+        kinds.retain(|kind| !gone.contains(&kind.id));
+        kinds
+    }
+
+    async fn run(&self, action: &str, call: ActionCall) -> Result<(), ActionError> {
+        let hash = call.torrent.as_ref().map_or("-", |torrent| &torrent.hash[..2]);
+        let tag = call.params.get("tag").and_then(Value::as_str).unwrap_or_default();
+        self.ran.lock().unwrap().push(format!("{action}:{hash}:{tag}"));
+        self.calls.lock().unwrap().push(call.clone());
+        match call.params.get("do").and_then(Value::as_str) {
+            Some("fail") => {
+                let text = call
+                    .params
+                    .get("text")
+                    .and_then(Value::as_str)
+                    .unwrap_or("it failed");
+                Err(ActionError::Rejected(text.to_owned()))
+            }
+            Some("hang") => {
+                *self.hanging.lock().unwrap() += 1;
+                self.go.notified().await;
+                Ok(())
+            }
+            Some("panic") => panic!("as it was told"),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A torrent and its JSON, the same in memory as long as it does not change.
+struct Entry {
+    torrent: Torrent,
+    json: Vec<u8>,
+}
+
+struct FakeList {
+    version: u64,
+    entries: Vec<Arc<Entry>>,
+}
+
+impl TorrentList for FakeList {
+    fn engine_id(&self) -> &'static str {
+        "e"
+    }
+
+    fn version(&self) -> u64 {
+        self.version
+    }
+
+    fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    fn at(&self, position: usize) -> Option<Listed<'_>> {
+        let entry = self.entries.get(position)?;
+        Some(Listed {
+            torrent: &entry.torrent,
+            json: &entry.json,
+        })
+    }
+
+    fn find(&self, hash: &str) -> Option<Listed<'_>> {
+        let position = self
+            .entries
+            .iter()
+            .position(|entry| &*entry.torrent.hash == hash)?;
+        self.at(position)
+    }
+}
+
+/// One engine, `e`.
+#[derive(Default)]
+pub struct FakeLists(Mutex<Option<Arc<FakeList>>>);
+
+impl FakeLists {
+    /// Adds a torrent, or puts it into the place of the one with its hash.
+    pub fn put(&self, torrent: Torrent) {
+        self.put_all(vec![torrent]);
+    }
+
+    pub fn put_all(&self, torrents: Vec<Torrent>) {
+        let mut list = self.0.lock().unwrap();
+        let (version, mut entries) = list
+            .as_ref()
+            .map_or((0, Vec::new()), |list| (list.version, list.entries.clone()));
+        for torrent in torrents {
+            let json = json!({ "hash": &*torrent.hash, "name": torrent.name, "ratio": torrent.ratio });
+            let place = entries
+                .iter()
+                .position(|entry| entry.torrent.hash == torrent.hash);
+            let entry = Arc::new(Entry {
+                torrent,
+                json: json.to_string().into_bytes(),
+            });
+            match place {
+                Some(place) => entries[place] = entry,
+                None => entries.push(entry),
+            }
+        }
+        *list = Some(Arc::new(FakeList {
+            version: version + 1,
+            entries,
+        }));
+    }
+}
+
+impl TorrentLists for FakeLists {
+    fn lists(&self) -> Vec<Arc<dyn TorrentList>> {
+        let list = self.0.lock().unwrap().clone();
+        list.map(|list| list as Arc<dyn TorrentList>)
+            .into_iter()
+            .collect()
+    }
+}
+
+/// A complete torrent.
+pub fn torrent(n: u16) -> Torrent {
+    Torrent {
+        hash: hash(n).into(),
+        name: format!("torrent {n}"),
+        state: TorrentState::Seeding,
+        progress: 1.0,
+        size: u64::from(n),
+        downloaded: 0,
+        uploaded: 0,
+        ratio: 0.0,
+        download_rate: 0,
+        upload_rate: 0,
+        eta: None,
+        seeds_connected: 0,
+        seeds_total: 0,
+        peers_connected: 0,
+        peers_total: 0,
+        priority: 2,
+        label: None,
+        tags: vec![],
+        save_path: "/d".into(),
+        content_path: "/d/x".into(),
+        is_private: false,
+        message: None,
+        added_at: Some(Timestamp::from_ms(START_MS)),
+        completed_at: None,
+        tracker_host: None,
+        seeded: None,
+        last_activity: None,
+        availability: None,
+    }
+}
+
+pub fn hash(n: u16) -> String {
+    format!("{:02x}{n:04x}", n % 256).repeat(7)[..40].to_owned()
+}
+
+pub fn torrent_ref(n: u16) -> TorrentRef {
+    TorrentRef {
+        engine_id: "e".into(),
+        hash: hash(n),
+    }
+}
+
+/// The area, with nothing of it running by itself.
+pub struct House {
+    pub app: Arc<Automation>,
+    pub book: Arc<RuleBook>,
+    pub db: Db,
+    pub clock: Arc<Hands>,
+    pub actions: Arc<FakeActions>,
+    pub lists: Arc<FakeLists>,
+    principal: Principal,
+    client: ClientInfo,
+}
+
+impl House {
+    pub async fn new(db: &Db) -> Self {
+        Self::over(db, Hands::at(START_MS), Arc::default(), Arc::default()).await
+    }
+
+    async fn over(db: &Db, clock: Arc<Hands>, actions: Arc<FakeActions>, lists: Arc<FakeLists>) -> Self {
+        let book = RuleBook::open(db.clone()).await.unwrap();
+        let app = Automation::start(AutomationDeps {
+            db: db.clone(),
+            ctx: clock.ctx(),
+            audit: Audit::new(clock.ctx()),
+            acting: Arc::new(Claims),
+            actions: actions.clone(),
+            torrents: lists.clone(),
+            book: book.clone(),
+            metrics: Registry::new(),
+        });
+        Self {
+            app: app.await.unwrap(),
+            book,
+            db: db.clone(),
+            clock,
+            actions,
+            lists,
+            principal: principal(Role::Administrator),
+            client: client(),
+        }
+    }
+
+    /// Killed and started again: memory is lost.
+    pub async fn restarted(&self) -> Self {
+        Self::over(
+            &self.db,
+            self.clock.clone(),
+            self.actions.clone(),
+            self.lists.clone(),
+        )
+        .await
+    }
+
+    pub fn caller(&self) -> Caller<'_> {
+        Caller {
+            principal: &self.principal,
+            client: &self.client,
+        }
+    }
+
+    /// A rule of a trigger with these actions, whose priority is `priority`.
+    pub async fn rule(&self, trigger: &str, priority: i64, conditions: Value, actions: Value) -> Rule {
+        let change = RuleChange {
+            name: Some(format!("rule {priority}")),
+            trigger: Some(trigger.to_owned()),
+            conditions: conditions.as_array().cloned(),
+            actions: actions.as_array().cloned(),
+            priority: Some(priority),
+            ..RuleChange::default()
+        };
+        self.app.create(self.caller(), change).await.unwrap()
+    }
+
+    pub async fn change(&self, rule: &Rule, change: RuleChange) -> Rule {
+        self.app.update(self.caller(), &rule.id, change).await.unwrap()
+    }
+
+    /// The torrents tell of an edge, at this position of the outbox.
+    pub async fn edge(&self, trigger: &str, n: u16, position: i64, rules: &[&Rule]) {
+        let due = Due {
+            trigger: trigger.to_owned(),
+            engine_id: "e".into(),
+            hash: hash(n),
+            torrent: [("name".to_owned(), json!(format!("torrent {n}")))]
+                .into_iter()
+                .collect(),
+            rules: rules.iter().map(|rule| rule.id.clone()).collect(),
+        };
+        let event = DomainEvent::new(&self.clock.ctx(), Cause::NONE, hash(n), &due);
+        let mut tx = self.db.begin_write().await.unwrap();
+        let edges = Edges(self.app.clone());
+        edges
+            .handle(&mut tx, &StoredEvent { position, event })
+            .await
+            .unwrap();
+        tx.commit().await.unwrap();
+    }
+
+    /// The lines of a rule's log, the oldest first.
+    pub async fn log(&self, rule: &Rule) -> Vec<LogLine> {
+        let page = PageQuery {
+            page: 1,
+            page_size: 10_000,
+        };
+        let mut lines = self.app.logs(&rule.id, page).await.unwrap().0;
+        lines.reverse();
+        lines
+    }
+
+    /// Status and message of each line, in any order.
+    pub async fn told(&self, rule: &Rule) -> Vec<(String, Option<String>)> {
+        let lines = self.log(rule).await.into_iter();
+        lines.map(|line| (line.status, line.message)).collect()
+    }
+
+    /// The audit rows of rules that ran.
+    pub async fn audited(&self) -> Vec<AuditRecord> {
+        let mut tx = self.db.begin_read().await.unwrap();
+        let mut rows = AuditTrail::newest(&mut tx, 1000).await.unwrap();
+        rows.retain(|row| row.action == "automation.rule.executed");
+        rows
+    }
+}
+
+/// Waits for a condition, with a deadline.
+pub async fn until(what: &str, holds: impl Fn() -> bool) {
+    let waiting = async {
+        while !holds() {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), waiting)
+        .await
+        .unwrap_or_else(|_| panic!("waited in vain for {what}"));
+}
