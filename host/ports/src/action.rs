@@ -142,17 +142,3 @@ pub trait TorrentHands: Send + Sync {
     /// Adds and takes tags away, by name.
     async fn tags(&self, torrent: &TorrentRef, add: &[String], remove: &[String]) -> Result<(), ActionError>;
 }
-
-/// Where no plugin provides any.
-pub struct NoActions;
-
-#[async_trait]
-impl Actions for NoActions {
-    fn actions(&self) -> Vec<ActionKind> {
-        Vec::new()
-    }
-
-    async fn run(&self, action: &str, _: ActionCall) -> Result<(), ActionError> {
-        Err(ActionError::Unknown(action.to_owned()))
-    }
-}

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use axum::Router;
 use prometheus::Registry;
+use qm_automation::{Automation, AutomationDeps, RuleBook};
 use qm_db::Db;
 use qm_files::{Files, FilesDeps};
 use qm_identity::{FirstAdmin, HashCost, Identity, IdentityDeps, IdentityError, Pace, Seeded, TokenService};
@@ -19,7 +20,7 @@ use qm_platform::config_schema;
 use qm_platform::outbox::{Consumer, Outbox, OutboxMetrics, Patience};
 use qm_platform::{Acting, Audit, AuditTrail, Background, Bus, Cipher, Node, Settings};
 use qm_plugin_host::{Compiler, Limits, Pins, PluginHost, PluginHostConfig, Values};
-use qm_ports::action::TorrentHands;
+use qm_ports::action::{Actions, TorrentHands};
 use qm_ports::carry::DataMover;
 use qm_ports::engine::EngineKinds;
 use qm_realtime::{Hub, HubConfig, ws_router};
@@ -55,6 +56,8 @@ pub struct AppParts {
     pub listener: TcpListener,
     /// Where engine kinds come from; `None` = the installed plugins.
     pub kinds: Option<Arc<dyn EngineKinds>>,
+    /// Where actions of rules come from; `None` = the installed plugins.
+    pub actions: Option<Arc<dyn Actions>>,
     /// Who compiles plugins.
     pub compiler: Compiler,
     /// Bounds on plugins.
@@ -62,6 +65,17 @@ pub struct AppParts {
     /// Consumers of events that no area has: a test's.
     pub consumers: Vec<Arc<dyn Consumer>>,
     pub hash_cost: HashCost,
+}
+
+/// What a test brings beside, or in place of, what installed plugins provide.
+#[derive(Default)]
+pub struct Brought {
+    /// Consumers of events that no area has.
+    pub consumers: Vec<Arc<dyn Consumer>>,
+    /// `None` = the installed plugins.
+    pub kinds: Option<Arc<dyn EngineKinds>>,
+    /// `None` = the installed plugins.
+    pub actions: Option<Arc<dyn Actions>>,
 }
 
 /// Why a service ended.
@@ -180,7 +194,13 @@ impl Ground {
         Arc::new(self.identity.clone())
     }
 
-    fn torrents(&self, config: &Config, kinds: Arc<dyn EngineKinds>, hub: &Hub) -> TorrentsDeps {
+    fn torrents(
+        &self,
+        config: &Config,
+        kinds: Arc<dyn EngineKinds>,
+        hub: &Hub,
+        book: &Arc<RuleBook>,
+    ) -> TorrentsDeps {
         TorrentsDeps {
             db: self.db.clone(),
             kinds,
@@ -194,6 +214,7 @@ impl Ground {
             file_roots: config.file_roots.clone(),
             background: self.background.clone(),
             metrics: self.metrics.clone(),
+            watch: book.clone(),
         }
     }
 
@@ -222,10 +243,37 @@ impl Ground {
         })
     }
 
+    fn automation(
+        &self,
+        actions: Arc<dyn Actions>,
+        torrents: &Arc<Torrents>,
+        book: Arc<RuleBook>,
+    ) -> AutomationDeps {
+        AutomationDeps {
+            db: self.db.clone(),
+            ctx: self.ctx.clone(),
+            audit: self.audit.clone(),
+            acting: self.acting(),
+            actions,
+            torrents: torrents.clone(),
+            book,
+            metrics: self.metrics.clone(),
+        }
+    }
+
     /// The events that consumers must not miss, stored from now on.
     async fn outbox(&self) -> Result<Outbox, StartError> {
         let metrics = OutboxMetrics::new(&self.metrics)?;
         Ok(Outbox::open(&self.db, &self.bus, &self.ctx, metrics, Patience::STANDARD).await?)
+    }
+
+    fn hub(&self, config: &Config) -> Hub {
+        let hub_config = HubConfig {
+            cors_origins: config.cors_origins.clone(),
+            token_ttl: config.access_ttl,
+            ..HubConfig::default()
+        };
+        Hub::new(hub_config, self.tokens.clone(), self.ctx.clone())
     }
 
     /// The jobs, not yet begun.
@@ -294,6 +342,7 @@ impl Ground {
             trail: AuditTrail::new(self.db.clone(), self.ctx.clone()),
             settings: self.settings.clone(),
             modules: areas::modules(),
+            context_actions: areas::context_actions(),
             environment: config.environment.clone().into(),
             plugins: plugins.clone(),
             ctx: self.ctx.clone(),
@@ -317,6 +366,7 @@ impl App {
             post,
             listener,
             kinds,
+            actions,
             compiler,
             limits,
             mut consumers,
@@ -336,14 +386,11 @@ impl App {
             start_plugins(&config, compiler, limits, &net, &db, &ctx),
         );
         let (seeded, plugins) = (seeded?, plugins?);
-        let hub_config = HubConfig {
-            cors_origins: config.cors_origins.clone(),
-            token_ttl: config.access_ttl,
-            ..HubConfig::default()
-        };
-        let hub = Hub::new(hub_config, ground.tokens.clone(), ctx.clone());
+        let hub = ground.hub(&config);
         let kinds = kinds.unwrap_or_else(|| plugins.clone());
-        let torrents = Torrents::start(ground.torrents(&config, kinds, &hub))
+        // Before the first tick: what happens to a torrent meanwhile is seen by that.
+        let book = RuleBook::open(db.clone()).await?;
+        let torrents = Torrents::start(ground.torrents(&config, kinds, &hub, &book))
             .await
             .map_err(StartError::Engines)?;
         let jobs = ground.jobs(&hub)?;
@@ -352,6 +399,10 @@ impl App {
         torrents.use_mover(&mover);
         let hands: Arc<dyn TorrentHands> = torrents.clone();
         plugins.use_hands(&hands);
+        let actions = actions.unwrap_or_else(|| plugins.actions());
+        let automation = Automation::start(ground.automation(actions, &torrents, book))
+            .await
+            .map_err(StartError::Automation)?;
         let web = WebConfig {
             doorkeeper: Some(qm_system::doorkeeper(&post.node)),
             ..web_config(&config, &ground.metrics)
@@ -363,6 +414,7 @@ impl App {
             qm_torrents::area(&torrents),
             qm_files::area(&files),
             qm_jobs::area(&jobs),
+            qm_automation::area(&automation),
         ]);
         let routes = areas.routes.mount(ws_router(hub.clone()));
         let router = qm_web::finish(routes, web, ground.tokens.clone(), ctx);

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use qm_db::Db;
 use qm_kernel::event::EventSpec;
-use qm_platform::area::{Area, AreaSpec, Closing, Loop, Module};
+use qm_platform::area::{Area, AreaSpec, Closing, ContextAction, Loop, Module};
 use qm_platform::outbox::Consumer;
 use qm_platform::{Audit, Cipher, Sealed};
 use qm_web::Routes;
@@ -21,6 +21,7 @@ pub const AREAS: &[&AreaSpec] = &[
     &qm_torrents::AREA,
     &qm_files::AREA,
     &qm_jobs::AREA,
+    &qm_automation::AREA,
 ];
 /// Time for an area to give up what it has begun, or to store what it had not stored yet.
 const CLOSE: Duration = Duration::from_secs(10);
@@ -41,6 +42,11 @@ pub fn modules() -> Arc<[&'static Module]> {
     let mut modules: Vec<&Module> = AREAS.iter().flat_map(|area| area.modules).collect();
     modules.sort_by_key(|module| module.place);
     modules.into()
+}
+
+/// What people may do with things, in the order of the areas.
+pub fn context_actions() -> Arc<[&'static ContextAction]> {
+    AREAS.iter().flat_map(|area| area.context_actions).collect()
 }
 
 /// All encrypted values of the service, for the change of keys and for the health of the system.
@@ -160,6 +166,34 @@ mod tests {
     }
 
     #[test]
+    fn context_actions_are_told_apart_and_in_their_order() {
+        let ids: Vec<&str> = context_actions().iter().map(|action| action.id).collect();
+        let distinct: BTreeSet<&str> = ids.iter().copied().collect();
+        assert_eq!((distinct.len(), ids.len()), (22, 22), "{ids:?}");
+        assert_eq!(
+            (ids[0], ids[5], ids[6], ids[14]),
+            (
+                "torrents.resume",
+                "torrents.removeData",
+                "files.open",
+                "jobs.cancel"
+            )
+        );
+        for action in context_actions().iter() {
+            assert!(
+                ["none", "single", "multi", "any"].contains(&action.arity),
+                "{}",
+                action.id
+            );
+            assert!(
+                !action.permissions.is_empty(),
+                "{}: everybody may do it",
+                action.id
+            );
+        }
+    }
+
+    #[test]
     fn each_module_stands_after_what_it_needs() {
         let modules = modules();
         for (at, module) in modules.iter().enumerate() {
@@ -175,7 +209,15 @@ mod tests {
     #[test]
     fn ids_of_modules_are_those_that_clients_know() {
         let ids: Vec<&str> = modules().iter().map(|module| module.id).collect();
-        let known = ["dashboard", "users", "audit", "settings", "torrents", "files"];
+        let known = [
+            "dashboard",
+            "users",
+            "audit",
+            "settings",
+            "torrents",
+            "files",
+            "automation",
+        ];
         assert_eq!(ids, known);
     }
 

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use qm_kernel::Ctx;
 
-use crate::app::{App, Ending};
+use crate::app::{App, Brought, Ending};
 use crate::config::Config;
 use crate::failure::StartError;
 use crate::{PRODUCT, VERSION, api, config, descriptors, logging, shutdown, start};
@@ -155,7 +155,7 @@ async fn serve() -> Result<Ending, StartError> {
     logging::init(&config.log);
     let open_files = descriptors::raise();
     let mut until = Box::pin(shutdown::requested().map_err(StartError::Signals)?);
-    let Some(app) = start::start(config, Ctx::system(), Vec::new(), until.as_mut()).await? else {
+    let Some(app) = start::start(config, Ctx::system(), Brought::default(), until.as_mut()).await? else {
         return Ok(Ending::Asked);
     };
     open_files.tell();

@@ -82,6 +82,8 @@ pub enum StartError {
     Engines(#[source] TorrentsError),
     #[error("cannot check the trash of the file manager")]
     Files(#[source] FilesError),
+    #[error("cannot read what waits to be run for automation rules")]
+    Automation(#[source] qm_automation::StartError),
     #[error("cannot settle the jobs an earlier run left")]
     Jobs(#[source] JobsError),
     #[error(

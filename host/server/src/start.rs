@@ -12,10 +12,9 @@ use qm_files::confined::{OwnKind, OwnPlace, check_roots};
 use qm_identity::HashCost;
 use qm_kernel::Ctx;
 use qm_net::{Net, NetConfig};
-use qm_platform::outbox::Consumer;
 use qm_plugin_host::{Compiler, Limits};
 
-use crate::app::{App, AppParts};
+use crate::app::{App, AppParts, Brought};
 use crate::config::{self, Config};
 use crate::failure::StartError;
 use crate::node::{Asked, Candidate};
@@ -24,11 +23,11 @@ use crate::secrets;
 pub use backups::{migrate, stamp};
 
 /// Brings the whole service up to the point where [`App::run`] answers requests; as a standby it waits for its turn first.
-/// `None`: it was `asked` to end while it waited. `consumers` of events come beside those of the areas; a test brings some.
+/// `None`: it was `asked` to end while it waited. Only a test has `brought` anything.
 pub async fn start(
     config: Config,
     ctx: Ctx,
-    consumers: Vec<Arc<dyn Consumer>>,
+    brought: Brought,
     asked: Asked<'_>,
 ) -> Result<Option<App>, StartError> {
     let resolved = secrets::resolve(&config.secrets, config.production, &config.data_dir, &ctx)?;
@@ -73,10 +72,11 @@ pub async fn start(
             net,
             post: post.clone(),
             listener,
-            kinds: None,
+            kinds: brought.kinds,
+            actions: brought.actions,
             compiler,
             limits: Limits::default(),
-            consumers,
+            consumers: brought.consumers,
             hash_cost: HashCost::STANDARD,
         };
         App::build(parts).await

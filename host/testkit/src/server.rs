@@ -11,6 +11,7 @@ use qm_kernel::{Ctx, PageQuery, PermissionSet, Role, Secret};
 use qm_net::{Net, NetConfig};
 use qm_platform::{Bus, Subscription};
 use qm_plugin_host::{Compiler, Limits, PluginHost};
+use qm_ports::action::Actions;
 use qm_ports::engine::EngineKinds;
 use qm_realtime::Hub;
 use qm_server::app::{App, AppParts, Ending};
@@ -37,6 +38,7 @@ pub struct Builder<'a> {
     db: &'a TestDb,
     plugins: Vec<&'static str>,
     kinds: Option<Arc<dyn EngineKinds>>,
+    actions: Option<Arc<dyn Actions>>,
     env: Vec<(&'static str, String)>,
     /// `None`: compiled in this process, and waited for.
     compiler: Option<Compiler>,
@@ -54,6 +56,12 @@ impl<'a> Builder<'a> {
     /// Scripted engines instead of plugins.
     pub fn kinds(mut self, kinds: Arc<dyn EngineKinds>) -> Builder<'a> {
         self.kinds = Some(kinds);
+        self
+    }
+
+    /// Scripted actions instead of plugins.
+    pub fn actions(mut self, actions: Arc<dyn Actions>) -> Builder<'a> {
+        self.actions = Some(actions);
         self
     }
 
@@ -123,6 +131,7 @@ impl<'a> Builder<'a> {
                 .await
                 .expect("a free port on 127.0.0.1"),
             kinds: self.kinds,
+            actions: self.actions,
             compiler: self.compiler.unwrap_or(Compiler::InProcess),
             limits: self.limits,
             consumers: Vec::new(),
@@ -182,6 +191,7 @@ impl TestServer {
             db,
             plugins: Vec::new(),
             kinds: None,
+            actions: None,
             env: Vec::new(),
             compiler: None,
             limits: Limits::default(),

@@ -4,6 +4,7 @@
 //! measures the clock: speed is the business of `cargo xtask bench`.
 
 mod accounts;
+mod automation;
 mod client;
 mod database;
 mod dice;

@@ -69,6 +69,10 @@ impl Row {
     }
 }
 
+/// A rule that stops nothing: nobody provides its action.
+const AUTOMATION_RULE: &str = r#"{"name":"attacked","trigger":"ratio.reached","conditions":[{"field":"ratio","op":"gte","value":2}],
+    "actions":[{"type":"nothing"}],"priority":1}"#;
+
 pub const TABLE: &[Row] = &[
     // Accounts
     row("POST /api/auth/login").body(r#"{"username":"nobody","password":"not the password"}"#),
@@ -108,6 +112,7 @@ pub const TABLE: &[Row] = &[
         .loose("settings are free keys, each a property of the body"),
     row("GET /api/settings/environment"),
     row("GET /api/modules/enabled"),
+    row("GET /api/context-actions/catalog"),
     row("GET /api/plugins"),
     row("POST /api/plugins/{id}/reload"),
     row("PUT /api/plugins/{id}/grants").body(r#"{"hosts":[]}"#),
@@ -233,4 +238,14 @@ pub const TABLE: &[Row] = &[
     row("POST /api/jobs/{id}/resume"),
     row("POST /api/jobs/{id}/retry"),
     row("POST /api/jobs/{id}/rerun"),
+    // Automation
+    row("GET /api/automation/catalog"),
+    row("GET /api/automation/rules"),
+    row("POST /api/automation/rules").body(AUTOMATION_RULE),
+    row("POST /api/automation/rules/preview").body(AUTOMATION_RULE),
+    row("PATCH /api/automation/rules/{id}").body(r#"{"isEnabled":false}"#),
+    row("DELETE /api/automation/rules/{id}"),
+    row("GET /api/automation/rules/{id}/logs")
+        .unknown(200, "the log of a rule that is gone is gone with it: an empty page"),
+    row("GET /api/automation/rules/{id}/explain").unknown(400, "without a torrent nobody looks for the rule"),
 ];

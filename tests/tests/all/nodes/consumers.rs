@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use qm_db::{Tx, all, exec, sql, value};
 use qm_kernel::Ctx;
 use qm_platform::outbox::{ConsumeError, Consumer, StoredEvent};
-use qm_server::app::Ending;
+use qm_server::app::{Brought, Ending};
 use qm_server::config::Config;
 use qm_server::start::start;
 use qm_testkit::binary::{Binary, played_by};
@@ -87,8 +87,12 @@ fn node() {
             handled: AtomicUsize::new(0),
         });
         let config = Config::from_env().unwrap_or_else(|error| panic!("{error}"));
+        let brought = Brought {
+            consumers: vec![consumer],
+            ..Brought::default()
+        };
         let mut asked = Box::pin(std::future::pending());
-        let app = start(config, Ctx::system(), vec![consumer], asked.as_mut()).await;
+        let app = start(config, Ctx::system(), brought, asked.as_mut()).await;
         let app = app
             .unwrap_or_else(|error| panic!("{error}"))
             .expect("nobody asks it to end");

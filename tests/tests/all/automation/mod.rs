@@ -1,0 +1,74 @@
+//! Automation: rules over a whole server, and what a kill does to what they do.
+
+mod crash;
+mod rules;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use qm_ports::action::{ActionCall, ActionError, ActionKind, Actions, Occasion};
+use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+
+/// Actions that do nothing but tell: `harmless` may be done twice, `harmful` may not; `stuck` waits until it is let go.
+pub struct Telling {
+    tell: Box<dyn Fn(&str) + Send + Sync>,
+    pub told: Mutex<Vec<String>>,
+    pub go: Semaphore,
+}
+
+impl Telling {
+    /// Each action tells `action hash tag` when it begins.
+    pub fn new(tell: impl Fn(&str) + Send + Sync + 'static) -> Arc<Self> {
+        Arc::new(Self {
+            tell: Box::new(tell),
+            told: Mutex::default(),
+            go: Semaphore::new(0),
+        })
+    }
+
+    pub fn told(&self) -> Vec<String> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+#[async_trait]
+impl Actions for Telling {
+    fn actions(&self) -> Vec<ActionKind> {
+        ["harmless", "harmful", "stuck"]
+            .map(|id| ActionKind {
+                id: id.to_owned(),
+                label: id.to_owned(),
+                category: "torrent".to_owned(),
+                occasions: vec![Occasion::Torrent],
+                params_schema: json!({ "type": "object" }),
+                idempotent: id == "harmless",
+                plugin: "test".to_owned(),
+            })
+            .to_vec()
+    }
+
+    async fn run(&self, action: &str, call: ActionCall) -> Result<(), ActionError> {
+        let hash = call.torrent.map(|torrent| torrent.hash).unwrap_or_default();
+        let tag = call.params.get("tag").and_then(Value::as_str).unwrap_or_default();
+        let line = format!("{action} {hash} {tag}");
+        (self.tell)(&line);
+        self.told
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(line);
+        if action == "stuck" {
+            let turn = self.go.acquire().await;
+            turn.map_err(|_| ActionError::Busy)?.forget();
+        }
+        Ok(())
+    }
+}
+
+/// A rule that does these actions, each with the tag.
+fn rule(name: &str, trigger: &str, conditions: &Value, actions: &[&str]) -> Value {
+    let actions = actions
+        .iter()
+        .map(|action| json!({ "type": action, "params": { "tag": name } }));
+    json!({ "name": name, "trigger": trigger, "conditions": conditions, "actions": actions.collect::<Vec<_>>() })
+}
