@@ -5,7 +5,6 @@ mod backups;
 
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use qm_db::{Db, DbError, SqliteFile};
 use qm_files::confined::{OwnKind, OwnPlace, check_roots};

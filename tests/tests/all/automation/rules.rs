@@ -104,7 +104,7 @@ both_databases! {
         assert_eq!((&explained["holds"], &explained["standing"]), (&json!(true), &json!("done")));
         let schedules = site.admin.get("/api/jobs/schedules").await.to_string();
         assert!(schedules.contains("automation.runs") && schedules.contains("automation.backfill"), "{schedules}");
-        site.server.stop().await;
+        site.server.end().await;
     }
 
     async fn a_rule_that_hangs_delays_no_tick(db: &TestDb) {
@@ -122,7 +122,7 @@ both_databases! {
         assert!(site.log(&stuck).await.is_empty());
         site.actions.go.add_permits(1);
         assert_eq!(site.logged(&stuck).await[0]["status"], "success");
-        site.server.stop().await;
+        site.server.end().await;
     }
 
     async fn a_rule_is_made_of_a_filter_that_was_tried(db: &TestDb) {
@@ -148,6 +148,6 @@ both_databases! {
         let id = site.rule(rule).await;
         assert_eq!(site.logged(&id).await[0]["context"]["name"], "torrent-2");
         assert_eq!(site.actions.told().len(), 1);
-        site.server.stop().await;
+        site.server.end().await;
     }
 }
