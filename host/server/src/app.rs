@@ -243,13 +243,14 @@ impl Ground {
         })
     }
 
-    fn automation(
+    /// The rules, with what waits to be run for them; nothing begins yet.
+    async fn automation(
         &self,
         actions: Arc<dyn Actions>,
         torrents: &Arc<Torrents>,
         book: Arc<RuleBook>,
-    ) -> AutomationDeps {
-        AutomationDeps {
+    ) -> Result<Arc<Automation>, StartError> {
+        let deps = AutomationDeps {
             db: self.db.clone(),
             ctx: self.ctx.clone(),
             audit: self.audit.clone(),
@@ -258,7 +259,8 @@ impl Ground {
             torrents: torrents.clone(),
             book,
             metrics: self.metrics.clone(),
-        }
+        };
+        Automation::start(deps).await.map_err(StartError::Automation)
     }
 
     /// The events that consumers must not miss, stored from now on.
@@ -400,9 +402,7 @@ impl App {
         let hands: Arc<dyn TorrentHands> = torrents.clone();
         plugins.use_hands(&hands);
         let actions = actions.unwrap_or_else(|| plugins.actions());
-        let automation = Automation::start(ground.automation(actions, &torrents, book))
-            .await
-            .map_err(StartError::Automation)?;
+        let automation = ground.automation(actions, &torrents, book).await?;
         let web = WebConfig {
             doorkeeper: Some(qm_system::doorkeeper(&post.node)),
             ..web_config(&config, &ground.metrics)

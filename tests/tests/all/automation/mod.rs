@@ -12,14 +12,14 @@ use tokio::sync::Semaphore;
 
 /// Actions that do nothing but tell: `harmless` may be done twice, `harmful` may not; `stuck` waits until it is let go.
 pub struct Telling {
-    tell: Box<dyn Fn(&str) + Send + Sync>,
+    tell: Box<dyn Fn(&str) -> bool + Send + Sync>,
     pub told: Mutex<Vec<String>>,
     pub go: Semaphore,
 }
 
 impl Telling {
-    /// Each action tells `action hash tag` when it begins.
-    pub fn new(tell: impl Fn(&str) + Send + Sync + 'static) -> Arc<Self> {
+    /// Each action tells `action hash tag` when it begins, and never ends where that is answered with false.
+    pub fn new(tell: impl Fn(&str) -> bool + Send + Sync + 'static) -> Arc<Self> {
         Arc::new(Self {
             tell: Box::new(tell),
             told: Mutex::default(),
@@ -52,7 +52,9 @@ impl Actions for Telling {
         let hash = call.torrent.map(|torrent| torrent.hash).unwrap_or_default();
         let tag = call.params.get("tag").and_then(Value::as_str).unwrap_or_default();
         let line = format!("{action} {hash} {tag}");
-        (self.tell)(&line);
+        if !(self.tell)(&line) {
+            std::future::pending::<()>().await;
+        }
         self.told
             .lock()
             .unwrap_or_else(PoisonError::into_inner)

@@ -23,7 +23,7 @@ impl Site {
         let kinds = FakeKinds::new();
         let engine = kinds.engine("one");
         engine.put(fake::torrent(1));
-        let actions = Telling::new(|_| {});
+        let actions = Telling::new(|_| true);
         let server = TestServer::builder(db)
             .kinds(kinds)
             .actions(actions.clone())
