@@ -5,6 +5,7 @@
 
 pub mod address;
 pub mod auth;
+pub mod beat;
 pub mod context;
 pub mod error;
 pub mod event;
@@ -17,6 +18,7 @@ pub mod timezone;
 
 pub use address::AddressBlock;
 pub use auth::{ClientInfo, Principal, TokenError, TokenVerifier};
+pub use beat::{BEAT, next_beat};
 pub use context::{Clock, Ctx, Rng};
 pub use error::ErrorKind;
 pub use mandate::Mandate;

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use prometheus::{IntCounter, IntCounterVec, Opts, Registry};
+use qm_kernel::next_beat;
 use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -192,6 +193,32 @@ impl Watch {
             );
             Panicked
         })
+    }
+}
+
+/// Beats of one loop: the first at once, the others at the instants that all loops share ([`next_beat`]), so that an idle
+/// server wakes seldom. A beat that a long run missed is left out.
+pub struct Beats {
+    interval: Duration,
+    begun: bool,
+}
+
+impl Beats {
+    /// `interval`: a multiple of [`BEAT`](qm_kernel::BEAT).
+    pub const fn every(interval: Duration) -> Self {
+        Self {
+            interval,
+            begun: false,
+        }
+    }
+
+    /// Returns at the next beat. Dropped before it returns, it has missed nothing.
+    pub async fn next(&mut self) {
+        if self.begun {
+            let now = Instant::now().into_std();
+            tokio::time::sleep_until(next_beat(now, self.interval).into()).await;
+        }
+        self.begun = true;
     }
 }
 

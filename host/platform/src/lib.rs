@@ -21,7 +21,7 @@ pub mod testing;
 
 pub use acting::{Acting, ActingError, Actor, judge_alone};
 pub use audit::{Audit, AuditEntry, AuditRecord, AuditResult, AuditTrail, AuditUser, Target};
-pub use background::{Background, panic_text};
+pub use background::{Background, Beats, panic_text};
 pub use bus::{Bus, BusCounts, Subscription};
 pub use cipher::{Cipher, Standing};
 pub use error::PlatformError;

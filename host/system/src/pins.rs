@@ -7,19 +7,41 @@ mod repo;
 use std::collections::HashMap;
 
 use async_trait::async_trait;
-use qm_db::{Db, DbError, Tx};
+use qm_db::{Changes, Db, DbError, Tx};
 use qm_kernel::Ctx;
 use qm_plugin_host::{Granted, Pin, PinError, Pins};
+use tokio::sync::{MappedMutexGuard, Mutex, MutexGuard};
 
 /// The pins of one database.
 pub struct PluginPins {
     db: Db,
     ctx: Ctx,
+    /// All of them as of the last look, for as long as nothing was written.
+    known: Mutex<Known>,
+}
+
+struct Known {
+    changes: Changes,
+    facts: Facts,
+}
+
+#[derive(Default)]
+struct Facts {
+    pins: HashMap<String, Pin>,
+    grants: HashMap<String, Granted>,
 }
 
 impl PluginPins {
     pub fn new(db: Db, ctx: Ctx) -> Self {
-        Self { db, ctx }
+        let known = Known {
+            changes: db.changes(),
+            facts: Facts::default(),
+        };
+        Self {
+            db,
+            ctx,
+            known: Mutex::new(known),
+        }
     }
 
     async fn find_or_pin(&self, id: &str, file: &str) -> Result<Pin, DbError> {
@@ -40,8 +62,24 @@ impl PluginPins {
         Ok(pin(found.unwrap_or_else(|| (file.to_owned(), now.ms()))))
     }
 
-    async fn list_grants(&self) -> Result<HashMap<String, Granted>, DbError> {
+    /// What was read last, read anew if anything was written since.
+    async fn known(&self) -> Result<MappedMutexGuard<'_, Facts>, DbError> {
+        let mut known = self.known.lock().await;
+        if known.changes.any() {
+            match self.read().await {
+                Ok(facts) => known.facts = facts,
+                Err(error) => {
+                    known.changes.forget();
+                    return Err(error);
+                }
+            }
+        }
+        Ok(MutexGuard::map(known, |known| &mut known.facts))
+    }
+
+    async fn read(&self) -> Result<Facts, DbError> {
         let mut tx = self.db.begin_read().await?;
+        let pins = repo::pins(&mut tx).await?.into_iter();
         let mut grants: HashMap<String, Granted> = HashMap::new();
         for (id, host) in repo::grants(&mut tx).await? {
             grants.entry(id).or_default().hosts.push(host);
@@ -49,13 +87,10 @@ impl PluginPins {
         for (id, capability) in repo::capabilities(&mut tx).await? {
             grants.entry(id).or_default().capabilities.push(capability);
         }
-        Ok(grants)
-    }
-
-    async fn list(&self) -> Result<HashMap<String, Pin>, DbError> {
-        let mut tx = self.db.begin_read().await?;
-        let all = repo::pins(&mut tx).await?.into_iter();
-        Ok(all.map(|(id, file, at)| (id, Pin { file, at })).collect())
+        Ok(Facts {
+            pins: pins.map(|(id, file, at)| (id, Pin { file, at })).collect(),
+            grants,
+        })
     }
 }
 
@@ -70,11 +105,13 @@ impl Pins for PluginPins {
     }
 
     async fn all(&self) -> Result<HashMap<String, Pin>, PinError> {
-        self.list().await.map_err(unknown)
+        let known = self.known().await.map_err(unknown)?;
+        Ok(known.pins.clone())
     }
 
     async fn grants(&self) -> Result<HashMap<String, Granted>, PinError> {
-        self.list_grants().await.map_err(unknown)
+        let known = self.known().await.map_err(unknown)?;
+        Ok(known.grants.clone())
     }
 }
 

@@ -9,7 +9,8 @@
 use std::time::Duration;
 
 use qm_db::{DbError, Tx};
-use qm_kernel::Timestamp;
+use qm_kernel::{BEAT, Timestamp};
+use qm_platform::Beats;
 use qm_realtime::{Hub, SessionsEnded};
 use tokio_util::sync::CancellationToken;
 
@@ -18,7 +19,7 @@ use crate::repo;
 use crate::service::Identity;
 
 /// Sockets close within a second of the change.
-const EVERY: Duration = Duration::from_millis(800);
+const EVERY: Duration = BEAT;
 /// Read again each time: a transaction that began earlier may commit later, and clocks differ a little.
 const OVERLAP: Duration = Duration::from_mins(5);
 /// Longer than the longest access token that is not warned of.
@@ -43,15 +44,14 @@ impl Identity {
 
     /// Closes the sockets of users whose sessions have ended; ends when `stop` is cancelled.
     pub async fn end_sockets_loop(self, hub: Hub, stop: CancellationToken) {
-        let mut ticks = tokio::time::interval(EVERY);
-        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut beats = Beats::every(EVERY);
         let mut read_until = Timestamp::from_ms(0);
         let mut changes = self.inner.db.changes();
         let mut failing = false;
         loop {
             let next = async {
                 tokio::select! {
-                    _ = ticks.tick() => changes.any(),
+                    () = beats.next() => changes.any(),
                     () = self.inner.sessions_ended.notified() => true,
                 }
             };

@@ -15,9 +15,10 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use qm_db::{Db, DbError, Tx};
-use qm_platform::Settings;
+use qm_kernel::BEAT;
+use qm_platform::{Beats, Settings};
 use tokio::sync::Notify;
-use tokio::time::{Instant, MissedTickBehavior};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::Torrents;
@@ -28,7 +29,7 @@ use crate::repo::retire::{Progress, Step};
 use crate::settings::{MAX_SNAPSHOT_BYTES, MAX_TORRENTS};
 
 /// Between two looks at the settings and at what others deleted.
-const LOOK: Duration = Duration::from_secs(5);
+const LOOK: Duration = BEAT.saturating_mul(5);
 /// The longest pause between two steps.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
@@ -78,10 +79,9 @@ impl Torrents {
     }
 
     async fn look_loop(self: &Arc<Self>, stop: &CancellationToken) {
-        let mut looks = tokio::time::interval(LOOK);
-        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut looks = Beats::every(LOOK);
         let mut changes = self.db.changes();
-        while stop.run_until_cancelled(looks.tick()).await.is_some() {
+        while stop.run_until_cancelled(looks.next()).await.is_some() {
             if changes.any()
                 && let Err(error) = self.look().await
             {
@@ -114,15 +114,14 @@ impl Torrents {
     }
 
     async fn retire_loop(&self, stop: &CancellationToken) {
-        let mut looks = tokio::time::interval(LOOK);
-        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut looks = Beats::every(LOOK);
         let mut changes = self.db.changes();
         loop {
             tokio::select! {
                 biased;
                 () = stop.cancelled() => return,
                 () = self.upkeep.deleted.notified() => {}
-                _ = looks.tick() => {}
+                () = looks.next() => {}
             }
             if changes.any()
                 && let Err(error) = self.retire_deleted(stop).await

@@ -23,6 +23,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use qm_kernel::{ClientInfo, Permission, Principal, Timestamp};
+use qm_platform::Beats;
 use qm_ports::carry::{DataMove, DataMover};
 use qm_ports::engine::{Command, EngineError, capability};
 use tokio::sync::oneshot;
@@ -44,7 +45,7 @@ const BEAT: Duration = Duration::from_secs(2);
 /// After which a move counts as abandoned.
 const SILENCE: Duration = Duration::from_secs(10);
 /// Between two looks for moves that were abandoned.
-const LOOK: Duration = Duration::from_secs(5);
+const LOOK: Duration = qm_kernel::BEAT.saturating_mul(5);
 /// Between two warnings of one move that waits, for one reason.
 const AGAIN: Duration = Duration::from_hours(1);
 /// How long a shutdown waits for moves to be undone.
@@ -296,12 +297,11 @@ impl Torrents {
 
     /// Settles what was cut short, now and whenever there is something to settle.
     pub async fn moves_loop(self: Arc<Self>, stop: CancellationToken) {
-        let mut looks = tokio::time::interval(LOOK);
-        looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut looks = Beats::every(LOOK);
         let mut changes = self.db.changes();
         // What waits is tried again, though nothing was written.
         let mut waiting = false;
-        while stop.run_until_cancelled(looks.tick()).await.is_some() {
+        while stop.run_until_cancelled(looks.next()).await.is_some() {
             if !changes.any() && !waiting {
                 continue;
             }
