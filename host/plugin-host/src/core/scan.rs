@@ -1,4 +1,5 @@
-//! Watching the plugins directory: a look every second, and a change counts once two looks agree on it.
+//! Watching the plugins directory: a look every other second, one second after a look that found something new, and a
+//! change counts once two looks agree on it.
 //!
 //! Looking beats being told here: it sees what happens on network and container mounts, which notifications do not, a
 //! file that is being copied is waited for by comparing two looks, and it needs no further dependency. A look at a
@@ -11,13 +12,18 @@ use std::path::Path;
 use std::sync::Weak;
 use std::time::Duration;
 
+use qm_kernel::{BEAT, next_beat};
+use tokio::sync::mpsc;
+
 use crate::core::catalog::Catalog;
 
-/// Interval between two looks at the directory.
-pub(crate) const EVERY: Duration = Duration::from_secs(1);
+/// Interval between two looks at a directory that stays as it is.
+const EVERY: Duration = Duration::from_secs(2);
+/// Interval to the look that is to confirm what another one found.
+const SOON: Duration = Duration::from_secs(1);
 
-/// Every how many looks the owners of ids are read again: another server may have changed them.
-const PINS: u64 = 5;
+/// Interval between two readings of the owners of ids: another server may have changed them.
+const PINS_EVERY: Duration = BEAT.saturating_mul(5);
 
 /// What tells a file from its successor without reading it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,21 +93,52 @@ fn compare(
     }
 }
 
-/// Watches until the catalogue is gone.
+/// Follows what the looks find, and the owners of ids, until the catalogue is gone.
 pub(crate) async fn watch(catalog: Weak<Catalog>) {
+    let (tell, mut told) = mpsc::channel(1);
+    let looked_at = catalog.clone();
+    let looking = std::thread::Builder::new()
+        .name("plugin-watch".to_owned())
+        .spawn(move || look(&looked_at, &tell));
+    if let Err(error) = looking {
+        tracing::error!(%error, "the plugins directory is not watched: a change of it waits for a restart or a reload");
+        return;
+    }
+    loop {
+        let now = tokio::time::Instant::now().into_std();
+        let change = tokio::select! {
+            change = told.recv() => Some(change),
+            () = tokio::time::sleep_until(next_beat(now, PINS_EVERY).into()) => None,
+        };
+        let Some(catalog) = catalog.upgrade() else { return };
+        match change {
+            Some(Some(change)) => {
+                if !change.remove.is_empty() {
+                    catalog.remove(change.remove).await;
+                }
+                catalog.intake().bring(change.load);
+            }
+            Some(None) => return,
+            None => catalog.follow_pins().await,
+        }
+    }
+}
+
+/// Looks at the directory and tells of changes until nobody listens. On a thread of its own: a directory may be slow to
+/// answer, and a thread that sleeps costs an idle server less than a timer of the runtime and a hand-over of the work.
+fn look(catalog: &Weak<Catalog>, tell: &mpsc::Sender<Change>) {
     let mut before: Option<BTreeMap<String, Signature>> = None;
     let mut told = false;
-    for look in 1_u64.. {
-        tokio::time::sleep(EVERY).await;
-        let Some(catalog) = catalog.upgrade() else { return };
-        if look % PINS == 0 {
-            catalog.follow_pins().await;
-        }
-        let dir = catalog.dir().to_owned();
-        let looked = tokio::task::spawn_blocking(move || scan(&dir)).await;
-        let now = match looked {
-            Ok(Ok(now)) => now,
-            Ok(Err(error)) => {
+    let mut pause = EVERY;
+    loop {
+        std::thread::sleep(pause);
+        pause = EVERY;
+        let Some(catalog) = catalog.upgrade().filter(|_| !tell.is_closed()) else {
+            return;
+        };
+        let now = match scan(catalog.dir()) {
+            Ok(now) => now,
+            Err(error) => {
                 // A directory that is away for a while (a mount) takes nothing with it.
                 if !std::mem::replace(&mut told, true) {
                     tracing::warn!(dir = %catalog.dir().display(), %error, "the plugins directory cannot be read");
@@ -109,16 +146,17 @@ pub(crate) async fn watch(catalog: Weak<Catalog>) {
                 before = None;
                 continue;
             }
-            Err(_) => return,
         };
         told = false;
+        if before.as_ref() != Some(&now) {
+            pause = SOON;
+        }
         if let Some(before) = &before {
             let change = compare(&catalog.signatures(), before, &now);
-            if !change.remove.is_empty() {
-                catalog.remove(change.remove).await;
-            }
-            if !change.load.is_empty() {
-                catalog.intake().bring(change.load);
+            // Not while this thread keeps the catalogue: whoever listens may be waiting for its end.
+            drop(catalog);
+            if change != Change::default() && tell.blocking_send(change).is_err() {
+                return;
             }
         }
         before = Some(now);

@@ -2,30 +2,91 @@
 
 #![expect(unsafe_code, reason = "two calls of the C library")]
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-
-/// Time that a request to trim memory waits for further ones: many instances may die at once.
-const GATHER: Duration = Duration::from_millis(200);
 
 /// Gives free memory of the heap back to the system, soon and on a thread of its own. The allocator keeps what is freed
 /// between blocks that live: without this, what a guest made the host hold once would stay with the process.
 pub(crate) fn trim_soon() {
-    static PENDING: AtomicBool = AtomicBool::new(false);
-    if PENDING.swap(true, Ordering::AcqRel) {
-        return;
+    static TRIMS: Trims = Trims::new(GATHER, LATE, trim);
+    TRIMS.ask();
+}
+
+/// Time that a request to trim memory waits for further ones: many instances may die at once.
+const GATHER: Duration = Duration::from_millis(200);
+/// Time after which memory is trimmed once more: what was made of an instance's answers (lists of torrents, say) may go some
+/// seconds after the instance.
+const LATE: Duration = Duration::from_secs(10);
+
+/// Requests to trim memory, answered by one thread, which lives only while there is something to do.
+struct Trims {
+    gather: Duration,
+    late: Duration,
+    trim: fn(),
+    state: Mutex<TrimState>,
+    asked: Condvar,
+}
+
+struct TrimState {
+    is_asked: bool,
+    is_running: bool,
+}
+
+impl Trims {
+    const fn new(gather: Duration, late: Duration, trim: fn()) -> Self {
+        Self {
+            gather,
+            late,
+            trim,
+            state: Mutex::new(TrimState {
+                is_asked: false,
+                is_running: false,
+            }),
+            asked: Condvar::new(),
+        }
     }
-    let trim = || {
-        std::thread::sleep(GATHER);
-        // Before it begins: what is freed from now on asks for another one.
-        PENDING.store(false, Ordering::Release);
-        trim();
-    };
-    let started = std::thread::Builder::new()
-        .name("plugin-trim".to_owned())
-        .spawn(trim);
-    if started.is_err() {
-        PENDING.store(false, Ordering::Release);
+
+    fn state(&self) -> MutexGuard<'_, TrimState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn ask(&'static self) {
+        let mut state = self.state();
+        state.is_asked = true;
+        if state.is_running {
+            self.asked.notify_one();
+            return;
+        }
+        let started = std::thread::Builder::new()
+            .name("plugin-trim".to_owned())
+            .spawn(|| self.run());
+        // Without a thread there is no trim; the next request tries again.
+        state.is_running = started.is_ok();
+    }
+
+    /// Trims for every request and once more when they have ended.
+    fn run(&self) {
+        loop {
+            std::thread::sleep(self.gather);
+            // Before the trim begins: what is freed from now on asks for another one.
+            self.state().is_asked = false;
+            (self.trim)();
+            let quiet = self
+                .asked
+                .wait_timeout_while(self.state(), self.late, |state| !state.is_asked)
+                .unwrap_or_else(PoisonError::into_inner)
+                .1
+                .timed_out();
+            if !quiet {
+                continue;
+            }
+            (self.trim)();
+            let mut state = self.state();
+            if !state.is_asked {
+                state.is_running = false;
+                return;
+            }
+        }
     }
 }
 
@@ -52,4 +113,40 @@ pub(crate) fn thread_time() -> Duration {
     }
     let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
     Duration::from_secs(seconds) + Duration::from_nanos(u64::try_from(time.tv_nsec).unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::time::Instant;
+
+    use super::*;
+
+    #[test]
+    fn requests_are_gathered_and_followed_by_a_late_trim() {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        static TRIMS: Trims = Trims::new(Duration::from_millis(50), Duration::from_millis(300), || {
+            COUNT.fetch_add(1, Ordering::SeqCst);
+        });
+        let until = |count: u32| {
+            let begun = Instant::now();
+            while COUNT.load(Ordering::SeqCst) < count || TRIMS.state().is_running {
+                assert!(begun.elapsed() < Duration::from_secs(20), "{count} trims");
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        };
+        for _ in 0..100 {
+            TRIMS.ask();
+        }
+        until(2);
+        assert_eq!(
+            COUNT.load(Ordering::SeqCst),
+            2,
+            "one for all of them and a late one"
+        );
+        // Its thread has ended, and the next request gets another one.
+        TRIMS.ask();
+        until(4);
+        assert_eq!(COUNT.load(Ordering::SeqCst), 4);
+    }
 }
