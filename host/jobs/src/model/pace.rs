@@ -16,6 +16,9 @@ pub struct Pace {
     pub drain: Duration,
     /// Shortest interval between two updates of one job's progress; what comes sooner is dropped.
     pub progress_gap: Duration,
+    /// Time within which hosted work may end without having been stored before: then its beginning and its end are one
+    /// write. Only on SQLite, whose file is one process's; zero stores everything at once.
+    pub brief: Duration,
     /// Time without a sign of life after which a running job is told of as stalled.
     pub stall_after: Duration,
     pub stall_scan: Duration,
@@ -31,6 +34,7 @@ impl Default for Pace {
             rest: Duration::from_mins(1),
             drain: Duration::from_secs(10),
             progress_gap: Duration::from_secs(1),
+            brief: Duration::from_millis(100),
             stall_after: Duration::from_mins(5),
             stall_scan: Duration::from_secs(30),
             places: None,

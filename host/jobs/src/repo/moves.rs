@@ -103,7 +103,8 @@ pub struct Claimant<'a> {
 }
 
 impl Claimant<'_> {
-    fn lease(&self, job_id: &str, claim: i64) -> Lease {
+    /// The lease of a job that is taken for the `claim`th time.
+    pub fn lease(&self, job_id: &str, claim: i64) -> Lease {
         Lease {
             job_id: job_id.to_owned(),
             owner: self.owner.to_owned(),

@@ -100,13 +100,7 @@ impl Jobs {
         parent: Option<(&Job, &Lease)>,
         with_input: bool,
     ) -> Result<Enqueued, JobsError> {
-        let job_type = self
-            .0
-            .types
-            .get(new.type_key)
-            .ok_or_else(|| JobsError::UnknownType(new.type_key.to_owned()))?;
-        bounded("input", new.type_key, &new.input)?;
-        let (job, input, key) = self.make(&job_type, new, parent.map(|(job, _)| job));
+        let (job, input, key) = self.make(new, parent.map(|(job, _)| job))?;
         let hidden = Hidden {
             input: with_input.then_some(&input),
             idempotency_key: key.as_deref(),
@@ -134,7 +128,7 @@ impl Jobs {
         Err(JobsError::KeyInUse(job.id))
     }
 
-    async fn tell_of_making(&self, tx: &mut Tx, job: &Job) -> Result<(), JobsError> {
+    pub(super) async fn tell_of_making(&self, tx: &mut Tx, job: &Job) -> Result<(), JobsError> {
         let event = |sequence, kind| Numbered {
             job_id: &job.id,
             sequence,
@@ -154,8 +148,22 @@ impl Jobs {
         Ok(repo::events::add_one(tx, &self.0.ctx, &lease.job_id, sequence, event).await?)
     }
 
-    /// The job, its input and its idempotency key.
-    fn make(&self, job_type: &JobType, new: NewJob, parent: Option<&Job>) -> (Job, Value, Option<String>) {
+    /// The job, its input and its idempotency key. Stores nothing.
+    pub(super) fn make(
+        &self,
+        new: NewJob,
+        parent: Option<&Job>,
+    ) -> Result<(Job, Value, Option<String>), JobsError> {
+        let job_type = self
+            .0
+            .types
+            .get(new.type_key)
+            .ok_or_else(|| JobsError::UnknownType(new.type_key.to_owned()))?;
+        bounded("input", new.type_key, &new.input)?;
+        Ok(self.make_of(&job_type, new, parent))
+    }
+
+    fn make_of(&self, job_type: &JobType, new: NewJob, parent: Option<&Job>) -> (Job, Value, Option<String>) {
         let (id, now) = (self.0.ctx.id(), self.0.ctx.now());
         let (resource_type, resource_id) = match new.resource {
             Some((kind, id)) => (Some(redact::clip(kind)), Some(redact::clip(id))),

@@ -2,11 +2,16 @@
 //!
 //! Such a job has its row, its lease, its events and its end like any other. It never stands in the queue and takes no
 //! worker's place, and its input is not stored: nobody can have it done again, with rights that its creator may have lost.
+//!
+//! On SQLite work that ends within [`Pace::brief`](crate::Pace) is stored once, when it has ended: most operations take a
+//! few milliseconds, and a write of their own before would take longer than they do. On PostgreSQL it is always stored
+//! before, for there the write is also what keeps a server from working that is no longer the active one.
 //! Bounds: those of the area that does the work.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use qm_db::{Backend, Tx};
 use qm_kernel::{Permission, Timestamp};
 use serde_json::Value;
 use tokio::sync::oneshot;
@@ -25,6 +30,8 @@ use crate::model::event::{EventType, NewEvent};
 use crate::model::job::{Capabilities, Job, NewJob};
 use crate::model::status::Status;
 use crate::repo;
+use crate::repo::jobs::Hidden;
+use crate::repo::moves::Claimed;
 
 /// Jobs of one module that are listed.
 const MOST_LISTED: i64 = 1000;
@@ -105,6 +112,11 @@ impl Jobs {
     /// Stores a job that runs from now on, and whose work the caller does. Its input is not stored, and an idempotency key
     /// that is in use is an error.
     pub async fn begin_hosted(&self, new: NewJob) -> Result<Hosted, JobsError> {
+        let may_wait = self.0.db.backend() == Backend::Sqlite && !self.0.pace.brief.is_zero();
+        // Whether a key is in use only the database knows.
+        if may_wait && new.idempotency_key.is_none() {
+            return self.begin_unstored(new);
+        }
         let now = self.0.ctx.now();
         let mut tx = self.0.db.begin_write().await?;
         let enqueued = self.enqueue_without_input(&mut tx, new).await?;
@@ -120,22 +132,135 @@ impl Jobs {
         let context = Arc::new(self.context(claimed, true));
         self.take_in_hand(&context);
         let (end, ending) = oneshot::channel();
-        let span = tracing::info_span!("job", job.id = %context.job.id, job.r#type = %context.job.type_key);
-        let kept = self.clone().keep(context.clone(), ending);
+        let span = span_of(&context);
+        let kept = self
+            .clone()
+            .keep(context.clone(), async { ending.await.ok() }, None);
         self.0.runs.spawn(kept.instrument(span));
         Ok(Hosted { context, end })
     }
 
+    /// A job that is stored when its work has ended, or when that takes longer than it may.
+    fn begin_unstored(&self, new: NewJob) -> Result<Hosted, JobsError> {
+        let (job, ..) = self.make(new, None)?;
+        let claim = 1;
+        let claimed = Claimed {
+            lease: self.claimant(job.created_at).lease(&job.id, claim),
+            job: Job {
+                status: Status::Running,
+                started_at: Some(job.created_at),
+                claim,
+                ..job.clone()
+            },
+            input: None,
+            checkpoint: None,
+            sequence: 0,
+        };
+        let context = Arc::new(self.context(claimed, true));
+        if self.is_draining() {
+            context.hand.stop();
+        }
+        let (end, ending) = oneshot::channel();
+        let span = span_of(&context);
+        let kept = self.clone().keep_unstored(context.clone(), ending, job);
+        self.0.runs.spawn(kept.instrument(span));
+        Ok(Hosted { context, end })
+    }
+
+    async fn keep_unstored(self, context: Arc<JobContext>, mut ending: oneshot::Receiver<Ending>, job: Job) {
+        let (hand, lease) = (context.hand.clone(), context.hand.lease.clone());
+        let ended = match tokio::time::timeout(self.0.pace.brief, &mut ending).await {
+            Ok(ended) => Some(ended.ok()),
+            Err(_) => None,
+        };
+        // A warning is written to a job that stands.
+        if let Some(ended @ (None | Some(Ending { warning: None, .. }))) = ended {
+            let outcome = outcome(&context, &hand, ended).await;
+            let unstored = Some(job);
+            let ended = Ended {
+                lease,
+                outcome,
+                unstored,
+            };
+            return self.settle(ended).await;
+        }
+        let unstored = match self.store_begun(&job).await {
+            Ok(messages) => {
+                self.tell_all(&messages);
+                self.take_in_hand(&context);
+                None
+            }
+            Err(error) => {
+                // The work goes on; what can be stored of it is tried again at its end.
+                let error = &error as &dyn std::error::Error;
+                tracing::warn!(error, "work that has begun was not stored");
+                Some(job)
+            }
+        };
+        match ended {
+            Some(ended) => self.keep(context, std::future::ready(ended), unstored).await,
+            None => self.keep(context, async { ending.await.ok() }, unstored).await,
+        }
+    }
+
+    /// Stores a job with its beginning; what is to be told then.
+    async fn store_begun(&self, job: &Job) -> Result<Vec<Message>, JobsError> {
+        let mut messages = Vec::new();
+        let mut tx = self.0.db.begin_write().await?;
+        self.write_begun(&mut tx, job, &mut messages).await?;
+        tx.commit().await?;
+        // `take_in_hand` tells of the start.
+        messages.pop();
+        Ok(messages)
+    }
+
+    /// Writes a job that was begun when it was made.
+    pub(super) async fn write_begun(
+        &self,
+        tx: &mut Tx,
+        job: &Job,
+        messages: &mut Vec<Message>,
+    ) -> Result<(), JobsError> {
+        let lost = || JobsError::LeaseLost(job.id.clone());
+        let hidden = Hidden {
+            input: None,
+            idempotency_key: None,
+        };
+        if !repo::jobs::insert(tx, job, &hidden).await? {
+            return Err(lost());
+        }
+        self.tell_of_making(tx, job).await?;
+        let begun = job.created_at;
+        let claimed = repo::moves::claim(tx, &job.id, &self.claimant(begun), begun).await?;
+        let claimed = claimed.ok_or_else(lost)?;
+        let started = NewEvent::info(EventType::Started);
+        repo::events::add_one(tx, &self.0.ctx, &job.id, claimed.sequence, started).await?;
+        messages.push(Message::of("jobs.created", job));
+        messages.push(Message::of("jobs.queued", job));
+        messages.push(Message::of("jobs.started", &claimed.job));
+        Ok(())
+    }
+
     /// Holds the job until its work has ended, and writes how.
-    async fn keep(self, context: Arc<JobContext>, ending: oneshot::Receiver<Ending>) {
+    async fn keep(
+        self,
+        context: Arc<JobContext>,
+        ending: impl Future<Output = Option<Ending>>,
+        unstored: Option<Job>,
+    ) {
         let hand = context.hand.clone();
         let outcome = tokio::select! {
-            ending = ending => outcome(&context, &hand, ending.ok()).await,
+            ending = ending => outcome(&context, &hand, ending).await,
             () = hand.lost.cancelled() => Outcome::Lost,
             () = self.0.abandoned.cancelled() => Outcome::Interrupted,
         };
         let lease = hand.lease.clone();
-        self.settle(Ended { lease, outcome }).await;
+        self.settle(Ended {
+            lease,
+            outcome,
+            unstored,
+        })
+        .await;
     }
 
     /// Tells a hosted job to end, whichever server works at it; whether there was anything to end. The caller has judged
@@ -166,10 +291,19 @@ impl Jobs {
     }
 }
 
+fn span_of(context: &JobContext) -> tracing::Span {
+    tracing::info_span!("job", job.id = %context.job.id, job.r#type = %context.job.type_key)
+}
+
+/// The end of work whose owner went away without a word.
+fn given_up() -> Outcome {
+    let text = "The work ended in an error of the server's";
+    Outcome::Failed(JobError::new("given_up", text).permanent())
+}
+
 async fn outcome(context: &JobContext, hand: &Hand, ending: Option<Ending>) -> Outcome {
     let Some(Ending { warning, outcome }) = ending else {
-        let text = "The work ended in an error of the server's";
-        return Outcome::Failed(JobError::new("given_up", text).permanent());
+        return given_up();
     };
     if let Some(warning) = warning
         && let Err(error) = context.warning(&warning).await

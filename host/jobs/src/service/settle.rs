@@ -42,6 +42,8 @@ pub(super) enum Outcome {
 pub(super) struct Ended {
     pub(super) lease: Lease,
     pub(super) outcome: Outcome,
+    /// The job as it began, where that was not stored yet.
+    pub(super) unstored: Option<Job>,
 }
 
 impl Jobs {
@@ -99,6 +101,9 @@ impl Jobs {
         let mut states = Vec::new();
         let mut tx = self.0.db.begin_write().await?;
         for ended in batch {
+            if let Some(job) = &ended.unstored {
+                self.write_begun(&mut tx, job, &mut messages).await?;
+            }
             if let Some(status) = self.write_one(&mut tx, ended, &mut messages).await? {
                 states.push(status);
             }

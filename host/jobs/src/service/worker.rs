@@ -322,7 +322,12 @@ impl Jobs {
             None => Outcome::Interrupted,
         };
         let lease = hand.lease.clone();
-        self.settle(Ended { lease, outcome }).await;
+        self.settle(Ended {
+            lease,
+            outcome,
+            unstored: None,
+        })
+        .await;
     }
 
     /// The handler's run, cut off where it has to be.

@@ -115,7 +115,14 @@ impl Player {
             4 => Outcome::Failed(JobError::new("broken", "it broke").permanent()),
             _ => Outcome::Interrupted,
         };
-        self.houses[which].jobs.settle(Ended { lease, outcome }).await;
+        self.houses[which]
+            .jobs
+            .settle(Ended {
+                lease,
+                outcome,
+                unstored: None,
+            })
+            .await;
     }
 
     async fn act(&mut self, which: usize) {

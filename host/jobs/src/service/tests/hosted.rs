@@ -85,6 +85,49 @@ db_test! {
         }
     }
 
+    async fn work_that_ends_soon_is_stored_once_with_its_end(db: Db) {
+        let house = House::new(&db).await.at_pace(Pace { brief: Duration::from_mins(10), ..pace() });
+        let (done, failed, dropped) = (begin(&house).await, begin(&house).await, begin(&house).await);
+        let ids = [done.id().to_owned(), failed.id().to_owned(), dropped.id().to_owned()];
+        let stored = house.jobs.hosted_of("files").await.unwrap().len();
+        // On PostgreSQL the write is also what tells a server that it is the active one no more.
+        assert_eq!(stored, if db.backend() == qm_db::Backend::Sqlite { 0 } else { 3 });
+        done.end(None, Ok(Done::result(json!({ "bytes": 3 }))));
+        failed.end(None, Err(JobError::new("conflict.exists", "it is there").permanent()));
+        drop(dropped);
+        house.settled().await;
+        let ends = [(Status::Completed, None), (Status::Failed, Some("conflict.exists")), (Status::Failed, Some("given_up"))];
+        for (id, (status, code)) in ids.iter().zip(ends) {
+            let job = house.job(id).await;
+            assert_eq!((job.status, job.error_code.as_deref()), (status, code));
+            assert_eq!((job.created_by_id.as_deref(), job.lease_owner.as_deref()), (Some("u"), None));
+            assert!(job.started_at.is_some());
+            let last = if code.is_none() { "completed" } else { "failed" };
+            assert_eq!(house.told(id).await, ["created", "queued", "started", last]);
+        }
+        // What has a warning to tell, too.
+        let warned = begin(&house).await;
+        let id = warned.id().to_owned();
+        warned.end(Some("one was left".into()), Ok(Done::nothing()));
+        house.settled().await;
+        assert_eq!(house.job(&id).await.status, Status::CompletedWithWarnings);
+        assert_eq!(house.told(&id).await, ["created", "queued", "started", "warning", "completed"]);
+    }
+
+    async fn work_that_takes_longer_is_stored_while_it_goes_on(db: Db) {
+        let house = House::new(&db).await.at_pace(Pace { brief: Duration::from_millis(20), ..pace() });
+        let hosted = begin(&house).await;
+        let id = hosted.id().to_owned();
+        until("the job to be stored", || house.jobs.0.hands.get(&id).is_some()).await;
+        assert_eq!(house.status(&id).await, "running");
+        hosted.context().progress(Progress::of(1, 4)).await.unwrap();
+        assert!(house.jobs.cancel_hosted(&id).await.unwrap());
+        assert!(hosted.cancellation().is_cancelled());
+        hosted.end(None, Err(JobError::new("cancelled", "it was stopped").permanent()));
+        house.settled().await;
+        assert_eq!(house.told(&id).await, ["created", "queued", "started", "progress", "cancelling", "cancelled"]);
+    }
+
     async fn what_nobody_ends_has_failed(db: Db) {
         let house = House::new(&db).await;
         let (failed, dropped, stopped) = (begin(&house).await, begin(&house).await, begin(&house).await);

@@ -80,7 +80,7 @@ db_test! {
         let done = other.job(&id).await;
         assert_eq!((done.status, done.attempt), (Status::Completed, 2));
         // Whatever it tries now finds no row.
-        let ended = Ended { lease: hand.lease.clone(), outcome: Outcome::Done(Done::result(json!("stale"))) };
+        let ended = Ended { lease: hand.lease.clone(), outcome: Outcome::Done(Done::result(json!("stale"))), unstored: None };
         let mut tx = db.begin_write().await.unwrap();
         assert_eq!(slow.jobs.write_one(&mut tx, &ended, &mut Vec::new()).await.unwrap(), None);
         tx.commit().await.unwrap();

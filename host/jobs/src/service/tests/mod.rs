@@ -131,6 +131,7 @@ pub struct House {
 pub fn pace() -> Pace {
     Pace {
         places: Some(4),
+        brief: Duration::ZERO,
         ..Pace::default()
     }
 }
@@ -219,7 +220,11 @@ impl House {
 
     /// Waits until nothing is in hand any more.
     pub async fn settled(&self) {
-        until("every job to end", || self.jobs.0.hands.len() == 0).await;
+        let jobs = &self.jobs.0;
+        until("every job to end", || {
+            jobs.hands.len() == 0 && jobs.runs.is_empty()
+        })
+        .await;
     }
 
     /// Waits until a handler has said something.
