@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 fn tier(name: &str) -> u8 {
     match name {
         "qm-kernel" | "qm-conditions" | "qm-generations" => 0,
-        "qm-ports" | "qm-db" | "qm-web" | "qm-net" | "qm-release" | "qm-test-base" => 1,
-        "qm-plugin-host" => 2,
+        "qm-ports" | "qm-db" | "qm-web" | "qm-net" | "qm-release" => 1,
+        "qm-plugin-host" | "qm-test-base" => 2,
         "qm-platform" => 3,
         "qm-realtime" => 4,
         "qm-identity" | "qm-jobs" => 5,

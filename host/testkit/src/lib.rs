@@ -10,7 +10,6 @@ pub mod binary;
 mod contract;
 pub mod counting;
 pub mod database;
-pub mod fake;
 pub mod files;
 pub mod generations;
 pub mod hostile;

@@ -26,9 +26,10 @@ use tokio::task::JoinHandle;
 
 use crate::api::Api;
 use crate::database::TestDb;
-use crate::fake::{self, FakeKinds};
 use crate::http::Http;
 use crate::{plugins, token};
+use qm_test_base::FakeKinds;
+use qm_test_base::engine::torrent;
 
 /// The password of every seeded user.
 pub const PASSWORD: &str = "correct horse battery";
@@ -90,13 +91,13 @@ impl<'a> Builder<'a> {
 
     /// With one fake engine that lists one torrent: the server, its administrator and the engine's id.
     pub async fn start_with_a_torrent(self) -> (TestServer, Api, String) {
-        let kinds = FakeKinds::new();
-        kinds.engine("one").put(fake::torrent(1));
+        let kinds = FakeKinds::first_party();
+        kinds.engine("one").put(torrent(1));
         let server = self.kinds(kinds).start().await;
         let api = server.admin();
         let config = json!({ "host": "one" });
         let engine = api.add_engine("fake", "scgi_client", config).await;
-        let hash = fake::torrent(1).hash;
+        let hash = torrent(1).hash;
         api.until_torrent(&engine, &hash, "the torrent to be listed", |_| true)
             .await;
         (server, api, engine)

@@ -9,10 +9,12 @@ use std::time::{Duration, Instant};
 use prometheus::proto::MetricFamily;
 use qm_db::{Db, db_test, sql};
 use qm_ports::engine::Torrent;
+use qm_test_base::FakeEngine;
+use qm_test_base::engine::numbered;
 use tokio_util::sync::CancellationToken;
 
 use super::Torrents;
-use crate::testing::{FakeClient, House, numbered};
+use crate::testing::House;
 
 sql! {
     ROWS = "SELECT COUNT(*) FROM torrent_snapshots WHERE engine_id = $1";
@@ -83,7 +85,7 @@ impl Ticks {
 }
 
 /// Has something to store in each tick.
-async fn stir(client: Arc<FakeClient>) {
+async fn stir(client: Arc<FakeEngine>) {
     for turn in 0u64.. {
         for n in 0..5 {
             let name = format!("renamed {turn}");
@@ -108,18 +110,18 @@ db_test! {
     async fn measured(db: Db) {
         let time = Duration::from_secs(setting("FLOOD_SECONDS", 40));
         let house = House::new(&db, &["fake"]).await;
-        let healthy = house.kinds.client("a");
+        let healthy = house.kinds.engine("a");
         (0..1000).for_each(|n| healthy.put(numbered(n)));
         house.engine("healthy", "a").await;
         let stirring = tokio::spawn(stir(healthy));
         let upkeep = tokio::spawn(house.torrents.clone().upkeep_loop(CancellationToken::new()));
         let mut ticks = Ticks { house: house.metrics.clone(), before: (0, 0.0), seconds: Vec::new() };
         ticks.during("quiet", Duration::from_secs(20)).await;
-        house.kinds.client("b").flood.store(setting("FLOOD_TORRENTS", 20_000) as usize, Ordering::SeqCst);
+        house.kinds.engine("b").flood.store(setting("FLOOD_TORRENTS", 20_000) as usize, Ordering::SeqCst);
         let flooding = house.engine("flood", "b").await;
         ticks.during("beside a flood", time).await;
         println!("{} torrents shown, {} rows, of {} told", shown(&house.torrents, &flooding), rows(&db, &flooding).await,
-            house.kinds.client("b").flooded.load(Ordering::SeqCst));
+            house.kinds.engine("b").flooded.load(Ordering::SeqCst));
         let begun = Instant::now();
         house.torrents.delete_engine(house.caller(), &flooding).await.unwrap();
         println!("deleting it took {:.2} s", begun.elapsed().as_secs_f64());

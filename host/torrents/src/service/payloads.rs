@@ -195,7 +195,7 @@ mod tests {
     db_test! {
         async fn torrents_are_found_by_their_data_and_removed_like_a_user_would(db: Db) {
             let house = House::new(&db, &["fake"]).await;
-            let (a, b) = (house.kinds.client("a"), house.kinds.client("b"));
+            let (a, b) = (house.kinds.engine("a"), house.kinds.engine("b"));
             a.put(at(1, "/d", "/d/Show"));
             a.put(at(2, "/d", "/d/Show 2"));
             a.put(at(3, "/d", "/d"));

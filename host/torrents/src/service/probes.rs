@@ -127,7 +127,7 @@ mod tests {
             let off = house.engine("off", "off").await;
             let disable = UpdateEngine { is_enabled: Some(false), ..UpdateEngine::default() };
             house.torrents.update_engine(house.caller(), &off, disable).await.unwrap();
-            house.kinds.client("ill").fail(Some(EngineError::Unreachable("refused".into())));
+            house.kinds.engine("ill").fail(Some(EngineError::Unreachable("refused".into())));
 
             let probes = house.torrents.probe_all(Duration::from_secs(20)).await;
             let mut said: Vec<_> = probes
@@ -147,11 +147,11 @@ mod tests {
             let well = probes.iter().find(|probe| probe.online).unwrap();
             assert!(well.latency_ms.is_some() && well.version.is_some(), "{well:?}");
 
-            house.kinds.client("well").delay.store(60_000, Ordering::SeqCst);
+            house.kinds.engine("well").delay.store(60_000, Ordering::SeqCst);
             let probes = house.torrents.probe_all(Duration::from_secs(1)).await;
             let hung = probes.iter().find(|probe| probe.name == "well").unwrap();
             assert_eq!(hung.error.as_deref(), Some("well did not answer within 1 s"));
-            house.kinds.client("well").delay.store(0, Ordering::SeqCst);
+            house.kinds.engine("well").delay.store(0, Ordering::SeqCst);
             house.torrents.shutdown().await;
         }
     }

@@ -7,7 +7,7 @@ use qm_db::{Db, db_test};
 use qm_kernel::secret::MASK;
 use qm_kernel::{Ctx, PageQuery, Permission, Role, Secret, Timestamp};
 use qm_platform::{Cipher, SealedValues as _};
-use qm_ports::engine::{AddOptions, Command, EngineError, File, Torrent};
+use qm_ports::engine::{AddOptions, Command, EngineError, File, Torrent, capability};
 use qm_test_base::principal;
 use qm_web::ApiError;
 use serde_json::{Map, Value, json};
@@ -251,7 +251,7 @@ db_test! {
 
     async fn lists_wait_for_the_first_read_and_outlive_the_client(db: Db) {
         let house = House::new(&db, &["fake"]).await;
-        let (a, b) = (house.kinds.client("a"), house.kinds.client("b"));
+        let (a, b) = (house.kinds.engine("a"), house.kinds.engine("b"));
         a.put(torrent(1));
         b.fail(Some(EngineError::Unreachable("refused".into())));
         let first = house.engine("first", "a").await;
@@ -274,7 +274,7 @@ db_test! {
 
     async fn commands_act_audit_and_show(db: Db) {
         let house = House::new(&db, &["fake"]).await;
-        let client = house.kinds.client("a");
+        let client = house.kinds.engine("a");
         client.put(torrent(1));
         house.engine("seedbox", "a").await;
         let upper = hash(1).to_uppercase();
@@ -303,7 +303,7 @@ db_test! {
 
     async fn bulk_counts_what_was_done(db: Db) {
         let house = House::new(&db, &["fake"]).await;
-        let client = house.kinds.client("a");
+        let client = house.kinds.engine("a");
         (0..120).for_each(|n| client.put(torrent(n)));
         house.engine("seedbox", "a").await;
         let mut hashes: Vec<String> = (0..130).map(|n| hash(n).to_uppercase()).collect();
@@ -335,7 +335,7 @@ db_test! {
 
     async fn adding_ends_when_the_client_lists_it(db: Db) {
         let house = House::new(&db, &["fake"]).await;
-        let client = house.kinds.client("a");
+        let client = house.kinds.engine("a");
         house.engine("seedbox", "a").await;
         let file = || AddSource::File(bytes::Bytes::from_static(METAINFO));
         let mut add = input(file());
@@ -361,7 +361,7 @@ db_test! {
 
     async fn what_the_client_does_not_keep_is_kept_with_us(db: Db) {
         let house = House::new(&db, &["fake"]).await;
-        let client = house.kinds.client("a");
+        let client = house.kinds.engine("a");
         let id = house.engine("seedbox", "a").await;
         let mut add = input(AddSource::File(bytes::Bytes::from_static(METAINFO)));
         add.options = AddOptions { tags: vec!["x".into(), "y".into()], start_paused: true, ..AddOptions::default() };
@@ -388,7 +388,7 @@ db_test! {
         house.torrents.shutdown().await;
 
         let house = House::new(&db, &["fake"]).await;
-        house.kinds.client("a").put(begun);
+        house.kinds.engine("a").put(begun);
         house.torrents.resolve(None).unwrap().poke();
         eventually("it is read again", || moved(&house)).await;
         assert_eq!(known(&house), Some(first), "after a restart");
@@ -397,8 +397,8 @@ db_test! {
 
     async fn a_kind_with_tags_is_given_them(db: Db) {
         let house = House::new(&db, &["fake"]).await;
-        let client = house.kinds.client("a");
-        *client.keeps_tags.lock().unwrap() = true;
+        let client = house.kinds.engine("a");
+        client.offer(capability::TAGS);
         let id = house.engine("seedbox", "a").await;
         let mut add = input(AddSource::File(bytes::Bytes::from_static(METAINFO)));
         add.options.tags = vec!["x".into()];
@@ -418,7 +418,7 @@ db_test! {
 
     async fn of_many_who_add_a_torrent_one_did(db: Db) {
         let house = House::new(&db, &["fake"]).await;
-        let client = house.kinds.client("a");
+        let client = house.kinds.engine("a");
         client.add_delay.store(50, Ordering::SeqCst);
         house.engine("seedbox", "a").await;
         let file = || input(AddSource::File(bytes::Bytes::from_static(METAINFO)));
@@ -431,17 +431,17 @@ db_test! {
 
     async fn what_a_client_cannot_take_is_said_at_once(db: Db) {
         let house = House::new(&db, &["fake"]).await;
-        let client = house.kinds.client("a");
+        let client = house.kinds.engine("a");
         house.engine("seedbox", "a").await;
         let add = |source| house.torrents.add(house.caller(), input(source));
         let v2 = || AddSource::Magnet(format!("magnet:?xt=urn:btmh:1220{}", "ab".repeat(32)));
         let refused = add(v2()).await.unwrap_err();
         assert_eq!(ApiError::from(refused).status().as_u16(), 400);
         assert!(client.added.lock().unwrap().is_empty());
-        *client.knows_v2.lock().unwrap() = true;
+        client.offer(capability::V2);
         assert_eq!(add(v2()).await.unwrap().hash, "ab".repeat(20));
         // Taken and never listed.
-        *client.forgets.lock().unwrap() = true;
+        client.forgets.store(true, Ordering::SeqCst);
         let lost = add(AddSource::File(bytes::Bytes::from_static(METAINFO))).await.unwrap_err();
         assert!(lost.to_string().starts_with("seedbox refused it: it took the torrent and never listed it"), "{lost}");
         assert_eq!(ApiError::from(lost).status().as_u16(), 400);
@@ -465,13 +465,13 @@ db_test! {
         assert_eq!(with(AddSource::Url("ftp://x/a".into()), None, None).await, "Only http(s) torrent URLs are allowed");
         let internal = with(AddSource::Url("http://127.0.0.1/a.torrent".into()), None, None).await;
         assert!(internal.starts_with("Torrent URL resolves to a blocked internal address"), "{internal}");
-        assert!(house.kinds.client("a").added.lock().unwrap().is_empty());
+        assert!(house.kinds.engine("a").added.lock().unwrap().is_empty());
         house.torrents.shutdown().await;
     }
 
     async fn a_panic_costs_one_read_and_is_counted(db: Db) {
         let house = House::new(&db, &["fake"]).await;
-        let client = house.kinds.client("a");
+        let client = house.kinds.engine("a");
         client.put(torrent(1));
         client.panics.store(1, Ordering::SeqCst);
         let id = house.engine("seedbox", "a").await;
@@ -495,7 +495,7 @@ db_test! {
 
     async fn a_placeholder_name_is_mended_from_the_files(db: Db) {
         let house = House::new(&db, &["fake"]).await;
-        let client = house.kinds.client("a");
+        let client = house.kinds.engine("a");
         let file = File { index: 0, path: "Show/a.mkv".into(), size: 1, downloaded: 0, progress: 0.0, priority: 1 };
         client.files.lock().unwrap().push(file);
         client.put(Torrent { name: hash(1).to_string(), ..torrent(1) });

@@ -8,7 +8,7 @@ use qm_kernel::Timestamp;
 use qm_ports::engine::{Attention, EngineError, Torrent, TorrentState, Transfer};
 use qm_ports::list::TorrentRecord;
 use qm_ports::rules::{Edge, NoRules, RuleWatch};
-use qm_test_base::Heard;
+use qm_test_base::{FakeEngine, Heard};
 use serde_json::Map;
 use tokio_util::sync::CancellationToken;
 
@@ -21,7 +21,7 @@ use crate::model::intake::Intakes;
 use crate::model::ledger::Counters;
 use crate::model::stored::EngineRow;
 use crate::repo;
-use crate::testing::{FakeClient, FakeDriver, sync_deps};
+use crate::testing::sync_deps;
 
 mod limits;
 
@@ -53,7 +53,7 @@ impl RuleWatch for TwoRules {
 struct Bench {
     watch: Arc<dyn RuleWatch>,
     db: Db,
-    client: Arc<FakeClient>,
+    client: Arc<FakeEngine>,
     heard: Arc<Heard>,
     engine: Arc<Engine>,
     work: SyncLoop,
@@ -77,7 +77,7 @@ impl Bench {
         tx.commit().await.unwrap();
         Self::over(
             db,
-            Arc::new(FakeClient::default()),
+            Arc::new(FakeEngine::default()),
             Arc::new(Heard::default()),
             Arc::new(NoRules),
         )
@@ -107,8 +107,8 @@ impl Bench {
         .collect()
     }
 
-    fn over(db: &Db, client: Arc<FakeClient>, heard: Arc<Heard>, watch: Arc<dyn RuleWatch>) -> Self {
-        let driver = Arc::new(FakeDriver(client.clone()));
+    fn over(db: &Db, client: Arc<FakeEngine>, heard: Arc<Heard>, watch: Arc<dyn RuleWatch>) -> Self {
+        let driver = client.clone();
         let timeout = Duration::from_secs(1);
         let intakes = Intakes::default();
         let engine = Engine::new("e", "seedbox", "fake", driver, timeout, intakes, loading());
@@ -273,7 +273,7 @@ db_test! {
         assert_eq!(shown(&bench), first);
         assert_eq!(bench.heard.keys(), ["torrent.completed"], "it was completed once");
         // One that was removed and added again is another one.
-        bench.client.torrents.lock().unwrap().clear();
+        bench.client.clear();
         bench.work.tick().await;
         bench.client.put(whole(200));
         bench.work.tick().await;
@@ -307,7 +307,7 @@ db_test! {
         assert!(!status.online && status.last_seen_at.is_some() && status.torrent_count == 1);
         assert_eq!((bench.engine.snapshot().unwrap().len(), bench.stored().await.len()), (1, 1));
         bench.client.fail(None);
-        bench.client.torrents.lock().unwrap().clear();
+        bench.client.clear();
         bench.work.tick().await;
         assert_eq!((bench.engine.snapshot().unwrap().len(), bench.stored().await.len()), (0, 0));
         assert!(bench.heard.keys().is_empty(), "that an engine went is told by the engine watch, once a minute");
@@ -398,7 +398,7 @@ db_test! {
 /// A client that hangs while nobody looked holds the first request for three seconds, and those after it not at all.
 #[tokio::test(start_paused = true)]
 async fn a_list_waits_for_a_fresh_read_but_not_long() {
-    let driver = Arc::new(FakeDriver(Arc::default()));
+    let driver = Arc::new(FakeEngine::default());
     let engine = Engine::new(
         "e",
         "seedbox",

@@ -4,7 +4,7 @@
 //! server does. That both are what was agreed is the business of `agreed`.
 
 use qm_kernel::Role;
-use qm_testkit::fake::FakeKinds;
+use qm_test_base::engine::FakeKinds;
 use qm_testkit::{Api, TestDb, TestServer, both_databases, token};
 use serde_json::{Value, json};
 
@@ -29,7 +29,7 @@ async fn ask(operation: &Operation, api: &Api) -> (u16, Value) {
 async fn server(db: &TestDb, root: &tempfile::TempDir) -> TestServer {
     let root = root.path().display().to_string();
     TestServer::builder(db)
-        .kinds(FakeKinds::new())
+        .kinds(FakeKinds::first_party())
         .env("FILE_MANAGER_ROOTS", root)
         .start()
         .await

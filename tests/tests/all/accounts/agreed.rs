@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use qm_kernel::{Permission, Role};
-use qm_testkit::fake::FakeKinds;
+use qm_test_base::engine::FakeKinds;
 use qm_testkit::{TestServer, both_databases};
 
 use crate::document;
@@ -139,7 +139,7 @@ fn roles_do_not_contradict_the_copy_beside_the_checkout() {
 both_databases! {
     /// What `GET /api/users/roles` shows is what the database grants: the table again, after seeding.
     async fn the_database_grants_what_was_agreed(db: &TestDb) {
-        let server = TestServer::builder(db).kinds(FakeKinds::new()).start().await;
+        let server = TestServer::builder(db).kinds(FakeKinds::first_party()).start().await;
         let mut granted: BTreeMap<String, Vec<String>> = BTreeMap::new();
         let roles = server.admin().get("/api/users/roles").await;
         for &role in Role::ALL {

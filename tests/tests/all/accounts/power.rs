@@ -5,7 +5,7 @@
 
 use qm_db::{Db, all, sql};
 use qm_kernel::{Permission, Role};
-use qm_testkit::fake::FakeKinds;
+use qm_test_base::engine::FakeKinds;
 use qm_testkit::server::PASSWORD;
 use qm_testkit::ws::Ws;
 use qm_testkit::{Api, TestServer, both_databases};
@@ -130,7 +130,7 @@ both_databases! {
     async fn who_has_lost_power_hands_out_none(db: &TestDb) {
         let folder = tempfile::tempdir().expect("a temporary directory");
         let root_path = folder.path().display().to_string();
-        let kinds = FakeKinds::new();
+        let kinds = FakeKinds::first_party();
         kinds.engine("one");
         let server = TestServer::builder(db).kinds(kinds).env("FILE_MANAGER_ROOTS", &root_path).start().await;
         let root = server.admin();

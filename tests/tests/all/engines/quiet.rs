@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use qm_ports::engine::{Attention, TorrentState};
-use qm_testkit::fake::{FakeEngine, FakeKinds, torrent};
+use qm_test_base::engine::{FakeEngine, FakeKinds, torrent};
 use qm_testkit::wait::until_true;
 use qm_testkit::ws::Ws;
 use qm_testkit::{TestDb, TestServer, both_databases};
@@ -11,7 +11,7 @@ use serde_json::json;
 
 /// A server with one scripted engine of three torrents at rest, which is asked quietly by now.
 async fn start(db: &TestDb) -> (TestServer, Arc<FakeEngine>) {
-    let kinds = FakeKinds::new();
+    let kinds = FakeKinds::first_party();
     let fake = kinds.engine("one");
     for number in 1..=3 {
         let mut resting = torrent(number);

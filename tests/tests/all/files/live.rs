@@ -6,7 +6,7 @@ use bytes::Bytes;
 use qm_kernel::{Permission, Role};
 use qm_ports::engine::{Command, TorrentState};
 use qm_realtime::Room;
-use qm_testkit::fake::{FakeKinds, torrent};
+use qm_test_base::engine::{FakeKinds, torrent};
 use qm_testkit::wait::{until, until_true};
 use qm_testkit::ws::Ws;
 use qm_testkit::{Api, TestDb, TestServer, both_databases, token};
@@ -199,7 +199,7 @@ both_databases! {
 
     async fn previews_name_the_torrents_and_deletes_end_them(db: &TestDb) {
         let site = Site::new();
-        let kinds = FakeKinds::new();
+        let kinds = FakeKinds::first_party();
         let fake = kinds.engine("one");
         for number in 1..=3 {
             let mut seeding = torrent(number);

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use qm_jobs::testing::scripted;
 use qm_jobs::{NewJob, Source, Visibility};
 use qm_kernel::{Permission, Role};
-use qm_testkit::fake::FakeKinds;
+use qm_test_base::engine::FakeKinds;
 use qm_testkit::wait::until;
 use qm_testkit::ws::Ws;
 use qm_testkit::{Api, TestDb, TestServer, both_databases};
@@ -31,7 +31,10 @@ const SCHEDULE: &str = "cron enabled intervalMs module name triggerType";
 const WORKER: &str = "capacity host id inProcess runningJobs startedAt status supportedQueues version";
 
 async fn start(db: &TestDb) -> TestServer {
-    let server = TestServer::builder(db).kinds(FakeKinds::new()).start().await;
+    let server = TestServer::builder(db)
+        .kinds(FakeKinds::first_party())
+        .start()
+        .await;
     server.jobs().register(scripted(OPEN, None));
     server
         .jobs()

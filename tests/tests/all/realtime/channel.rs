@@ -10,7 +10,7 @@ use bytes::Bytes;
 use qm_kernel::{Permission, Role};
 use qm_ports::engine::{EngineError, TorrentState};
 use qm_realtime::{Room, StateSource};
-use qm_testkit::fake::{FakeEngine, FakeKinds, torrent};
+use qm_test_base::engine::{FakeEngine, FakeKinds, torrent};
 use qm_testkit::socketio::SocketIo;
 use qm_testkit::wait::until_true;
 use qm_testkit::ws::{Mirror, Ws};
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 /// A server with one scripted engine of three torrents.
 async fn start(db: &TestDb) -> (TestServer, Arc<FakeEngine>, String) {
-    let kinds = FakeKinds::new();
+    let kinds = FakeKinds::first_party();
     let fake = kinds.engine("one");
     (1..=3).for_each(|number| fake.put(torrent(number)));
     let server = TestServer::builder(db).kinds(kinds).start().await;

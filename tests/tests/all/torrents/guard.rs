@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use qm_testkit::fake::FakeKinds;
+use qm_test_base::engine::FakeKinds;
 use qm_testkit::files::{self, FileServer};
 use qm_testkit::sample::{Format, Sample};
 use qm_testkit::{Api, TestDb, TestServer, both_databases};
@@ -29,7 +29,7 @@ async fn refusal(api: &Api, url: &str) -> String {
 
 async fn engine_and_api(db: &TestDb, allowed: &str) -> (TestServer, Api) {
     let server = TestServer::builder(db)
-        .kinds(FakeKinds::new())
+        .kinds(FakeKinds::first_party())
         .env("SSRF_ALLOW_HOSTS", allowed)
         .start()
         .await;

@@ -1,7 +1,7 @@
 //! Bad input, everywhere: whatever is malformed is answered in the contract's shape, and the server goes on.
 
 use qm_kernel::Role;
-use qm_testkit::fake::{FakeKinds, torrent};
+use qm_test_base::engine::{FakeKinds, torrent};
 use qm_testkit::http::Reply;
 use qm_testkit::{Api, TestDb, TestServer, both_databases};
 use serde_json::{Value, json};
@@ -191,7 +191,7 @@ both_databases! {
     }
 
     async fn a_throttled_caller_is_told_so_before_anything_else(db: &TestDb) {
-        let server = TestServer::builder(db).kinds(FakeKinds::new()).env("THROTTLE_LIMIT", "3").start().await;
+        let server = TestServer::builder(db).kinds(FakeKinds::first_party()).env("THROTTLE_LIMIT", "3").start().await;
         let anonymous = server.anonymous();
         for left in ["2", "1", "0"] {
             let reply = anonymous.send("GET", "/api/engines", None).await;

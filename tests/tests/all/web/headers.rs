@@ -1,7 +1,7 @@
 //! The headers every answer carries, whatever route it is of and however it ends: security, cross-origin, budget.
 
 use qm_kernel::Role;
-use qm_testkit::fake::FakeKinds;
+use qm_test_base::engine::FakeKinds;
 use qm_testkit::http::Reply;
 use qm_testkit::{TestServer, both_databases};
 use serde_json::json;
@@ -61,7 +61,7 @@ fn secured(reply: &Reply, what: &str) {
 
 async fn start(db: &qm_testkit::TestDb, root: &tempfile::TempDir) -> TestServer {
     TestServer::builder(db)
-        .kinds(FakeKinds::new())
+        .kinds(FakeKinds::first_party())
         .env("CORS_ORIGIN", format!("http://localhost:5173,{LISTED}"))
         .env("FILE_MANAGER_ROOTS", root.path().display().to_string())
         .start()
@@ -129,7 +129,7 @@ both_databases! {
     }
 
     async fn a_throttled_answer_says_when_to_come_back_and_nothing_else(db: &TestDb) {
-        let server = TestServer::builder(db).kinds(FakeKinds::new()).env("THROTTLE_LIMIT", "1").start().await;
+        let server = TestServer::builder(db).kinds(FakeKinds::first_party()).env("THROTTLE_LIMIT", "1").start().await;
         let admin = server.admin();
         // The document itself is one hit of its own route.
         for operation in operations(&server.anonymous()).await {

@@ -3,7 +3,7 @@
 
 use std::net::Ipv4Addr;
 
-use qm_testkit::fake::{FakeKinds, torrent};
+use qm_test_base::engine::{FakeKinds, torrent};
 use qm_testkit::http::{Http, Reply};
 use qm_testkit::process::loopback_address;
 use qm_testkit::proxy::Proxy;
@@ -24,7 +24,7 @@ async fn both(server: &TestServer) -> [Proxy; 2] {
 }
 
 fn builder(db: &TestDb) -> Builder<'_> {
-    TestServer::builder(db).kinds(FakeKinds::new())
+    TestServer::builder(db).kinds(FakeKinds::first_party())
 }
 
 /// Nobody, whose connections to the proxy come from an address of their own.
@@ -99,7 +99,7 @@ both_databases! {
     }
 
     async fn the_live_channel_comes_through(db: &TestDb) {
-        let kinds = FakeKinds::new();
+        let kinds = FakeKinds::first_party();
         let fake = kinds.engine("one");
         fake.put(torrent(1));
         let server = TestServer::builder(db).kinds(kinds).start().await;
@@ -127,7 +127,7 @@ both_databases! {
     }
 
     async fn uploads_come_through_up_to_our_own_limits(db: &TestDb) {
-        let kinds = FakeKinds::new();
+        let kinds = FakeKinds::first_party();
         kinds.engine("one");
         let server = TestServer::builder(db).kinds(kinds).start().await;
         server.admin().add_engine("fake", "scgi_client", json!({ "host": "one" })).await;

@@ -68,7 +68,7 @@ async fn check(site: &Site, db: &Db, change: Change<'_>) -> Value {
 db_test! {
     async fn every_change_of_a_torrent_is_audited_once(db: Db) {
         let site = Site::new(&db).await;
-        let client = site.house.kinds.client("a");
+        let client = site.house.kinds.engine("a");
         let engine = site.house.torrents.resolve(None).unwrap().id.to_string();
         // The fake renames what has files.
         client.files.lock().unwrap().push(qm_ports::engine::File { index: 0, path: "a".into(), size: 1, downloaded: 0, progress: 0.0, priority: 1 });
@@ -145,13 +145,13 @@ db_test! {
 
     async fn a_change_is_done_and_audited_though_its_caller_hangs_up(db: Db) {
         let site = Site::new(&db).await;
-        let client = site.house.kinds.client("a");
+        let client = site.house.kinds.engine("a");
         client.delay.store(100, std::sync::atomic::Ordering::SeqCst);
         let path = format!("/api/torrents/{}", hash(1));
         let patience = std::time::Duration::from_millis(10);
         let asked = tokio::time::timeout(patience, site.ask("ADMINISTRATOR", "DELETE", &path, None)).await;
         assert!(asked.is_err(), "gone before the client was done");
-        eventually("the client has done it", || !client.torrents.lock().unwrap().contains_key(&*hash(1))).await;
+        eventually("the client has done it", || client.torrent(&hash(1)).is_none()).await;
         for _ in 0..500 {
             if audited(&db).await.iter().any(|row| row.action == "torrents.delete") {
                 break;
@@ -183,7 +183,7 @@ db_test! {
         assert_eq!(new_rows(&before, audited(&db).await).len(), 0);
         let bulk = json!({ "hashes": [*one], "action": "removeData" });
         assert_eq!(site.ask("USER", "POST", "/api/torrents/bulk", Some(bulk)).await.status, 403);
-        site.house.kinds.client("a").fail(Some(EngineError::Unreachable("refused".into())));
+        site.house.kinds.engine("a").fail(Some(EngineError::Unreachable("refused".into())));
         let test = json!({ "kind": "fake", "config": { "host": "a" } });
         assert_eq!(site.ask("ADMINISTRATOR", "POST", "/api/engines/test", Some(test)).await.status, 201);
         let rows = new_rows(&before, audited(&db).await);

@@ -31,7 +31,7 @@ db_test! {
             let answer = site.ask("READ_ONLY", "GET", &format!("/api/dashboard/summary{query}"), None).await;
             assert_eq!((answer.status, &answer.body), (200, &empty));
         }
-        let client = site.house.kinds.client("a");
+        let client = site.house.kinds.engine("a");
         let states = [
             TorrentState::Downloading, TorrentState::Seeding, TorrentState::Paused, TorrentState::Stopped,
             TorrentState::Error, TorrentState::Checking,
@@ -63,7 +63,7 @@ db_test! {
         let house = House::new(&db, &["fake"]).await;
         let site = Site::over(house);
         // A client that fails has a ledger of earlier days and no list.
-        site.house.kinds.client("a").fail(Some(EngineError::Unreachable("gone".into())));
+        site.house.kinds.engine("a").fail(Some(EngineError::Unreachable("gone".into())));
         let id = site.house.engine("seedbox", "a").await;
         let mut tx = db.begin_write().await.unwrap();
         qm_db::exec!(&mut tx, ADD_LEDGER, &id).await.unwrap().exactly(1).unwrap();
@@ -103,7 +103,7 @@ db_test! {
     async fn a_search_finds_parts_in_any_case_and_any_alphabet(db: Db) {
         let house = House::new(&db, &["fake"]).await;
         let site = Site::over(house);
-        let client = site.house.kinds.client("a");
+        let client = site.house.kinds.engine("a");
         let named = |n, name: &str, label: Option<&str>, path: &str| Torrent {
             name: name.into(), label: label.map(Into::into), save_path: path.into(), size: 1 << 53, ..torrent(n)
         };

@@ -70,7 +70,7 @@ db_test! {
             let made = site.ask("ADMINISTRATOR", "POST", "/api/engines", Some(engine)).await;
             assert_eq!(made.status, 201, "{}", made.body);
         }
-        let client = site.house.kinds.client("a");
+        let client = site.house.kinds.engine("a");
         let rest = [
             ("planned", "unsupported", json!("Engine \"deluge\" is planned but not yet implemented")),
             ("refused", "refused", json!("The engine is not configured right: `host` may not be dialled")),
@@ -105,7 +105,7 @@ db_test! {
         let id = site.seedbox().await;
         let other = json!({ "name": "other", "kind": "fake", "config": { "host": "b" } });
         let other = site.ask("ADMINISTRATOR", "POST", "/api/engines", Some(other)).await.body;
-        site.house.kinds.client("b").put(crate::sync::snapshot::tests::torrent(9));
+        site.house.kinds.engine("b").put(crate::sync::snapshot::tests::torrent(9));
         site.until_online(other["id"].as_str().unwrap(), true).await;
         site.until_online(&id, true).await;
         let own = "/api/torrents?sortBy=name".to_owned();
@@ -120,13 +120,13 @@ db_test! {
         eventually("the other is listed", || site.house.torrents.torrent(other["id"].as_str().unwrap(), &hash(9)).is_some()).await;
         assert_eq!(stale(&own).await, [None, None, None]);
         assert_eq!((stale(&all).await, stale(&one).await), (vec![None; 4], vec![None]));
-        site.house.kinds.client("a").fail(Some(EngineError::Unreachable("refused".into())));
+        site.house.kinds.engine("a").fail(Some(EngineError::Unreachable("refused".into())));
         site.until_online(&id, false).await;
         let yes = Some(Value::Bool(true));
         assert_eq!(stale(&own).await, vec![yes.clone(); 3]);
         assert_eq!(stale(&all).await, [yes.clone(), yes.clone(), yes.clone(), None], "the other one answers");
         assert_eq!(stale(&one).await, [yes]);
-        site.house.kinds.client("a").fail(None);
+        site.house.kinds.engine("a").fail(None);
         site.until_online(&id, true).await;
         assert_eq!((stale(&own).await, stale(&all).await, stale(&one).await), (vec![None; 3], vec![None; 4], vec![None]));
         site.house.torrents.shutdown().await;
@@ -134,11 +134,11 @@ db_test! {
 
     async fn a_hung_engine_holds_nobody_up_who_asks_for_its_health(db: Db) {
         let site = Site::new(&db).await;
-        let client = site.house.kinds.client("a");
+        let client = site.house.kinds.engine("a");
         let health = async || site.ask("ADMINISTRATOR", "GET", "/api/engines/health", None).await.body;
         let well = health().await;
         assert_eq!((&well["online"], &well["version"]), (&json!(true), &json!("1.0")));
-        client.hang();
+        client.hangs.store(true, Ordering::SeqCst);
         // Asked many times over it is asked once: the lane that commands take is not filled up.
         let asked = client.health_asked.load(Ordering::SeqCst);
         let answers = futures_util::future::join_all((0..20).map(|_| health())).await;

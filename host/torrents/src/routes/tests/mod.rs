@@ -37,7 +37,7 @@ impl Site {
     /// One engine with three torrents.
     async fn new(db: &Db) -> Self {
         let house = House::new(db, &["fake"]).await;
-        let client = house.kinds.client("a");
+        let client = house.kinds.engine("a");
         (1..=3).for_each(|n| {
             client.put(Torrent {
                 size: u64::from(n),
@@ -214,7 +214,7 @@ db_test! {
     async fn an_engine_that_fails_is_named(db: Db) {
         let site = Site::new(&db).await;
         let path = format!("/api/torrents/{}/pause", hash(1));
-        let client = site.house.kinds.client("a");
+        let client = site.house.kinds.engine("a");
         for (error, status, message) in [
             (EngineError::Unreachable("connection refused".into()), 502, "seedbox cannot be reached: connection refused"),
             (EngineError::Timeout("15 s of silence".into()), 504, "seedbox did not answer in time: 15 s of silence"),
@@ -261,7 +261,7 @@ db_test! {
             { "hash": *hash(3), "ok": true, "error": null },
             { "hash": *hash(1), "ok": false, "error": "Torrent not found" },
         ] })));
-        assert_eq!(site.house.kinds.client("a").torrents.lock().unwrap()[&*hash(3)].state, TorrentState::Paused);
+        assert_eq!(site.house.kinds.engine("a").torrent(&hash(3)).unwrap().state, TorrentState::Paused);
         let items = site.ask("USER", "POST", "/api/torrents/imported-items", Some(json!({ "hashes": [] }))).await;
         assert_eq!((items.status, items.body), (201, json!([])));
         site.house.torrents.shutdown().await;
@@ -279,7 +279,7 @@ db_test! {
         let answer = site.upload(&parts).await;
         assert_eq!(answer.status, 201, "{}", answer.body);
         assert_eq!(answer.body["hash"].as_str().map(str::len), Some(40));
-        let options = site.house.kinds.client("a").added.lock().unwrap()[0].options.clone();
+        let options = site.house.kinds.engine("a").added.lock().unwrap()[0].options.clone();
         assert!(options.tags.is_empty(), "this kind has none");
         let tagged = site.ask("USER", "GET", "/api/torrents?tag=b", None).await;
         assert_eq!((&tagged.body["total"], &tagged.body["items"][0]["tags"]), (&json!(1), &json!(["a", "b"])));

@@ -6,7 +6,8 @@ use std::sync::atomic::Ordering;
 
 use qm_db::{Db, db_test};
 use qm_kernel::{ErrorKind, Permission, Timestamp};
-use qm_ports::engine::{Attention, Command, EngineError, Torrent, TorrentState};
+use qm_ports::engine::{Attention, Command, EngineError, Torrent, TorrentState, capability};
+use qm_test_base::FakeEngine;
 use serde_json::json;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -17,7 +18,7 @@ use crate::error::TorrentsError;
 use crate::repo;
 use crate::service::BulkAction;
 use crate::sync::snapshot::tests::{hash, torrent};
-use crate::testing::{FakeClient, House, audited, eventually};
+use crate::testing::{House, audited, eventually};
 
 const OLD: &str = "/downloads/x";
 const NEW: &str = "/downloads/new/x";
@@ -25,7 +26,7 @@ const NEW: &str = "/downloads/new/x";
 struct Site {
     db: Db,
     house: House,
-    client: Arc<FakeClient>,
+    client: Arc<FakeEngine>,
     engine: String,
 }
 
@@ -33,8 +34,10 @@ impl Site {
     /// One torrent that seeds, its data where it says.
     async fn new(db: &Db, follows: bool) -> Self {
         let house = House::new(db, &["fake"]).await;
-        let client = house.kinds.client("a");
-        client.follows.store(follows, Ordering::SeqCst);
+        let client = house.kinds.engine("a");
+        if follows {
+            client.offer(capability::FOLLOWS_DATA);
+        }
         client.put(Torrent {
             state: TorrentState::Seeding,
             downloaded: 1000,
@@ -68,13 +71,16 @@ impl Site {
 
     /// Where the torrent points, what it does, and where the data is.
     fn now(&self) -> (String, TorrentState, Vec<String>) {
-        let torrents = self.client.torrents.lock().unwrap();
-        let torrent = &torrents[&*hash(1)];
+        let torrent = self.client.torrent(&hash(1)).unwrap();
         (torrent.save_path.clone(), torrent.state, self.house.mover.paths())
     }
 
     fn given(&self) -> Vec<String> {
-        self.client.given.lock().unwrap().clone()
+        let commands = self.client.commands();
+        commands
+            .into_iter()
+            .map(|(_, command)| format!("{command:?}"))
+            .collect()
     }
 
     async fn rows(&self) -> Vec<MoveRow> {
@@ -387,7 +393,7 @@ db_test! {
         let now = site.house.torrents.resolve(None).unwrap();
         assert!(!Arc::ptr_eq(&engine, &now), "from now on it is as it was changed");
         other.torrents.delete_engine(other.caller(), &site.engine).await.unwrap();
-        site.house.kinds.client("b").put(torrent(1));
+        site.house.kinds.engine("b").put(torrent(1));
         assert_eq!(site.refused("/downloads/new").await, format!("Engine {} is not available", site.engine));
         assert!(site.given().is_empty() && site.rows().await.is_empty());
         other.torrents.shutdown().await;
@@ -397,7 +403,7 @@ db_test! {
     /// A quiet client's list is some seconds old: it is read before the data of two torrents is taken from one.
     async fn a_torrent_that_was_added_a_moment_ago_shares_data_too(db: Db) {
         let site = Site::new(&db, true).await;
-        let client = site.house.kinds.client("b");
+        let client = site.house.kinds.engine("b");
         site.house.engine("other", "b").await;
         let other = site.house.torrents.registry.all().pop().unwrap();
         other.listed().await.unwrap();

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use qm_db::{Db, db_test, sql};
 use qm_kernel::{Role, Timestamp};
+use qm_test_base::engine::numbered;
 use qm_test_base::principal;
 use tokio_util::sync::CancellationToken;
 
@@ -12,7 +13,7 @@ use crate::model::limits::Limits;
 use crate::repo::retire::{Progress, Step};
 use crate::service::EngineChoice;
 use crate::settings::MAX_TORRENTS;
-use crate::testing::{House, audited, eventually, numbered};
+use crate::testing::{House, audited, eventually};
 
 const TORRENTS: u64 = 1200;
 
@@ -51,7 +52,7 @@ async fn settled(db: &Db, id: &str, expected: [i64; 4]) {
 impl House {
     /// An engine of 1,200 torrents, all of them stored, 700 of them in the archive too.
     async fn large_engine(&self, db: &Db, name: &str) -> String {
-        let client = self.kinds.client(name);
+        let client = self.kinds.engine(name);
         (0..TORRENTS).for_each(|n| client.put(numbered(n)));
         let id = self.engine(name, name).await;
         let torrents = self.torrents.clone();
@@ -106,9 +107,9 @@ db_test! {
         let deletions = audited(&db).await.into_iter().filter(|row| row.action == "engines.delete");
         assert_eq!(deletions.map(|row| row.object_id).collect::<Vec<_>>(), [Some(id.clone())]);
 
-        let polls = house.kinds.client("seedbox").polls.load(Ordering::SeqCst);
+        let polls = house.kinds.engine("seedbox").polls.load(Ordering::SeqCst);
         engine.refresh(Duration::from_millis(300)).await;
-        assert_eq!(house.kinds.client("seedbox").polls.load(Ordering::SeqCst), polls, "it is polled no more");
+        assert_eq!(house.kinds.engine("seedbox").polls.load(Ordering::SeqCst), polls, "it is polled no more");
 
         let again = house.engine("seedbox", "other").await;
         assert_eq!(house.names().await, ["seedbox"]);

@@ -1,5 +1,7 @@
 //! Engines that list more than is taken.
 
+use std::sync::atomic::Ordering;
+
 use qm_ports::engine::{GlobalStats, LIST_LIMIT};
 
 use super::*;
@@ -13,7 +15,8 @@ impl Bench {
     }
 
     async fn lists(&mut self, torrents: &[u8]) {
-        self.client.torrents.lock().unwrap().clear();
+        self.client.whole.store(true, Ordering::SeqCst);
+        self.client.clear();
         for n in torrents {
             self.client.put(torrent(*n));
         }
@@ -23,10 +26,10 @@ impl Bench {
     /// What the client says its list has, whatever gets here.
     fn says(&self, torrent_count: usize) {
         let torrent_count = torrent_count as u32;
-        *self.client.stats.lock().unwrap() = GlobalStats {
+        *self.client.stats.lock().unwrap() = Some(GlobalStats {
             torrent_count,
             ..GlobalStats::default()
-        };
+        });
     }
 
     /// The shown torrents, the stored ones, and why not all are there.
@@ -94,7 +97,7 @@ db_test! {
         bench.assert_taken(&[1, 2], Some("engine.maxSnapshotBytes")).await;
         assert_eq!(bench.engine.snapshot().unwrap().get(&torrent(2).hash).unwrap().torrent, torrent(2));
         bench.client.put(Torrent { progress: 0.5, ..torrent(2) });
-        bench.client.torrents.lock().unwrap().remove(&*torrent(3).hash);
+        bench.client.forget(&torrent(3).hash);
         bench.work.tick().await;
         bench.assert_taken(&[1, 2], None).await;
         let shown = bench.engine.snapshot().unwrap();

@@ -8,7 +8,7 @@ use qm_ports::engine::Delta;
 use super::*;
 use crate::model::ledger::Ledger;
 use crate::sync::snapshot::tests::{endless, torrent};
-use crate::testing::numbered;
+use qm_test_base::engine::numbered;
 
 /// A database that holds what batches say, and a tracker on top of it, as the sync loop drives them.
 struct World {

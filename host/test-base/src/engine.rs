@@ -1,0 +1,598 @@
+//! The torrent client of tests: in memory, and it does what it is told, or fails with what it is told to fail with.
+//! [`FakeKinds`] hands out [`FakeEngine`]s by the `host` of their configuration.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use qm_kernel::Timestamp;
+use qm_ports::engine::*;
+use serde_json::json;
+
+/// A torrent client under a test's control.
+#[derive(Default)]
+pub struct FakeEngine {
+    list: Mutex<List>,
+    /// Every call fails with it.
+    pub failure: Mutex<Option<EngineError>>,
+    /// What its kind offers; see [`capability`]. One that has files can rename them, and one that has totals tells them.
+    pub capabilities: Mutex<BTreeSet<&'static str>>,
+    /// It tells its whole list with each poll, and never what changed.
+    pub whole: AtomicBool,
+    /// Its quiet polls tell only of torrents that move or moved; every fifth tells everything.
+    pub spares: AtomicBool,
+    /// What `add` answers instead of adding.
+    pub add_refusal: Mutex<Option<EngineError>>,
+    /// Takes torrents and never lists them.
+    pub forgets: AtomicBool,
+    pub all_time: Mutex<Option<Transfer>>,
+    /// The files of every torrent; without any, each has one of its own name.
+    pub files: Mutex<Vec<File>>,
+    /// What was added, oldest first.
+    pub added: Mutex<Vec<AddRequest>>,
+    /// How long a command takes, in milliseconds.
+    pub delay: AtomicU64,
+    /// How long an add takes, in milliseconds.
+    pub add_delay: AtomicU64,
+    /// The states of torrents that have let go of their data.
+    pub let_go: Mutex<HashMap<String, TorrentState>>,
+    /// What the next commands answer, whether or not they are done.
+    pub refusals: Mutex<Vec<(bool, EngineError)>>,
+    /// Every command with the torrent it was given for, oldest first.
+    commands: Mutex<Vec<(String, Command)>>,
+    pub polls: AtomicUsize,
+    /// What each poll was to find out.
+    pub attention: Mutex<Vec<Attention>>,
+    /// How often its health was asked for.
+    pub health_asked: AtomicUsize,
+    /// It takes questions about its health and never answers.
+    pub hangs: AtomicBool,
+    /// What it says of itself with each list, instead of what the list sums up to.
+    pub stats: Mutex<Option<GlobalStats>>,
+    /// Polls to come that panic.
+    pub panics: AtomicUsize,
+    /// Torrents never heard of before that each poll tells of, instead of the list.
+    pub flood: AtomicUsize,
+    /// How many it has told of so.
+    pub flooded: AtomicU64,
+}
+
+/// Torrents, and when they changed.
+#[derive(Default)]
+struct List {
+    /// Each with the count at which it last changed.
+    torrents: BTreeMap<String, (u64, Torrent)>,
+    removed: Vec<(u64, String)>,
+    count: u64,
+    /// Quiet polls since the last exact answer.
+    quiet: u32,
+    /// Hashes that moved at the last poll.
+    moving: BTreeSet<String>,
+}
+
+/// What a lock holds, also after a test's panic.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl FakeEngine {
+    /// Lists a torrent, or changes the one of that hash.
+    pub fn put(&self, torrent: Torrent) {
+        lock(&self.list).put(torrent);
+    }
+
+    /// Changes a listed torrent.
+    pub fn change(&self, hash: &str, change: impl FnOnce(&mut Torrent)) {
+        let mut torrent = self.torrent(hash).expect("a listed torrent");
+        change(&mut torrent);
+        self.put(torrent);
+    }
+
+    /// Lists it no longer.
+    pub fn forget(&self, hash: &str) {
+        lock(&self.list).forget(hash);
+    }
+
+    /// Lists nothing any more.
+    pub fn clear(&self) {
+        let mut list = lock(&self.list);
+        let hashes: Vec<String> = list.torrents.keys().cloned().collect();
+        for hash in hashes {
+            list.forget(&hash);
+        }
+    }
+
+    pub fn torrent(&self, hash: &str) -> Option<Torrent> {
+        lock(&self.list)
+            .torrents
+            .get(hash)
+            .map(|(_, torrent)| torrent.clone())
+    }
+
+    /// Every call fails with this until told otherwise.
+    pub fn fail(&self, failure: Option<EngineError>) {
+        *lock(&self.failure) = failure;
+    }
+
+    /// Its kind offers this from now on.
+    pub fn offer(&self, capability: &'static str) {
+        lock(&self.capabilities).insert(capability);
+    }
+
+    /// What the last poll was to find out.
+    pub fn attention(&self) -> Option<Attention> {
+        lock(&self.attention).last().copied()
+    }
+
+    /// Every command with the torrent it was given for, oldest first.
+    pub fn commands(&self) -> Vec<(String, Command)> {
+        lock(&self.commands).clone()
+    }
+
+    fn check(&self) -> Result<(), EngineError> {
+        lock(&self.failure).clone().map_or(Ok(()), Err)
+    }
+
+    /// What a poll of a flooding client tells.
+    fn wave(&self, count: usize) -> Delta {
+        let first = self.flooded.fetch_add(count as u64, Ordering::SeqCst);
+        Delta {
+            cursor: 1,
+            full: false,
+            changed: (first..first + count as u64).map(numbered).collect(),
+            ..Delta::default()
+        }
+    }
+
+    /// Does what a command says.
+    fn apply(&self, hash: &str, command: &Command) -> Result<(), EngineError> {
+        let mut torrent = self
+            .torrent(hash)
+            .ok_or(EngineError::NotFound(Subject::Torrent))?;
+        match command {
+            Command::Remove { .. } => {
+                self.forget(hash);
+                return Ok(());
+            }
+            Command::Start | Command::Resume => torrent.state = TorrentState::Downloading,
+            Command::Stop | Command::Pause => torrent.state = TorrentState::Paused,
+            Command::Move { destination } => point(&mut torrent, destination),
+            Command::Detach => {
+                let mut let_go = lock(&self.let_go);
+                let_go.entry(hash.to_owned()).or_insert(torrent.state);
+                torrent.state = TorrentState::Stopped;
+            }
+            Command::Attach { save_path } => {
+                point(&mut torrent, save_path);
+                if let Some(state) = lock(&self.let_go).remove(hash) {
+                    torrent.state = state;
+                }
+            }
+            Command::Rename { name } => torrent.name.clone_from(name),
+            _ => return Ok(()),
+        }
+        self.put(torrent);
+        Ok(())
+    }
+
+    fn listed(&self, hash: &str) -> Result<Torrent, EngineError> {
+        self.check()?;
+        self.torrent(hash).ok_or(EngineError::NotFound(Subject::Torrent))
+    }
+}
+
+fn point(torrent: &mut Torrent, save_path: &str) {
+    save_path.clone_into(&mut torrent.save_path);
+    torrent.content_path = format!("{save_path}/x");
+}
+
+/// A torrent that is half done, to be changed at will. `number` gives hash and name.
+pub fn torrent(number: u32) -> Torrent {
+    Torrent {
+        state: TorrentState::Downloading,
+        progress: 0.5,
+        downloaded: 500,
+        uploaded: 250,
+        ratio: 0.5,
+        download_rate: 100,
+        upload_rate: 50,
+        eta: Some(5),
+        seeds_connected: 1,
+        seeds_total: 2,
+        peers_connected: 3,
+        peers_total: 4,
+        save_path: "/tmp/downloads".to_owned(),
+        content_path: format!("/tmp/downloads/torrent-{number}"),
+        added_at: Some(Timestamp::from_secs(1_900_000_000 + i64::from(number))),
+        ..resting(&format!("{number:040x}"), format!("torrent-{number}"))
+    }
+}
+
+/// Torrent `number` of many, each with a name of some length.
+pub fn numbered(number: u64) -> Torrent {
+    let name = format!("A.Release.Of.Some.Length.2026.1080p.WEB.x264-{number}");
+    Torrent {
+        content_path: format!("/downloads/{name}"),
+        ..resting(&format!("{number:040x}"), name)
+    }
+}
+
+/// A torrent of which nothing has been loaded and nothing moves.
+fn resting(hash: &str, name: String) -> Torrent {
+    Torrent {
+        hash: hash.into(),
+        name,
+        state: TorrentState::Downloading,
+        progress: 0.0,
+        size: 1000,
+        downloaded: 0,
+        uploaded: 0,
+        ratio: 0.0,
+        download_rate: 0,
+        upload_rate: 0,
+        eta: None,
+        seeds_connected: 0,
+        seeds_total: 0,
+        peers_connected: 0,
+        peers_total: 0,
+        priority: 2,
+        label: None,
+        tags: vec![],
+        save_path: "/downloads".into(),
+        content_path: "/downloads/x".into(),
+        is_private: false,
+        message: None,
+        added_at: None,
+        completed_at: None,
+        tracker_host: None,
+        seeded: None,
+        last_activity: None,
+        availability: None,
+    }
+}
+
+#[async_trait]
+impl EngineDriver for FakeEngine {
+    fn has(&self, capability: &str) -> bool {
+        lock(&self.capabilities).contains(capability)
+            || match capability {
+                capability::ALL_TIME => lock(&self.all_time).is_some(),
+                capability::RENAME => !lock(&self.files).is_empty(),
+                _ => false,
+            }
+    }
+
+    async fn health(&self) -> Result<Health, EngineError> {
+        self.health_asked.fetch_add(1, Ordering::SeqCst);
+        if self.hangs.load(Ordering::SeqCst) {
+            std::future::pending::<()>().await;
+        }
+        let delay = self.delay.load(Ordering::SeqCst);
+        tokio::time::sleep(Duration::from_millis(delay)).await;
+        self.check().map(|()| Health {
+            version: "1.0".into(),
+        })
+    }
+
+    async fn poll(&self, cursor: Option<u64>, attention: Attention) -> Result<Delta, EngineError> {
+        lock(&self.attention).push(attention);
+        self.polls.fetch_add(1, Ordering::SeqCst);
+        let less = |left: usize| left.checked_sub(1);
+        let panics = self.panics.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less);
+        assert!(panics.is_err(), "a poll that panics");
+        self.check()?;
+        let flood = self.flood.load(Ordering::SeqCst);
+        if flood > 0 {
+            return Ok(self.wave(flood));
+        }
+        let cursor = cursor.filter(|_| !self.whole.load(Ordering::SeqCst));
+        let spares = self.spares.load(Ordering::SeqCst) && attention == Attention::Quiet;
+        let mut delta = lock(&self.list).poll(cursor, spares);
+        if let Some(stats) = *lock(&self.stats) {
+            delta.stats = stats;
+            // As the plugin host tells it of a list that it had to cut.
+            delta.cut = stats.torrent_count as usize > LIST_LIMIT;
+            delta.full |= delta.cut;
+        }
+        Ok(delta)
+    }
+
+    async fn get(&self, hash: &str) -> Result<Option<Torrent>, EngineError> {
+        self.check()?;
+        Ok(self.torrent(hash))
+    }
+
+    async fn files(&self, hash: &str) -> Result<Vec<File>, EngineError> {
+        let torrent = self.listed(hash)?;
+        let files = lock(&self.files).clone();
+        if !files.is_empty() {
+            return Ok(files);
+        }
+        Ok(vec![File {
+            index: 0,
+            path: torrent.name,
+            size: torrent.size,
+            downloaded: torrent.downloaded,
+            progress: torrent.progress,
+            priority: 1,
+        }])
+    }
+
+    async fn peers(&self, hash: &str) -> Result<Vec<Peer>, EngineError> {
+        self.listed(hash).map(|_| Vec::new())
+    }
+
+    async fn trackers(&self, hash: &str) -> Result<Vec<Tracker>, EngineError> {
+        self.listed(hash)?;
+        Ok(vec![Tracker {
+            url: "http://tracker.example/announce".to_owned(),
+            tier: 0,
+            status: TrackerStatus::Enabled,
+            seeders: None,
+            leechers: None,
+            message: None,
+        }])
+    }
+
+    async fn add(&self, request: AddRequest) -> Result<(), EngineError> {
+        tokio::time::sleep(Duration::from_millis(self.add_delay.load(Ordering::SeqCst))).await;
+        self.check()?;
+        if let Some(refusal) = lock(&self.add_refusal).clone() {
+            return Err(refusal);
+        }
+        if !self.forgets.load(Ordering::SeqCst) {
+            self.put(Torrent {
+                tags: request.options.tags.clone(),
+                label: request.options.category.clone(),
+                ..resting(&request.hash, request.hash.clone())
+            });
+        }
+        lock(&self.added).push(request);
+        Ok(())
+    }
+
+    async fn run(&self, hashes: &[String], command: Command) -> Result<Vec<Outcome>, EngineError> {
+        tokio::time::sleep(Duration::from_millis(self.delay.load(Ordering::SeqCst))).await;
+        self.check()?;
+        let given = hashes.iter().map(|hash| (hash.clone(), command.clone()));
+        lock(&self.commands).extend(given);
+        let refusal = lock(&self.refusals).pop();
+        let outcome = |hash: &String| Outcome {
+            hash: hash.clone(),
+            result: match &refusal {
+                Some((false, error)) => Err(error.clone()),
+                Some((true, error)) => self.apply(hash, &command).and_then(|()| Err(error.clone())),
+                None => self.apply(hash, &command),
+            },
+        };
+        Ok(hashes.iter().map(outcome).collect())
+    }
+
+    async fn session_stats(&self) -> Result<SessionStats, EngineError> {
+        self.check().map(|()| SessionStats {
+            engine_version: "1.0".to_owned(),
+            peer_id: None,
+            listen_port: None,
+            dht_enabled: false,
+            free_disk_bytes: None,
+            total_disk_bytes: None,
+        })
+    }
+
+    async fn all_time(&self) -> Result<Option<Transfer>, EngineError> {
+        self.check().map(|()| *lock(&self.all_time))
+    }
+
+    async fn rate_limits(&self) -> Result<RateLimits, EngineError> {
+        self.check().map(|()| RateLimits::default())
+    }
+
+    async fn set_rate_limits(&self, _limits: RateLimits) -> Result<(), EngineError> {
+        self.check()
+    }
+
+    async fn close(&self) {}
+}
+
+impl List {
+    fn put(&mut self, torrent: Torrent) {
+        self.count += 1;
+        self.torrents
+            .insert(torrent.hash.to_string(), (self.count, torrent));
+    }
+
+    fn forget(&mut self, hash: &str) {
+        self.count += 1;
+        if self.torrents.remove(hash).is_some() {
+            self.removed.push((self.count, hash.to_owned()));
+        }
+    }
+
+    /// What changed since `cursor`, or everything; `spares`: only of torrents that move, where less than everything will do.
+    fn poll(&mut self, cursor: Option<u64>, spares: bool) -> Delta {
+        let spares = spares && self.quiet < 4;
+        self.quiet = if spares { self.quiet + 1 } else { 0 };
+        let moving = self.moving();
+        let moved = std::mem::replace(&mut self.moving, moving);
+        match cursor.filter(|cursor| spares && *cursor <= self.count) {
+            Some(cursor) => self.part(cursor, &moved),
+            None => self.delta(cursor),
+        }
+    }
+
+    fn moving(&self) -> BTreeSet<String> {
+        let moves = |torrent: &&Torrent| {
+            torrent.download_rate + torrent.upload_rate > 0 || torrent.state == TorrentState::Checking
+        };
+        let torrents = self.torrents.values().map(|(_, torrent)| torrent);
+        torrents
+            .filter(moves)
+            .map(|torrent| torrent.hash.to_string())
+            .collect()
+    }
+
+    /// What changed of the torrents that move, or did when they were last told. The cursor stays: the rest is still owed.
+    fn part(&self, cursor: u64, moved: &BTreeSet<String>) -> Delta {
+        let mut part = self.delta(Some(cursor));
+        part.cursor = cursor;
+        part.removed.clear();
+        part.changed
+            .retain(|torrent| moved.contains(&*torrent.hash) || self.moving.contains(&*torrent.hash));
+        part
+    }
+
+    fn delta(&self, cursor: Option<u64>) -> Delta {
+        let since = cursor.filter(|cursor| *cursor <= self.count);
+        let after = since.unwrap_or(0);
+        let listed = || self.torrents.values().map(|(_, torrent)| torrent);
+        let changed = self
+            .torrents
+            .values()
+            .filter(|(at, _)| since.is_none() || *at > after);
+        let removed = self
+            .removed
+            .iter()
+            .filter(|(at, _)| since.is_some() && *at > after);
+        Delta {
+            cursor: self.count,
+            full: since.is_none(),
+            changed: changed.map(|(_, torrent)| torrent.clone()).collect(),
+            removed: removed.map(|(_, hash)| hash.clone()).collect(),
+            stats: GlobalStats {
+                download_rate: listed().map(|torrent| torrent.download_rate).sum(),
+                upload_rate: listed().map(|torrent| torrent.upload_rate).sum(),
+                total_downloaded: listed().map(|torrent| torrent.downloaded).sum(),
+                total_uploaded: listed().map(|torrent| torrent.uploaded).sum(),
+                torrent_count: u32::try_from(self.torrents.len()).unwrap_or(u32::MAX),
+                ..GlobalStats::default()
+            },
+            cut: false,
+        }
+    }
+}
+
+/// Installed kinds; the `host` of a configuration says which client an engine talks to.
+pub struct FakeKinds {
+    /// Ids with labels.
+    kinds: Mutex<Vec<(String, String)>>,
+    /// What every client of theirs offers.
+    offered: &'static [&'static str],
+    engines: Mutex<HashMap<String, Arc<FakeEngine>>>,
+    /// Every configuration that was opened, with the engine's id.
+    pub opened: Mutex<Vec<(String, EngineConfig)>>,
+    generation: Arc<Generation>,
+}
+
+struct Generation(tokio::sync::watch::Sender<u64>);
+
+/// Everything a client can offer.
+const ALL: &[&str] = &[
+    capability::MOVES_DATA,
+    capability::RENAME,
+    capability::RENAME_FILE,
+    capability::TAGS,
+    capability::ALL_TIME,
+    capability::GLOBAL_LIMITS,
+    capability::V2,
+];
+
+impl FakeKinds {
+    /// Kinds with these ids, whose clients offer what a test tells them to.
+    pub fn new(kinds: &[&str]) -> Arc<Self> {
+        let kinds = kinds.iter().map(|kind| ((*kind).to_owned(), (*kind).to_owned()));
+        Arc::new(Self::of(kinds.collect(), &[]))
+    }
+
+    /// The two kinds that the service comes with; their clients offer everything, and spare the answer to quiet polls.
+    pub fn first_party() -> Arc<Self> {
+        let kinds = [("scgi_client", "rTorrent"), ("webapi_client", "qBittorrent")];
+        let kinds = kinds.map(|(id, label)| (id.to_owned(), label.to_owned()));
+        Arc::new(Self::of(kinds.into(), ALL))
+    }
+
+    fn of(kinds: Vec<(String, String)>, offered: &'static [&'static str]) -> Self {
+        Self {
+            kinds: Mutex::new(kinds),
+            offered,
+            engines: Mutex::default(),
+            opened: Mutex::default(),
+            generation: Arc::new(Generation(tokio::sync::watch::Sender::new(0))),
+        }
+    }
+
+    /// There is a kind more.
+    pub fn install(&self, kind: &str) {
+        lock(&self.kinds).push((kind.to_owned(), kind.to_owned()));
+        self.generation.0.send_modify(|count| *count += 1);
+    }
+
+    /// The client behind `{"host": <host>}`; made now if nobody asked for it before.
+    pub fn engine(&self, host: &str) -> Arc<FakeEngine> {
+        let make = || {
+            Arc::new(FakeEngine {
+                capabilities: Mutex::new(self.offered.iter().copied().collect()),
+                spares: AtomicBool::new(!self.offered.is_empty()),
+                ..FakeEngine::default()
+            })
+        };
+        lock(&self.engines)
+            .entry(host.to_owned())
+            .or_insert_with(make)
+            .clone()
+    }
+}
+
+#[async_trait]
+impl EngineKinds for FakeKinds {
+    fn kinds(&self) -> Vec<EngineKind> {
+        let kind = |(id, label): &(String, String)| EngineKind {
+            id: id.clone(),
+            label: label.clone(),
+            version: "1.0.0".into(),
+            config_schema: json!({
+                "type": "object",
+                "required": ["host"],
+                "properties": {
+                    "host": { "type": "string" },
+                    "password": { "type": "string", "writeOnly": true },
+                },
+            }),
+            capabilities: self.offered.iter().map(|&name| name.to_owned()).collect(),
+        };
+        lock(&self.kinds).iter().map(kind).collect()
+    }
+
+    async fn open(
+        &self,
+        id: &str,
+        _kind: &str,
+        config: EngineConfig,
+    ) -> Result<Arc<dyn EngineDriver>, EngineError> {
+        let host = config.fields.get("host").and_then(|host| host.as_str());
+        let host = host.unwrap_or_default().to_owned();
+        lock(&self.opened).push((id.to_owned(), config));
+        if host == "refused" {
+            return Err(EngineError::InvalidConfig("`host` may not be dialled".into()));
+        }
+        Ok(self.engine(&host))
+    }
+
+    fn generation(&self) -> changes::Receiver {
+        self.generation.clone()
+    }
+}
+
+#[async_trait]
+impl changes::Changes for Generation {
+    fn current(&self) -> u64 {
+        *self.0.borrow()
+    }
+
+    async fn changed(&self, seen: u64) -> u64 {
+        let mut counts = self.0.subscribe();
+        let count = counts.wait_for(|count| *count != seen).await;
+        count.map_or(seen, |count| *count)
+    }
+}
