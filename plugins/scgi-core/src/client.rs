@@ -98,17 +98,28 @@ pub(crate) fn hash_bytes(hex: &str) -> Option<[u8; 20]> {
         return None;
     }
     let mut bytes = [0; 20];
+    let mut seen = 0;
     let (pairs, _) = digits.as_chunks::<2>();
-    for (byte, pair) in bytes.iter_mut().zip(pairs) {
-        let nibble = |digit: u8| {
-            char::from(digit)
-                .to_digit(16)
-                .and_then(|value| u8::try_from(value).ok())
-        };
-        *byte = nibble(pair[0])? << 4 | nibble(pair[1])?;
+    for (byte, &[high, low]) in bytes.iter_mut().zip(pairs) {
+        let (high, low) = (NIBBLES[usize::from(high)], NIBBLES[usize::from(low)]);
+        seen |= high | low;
+        *byte = high << 4 | low;
     }
-    Some(bytes)
+    (seen < 16).then_some(bytes)
 }
+
+/// The value of each hex digit, 255 for what is none: each torrent of a list has forty of them.
+const NIBBLES: [u8; 256] = {
+    let mut values = [255; 256];
+    let mut value = 0;
+    while value < 16 {
+        let digit = b"0123456789abcdef"[value];
+        values[digit as usize] = value as u8;
+        values[digit.to_ascii_uppercase() as usize] = value as u8;
+        value += 1;
+    }
+    values
+};
 
 /// The hash as rTorrent writes it. What is no hash names no torrent; some such texts would name something else.
 pub(crate) fn target(hash: &str) -> Result<String, Error> {

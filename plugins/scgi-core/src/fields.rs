@@ -90,13 +90,59 @@ pub struct Resting {
     pub base_path: String,
 }
 
-/// The words of a joined element, of which the last may hold blanks.
-fn words<'a>(joined: &'a str, count: usize) -> impl FnMut() -> Result<&'a str, Error> {
-    let mut words = joined.splitn(count, ' ');
-    move || {
-        words
-            .next()
+/// The words of a joined element, one blank between two of them, of which the last may hold blanks.
+struct Words<'a>(Option<&'a str>);
+
+impl<'a> Words<'a> {
+    fn of(joined: &'a str) -> Self {
+        Self(Some(joined))
+    }
+
+    fn left(&self) -> Result<&'a str, Error> {
+        self.0
             .ok_or_else(|| Error::Protocol("a torrent without all its fields".to_owned()))
+    }
+
+    /// The next word.
+    fn word(&mut self) -> Result<&'a str, Error> {
+        let text = self.left()?;
+        let end = memchr::memchr(b' ', text.as_bytes()).unwrap_or(text.len());
+        Ok(self.cut(text, end))
+    }
+
+    /// Everything that is left.
+    fn rest(&mut self) -> Result<&'a str, Error> {
+        let text = self.left()?;
+        self.0 = None;
+        Ok(text)
+    }
+
+    /// The next word as a number that cannot be negative; 0 when it is, or is none. Reads digits while it looks for the
+    /// end of the word: most of a list is numbers.
+    fn number(&mut self) -> Result<u64, Error> {
+        let text = self.left()?;
+        let (mut number, mut end, mut is_plain) = (0_u64, 0, true);
+        for &byte in text.as_bytes() {
+            if byte == b' ' {
+                break;
+            }
+            let digit = byte.wrapping_sub(b'0');
+            is_plain &= digit < 10;
+            number = number.wrapping_mul(10).wrapping_add(u64::from(digit));
+            end += 1;
+        }
+        let word = self.cut(text, end);
+        // So many digits are no more than a u64 holds.
+        if is_plain && (1..20).contains(&end) {
+            return Ok(number);
+        }
+        Ok(word.parse().unwrap_or(0))
+    }
+
+    /// The first `end` bytes of what is left; the blank behind them is gone too.
+    fn cut(&mut self, text: &'a str, end: usize) -> &'a str {
+        self.0 = text.get(end + 1..);
+        &text[..end]
     }
 }
 
@@ -104,25 +150,24 @@ fn hash(word: &str) -> Result<[u8; 20], Error> {
     hash_bytes(word).ok_or_else(|| Error::Protocol("a torrent without an info-hash".to_owned()))
 }
 
-fn flags(mut number: impl FnMut() -> Result<u64, Error>) -> Result<Flags, Error> {
+fn flags(words: &mut Words<'_>) -> Result<Flags, Error> {
     Ok(Flags {
-        started: number()? != 0,
-        active: number()? != 0,
-        complete: number()? != 0,
-        open: number()? != 0,
-        hashing: number()? != 0,
+        started: words.number()? != 0,
+        active: words.number()? != 0,
+        complete: words.number()? != 0,
+        open: words.number()? != 0,
+        hashing: words.number()? != 0,
     })
 }
 
 impl Essential {
     /// Reads the first element of a row of [`ESSENTIAL`].
     pub fn parse(joined: &str) -> Result<Self, Error> {
-        let mut word = words(joined, 8);
-        let hash = hash(word()?)?;
-        let mut number = || word().map(uint);
-        let flags = flags(&mut number)?;
-        let priority = priority(number()?);
-        let message = word()?.to_owned();
+        let mut words = Words::of(joined);
+        let hash = hash(words.word()?)?;
+        let flags = flags(&mut words)?;
+        let priority = priority(words.number()?);
+        let message = words.rest()?.to_owned();
         Ok(Self {
             hash,
             flags,
@@ -135,16 +180,18 @@ impl Essential {
 impl Moving {
     /// Reads the first element of a row; `directory` is the second.
     pub fn parse(joined: &str, directory: String) -> Result<Self, Error> {
-        let mut word = words(joined, 17);
-        let hash = hash(word()?)?;
-        let mut number = || word().map(uint);
-        let (size, completed, uploaded) = (number()?, number()?, number()?);
-        let (down_rate, up_rate, ratio) = (number()?, number()?, number()?);
-        let flags = flags(&mut number)?;
-        let priority = priority(number()?);
-        let (peers_connected, peers_complete, peers_accounted) =
-            (small(number()?), small(number()?), small(number()?));
-        let message = word()?.to_owned();
+        let mut words = Words::of(joined);
+        let hash = hash(words.word()?)?;
+        let (size, completed, uploaded) = (words.number()?, words.number()?, words.number()?);
+        let (down_rate, up_rate, ratio) = (words.number()?, words.number()?, words.number()?);
+        let flags = flags(&mut words)?;
+        let priority = priority(words.number()?);
+        let (peers_connected, peers_complete, peers_accounted) = (
+            small(words.number()?),
+            small(words.number()?),
+            small(words.number()?),
+        );
+        let message = words.rest()?.to_owned();
         Ok(Self {
             hash,
             size,
@@ -176,28 +223,17 @@ impl Moving {
 impl Resting {
     /// Reads the third to sixth element of a row.
     pub fn parse(joined: &str, name: String, label: String, base_path: String) -> Result<Self, Error> {
-        let mut words = joined.split(' ');
-        let mut number = || {
-            words
-                .next()
-                .map(uint)
-                .ok_or_else(|| Error::Protocol("a torrent without all its fields".to_owned()))
-        };
+        let mut words = Words::of(joined);
         Ok(Self {
-            is_multi_file: number()? != 0,
-            is_private: number()? != 0,
-            started_at: number()?,
-            finished_at: number()?,
+            is_multi_file: words.number()? != 0,
+            is_private: words.number()? != 0,
+            started_at: words.number()?,
+            finished_at: words.number()?,
             name,
             label,
             base_path,
         })
     }
-}
-
-/// A number that cannot be negative; 0 when it is, or is none.
-fn uint(word: &str) -> u64 {
-    word.parse().unwrap_or(0)
 }
 
 fn small(number: u64) -> u32 {
@@ -310,12 +346,9 @@ fn non_empty(text: &str) -> Option<String> {
 /// Lower-case hex digits.
 pub fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let mut hex = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        hex.push(char::from(DIGITS[usize::from(byte >> 4)]));
-        hex.push(char::from(DIGITS[usize::from(byte & 15)]));
-    }
-    hex
+    let digits = |byte: &u8| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]];
+    // Digits are text: nothing is left out.
+    String::from_utf8(bytes.iter().flat_map(digits).collect()).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -113,6 +113,9 @@ impl Lexer {
     pub fn next(&mut self, buffer: &[u8]) -> Result<Step, SyntaxError> {
         loop {
             let start = skip_blanks(buffer, self.at);
+            if self.begun && begins(buffer, start, *b"<value>") {
+                return self.value(buffer, start + b"<value>".len());
+            }
             let Some(tag) = read_tag(buffer, start)? else {
                 return Ok(Step::More);
             };
@@ -185,8 +188,30 @@ impl Lexer {
         }))
     }
 
+    /// The two forms that nearly all values of a list have, known by comparing a few words of memory: `None` when it is
+    /// another one, or not complete. Says nothing that [`Lexer::value`] would not say.
+    fn usual(&mut self, buffer: &[u8], start: usize) -> Option<Step> {
+        let (kind, content) = if begins(buffer, start, *b"<string>") {
+            (Kind::Text, start + b"<string>".len())
+        } else if begins(buffer, start, *b"<i8>") {
+            (Kind::Int, start + b"<i8>".len())
+        } else {
+            return None;
+        };
+        let close = find(b'<', buffer, content)?;
+        let (closed, end) = match kind {
+            Kind::Text => (begins(buffer, close, *b"</string>"), close + b"</string>".len()),
+            _ => (begins(buffer, close, *b"</i8>"), close + b"</i8>".len()),
+        };
+        let whole = closed && begins(buffer, end, *b"</value>");
+        whole.then(|| self.scalar(kind, content..close, end + b"</value>".len()))
+    }
+
     /// After `<value>`: bare text, or an element that names the type.
     fn value(&mut self, buffer: &[u8], start: usize) -> Result<Step, SyntaxError> {
+        if let Some(step) = self.usual(buffer, start) {
+            return Ok(step);
+        }
         let Some(next) = find(b'<', buffer, start) else {
             return Ok(Step::More);
         };
@@ -290,6 +315,21 @@ pub fn skip_blanks(buffer: &[u8], at: usize) -> usize {
         .iter()
         .position(|byte| !byte.is_ascii_whitespace())
         .unwrap_or(rest.len())
+}
+
+/// Whether `tag` stands at `at`. Of a known length, so that it becomes a few comparisons of words instead of a call.
+#[inline]
+fn begins<const N: usize>(buffer: &[u8], at: usize, tag: [u8; N]) -> bool {
+    let Some(here) = buffer.get(at..).and_then(|rest| rest.first_chunk::<N>()) else {
+        return false;
+    };
+    let (words, tail) = here.as_chunks::<8>();
+    let (wanted, last) = tag.as_chunks::<8>();
+    let same = words
+        .iter()
+        .zip(wanted)
+        .all(|(word, wanted)| u64::from_le_bytes(*word) == u64::from_le_bytes(*wanted));
+    same && tail.iter().zip(last).all(|(byte, wanted)| byte == wanted)
 }
 
 fn find(byte: u8, buffer: &[u8], from: usize) -> Option<usize> {
