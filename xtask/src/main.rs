@@ -5,6 +5,7 @@ mod foreign;
 mod generated;
 mod paths;
 mod plugins;
+mod programs;
 mod run;
 mod setup;
 mod suites;

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::{foreign, paths, plugins, setup};
+use crate::{foreign, paths, plugins, programs, setup};
 
 /// What the tests of one crate need beside a C compiler. A crate that is not listed needs all there is.
 struct Needs {
@@ -81,8 +81,10 @@ pub fn run(args: &[String]) -> Result<(), String> {
             &["test", "--manifest-path", "plugins/Cargo.toml", "--quiet"],
             Some(&paths::cache().join("target-plugins")),
         )?;
+        println!("testing the workspace");
+        return programs::run(|words| command(words, None));
     }
-    // One broken suite does not hide another: a whole run takes half an hour.
+    // One broken suite does not hide another.
     let mut words = vec!["test", "--no-fail-fast"];
     if crates.is_empty() {
         println!("testing the workspace");
@@ -123,6 +125,15 @@ fn threads() -> usize {
 }
 
 fn cargo(args: &[&str], target: Option<&std::path::Path>) -> Result<(), String> {
+    match command(args, target).status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("`cargo {}` ended with {status}", args.join(" "))),
+        Err(error) => Err(format!("cargo did not start: {error}")),
+    }
+}
+
+/// Cargo with what tests find in their environment.
+fn command(args: &[&str], target: Option<&std::path::Path>) -> Command {
     let mut command = Command::new("cargo");
     command.args(args).current_dir(paths::root());
     command
@@ -137,11 +148,7 @@ fn cargo(args: &[&str], target: Option<&std::path::Path>) -> Result<(), String> 
     if let Some(target) = target {
         command.env("CARGO_TARGET_DIR", target);
     }
-    match command.status() {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("`cargo {}` ended with {status}", args.join(" "))),
-        Err(error) => Err(format!("cargo did not start: {error}")),
-    }
+    command
 }
 
 #[cfg(test)]
