@@ -136,7 +136,7 @@ impl DataMover for Files {
         };
         let operation = self
             .operations
-            .begin_as(Some(job.id.clone()), caller, subject)
+            .begin_apart(Some(job.id.clone()), caller, subject)
             .await?;
         let (control, asked) = (operation.control(), job.clone());
         let roots = self.roots.clone();

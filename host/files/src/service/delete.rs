@@ -60,7 +60,11 @@ impl Files {
             source: Some(body.path.shown()),
             destination: None,
         };
-        let operation = self.operations.begin(&caller, subject).await?;
+        let operation = if body.background {
+            self.operations.begin_apart(None, Some(&caller), subject).await?
+        } else {
+            self.operations.begin(&caller, subject).await?
+        };
         if body.background {
             let accepted = OpResult::accepted(OPERATION, &operation);
             let files = Arc::clone(self);

@@ -133,25 +133,38 @@ impl Operations {
         })
     }
 
-    /// Stores and registers an operation of `caller`, and tells that it has started.
+    /// Registers an operation that `caller` waits for, and tells that it has started.
     pub async fn begin(self: &Arc<Self>, caller: &Caller, subject: Subject) -> Result<Operation, FilesError> {
-        self.begin_as(None, Some(caller), subject).await
+        self.begin_as(None, false, Some(caller), subject).await
     }
 
-    /// Begins an operation under an id that was chosen before, for `caller` or for nobody.
-    pub async fn begin_as(
+    /// Begins an operation that nobody waits for, of `caller` or of nobody: its job stands before this returns. `id`: one
+    /// that was chosen before.
+    pub async fn begin_apart(
         self: &Arc<Self>,
         id: Option<String>,
+        caller: Option<&Caller>,
+        subject: Subject,
+    ) -> Result<Operation, FilesError> {
+        self.begin_as(id, true, caller, subject).await
+    }
+
+    async fn begin_as(
+        self: &Arc<Self>,
+        id: Option<String>,
+        apart: bool,
         caller: Option<&Caller>,
         subject: Subject,
     ) -> Result<Operation, FilesError> {
         let place = Arc::clone(&self.places).try_acquire_owned();
         let place = place.map_err(|_| FilesError::TooManyOperations)?;
         let subject = subject.bounded();
-        let hosted = self
-            .jobs
-            .begin_hosted(work::job_of(caller, &subject, id.as_deref()))
-            .await?;
+        let job = work::job_of(caller, &subject, id.as_deref());
+        let hosted = if apart {
+            self.jobs.begin_hosted(job).await?
+        } else {
+            self.jobs.begin_awaited(job).await?
+        };
         let running = Arc::new(Running {
             id: id.unwrap_or_else(|| hosted.id().to_owned()),
             job_id: hosted.id().to_owned(),

@@ -54,7 +54,11 @@ impl Files {
             source: Some(body.source.shown()),
             destination: Some(body.destination.shown()),
         };
-        let operation = self.operations.begin(&caller, subject).await?;
+        let operation = if body.background {
+            self.operations.begin_apart(None, Some(&caller), subject).await?
+        } else {
+            self.operations.begin(&caller, subject).await?
+        };
         if body.background {
             let accepted = OpResult::accepted(kind.as_str(), &operation);
             let files = Arc::clone(self);

@@ -3,7 +3,7 @@
 //! Such a job has its row, its lease, its events and its end like any other. It never stands in the queue and takes no
 //! worker's place, and its input is not stored: nobody can have it done again, with rights that its creator may have lost.
 //!
-//! On SQLite work that ends within [`Pace::brief`](crate::Pace) is stored once, when it has ended: most operations take a
+//! On SQLite work that somebody waits for and that ends within [`Pace::brief`](crate::Pace) is stored once, at its end: most operations take a
 //! few milliseconds, and a write of their own before would take longer than they do. On PostgreSQL it is always stored
 //! before, for there the write is also what keeps a server from working that is no longer the active one.
 //! Bounds: those of the area that does the work.
@@ -112,11 +112,6 @@ impl Jobs {
     /// Stores a job that runs from now on, and whose work the caller does. Its input is not stored, and an idempotency key
     /// that is in use is an error.
     pub async fn begin_hosted(&self, new: NewJob) -> Result<Hosted, JobsError> {
-        let may_wait = self.0.db.backend() == Backend::Sqlite && !self.0.pace.brief.is_zero();
-        // Whether a key is in use only the database knows.
-        if may_wait && new.idempotency_key.is_none() {
-            return self.begin_unstored(new);
-        }
         let now = self.0.ctx.now();
         let mut tx = self.0.db.begin_write().await?;
         let enqueued = self.enqueue_without_input(&mut tx, new).await?;
@@ -138,6 +133,17 @@ impl Jobs {
             .keep(context.clone(), async { ending.await.ok() }, None);
         self.0.runs.spawn(kept.instrument(span));
         Ok(Hosted { context, end })
+    }
+
+    /// As [`Jobs::begin_hosted`], for work whose caller waits for its end: on SQLite it may be stored only then.
+    pub async fn begin_awaited(&self, new: NewJob) -> Result<Hosted, JobsError> {
+        let may_wait = self.0.db.backend() == Backend::Sqlite && !self.0.pace.brief.is_zero();
+        // Whether a key is in use only the database knows.
+        if may_wait && new.idempotency_key.is_none() {
+            self.begin_unstored(new)
+        } else {
+            self.begin_hosted(new).await
+        }
     }
 
     /// A job that is stored when its work has ended, or when that takes longer than it may.

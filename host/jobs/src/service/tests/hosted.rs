@@ -21,7 +21,7 @@ async fn begin(house: &House) -> Hosted {
         input_summary: Some(json!({ "source": "/a" })),
         ..NewJob::new(HOSTED, json!({ "a": 1 }))
     };
-    house.jobs.begin_hosted(new).await.unwrap()
+    house.jobs.begin_awaited(new).await.unwrap()
 }
 
 db_test! {
