@@ -8,7 +8,7 @@ use qm_conditions::{Conditions, Seen};
 use qm_kernel::Timestamp;
 use qm_ports::engine::Torrent;
 use qm_ports::list::TorrentRecord;
-use qm_testkit::fake;
+use qm_test_base::engine::torrent;
 use serde_json::{Value, json};
 
 use crate::report::{Report, median};
@@ -63,7 +63,7 @@ fn each(
 }
 
 pub fn measure(report: &mut Report) {
-    let torrents: Vec<Torrent> = (1..=TORRENTS).map(fake::torrent).collect();
+    let torrents: Vec<Torrent> = (1..=TORRENTS).map(torrent).collect();
     let rules = rules();
     let held = each(&torrents, &rules, |rule, record| rule.hold(record));
     let crossed = each(&torrents, &rules, |rule, record| {

@@ -125,17 +125,18 @@ mod tests {
     use qm_kernel::ErrorKind;
     use qm_ports::action::{ActionError, TorrentHands, TorrentRef};
     use qm_ports::engine::{EngineError, Torrent, TorrentState};
+    use qm_test_base::FakeEngine;
     use serde_json::json;
     use tokio::sync::Semaphore;
 
     use crate::sync::snapshot::tests::{hash, torrent};
-    use crate::testing::{FakeClient, House, audited};
+    use crate::testing::{House, audited};
 
     const OLD: &str = "/downloads/x";
 
-    async fn site(db: &Db) -> (House, Arc<FakeClient>, TorrentRef) {
+    async fn site(db: &Db) -> (House, Arc<FakeEngine>, TorrentRef) {
         let house = House::new(db, &["fake"]).await;
-        let client = house.kinds.client("a");
+        let client = house.kinds.engine("a");
         client.put(Torrent {
             state: TorrentState::Seeding,
             downloaded: 1000,
@@ -167,8 +168,8 @@ mod tests {
             hands.relocate(&subject, "/downloads/new/").await.unwrap();
             hands.remove(&subject, true).await.unwrap();
             assert_eq!(hands.read(&subject).await.unwrap(), None);
-            assert!(client.torrents.lock().unwrap().is_empty());
-            let asked = client.given.lock().unwrap().clone();
+            assert!(client.torrent(&hash(1)).is_none());
+            let asked = client.commands();
             assert!(asked.len() >= 5, "{asked:?}");
             assert_eq!(audited(&db).await.len(), before, "the rule's run is what is audited");
         }

@@ -15,9 +15,9 @@ use qm_ports::engine::TorrentState;
 use qm_server::app::{Brought, Ending};
 use qm_server::config::Config;
 use qm_server::start::start;
+use qm_test_base::engine::{FakeEngine, FakeKinds, torrent};
 use qm_testkit::binary::{Binary, played_by};
 use qm_testkit::database::block_on;
-use qm_testkit::fake::{self, FakeEngine, FakeKinds};
 use qm_testkit::wait::{until, until_true};
 use qm_testkit::{Api, TestDb, both_databases};
 use serde_json::{Value, json};
@@ -55,7 +55,7 @@ async fn follow(engine: Arc<FakeEngine>, place: PathBuf) {
         let now = complete(&place);
         if shown != Some(now) {
             for number in 1..=TORRENTS {
-                let mut torrent = fake::torrent(number);
+                let mut torrent = torrent(number);
                 if number <= now {
                     torrent.progress = 1.0;
                     torrent.state = TorrentState::Seeding;
@@ -82,7 +82,7 @@ fn played() {
         .and_then(|text| text.parse().ok())
         .unwrap_or(0);
     let ending = block_on(async {
-        let kinds = FakeKinds::new();
+        let kinds = FakeKinds::first_party();
         let engine = kinds.engine("one");
         tokio::spawn(follow(engine, place.clone()));
         let begun = AtomicUsize::new(0);

@@ -1,9 +1,10 @@
 //! Rules over a whole server: from a torrent that changes to the log, the audit and the list.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use qm_ports::engine::{Torrent, TorrentState};
-use qm_testkit::fake::{self, FakeEngine, FakeKinds};
+use qm_test_base::engine::{FakeEngine, FakeKinds, torrent};
 use qm_testkit::wait::{until, until_true};
 use qm_testkit::{Api, TestDb, TestServer, both_databases};
 use serde_json::{Value, json};
@@ -20,9 +21,9 @@ struct Site {
 impl Site {
     /// One engine, with a torrent that is half done.
     async fn start(db: &TestDb) -> Site {
-        let kinds = FakeKinds::new();
+        let kinds = FakeKinds::first_party();
         let engine = kinds.engine("one");
-        engine.put(fake::torrent(1));
+        engine.put(torrent(1));
         let actions = Telling::new(|_| true);
         let server = TestServer::builder(db)
             .kinds(kinds)
@@ -34,7 +35,7 @@ impl Site {
             .add_engine("fake", "scgi_client", json!({ "host": "one" }))
             .await;
         admin
-            .until_torrent(&id, &fake::torrent(1).hash, "the torrent to be listed", |_| true)
+            .until_torrent(&id, &torrent(1).hash, "the torrent to be listed", |_| true)
             .await;
         Site {
             server,
@@ -79,7 +80,7 @@ both_databases! {
         let two = site.rule(rule("two", "ratio.reached", &json!([{ "field": "ratio", "op": "gte", "value": 2 }]), &["harmful"])).await;
         let unknown = site.rule(rule("unknown", "torrent.completed", &json!([]), &["nonsense"])).await;
         let never = site.rule(rule("never", "whatever", &json!([]), &["harmful"])).await;
-        let hash = fake::torrent(1).hash;
+        let hash = torrent(1).hash;
         site.engine.change(&hash, complete);
         let lines = site.logged(&done).await;
         assert_eq!((lines.len(), &lines[0]["status"], &lines[0]["message"]), (1, &json!("success"), &Value::Null));
@@ -111,13 +112,13 @@ both_databases! {
         let site = Site::start(db).await;
         let stuck = site.rule(rule("stuck", "torrent.completed", &json!([]), &["stuck"])).await;
         let quick = site.rule(rule("quick", "ratio.reached", &json!([{ "field": "ratio", "op": "gt", "value": 1 }]), &["harmless"])).await;
-        site.engine.change(&fake::torrent(1).hash, complete);
+        site.engine.change(&torrent(1).hash, complete);
         until_true("the action to hang", || async { site.actions.told().len() == 1 }).await;
-        let polls = site.engine.polls();
-        until_true("the engine to be read on", || async { site.engine.polls() >= polls + 3 }).await;
-        site.engine.put(fake::torrent(2));
+        let polls = site.engine.polls.load(Ordering::SeqCst);
+        until_true("the engine to be read on", || async { site.engine.polls.load(Ordering::SeqCst) >= polls + 3 }).await;
+        site.engine.put(torrent(2));
         until_true("the new torrent to be listed", || async { site.admin.get("/api/torrents").await["total"] == 2 }).await;
-        site.engine.change(&fake::torrent(2).hash, |torrent| torrent.ratio = 1.5);
+        site.engine.change(&torrent(2).hash, |torrent| torrent.ratio = 1.5);
         assert_eq!(site.logged(&quick).await[0]["status"], "success", "another rule goes on");
         assert!(site.log(&stuck).await.is_empty());
         site.actions.go.add_permits(1);
@@ -127,7 +128,7 @@ both_databases! {
 
     async fn a_rule_is_made_of_a_filter_that_was_tried(db: &TestDb) {
         let site = Site::start(db).await;
-        let mut other = fake::torrent(2);
+        let mut other = torrent(2);
         other.tracker_host = Some("tracker.example".to_owned());
         other.ratio = 2.5;
         complete(&mut other);

@@ -2,7 +2,7 @@
 //! administrator has to grant first, and what outlives a restart.
 
 use qm_ports::action::{ActionCall, ActionError, Occasion, TorrentRef};
-use qm_testkit::fake::{FakeKinds, torrent};
+use qm_test_base::engine::{FakeKinds, torrent};
 use qm_testkit::{Api, TestServer, both_databases};
 use serde_json::{Map, Value, json};
 
@@ -31,7 +31,7 @@ async fn plugin(api: &Api, id: &str) -> Value {
 
 both_databases! {
     async fn rules_act_on_torrents_once_that_is_granted(db: &TestDb) {
-        let kinds = FakeKinds::new();
+        let kinds = FakeKinds::first_party();
         let fake = kinds.engine("one");
         fake.put(torrent(1));
         fake.put(torrent(2));
