@@ -11,10 +11,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use qm_db::DbError;
-use qm_kernel::Timestamp;
+use qm_kernel::{BEAT, Timestamp};
+use qm_platform::Beats;
 use qm_ports::action::TorrentRef;
 use qm_ports::list::{Listed, TorrentList, TorrentRecord};
-use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
 use super::Automation;
@@ -23,8 +23,8 @@ use crate::model::run::NewRun;
 use crate::model::trigger::COMPLETED;
 use crate::repo;
 
-/// From pass to pass: the interval of the sync loops.
-pub const INTERVAL: Duration = Duration::from_secs(2);
+/// From pass to pass: about the interval of the sync loops. Without rules on completions there are no passes.
+pub const INTERVAL: Duration = BEAT.saturating_mul(2);
 /// Runs that wait or run at a time; an edge is never refused.
 const UNDER_WAY: usize = 128;
 /// Torrents decided in one transaction.
@@ -54,15 +54,15 @@ impl Automation {
     /// Passes over the torrents until it is stopped.
     pub async fn backfill_loop(self: Arc<Self>, stop: CancellationToken) {
         let mut backfill = Backfill::default();
-        let mut ticks = tokio::time::interval(INTERVAL);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        let mut beats = Beats::every(INTERVAL);
         let mandate = self.db.mandate();
         let mut failing = false;
         loop {
             let room = tokio::select! {
                 biased;
                 () = stop.cancelled() => return,
-                _ = ticks.tick() => false,
+                () = beats.next(), if self.book.rules().of(COMPLETED).next().is_some() => false,
+                () = self.rules_changed.notified() => false,
                 () = self.room.notified(), if !backfill.due.is_empty() => true,
             };
             if !mandate.holds() {

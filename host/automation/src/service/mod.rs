@@ -67,6 +67,8 @@ pub struct Automation {
     work: Notify,
     /// There is room for more of what passes found.
     room: Notify,
+    /// The rules are others now.
+    rules_changed: Notify,
     /// Turns at judging all torrents for somebody.
     judges: Arc<Semaphore>,
     runs: IntCounterVec,
@@ -104,6 +106,7 @@ impl Automation {
             sequence: AtomicI64::new(last),
             work: Notify::new(),
             room: Notify::new(),
+            rules_changed: Notify::new(),
             judges: Arc::new(Semaphore::new(JUDGES)),
             runs,
         });

@@ -116,6 +116,7 @@ impl Automation {
         tx.commit().await?;
         // The change holds; a caller whose answer fails here tries again, and so reads them again.
         self.book.read().await?;
+        self.rules_changed.notify_one();
         Ok(())
     }
 }

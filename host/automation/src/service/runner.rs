@@ -21,8 +21,8 @@ use crate::repo;
 const PLACES: usize = 8;
 /// Waiting runs that are looked at for one that may begin.
 const LOOKED_AT: usize = 1000;
-/// How often it looks without having been told.
-const INTERVAL: Duration = Duration::from_secs(10);
+/// How often it looks without having been told; runs are decided in this process, which tells it.
+const INTERVAL: Duration = Duration::from_mins(1);
 /// After a failure of the database.
 const PAUSE: Duration = Duration::from_secs(1);
 /// For what runs when the server stops.
