@@ -1,8 +1,8 @@
 //! The role `action-set`: a plugin provides actions that rules run.
 //!
-//! Nothing stays between calls: every run has an instance of its own ([`Counter`]), which may touch the torrent the run is
-//! about, if that was granted, and no other. A new version of `wit/actions` gets a module beside `v0_1`; nothing else learns
-//! of it.
+//! Nothing stays between calls: every run has an instance of its own ([`Counter`](crate::core::fresh::Counter)), which may
+//! touch the torrent the run is about, if that was granted, and no other. A new version of `wit/actions` gets a module
+//! beside `v0_1`; nothing else learns of it.
 
 mod contract;
 mod desk;
