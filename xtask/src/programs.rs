@@ -12,8 +12,9 @@ use serde::Deserialize;
 
 /// Programs at once.
 const LANES: usize = 3;
-/// The program that runs alone, at the end: it starts whole servers and torrent clients, and fills the machine by itself.
-const ALONE: &str = "qm-tests";
+/// Crates whose programs run alone, at the end: guests that are given so much computing time and no more, and whole servers
+/// with their torrent clients, which fill the machine by themselves.
+const ALONE: [&str; 2] = ["qm-plugin-host", "qm-tests"];
 
 /// What cargo says of a program it has built; other messages have other fields.
 #[derive(Deserialize)]
@@ -54,7 +55,7 @@ pub fn run(command: impl Fn(&[&str]) -> Command) -> Result<(), String> {
     let mut failed = Vec::new();
     let (alone, mut others): (Vec<_>, Vec<_>) = build(&command)?
         .into_iter()
-        .partition(|program| program.name.starts_with(ALONE));
+        .partition(|program| ALONE.iter().any(|krate| program.name.starts_with(krate)));
     others.sort_by_key(|program| rank(&program.name));
     failed.extend(side_by_side(&command, others, LANES));
     failed.extend(side_by_side(&command, alone, 1));
@@ -71,7 +72,7 @@ pub fn run(command: impl Fn(&[&str]) -> Command) -> Result<(), String> {
 
 /// The place of a program in the queue: what takes longest begins first, so that no lane waits for it at the end.
 fn rank(name: &str) -> usize {
-    const LONGEST: [&str; 4] = ["qm-plugin-host", "qm-jobs", "qm-files", "qm-identity"];
+    const LONGEST: [&str; 4] = ["qm-jobs", "qm-files", "qm-identity", "qm-torrents"];
     LONGEST
         .iter()
         .position(|long| name.starts_with(long))
