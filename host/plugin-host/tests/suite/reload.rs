@@ -219,8 +219,9 @@ async fn a_thousand_reloads_leak_neither_memory_nor_files() {
     let (files, resident) = (open_files(), resident_kib());
     round(1000).await;
     let (files_after, resident_after) = (open_files(), resident_kib());
+    // A leak would be a thousand files; the tests beside this one open and close some, too.
     assert!(
-        files_after <= files + 4,
+        files_after <= files + 100,
         "{files} open files became {files_after}"
     );
     // A leak of the code alone (0.4 MiB a reload) would be 400 MiB; the tests beside this one take some, too.
