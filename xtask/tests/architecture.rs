@@ -120,7 +120,7 @@ const LAYERS: &[&[&str]] = &[
     &["routes"],
 ];
 /// The crates that are made of these layers.
-const FEATURES: &[&str] = &["automation", "files", "identity", "jobs", "torrents"];
+const FEATURES: &[&str] = &["automation", "files", "identity", "jobs", "system", "torrents"];
 /// Modules of feature crates that are none of their layers: what the server is given, and what tests use.
 const OUTSIDE: &[&str] = &["lib", "area", "testing", "tests"];
 

@@ -4,25 +4,23 @@
 //! Events: see [`Watches`]. Bounds: each module names its own.
 
 mod area;
-mod build;
+mod dto;
 mod error;
-pub mod health;
-mod metrics;
-mod pins;
+mod repo;
 mod routes;
+mod service;
 mod settings;
-mod update;
-mod values;
-mod watch;
 
 pub use area::{AREA, area};
+pub use dto::Build;
 pub use error::SystemError;
-pub use metrics::Sources;
-pub use pins::PluginPins;
-pub use routes::{Aside, Build, System, doorkeeper, routes, standby_routes};
-pub use update::{UpdateDeps, Updates};
-pub use values::PluginValues;
-pub use watch::{EVENTS, Watches};
+pub use routes::{Aside, System, doorkeeper, routes, standby_routes};
+pub use service::health;
+pub use service::metrics::Sources;
+pub use service::pins::PluginPins;
+pub use service::update::{UpdateDeps, Updates};
+pub use service::values::PluginValues;
+pub use service::watch::{EVENTS, Watches};
 
 #[cfg(test)]
 mod tests {

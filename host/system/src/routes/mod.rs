@@ -2,7 +2,6 @@
 
 mod audit;
 mod context_actions;
-mod dto;
 mod faults;
 mod modules;
 mod plugins;
@@ -22,10 +21,10 @@ use qm_platform::{Acting, Audit, AuditTrail, EnvEntry, Node, Settings};
 use qm_plugin_host::PluginHost;
 use qm_web::{Routes, routes as line};
 
-use crate::health::Health;
-use crate::update::Updates;
+use crate::dto::Build;
+use crate::service::health::Health;
+use crate::service::update::Updates;
 
-pub use dto::Build;
 pub use standby::doorkeeper;
 
 /// The state of these routes.

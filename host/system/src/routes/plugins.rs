@@ -9,10 +9,10 @@ use qm_web::{ApiResult, Auth, Body, Client, Created, Fields, FromBody, Json, Pat
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-use super::dto::Plugin;
 use super::{System, faults};
+use crate::dto::Plugin;
 use crate::error::SystemError;
-use crate::pins;
+use crate::service::pins;
 
 /// Every file of the plugins directory: what it is, its state with the reason, and what it has used.
 #[utoipa::path(get, path = "/api/plugins", tag = "plugins", responses((status = 200, body = Vec<Plugin>)))]

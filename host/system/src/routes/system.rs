@@ -8,9 +8,9 @@ use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use qm_web::Json;
 
-use super::dto::{Live, Ready, Release};
 use super::standby::{NotReady, not_ready};
 use super::{Aside, System};
+use crate::dto::{Live, Ready, Release};
 
 /// Whether the process answers.
 #[utoipa::path(get, path = "/api/system/live", tag = "system", responses((status = 200, body = Live)))]

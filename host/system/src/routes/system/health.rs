@@ -9,9 +9,9 @@ use qm_web::Json;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::health::Report;
-use crate::health::disks::Disk;
 use crate::routes::System;
+use crate::service::health::Report;
+use crate::service::health::disks::Disk;
 
 #[derive(Serialize, ToSchema)]
 #[schema(as = SystemHealth)]

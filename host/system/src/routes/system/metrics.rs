@@ -6,8 +6,8 @@ use axum::response::{IntoResponse as _, Response};
 use qm_kernel::ErrorKind;
 use qm_web::{ApiError, ApiResult};
 
-use crate::metrics::{CONTENT_TYPE, render};
 use crate::routes::Aside;
+use crate::service::metrics::{CONTENT_TYPE, render};
 
 /// Requests, engines, plugins, database, events, realtime channel and process in the Prometheus text format.
 #[utoipa::path(

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 
 use crate::error::SystemError;
 use crate::routes::System;
-use crate::update::Standing;
+use crate::service::update::Standing;
 
 /// What is known of newer versions.
 #[derive(Serialize, ToSchema)]

@@ -2,8 +2,6 @@
 //!
 //! Invariant: an id gets another file only in a transaction that judged an administrator and holds the audit row of it.
 
-mod repo;
-
 use std::collections::HashMap;
 
 use async_trait::async_trait;
@@ -11,6 +9,8 @@ use qm_db::{Changes, Db, DbError, Tx};
 use qm_kernel::Ctx;
 use qm_plugin_host::{Granted, Pin, PinError, Pins};
 use tokio::sync::{MappedMutexGuard, Mutex, MutexGuard};
+
+use crate::repo::pins as repo;
 
 /// The pins of one database.
 pub struct PluginPins {

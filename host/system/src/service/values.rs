@@ -3,12 +3,12 @@
 //! Bounds: those of [`qm_plugin_host::within`], judged in the transaction that writes; one write of plugins at a time, so that
 //! two that see nothing of each other cannot exceed them together.
 
-mod repo;
-
 use async_trait::async_trait;
 use qm_db::{Db, DbError};
 use qm_plugin_host::{Condition, ValueError, Values, within};
 use tokio::sync::Mutex;
+
+use crate::repo::values as repo;
 
 /// The values of one database.
 pub struct PluginValues {

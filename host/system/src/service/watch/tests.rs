@@ -12,7 +12,7 @@ use qm_ports::EngineProbe;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::health::disks::Space;
+use crate::service::health::disks::Space;
 
 const PATIENCE: Duration = Duration::from_secs(20);
 const TICK: Duration = Duration::from_millis(5);
@@ -138,6 +138,8 @@ async fn what_gets_worse_or_better_is_told_once_and_a_panic_ends_nothing() {
     assert_eq!(next(&mut heard).await, engine("provider.recovered", payload));
 
     background.shutdown().await;
+    // A look that was under way ends by itself, on a thread of its own.
+    tokio::time::sleep(TICK * 10).await;
     let looks = (
         world.disk_looks.load(Ordering::SeqCst),
         world.engine_looks.load(Ordering::SeqCst),

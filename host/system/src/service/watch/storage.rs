@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use qm_kernel::Ctx;
 use qm_kernel::event::{Cause, DomainEvent};
 
-use crate::health::disks::Disk;
+use crate::service::health::disks::Disk;
 
 qm_kernel::events! {
     pub struct StorageWarning: "system.storage_warning" about "storage_root", once in 21600 {
@@ -106,7 +106,7 @@ impl StorageWatch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::health::disks::Space;
+    use crate::service::health::disks::Space;
 
     fn disk(path: &str, free: Option<u64>) -> Disk {
         Disk {

@@ -16,8 +16,8 @@ use qm_platform::Bus;
 use qm_plugin_host::{LaneState, PluginHost, PluginStatus};
 use qm_realtime::Hub;
 
-use crate::health::process::Process;
-use crate::routes::Build;
+use crate::dto::Build;
+use crate::service::health::process::Process;
 
 /// What the text is served as.
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";

@@ -19,8 +19,8 @@ use qm_ports::EngineProbes;
 
 use self::engines::EngineWatch;
 use self::storage::StorageWatch;
-use crate::health::ENGINE_PATIENCE;
-use crate::health::disks::Disks;
+use crate::service::health::ENGINE_PATIENCE;
+use crate::service::health::disks::Disks;
 
 const STORAGE_INTERVAL: Duration = Duration::from_mins(5);
 const ENGINE_INTERVAL: Duration = Duration::from_mins(1);

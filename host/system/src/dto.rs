@@ -6,24 +6,24 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 #[derive(Serialize, ToSchema)]
-pub(super) struct Live {
+pub(crate) struct Live {
     /// Always `ok`.
-    pub(super) status: &'static str,
+    pub(crate) status: &'static str,
     /// Seconds since the process started.
-    pub(super) uptime: f64,
+    pub(crate) uptime: f64,
 }
 
 #[derive(Serialize, ToSchema)]
-pub(super) struct Ready {
+pub(crate) struct Ready {
     /// `ok` or `degraded`.
-    pub(super) status: &'static str,
+    pub(crate) status: &'static str,
     /// Whether the database answers and can be written.
-    pub(super) database: bool,
+    pub(crate) database: bool,
 }
 
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Release {
+pub(crate) struct Release {
     /// The product's name.
     product: String,
     /// e.g. `1.4.2`
@@ -45,6 +45,21 @@ pub(super) struct Release {
     node: &'static str,
 }
 
+/// The [`Build`](crate::Build) of the program whose crate calls it: its version, and what its build script put into
+/// `QM_GIT_SHA`, `QM_GIT_TAG`, `QM_BUILD_EPOCH` (unix seconds) and `QM_COMPILER`, each of which may be missing.
+#[macro_export]
+macro_rules! build {
+    () => {
+        $crate::Build {
+            version: env!("CARGO_PKG_VERSION"),
+            git_tag: option_env!("QM_GIT_TAG"),
+            git_sha: option_env!("QM_GIT_SHA"),
+            epoch: option_env!("QM_BUILD_EPOCH"),
+            compiler: option_env!("QM_COMPILER"),
+        }
+    };
+}
+
 /// What the build knows of itself. Made by [`build!`](macro@crate::build) in the crate that holds the program.
 #[derive(Clone, Copy, Debug)]
 pub struct Build {
@@ -57,7 +72,7 @@ pub struct Build {
 }
 
 impl Build {
-    pub(super) fn describe(&self, product: &str) -> Release {
+    pub(crate) fn describe(&self, product: &str) -> Release {
         let epoch = self.epoch.and_then(|secs| secs.parse().ok());
         Release {
             product: product.to_owned(),
@@ -74,7 +89,7 @@ impl Build {
         }
     }
 
-    pub(super) fn compiler(&self) -> &'static str {
+    pub(crate) fn compiler(&self) -> &'static str {
         self.compiler.unwrap_or("rust")
     }
 }
@@ -82,7 +97,7 @@ impl Build {
 /// A file of the plugins directory.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Plugin {
+pub(crate) struct Plugin {
     /// The id it gives itself; the file's name without `.wasm` as long as that is unknown.
     id: String,
     /// The product's name.
@@ -147,7 +162,7 @@ pub(super) struct Plugin {
 /// actions its runs.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct PluginLane {
+pub(crate) struct PluginLane {
     /// The engine's id; null for a plugin that no engine is configured of.
     engine: Option<String>,
     /// `sync`, `command`, `send` or `run`.
@@ -167,7 +182,7 @@ pub(super) struct PluginLane {
 /// Something that a plugin asked for and was refused.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct PluginRefusal {
+pub(crate) struct PluginRefusal {
     /// What was refused, as a sentence that names it.
     what: String,
     #[schema(value_type = String, format = DateTime)]

@@ -1,0 +1,4 @@
+//! The tables of this area.
+
+pub mod pins;
+pub mod values;

@@ -1,0 +1,8 @@
+//! What this area does beside its routes.
+
+pub mod health;
+pub mod metrics;
+pub mod pins;
+pub mod update;
+pub mod values;
+pub mod watch;
