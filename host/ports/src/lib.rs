@@ -6,6 +6,7 @@
 //! | [`action`] | the plugin host; [`action::TorrentHands`] torrents | automation; the plugin host |
 //! | [`engine`] | the plugin host | torrents |
 //! | [`channel`] | the plugin host | nobody yet |
+//! | [`indexer`] | the plugin host; [`indexer::Indexers`] indexers | indexers; whoever looks for releases |
 //! | [`payload`] | torrents | files |
 //! | [`probe`] | torrents | the system's health |
 //! | [`carry`] | files | torrents |
@@ -20,6 +21,7 @@ pub mod carry;
 pub mod channel;
 pub mod engine;
 pub mod holder;
+pub mod indexer;
 pub mod list;
 pub mod payload;
 pub mod probe;
