@@ -28,14 +28,18 @@ impl PageQuery {
     /// Reads the two query texts: anything below 1 or not a number is 1 (page) or the default (size);
     /// `pageSize` is clamped to 1..=`max`.
     pub fn parse(page: Option<&str>, page_size: Option<&str>, max: u64) -> Self {
+        Self::parse_or(page, page_size, Self::DEFAULT_SIZE, max)
+    }
+
+    /// The same for a list whose pages have another size unless told otherwise.
+    pub fn parse_or(page: Option<&str>, page_size: Option<&str>, default: u64, max: u64) -> Self {
         // Any number counts, also one that no integer holds: casts of floats end at the integer's bounds.
         let number = |text: Option<&str>| {
             let number = text?.trim().parse::<f64>().ok()?;
             number.is_finite().then_some(number as i64)
         };
         let page = number(page).map_or(1, |n| n.clamp(1, i64::from(i32::MAX)) as u64);
-        let page_size =
-            number(page_size).map_or(Self::DEFAULT_SIZE.min(max), |n| n.clamp(1, max as i64) as u64);
+        let page_size = number(page_size).map_or(default.min(max), |n| n.clamp(1, max as i64) as u64);
         Self { page, page_size }
     }
 
@@ -47,6 +51,18 @@ impl PageQuery {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_list_may_have_pages_of_another_size() {
+        for (size, expected) in [(None, 25), (Some("many"), 25), (Some("0"), 1), (Some("500"), 100)] {
+            assert_eq!(
+                PageQuery::parse_or(None, size, 25, 100).page_size,
+                expected,
+                "{size:?}"
+            );
+        }
+        assert_eq!(PageQuery::parse_or(None, None, 25, 10).page_size, 10);
+    }
 
     #[test]
     fn every_number_is_clamped_and_everything_else_is_the_default() {

@@ -138,10 +138,15 @@ impl<'a> Fields<'a> {
 
     /// `page` and `pageSize`, clamped to 1..=`max`; never a broken rule.
     pub fn page(&mut self, max: u64) -> PageQuery {
+        self.page_or(PageQuery::DEFAULT_SIZE, max)
+    }
+
+    /// The same where pages have another size unless told otherwise.
+    pub fn page_or(&mut self, default: u64, max: u64) -> PageQuery {
         let page = self.lenient("page", 1);
-        let size = self.lenient("pageSize", PageQuery::DEFAULT_SIZE.min(max));
+        let size = self.lenient("pageSize", default.min(max));
         self.tell("pageSize", |size| size.max = Some(max as f64));
-        PageQuery::parse(page.as_deref(), size.as_deref(), max)
+        PageQuery::parse_or(page.as_deref(), size.as_deref(), default, max)
     }
 
     /// Whether the property stands there as `null`, which every typed reader takes for absent: for a body in which
