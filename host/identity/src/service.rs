@@ -9,6 +9,7 @@ pub mod holder;
 pub mod login;
 pub mod operator;
 pub mod password;
+mod people;
 pub mod seed;
 pub mod session;
 pub mod token;

@@ -14,6 +14,7 @@ pub mod config_schema;
 mod error;
 mod node;
 pub mod outbox;
+mod people;
 mod sealed;
 pub mod settings;
 #[cfg(any(test, feature = "testing"))]
@@ -26,6 +27,7 @@ pub use bus::{Bus, BusCounts, Subscription};
 pub use cipher::{Cipher, Standing};
 pub use error::PlatformError;
 pub use node::{Node, NodeRole, STANDBY};
+pub use people::{People, Person};
 pub use sealed::{AreaReport, Sealed, SealedPage, SealedRow, SealedValues, SecretSettings, Unreadable};
 pub use settings::{
     EnvEntry, SecretSetting, Setting, SettingSpec, SettingValue, Settings, Writer, settings_table,

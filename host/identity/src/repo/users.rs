@@ -1,7 +1,7 @@
 //! Table `users`.
 
 use qm_db::{DbError, FromRow, Tx, sql};
-use qm_kernel::Timestamp;
+use qm_kernel::{Permission, Role, Timestamp};
 
 use crate::model::NewUser;
 
@@ -37,6 +37,12 @@ sql! {
         failed_login_attempts, totp_enabled, recovery_codes, created_at, updated_at, email_folded) \
         VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, '[]', $9, $9, $10)";
     DELETE = "DELETE FROM users WHERE id = $1";
+    ACTIVE = "SELECT id, timezone FROM users WHERE id = $1 AND is_active";
+    /// $2 is the role that holds everything.
+    HOLDERS = "SELECT u.id, u.timezone FROM users u WHERE u.is_active AND EXISTS (SELECT 1 FROM user_roles ur \
+            JOIN roles r ON r.id = ur.role_id WHERE ur.user_id = u.id AND (r.name = $2 OR EXISTS (SELECT 1 \
+            FROM role_permissions rp JOIN permissions p ON p.id = rp.permission_id \
+            WHERE rp.role_id = r.id AND p.key = $1))) ORDER BY u.id";
 }
 
 /// A user with everything a login needs. Never leaves the crate.
@@ -263,4 +269,25 @@ pub async fn insert(
 /// Deletes the user with everything of theirs; audit rows stay without a name. The caller holds the row.
 pub async fn delete(tx: &mut Tx, id: &str) -> Result<(), DbError> {
     qm_db::exec!(tx, DELETE, id).await?.exactly(1)
+}
+
+/// Id and time zone of the user, if they are active.
+pub async fn active(tx: &mut Tx, id: &str) -> Result<Option<(String, Option<String>)>, DbError> {
+    if cannot_exist(id) {
+        return Ok(None);
+    }
+    qm_db::opt!(tx, (String, Option<String>), ACTIVE, id).await
+}
+
+/// Ids and time zones of the active users whose roles hold the permission, or hold everything.
+pub async fn holders(tx: &mut Tx, permission: Permission) -> Result<Vec<(String, Option<String>)>, DbError> {
+    let everything = Role::SuperAdmin.name();
+    qm_db::all!(
+        tx,
+        (String, Option<String>),
+        HOLDERS,
+        permission.key(),
+        everything
+    )
+    .await
 }

@@ -7,6 +7,7 @@ mod login;
 mod migration;
 mod operator;
 mod password;
+mod people;
 mod refresh;
 mod seed;
 mod surface;
