@@ -12,7 +12,7 @@ fn tier(name: &str) -> u8 {
         "qm-platform" => 3,
         "qm-realtime" => 4,
         "qm-identity" | "qm-jobs" => 5,
-        "qm-torrents" | "qm-files" | "qm-automation" => 6,
+        "qm-torrents" | "qm-files" | "qm-automation" | "qm-notifications" => 6,
         "qm-system" => 7,
         "qm-server" => 8,
         "qm-testkit" => 9,
@@ -120,7 +120,15 @@ const LAYERS: &[&[&str]] = &[
     &["routes"],
 ];
 /// The crates that are made of these layers.
-const FEATURES: &[&str] = &["automation", "files", "identity", "jobs", "system", "torrents"];
+const FEATURES: &[&str] = &[
+    "automation",
+    "files",
+    "identity",
+    "jobs",
+    "notifications",
+    "system",
+    "torrents",
+];
 /// Modules of feature crates that are none of their layers: what the server is given, and what tests use.
 const OUTSIDE: &[&str] = &["lib", "area", "testing", "tests"];
 

@@ -46,6 +46,7 @@ const MIGRATIONS: &[Migration] = migrations! {
     17 "0017_job_schedules",
     18 "0018_plugin_values",
     19 "0019_automation",
+    20 "0020_notifications",
 };
 
 sql! {

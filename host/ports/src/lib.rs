@@ -5,7 +5,7 @@
 //! |---|---|---|
 //! | [`action`] | the plugin host; [`action::TorrentHands`] torrents | automation; the plugin host |
 //! | [`engine`] | the plugin host | torrents |
-//! | [`channel`] | the plugin host | nobody yet |
+//! | [`channel`] | the plugin host | notifications |
 //! | [`indexer`] | the plugin host; [`indexer::Indexers`] indexers | indexers; whoever looks for releases |
 //! | [`payload`] | torrents | files |
 //! | [`probe`] | torrents | the system's health |

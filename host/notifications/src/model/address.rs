@@ -1,0 +1,60 @@
+//! Addresses of mailboxes, as people enter them.
+
+/// Characters of an address at most.
+pub const MAX_ADDRESS: usize = 254;
+
+/// Why a text is no address, as what follows its name in an error.
+pub const RULE: &str = "must be an email address, e.g. jo@example.org, of no more than 254 characters";
+
+/// Whether mail can be sent to it, as far as a look tells; that it arrives is proven by a mail.
+pub fn is_address(text: &str) -> bool {
+    let mut parts = text.split('@');
+    let (Some(local), Some(domain), None) = (parts.next(), parts.next(), parts.next()) else {
+        return false;
+    };
+    let no_gap = !text
+        .chars()
+        .any(|letter| letter.is_whitespace() || letter.is_control());
+    let labels = domain.split('.');
+    no_gap
+        && text.chars().count() <= MAX_ADDRESS
+        && !local.is_empty()
+        && domain.contains('.')
+        && labels.into_iter().all(|label| !label.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_told_from_other_texts() {
+        for good in [
+            "jo@example.org",
+            "a@b.c",
+            "jo+x@mail.example.org",
+            "jö@exämple.org",
+        ] {
+            assert!(is_address(good), "{good}");
+        }
+        let long = format!("{}@example.org", "a".repeat(243));
+        for bad in [
+            "",
+            "@",
+            "jo",
+            "jo@",
+            "@example.org",
+            "jo@example",
+            "jo@.org",
+            "jo@example.",
+            "jo@ex..org",
+            "jo@a@example.org",
+            "jo @example.org",
+            "jo@example.org\r\nBcc: all@example.org",
+            "jo\0@example.org",
+            &long,
+        ] {
+            assert!(!is_address(bad), "{bad:?}");
+        }
+    }
+}

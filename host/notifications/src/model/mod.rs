@@ -1,0 +1,12 @@
+//! What notifications are made of, and the rules about them. Pure.
+
+pub mod address;
+pub mod catalogue;
+pub mod channel;
+pub mod code;
+pub mod delivery;
+pub mod inbox;
+pub mod message;
+pub mod preference;
+pub mod presentation;
+pub mod render;

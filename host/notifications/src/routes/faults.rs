@@ -1,0 +1,78 @@
+//! With which errors of this area each operation may refuse, for the document. What every guarded operation may answer
+//! is known without them.
+
+use qm_platform::ActingError;
+use qm_ports::channel::ChannelError;
+use qm_web::faults;
+
+use crate::error::NotificationsError as E;
+use crate::model::code::{LIFE, MOST};
+
+faults! {
+    /// What is one's own, by an account that may be gone or deactivated.
+    Own => own();
+    Prefer => with(own(), [E::UnknownEvent]);
+    Email => with(connect(), [E::EmailNotConfigured]);
+    /// A channel that clients know by name.
+    Known => with(connect(), [E::NotInstalled(some())]);
+    Any => with(connect(), [E::UnknownChannel(some()), E::NotInstalled(some()), E::EmailNotConfigured]);
+    Test => with(
+        connect(),
+        [E::UnknownChannel(some()), E::NotInstalled(some()), E::EmailNotConfigured, E::NoSuchConnection],
+    );
+    Disconnect => with(own(), [E::NoSuchConnection]);
+    Link => with(linkable(), [E::TooManyCodes { most: MOST, minutes: LIFE.as_secs() / 60 }]);
+    Confirm => with(with(linkable(), upstream()), [E::NoCodeReceived, E::ChatTaken]);
+    Mark => with(own(), [E::NoSuchNotification]);
+}
+
+/// Stands for what is known only when it happens.
+fn some() -> String {
+    "…".to_owned()
+}
+
+fn with(mut errors: Vec<E>, more: impl IntoIterator<Item = E>) -> Vec<E> {
+    errors.extend(more);
+    errors
+}
+
+fn own() -> Vec<E> {
+    vec![E::Acting(ActingError::Gone), E::Acting(ActingError::Inactive)]
+}
+
+fn channel(source: ChannelError) -> E {
+    E::Channel {
+        channel: "<channel>".to_owned(),
+        source,
+    }
+}
+
+/// What the product behind a channel may say.
+fn upstream() -> Vec<E> {
+    vec![
+        channel(ChannelError::Unreachable(some())),
+        channel(ChannelError::Timeout(some())),
+        channel(ChannelError::Busy),
+        channel(ChannelError::Rejected(some())),
+    ]
+}
+
+fn connect() -> Vec<E> {
+    with(
+        with(own(), upstream()),
+        [E::Config(Vec::new()), E::NoSuchConnection],
+    )
+}
+
+fn linkable() -> Vec<E> {
+    with(
+        own(),
+        [
+            E::NotConfigured(some()),
+            E::NotInstalled(some()),
+            E::UnknownChannel(some()),
+            E::EmailNotConfigured,
+            E::NoCodes(some()),
+        ],
+    )
+}

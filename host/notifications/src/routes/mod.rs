@@ -1,0 +1,52 @@
+//! The routes of a person's own notifications: parse, call the service, shape.
+
+mod channels;
+mod faults;
+mod inbox;
+mod preferences;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use qm_kernel::Permission as P;
+use qm_web::{Routes, routes};
+
+use crate::service::Notifications;
+
+type App = axum::extract::State<Arc<Notifications>>;
+
+/// Requests of one address in 60 s that have a message sent to a place which somebody entered.
+const SENDS: u32 = 10;
+/// Requests of one address in 60 s that have a product asked whether a code has arrived.
+const LOOKS: u32 = 30;
+
+/// All routes of this area, still without their state.
+pub fn routes() -> Routes<Arc<Notifications>> {
+    let own = P::NotificationsChannelsManageOwn;
+    Routes::new()
+        .add(routes!(preferences::list_events).need(P::NotificationsViewOwn))
+        .add(routes!(preferences::list_preferences).need(P::NotificationsViewOwn))
+        .add(routes!(preferences::set_preference).need(P::NotificationsManageOwn))
+        .add(routes!(preferences::set_preferences).need(P::NotificationsManageOwn))
+        .add(routes!(channels::list_channels).need(P::NotificationsViewOwn))
+        .add(routes!(channels::set_bot).need(own).limit(SENDS))
+        .add(routes!(channels::link_bot).need(own))
+        .add(routes!(channels::confirm_bot).need(own).limit(LOOKS))
+        // A path of its own hides the general one, whatever the method.
+        .add(routes!(channels::connect_email).need(own).limit(SENDS))
+        .add(routes!(channels::disconnect_email).need(own))
+        .add(routes!(channels::connect_chat).need(own).limit(SENDS))
+        .add(routes!(channels::disconnect_chat).need(own))
+        .add(routes!(channels::connect).need(own).limit(SENDS))
+        .add(routes!(channels::disconnect).need(own))
+        .add(routes!(channels::link).need(own))
+        .add(routes!(channels::confirm).need(own).limit(LOOKS))
+        .add(routes!(channels::test_channel).need(own).limit(SENDS))
+        .add(routes!(inbox::list_inbox).need(P::NotificationsViewOwn))
+        .add(routes!(inbox::count_unread).need(P::NotificationsViewOwn))
+        .add(routes!(inbox::read_all).need(P::NotificationsManageOwn))
+        .add(routes!(inbox::mark_read).need(P::NotificationsManageOwn))
+        .add(routes!(inbox::mark_unread).need(P::NotificationsManageOwn))
+        .add(routes!(inbox::archive).need(P::NotificationsManageOwn))
+}

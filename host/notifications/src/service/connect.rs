@@ -1,0 +1,161 @@
+//! Connecting a way out of the house, and trying it.
+//!
+//! What a person enters is judged by the plugin's schema, then by the product, and only then stored; whoever has lost the
+//! right meanwhile stores nothing. It counts as verified once a message has arrived.
+
+use qm_kernel::{Permission, Principal};
+use qm_platform::{config_schema, judge_alone};
+use qm_ports::channel::{ChannelConfig, ChannelError, ChannelKind, Destination};
+use serde_json::{Map, Value};
+
+use super::Notifications;
+use super::channels::unknown;
+use crate::error::NotificationsError;
+use crate::model::channel::{KNOWN, Open, Seen};
+use crate::repo;
+use crate::repo::channels::{NewConnection, Stored};
+
+impl Notifications {
+    /// Refuses who may not change their connections, before anything is asked of anybody else.
+    pub(super) async fn admit(&self, caller: &Principal) -> Result<(), NotificationsError> {
+        let needed = &[Permission::NotificationsChannelsManageOwn];
+        judge_alone(&*self.acting, &self.db, caller, needed).await?;
+        Ok(())
+    }
+
+    /// Stores a configuration in place of the one there is. Unless a code is to tell the destination, a message is sent there
+    /// at once; where that fails the connection is kept, unverified.
+    pub async fn connect(
+        &self,
+        caller: &Principal,
+        channel: &str,
+        config: Map<String, Value>,
+    ) -> Result<Seen, NotificationsError> {
+        self.admit(caller).await?;
+        let kind = self.usable(channel).await?;
+        judge_config(&kind, &config)?;
+        let config = ChannelConfig(config);
+        let found = self.channels.verify(channel, config.clone()).await;
+        let found = found.map_err(|source| failed(&kind, source))?;
+        let stored = self.store(caller, &kind, &config, &found).await?;
+        if kind.links_by_code {
+            return Ok(Seen {
+                channel: channel.to_owned(),
+                connection: Some(stored.connection),
+            });
+        }
+        self.try_out(&kind, &stored, config, &found.state).await
+    }
+
+    async fn store(
+        &self,
+        caller: &Principal,
+        kind: &ChannelKind,
+        config: &ChannelConfig,
+        found: &Destination,
+    ) -> Result<Stored, NotificationsError> {
+        let (user_id, now) = (&*caller.user_id, self.ctx.now());
+        // With a code to come, what was found is the account and not the destination.
+        let (account, state) = if kind.links_by_code {
+            (Some(&*found.label), None)
+        } else {
+            (None, Some(self.cipher.encrypt(&found.state)))
+        };
+        let new = NewConnection {
+            id: self.ctx.id(),
+            user_id,
+            channel: &kind.id,
+            config: self.cipher.encrypt(&Value::Object(config.0.clone()).to_string()),
+            state,
+            account,
+            label: &found.label,
+        };
+        let mut tx = self.db.begin_write().await?;
+        self.judge(&mut tx, caller, Permission::NotificationsChannelsManageOwn)
+            .await?;
+        repo::channels::connect(&mut tx, &new, now).await?;
+        let stored = repo::channels::find(&mut tx, user_id, &kind.id).await?;
+        let stored = stored.ok_or(NotificationsError::NoSuchConnection)?;
+        tx.commit().await?;
+        self.codes().cancel(user_id, &kind.id);
+        Ok(stored)
+    }
+
+    /// Sends a message by a connection to see whether it arrives.
+    pub async fn test(&self, caller: &Principal, channel: &str) -> Result<Seen, NotificationsError> {
+        self.admit(caller).await?;
+        let stored = {
+            let mut tx = self.db.begin_read().await?;
+            repo::channels::find(&mut tx, &caller.user_id, channel).await?
+        };
+        let Some(stored) = stored else {
+            let is_known = KNOWN.contains(&channel) || self.kind(channel).is_some();
+            return Err(if is_known {
+                NotificationsError::NoSuchConnection
+            } else {
+                unknown(channel)
+            });
+        };
+        let open = self.open(&stored).ok_or(NotificationsError::NoSuchConnection)?;
+        let Open {
+            config,
+            state: Some(state),
+        } = open
+        else {
+            return Err(NotificationsError::NoSuchConnection);
+        };
+        let kind = self.usable(channel).await?;
+        self.try_out(&kind, &stored, config, state.expose()).await
+    }
+
+    /// Sends a message and notes whether it was taken.
+    async fn try_out(
+        &self,
+        kind: &ChannelKind,
+        stored: &Stored,
+        config: ChannelConfig,
+        state: &str,
+    ) -> Result<Seen, NotificationsError> {
+        let letterhead = {
+            let mut tx = self.db.begin_read().await?;
+            self.letterhead(&mut tx).await?
+        };
+        let message = letterhead.trial(self.ctx.id());
+        let sent = self.channels.send(&kind.id, config, state, message).await;
+        let refusal = sent.err().map(|source| failed(kind, source));
+        let told = refusal.as_ref().map(ToString::to_string);
+        let (which, now) = (stored.which(), self.ctx.now());
+        let mut tx = self.db.begin_write().await?;
+        let outcome = told.as_deref().map_or(Ok(()), Err);
+        repo::channels::note(&mut tx, which, outcome, now).await?;
+        repo::channels::note_test(&mut tx, which, outcome.is_ok(), now).await?;
+        let now_stored = repo::channels::find(&mut tx, which.user_id, which.channel).await?;
+        tx.commit().await?;
+        match refusal {
+            Some(refusal) => Err(refusal),
+            None => Ok(Seen {
+                channel: kind.id.clone(),
+                connection: now_stored.and_then(|stored| self.readable(stored)),
+            }),
+        }
+    }
+}
+
+/// Refuses a configuration that its plugin's schema does not allow.
+fn judge_config(kind: &ChannelKind, config: &Map<String, Value>) -> Result<(), NotificationsError> {
+    let broken = config_schema::broken_rules(&kind.config_schema, config)
+        .map_err(|error| failed(kind, ChannelError::Plugin(error.to_string())))?;
+    if broken.is_empty() {
+        return Ok(());
+    }
+    let messages = broken.iter().map(config_schema::BrokenRule::message);
+    Err(NotificationsError::Config(messages.collect()))
+}
+
+/// What the product behind a channel said, with its name.
+pub(super) fn failed(kind: &ChannelKind, source: ChannelError) -> NotificationsError {
+    NotificationsError::Channel {
+        channel: kind.label.clone(),
+        source,
+    }
+}

@@ -1,0 +1,289 @@
+//! Telling people of events: who is told, and by which ways, is decided and stored in the transaction that consumes the
+//! event, so once an event, whoever dies when. What goes out by channels is sent by the worker.
+//!
+//! Permissions and preferences are those that are stored at that moment. A thousand people are told in some thirty
+//! statements: a card is made once a time zone, rows go 64 at a time.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use qm_db::{DbError, Tx};
+use qm_kernel::event::DomainEvent;
+use qm_kernel::{Permission, Timestamp, timezone};
+use qm_platform::Person;
+use qm_platform::outbox::{ConsumeError, Consumer, StoredEvent};
+use qm_platform::settings::TIMEZONE;
+use qm_realtime::Room;
+use serde::Serialize;
+
+use super::Notifications;
+use crate::model::catalogue::{EventDef, Recipients, find};
+use crate::model::preference::Preference;
+use crate::model::render::{Reader, render};
+use crate::repo;
+use crate::repo::deliveries::NewDelivery;
+use crate::repo::inbox::NewNotification;
+
+/// The keys of the events that people are told of. For ever: the key of a further event is another consumer's, which tells of
+/// it by the same [`Notifications::tell`].
+const KEYS: &[&str] = &[
+    "media_server.user_started_watching",
+    "media_server.user_stopped_watching",
+    "media_server.refresh_failed",
+    "torrent.completed",
+    "torrent.failed",
+    "system.storage_warning",
+    "system.storage_critical",
+    "system.storage_recovered",
+    "provider.offline",
+    "provider.recovered",
+    "security.password_changed",
+    "security.two_factor_disabled",
+    "security.api_key_created",
+    "security.login_failed",
+    "user.created",
+    "user.role_changed",
+];
+/// Who holds it may know who watches what.
+const SEES_PEOPLE: Permission = Permission::MediaServerAnalyticsViewLiveActivity;
+
+/// Tells people of events.
+pub struct Dispatch(pub Arc<Notifications>);
+
+#[async_trait]
+impl Consumer for Dispatch {
+    fn name(&self) -> &'static str {
+        "notifications.dispatch"
+    }
+
+    fn keys(&self) -> &'static [&'static str] {
+        KEYS
+    }
+
+    async fn handle(&self, tx: &mut Tx, stored: &StoredEvent) -> Result<(), ConsumeError> {
+        if let Some(def) = find(&stored.event.event_key) {
+            self.0.tell(tx, def, &stored.event).await?;
+        }
+        Ok(())
+    }
+}
+
+/// What an inbox hears of a new notification.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct News {
+    id: String,
+    event_key: &'static str,
+    category: &'static str,
+    severity: &'static str,
+    title: Arc<str>,
+    created_at: Timestamp,
+}
+
+/// Somebody who is told, and how.
+struct Recipient {
+    person: Person,
+    preference: Preference,
+}
+
+/// What everybody of one time zone reads.
+struct Told {
+    title: Arc<str>,
+    /// JSON of the card.
+    card: Option<String>,
+    deep_link: Option<String>,
+}
+
+impl Notifications {
+    /// Tells whom an event concerns, each once.
+    pub(super) async fn tell(
+        self: &Arc<Self>,
+        tx: &mut Tx,
+        def: &'static EventDef,
+        event: &DomainEvent,
+    ) -> Result<(), DbError> {
+        let recipients = self.recipients(tx, def, event).await?;
+        if recipients.is_empty() {
+            return Ok(());
+        }
+        let now = self.ctx.now();
+        let told = self.words(tx, def, event, &recipients, now).await?;
+        let notifications: Vec<NewNotification<'_>> = recipients
+            .iter()
+            .map(|recipient| {
+                let told = &told[&recipient.person.timezone];
+                NewNotification {
+                    id: self.ctx.id(),
+                    user_id: &recipient.person.id,
+                    event_id: &event.id,
+                    event_key: def.key,
+                    category: def.category.as_str(),
+                    severity: def.severity.as_str(),
+                    title: &told.title,
+                    deep_link: told.deep_link.as_deref(),
+                    resource_type: event.resource_type.as_deref(),
+                    resource_id: event.resource_id.as_deref(),
+                    presentation: told.card.as_deref(),
+                    surfaced: recipient.preference.in_app,
+                    at: now,
+                }
+            })
+            .collect();
+        repo::inbox::add(tx, &notifications).await?;
+        let deliveries = self.outgoing(&recipients, &notifications);
+        repo::deliveries::add(tx, &deliveries).await?;
+        let created = notifications.iter().filter(|new| new.surfaced).map(|new| {
+            let news = News {
+                id: new.id.clone(),
+                event_key: def.key,
+                category: new.category,
+                severity: new.severity,
+                title: new.title.into(),
+                created_at: now,
+            };
+            (Arc::<str>::from(new.user_id), news)
+        });
+        self.after_commit(tx, created.collect(), !deliveries.is_empty());
+        Ok(())
+    }
+
+    /// The active users whom the event concerns, who want to be told of it and were not told yet.
+    async fn recipients(
+        &self,
+        tx: &mut Tx,
+        def: &EventDef,
+        event: &DomainEvent,
+    ) -> Result<Vec<Recipient>, DbError> {
+        let people = self.concerned(tx, def, event).await?;
+        if people.is_empty() {
+            return Ok(Vec::new());
+        }
+        let told = repo::inbox::told(tx, &event.id).await?;
+        let mut preferences: HashMap<String, Preference> = repo::preferences::of_event(tx, def.key).await?;
+        let wanted = people.into_iter().filter_map(|person| {
+            let preference = preferences
+                .remove(&person.id)
+                .unwrap_or_else(|| Preference::of(def));
+            let is_wanted = !preference.is_silent() && !told.contains(&person.id);
+            is_wanted.then_some(Recipient { person, preference })
+        });
+        Ok(wanted.collect())
+    }
+
+    async fn concerned(
+        &self,
+        tx: &mut Tx,
+        def: &EventDef,
+        event: &DomainEvent,
+    ) -> Result<Vec<Person>, DbError> {
+        let affected = event
+            .subject_user_id
+            .as_deref()
+            .or(event.actor_user_id.as_deref());
+        let affected = match (def.recipients, affected) {
+            (Recipients::AffectedUser | Recipients::ResourceOwner, Some(id)) => {
+                self.people.find(tx, id).await?
+            }
+            (_, _) => None,
+        };
+        match (def.recipients, affected, def.permission) {
+            (Recipients::AffectedUser, person, _) => Ok(person.into_iter().collect()),
+            (Recipients::ResourceOwner, Some(person), _) => Ok(vec![person]),
+            (Recipients::ResourceOwner | Recipients::PermissionHolders, _, Some(permission)) => {
+                self.people.holders(tx, permission).await
+            }
+            (Recipients::ResourceOwner | Recipients::PermissionHolders, _, None) => Ok(Vec::new()),
+        }
+    }
+
+    /// Title and card, by the time zones of those who are told.
+    async fn words(
+        &self,
+        tx: &mut Tx,
+        def: &EventDef,
+        event: &DomainEvent,
+        recipients: &[Recipient],
+        now: Timestamp,
+    ) -> Result<BTreeMap<Option<String>, Told>, DbError> {
+        let house: Option<String> = self.settings.get(tx, &TIMEZONE).await?;
+        let mut words = BTreeMap::new();
+        for recipient in recipients {
+            let zone = &recipient.person.timezone;
+            if words.contains_key(zone) {
+                continue;
+            }
+            let reader = Reader {
+                zone: timezone::zone(zone.as_deref().or(house.as_deref())),
+                // Whoever is told of what people watch is told for that permission.
+                sees_people: def.permission == Some(SEES_PEOPLE),
+                now,
+            };
+            let rendered = render(def, event, &reader);
+            let deep_link = rendered
+                .card
+                .as_ref()
+                .and_then(|card| card.action.as_ref())
+                .map(|action| action.href.clone());
+            let told = Told {
+                title: rendered.title.into(),
+                // A card of texts and numbers always has a JSON form.
+                card: rendered.card.and_then(|card| serde_json::to_string(&card).ok()),
+                deep_link,
+            };
+            words.insert(zone.clone(), told);
+        }
+        Ok(words)
+    }
+
+    /// A message for each way that somebody wants to be told by.
+    fn outgoing<'a>(
+        &self,
+        recipients: &[Recipient],
+        notifications: &'a [NewNotification<'_>],
+    ) -> Vec<NewDelivery<'a>> {
+        let pairs = recipients.iter().zip(notifications);
+        let outgoing = pairs.flat_map(|(recipient, new)| {
+            recipient
+                .preference
+                .channels
+                .iter()
+                .map(move |channel| NewDelivery {
+                    id: self.ctx.id(),
+                    user_id: new.user_id,
+                    notification_id: &new.id,
+                    event_key: new.event_key,
+                    channel: channel.clone(),
+                    at: new.at,
+                })
+        });
+        outgoing.collect()
+    }
+
+    /// Once it is stored: the inboxes that are open hear of it, and the worker begins.
+    fn after_commit(self: &Arc<Self>, tx: &mut Tx, created: Vec<(Arc<str>, News)>, has_outgoing: bool) {
+        let notifications = self.clone();
+        tx.after_commit(move || {
+            for (user_id, message) in created {
+                notifications
+                    .hub
+                    .emit_json(Room::User(user_id), "account.notification.created", &message);
+            }
+            if has_outgoing {
+                notifications.work.notify_one();
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::catalogue::CATALOGUE;
+
+    #[test]
+    fn every_event_of_the_catalogue_is_consumed() {
+        let known: Vec<&str> = CATALOGUE.iter().map(|event| event.key).collect();
+        assert_eq!(KEYS, known);
+    }
+}

@@ -1,0 +1,132 @@
+//! The area's use cases. [`Notifications`] is what the server wires.
+
+mod channels;
+mod connect;
+mod deliver;
+pub mod dispatch;
+mod inbox;
+mod link;
+mod preferences;
+#[cfg(test)]
+mod tests;
+pub mod worker;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use prometheus::{IntCounterVec, Opts, Registry};
+use qm_db::{Db, DbError, Tx};
+use qm_kernel::{Ctx, Permission, Principal};
+use qm_platform::settings::PRODUCT_NAME;
+use qm_platform::{Acting, ActingError, Actor, Cipher, People, Settings};
+use qm_ports::channel::{ChannelKind, Channels};
+use qm_realtime::Hub;
+use tokio::sync::Notify;
+
+pub use self::link::LinkCode;
+use crate::error::NotificationsError;
+use crate::model::code::Codes;
+use crate::model::message::Letterhead;
+use crate::settings::{MAIL, PUBLIC_URL, can_mail};
+
+/// What the area needs of the house.
+pub struct NotificationsDeps {
+    pub db: Db,
+    pub ctx: Ctx,
+    /// Judges who changes how they are told.
+    pub acting: Arc<dyn Acting>,
+    /// Knows whom to tell.
+    pub people: Arc<dyn People>,
+    /// Seals what people connect.
+    pub cipher: Cipher,
+    pub settings: Settings,
+    pub hub: Hub,
+    pub channels: Arc<dyn Channels>,
+    pub metrics: Registry,
+}
+
+/// What people are told, and how.
+pub struct Notifications {
+    db: Db,
+    ctx: Ctx,
+    acting: Arc<dyn Acting>,
+    people: Arc<dyn People>,
+    cipher: Cipher,
+    settings: Settings,
+    hub: Hub,
+    channels: Arc<dyn Channels>,
+    codes: Mutex<Codes>,
+    /// Something is to be sent.
+    work: Notify,
+    deliveries: IntCounterVec,
+}
+
+impl Notifications {
+    /// Its loop sends what waits.
+    ///
+    /// # Errors
+    /// When something else counts under the same name.
+    pub fn new(deps: NotificationsDeps) -> Result<Arc<Self>, prometheus::Error> {
+        let help = Opts::new(
+            "quartermaster_notification_deliveries_total",
+            "Attempts at messages of notifications that have ended.",
+        );
+        let deliveries = IntCounterVec::new(help, &["outcome"])?;
+        deps.metrics.register(Box::new(deliveries.clone()))?;
+        Ok(Arc::new(Self {
+            db: deps.db,
+            ctx: deps.ctx,
+            acting: deps.acting,
+            people: deps.people,
+            cipher: deps.cipher,
+            settings: deps.settings,
+            hub: deps.hub,
+            channels: deps.channels,
+            codes: Mutex::new(Codes::default()),
+            work: Notify::new(),
+            deliveries,
+        }))
+    }
+
+    /// Holds the caller's row; see [`Acting::judge`].
+    async fn judge(
+        &self,
+        tx: &mut Tx,
+        caller: &Principal,
+        needed: Permission,
+    ) -> Result<Actor, NotificationsError> {
+        Ok(self.acting.judge(tx, caller, &[needed]).await?)
+    }
+
+    /// Refuses a reader whose account is gone or deactivated.
+    async fn still_there(&self, tx: &mut Tx, caller: &Principal) -> Result<(), NotificationsError> {
+        match self.people.find(tx, &caller.user_id).await? {
+            Some(_) => Ok(()),
+            None => Err(ActingError::Inactive.into()),
+        }
+    }
+
+    /// The channel as an installed plugin provides it.
+    fn kind(&self, channel: &str) -> Option<ChannelKind> {
+        self.channels
+            .channels()
+            .into_iter()
+            .find(|kind| kind.id == channel)
+    }
+
+    async fn can_mail(&self, tx: &mut Tx) -> Result<bool, DbError> {
+        Ok(can_mail(&self.settings.get(tx, &MAIL).await?))
+    }
+
+    /// What all messages have in common, as of now.
+    async fn letterhead(&self, tx: &mut Tx) -> Result<Letterhead, DbError> {
+        Ok(Letterhead {
+            product: self.settings.get(tx, &PRODUCT_NAME).await?,
+            public_url: self.settings.get(tx, &PUBLIC_URL).await?,
+        })
+    }
+
+    fn codes(&self) -> MutexGuard<'_, Codes> {
+        // Nothing that holds the lock can leave it half changed.
+        self.codes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

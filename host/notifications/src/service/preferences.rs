@@ -1,0 +1,77 @@
+//! How people want to be told.
+
+use std::collections::{BTreeSet, HashMap};
+
+use qm_kernel::{Permission, Principal};
+
+use super::Notifications;
+use crate::error::NotificationsError;
+use crate::model::catalogue::{CATALOGUE, EventDef, find};
+use crate::model::preference::{Preference, PreferenceChange};
+use crate::repo;
+
+/// An event, how its person wants to be told of it, and whether they ever said so.
+pub type Chosen = (&'static EventDef, Preference, bool);
+
+impl Notifications {
+    /// The caller's preferences, in the order of the catalogue.
+    pub async fn preferences(&self, caller: &Principal) -> Result<Vec<Chosen>, NotificationsError> {
+        let mut tx = self.db.begin_read().await?;
+        self.still_there(&mut tx, caller).await?;
+        let mut stored: HashMap<String, Preference> =
+            repo::preferences::of_user(&mut tx, &caller.user_id).await?;
+        let chosen = CATALOGUE.iter().map(|event| match stored.remove(event.key) {
+            Some(preference) => (event, preference, true),
+            None => (event, Preference::of(event), false),
+        });
+        Ok(chosen.collect())
+    }
+
+    /// Changes one preference, and answers it.
+    pub async fn prefer(
+        &self,
+        caller: &Principal,
+        key: &str,
+        change: &PreferenceChange,
+    ) -> Result<Chosen, NotificationsError> {
+        let mut changed = self.change(caller, find(key).as_slice(), change).await?;
+        changed.pop().ok_or(NotificationsError::UnknownEvent)
+    }
+
+    /// Changes several preferences alike: how many, and the keys that no event has.
+    pub async fn prefer_all(
+        &self,
+        caller: &Principal,
+        keys: Vec<String>,
+        change: &PreferenceChange,
+    ) -> Result<(usize, Vec<String>), NotificationsError> {
+        let (known, skipped): (BTreeSet<String>, BTreeSet<String>) =
+            keys.into_iter().partition(|key| find(key).is_some());
+        let events: Vec<&EventDef> = known.iter().filter_map(|key| find(key)).collect();
+        let changed = self.change(caller, &events, change).await?;
+        Ok((changed.len(), skipped.into_iter().collect()))
+    }
+
+    async fn change(
+        &self,
+        caller: &Principal,
+        events: &[&'static EventDef],
+        change: &PreferenceChange,
+    ) -> Result<Vec<Chosen>, NotificationsError> {
+        let mut tx = self.db.begin_write().await?;
+        // Whoever it is, before it is told whether there is such an event.
+        self.judge(&mut tx, caller, Permission::NotificationsManageOwn)
+            .await?;
+        let mut stored: HashMap<String, Preference> =
+            repo::preferences::of_user(&mut tx, &caller.user_id).await?;
+        let mut changed = Vec::with_capacity(events.len());
+        for &event in events {
+            let mut preference = stored.remove(event.key).unwrap_or_else(|| Preference::of(event));
+            change.apply(&mut preference);
+            repo::preferences::put(&mut tx, &caller.user_id, event.key, &preference, self.ctx.now()).await?;
+            changed.push((event, preference, true));
+        }
+        tx.commit().await?;
+        Ok(changed)
+    }
+}
