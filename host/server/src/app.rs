@@ -16,12 +16,14 @@ use qm_identity::{FirstAdmin, HashCost, Identity, IdentityDeps, IdentityError, P
 use qm_jobs::{Jobs, JobsDeps, Pace as JobPace};
 use qm_kernel::{Ctx, Secret};
 use qm_net::Net;
+use qm_notifications::{Notifications, NotificationsDeps};
 use qm_platform::config_schema;
 use qm_platform::outbox::{Consumer, Outbox, OutboxMetrics, Patience};
 use qm_platform::{Acting, Audit, AuditTrail, Background, Bus, Cipher, Node, Settings};
 use qm_plugin_host::{Compiler, Limits, Pins, PluginHost, PluginHostConfig, Values};
 use qm_ports::action::{Actions, TorrentHands};
 use qm_ports::carry::DataMover;
+use qm_ports::channel::Channels;
 use qm_ports::engine::EngineKinds;
 use qm_realtime::{Hub, HubConfig, ws_router};
 use qm_system::health::{Health, disks::Disks};
@@ -54,16 +56,12 @@ pub struct AppParts {
     pub post: Post,
     /// Bound already; connections wait in it until [`App::run`].
     pub listener: TcpListener,
-    /// Where engine kinds come from; `None` = the installed plugins.
-    pub kinds: Option<Arc<dyn EngineKinds>>,
-    /// Where actions of rules come from; `None` = the installed plugins.
-    pub actions: Option<Arc<dyn Actions>>,
+    /// Nothing of it outside of tests.
+    pub brought: Brought,
     /// Who compiles plugins.
     pub compiler: Compiler,
     /// Bounds on plugins.
     pub limits: Limits,
-    /// Consumers of events that no area has: a test's.
-    pub consumers: Vec<Arc<dyn Consumer>>,
     pub hash_cost: HashCost,
 }
 
@@ -76,6 +74,8 @@ pub struct Brought {
     pub kinds: Option<Arc<dyn EngineKinds>>,
     /// `None` = the installed plugins.
     pub actions: Option<Arc<dyn Actions>>,
+    /// `None` = the installed plugins.
+    pub channels: Option<Arc<dyn Channels>>,
 }
 
 /// Why a service ended.
@@ -263,6 +263,25 @@ impl Ground {
         Automation::start(deps).await.map_err(StartError::Automation)
     }
 
+    /// What people are told; nothing is sent yet.
+    fn notifications(
+        &self,
+        channels: Arc<dyn Channels>,
+        hub: &Hub,
+    ) -> Result<Arc<Notifications>, StartError> {
+        Ok(Notifications::new(NotificationsDeps {
+            db: self.db.clone(),
+            ctx: self.ctx.clone(),
+            acting: self.acting(),
+            people: Arc::new(self.identity.clone()),
+            cipher: self.cipher.clone(),
+            settings: self.settings.clone(),
+            hub: hub.clone(),
+            channels,
+            metrics: self.metrics.clone(),
+        })?)
+    }
+
     /// The events that consumers must not miss, stored from now on.
     async fn outbox(&self) -> Result<Outbox, StartError> {
         let metrics = OutboxMetrics::new(&self.metrics)?;
@@ -367,11 +386,9 @@ impl App {
             net,
             post,
             listener,
-            kinds,
-            actions,
+            brought,
             compiler,
             limits,
-            mut consumers,
             hash_cost,
         } = parts;
         // Whatever it sends or changes outside the database, it may only while it is the active one.
@@ -389,7 +406,7 @@ impl App {
         );
         let (seeded, plugins) = (seeded?, plugins?);
         let hub = ground.hub(&config);
-        let kinds = kinds.unwrap_or_else(|| plugins.clone());
+        let kinds = brought.kinds.unwrap_or_else(|| plugins.clone());
         // Before the first tick: what happens to a torrent meanwhile is seen by that.
         let book = RuleBook::open(db.clone()).await?;
         let torrents = Torrents::start(ground.torrents(&config, kinds, &hub, &book))
@@ -397,12 +414,11 @@ impl App {
             .map_err(StartError::Engines)?;
         let jobs = ground.jobs(&hub)?;
         let files = start_files(ground.files(&config, &secrets, &torrents, &jobs, &hub)?).await?;
-        let mover: Arc<dyn DataMover> = files.clone();
-        torrents.use_mover(&mover);
-        let hands: Arc<dyn TorrentHands> = torrents.clone();
-        plugins.use_hands(&hands);
-        let actions = actions.unwrap_or_else(|| plugins.actions());
+        introduce(&torrents, &files, &plugins);
+        let actions = brought.actions.unwrap_or_else(|| plugins.actions());
         let automation = ground.automation(actions, &torrents, book).await?;
+        let channels = brought.channels.unwrap_or_else(|| plugins.channels());
+        let notifications = ground.notifications(channels, &hub)?;
         let web = WebConfig {
             doorkeeper: Some(qm_system::doorkeeper(&post.node)),
             ..web_config(&config, &ground.metrics)
@@ -415,11 +431,12 @@ impl App {
             qm_files::area(&files),
             qm_jobs::area(&jobs),
             qm_automation::area(&automation),
+            qm_notifications::area(&notifications),
         ]);
         let routes = areas.routes.mount(ws_router(hub.clone()));
         let router = qm_web::finish(routes, web, ground.tokens.clone(), ctx);
 
-        consumers.extend(areas.consumers);
+        let consumers = brought.consumers.into_iter().chain(areas.consumers).collect();
         outbox.start(consumers, &ground.background).await?;
         // Every area has registered its types by now, and none has begun a job that would be taken for one that was left.
         jobs.start().await.map_err(StartError::Jobs)?;
@@ -581,6 +598,14 @@ async fn start_files(deps: FilesDeps) -> Result<Arc<Files>, StartError> {
     let files = Files::new(deps);
     files.recover().await.map_err(StartError::Files)?;
     Ok(files)
+}
+
+/// Hands torrents and plugins what was made after them: who moves data, who touches torrents.
+fn introduce(torrents: &Arc<Torrents>, files: &Arc<Files>, plugins: &PluginHost) {
+    let mover: Arc<dyn DataMover> = files.clone();
+    torrents.use_mover(&mover);
+    let hands: Arc<dyn TorrentHands> = torrents.clone();
+    plugins.use_hands(&hands);
 }
 
 async fn start_plugins(

@@ -22,6 +22,7 @@ pub const AREAS: &[&AreaSpec] = &[
     &qm_files::AREA,
     &qm_jobs::AREA,
     &qm_automation::AREA,
+    &qm_notifications::AREA,
 ];
 /// Time for an area to give up what it has begun, or to store what it had not stored yet.
 const CLOSE: Duration = Duration::from_secs(10);
@@ -217,6 +218,7 @@ mod tests {
             "torrents",
             "files",
             "automation",
+            "notifications",
         ];
         assert_eq!(ids, known);
     }

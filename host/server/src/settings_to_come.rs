@@ -28,23 +28,6 @@ settings! {
 }
 
 settings! {
-    of "notifications";
-
-    /// Where people reach the service; links in notifications start with it.
-    PUBLIC_URL: Option<String> = "app.publicUrl",
-        || None,
-        accepts(|url: &Option<String>| {
-            url.as_ref().is_none_or(|url| url.starts_with("http://") || url.starts_with("https://"))
-        }),
-        to_come();
-
-    /// The mail server that newsletters and notifications go through.
-    MAIL: Object = "media_server_analytics.email",
-        Object::new,
-        by_route("PATCH /api/media-server-analytics/settings/email"), secret_members(&["password"]), to_come();
-}
-
-settings! {
     of "indexers";
 
     /// The link to the indexer aggregator.

@@ -71,11 +71,9 @@ pub async fn start(
             net,
             post: post.clone(),
             listener,
-            kinds: brought.kinds,
-            actions: brought.actions,
+            brought,
             compiler,
             limits: Limits::default(),
-            consumers: brought.consumers,
             hash_cost: HashCost::STANDARD,
         };
         App::build(parts).await

@@ -12,9 +12,10 @@ use qm_net::{Net, NetConfig};
 use qm_platform::{Bus, Subscription};
 use qm_plugin_host::{Compiler, Limits, PluginHost};
 use qm_ports::action::Actions;
+use qm_ports::channel::Channels;
 use qm_ports::engine::EngineKinds;
 use qm_realtime::Hub;
-use qm_server::app::{App, AppParts, Ending};
+use qm_server::app::{App, AppParts, Brought, Ending};
 use qm_server::config::Config;
 use qm_server::node::Post;
 use qm_server::secrets::Secrets;
@@ -40,6 +41,7 @@ pub struct Builder<'a> {
     plugins: Vec<&'static str>,
     kinds: Option<Arc<dyn EngineKinds>>,
     actions: Option<Arc<dyn Actions>>,
+    channels: Option<Arc<dyn Channels>>,
     env: Vec<(&'static str, String)>,
     /// `None`: compiled in this process, and waited for.
     compiler: Option<Compiler>,
@@ -63,6 +65,12 @@ impl<'a> Builder<'a> {
     /// Scripted actions instead of plugins.
     pub fn actions(mut self, actions: Arc<dyn Actions>) -> Builder<'a> {
         self.actions = Some(actions);
+        self
+    }
+
+    /// Scripted channels instead of plugins.
+    pub fn channels(mut self, channels: Arc<dyn Channels>) -> Builder<'a> {
+        self.channels = Some(channels);
         self
     }
 
@@ -131,11 +139,14 @@ impl<'a> Builder<'a> {
             listener: TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
                 .await
                 .expect("a free port on 127.0.0.1"),
-            kinds: self.kinds,
-            actions: self.actions,
+            brought: Brought {
+                kinds: self.kinds,
+                actions: self.actions,
+                channels: self.channels,
+                consumers: Vec::new(),
+            },
             compiler: self.compiler.unwrap_or(Compiler::InProcess),
             limits: self.limits,
-            consumers: Vec::new(),
             hash_cost: HashCost::CHEAP,
             config,
         });
@@ -193,6 +204,7 @@ impl TestServer {
             plugins: Vec::new(),
             kinds: None,
             actions: None,
+            channels: None,
             env: Vec::new(),
             compiler: None,
             limits: Limits::default(),

@@ -13,6 +13,7 @@ mod engines;
 mod files;
 mod jobs;
 mod nodes;
+mod notifications;
 mod realtime;
 mod table;
 mod torrents;

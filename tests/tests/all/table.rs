@@ -73,6 +73,10 @@ impl Row {
 const AUTOMATION_RULE: &str = r#"{"name":"attacked","trigger":"ratio.reached","conditions":[{"field":"ratio","op":"gte","value":2}],
     "actions":[{"type":"nothing"}],"priority":1}"#;
 
+/// Why a channel that nobody provides is no 404.
+const NO_CHANNEL: &str =
+    "the channel is a word of the request, as in a body: what nobody provides cannot be asked for";
+
 pub const TABLE: &[Row] = &[
     // Accounts
     row("POST /api/auth/login").body(r#"{"username":"nobody","password":"not the password"}"#),
@@ -248,4 +252,31 @@ pub const TABLE: &[Row] = &[
     row("GET /api/automation/rules/{id}/logs")
         .unknown(200, "the log of a rule that is gone is gone with it: an empty page"),
     row("GET /api/automation/rules/{id}/explain").unknown(400, "without a torrent nobody looks for the rule"),
+    // Notifications
+    row("GET /api/account/notifications/events"),
+    row("GET /api/account/notifications/preferences"),
+    row("PUT /api/account/notifications/preferences/{eventKey}").body(r#"{"emailEnabled":true}"#),
+    row("POST /api/account/notifications/preferences/bulk")
+        .body(r#"{"eventKeys":["torrent.completed"],"patch":{"emailEnabled":true}}"#),
+    row("GET /api/account/notifications/channels"),
+    row("POST /api/account/notifications/channels/chat_app_a/bot").body(r#"{"token":"1:a token"}"#),
+    row("POST /api/account/notifications/channels/chat_app_a/link"),
+    row("POST /api/account/notifications/channels/chat_app_a/confirm"),
+    row("POST /api/account/notifications/channels/email").body(r#"{"address":"jo@example.org"}"#),
+    row("DELETE /api/account/notifications/channels/email"),
+    row("POST /api/account/notifications/channels/chat_app_b").body(r#"{"webhookUrl":"https://chat.example/hook"}"#),
+    row("DELETE /api/account/notifications/channels/chat_app_b"),
+    row("POST /api/account/notifications/channels/{type}")
+        .body(r#"{"config":{}}"#)
+        .unknown(400, NO_CHANNEL),
+    row("DELETE /api/account/notifications/channels/{type}"),
+    row("POST /api/account/notifications/channels/{type}/link").unknown(400, NO_CHANNEL),
+    row("POST /api/account/notifications/channels/{type}/confirm").unknown(400, NO_CHANNEL),
+    row("POST /api/account/notifications/channels/{type}/test").unknown(400, NO_CHANNEL),
+    row("GET /api/account/notifications/inbox"),
+    row("GET /api/account/notifications/inbox/unread-count"),
+    row("POST /api/account/notifications/inbox/mark-all-read"),
+    row("POST /api/account/notifications/inbox/{id}/read"),
+    row("POST /api/account/notifications/inbox/{id}/unread"),
+    row("POST /api/account/notifications/inbox/{id}/archive"),
 ];

@@ -151,7 +151,12 @@ both_databases! {
         assert!(powers.len() >= 13 && own.len() >= 7, "{} and {}", powers.len(), own.len());
         let before = state(server.db()).await;
         for who in &fallen {
-            for operation in &powers {
+            // Whoever was demoted goes on with what every role may do.
+            let lost = |operation: &&&Operation| {
+                let mut needed = operation.needed.iter();
+                who.how != "demoted" || needed.any(|permission| !permission.roles().contains(&Role::ReadOnly))
+            };
+            for operation in powers.iter().filter(lost) {
                 let target = operation.with(|_| match operation.path.split('/').nth(2) {
                     Some("users") => bystander.clone(),
                     Some("engines") => engine.clone(),

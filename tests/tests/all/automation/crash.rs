@@ -28,7 +28,7 @@ use super::{Telling, rule};
 const PLACE: &str = "QM_TEST_AUTOMATION_PLACE";
 /// At which of the actions that it begins the played server stops and waits to be killed; 0: at none.
 const HOLDS_AT: &str = "QM_TEST_AUTOMATION_HOLDS_AT";
-const TORRENTS: u32 = 12;
+pub const TORRENTS: u32 = 12;
 /// The actions at which a server is killed, one server after the other: no more than each finds to do.
 const KILLS: [usize; 10] = [1, 2, 3, 1, 2, 3, 2, 1, 3, 2];
 
@@ -42,14 +42,14 @@ fn complete(place: &Path) -> u32 {
     text.trim().parse().unwrap_or(0)
 }
 
-fn set_complete(place: &Path, count: u32) {
+pub fn set_complete(place: &Path, count: u32) {
     let written = place.join("complete.new");
     std::fs::write(&written, count.to_string()).expect("our own file");
     std::fs::rename(written, place.join("complete")).expect("our own file");
 }
 
 /// Lists what the file says, again and again.
-async fn follow(engine: Arc<FakeEngine>, place: PathBuf) {
+pub async fn follow(engine: Arc<FakeEngine>, place: PathBuf) {
     let mut shown = None;
     loop {
         let now = complete(&place);

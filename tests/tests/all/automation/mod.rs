@@ -1,6 +1,6 @@
 //! Automation: rules over a whole server, and what a kill does to what they do.
 
-mod crash;
+pub mod crash;
 mod plugins;
 mod rules;
 

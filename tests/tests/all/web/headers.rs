@@ -68,6 +68,19 @@ async fn start(db: &qm_testkit::TestDb, root: &tempfile::TempDir) -> TestServer 
         .await
 }
 
+/// Requests a minute of the routes that have a budget of their own.
+const BUDGETS: &[(&str, u32)] = &[
+    ("POST /api/auth/login", 5),
+    ("POST /api/auth/refresh", 20),
+    ("POST /api/account/notifications/channels/chat_app_a/bot", 10),
+    ("POST /api/account/notifications/channels/chat_app_a/confirm", 30),
+    ("POST /api/account/notifications/channels/chat_app_b", 10),
+    ("POST /api/account/notifications/channels/email", 10),
+    ("POST /api/account/notifications/channels/{type}", 10),
+    ("POST /api/account/notifications/channels/{type}/confirm", 30),
+    ("POST /api/account/notifications/channels/{type}/test", 10),
+];
+
 both_databases! {
     async fn every_answer_carries_them(db: &TestDb) {
         let root = tempfile::tempdir().expect("a temporary directory");
@@ -133,8 +146,8 @@ both_databases! {
         let admin = server.admin();
         // The document itself is one hit of its own route.
         for operation in operations(&server.anonymous()).await {
-            let limits = [("/api/auth/login", 5), ("/api/auth/refresh", 20)];
-            let limit = limits.iter().find(|(path, _)| *path == operation.path).map_or(1, |(_, limit)| *limit);
+            let budget = BUDGETS.iter().find(|(name, _)| *name == operation.name());
+            let limit = budget.map_or(1, |(_, limit)| *limit);
             let ask = async || admin.request(&operation.method, &operation.target()).send().await.expect("an answer");
             if operation.path == "/api/files/stream" {
                 assert_ne!((ask().await.status, ask().await.status), (429, 429), "a player asks as often as it likes");
