@@ -90,6 +90,33 @@ async fn each_breach_is_named() {
 }
 
 #[tokio::test]
+async fn an_engine_that_answers_in_full_every_time_passes() {
+    let report = run(
+        "misbehave.wasm",
+        Some(json!({"torrents": 5, "mode": "huge_list"})),
+    )
+    .await;
+    assert!(report.passed(), "{:#?}", report.checks);
+    assert!(
+        report
+            .checks
+            .iter()
+            .any(|check| check.detail.starts_with("everything again, 5 torrents"))
+    );
+}
+
+#[tokio::test]
+async fn a_channel_is_tried_where_whoever_checks_it_says() {
+    let report = run(
+        "courier.wasm",
+        Some(json!({"url": "http://127.0.0.1:1/", "code": "x"})),
+    )
+    .await;
+    assert!(report.passed(), "{:#?}", report.checks);
+    assert_eq!(report.checks.len(), 3);
+}
+
+#[tokio::test]
 async fn without_a_target_it_tells_what_the_file_is() {
     let report = run("transmission.wasm", None).await;
     assert!(report.passed() && report.checks.is_empty(), "{report:#?}");

@@ -194,7 +194,13 @@ impl Contract {
         )?;
         let known = |hash: &String| first.changed.iter().any(|torrent| *torrent.hash == **hash);
         if delta.full {
-            return Err("it gave everything again".to_owned());
+            // Allowed: such a plugin keeps nothing.
+            unique(&delta)?;
+            let what = format!(
+                "everything again, {} torrents: fine up to some thousand",
+                delta.changed.len()
+            );
+            return Ok((delta.cursor, what));
         }
         if let Some(hash) = delta.removed.iter().find(|hash| !known(hash)) {
             return Err(format!("it removed {hash}, which it had not listed"));
