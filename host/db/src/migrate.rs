@@ -47,6 +47,7 @@ const MIGRATIONS: &[Migration] = migrations! {
     18 "0018_plugin_values",
     19 "0019_automation",
     20 "0020_notifications",
+    24 "0024_plugin_configurations",
 };
 
 sql! {

@@ -54,6 +54,13 @@ impl BrokenRule {
 #[error("the schema of its configuration cannot be used: {0}")]
 pub struct BadSchema(String);
 
+impl BadSchema {
+    /// One to describe operations with.
+    pub fn unusable() -> Self {
+        Self("…".to_owned())
+    }
+}
+
 /// What the schema is called while it is judged by.
 const LOCATION: &str = "schema:configuration";
 

@@ -27,6 +27,8 @@ pub enum PluginHostError {
     NotReloaded { id: String, reason: String },
     #[error("the plugin `{id}` cannot be granted that: {reason}")]
     NotGrantable { id: String, reason: String },
+    #[error("the plugin `{id}` has no configuration of its own: {reason}")]
+    NotConfigurable { id: String, reason: String },
     #[error("`{file}` cannot have the id `{id}`: {reason}")]
     NotAcceptable {
         id: String,
@@ -42,9 +44,9 @@ impl PluginHostError {
             | PluginHostError::File { .. }
             | PluginHostError::Sandbox(_) => ErrorKind::Internal,
             PluginHostError::NoSuchPlugin(_) => ErrorKind::NotFound,
-            PluginHostError::NotReloaded { .. } | PluginHostError::NotGrantable { .. } => {
-                ErrorKind::BadRequest
-            }
+            PluginHostError::NotReloaded { .. }
+            | PluginHostError::NotGrantable { .. }
+            | PluginHostError::NotConfigurable { .. } => ErrorKind::BadRequest,
             PluginHostError::NotAcceptable { .. } => ErrorKind::Conflict,
         }
     }

@@ -158,6 +158,14 @@ impl PluginHost {
         self.catalog.may_grant(id, wanted)
     }
 
+    /// The JSON Schema of what an administrator configures once for the plugin of this id.
+    ///
+    /// # Errors
+    /// There is no such plugin, or its role is configured another way.
+    pub fn configured_by(&self, id: &str) -> Result<serde_json::Value, PluginHostError> {
+        self.catalog.configured_by(id)
+    }
+
     /// Follows a change of grants at once, and tells how the plugin stands after it.
     pub async fn follow_grants(&self, id: &str) -> Option<PluginStatus> {
         self.catalog.follow_pins().await;

@@ -27,7 +27,9 @@ use qm_ports::channel::Channels;
 use qm_ports::engine::EngineKinds;
 use qm_realtime::{Hub, HubConfig, ws_router};
 use qm_system::health::{Health, disks::Disks};
-use qm_system::{PluginPins, PluginValues, Sources, System, UpdateDeps, Updates, Watches};
+use qm_system::{
+    PluginConfigurations, PluginPins, PluginValues, Sources, System, UpdateDeps, Updates, Watches,
+};
 use qm_torrents::{Torrents, TorrentsDeps};
 use qm_web::{ConnectionLimits, Docs, WebConfig};
 use tokio::net::TcpListener;
@@ -312,6 +314,11 @@ impl Ground {
         })?)
     }
 
+    /// What administrators enter for plugins.
+    fn configurations(&self) -> PluginConfigurations {
+        PluginConfigurations::new(self.cipher.clone(), self.ctx.clone())
+    }
+
     /// Starts the watches and the check for updates, and shows what they and everybody else count.
     fn system(
         &self,
@@ -366,6 +373,7 @@ impl Ground {
             context_actions: areas::context_actions(),
             environment: config.environment.clone().into(),
             plugins: plugins.clone(),
+            configurations: self.configurations(),
             ctx: self.ctx.clone(),
             product: PRODUCT.into(),
             build,
@@ -402,7 +410,7 @@ impl App {
         // Neither waits for the other: one reads files, the other the database.
         let (seeded, plugins) = tokio::join!(
             seed(&db, &ground.identity, &config.admin, &ground.settings),
-            start_plugins(&config, compiler, limits, &net, &db, &ctx),
+            start_plugins(&config, compiler, limits, &net, &ground),
         );
         let (seeded, plugins) = (seeded?, plugins?);
         let hub = ground.hub(&config);
@@ -613,12 +621,12 @@ async fn start_plugins(
     compiler: Compiler,
     limits: Limits,
     net: &Net,
-    db: &Db,
-    ctx: &Ctx,
+    ground: &Ground,
 ) -> Result<Arc<PluginHost>, StartError> {
+    let (db, ctx) = (&ground.db, &ground.ctx);
     let kept = Kept {
         pins: Arc::new(PluginPins::new(db.clone(), ctx.clone())),
-        values: Arc::new(PluginValues::new(db.clone())),
+        values: Arc::new(PluginValues::new(db.clone(), ground.configurations())),
     };
     let plugins = plugins_config(config, compiler, limits, net.clone(), kept);
     Ok(PluginHost::start(plugins, ctx.clone()).await?)

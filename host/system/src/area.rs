@@ -6,12 +6,18 @@ use qm_kernel::Permission;
 use qm_platform::SecretSettings;
 use qm_platform::area::{Area, AreaSpec, MenuEntry, Module};
 
+use crate::repo::configurations::SealedConfigurations;
 use crate::{EVENTS, System, routes};
 
 pub static AREA: AreaSpec = AreaSpec {
     name: "system",
     events: EVENTS,
-    sealed: || vec![Arc::new(SecretSettings::declared())],
+    sealed: || {
+        vec![
+            Arc::new(SecretSettings::declared()),
+            Arc::new(SealedConfigurations),
+        ]
+    },
     modules: &[
         Module {
             id: "audit",

@@ -2,6 +2,7 @@
 
 use qm_db::DbError;
 use qm_platform::ActingError;
+use qm_platform::config_schema::BadSchema;
 use qm_plugin_host::PluginHostError;
 use qm_web::ApiError;
 
@@ -12,6 +13,12 @@ pub enum SystemError {
     /// The caller's token allows it, but they no longer may.
     #[error(transparent)]
     Acting(#[from] ActingError),
+    /// Every rule that a configuration breaks.
+    #[error("{}", .0.join(", "))]
+    Configuration(Vec<String>),
+    /// Nothing can be judged by what the plugin gave.
+    #[error(transparent)]
+    Schema(BadSchema),
     #[error(transparent)]
     Db(#[from] DbError),
 }
@@ -24,12 +31,17 @@ impl SystemError {
             SystemError::Plugin(PluginHostError::NotReloaded { .. }) => "bad_request.plugin",
             SystemError::Plugin(PluginHostError::NotAcceptable { .. }) => "conflict.plugin",
             SystemError::Plugin(PluginHostError::NotGrantable { .. }) => "bad_request.plugin_grant",
+            SystemError::Plugin(PluginHostError::NotConfigurable { .. }) => {
+                "bad_request.plugin_configuration"
+            }
             SystemError::Plugin(
                 plugin @ (PluginHostError::Directory { .. }
                 | PluginHostError::File { .. }
                 | PluginHostError::Sandbox(_)),
             ) => plugin.kind().code(),
             SystemError::Acting(acting) => acting.code(),
+            SystemError::Configuration(_) => "bad_request.rules",
+            SystemError::Schema(_) => "upstream.plugin_schema",
             SystemError::Db(db) => db.kind().code(),
         }
     }
@@ -43,6 +55,8 @@ impl From<SystemError> for ApiError {
             }
             SystemError::Plugin(plugin) => (plugin.kind(), plugin.to_string()),
             SystemError::Acting(acting) => (acting.kind(), acting.to_string()),
+            SystemError::Configuration(broken) => return ApiError::validation(broken.clone()),
+            SystemError::Schema(schema) => (qm_kernel::ErrorKind::Upstream, schema.to_string()),
             SystemError::Db(db) => (db.kind(), db.to_string()),
         };
         ApiError::new(kind, message)

@@ -15,6 +15,7 @@ pub use area::{AREA, area};
 pub use dto::Build;
 pub use error::SystemError;
 pub use routes::{Aside, System, doorkeeper, routes, standby_routes};
+pub use service::configurations::PluginConfigurations;
 pub use service::health;
 pub use service::metrics::Sources;
 pub use service::pins::PluginPins;

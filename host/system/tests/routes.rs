@@ -125,12 +125,17 @@ async fn system(db: &Db, config: PluginHostConfig, folder: &Path, metrics: &Regi
         context_actions: CONTEXT_ACTIONS.iter().collect(),
         environment: settings::environment().into(),
         plugins,
+        configurations: configurations(ctx),
         ctx: ctx.clone(),
         product: "Box".into(),
         build,
         started,
         metrics: metrics.clone(),
     }
+}
+
+fn configurations(ctx: &Ctx) -> qm_system::PluginConfigurations {
+    qm_system::PluginConfigurations::new(Cipher::new(&Secret::new("key"), ctx.clone()), ctx.clone())
 }
 
 struct Service {
@@ -151,7 +156,7 @@ impl Service {
             cache_dir: folder.path().join("cache"),
             compiler: Compiler::InProcess,
             pins: Arc::new(qm_system::PluginPins::new(db.clone(), ctx.clone())),
-            values: Arc::new(qm_system::PluginValues::new(db.clone())),
+            values: Arc::new(qm_system::PluginValues::new(db.clone(), configurations(&ctx))),
             judge: qm_platform::config_schema::judge_params,
             limits: Limits::default(),
             net: Net::new(NetConfig {

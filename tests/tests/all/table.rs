@@ -119,6 +119,8 @@ pub const TABLE: &[Row] = &[
     row("GET /api/context-actions/catalog"),
     row("GET /api/plugins"),
     row("POST /api/plugins/{id}/reload"),
+    row("GET /api/plugins/{id}/config"),
+    row("PUT /api/plugins/{id}/config").body(r#"{"config":{}}"#),
     row("PUT /api/plugins/{id}/grants").body(r#"{"hosts":[]}"#),
     row("POST /api/plugins/{id}/accept").body(r#"{"file":"attacked.wasm"}"#),
     row("GET /api/system/live"),

@@ -227,6 +227,22 @@ impl Catalog {
         })
     }
 
+    /// The schema of what an administrator configures once for the plugin of this id.
+    pub(crate) fn configured_by(&self, id: &str) -> Result<serde_json::Value, PluginHostError> {
+        let slot = self
+            .slot(id)
+            .ok_or_else(|| PluginHostError::NoSuchPlugin(id.to_owned()))?;
+        let not = |reason: &str| PluginHostError::NotConfigurable {
+            id: id.to_owned(),
+            reason: reason.to_owned(),
+        };
+        match slot.code() {
+            None => Err(not("its file is not in use")),
+            Some(code) if code.role.is_configured_once() => Ok(code.about.config_schema.clone()),
+            Some(_) => Err(not("what it serves is configured one by one")),
+        }
+    }
+
     /// Takes a plugin out of use whose id belongs to `file` now.
     fn give_up(&self, name: &str, file: &str) {
         let mut inner = self.inner();

@@ -100,6 +100,11 @@ pub(crate) trait Role: Send + Sync {
     fn keeps_values(&self) -> bool {
         false
     }
+    /// Whether `descriptor.config-schema` is about the plugin as a whole, so that an administrator configures it once. Of other
+    /// roles each engine, or each person's channel, has a configuration.
+    fn is_configured_once(&self) -> bool {
+        false
+    }
     /// Checks what its plugins tell beside what all do.
     fn vet(&self, _said: &Descriptor) -> Result<(), String> {
         Ok(())

@@ -1,4 +1,5 @@
-//! The few values that plugins keep (`kv`): where they are is said by whoever starts the host.
+//! The few values that plugins keep (`kv`), and what an administrator entered for a plugin as a whole: where they are is
+//! said by whoever starts the host.
 //!
 //! Bounds, kept by whoever implements [`Values`]: [`KEYS`] a plugin, [`TOTAL`] bytes of keys and values together. The host
 //! itself bounds one key and one value before it asks.
@@ -7,6 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
+use serde_json::{Map, Value};
 
 /// Keys of one plugin.
 pub const KEYS: usize = 256;
@@ -27,6 +29,8 @@ pub trait Values: Send + Sync {
         value: Option<&str>,
         only: Condition<'_>,
     ) -> Result<bool, ValueError>;
+    /// The configuration of the plugin, secrets in clear; none when nobody entered one.
+    async fn configuration(&self, plugin: &str) -> Result<Option<Map<String, Value>>, ValueError>;
 }
 
 /// When a value is written.
@@ -71,11 +75,23 @@ pub fn within(keys: usize, bytes: usize) -> Result<(), ValueError> {
 
 /// A memory that lasts as long as the process, for tests and tools.
 #[derive(Debug, Default)]
-pub struct ValuesInMemory(Mutex<HashMap<String, BTreeMap<String, String>>>);
+pub struct ValuesInMemory {
+    kept: Mutex<HashMap<String, BTreeMap<String, String>>>,
+    configurations: Mutex<HashMap<String, Map<String, Value>>>,
+}
 
 impl ValuesInMemory {
     fn lock(&self) -> MutexGuard<'_, HashMap<String, BTreeMap<String, String>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn configurations(&self) -> MutexGuard<'_, HashMap<String, Map<String, Value>>> {
+        self.configurations.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Configures a plugin, as an administrator does.
+    pub fn configure(&self, plugin: &str, configuration: Map<String, Value>) {
+        self.configurations().insert(plugin.to_owned(), configuration);
     }
 }
 
@@ -117,5 +133,9 @@ impl Values for ValuesInMemory {
         within(keys, bytes + key.len() + value.len())?;
         own.insert(key.to_owned(), value.to_owned());
         Ok(true)
+    }
+
+    async fn configuration(&self, plugin: &str) -> Result<Option<Map<String, Value>>, ValueError> {
+        Ok(self.configurations().get(plugin).cloned())
     }
 }

@@ -450,6 +450,35 @@ async fn what_an_action_does_wrong_is_a_typed_error_and_costs_one_run() {
 }
 
 #[tokio::test]
+async fn a_plugin_is_handed_what_it_was_configured_with_and_cannot_tell_the_secrets_of_it() {
+    let bench = Bench::start(PORTER).await;
+    let actions = bench.host.actions();
+    let configured = async || told(&actions, json!({ "mode": "configured" })).await;
+    assert_eq!(configured().await, "{}");
+    let enter = |config: Value| bench.values.configure("porter", object(config));
+    enter(json!({ "greeting": "hello", "key": "very-secret", "of_an_older_file": 1 }));
+    assert_eq!(configured().await, r#"{"greeting":"hello","key":"••••••••"}"#);
+
+    enter(json!({ "greeting": "hello" }));
+    assert_eq!(
+        configured().await,
+        "its plugin `porter` is not configured: key is required; see PUT /api/plugins/porter/config"
+    );
+    assert_eq!(bench.status("porter.wasm").traps, 0);
+}
+
+#[tokio::test]
+async fn only_plugins_that_serve_all_at_once_are_configured_as_a_whole() {
+    let bench = Bench::start(&[("porter.wasm", "porter.wasm"), ("courier.wasm", "courier.wasm")]).await;
+    let schema = bench.host.configured_by("porter").unwrap();
+    assert_eq!(schema["properties"]["key"]["writeOnly"], true);
+    for (id, why) in [("courier", "one by one"), ("nobody", "no plugin `nobody`")] {
+        let refused = bench.host.configured_by(id).unwrap_err().to_string();
+        assert!(refused.contains(why), "{refused}");
+    }
+}
+
+#[tokio::test]
 async fn a_run_has_a_total_and_only_so_many_run_and_wait() {
     let limits = Limits {
         run_total: Duration::from_millis(600),

@@ -1,4 +1,5 @@
 //! The tables of this area.
 
+pub mod configurations;
 pub mod pins;
 pub mod values;

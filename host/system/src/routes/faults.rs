@@ -2,6 +2,7 @@
 //! is known without them.
 
 use qm_platform::PlatformError;
+use qm_platform::config_schema::BadSchema;
 use qm_plugin_host::PluginHostError;
 use qm_web::faults;
 
@@ -20,6 +21,16 @@ faults! {
         PluginHostError::NoSuchPlugin("…".to_owned()),
         PluginHostError::NotGrantable { id: "<id>".to_owned(), reason: "…".to_owned() },
     ].map(SystemError::Plugin);
+    PluginConfiguration => [
+        PluginHostError::NoSuchPlugin("…".to_owned()),
+        PluginHostError::NotConfigurable { id: "<id>".to_owned(), reason: "…".to_owned() },
+    ].map(SystemError::Plugin);
+    ConfigurePlugin => [
+        SystemError::Plugin(PluginHostError::NoSuchPlugin("…".to_owned())),
+        SystemError::Plugin(PluginHostError::NotConfigurable { id: "<id>".to_owned(), reason: "…".to_owned() }),
+        SystemError::Configuration(Vec::new()),
+        SystemError::Schema(BadSchema::unusable()),
+    ];
     ReloadPlugin => [
         PluginHostError::NoSuchPlugin("…".to_owned()),
         PluginHostError::NotReloaded { id: "<id>".to_owned(), reason: "…".to_owned() },

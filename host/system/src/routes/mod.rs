@@ -22,6 +22,7 @@ use qm_plugin_host::PluginHost;
 use qm_web::{Routes, routes as line};
 
 use crate::dto::Build;
+use crate::service::configurations::PluginConfigurations;
 use crate::service::health::Health;
 use crate::service::update::Updates;
 
@@ -43,6 +44,7 @@ pub struct System {
     /// The variables the server reads, with what it found.
     pub environment: Arc<[EnvEntry]>,
     pub plugins: Arc<PluginHost>,
+    pub configurations: PluginConfigurations,
     pub ctx: Ctx,
     /// The name the server was started with.
     pub product: Arc<str>,
@@ -107,4 +109,6 @@ pub fn routes() -> Routes<System> {
         .add(line!(plugins::reload_plugin).need(Permission::SystemManage))
         .add(line!(plugins::accept_plugin).need(Permission::SystemManage))
         .add(line!(plugins::grant_plugin).need(Permission::SystemManage))
+        .add(line!(plugins::plugin_configuration).need(Permission::SystemManage))
+        .add(line!(plugins::configure_plugin).need(Permission::SystemManage))
 }

@@ -6,12 +6,14 @@ use qm_kernel::{ClientInfo, Permission, Principal};
 use qm_platform::{Actor, AuditEntry, AuditResult, judge_alone};
 use qm_plugin_host::{Granted, PluginHostError};
 use qm_web::{ApiResult, Auth, Body, Client, Created, Fields, FromBody, Json, Path};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 use super::{System, faults};
 use crate::dto::Plugin;
 use crate::error::SystemError;
+use crate::service::configurations::shown;
 use crate::service::pins;
 
 /// Every file of the plugins directory: what it is, its state with the reason, and what it has used.
@@ -174,6 +176,98 @@ pub(super) async fn grant_plugin(
     let plugin = system.plugins.follow_grants(&id).await;
     let plugin = plugin.ok_or_else(|| SystemError::from(PluginHostError::NoSuchPlugin(id)))?;
     Ok(Json(plugin.into()))
+}
+
+/// What an administrator entered for a plugin as a whole.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct PluginConfiguration {
+    /// JSON Schema of it, as the plugin gave it.
+    #[schema(value_type = Object)]
+    config_schema: Value,
+    /// Each secret that is set is shown as `••••••••`.
+    #[schema(value_type = Object)]
+    config: Map<String, Value>,
+    /// Whether anybody entered it.
+    configured: bool,
+}
+
+/// The configuration of a plugin that has one as a whole: one of the role `action-set`.
+#[utoipa::path(
+    get,
+    path = "/api/plugins/{id}/config",
+    tag = "plugins",
+    params(("id" = String, Path, description = "The plugin's id")),
+    responses((status = 200, body = PluginConfiguration), faults::PluginConfiguration)
+)]
+pub(super) async fn plugin_configuration(
+    State(system): State<System>,
+    Path(id): Path<String>,
+) -> ApiResult<Json<PluginConfiguration>> {
+    let schema = system.plugins.configured_by(&id).map_err(SystemError::from)?;
+    let mut tx = system.db.begin_read().await.map_err(SystemError::from)?;
+    let found = system.configurations.read(&mut tx, &id).await;
+    let found = found.map_err(SystemError::from)?;
+    Ok(Json(PluginConfiguration {
+        configured: found.is_some(),
+        config: shown(&schema, found.unwrap_or_default()),
+        config_schema: schema,
+    }))
+}
+
+/// What a plugin is to be configured with.
+#[derive(ToSchema)]
+pub(super) struct Configuration {
+    /// In place of what was entered before. A secret that is left out, blank or the mask stays; `null` takes one away.
+    #[schema(value_type = Object)]
+    config: Map<String, Value>,
+}
+
+impl FromBody for Configuration {
+    fn from_body(f: &mut Fields<'_>) -> Self {
+        Self {
+            config: f.object("config").required().get(),
+        }
+    }
+}
+
+/// Configures a plugin as a whole, by the schema it gave. It is handed to each run from now on; secrets are stored encrypted.
+#[utoipa::path(
+    put,
+    path = "/api/plugins/{id}/config",
+    tag = "plugins",
+    params(("id" = String, Path, description = "The plugin's id")),
+    request_body = Body<Configuration>,
+    responses((status = 200, body = PluginConfiguration), faults::ConfigurePlugin)
+)]
+pub(super) async fn configure_plugin(
+    State(system): State<System>,
+    Auth(principal): Auth,
+    Client(client): Client,
+    Path(id): Path<String>,
+    Body(Configuration { config }): Body<Configuration>,
+) -> ApiResult<Json<PluginConfiguration>> {
+    // Before anything is told of the plugin.
+    judged(&system, &principal).await?;
+    let config_schema = system.plugins.configured_by(&id).map_err(SystemError::from)?;
+    let change = Change {
+        id: &id,
+        action: "plugins.configure",
+        // Names alone: a value may be a secret, or look like one.
+        metadata: json!({ "fields": config.keys().collect::<Vec<_>>() }),
+    };
+    let mut whole = Map::new();
+    let enter = async |tx: &mut Tx| {
+        let entered = system.configurations.enter(tx, &id, &config_schema, config);
+        whole = entered.await?;
+        Ok(())
+    };
+    change.make(&system, &principal, &client, enter).await?;
+    Ok(Json(PluginConfiguration {
+        configured: true,
+        config: shown(&config_schema, whole),
+        config_schema,
+    }))
 }
 
 /// The caller by what is stored, not by what a token says: before anything is told or done.

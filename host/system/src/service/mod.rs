@@ -1,5 +1,6 @@
 //! What this area does beside its routes.
 
+pub mod configurations;
 pub mod health;
 pub mod metrics;
 pub mod pins;

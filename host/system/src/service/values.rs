@@ -6,13 +6,16 @@
 use async_trait::async_trait;
 use qm_db::{Db, DbError};
 use qm_plugin_host::{Condition, ValueError, Values, within};
+use serde_json::{Map, Value};
 use tokio::sync::Mutex;
 
 use crate::repo::values as repo;
+use crate::service::configurations::PluginConfigurations;
 
 /// The values of one database.
 pub struct PluginValues {
     db: Db,
+    configurations: PluginConfigurations,
     writing: Mutex<()>,
 }
 
@@ -29,9 +32,10 @@ impl From<DbError> for Refusal {
 }
 
 impl PluginValues {
-    pub fn new(db: Db) -> Self {
+    pub fn new(db: Db, configurations: PluginConfigurations) -> Self {
         Self {
             db,
+            configurations,
             writing: Mutex::new(()),
         }
     }
@@ -103,22 +107,35 @@ impl Values for PluginValues {
                 Refusal::Database(error) => unavailable(&error),
             })
     }
+
+    async fn configuration(&self, plugin: &str) -> Result<Option<Map<String, Value>>, ValueError> {
+        let found = async {
+            let mut tx = self.db.begin_read().await?;
+            self.configurations.read(&mut tx, plugin).await
+        };
+        found.await.map_err(|error| unavailable(&error))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
+    use qm_kernel::{Ctx, Secret};
+    use qm_platform::Cipher;
+
     use super::*;
 
     qm_db::db_test! {
         async fn values_are_kept_by_plugin_and_within_bounds(db: Db) {
-            let values = PluginValues::new(db.clone());
+            let configurations =
+                || PluginConfigurations::new(Cipher::new(&Secret::new("key"), Ctx::system()), Ctx::system());
+            let values = PluginValues::new(db.clone(), configurations());
             let always = Condition::Always;
             assert!(values.put("a", "k", Some("1"), always).await.unwrap());
             assert!(values.put("a", "K", Some("\u{e4}"), always).await.unwrap());
             assert!(values.put("b", "k", Some("2"), always).await.unwrap());
-            let again = PluginValues::new(db.clone());
+            let again = PluginValues::new(db.clone(), configurations());
             assert_eq!(again.get("a", "k").await.unwrap().as_deref(), Some("1"));
             assert_eq!(again.get("b", "k").await.unwrap().as_deref(), Some("2"));
             assert_eq!(again.get("c", "k").await.unwrap(), None);

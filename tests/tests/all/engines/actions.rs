@@ -86,6 +86,50 @@ both_databases! {
         server.end().await;
     }
 
+    async fn an_administrator_configures_actions_and_reads_no_secret_back(db: &TestDb) {
+        let path = "/api/plugins/porter/config";
+        let configured = async |server: &TestServer| {
+            server.plugins().settled().await;
+            let asked = call("e", "h", json!({ "mode": "configured" }));
+            match server.plugins().actions().run("carry", asked).await {
+                Err(ActionError::Rejected(text)) => text,
+                other => panic!("not an answer of the fixture: {other:?}"),
+            }
+        };
+        let server = TestServer::builder(db).plugins(&["porter.wasm"]).start().await;
+        server.plugins().settled().await;
+        let api = server.admin();
+        let before = api.get(path).await;
+        assert_eq!((&before["configured"], &before["config"]), (&json!(false), &json!({})));
+        let put = async |config: Value| api.send("PUT", path, Some(&json!({ "config": config }))).await;
+        for (config, told) in [
+            (json!({ "greeting": "hello" }), "config.key is required"),
+            (json!({ "greeting": 5, "key": "k" }), "config.greeting must be a string"),
+            (json!({ "color": 1 }), "property config.color should not exist"),
+        ] {
+            let refused = put(config).await;
+            assert_eq!((refused.status, &refused.json()["message"]), (400, &json!([told])));
+        }
+        let entered = put(json!({ "greeting": "hello", "key": "very-secret" })).await;
+        assert_eq!(entered.status, 200, "{}", entered.text());
+        assert_eq!(entered.json()["config"], json!({ "greeting": "hello", "key": "••••••••" }));
+        assert_eq!(put(json!({ "greeting": "salve", "key": "••••••••" })).await.status, 200);
+        let shown = api.get(path).await;
+        assert_eq!((&shown["configured"], &shown["config"]["greeting"]), (&json!(true), &json!("salve")));
+        assert!(!shown.to_string().contains("very-secret"), "{shown}");
+        let audit = api.get("/api/audit?action=plugins.configure").await;
+        assert_eq!(audit["items"][0]["metadata"], json!({ "fields": ["greeting", "key"] }), "{audit}");
+        assert_eq!(audit["total"], 2, "what was refused changed nothing");
+        assert_eq!(api.send("PUT", "/api/plugins/nobody/config", Some(&json!({ "config": {} }))).await.status, 404);
+        server.end().await;
+
+        let server = TestServer::builder(db).plugins(&["porter.wasm"]).start().await;
+        assert_eq!(configured(&server).await, r#"{"greeting":"salve","key":"••••••••"}"#, "blotted out on its way");
+        assert_eq!(server.admin().send("PUT", path, Some(&json!({ "config": { "key": null } }))).await.status, 200);
+        assert_eq!(configured(&server).await, "{}");
+        server.end().await;
+    }
+
     async fn what_a_plugin_keeps_outlives_the_server(db: &TestDb) {
         let ask = async |server: &TestServer, params: Value| {
             server.plugins().settled().await;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use qm_ports::action::{ActionCall, ActionError, ActionKind, Actions, Occasion};
-use serde_json::Map;
+use serde_json::{Map, Value};
 
 use super::{ActionsCode, Component, NAME, told};
 use crate::core::catalog::Catalog;
@@ -14,6 +14,7 @@ use crate::core::load::Loaded;
 use crate::core::runtime::Runtime;
 use crate::core::services::Concern;
 use crate::core::status::PluginStatus;
+use crate::core::values::ValueError;
 use crate::core::voice::one_line;
 
 /// The most of an unknown action's id that is repeated.
@@ -55,6 +56,27 @@ impl Desk {
         providers.iter().find_map(found)
     }
 
+    /// What an administrator entered for the plugin, as far as its schema knows it: a newer file may want less.
+    async fn configuration(&self, plugin: &str) -> Result<Map<String, Value>, ActionError> {
+        let services = &self.runtime.services;
+        let entered = services.values.configuration(plugin).await;
+        let mut entered = entered.map_err(unreadable)?.unwrap_or_default();
+        let Some(code) = self.providers().into_iter().find(|code| code.about.id == plugin) else {
+            return Ok(entered);
+        };
+        let schema = &code.about.config_schema;
+        if schema.get("additionalProperties").is_none() {
+            let known = schema.get("properties").and_then(Value::as_object);
+            entered.retain(|name, _| known.is_some_and(|known| known.contains_key(name)));
+        }
+        (services.judge)(schema, &entered).map_err(|reason| {
+            ActionError::Rejected(format!(
+                "its plugin `{plugin}` is not configured: {reason}; see PUT /api/plugins/{plugin}/config"
+            ))
+        })?;
+        Ok(entered)
+    }
+
     /// Adds to a list of plugins which of their actions others provide.
     pub(crate) fn tell_of_claims(&self, plugins: &mut [PluginStatus]) {
         let mut owners: BTreeMap<String, String> = BTreeMap::new();
@@ -86,6 +108,10 @@ impl Desk {
             }
         }
     }
+}
+
+fn unreadable(error: ValueError) -> ActionError {
+    ActionError::Plugin(format!("its configuration cannot be read: {error}"))
 }
 
 /// The action may not follow such a trigger.
@@ -126,9 +152,10 @@ impl Actions for Desk {
         let calls = self.calls.of(&kind.plugin).ok_or_else(unknown)?;
         (self.runtime.services.judge)(&kind.params_schema, &call.params)
             .map_err(ActionError::InvalidParams)?;
-        let no_config = Map::new();
+        let config = self.configuration(&kind.plugin).await?;
+        let told = Value::Object(config.clone()).to_string();
         let visit = Visit {
-            config: &no_config,
+            config: &config,
             concern: Concern {
                 secrets: told::secrets(&kind.params_schema, &call.params),
                 torrent: call.torrent.clone(),
@@ -138,7 +165,7 @@ impl Actions for Desk {
         let action = kind.id.clone();
         calls
             .call(visit, move |code, store| match component(code) {
-                Some(component) => Box::pin(async move { component.run(store, &action, "{}", &call).await }),
+                Some(component) => Box::pin(async move { component.run(store, &action, &told, &call).await }),
                 None => Box::pin(async move { Ok(Err(ActionError::Unknown(action))) }),
             })
             .await

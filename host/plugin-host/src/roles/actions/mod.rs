@@ -60,6 +60,10 @@ impl Role for ActionsRole {
         true
     }
 
+    fn is_configured_once(&self) -> bool {
+        true
+    }
+
     fn vet(&self, said: &Descriptor) -> Result<(), String> {
         told::vet(&said.traits)
     }
