@@ -5,6 +5,8 @@ use qm_kernel::ErrorKind;
 use qm_platform::ActingError;
 use qm_web::ApiError;
 
+use crate::model::rule::MAX_PATTERNS;
+
 #[derive(Debug, thiserror::Error)]
 pub enum AutomationError {
     #[error("Automation rule not found")]
@@ -13,6 +15,10 @@ pub enum AutomationError {
     NoSuchTorrent,
     #[error("There are {0} rules, and more are not kept: delete one first")]
     TooManyRules(u64),
+    #[error(
+        "The rules would have {0} conditions with the operator matches, and {MAX_PATTERNS} are the most: join some, or delete a rule"
+    )]
+    TooManyPatterns(usize),
     /// The caller's token allows it, but they no longer may.
     #[error(transparent)]
     Acting(#[from] ActingError),
@@ -26,7 +32,7 @@ impl AutomationError {
     pub const fn kind(&self) -> ErrorKind {
         match self {
             AutomationError::NoSuchRule | AutomationError::NoSuchTorrent => ErrorKind::NotFound,
-            AutomationError::TooManyRules(_) => ErrorKind::Conflict,
+            AutomationError::TooManyRules(_) | AutomationError::TooManyPatterns(_) => ErrorKind::Conflict,
             AutomationError::Acting(error) => error.kind(),
             AutomationError::Judge(_) => ErrorKind::Internal,
             AutomationError::Database(error) => error.kind(),
@@ -39,6 +45,7 @@ impl AutomationError {
             AutomationError::NoSuchRule => "not_found.automation_rule",
             AutomationError::NoSuchTorrent => "not_found.torrent",
             AutomationError::TooManyRules(_) => "conflict.too_many_rules",
+            AutomationError::TooManyPatterns(_) => "conflict.too_many_patterns",
             AutomationError::Acting(error) => error.code(),
             AutomationError::Judge(_) => ErrorKind::Internal.code(),
             AutomationError::Database(error) => error.kind().code(),

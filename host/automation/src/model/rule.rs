@@ -12,6 +12,9 @@ pub const MAX_BYTES: usize = 64 * 1024;
 /// Rules of a server.
 pub const MAX_RULES: u64 = 500;
 
+/// Patterns of all rules of a server: each may take 256 KiB while it is in use.
+pub const MAX_PATTERNS: usize = 1000;
+
 /// A rule. What its lists hold may be anything.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
@@ -82,6 +85,12 @@ impl ReadyRule {
             number,
         }
     }
+}
+
+/// Conditions of a rule that hold a pattern.
+pub fn patterns(conditions: &[Value]) -> usize {
+    let is_pattern = |condition: &&Value| condition.get("op").and_then(Value::as_str) == Some("matches");
+    conditions.iter().filter(is_pattern).count()
 }
 
 /// The type of an action in a rule, as text; an action that is none has no type.

@@ -6,7 +6,8 @@ use qm_web::faults;
 use crate::error::AutomationError as E;
 
 faults! {
-    Create => [E::TooManyRules(500)];
+    Create => [E::TooManyRules(500), E::TooManyPatterns(1001)];
+    Change => [E::NoSuchRule, E::TooManyPatterns(1001)];
     OfRule => [E::NoSuchRule];
     Explain => [E::NoSuchRule, E::NoSuchTorrent];
 }

@@ -55,7 +55,7 @@ pub async fn create_rule(
 /// Changes a rule. What its ledger has stays: torrents that it has run for are not run for again.
 #[utoipa::path(
     patch, path = "/api/automation/rules/{id}", tag = "automation", params(("id" = String, Path)),
-    request_body = Body<ChangedRule>, responses((status = 200, body = RuleView), faults::OfRule)
+    request_body = Body<ChangedRule>, responses((status = 200, body = RuleView), faults::Change)
 )]
 pub async fn update_rule(
     State(app): App,

@@ -131,6 +131,30 @@ db_test! {
         assert_eq!(site.ask("USER", "GET", "/rules", None).await.0, 403);
     }
 
+    async fn all_rules_together_hold_so_many_patterns(db: Db) {
+        let site = Site::new(&db).await;
+        let rule = |patterns: usize| {
+            let condition = json!({ "field": "name", "op": "matches", "value": "a" });
+            json!({ "name": "r", "trigger": "torrent.completed", "conditions": vec![condition; patterns], "actions": [] })
+        };
+        let mut last = Value::Null;
+        for _ in 0..10 {
+            let (status, made) = site.admin("POST", "/rules", Some(rule(100))).await;
+            assert_eq!(status, 201, "{made}");
+            last = made;
+        }
+        let (status, refused) = site.admin("POST", "/rules", Some(rule(1))).await;
+        assert_eq!((status, &refused["code"]), (409, &json!("conflict.too_many_patterns")), "{refused}");
+        assert_eq!(site.admin("POST", "/rules", Some(rule(0))).await.0, 201);
+        let path = format!("/rules/{}", last["id"].as_str().unwrap());
+        let fewer = json!({ "conditions": rule(99)["conditions"] });
+        assert_eq!(site.admin("PATCH", &path, Some(fewer)).await.0, 200);
+        assert_eq!(site.admin("POST", "/rules", Some(rule(1))).await.0, 201);
+        let more = json!({ "conditions": rule(100)["conditions"] });
+        let (status, refused) = site.admin("PATCH", &path, Some(more)).await;
+        assert_eq!((status, &refused["code"]), (409, &json!("conflict.too_many_patterns")), "{refused}");
+    }
+
     async fn the_catalogue_tells_what_there_is(db: Db) {
         let site = Site::new(&db).await;
         let (status, catalogue) = site.ask("READ_ONLY", "GET", "/catalog", None).await;

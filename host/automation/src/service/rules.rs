@@ -11,7 +11,7 @@ use serde_json::json;
 use super::{Automation, Caller};
 use crate::error::AutomationError;
 use crate::model::log::LogLine;
-use crate::model::rule::{MAX_RULES, Rule, RuleChange, types_of};
+use crate::model::rule::{MAX_PATTERNS, MAX_RULES, Rule, RuleChange, patterns, types_of};
 use crate::repo;
 
 impl Automation {
@@ -48,6 +48,7 @@ impl Automation {
             return Err(AutomationError::TooManyRules(count));
         }
         repo::rules::insert(&mut tx, &rule).await?;
+        within_patterns(&mut tx, &rule).await?;
         self.changed(tx, caller, &actor, "automation.rules.create", &rule)
             .await?;
         Ok(rule)
@@ -67,6 +68,7 @@ impl Automation {
         // Two changes within a millisecond are two versions.
         rule.updated_at = self.ctx.now().max(rule.updated_at.plus(Duration::from_millis(1)));
         repo::rules::update(&mut tx, &rule).await?;
+        within_patterns(&mut tx, &rule).await?;
         self.changed(tx, caller, &actor, "automation.rules.update", &rule)
             .await?;
         Ok(rule)
@@ -119,4 +121,17 @@ impl Automation {
         self.rules_changed.notify_one();
         Ok(())
     }
+}
+
+/// Refuses a rule with patterns that leaves more of them than are kept in memory, disabled ones too: enabling one asks nobody.
+async fn within_patterns(tx: &mut Tx, rule: &Rule) -> Result<(), AutomationError> {
+    if patterns(&rule.conditions) == 0 {
+        return Ok(());
+    }
+    let all = repo::rules::all(tx).await?;
+    let count = all.iter().map(|rule| patterns(&rule.conditions)).sum();
+    if count > MAX_PATTERNS {
+        return Err(AutomationError::TooManyPatterns(count));
+    }
+    Ok(())
 }
