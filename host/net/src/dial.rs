@@ -1,7 +1,7 @@
 //! Streams to endpoints that an operator configured: TCP and unix sockets.
 //!
 //! The name is matched against the grants, resolved, every address checked, and one of those dialled. Bounds: 5 s to
-//! connect, silence as the caller asks but 60 s at most, 256 KiB a read.
+//! connect, silence as the caller asks but 2 min at most, 256 KiB a read.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -22,7 +22,7 @@ use crate::{NetError, Outside};
 /// The most a connect may take, resolution included.
 pub const CONNECT: Duration = Duration::from_secs(5);
 /// The longest silence anybody may ask for.
-pub const MAX_IDLE: Duration = Duration::from_mins(1);
+pub const MAX_IDLE: Duration = Duration::from_mins(2);
 /// The most one read gives.
 const MAX_READ: usize = 256 << 10;
 /// The room `read_to_end` makes for the next piece.

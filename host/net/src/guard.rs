@@ -101,6 +101,14 @@ impl GuardError {
     }
 }
 
+/// What a link leads to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Linked {
+    Body(Bytes),
+    /// A magnet link that a redirect names.
+    Magnet(String),
+}
+
 /// Why a guarded request brought no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GuardedError {
@@ -123,6 +131,20 @@ impl Net {
         max_bytes: usize,
         total: Duration,
     ) -> Result<Bytes, GuardError> {
+        match self.fetch_linked(url, kind, max_bytes, total).await? {
+            Linked::Body(body) => Ok(body),
+            Linked::Magnet(_) => Err(not_followed(kind)),
+        }
+    }
+
+    /// As [`Net::fetch_guarded`], where a redirect to a magnet link is an answer: nothing is dialled for it.
+    pub async fn fetch_linked(
+        &self,
+        url: &str,
+        kind: GuardKind,
+        max_bytes: usize,
+        total: Duration,
+    ) -> Result<Linked, GuardError> {
         let url = parse(url, kind)?;
         let refused = |error: DialError| GuardError::Fetch {
             kind,
@@ -142,7 +164,7 @@ impl Net {
 }
 
 impl Dialer {
-    /// Sends `request` if its URL leads outside, and waits for the head of the answer: its `idle` (60 s at most) bounds all of
+    /// Sends `request` if its URL leads outside, and waits for the head of the answer: its `idle` (2 min at most) bounds all of
     /// that, resolution included, and afterwards the silence between pieces of the body.
     pub async fn send_guarded(
         &self,
@@ -213,18 +235,19 @@ async fn get(
     url: Url,
     kind: GuardKind,
     max_bytes: usize,
-) -> Result<Bytes, GuardError> {
+) -> Result<Linked, GuardError> {
     let fail = |error: reqwest::Error| GuardError::Fetch {
         kind,
         reason: reason(&error),
     };
     let mut response = client.get(url).send().await.map_err(fail)?;
     let status = response.status();
-    if status.is_redirection() && response.headers().contains_key(http::header::LOCATION) {
-        return Err(GuardError::Fetch {
-            kind,
-            reason: "redirects are not followed".to_owned(),
-        });
+    let location = response.headers().get(http::header::LOCATION);
+    if let Some(location) = location.filter(|_| status.is_redirection()) {
+        let magnet = location.to_str().ok().filter(|to| is_magnet(to));
+        return magnet
+            .map(|to| Linked::Magnet(to.to_owned()))
+            .ok_or_else(|| not_followed(kind));
     }
     if !status.is_success() {
         return Err(GuardError::Status {
@@ -245,7 +268,19 @@ async fn get(
         }
         body.extend_from_slice(&chunk);
     }
-    Ok(body.freeze())
+    Ok(Linked::Body(body.freeze()))
+}
+
+fn is_magnet(link: &str) -> bool {
+    link.get(..7)
+        .is_some_and(|scheme| scheme.eq_ignore_ascii_case("magnet:"))
+}
+
+fn not_followed(kind: GuardKind) -> GuardError {
+    GuardError::Fetch {
+        kind,
+        reason: "redirects are not followed".to_owned(),
+    }
 }
 
 /// The innermost cause, which says more than "error sending request", without the URL (it may hold a passkey).

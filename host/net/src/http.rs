@@ -1,6 +1,6 @@
 //! HTTP to endpoints that an operator configured, by the one shared client.
 //!
-//! Bounds: 5 s to connect; silence as asked for but 60 s at most, before the head and between pieces of the body; a
+//! Bounds: 5 s to connect; silence as asked for but 2 min at most, before the head and between pieces of the body; a
 //! body cap; 256 headers and 64 KiB in them. A 3xx is an answer: following it would leave the grant.
 
 use std::net::IpAddr;

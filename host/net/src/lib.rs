@@ -27,7 +27,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 pub use crate::http::{HttpRequest, HttpResponse};
 pub use dial::{DialError, Dialer, Endpoint, Stream};
 pub use grants::Grants;
-pub use guard::{GuardError, GuardKind, GuardedError};
+pub use guard::{GuardError, GuardKind, GuardedError, Linked};
 pub use nearby::Nearby;
 pub use resolve::{Resolver, SystemResolver};
 pub use silence::{Progress, Silent, unless_silent};

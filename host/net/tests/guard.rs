@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use common::{Listener, Script, ok};
-use qm_net::{GuardError, GuardKind, Nearby, Net, NetConfig, Resolver, SystemResolver};
+use qm_net::{GuardError, GuardKind, Linked, Nearby, Net, NetConfig, Resolver, SystemResolver};
 
 const TOTAL: Duration = Duration::from_secs(15);
 const MAX: usize = 1 << 20;
@@ -330,5 +330,26 @@ async fn other_urls_have_words_of_their_own() {
         ),
     ] {
         assert_eq!(fetch(&net, url).await.unwrap_err().to_string(), says);
+    }
+}
+
+#[tokio::test]
+async fn a_magnet_behind_a_redirect_is_an_answer_where_links_are_fetched() {
+    let magnet = "magnet:?xt=urn:btih:00112233445566778899aabbccddeeff00112233";
+    let answer = |to: &str| format!("HTTP/1.1 302 Found\r\nlocation: {to}\r\ncontent-length: 0\r\n\r\n");
+    let outer = Listener::on("127.0.0.1:0", answer(magnet)).await;
+    let url = format!("http://127.0.0.1:{}/", outer.port());
+    let net = net(&["127.0.0.1"], Arc::new(SystemResolver));
+    let linked = net.fetch_linked(&url, GuardKind::TorrentUrl, MAX, TOTAL).await;
+    assert_eq!(linked, Ok(Linked::Magnet(magnet.to_owned())));
+    assert!(
+        fetch(&net, &url).await.is_err(),
+        "and none where a file is wanted"
+    );
+    for to in ["http://127.0.0.1:1/", "file:///etc/passwd", "magnet"] {
+        let outer = Listener::on("127.0.0.1:0", answer(to)).await;
+        let url = format!("http://127.0.0.1:{}/", outer.port());
+        let refused = net.fetch_linked(&url, GuardKind::TorrentUrl, MAX, TOTAL).await;
+        assert!(refused.is_err(), "{to}");
     }
 }

@@ -27,6 +27,7 @@ use qm_net::{Grants, Net};
 use qm_ports::action::{Actions, TorrentHands};
 use qm_ports::channel::Channels;
 use qm_ports::engine::{EngineConfig, EngineDriver, EngineError, EngineKind, EngineKinds, changes};
+use qm_ports::indexer::Protocols;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
@@ -49,7 +50,7 @@ use crate::core::runtime::Runtime;
 use crate::core::scan;
 use crate::core::services::Services;
 use crate::roles::engine::{self, driver::PluginEngine};
-use crate::roles::{actions, channel};
+use crate::roles::{actions, channel, indexer};
 
 /// Time for which a start waits for the plugins that need no compiling.
 const FIRST_LOOK: Duration = Duration::from_secs(3);
@@ -92,6 +93,7 @@ pub struct PluginHost {
     catalog: Arc<Catalog>,
     channels: Arc<channel::Desk>,
     actions: Arc<actions::Desk>,
+    indexers: Arc<indexer::Desk>,
     tasks: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -119,6 +121,7 @@ impl PluginHost {
         Ok(Arc::new(Self {
             channels: Arc::new(channel::Desk::new(runtime.clone(), catalog.clone())),
             actions: Arc::new(actions::Desk::new(runtime.clone(), catalog.clone())),
+            indexers: Arc::new(indexer::Desk::new(runtime.clone(), catalog.clone())),
             runtime,
             catalog,
             tasks: Mutex::new(tasks.into()),
@@ -138,6 +141,7 @@ impl PluginHost {
     /// The list with what only all plugins together show.
     fn told(&self, mut plugins: Vec<PluginStatus>) -> Vec<PluginStatus> {
         self.actions.tell_of_claims(&mut plugins);
+        self.indexers.tell_of_claims(&mut plugins);
         plugins
     }
 
@@ -188,6 +192,11 @@ impl PluginHost {
     /// The actions that the plugins provide.
     pub fn actions(&self) -> Arc<dyn Actions> {
         self.actions.clone()
+    }
+
+    /// The protocols of indexers that the plugins speak.
+    pub fn protocols(&self) -> Arc<dyn Protocols> {
+        self.indexers.clone()
     }
 
     /// Says who touches torrents for plugins. Until then none is touched.

@@ -29,6 +29,9 @@ use crate::core::voice::{Secrets, Voice, one_line};
 /// Time limit on a call's waiting for its turn.
 pub(crate) const QUEUED: Duration = Duration::from_secs(30);
 
+/// Between a product's silence and the end of the call.
+const PARTING: Duration = Duration::from_secs(10);
+
 /// The record of one lane: whose it is, how often it failed, whether it may try again.
 pub(crate) struct Conduct {
     pub(crate) runtime: Arc<Runtime>,
@@ -155,7 +158,7 @@ impl Conduct {
         config: &Map<String, Value>,
         concern: Concern,
     ) -> Result<Store<State>, Fault> {
-        let schema = &code.about.config_schema;
+        let schema = concern.schema.as_deref().unwrap_or(&code.about.config_schema);
         let grants = Grants::from_config(schema, config).map_err(Fault::InvalidConfig)?;
         let own = self.slot.granted_to(code);
         let grants = grants.with_origins(own.hosts.iter().map(String::as_str));
@@ -163,6 +166,7 @@ impl Conduct {
             capabilities: own.capabilities,
             keeps_values: code.role.keeps_values(),
             torrent: concern.torrent,
+            patience: concern.patience,
         };
         let mut secrets = concern.secrets;
         secrets.extend_from_slice(&self.secrets);
@@ -275,7 +279,9 @@ pub(crate) async fn drive<T>(
     total: Duration,
     work: impl Future<Output = wasmtime::Result<T>>,
 ) -> End<T> {
-    let silence = runtime.limits.silence;
+    // The plugin gets to say what happened.
+    let patience = bounds.patience.map(|patience| patience + PARTING);
+    let silence = runtime.limits.silence.max(patience.unwrap_or_default());
     let _ticking = runtime.ticking();
     // A panic in a function of the host leaves the instance as dead as a trap does, and nothing else was shared with it.
     let work = AssertUnwindSafe(bounds.meter.measure(work)).catch_unwind();

@@ -1,7 +1,7 @@
 //! Calls of plugins that keep nothing: each runs in an instance of its own, so that what one person entered cannot leak
 //! into the call of another. Making one costs tens of microseconds for a compiled language, half a millisecond for Python.
 //!
-//! Bounds: four calls of a plugin at a time and 32 that wait (one more is answered "busy"); a wait of 30 s; per call the
+//! Bounds: four calls of a plugin at a time, of one that speaks to indexers 16, and 32 that wait (one more is answered "busy"); a wait of 30 s; per call the
 //! same silence and computing time as in a lane.
 
 use std::collections::HashMap;
@@ -23,7 +23,7 @@ use crate::core::services::Concern;
 use crate::core::slot::Slot;
 use crate::core::state::State;
 
-/// Calls of one plugin at a time.
+/// Calls of one plugin at a time, unless its role has others.
 const AT_ONCE: usize = 4;
 
 /// One call: what it is given, beside what is done in it.
@@ -41,6 +41,7 @@ pub(crate) struct Counter {
     catalog: Arc<Catalog>,
     role: &'static str,
     lane: &'static str,
+    at_once: usize,
     /// Of each plugin that was used.
     calls: Mutex<HashMap<String, Arc<Fresh>>>,
 }
@@ -57,7 +58,16 @@ impl Counter {
             catalog,
             role,
             lane,
+            at_once: AT_ONCE,
             calls: Mutex::default(),
+        }
+    }
+
+    /// With so many calls of one plugin at a time.
+    pub(crate) fn at_once(self, calls: usize) -> Self {
+        Self {
+            at_once: calls,
+            ..self
         }
     }
 
@@ -75,7 +85,7 @@ impl Counter {
         // A slot stays as long as calls hold on to it, so what is known is of this one.
         let fresh = calls
             .entry(id.to_owned())
-            .or_insert_with(|| Arc::new(Fresh::new(self.runtime.clone(), slot, self.lane)));
+            .or_insert_with(|| Arc::new(Fresh::new(self.runtime.clone(), slot, self.lane, self.at_once)));
         Some(fresh.clone())
     }
 }
@@ -92,11 +102,11 @@ pub(crate) struct Fresh {
 }
 
 impl Fresh {
-    pub(crate) fn new(runtime: Arc<Runtime>, slot: Arc<Slot>, name: &'static str) -> Self {
+    pub(crate) fn new(runtime: Arc<Runtime>, slot: Arc<Slot>, name: &'static str, at_once: usize) -> Self {
         Self {
             code: Mutex::new(slot.watch()),
-            turns: Semaphore::new(AT_ONCE),
-            places: Semaphore::new(AT_ONCE + runtime.limits.queue),
+            turns: Semaphore::new(at_once),
+            places: Semaphore::new(at_once + runtime.limits.queue),
             conduct: Mutex::new(Conduct::new(runtime.clone(), slot, "", name)),
             runtime,
         }

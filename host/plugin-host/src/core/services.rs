@@ -1,6 +1,7 @@
 //! What the rest of the server does for plugins, and what one instance may ask of it.
 
 use std::sync::{Arc, OnceLock, Weak};
+use std::time::Duration;
 
 use qm_ports::action::{TorrentHands, TorrentRef};
 use serde_json::{Map, Value};
@@ -54,6 +55,8 @@ pub(crate) struct Rights {
     pub(crate) keeps_values: bool,
     /// The torrent it may touch, with the capability.
     pub(crate) torrent: Option<TorrentRef>,
+    /// Silence of a product that is waited for, where it is longer than usual.
+    pub(crate) patience: Option<Duration>,
 }
 
 /// What one call concerns beside the configuration.
@@ -62,4 +65,8 @@ pub(crate) struct Concern {
     /// Texts never to be logged, beside the secrets of the configuration.
     pub(crate) secrets: Vec<String>,
     pub(crate) torrent: Option<TorrentRef>,
+    /// Of the configuration, where it is not the plugin's one for all.
+    pub(crate) schema: Option<Arc<Value>>,
+    /// As in [`Rights`].
+    pub(crate) patience: Option<Duration>,
 }

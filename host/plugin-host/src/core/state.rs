@@ -102,6 +102,7 @@ impl State {
         Bounds {
             progress: self.network.progress.clone(),
             meter: self.meter.clone(),
+            patience: self.errands.rights.patience,
         }
     }
 }
@@ -183,6 +184,8 @@ pub(crate) async fn at_work<T>(progress: &Progress, work: impl Future<Output = T
 pub(crate) struct Bounds {
     pub(crate) progress: Progress,
     pub(crate) meter: Arc<Meter>,
+    /// Silence of a product that is waited for, where it is longer than usual.
+    pub(crate) patience: Option<Duration>,
 }
 
 /// Bytes on their way from an import to the guest: while they are copied, both sides have them.

@@ -5,7 +5,7 @@ use qm_net::{HttpRequest, HttpResponse};
 use wasmtime::Result;
 use wasmtime::component::Resource;
 
-use super::transport::{idle, size};
+use super::transport::{idle_within, size};
 use super::wit::http;
 use super::wit::transport::NetError;
 use crate::core::memory::Charge;
@@ -34,7 +34,7 @@ pub(super) fn taken(state: &State, request: http::Request) -> Result<(HttpReques
         url: request.url,
         headers: headers.collect(),
         body: request.body.into(),
-        idle: idle(request.idle_ms),
+        idle: idle_within(request.idle_ms, state.errands.rights.patience),
         max_body: size(request.max_body),
     };
     Ok((request, held))

@@ -19,6 +19,12 @@ pub(super) fn idle(ms: u32) -> Duration {
     Duration::from_millis(ms.clamp(1, IDLE_MS).into())
 }
 
+/// The same where a product may be silent for longer.
+pub(super) fn idle_within(ms: u32, patience: Option<Duration>) -> Duration {
+    let most = Duration::from_millis(IDLE_MS.into()).max(patience.unwrap_or_default());
+    Duration::from_millis(ms.max(1).into()).min(most)
+}
+
 pub(super) fn size(bytes: u64) -> usize {
     usize::try_from(bytes).unwrap_or(usize::MAX)
 }

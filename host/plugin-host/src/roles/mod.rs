@@ -3,9 +3,17 @@
 
 pub(crate) mod actions;
 pub(crate) mod channel;
+mod claims;
 pub(crate) mod engine;
+pub(crate) mod indexer;
+mod vetted;
 
 use crate::core::role::Roles;
 
 /// Every role; a file is matched against them in order.
-pub(crate) const ALL: Roles = &[&engine::EngineRole, &channel::ChannelRole, &actions::ActionsRole];
+pub(crate) const ALL: Roles = &[
+    &engine::EngineRole,
+    &channel::ChannelRole,
+    &actions::ActionsRole,
+    &indexer::IndexerRole,
+];

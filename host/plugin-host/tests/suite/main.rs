@@ -9,6 +9,7 @@ mod check;
 mod compile;
 mod files;
 mod hostile;
+mod indexer;
 mod isolation;
 mod network;
 mod reload;

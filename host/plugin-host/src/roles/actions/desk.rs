@@ -16,6 +16,7 @@ use crate::core::services::Concern;
 use crate::core::status::PluginStatus;
 use crate::core::values::ValueError;
 use crate::core::voice::one_line;
+use crate::roles::claims;
 
 /// The most of an unknown action's id that is repeated.
 const ID: usize = 64;
@@ -36,17 +37,9 @@ impl Desk {
         }
     }
 
-    /// The plugins that provide actions, whoever has a claim before another one first: what was built together with the
-    /// server, then by how long an id has been pinned. A plugin waits for older files that are not loaded yet: after a start
-    /// one that compiles slowly would else lose its actions to another one for a while.
+    /// The plugins that provide actions, whoever has a claim before another one first.
     fn providers(&self) -> Vec<Arc<Loaded>> {
-        let mut all = self.catalog.in_use(NAME);
-        all.retain(|(slot, code)| code.first_party || !self.catalog.awaits_older(NAME, slot.pinned_at()));
-        all.sort_by(|(slot, code), (other_slot, other)| {
-            let rank = (!code.first_party, slot.pinned_at(), &slot.id);
-            rank.cmp(&(!other.first_party, other_slot.pinned_at(), &other_slot.id))
-        });
-        all.into_iter().map(|(_, code)| code).collect()
+        claims::providers(&self.catalog, NAME)
     }
 
     /// The action of this id, of whoever has the first claim to it.
@@ -79,34 +72,8 @@ impl Desk {
 
     /// Adds to a list of plugins which of their actions others provide.
     pub(crate) fn tell_of_claims(&self, plugins: &mut [PluginStatus]) {
-        let mut owners: BTreeMap<String, String> = BTreeMap::new();
-        let mut lost: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for code in self.providers() {
-            for action in told::ids(&code.about.traits) {
-                if let Some(owner) = owners.get(action) {
-                    let text = format!(
-                        "its action `{action}` is not used: `{owner}` provides one of that id and comes first"
-                    );
-                    lost.entry(code.about.id.clone()).or_default().push(text);
-                } else {
-                    owners.insert(action.to_owned(), code.about.id.clone());
-                }
-            }
-        }
-        for plugin in plugins
-            .iter_mut()
-            .filter(|plugin| plugin.kind.as_deref() == Some(NAME))
-        {
-            if let Some(texts) = lost.get(&plugin.id) {
-                let told: Vec<_> = plugin
-                    .reason
-                    .take()
-                    .into_iter()
-                    .chain(texts.iter().cloned())
-                    .collect();
-                plugin.reason = Some(told.join("; "));
-            }
-        }
+        let ids = |code: &Loaded| told::ids(&code.about.traits).map(str::to_owned).collect();
+        claims::tell(&self.providers(), (NAME, "action"), ids, plugins);
     }
 }
 
@@ -159,6 +126,7 @@ impl Actions for Desk {
             concern: Concern {
                 secrets: told::secrets(&kind.params_schema, &call.params),
                 torrent: call.torrent.clone(),
+                ..Concern::default()
             },
             total: self.runtime.limits.run_total,
         };

@@ -9,10 +9,11 @@ use qm_ports::action::{ActionKind, Occasion};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::roles::vetted::{is_id, is_line, object_schema};
+
 /// Where the actions stand in the traits of a plugin.
 const ACTIONS: &str = "actions";
 const MAX_ACTIONS: usize = 64;
-const MAX_SCHEMA: usize = 16 << 10;
 
 /// An action as its plugin tells it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -85,36 +86,7 @@ pub(super) fn kind(traits: &Map<String, Value>, id: &str, plugin: &str) -> Optio
 
 /// Reads the schema of an action's parameters.
 pub(super) fn schema(id: &str, text: &str) -> Result<Value, String> {
-    if text.len() > MAX_SCHEMA {
-        return Err(format!(
-            "the schema of the parameters of `{id}` is larger than {} KiB",
-            MAX_SCHEMA >> 10
-        ));
-    }
-    let schema: Value = serde_json::from_str(text)
-        .map_err(|error| format!("the schema of the parameters of `{id}` is no JSON: {error}"))?;
-    if schema.get("type").and_then(Value::as_str) != Some("object") {
-        return Err(format!(
-            "the schema of the parameters of `{id}` must be one of an object (\"type\": \"object\")"
-        ));
-    }
-    if refers(&schema) {
-        return Err(format!(
-            "the schema of the parameters of `{id}` holds a reference"
-        ));
-    }
-    Ok(schema)
-}
-
-/// Whether there is a reference anywhere in it.
-fn refers(schema: &Value) -> bool {
-    match schema {
-        Value::Object(members) => members.iter().any(|(name, inner)| {
-            matches!(name.as_str(), "$ref" | "$dynamicRef" | "$recursiveRef") || refers(inner)
-        }),
-        Value::Array(items) => items.iter().any(refers),
-        _ => false,
-    }
+    object_schema(&format!("the schema of the parameters of `{id}`"), text)
 }
 
 /// Checks what a plugin says of its actions; a schema that is a text was not read yet.
@@ -127,11 +99,7 @@ pub(super) fn vet(traits: &Map<String, Value>) -> Result<(), String> {
     for told in all {
         let told: Told = serde_json::from_value(told.clone()).map_err(|error| error.to_string())?;
         let id = told.id.as_str();
-        let is_id = (1..=64).contains(&id.len())
-            && id
-                .bytes()
-                .all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_'));
-        if !is_id {
+        if !is_id(id) {
             return Err("the id of an action must be 1 to 64 lower-case letters, digits and `_`".to_owned());
         }
         if !ids.insert(told.id.clone()) {
@@ -156,11 +124,6 @@ pub(super) fn vet(traits: &Map<String, Value>) -> Result<(), String> {
         }
     }
     Ok(())
-}
-
-fn is_line(text: &str, max: usize) -> bool {
-    let odd = |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    !text.trim().is_empty() && text.chars().count() <= max && !text.contains(odd)
 }
 
 /// The texts among `params` that the schema calls secret, however deep they are.
@@ -264,7 +227,7 @@ mod tests {
             let error = schema("a", text).unwrap_err();
             assert!(error.contains(about) && error.contains("`a`"), "{error}");
         }
-        let large = format!(r#"{{"type":"object","title":"{}"}}"#, "x".repeat(MAX_SCHEMA));
+        let large = format!(r#"{{"type":"object","title":"{}"}}"#, "x".repeat(16 << 10));
         assert!(schema("a", &large).unwrap_err().contains("16 KiB"));
     }
 
