@@ -48,6 +48,7 @@ const MIGRATIONS: &[Migration] = migrations! {
     19 "0019_automation",
     20 "0020_notifications",
     24 "0024_plugin_configurations",
+    25 "0025_kept_tags",
 };
 
 sql! {

@@ -333,6 +333,18 @@ pub enum Command {
     RemoveTracker {
         url: String,
     },
+    /// The category or label; an empty one takes it away.
+    SetLabel {
+        label: String,
+    },
+    /// Tags beside those it has; with [`capability::TAGS`].
+    AddTags {
+        tags: Vec<String>,
+    },
+    /// With [`capability::TAGS`].
+    RemoveTags {
+        tags: Vec<String>,
+    },
 }
 
 #[derive(Clone, Debug)]
@@ -349,6 +361,7 @@ pub mod capability {
     pub const FOLLOWS_DATA: &str = "follows-data";
     pub const RENAME: &str = "rename";
     pub const RENAME_FILE: &str = "rename-file";
+    /// It keeps tags, tells them and changes them.
     pub const TAGS: &str = "tags";
     pub const ALL_TIME: &str = "all-time-stats";
     pub const GLOBAL_LIMITS: &str = "global-limits";

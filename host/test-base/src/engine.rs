@@ -171,6 +171,18 @@ impl FakeEngine {
                 }
             }
             Command::Rename { name } => torrent.name.clone_from(name),
+            Command::SetLabel { label } => {
+                torrent.label = Some(label.clone()).filter(|label| !label.is_empty());
+            }
+            Command::AddTags { .. } | Command::RemoveTags { .. } if !self.has(capability::TAGS) => {
+                return Err(EngineError::Unsupported("This engine has no tags".into()));
+            }
+            Command::AddTags { tags } => {
+                let new = tags.iter().filter(|tag| !torrent.tags.contains(tag));
+                let new: Vec<String> = new.cloned().collect();
+                torrent.tags.extend(new);
+            }
+            Command::RemoveTags { tags } => torrent.tags.retain(|tag| !tags.contains(tag)),
             _ => return Ok(()),
         }
         self.put(torrent);

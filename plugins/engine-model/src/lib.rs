@@ -213,4 +213,8 @@ pub enum Command {
     DownloadLimit(u64),
     AddTracker(String),
     RemoveTracker(String),
+    /// An empty one takes it away.
+    SetLabel(String),
+    AddTags(Vec<String>),
+    RemoveTags(Vec<String>),
 }

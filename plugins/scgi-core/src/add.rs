@@ -6,6 +6,7 @@
 
 use crate::client::{Client, target};
 use crate::error::{Error, Subject};
+use crate::label;
 use crate::limits;
 use crate::relocate::directory;
 use crate::wire::{Clock, Transport};
@@ -121,17 +122,7 @@ fn commands(target: &str, options: &AddOptions) -> Result<Vec<String>, Error> {
         .as_deref()
         .filter(|category| !category.is_empty())
     {
-        if category.chars().any(|char| char == '"' || char.is_control()) {
-            return Err(Error::Rejected(
-                "the category has characters that no command of rTorrent may hold".to_owned(),
-            ));
-        }
-        if category.starts_with('$') {
-            return Err(Error::Unsupported(
-                "This engine cannot take a category that starts with $".to_owned(),
-            ));
-        }
-        commands.push(command("d.custom1.set", category));
+        commands.push(command(label::SET, &label::written(category)));
     }
     if is_limited(options) {
         commands.push(command("d.throttle_name.set", &limits::group(target)));
@@ -179,14 +170,10 @@ mod tests {
             commands,
             [
                 r#"d.directory.set="/d/$cat=x, y;z""#,
-                r#"d.custom1.set="a\\,b;c$cat=x""#
+                r#"d.custom1.set="a%5C%2Cb%3Bc%24cat%3Dx""#
             ]
         );
         for (category, save_path) in [
-            ("a\"b", "/d"),
-            ("a\nb", "/d"),
-            ("a\tb", "/d"),
-            ("a\0b", "/d"),
             ("a", "/d\"x"),
             ("a", "/d\r"),
             ("a", "$cat=/d"),
@@ -198,10 +185,8 @@ mod tests {
                 "{category:?} {save_path:?}"
             );
         }
-        assert!(matches!(
-            with("$execute.throw=touch,/x", "/d"),
-            Err(Error::Unsupported(_))
-        ));
+        let never_run = with("$execute.throw=touch,/x", "/d").unwrap();
+        assert_eq!(never_run[1], r#"d.custom1.set="%24execute.throw%3Dtouch%2C%2Fx""#);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::client::{Call, Client, target};
 use crate::error::{Error, Fault, Subject, is_transport};
+use crate::label;
 use crate::wire::{Clock, Transport};
 use crate::xml::{Param, Response};
 use engine_model::Command;
@@ -42,6 +43,10 @@ impl<T: Transport, C: Clock> Client<T, C> {
                 hashes,
                 Error::Unsupported("This engine cannot rename files".to_owned()),
             ),
+            Command::SetLabel(label) => one_by_one(hashes, |hash| self.set_label(hash, label)),
+            Command::AddTags(_) | Command::RemoveTags(_) => {
+                refuse(hashes, Error::Unsupported("This engine has no tags".to_owned()))
+            }
             Command::Move(destination) => one_by_one(hashes, |hash| self.relocate(hash, destination)),
             Command::Detach => one_by_one(hashes, |hash| self.detach(hash)),
             Command::Attach(save_path) => one_by_one(hashes, |hash| self.attach(hash, save_path)),
@@ -113,6 +118,21 @@ impl<T: Transport, C: Clock> Client<T, C> {
                 "rTorrent did not take the file's priority".to_owned(),
             ));
         }
+        Ok(())
+    }
+
+    fn set_label(&self, target: &str, label: &str) -> Outcome {
+        let written = label::written(label);
+        let answers = self.multicall(&[
+            (label::SET, vec![target.into(), Param::from(&written)]),
+            (label::READ, vec![target.into()]),
+        ])?;
+        let [set, now] = parts(answers)?;
+        set?;
+        if now?.text() != written {
+            return Err(Error::Rejected("rTorrent did not take the label".to_owned()));
+        }
+        self.store(target);
         Ok(())
     }
 

@@ -6,6 +6,7 @@
 
 use crate::client::hash_bytes;
 use crate::error::Error;
+use crate::label;
 use crate::place::own_path;
 use engine_model::{State, Torrent};
 
@@ -313,7 +314,7 @@ pub fn torrent(moving: &Moving, resting: &Resting) -> Torrent {
         peers_connected: moving.peers_connected,
         peers_total: moving.peers_accounted,
         priority: moving.priority,
-        label: non_empty(&resting.label),
+        label: non_empty(&label::read(&resting.label)),
         tags: Vec::new(), // the client has none
         save_path: save_path(&moving.directory, resting).to_owned(),
         content_path,

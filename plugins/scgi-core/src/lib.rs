@@ -18,6 +18,7 @@ mod commands;
 mod details;
 mod fields;
 mod fingerprint;
+mod label;
 mod limits;
 mod place;
 mod poll;

@@ -143,7 +143,7 @@ impl<T: Transport, C: Clock> Client<T, C> {
 
     /// Has rTorrent store what it knows of a torrent: otherwise it does so now and then, and after a crash would look for the
     /// data where it was. Without a session directory it cannot.
-    fn store(&self, target: &str) {
+    pub(crate) fn store(&self, target: &str) {
         let _stored = self.call("d.save_full_session", &[target.into()]);
     }
 

@@ -27,6 +27,7 @@ each_generation! { rtorrent:
     a_torrent_from_adding_to_removing,
     priorities_of_files,
     trackers,
+    labels,
     limits_of_a_torrent,
     a_torrent_lets_go_of_its_data_and_follows_it,
     the_pointer_moves,
@@ -74,7 +75,10 @@ fn a_torrent_from_adding_to_removing(program: &Program) {
         leecher.text("d.directory", &hash),
         save_path.display().to_string()
     );
-    assert_eq!(leecher.text("d.custom1", &hash), category);
+    assert_eq!(
+        leecher.text("d.custom1", &hash),
+        "tv%20%5C%2C%20%24execute.throw%3Dfalse%3B%20%28%C3%A9%29"
+    );
     let stopped = leecher.poll()[&hash].clone();
     assert_eq!(
         (stopped.state, stopped.name.as_str(), stopped.progress),
@@ -276,6 +280,46 @@ fn trackers(program: &Program) {
         Command::RemoveTracker("http://127.0.0.1:9/other".to_owned()),
     );
     assert_eq!(no_tracker, Err(Error::NotFound(Subject::Tracker)));
+}
+
+fn labels(program: &Program) {
+    let home = home();
+    let (mut rig, hash) = with_a_pack(program, &home);
+    let set = |rig: &Rig, label: &str| {
+        let command = Command::SetLabel(label.to_owned());
+        rig.client.run(&[hash.clone(), UNKNOWN.to_owned()], &command)
+    };
+    let label = |rig: &mut Rig| {
+        // Labels of torrents at rest are read with a delay; whoever asks for one torrent gets it now.
+        let listed = rig.client.get(&hash).unwrap().unwrap().label;
+        wait_for("the poll to tell it", || {
+            (rig.poll_for(Attention::Quiet)[&hash].label == listed).then_some(())
+        });
+        listed
+    };
+    for (text, field) in [
+        ("TV shows", "TV%20shows"),
+        (
+            "$execute.throw=false; \"x\" \\ é",
+            "%24execute.throw%3Dfalse%3B%20%22x%22%20%5C%20%C3%A9",
+        ),
+        ("films", "films"),
+    ] {
+        assert_eq!(set(&rig, text), [Ok(()), Err(Error::NotFound(Subject::Torrent))]);
+        assert_eq!(rig.text("d.custom1", &hash), field, "asked directly");
+        assert_eq!(label(&mut rig).as_deref(), Some(text));
+    }
+    assert_eq!(set(&rig, "")[0], Ok(()));
+    assert_eq!(rig.text("d.custom1", &hash), "");
+    assert_eq!(label(&mut rig), None);
+    // What another interface wrote as it is.
+    let target = hash.to_ascii_uppercase();
+    let raw = [Param::Text(&target), Param::Text("as it is, 100 %")];
+    ask(&rig.daemon.endpoint, "d.custom1.set", &raw);
+    assert_eq!(label(&mut rig).as_deref(), Some("as it is, 100 %"));
+    let tags = Command::AddTags(vec!["x".to_owned()]);
+    let refused = rig.client.run(std::slice::from_ref(&hash), &tags);
+    assert!(matches!(refused[..], [Err(Error::Unsupported(_))]), "{refused:?}");
 }
 
 fn limits_of_a_torrent(program: &Program) {
@@ -505,7 +549,7 @@ fn adding(program: &Program) {
         options.category = Some("films, \\ new".to_owned());
     });
     rig.client.add(&magnet).unwrap();
-    assert_eq!(rig.text("d.custom1", &hash), "films, \\ new");
+    assert_eq!(rig.text("d.custom1", &hash), "films%2C%20%5C%20new");
     assert_eq!(rig.poll()[&hash].state, State::Downloading);
     assert!(
         rig.client
@@ -535,11 +579,14 @@ fn adding(program: &Program) {
     // Never executed.
     let small = metainfo::single("small", b"abc", 16_384);
     let proof = home.path().join("executed");
-    let category = Some(format!("$execute.throw=touch,{}", proof.display()));
-    let refused = rig.client.add(&with(add(&small, &downloads), |options| {
-        options.category = category;
-    }));
-    assert!(matches!(refused, Err(Error::Unsupported(_))), "{refused:?}");
+    let text = metainfo::single("text", b"text", 16_384);
+    let category = format!("$execute.throw=touch,{}", proof.display());
+    let request = with(add(&text, &downloads), |options| {
+        options.category = Some(category.clone());
+        options.start_paused = true;
+    });
+    rig.client.add(&request).unwrap();
+    assert_eq!(rig.poll()[&text.hash].label, Some(category));
     for path in [
         format!("$execute.throw=touch,{}", proof.display()),
         "/x\",execute.throw=touch".to_owned(),

@@ -382,6 +382,18 @@ fn settings(stage: &Stage) {
         stage.run("file-priority-unknown", &pack, file(9)),
         Err(Error::NotFound(Subject::File))
     );
+    assert_eq!(
+        stage.run("set-label", &film, Command::SetLabel("new & ünïcode".to_owned())),
+        Ok(())
+    );
+    assert_eq!(
+        stage.run("set-label-none", &film, Command::SetLabel(String::new())),
+        Ok(())
+    );
+    assert_eq!(
+        stage.run("set-label-unknown", UNKNOWN, Command::SetLabel("x".to_owned())),
+        Err(Error::NotFound(Subject::Torrent))
+    );
     let url = || "udp://127.0.0.1:9/x?a&b".to_owned();
     assert_eq!(
         stage.run("add-tracker", &film, Command::AddTracker(url())),

@@ -233,6 +233,9 @@ impl TryFrom<Command> for engine_model::Command {
             Command::DownloadLimit(bytes) => Self::DownloadLimit(bytes),
             Command::AddTracker(url) => Self::AddTracker(url),
             Command::RemoveTracker(url) => Self::RemoveTracker(url),
+            Command::SetLabel(label) => Self::SetLabel(label),
+            Command::AddTags(tags) => Self::AddTags(tags),
+            Command::RemoveTags(tags) => Self::RemoveTags(tags),
             Command::Other((name, _)) => {
                 return Err(PluginError::Unsupported(format!(
                     "This engine cannot do `{name}`"

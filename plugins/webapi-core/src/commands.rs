@@ -85,11 +85,30 @@ impl<H: Http, C: Clock> Session<H, C> {
         let mut answer = self.link.exchange(&call)?;
         match answer.status() {
             403 if verb.forbids => Err(Error::Rejected(excerpt(&mut answer))),
-            409 if verb.ignores_conflict => Ok(()),
+            409 if verb.on_conflict == Conflict::Ignored => Ok(()),
+            409 if verb.on_conflict == Conflict::NoCategory => self.in_new_category(&call, verb),
             404 => Err(Error::Protocol(format!(
                 "the client does not know the call {} (404)",
                 verb.path
             ))),
+            _ => checked(answer).map(|_| ()),
+        }
+    }
+
+    /// Makes the category that the client does not have, and puts the torrents into it.
+    fn in_new_category(&mut self, call: &Call, verb: &Verb) -> Result<(), Error> {
+        let name = verb.argument.as_ref().map_or("", |(_, name)| name.as_str());
+        let mut made = self
+            .link
+            .exchange(&Call::post("/torrents/createCategory", &[("category", name)]))?;
+        // One that somebody else just made is a conflict too; whether it is there now, the second try tells.
+        let why = match made.status() {
+            400 | 409 => excerpt(&mut made),
+            _ => checked(made).map(|_| String::new())?,
+        };
+        let answer = self.link.exchange(call)?;
+        match answer.status() {
+            409 => Err(Error::Rejected(why)),
             _ => checked(answer).map(|_| ()),
         }
     }
@@ -121,7 +140,7 @@ impl<H: Http, C: Clock> Session<H, C> {
             path,
             argument: None,
             forbids: false,
-            ignores_conflict: false,
+            on_conflict: Conflict::Fails,
         };
         let with = |path, name, value: String| Verb {
             argument: Some((name, value)),
@@ -141,17 +160,30 @@ impl<H: Http, C: Clock> Session<H, C> {
             },
             // With queueing off the client has no order to change, and says 409.
             Command::TorrentPriority(3) => Verb {
-                ignores_conflict: true,
+                on_conflict: Conflict::Ignored,
                 ..plain("/torrents/topPrio")
             },
             Command::TorrentPriority(0 | 1) => Verb {
-                ignores_conflict: true,
+                on_conflict: Conflict::Ignored,
                 ..plain("/torrents/bottomPrio")
             },
             Command::TorrentPriority(2) => return Ok(None),
             Command::TorrentPriority(_) => return Err(Error::Rejected("a priority is 0, 1, 2 or 3".into())),
             Command::UploadLimit(limit) => with("/torrents/setUploadLimit", "limit", limit.to_string()),
             Command::DownloadLimit(limit) => with("/torrents/setDownloadLimit", "limit", limit.to_string()),
+            Command::SetLabel(label) => Verb {
+                on_conflict: Conflict::NoCategory,
+                ..with("/torrents/setCategory", "category", label.clone())
+            },
+            Command::AddTags(tags) => match tag_list(tags)? {
+                Some(tags) => with("/torrents/addTags", "tags", tags),
+                None => return Ok(None),
+            },
+            // Without a tag to name, the client would take all of them away.
+            Command::RemoveTags(tags) => match tag_list(tags)? {
+                Some(tags) => with("/torrents/removeTags", "tags", tags),
+                None => return Ok(None),
+            },
             Command::Detach | Command::Attach(_) => {
                 return Err(Error::Unsupported("This engine moves data itself".into()));
             }
@@ -212,7 +244,30 @@ struct Verb {
     path: &'static str,
     argument: Option<(&'static str, String)>,
     forbids: bool,
-    ignores_conflict: bool,
+    on_conflict: Conflict,
+}
+
+/// What a 409 means.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Conflict {
+    Fails,
+    /// There is nothing to change.
+    Ignored,
+    /// There is no such category.
+    NoCategory,
+}
+
+/// Tags as the client takes several; none when there is nothing to name.
+fn tag_list(tags: &[String]) -> Result<Option<String>, Error> {
+    if tags.iter().any(|tag| tag.contains(',')) {
+        return Err(Error::Rejected("a tag of this client holds no comma".into()));
+    }
+    let named: Vec<&str> = tags
+        .iter()
+        .map(|tag| tag.trim())
+        .filter(|tag| !tag.is_empty())
+        .collect();
+    Ok((!named.is_empty()).then(|| named.join(",")))
 }
 
 fn post<H: Http, C: Clock>(link: &mut Link<H, C>, path: &str, fields: &[(&str, &str)]) -> Result<(), Error> {
@@ -378,6 +433,15 @@ mod tests {
         assert_eq!(renamed("a/b/c.bin", "d.bin"), "a/b/d.bin");
         assert_eq!(renamed("c.bin", "d.bin"), "d.bin");
         assert_eq!(renamed("a/c.bin", "x/y/d.bin"), "x/y/d.bin");
+    }
+
+    #[test]
+    fn tags_are_one_list() {
+        let list = |tags: &[&str]| tag_list(&tags.iter().map(|tag| (*tag).to_owned()).collect::<Vec<_>>());
+        assert_eq!(list(&["a", " b c ", "", " "]), Ok(Some("a,b c".to_owned())));
+        assert_eq!(list(&[""]), Ok(None));
+        assert_eq!(list(&[]), Ok(None));
+        assert!(matches!(list(&["a,b"]), Err(Error::Rejected(_))));
     }
 
     #[test]

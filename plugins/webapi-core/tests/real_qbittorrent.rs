@@ -109,6 +109,8 @@ fn verify(name: &str, client: &Client, given: &Given) {
                 (&51_200.into(), &0.into())
             );
         }
+        "labels" => assert_eq!(torrent()["category"], "last one"),
+        "tags" => assert_eq!(torrent()["tags"], "b c, ünïcode & more"),
         "trackers" => {
             let list = client.ask(&format!("/torrents/trackers?hash={hash}")).json();
             let own = list

@@ -1,7 +1,7 @@
-//! What is known of torrents because they were added through us: when, and with which tags. A client may not tell (one
-//! that was handed a torrent paused has no instant to tell), or have no tags at all.
+//! What we know of torrents and their clients may not: when one was added through us (one that was handed over paused has no
+//! instant to tell), and the tags of one whose client has none.
 //!
-//! Bounds: one entry a torrent that was added through us, for as long as its engine lists it.
+//! Bounds: one entry a torrent that was added through us or tagged here, for as long as its engine lists it.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -16,7 +16,10 @@ const MISSING_LIMIT_MS: i64 = 60_000;
 /// What is known of one torrent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Intake {
-    pub added_at: Timestamp,
+    /// When this was noted: tells it from what is noted later of the same torrent.
+    pub noted_at: Timestamp,
+    /// None: it came to its client by another way.
+    pub added_at: Option<Timestamp>,
     /// Empty where the client keeps them itself.
     pub tags: Vec<String>,
 }
@@ -28,7 +31,14 @@ struct Entry {
 
 /// What is known of the torrents of one engine, by hash.
 #[derive(Default)]
-pub struct Intakes(Mutex<HashMap<String, Entry>>);
+pub struct Intakes(Mutex<Known>);
+
+#[derive(Default)]
+struct Known {
+    entries: HashMap<String, Entry>,
+    /// Torrents whose tags were changed here since the last read of their engine.
+    retagged: HashSet<String>,
+}
 
 impl Intakes {
     pub fn new(stored: Vec<(String, Intake)>) -> Self {
@@ -39,8 +49,12 @@ impl Intakes {
         intakes
     }
 
-    fn entries(&self) -> MutexGuard<'_, HashMap<String, Entry>> {
+    fn known(&self) -> MutexGuard<'_, Known> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn get(&self, hash: &str) -> Option<Intake> {
+        self.known().entries.get(hash).map(|entry| entry.intake.clone())
     }
 
     pub fn put(&self, hash: String, intake: Intake) {
@@ -48,19 +62,36 @@ impl Intakes {
             intake,
             missing_since: None,
         };
-        self.entries().insert(hash, entry);
+        self.known().entries.insert(hash, entry);
+    }
+
+    /// Puts what has other tags than before; the next read shows them, whatever the client tells of the torrent.
+    pub fn retag(&self, hash: &str, intake: Intake) {
+        self.put(hash.to_owned(), intake);
+        self.known().retagged.insert(hash.to_owned());
+    }
+
+    /// The torrents that were retagged since this was last asked, each with its tags.
+    pub fn take_retagged(&self) -> Vec<(String, Vec<String>)> {
+        let mut known = self.known();
+        let retagged = std::mem::take(&mut known.retagged);
+        let with_tags = retagged.into_iter().filter_map(|hash| {
+            let tags = known.entries.get(&hash)?.intake.tags.clone();
+            Some((hash, tags))
+        });
+        with_tags.collect()
     }
 
     /// Puts what is known into what the client told. A torrent was added when we added it, whenever the client began with
     /// it.
     pub fn fill(&self, told: &mut [Torrent]) {
-        let entries = self.entries();
-        if entries.is_empty() {
+        let known = self.known();
+        if known.entries.is_empty() {
             return;
         }
         for torrent in told {
-            if let Some(Entry { intake, .. }) = entries.get(&*torrent.hash) {
-                torrent.added_at = Some(intake.added_at);
+            if let Some(Entry { intake, .. }) = known.entries.get(&*torrent.hash) {
+                torrent.added_at = intake.added_at.or(torrent.added_at);
                 if !intake.tags.is_empty() {
                     torrent.tags.clone_from(&intake.tags);
                 }
@@ -71,14 +102,14 @@ impl Intakes {
     /// Those that have been missing from the list for too long, with what tells them from a later add of the same torrent.
     pub fn gone(&self, is_listed: impl Fn(&str) -> bool, at: Timestamp) -> Vec<(String, Timestamp)> {
         let mut gone = Vec::new();
-        for (hash, entry) in self.entries().iter_mut() {
+        for (hash, entry) in &mut self.known().entries {
             if is_listed(hash) {
                 entry.missing_since = None;
                 continue;
             }
             let since = *entry.missing_since.get_or_insert(at);
             if at.ms() - since.ms() >= MISSING_LIMIT_MS {
-                gone.push((hash.clone(), entry.intake.added_at));
+                gone.push((hash.clone(), entry.intake.noted_at));
             }
         }
         gone
@@ -87,8 +118,9 @@ impl Intakes {
     /// Forgets what [`Intakes::gone`] returned.
     pub fn forget(&self, gone: &[(String, Timestamp)]) {
         let gone: HashSet<(&str, Timestamp)> = gone.iter().map(|(hash, at)| (hash.as_str(), *at)).collect();
-        self.entries()
-            .retain(|hash, entry| !gone.contains(&(hash.as_str(), entry.intake.added_at)));
+        self.known()
+            .entries
+            .retain(|hash, entry| !gone.contains(&(hash.as_str(), entry.intake.noted_at)));
     }
 }
 
@@ -103,23 +135,29 @@ mod tests {
 
     fn intake(ms: i64, tags: &[&str]) -> Intake {
         Intake {
-            added_at: at(ms),
+            noted_at: at(ms),
+            added_at: Some(at(ms)),
             tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
         }
     }
 
     #[test]
     fn what_the_client_does_not_tell_is_filled_in() {
+        let only_tagged = Intake {
+            added_at: None,
+            ..intake(7, &["b"])
+        };
         let intakes = Intakes::new(vec![
             (hash(1).to_string(), intake(5, &["a"])),
             (hash(2).to_string(), intake(6, &[])),
+            (hash(4).to_string(), only_tagged),
         ]);
         let told = |n| Torrent {
             tags: vec!["its own".into()],
             added_at: Some(at(9)),
             ..torrent(n)
         };
-        let mut list = [told(1), told(2), told(3)];
+        let mut list = [told(1), told(2), told(3), told(4)];
         intakes.fill(&mut list);
         let known: Vec<_> = list.iter().map(|t| (t.added_at, t.tags[0].as_str())).collect();
         assert_eq!(
@@ -127,9 +165,23 @@ mod tests {
             [
                 (Some(at(5)), "a"),
                 (Some(at(6)), "its own"),
-                (Some(at(9)), "its own")
+                (Some(at(9)), "its own"),
+                (Some(at(9)), "b"),
             ]
         );
+    }
+
+    #[test]
+    fn what_was_retagged_is_told_once() {
+        let intakes = Intakes::new(vec![(hash(1).to_string(), intake(1, &["a"]))]);
+        assert_eq!(intakes.take_retagged(), []);
+        intakes.retag(&hash(1), intake(2, &["b"]));
+        assert_eq!(intakes.get(&hash(1)), Some(intake(2, &["b"])));
+        assert_eq!(
+            intakes.take_retagged(),
+            [(hash(1).to_string(), vec!["b".to_owned()])]
+        );
+        assert_eq!(intakes.take_retagged(), []);
     }
 
     #[test]
@@ -150,8 +202,8 @@ mod tests {
         assert_eq!(gone, [(hash(1).to_string(), at(1))]);
         intakes.put(hash(1).to_string(), intake(7, &[]));
         intakes.forget(&gone);
-        assert_eq!(intakes.entries().len(), 2, "added again meanwhile");
+        assert!(intakes.get(&hash(1)).is_some(), "added again meanwhile");
         intakes.forget(&[(hash(1).to_string(), at(7))]);
-        assert_eq!(intakes.entries().len(), 1);
+        assert!(intakes.get(&hash(1)).is_none() && intakes.get(&hash(2)).is_some());
     }
 }

@@ -195,8 +195,10 @@ impl Torrents {
         } else {
             std::mem::take(&mut options.tags)
         };
+        let now = self.ctx.now();
         let intake = Intake {
-            added_at: self.ctx.now(),
+            noted_at: now,
+            added_at: Some(now),
             tags,
         };
         let mut tx = self.db.begin_write().await?;

@@ -159,6 +159,15 @@ pub(super) fn told_of(engine: &Engine, hash: &str, command: &Command) -> Value {
         Command::RemoveTracker { .. } => {
             told.insert("change".into(), "removed".into());
         }
+        Command::SetLabel { label } => {
+            told.insert("label".into(), label.as_str().into());
+        }
+        Command::AddTags { tags } => {
+            told.insert("addedTags".into(), tags.as_slice().into());
+        }
+        Command::RemoveTags { tags } => {
+            told.insert("removedTags".into(), tags.as_slice().into());
+        }
         Command::Start
         | Command::Stop
         | Command::Pause

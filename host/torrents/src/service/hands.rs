@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::Torrents;
 use super::commands::{checked_hash, show};
 use crate::error::TorrentsError;
-use crate::model::paths::PathError;
+use crate::model::paths::{PathError, check_category};
 
 impl Torrents {
     async fn do_for_rule(&self, torrent: &TorrentRef, command: Command) -> Result<(), ActionError> {
@@ -22,14 +22,18 @@ impl Torrents {
         done.await.map_err(told)
     }
 
-    /// What no version of the engine API has a command for.
-    fn cannot(&self, torrent: &TorrentRef, what: &str) -> ActionError {
-        match self.resolve(Some(&torrent.engine_id)) {
-            Ok(engine) => {
-                ActionError::Unsupported(format!("{} cannot change the {what} of a torrent", engine.name()))
-            }
-            Err(error) => told(error),
-        }
+    async fn retag_for_rule(
+        &self,
+        torrent: &TorrentRef,
+        add: &[String],
+        remove: &[String],
+    ) -> Result<(), TorrentsError> {
+        let engine = self.resolve(Some(&torrent.engine_id))?;
+        self.retag(&engine, &checked_hash(&torrent.hash)?, add, remove)
+            .await?;
+        // What is kept here is shown by the next read; the rule's next action may look at it.
+        show(&engine, true).await;
+        Ok(())
     }
 }
 
@@ -75,17 +79,14 @@ impl TorrentHands for Torrents {
         self.do_for_rule(torrent, Command::Remove { with_data }).await
     }
 
-    async fn label(&self, torrent: &TorrentRef, _label: &str) -> Result<(), ActionError> {
-        Err(self.cannot(torrent, "label"))
+    async fn label(&self, torrent: &TorrentRef, label: &str) -> Result<(), ActionError> {
+        let label = label.trim().to_owned();
+        check_category(&label).map_err(|error| told(error.into()))?;
+        self.do_for_rule(torrent, Command::SetLabel { label }).await
     }
 
-    async fn tags(
-        &self,
-        torrent: &TorrentRef,
-        _add: &[String],
-        _remove: &[String],
-    ) -> Result<(), ActionError> {
-        Err(self.cannot(torrent, "tags"))
+    async fn tags(&self, torrent: &TorrentRef, add: &[String], remove: &[String]) -> Result<(), ActionError> {
+        self.retag_for_rule(torrent, add, remove).await.map_err(told)
     }
 }
 
@@ -124,7 +125,7 @@ mod tests {
     use qm_db::{Db, db_test};
     use qm_kernel::ErrorKind;
     use qm_ports::action::{ActionError, TorrentHands, TorrentRef};
-    use qm_ports::engine::{EngineError, Torrent, TorrentState};
+    use qm_ports::engine::{EngineError, Torrent, TorrentState, capability};
     use qm_test_base::FakeEngine;
     use serde_json::json;
     use tokio::sync::Semaphore;
@@ -133,6 +134,10 @@ mod tests {
     use crate::testing::{House, audited};
 
     const OLD: &str = "/downloads/x";
+
+    fn texts(texts: &[&str]) -> Vec<String> {
+        texts.iter().map(|text| (*text).to_owned()).collect()
+    }
 
     async fn site(db: &Db) -> (House, Arc<FakeEngine>, TorrentRef) {
         let house = House::new(db, &["fake"]).await;
@@ -189,9 +194,55 @@ mod tests {
             assert!(matches!(hands.stop(&other).await, Err(ActionError::NotFound(_))));
             let nobody = TorrentRef { engine_id: "gone".into(), ..subject.clone() };
             assert_eq!(hands.stop(&nobody).await, Err(ActionError::NotFound("Engine gone is not available".into())));
-            assert!(matches!(hands.label(&subject, "x").await, Err(ActionError::Unsupported(why)) if why.contains("seedbox")));
+            assert!(matches!(hands.label(&subject, "a\nb").await, Err(ActionError::InvalidParams(why)) if why.contains("category")));
+            let long = vec!["x".repeat(201)];
+            assert!(matches!(hands.tags(&subject, &long, &[]).await, Err(ActionError::Rejected(why)) if why.contains("200")));
+            let many: Vec<String> = (0..101).map(|n| n.to_string()).collect();
+            assert!(matches!(hands.tags(&subject, &many, &[]).await, Err(ActionError::Rejected(why)) if why.contains("100")));
+            assert!(matches!(hands.tags(&other, &["x".to_owned()], &[]).await, Err(ActionError::NotFound(_))));
             client.fail(Some(EngineError::Unreachable("no route".into())));
             assert!(matches!(hands.stop(&subject).await, Err(ActionError::Unreachable(why)) if why.contains("seedbox")));
+        }
+    }
+
+    db_test! {
+        async fn labels_and_tags_of_a_client_that_keeps_them_are_its_own(db: Db) {
+            let (house, client, subject) = site(&db).await;
+            client.offer(capability::TAGS);
+            let hands: &dyn TorrentHands = &*house.torrents;
+            hands.label(&subject, " films ").await.unwrap();
+            hands.tags(&subject, &texts(&["a", "b", " "]), &[]).await.unwrap();
+            hands.tags(&subject, &texts(&["c"]), &texts(&["a", "never"])).await.unwrap();
+            let told = client.torrent(&hash(1)).unwrap();
+            assert_eq!((told.label.as_deref(), told.tags), (Some("films"), texts(&["b", "c"])));
+            let read = hands.read(&subject).await.unwrap().unwrap();
+            assert_eq!((&read["label"], &read["tags"]), (&json!("films"), &json!(["b", "c"])));
+            hands.label(&subject, "").await.unwrap();
+            assert_eq!(client.torrent(&hash(1)).unwrap().label, None);
+        }
+    }
+
+    db_test! {
+        async fn tags_of_a_client_that_has_none_are_kept_here_and_outlive_the_server(db: Db) {
+            let (house, client, subject) = site(&db).await;
+            let hands: &dyn TorrentHands = &*house.torrents;
+            let added_at = hands.read(&subject).await.unwrap().unwrap()["addedAt"].clone();
+            hands.tags(&subject, &texts(&["a", "b"]), &[]).await.unwrap();
+            hands.tags(&subject, &texts(&["c", "b"]), &texts(&["a"])).await.unwrap();
+            let read = hands.read(&subject).await.unwrap().unwrap();
+            assert_eq!((&read["tags"], &read["addedAt"]), (&json!(["b", "c"]), &added_at), "shown at once");
+            assert!(client.commands().is_empty() && client.torrent(&hash(1)).unwrap().tags.is_empty());
+            house.torrents.shutdown().await;
+
+            let house = House::new(&db, &["fake"]).await;
+            house.kinds.engine("a").put(client.torrent(&hash(1)).unwrap());
+            house.torrents.resolve(None).unwrap().listed().await.unwrap();
+            let hands: &dyn TorrentHands = &*house.torrents;
+            let read = hands.read(&subject).await.unwrap().unwrap();
+            assert_eq!((&read["tags"], &read["addedAt"]), (&json!(["b", "c"]), &added_at), "after a restart");
+            hands.tags(&subject, &[], &texts(&["b", "c"])).await.unwrap();
+            assert_eq!(hands.read(&subject).await.unwrap().unwrap()["tags"], json!([]));
+            house.torrents.shutdown().await;
         }
     }
 

@@ -13,6 +13,7 @@ mod moves;
 mod payloads;
 mod probes;
 mod registry;
+mod tags;
 mod taxonomy;
 #[cfg(test)]
 mod tests;

@@ -38,7 +38,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use qm_db::{Db, DbError};
 use qm_kernel::{Ctx, Mandate, Permission, Timestamp};
-use qm_ports::engine::{Attention, Delta, EngineError, GlobalStats};
+use qm_ports::engine::{Attention, Delta, EngineError, GlobalStats, Torrent};
 use qm_ports::rules::RuleWatch;
 use qm_realtime::{Hub, Room};
 use tokio::time::{Instant, MissedTickBehavior};
@@ -226,6 +226,7 @@ impl SyncLoop {
         let stats = delta.stats;
         self.engine.intakes.fill(&mut delta.changed);
         let base = self.engine.base(at);
+        self.retag(&base, &mut delta);
         let limits = **self.deps.limits.load();
         let (version, changes) = self.admit(&base, delta, limits, at);
         let first = self.engine.snapshot().is_none();
@@ -250,6 +251,22 @@ impl SyncLoop {
         self.online(&current, stats, limits, at);
         let stored = self.store.take_baseline(&current, at, &self.stop).await;
         self.note_database(stored);
+    }
+
+    /// Adds the torrents that were tagged here, where the client has nothing to tell of them.
+    fn retag(&self, base: &Snapshot, delta: &mut Delta) {
+        for (hash, tags) in self.engine.intakes.take_retagged() {
+            if let Some(told) = delta.changed.iter_mut().find(|torrent| *torrent.hash == *hash) {
+                told.tags = tags;
+            } else if let Some(entry) = base.get(&hash).filter(|_| !delta.full || delta.cut)
+                && !delta.removed.contains(&hash)
+            {
+                delta.changed.push(Torrent {
+                    tags,
+                    ..entry.torrent.clone()
+                });
+            }
+        }
     }
 
     fn admit(

@@ -118,8 +118,8 @@ impl Store {
             return Ok(());
         }
         let mut tx = self.deps.db.begin_write().await?;
-        for (hash, added_at) in &gone {
-            repo::intake::delete(&mut tx, &self.engine.id, hash, *added_at).await?;
+        for (hash, noted_at) in &gone {
+            repo::intake::delete(&mut tx, &self.engine.id, hash, *noted_at).await?;
         }
         tx.commit().await?;
         self.engine.intakes.forget(&gone);

@@ -107,6 +107,14 @@ pub const SCENARIOS: &[Scenario] = &[
         run: limits,
     },
     Scenario {
+        name: "labels",
+        run: labels,
+    },
+    Scenario {
+        name: "tags",
+        run: tags,
+    },
+    Scenario {
         name: "trackers",
         run: trackers,
     },
@@ -370,6 +378,47 @@ fn limits(session: &mut TestSession, given: &Given) {
     done(session, &given.two.hash, Command::UploadLimit(51_200));
     done(session, &given.two.hash, Command::DownloadLimit(0));
     assert_eq!(run(session, &[UNKNOWN], Command::UploadLimit(1)), [NO_TORRENT]);
+}
+
+fn labels(session: &mut TestSession, given: &Given) {
+    let hash = given.two.hash.as_str();
+    let label = |label: &str| Command::SetLabel(label.into());
+    // One that the client has not, one that it has by then, none, and the one it began with.
+    for (to, shown) in [
+        ("new & ünïcode", Some("new & ünïcode")),
+        ("new & ünïcode", Some("new & ünïcode")),
+        ("", None),
+        ("tv shows", Some("tv shows")),
+    ] {
+        assert_eq!(run(session, &[hash, UNKNOWN], label(to)), [None, NO_TORRENT]);
+        assert_eq!(until(session, hash, |_| true).label.as_deref(), shown);
+    }
+    let refused = run(session, &[hash], label("//"));
+    assert!(matches!(refused[0], Some(Error::Rejected(_))), "{refused:?}");
+    done(session, hash, label("last one"));
+}
+
+fn tags(session: &mut TestSession, given: &Given) {
+    let hash = given.two.hash.as_str();
+    let of = |tags: &[&str]| tags.iter().map(|tag| (*tag).to_owned()).collect::<Vec<_>>();
+    let told = |session: &mut TestSession| {
+        let mut tags = until(session, hash, |_| true).tags;
+        tags.sort_unstable();
+        tags
+    };
+    done(session, hash, Command::AddTags(of(&["ünïcode & more", "a"])));
+    assert_eq!(told(session), ["a", "b c", "ünïcode & more"]);
+    // Naming none takes none away, though the client would take all.
+    done(session, hash, Command::RemoveTags(of(&[])));
+    done(session, hash, Command::AddTags(of(&[])));
+    done(session, hash, Command::RemoveTags(of(&["a", "never had"])));
+    assert_eq!(told(session), ["b c", "ünïcode & more"]);
+    assert_eq!(
+        run(session, &[UNKNOWN], Command::AddTags(of(&["x"]))),
+        [NO_TORRENT]
+    );
+    let refused = session.run(&[hash.to_owned()], &Command::AddTags(of(&["x,y"])));
+    assert!(matches!(refused, Err(Error::Rejected(_))), "{refused:?}");
 }
 
 fn trackers(session: &mut TestSession, given: &Given) {

@@ -4,5 +4,6 @@ mod actions;
 mod floods;
 mod foreign;
 mod isolation;
+mod labels;
 mod quiet;
 mod resilience;

@@ -67,6 +67,7 @@ impl Contract {
             self.product().await;
             self.polls().await;
             self.strangers().await;
+            self.names().await;
             self.optional().await;
         }
         if let Some(mut session) = self.session.take() {
@@ -254,15 +255,68 @@ impl Contract {
         self.note("an unknown command is unsupported", refused);
     }
 
-    async fn optional(&mut self) {
-        let has = |word: &str| {
-            self.loaded
-                .about
-                .capabilities
-                .iter()
-                .any(|capability| capability == word)
+    /// Labels and tags: what no torrent has is asked for, and of a torrent that is there nothing is changed.
+    async fn names(&mut self) {
+        let label = Command::SetLabel {
+            label: "label".to_owned(),
         };
-        let (limits, totals) = (has(capability::GLOBAL_LIMITS), has(capability::ALL_TIME));
+        let heard = self.command(NOBODY, label).await;
+        let refused = match heard {
+            Ok(Err(EngineError::Unsupported(text))) => Ok(text),
+            heard => missing(heard),
+        };
+        self.note("a label for an unknown torrent is not found", refused);
+        let unknown = self.tags(NOBODY, &["tag".to_owned()]).await;
+        self.note("tags of an unknown torrent are refused", unknown);
+        if let Some(listed) = self.listed.clone() {
+            let none = self.tags(&listed, &[]).await;
+            self.note("a list of no tags is as the capabilities say", none);
+        }
+    }
+
+    /// Adds and removes `tags`: none of a torrent that is there, or some of one that is not.
+    async fn tags(&mut self, hash: &str, tags: &[String]) -> Result<String, String> {
+        let (keeps, is_there) = (self.has(capability::TAGS), tags.is_empty());
+        let tags = tags.to_vec();
+        for command in [
+            Command::AddTags { tags: tags.clone() },
+            Command::RemoveTags { tags },
+        ] {
+            let heard = self.command(hash, command).await;
+            match heard {
+                // Also one without tags may look for the torrent first.
+                heard @ Ok(Err(EngineError::NotFound(_))) if !is_there => missing(heard),
+                heard if !keeps => unsupported(heard),
+                heard if is_there => word(heard).map(|()| String::new()),
+                heard => missing(heard),
+            }?;
+        }
+        Ok(String::new())
+    }
+
+    /// What became of the one hash, or of the call.
+    async fn command(&mut self, hash: &str, command: Command) -> Heard<()> {
+        let hashes = vec![hash.to_owned()];
+        let heard = self.ask(move |session| session.run(hashes, command)).await?;
+        match heard {
+            Ok(outcomes) => match outcomes.into_iter().next() {
+                Some(outcome) => Ok(outcome.result),
+                None => Err("it said nothing".to_owned()),
+            },
+            Err(error) => Ok(Err(error)),
+        }
+    }
+
+    fn has(&self, word: &str) -> bool {
+        let capabilities = &self.loaded.about.capabilities;
+        capabilities.iter().any(|capability| capability == word)
+    }
+
+    async fn optional(&mut self) {
+        let (limits, totals) = (
+            self.has(capability::GLOBAL_LIMITS),
+            self.has(capability::ALL_TIME),
+        );
         let heard = self.ask(|session| session.rate_limits()).await;
         let result = if limits {
             word(heard).map(|_| String::new())

@@ -217,6 +217,9 @@ pub(super) fn command(command: kernel::Command) -> wit::Command {
         C::DownloadLimit(limit) => wit::Command::DownloadLimit(limit),
         C::AddTracker { url } => wit::Command::AddTracker(url),
         C::RemoveTracker { url } => wit::Command::RemoveTracker(url),
+        C::SetLabel { label } => wit::Command::SetLabel(label),
+        C::AddTags { tags } => wit::Command::AddTags(tags),
+        C::RemoveTags { tags } => wit::Command::RemoveTags(tags),
     }
 }
 
