@@ -16,6 +16,7 @@ mod idle;
 mod jobs;
 mod neighbours;
 mod poll;
+mod releases;
 mod report;
 mod rules;
 mod server;
@@ -61,6 +62,8 @@ enum Measure {
     Events,
     /// Conditions of 20 rules over 5,000 torrents.
     Rules,
+    /// Reading release names.
+    Release,
     /// A listing of 100,000 entries, the stream of 1 GiB, the preview of deleting 200,000 files.
     Files,
     /// 500 WebSocket clients while 500 of 5,000 torrents change each tick.
@@ -89,6 +92,9 @@ async fn main() {
     }
     if wanted(Measure::Rules) {
         rules::measure(&mut report);
+    }
+    if wanted(Measure::Release) {
+        releases::measure(&mut report);
     }
     if wanted(Measure::Files) {
         files::measure(&mut report).await;

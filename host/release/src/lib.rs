@@ -1,25 +1,45 @@
 //! Release names: what a file or a torrent is called, read as title, episode, year, quality and group.
 //!
-//! Pure; no I/O. Never fails: what is not recognised is absent. Bounds: every pattern runs in linear time, and of a
-//! name the first [`MAX_NAME`] bytes count.
+//! Pure; no I/O. Never fails: what is not recognised is absent. Bounds: the work grows with the name's length and with
+//! nothing else, and of a name the first [`MAX_NAME`] bytes count.
+//!
+//! The words and the shapes of numbers are tables (`words.rs`, `rules.rs`); the rest is how to choose among what they
+//! find.
 
-mod episode;
+mod group;
 mod identity;
+mod judge;
+mod lex;
+mod marks;
 mod model;
-mod parse;
+mod numbers;
+mod pattern;
+mod quality;
 mod quick;
-mod vocabulary;
+mod read;
+mod rules;
+mod title;
+mod words;
 
 #[cfg(test)]
 mod tests;
 
 pub use identity::identity;
-pub use model::{ContentType, Explanation, QuickView, Release};
-pub use parse::parse;
+pub use model::{Assumed, ContentType, Decision, Explanation, QuickView, Release};
 pub use quick::quick;
 
 /// No name of a file system or a feed is longer for a good reason.
 pub const MAX_NAME: usize = 4096;
+
+/// Reads a release name.
+pub fn parse(name: &str) -> Release {
+    read::read(clip(name)).release
+}
+
+/// What each part of a name was taken for, and by which rule.
+pub fn explain(name: &str) -> Vec<Decision> {
+    read::read(clip(name)).decisions()
+}
 
 /// The part of a name that counts.
 fn clip(name: &str) -> &str {

@@ -8,28 +8,46 @@ use serde::Serialize;
 pub struct Release {
     /// In the name's own spelling, separators turned into spaces.
     pub title: Option<String>,
+    /// The first, when the release holds several.
     pub season: Option<u32>,
-    /// `None` with a season: a whole season in one release.
+    /// `None` with a season and without `episodes`: a whole season in one release.
     pub episode: Option<u32>,
     /// The last episode, when the release holds several in a row.
     pub episode_end: Option<u32>,
     /// Counted over all seasons.
     pub absolute_episode: Option<u32>,
+    /// Every episode that is named or lies in a span that is, counted within the season. Anime that counts within a
+    /// season it names (`S2 - 05`) has its number here and in `absolute_episode`.
+    pub episodes: Vec<u32>,
+    /// Every episode counted over all seasons, also beside one that is counted within its season.
+    pub absolute_episodes: Vec<u32>,
+    pub seasons: Vec<u32>,
     pub part: Option<u32>,
     /// `YYYY-MM-DD`
     pub air_date: Option<String>,
     pub year: Option<u32>,
-    /// `2160p`, `1080p`, `1080i`, `720p` or `480p`.
+    /// `2160p`, `1080p`, `1080i`, `720p`, `480p`, or one that is rarer: `1440p`, `720i`, `576p`, `540p`, `360p`.
     pub resolution: Option<&'static str>,
-    /// `WEB-DL`, `WEBRip`, `BluRay`, `Remux`, `HDTV`, `DVD`, `HDRip` or `WEB`.
+    /// `WEB-DL`, `WEBRip`, `BluRay`, `Remux`, `HDTV` (all broadcasts), `DVD`, `HDRip` or `WEB`; of copies that nobody
+    /// sold `CAM`, `Telesync`, `Telecine`, `Screener`, `R5` or `VHS`.
     pub source: Option<&'static str>,
-    /// `x265`, `x264`, `AV1` or `XviD`.
+    /// `x265`, `x264`, `AV1` or `XviD`, or one that is rarer: `DivX`, `VC-1`, `VP9`, `VVC`, `MPEG-2`, `MPEG-4`, `WMV`.
     pub codec: Option<&'static str>,
     pub audio: Vec<&'static str>,
     pub hdr: Vec<&'static str>,
     /// Upper case.
     pub languages: Vec<&'static str>,
     pub release_group: Option<String>,
+    /// `Director's Cut`, `Extended`, `IMAX`; several are joined by commas.
+    pub edition: Option<String>,
+    /// Of the release: 2 for `v2`.
+    pub version: Option<u32>,
+    /// The service it was taken from, as releases abbreviate it: `AMZN`, `NF`.
+    pub streaming_service: Option<&'static str>,
+    /// Bits of a colour: 8, 10 or 12.
+    pub bit_depth: Option<u32>,
+    /// `5.1`
+    pub channels: Option<&'static str>,
     pub proper: bool,
     pub repack: bool,
     pub content_type: ContentType,
@@ -38,6 +56,28 @@ pub struct Release {
     pub warnings: Vec<&'static str>,
     /// 0 to 100.
     pub confidence: u8,
+    /// What is usual for a name that leaves the resolution or the source out; told apart from what the name says.
+    pub assumed: Assumed,
+}
+
+/// What a name does not say and releases of its kind usually are. Nothing here counts for `confidence`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Assumed {
+    /// `None` where the name tells it, or nothing can be assumed.
+    pub resolution: Option<&'static str>,
+    pub source: Option<&'static str>,
+}
+
+/// One decision of the reader: a part of the name, what it was taken for, and by which rule.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Decision {
+    /// As it is written in the name.
+    pub token: String,
+    /// A field's name as it is serialised, or `title`, `ignored`.
+    pub taken_for: &'static str,
+    pub rule: &'static str,
 }
 
 /// What kind of thing is released.

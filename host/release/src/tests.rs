@@ -164,11 +164,12 @@ fn anime_and_daily() {
         },
     );
     assert_eq!(release.confidence, 78);
-    // The season stays in the title: the number is counted within it.
+    // The season stays in the title, as anime has it, and is told too: the number is counted within it.
     check(
         "[Kitsune] Paper Lantern S2 - 05v2 (720p).mkv",
         &Facts {
             title: "Paper Lantern S2",
+            episode: (Some(2), None, None),
             absolute: Some(5),
             quality: (Some("720p"), None, None),
             group: Some("Kitsune"),
@@ -248,7 +249,7 @@ fn movies() {
         &Facts {
             title: "Orbit 2049",
             year: Some(2017),
-            quality: (Some("2160p"), Some("BluRay"), None),
+            quality: (Some("2160p"), Some("Remux"), None),
             group: Some("CEDAR"),
             kind: ContentType::Movie,
             ..Facts::default()
@@ -283,8 +284,8 @@ fn seasons() {
     for (name, season, year) in [
         ("Harbor Nine Season 3 (2019) 720p", Some(3), Some(2019)),
         ("Harbor Nine 2019 S03", Some(3), Some(2019)),
-        ("Harbor.Nine.S01-S03.720p", None, None),
-        ("Harbor Nine Seasons 1 to 3", None, None),
+        ("Harbor.Nine.S01-S03.720p", Some(1), None),
+        ("Harbor Nine Seasons 1 to 3", Some(1), None),
     ] {
         let release = parse(name);
         let found = (release.title.as_deref(), release.season, release.year);
@@ -374,7 +375,9 @@ fn the_wire_form_has_every_field() {
         "title": null, "season": null, "episode": null, "episodeEnd": null, "absoluteEpisode": null, "part": null,
         "airDate": null, "year": null, "resolution": null, "source": null, "codec": null, "audio": [], "hdr": [],
         "languages": [], "releaseGroup": null, "proper": false, "repack": false, "contentType": "unknown",
-        "explanations": [], "confidence": 0,
+        "explanations": [], "confidence": 0, "episodes": [], "absoluteEpisodes": [], "seasons": [], "edition": null,
+        "version": null, "streamingService": null, "bitDepth": null, "channels": null,
+        "assumed": { "resolution": null, "source": null },
         "warnings": ["No release group was recognised", "No resolution was recognised", "No source was recognised",
             "No title was recognised"],
     });
@@ -383,8 +386,8 @@ fn the_wire_form_has_every_field() {
     assert_eq!(
         release["explanations"],
         serde_json::json!([
-            { "field": "season", "value": "2", "reason": "read from `S02E03`" },
-            { "field": "episode", "value": "3", "reason": "read from `S02E03`" },
+            { "field": "season", "value": "2", "reason": "read from `S02E03` (season and episode)" },
+            { "field": "episode", "value": "3", "reason": "read from `S02E03` (season and episode)" },
             { "field": "title", "value": "Atlas", "reason": "stands before everything else that was recognised" },
         ])
     );
@@ -499,4 +502,125 @@ fn of_an_endless_name_the_beginning_counts() {
     }
     let late = format!("Atlas {} S01E01", "x".repeat(MAX_NAME));
     assert_eq!(parse(&late).episode, None);
+}
+
+#[test]
+fn the_work_grows_with_the_name_and_with_nothing_else() {
+    // What costs most at each place: markers, words, numbers, brackets, separators, and beginnings of all of them.
+    for unit in [
+        "S01E01",
+        "s1 e",
+        "1x02-",
+        "season 1 episode ",
+        "season.",
+        "- 05 ",
+        "05 ",
+        "[05]",
+        "(",
+        "((",
+        "]",
+        "[a",
+        "1.",
+        "2019.",
+        "12.12.",
+        "web.",
+        "dts.hd.",
+        "x",
+        "E01-E02",
+        "- ",
+        " ",
+        "_",
+        "-",
+        "千",
+        "ep",
+        "part 1 ",
+        "a-",
+        "A.",
+        "1080p",
+        "cap.101_",
+        "S01 ",
+        "[00000000]",
+        "www.",
+        "/",
+        "AKA ",
+    ] {
+        let steps =
+            |length: usize| crate::read::read(crate::clip(&unit.repeat(length / unit.len() + 1))).steps;
+        let (short, long) = (steps(1000), steps(4000));
+        assert!(long <= 4 * short + 2000, "{unit}: {short} steps, then {long}");
+        assert!(long <= 250 * 4000, "{unit}: {long} steps");
+    }
+}
+
+proptest! {
+    #[test]
+    fn the_work_is_bounded_by_the_length(name in prop_oneof![names(), "(?s).{0,300}"]) {
+        let steps = crate::read::read(&name).steps;
+        prop_assert!(steps <= 250 * (name.len() as u64 + 4), "{steps} steps for {} bytes", name.len());
+    }
+
+    #[test]
+    fn the_lists_agree_with_the_numbers(name in names()) {
+        let release = parse(&name);
+        prop_assert!(release.episodes.is_sorted() && release.seasons.is_sorted());
+        if let Some(first) = release.episode {
+            prop_assert_eq!(release.episodes.first(), Some(&first));
+            prop_assert_eq!(release.episodes.last(), Some(&release.episode_end.unwrap_or(first)));
+        }
+        if let Some(first) = release.absolute_episode {
+            prop_assert_eq!(release.absolute_episodes.first(), Some(&first));
+        }
+        prop_assert_eq!(release.season.is_some(), !release.seasons.is_empty());
+        let assumed = release.assumed;
+        prop_assert!(assumed.source.is_none() || release.source.is_none());
+        prop_assert!(assumed.resolution.is_none() || release.resolution.is_none());
+    }
+
+    #[test]
+    fn every_part_of_a_name_is_explained(name in names()) {
+        let decisions = explain(&name);
+        let release = parse(&name);
+        prop_assert_eq!(release.title.is_some(), decisions.iter().any(|decision| decision.taken_for == "title"));
+        let group = decisions.iter().any(|decision| decision.taken_for == "releaseGroup");
+        prop_assert_eq!(release.release_group.is_some(), group);
+        prop_assert!(decisions.iter().all(|decision| !decision.rule.is_empty()));
+    }
+}
+
+#[test]
+fn a_trace_names_the_rule_of_each_decision() {
+    let trace: Vec<(String, &str, &str)> = explain("[Kitsune] Paper Lantern - 05v2 [1080p] odd")
+        .into_iter()
+        .map(|decision| (decision.token, decision.taken_for, decision.rule))
+        .collect();
+    let expected = [
+        ("Kitsune", "releaseGroup", "leads the name in brackets"),
+        ("Paper Lantern", "title", "stands before what was recognised"),
+        ("05v2", "absoluteEpisode", "number behind a dash"),
+        ("1080p", "resolution", "known word"),
+        ("odd", "ignored", "no rule"),
+    ];
+    let found: Vec<_> = trace
+        .iter()
+        .map(|(token, what, rule)| (token.trim_matches(['[', ']', ' ']), *what, *rule))
+        .collect();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn what_is_assumed_is_told_apart() {
+    let release = parse("Harbor.Nine.S01E01.1080p.mkv");
+    assert_eq!((release.source, release.assumed.source), (None, Some("HDTV")));
+    let release = parse("Harbor.Nine.S01E01.BluRay.x264-TIDE");
+    assert_eq!(
+        (release.resolution, release.assumed.resolution),
+        (None, Some("720p"))
+    );
+    assert_eq!(parse("Harbor Nine").assumed, Assumed::default());
+}
+
+#[test]
+fn names_that_once_went_wrong() {
+    // A span that runs backwards is none.
+    assert_eq!(parse("Season 2\u{250}Episode 7 - 05 ").episodes, [7]);
 }

@@ -1,9 +1,11 @@
 //! The short reading of a release name, for matching against many of them.
 
+mod episode;
+mod words;
+
 use crate::clip;
-use crate::episode;
 use crate::model::QuickView;
-use crate::vocabulary::{PROPER, REPACK, YEAR, quick};
+use words::{BAD_QUALITY, CODECS, LANGUAGES, PROPER, REPACK, RESOLUTIONS, SOURCES, YEAR};
 
 /// Reads what matching needs.
 pub fn quick(name: &str) -> QuickView {
@@ -11,16 +13,16 @@ pub fn quick(name: &str) -> QuickView {
     let text = clip(name).replace('_', " ");
     let episode = episode::find(&text);
     QuickView {
-        resolution: quick::RESOLUTIONS.first(&text).map(|(name, _)| name),
-        source: quick::SOURCES.first(&text).map(|(name, _)| name),
-        codec: quick::CODECS.first(&text).map(|(name, _)| name),
+        resolution: RESOLUTIONS.first(&text).map(|(name, _)| name),
+        source: SOURCES.first(&text).map(|(name, _)| name),
+        codec: CODECS.first(&text).map(|(name, _)| name),
         season: episode.as_ref().map(|episode| episode.season),
         episode: episode.as_ref().map(|episode| episode.first),
         episode_end: episode.and_then(|episode| episode.last),
         year: YEAR.find(&text).and_then(|year| year.as_str().parse().ok()),
-        languages: quick::LANGUAGES.names(&text),
+        languages: LANGUAGES.names(&text),
         repack: REPACK.is_match(&text),
         proper: PROPER.is_match(&text),
-        bad_quality: quick::BAD_QUALITY.names(&text),
+        bad_quality: BAD_QUALITY.names(&text),
     }
 }

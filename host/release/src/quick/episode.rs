@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-use crate::vocabulary::{pattern, words};
+use super::words::{pattern, words};
 
 /// A season's episode, or several in a row.
 #[derive(Clone, Debug, PartialEq, Eq)]

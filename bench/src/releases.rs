@@ -1,0 +1,39 @@
+//! Release names: how many one core reads a second, and how many of the stored ones are read well.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use serde_json::Value;
+
+use crate::report::{Report, median};
+
+/// Names of our own in every convention that is known, with what they mean.
+const NAMES: &str = include_str!("../../host/release/corpus/names.jsonl");
+
+const RUNS: usize = 9;
+/// How often a run reads all of them.
+const ROUNDS: usize = 100;
+
+pub fn measure(report: &mut Report) {
+    let names: Vec<String> = NAMES
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("the corpus is JSON lines"))
+        .map(|case| case["name"].as_str().unwrap_or_default().to_owned())
+        .collect();
+    let runs = (0..RUNS).map(|_| {
+        let begun = Instant::now();
+        for name in names.iter().cycle().take(names.len() * ROUNDS) {
+            black_box(qm_release::parse(black_box(name)));
+        }
+        (names.len() * ROUNDS) as f64 / begun.elapsed().as_secs_f64()
+    });
+    let per_second = median(runs.collect());
+    report.add(
+        format!(
+            "release names read, {} of every convention, one core",
+            names.len()
+        ),
+        format!("{per_second:.0}/s"),
+        ">= 100,000/s",
+    );
+}

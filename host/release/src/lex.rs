@@ -1,0 +1,295 @@
+//! A name as atoms: runs of letters, runs of digits, and every other character by itself.
+
+use std::borrow::Cow;
+
+/// What an atom is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Latin letters.
+    Latin,
+    /// Letters of any other script; words of those run right up to numbers and markers.
+    Script,
+    Number,
+    /// A space, a dot, a bracket: one character.
+    Mark,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Atom {
+    /// In bytes of the name.
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+    pub(crate) kind: Kind,
+    /// Number of the outermost bracket around it, brackets included, counted from one; zero outside.
+    pub(crate) bracket: usize,
+}
+
+/// An outermost bracket, by atoms.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bracket {
+    pub(crate) open: usize,
+    /// Its closing atom, or the number of atoms where it stays open.
+    pub(crate) close: usize,
+}
+
+/// A name, cut into atoms.
+#[derive(Debug)]
+pub(crate) struct Text<'n> {
+    pub(crate) raw: Cow<'n, str>,
+    /// `raw` in lower case, byte for byte.
+    low: String,
+    pub(crate) atoms: Vec<Atom>,
+    pub(crate) brackets: Vec<Bracket>,
+}
+
+impl<'n> Text<'n> {
+    pub(crate) fn new(name: &'n str) -> Self {
+        Self::of(plain(name))
+    }
+
+    /// A name whose words are parted by plus signs, as addresses write it.
+    pub(crate) fn of_address(name: &str) -> Self {
+        Self::of(Cow::Owned(plain(name).replace('+', " ")))
+    }
+
+    fn of(raw: Cow<'n, str>) -> Self {
+        let low = lower(&raw);
+        let atoms = atoms(&raw);
+        let mut text = Self {
+            raw,
+            low,
+            atoms,
+            brackets: Vec::new(),
+        };
+        text.find_brackets();
+        text
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.atoms.len()
+    }
+
+    /// The atom in lower case.
+    pub(crate) fn low(&self, at: usize) -> &str {
+        self.atoms
+            .get(at)
+            .map_or("", |atom| &self.low[atom.start..atom.end])
+    }
+
+    pub(crate) fn kind(&self, at: usize) -> Option<Kind> {
+        self.atoms.get(at).map(|atom| atom.kind)
+    }
+
+    /// The character of an atom that is no word and no number.
+    pub(crate) fn mark(&self, at: usize) -> Option<char> {
+        match self.kind(at) {
+            Some(Kind::Mark) => self.low(at).chars().next(),
+            _ => None,
+        }
+    }
+
+    /// The atoms as they are written.
+    pub(crate) fn raw(&self, from: usize, to: usize) -> &str {
+        match (
+            self.atoms.get(from),
+            to.checked_sub(1).and_then(|last| self.atoms.get(last)),
+        ) {
+            (Some(first), Some(last)) if from < to => &self.raw[first.start..last.end],
+            _ => "",
+        }
+    }
+
+    /// Whether a Latin letter or a digit stands right before this atom.
+    pub(crate) fn joined_before(&self, at: usize) -> bool {
+        at.checked_sub(1)
+            .is_some_and(|before| matches!(self.kind(before), Some(Kind::Latin | Kind::Number)))
+    }
+
+    /// Whether a Latin letter or a digit stands at this place.
+    pub(crate) fn is_plain_word(&self, at: usize) -> bool {
+        matches!(self.kind(at), Some(Kind::Latin | Kind::Number))
+    }
+
+    /// Whether any letter or digit stands at this place.
+    pub(crate) fn is_word(&self, at: usize) -> bool {
+        self.kind(at).is_some_and(|kind| kind != Kind::Mark)
+    }
+
+    /// The number that an atom is, of at most nine digits.
+    pub(crate) fn number(&self, at: usize) -> Option<u32> {
+        match self.kind(at) {
+            Some(Kind::Number) if self.low(at).len() <= 9 => self.low(at).parse().ok(),
+            _ => None,
+        }
+    }
+
+    /// The first atom from here that is none of these separators.
+    pub(crate) fn skip(&self, mut at: usize, separators: &str) -> usize {
+        while self.mark(at).is_some_and(|mark| separators.contains(mark)) {
+            at += 1;
+        }
+        at
+    }
+
+    /// The same towards the beginning: the place after the last atom that is none of these.
+    pub(crate) fn skip_back(&self, mut end: usize, separators: &str) -> usize {
+        while end > 0 && self.mark(end - 1).is_some_and(|mark| separators.contains(mark)) {
+            end -= 1;
+        }
+        end
+    }
+
+    fn find_brackets(&mut self) {
+        let (mut depth, mut begin) = (0_usize, 0);
+        for at in 0..self.atoms.len() {
+            match self.mark(at) {
+                Some('[' | '(' | '{') => {
+                    if depth == 0 {
+                        begin = at;
+                        self.brackets.push(Bracket {
+                            open: at,
+                            close: self.atoms.len(),
+                        });
+                    }
+                    depth += 1;
+                }
+                Some(']' | ')' | '}') if depth > 0 => {
+                    depth -= 1;
+                    // Square brackets do not nest in names: this one ends where it began.
+                    if self.mark(at) == Some(']')
+                        && self.mark(begin) == Some('[')
+                        && !self.reopened(begin, at)
+                    {
+                        depth = 0;
+                    }
+                    self.atoms[at].bracket = self.brackets.len();
+                    if depth == 0
+                        && let Some(bracket) = self.brackets.last_mut()
+                    {
+                        bracket.close = at;
+                    }
+                }
+                _ => {}
+            }
+            if depth > 0 {
+                self.atoms[at].bracket = self.brackets.len();
+            }
+        }
+    }
+
+    /// Whether a second square bracket opens within the one that began there; looks at a few atoms only.
+    fn reopened(&self, begin: usize, at: usize) -> bool {
+        (begin + 1..at.min(begin + 4)).any(|inner| self.mark(inner) == Some('['))
+    }
+}
+
+/// Characters that stand for others: wide digits and brackets, dashes of every length.
+fn plain(name: &str) -> Cow<'_, str> {
+    if name.is_ascii() {
+        return Cow::Borrowed(name);
+    }
+    let plain = |c: char| match c {
+        '０'..='９' => char::from(b'0' + (c as u32 - '０' as u32) as u8),
+        '【' | '［' | '「' | '『' => '[',
+        '】' | '］' | '」' | '』' => ']',
+        '（' => '(',
+        '）' => ')',
+        '～' | '〜' => '~',
+        '–' | '—' | '−' => '-',
+        '：' => ':',
+        '\u{a0}' | '\u{3000}' => ' ',
+        other => other,
+    };
+    Cow::Owned(name.chars().map(plain).collect())
+}
+
+/// Lower case without moving a byte: what would grow or shrink stays.
+fn lower(raw: &str) -> String {
+    if raw.is_ascii() {
+        return raw.to_ascii_lowercase();
+    }
+    raw.chars()
+        .map(|c| {
+            let mut lower = c.to_lowercase();
+            match (lower.next(), lower.next()) {
+                (Some(only), None) if only.len_utf8() == c.len_utf8() => only,
+                _ => c,
+            }
+        })
+        .collect()
+}
+
+fn kind_of(c: char) -> Kind {
+    match c {
+        '0'..='9' => Kind::Number,
+        'a'..='z' | 'A'..='Z' => Kind::Latin,
+        '\0'..='\u{7f}' => Kind::Mark,
+        // Their ordinal signs are letters to Unicode, and part numbers from words here.
+        'ª' | 'º' => Kind::Mark,
+        '\u{80}'..='\u{24f}' | '\u{1e00}'..='\u{1eff}' if c.is_alphabetic() => Kind::Latin,
+        '\u{300}'..='\u{36f}' => Kind::Latin,
+        _ if c.is_alphabetic() => Kind::Script,
+        _ => Kind::Mark,
+    }
+}
+
+fn atoms(raw: &str) -> Vec<Atom> {
+    let mut atoms: Vec<Atom> = Vec::with_capacity(raw.len() / 3 + 4);
+    for (start, c) in raw.char_indices() {
+        let (kind, end) = (kind_of(c), start + c.len_utf8());
+        let lines = kind == Kind::Latin && ends_lines(raw, &atoms);
+        match atoms.last_mut() {
+            Some(last) if last.kind == kind && kind != Kind::Mark && !lines => last.end = end,
+            _ => {
+                if kind == Kind::Number {
+                    part_marker(raw, &mut atoms);
+                }
+                atoms.push(Atom {
+                    start,
+                    end,
+                    kind,
+                    bracket: 0,
+                });
+            }
+        }
+    }
+    atoms
+}
+
+/// `1080pRemux`: the `p` is the number's.
+fn ends_lines(raw: &str, atoms: &[Atom]) -> bool {
+    let [.., number, letter] = atoms else {
+        return false;
+    };
+    letter.kind == Kind::Latin
+        && matches!(&raw[letter.start..letter.end], "p" | "i" | "P")
+        && number.kind == Kind::Number
+        && number.end == letter.start
+        && matches!(
+            &raw[number.start..number.end],
+            "480" | "576" | "720" | "1080" | "2160"
+        )
+}
+
+/// `NameS01`: a capital after a small letter, before a number, is the marker's and not the word's.
+fn part_marker(raw: &str, atoms: &mut Vec<Atom>) {
+    let Some(word) = atoms.last().copied().filter(|atom| atom.kind == Kind::Latin) else {
+        return;
+    };
+    let written = &raw.as_bytes()[word.start..word.end];
+    let capital = matches!(written, [.., before, b'S' | b'E'] if before.is_ascii_lowercase());
+    // `names01e02`
+    let follows = raw.as_bytes().get(word.end..).unwrap_or_default();
+    let whole = matches!(follows, [a, b, b'e' | b'E', c, ..]
+        if a.is_ascii_digit() && b.is_ascii_digit() && c.is_ascii_digit());
+    if capital || (whole && matches!(written, [_, .., b's' | b'S'])) {
+        let middle = word.end - 1;
+        if let Some(last) = atoms.last_mut() {
+            last.end = middle;
+        }
+        atoms.push(Atom {
+            start: middle,
+            ..word
+        });
+    }
+}

@@ -1,0 +1,488 @@
+//! Finds everything in a name that could mean something: known words, and numbers in known shapes.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use crate::lex::{Kind, Text};
+use crate::pattern::{self, Numbers, Place, Step, Steps};
+use crate::rules::{self, MORE, Means, RULES, Rule};
+use crate::words::{Field, ROWS, Row, Trust};
+
+/// A known word where it stands.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Word {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+    pub(crate) row: &'static Row,
+    /// The place of the row in its table.
+    pub(crate) order: usize,
+}
+
+impl Word {
+    pub(crate) fn field(&self) -> Field {
+        self.row.0
+    }
+
+    pub(crate) fn value(&self) -> &'static str {
+        self.row.1
+    }
+
+    pub(crate) fn trust(&self) -> Trust {
+        self.row.2
+    }
+}
+
+/// Numbers in a known shape.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Found {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+    pub(crate) rule: &'static Rule,
+    pub(crate) rank: usize,
+    pub(crate) numbers: Numbers,
+}
+
+/// An element of a phrase.
+enum Piece {
+    Word(String),
+    /// At most one separator.
+    Maybe,
+    /// Exactly one.
+    One,
+    Sign(char),
+}
+
+struct Phrase {
+    pieces: Vec<Piece>,
+    order: usize,
+}
+
+struct Compiled {
+    steps: Vec<Step>,
+    rank: usize,
+}
+
+/// The tables by the first atom they can begin with.
+struct Index {
+    words: HashMap<&'static str, Begin>,
+    /// Rules that begin with a number, by how many digits it may have at most nine.
+    numbers: Vec<usize>,
+    /// Rules that begin with a character.
+    signs: HashMap<char, Vec<usize>>,
+    /// Rules that begin with the name.
+    start: Vec<usize>,
+    phrases: Vec<Phrase>,
+    rules: Vec<Compiled>,
+}
+
+#[derive(Default)]
+struct Begin {
+    phrases: Vec<usize>,
+    rules: Vec<usize>,
+}
+
+static INDEX: LazyLock<Index> = LazyLock::new(Index::new);
+static TAILS: LazyLock<Vec<Vec<Step>>> =
+    LazyLock::new(|| MORE.iter().map(|more| pattern::compile(more.pattern)).collect());
+
+impl Index {
+    fn new() -> Self {
+        let mut index = Self {
+            words: HashMap::new(),
+            numbers: Vec::new(),
+            signs: HashMap::new(),
+            start: Vec::new(),
+            phrases: Vec::new(),
+            rules: Vec::new(),
+        };
+        index.add_phrases();
+        for (rank, rule) in RULES.iter().enumerate() {
+            index.add_rule(rank, pattern::compile(rule.pattern));
+        }
+        index
+    }
+
+    fn add_phrases(&mut self) {
+        for (order, row) in ROWS.iter().enumerate() {
+            for written in row.3.split(' ').filter(|phrase| !phrase.is_empty()) {
+                let first = Text::new(written).low(0).len();
+                let place = self.phrases.len();
+                self.phrases.push(Phrase {
+                    pieces: pieces(written),
+                    order,
+                });
+                self.words
+                    .entry(&written[..first])
+                    .or_default()
+                    .phrases
+                    .push(place);
+            }
+        }
+        let Self { words, phrases, .. } = self;
+        for begin in words.values_mut() {
+            // The longest first; of equals the row that comes first.
+            begin.phrases.sort_by_key(|place| {
+                let phrase = &phrases[*place];
+                (std::cmp::Reverse(phrase.pieces.len()), phrase.order)
+            });
+        }
+    }
+
+    fn add_rule(&mut self, rank: usize, steps: Vec<Step>) {
+        match steps.first() {
+            Some(Step::Words(words)) => {
+                for word in words {
+                    self.words.entry(word).or_default().rules.push(rank);
+                }
+            }
+            Some(Step::Month) => {
+                for word in crate::words::MONTHS {
+                    self.words.entry(word).or_default().rules.push(rank);
+                }
+            }
+            Some(Step::Number { .. }) => self.numbers.push(rank),
+            Some(Step::One(chars)) => {
+                for sign in chars.chars() {
+                    self.signs.entry(sign).or_default().push(rank);
+                }
+            }
+            _ => self.start.push(rank),
+        }
+        self.rules.push(Compiled { steps, rank });
+    }
+}
+
+fn pieces(written: &str) -> Vec<Piece> {
+    let text = Text::new(written);
+    (0..text.len())
+        .map(|at| match text.mark(at) {
+            Some('.') => Piece::Maybe,
+            Some('_') => Piece::One,
+            Some(sign) => Piece::Sign(sign),
+            None => Piece::Word(text.low(at).to_owned()),
+        })
+        .collect()
+}
+
+const SEPARATORS: &str = " ._-'’";
+
+impl Phrase {
+    fn matches(&self, text: &Text<'_>, mut at: usize, count: &mut Steps) -> Option<usize> {
+        for piece in &self.pieces {
+            *count += 1;
+            let mark = text.mark(at);
+            match piece {
+                Piece::Word(word) if text.low(at) == word => at += 1,
+                Piece::Maybe => at += usize::from(mark.is_some_and(|mark| SEPARATORS.contains(mark))),
+                Piece::One if mark.is_some_and(|mark| SEPARATORS.contains(mark)) => at += 1,
+                Piece::Sign(sign) if mark == Some(*sign) => at += 1,
+                _ => return None,
+            }
+        }
+        Some(at)
+    }
+}
+
+/// Everything that was found in a name.
+pub(crate) struct Marks {
+    pub(crate) words: Vec<Word>,
+    pub(crate) found: Vec<Found>,
+    /// For each atom the number of the word that covers it, counted from one.
+    cover: Vec<u32>,
+    /// For each atom whether a season ends before it.
+    season_ends: Vec<bool>,
+    /// For each atom whether it belongs to the name of one season.
+    seasons: Vec<bool>,
+    /// For each atom whether it belongs to what looks like a date.
+    dates: Vec<bool>,
+}
+
+impl Marks {
+    pub(crate) fn find(text: &Text<'_>, count: &mut Steps) -> Self {
+        let mut marks = Self {
+            words: Vec::with_capacity(16),
+            found: Vec::with_capacity(8),
+            cover: vec![0; text.len()],
+            season_ends: vec![false; text.len() + 1],
+            seasons: vec![false; text.len()],
+            dates: vec![false; text.len()],
+        };
+        marks.find_words(text, count);
+        marks.find_numbers(text, count);
+        marks
+    }
+
+    /// The known word that covers an atom.
+    pub(crate) fn word_at(&self, at: usize) -> Option<&Word> {
+        let number = *self.cover.get(at)? as usize;
+        number.checked_sub(1).and_then(|index| self.words.get(index))
+    }
+
+    pub(crate) fn ends_season(&self, at: usize) -> bool {
+        self.season_ends.get(at).copied().unwrap_or_default()
+    }
+
+    /// Whether a part of the name here belongs to the name of one season.
+    pub(crate) fn in_season(&self, start: usize, end: usize) -> bool {
+        self.seasons[start..end].contains(&true)
+    }
+
+    /// Whether a number here belongs to what looks like a date.
+    pub(crate) fn in_date(&self, start: usize, end: usize) -> bool {
+        self.dates[start..end].contains(&true)
+    }
+
+    fn find_words(&mut self, text: &Text<'_>, count: &mut Steps) {
+        let mut at = 0;
+        while at < text.len() {
+            at = self.word_from(text, at, count).unwrap_or(at + 1);
+        }
+    }
+
+    fn add(&mut self, start: usize, end: usize, order: usize) {
+        self.words.push(Word {
+            start,
+            end,
+            row: &ROWS[order],
+            order,
+        });
+        let number = self.words.len() as u32;
+        self.cover[start..end].fill(number);
+    }
+
+    /// Takes the longest phrase that begins here; where it ends.
+    fn word_from(&mut self, text: &Text<'_>, at: usize, count: &mut Steps) -> Option<usize> {
+        *count += 1;
+        if !text.is_word(at) {
+            return None;
+        }
+        // Behind a number only what is counted by it, and what follows another known word.
+        let joined = text.joined_before(at) && self.word_at(at - 1).is_none();
+        if let Some(end) = size(text, at) {
+            let order = Self::sized(text, at, end);
+            if let Some(order) = order {
+                self.add(at, end, order);
+                return Some(end);
+            }
+        }
+        let begin = INDEX.words.get(text.low(at))?;
+        for place in &begin.phrases {
+            let phrase = &INDEX.phrases[*place];
+            let row = &ROWS[phrase.order];
+            let few = joined && text.number(at - 1).is_some_and(|number| number < 100);
+            let counted = few && matches!(text.low(at), "xdvd" | "xdvd5" | "xdvd9" | "dvd");
+            if joined && !counted {
+                break;
+            }
+            if let Some(end) = phrase
+                .matches(text, at, count)
+                .filter(|end| closes(text, *end, row))
+            {
+                self.add(at, end, phrase.order);
+                return Some(self.channels(text, end, row));
+            }
+        }
+        None
+    }
+
+    /// `1280x720`: the row of that resolution.
+    fn sized(text: &Text<'_>, at: usize, end: usize) -> Option<usize> {
+        let (width, height) = (
+            text.number(at)?,
+            text.number(end - 1).or_else(|| text.number(end - 2))?,
+        );
+        let value = resolution_of(width, height);
+        ROWS.iter()
+            .position(|row| row.0 == Field::Resolution && row.1 == value)
+    }
+
+    /// `DD5.1`, `AAC 2 0`: the number of channels behind the name of a sound format.
+    fn channels(&mut self, text: &Text<'_>, end: usize, row: &Row) -> usize {
+        if row.0 != Field::Audio {
+            return end;
+        }
+        let first = text.skip(end, " ._-");
+        if first - end > 2 || text.kind(first) != Some(Kind::Number) {
+            return end;
+        }
+        let digits = text.low(first);
+        let (value, last) = if digits.len() == 2 {
+            (digits.to_owned(), first + 1)
+        } else if digits.len() == 1
+            && text.mark(first + 1).is_some_and(|mark| " ._".contains(mark))
+            && text.low(first + 2).len() == 1
+            && !matches!(text.kind(first + 3), Some(Kind::Number))
+        {
+            (format!("{digits}{}", text.low(first + 2)), first + 3)
+        } else {
+            return end;
+        };
+        let wanted = match value.as_str() {
+            "71" => "7.1",
+            "51" | "60" => "5.1",
+            "21" => "2.1",
+            "20" => "2.0",
+            "10" => "1.0",
+            _ => return end,
+        };
+        let place = ROWS
+            .iter()
+            .position(|row| row.0 == Field::Channels && row.1 == wanted);
+        if let Some(order) = place {
+            self.add(first, last, order);
+            return last;
+        }
+        end
+    }
+
+    fn find_numbers(&mut self, text: &Text<'_>, count: &mut Steps) {
+        for at in 0..text.len() {
+            if at == 0 {
+                for rank in &INDEX.start {
+                    self.try_rule(text, *rank, at, count);
+                }
+            }
+            let rules: &[usize] = match text.kind(at) {
+                Some(Kind::Number) => &INDEX.numbers,
+                Some(Kind::Mark) => {
+                    let sign = text.mark(at).and_then(|sign| INDEX.signs.get(&sign));
+                    sign.map_or(&[], Vec::as_slice)
+                }
+                _ => INDEX.words.get(text.low(at)).map_or(&[], |begin| &begin.rules),
+            };
+            for rank in rules {
+                self.try_rule(text, *rank, at, count);
+            }
+        }
+    }
+
+    fn place<'t, 'n>(&'t self, text: &'t Text<'n>) -> Place<'t, 'n> {
+        Place {
+            text,
+            cover: &self.cover,
+        }
+    }
+
+    fn try_rule(&mut self, text: &Text<'_>, rank: usize, at: usize, count: &mut Steps) {
+        *count += 1;
+        let compiled = &INDEX.rules[rank];
+        let rule = &RULES[compiled.rank];
+        if text.is_word(at) {
+            let covered = self.word_at(at).is_some();
+            if covered || (rule.when & rules::GLUED == 0 && text.joined_before(at)) {
+                return;
+            }
+        }
+        let Some((end, numbers)) = pattern::matches(&compiled.steps, &self.place(text), at, count) else {
+            return;
+        };
+        // A word behind it that runs on, or a known word in it: it is something else.
+        let runs_on = end > 0 && text.is_word(end - 1) && text.is_plain_word(end);
+        let may = rule.when & rules::OPEN != 0 && text.kind(end) == Some(Kind::Latin);
+        if runs_on && !may {
+            return;
+        }
+        if rule.means == Means::Season {
+            self.season_ends[end] = true;
+            if numbers.get(b'T').is_none() {
+                self.seasons[at..end].fill(true);
+            }
+        }
+        // Two digits are too few to tell a date by.
+        if rule.means == Means::Date && looks_like_date(text, at, rule, &numbers) {
+            let digits = (at..end).filter(|at| text.is_word(*at));
+            for at in digits {
+                self.dates[at] = true;
+            }
+        }
+        self.found.push(Found {
+            start: at,
+            end,
+            rule,
+            rank,
+            numbers,
+        });
+    }
+
+    /// How the marker that ends here goes on: where that ends, the numbers, whether those between belong to it.
+    pub(crate) fn more(
+        &self,
+        text: &Text<'_>,
+        at: usize,
+        count: &mut Steps,
+    ) -> impl Iterator<Item = (usize, Numbers, &'static rules::More)> {
+        let mut all = [None; 9];
+        for (place, (more, steps)) in all.iter_mut().zip(MORE.iter().zip(TAILS.iter())) {
+            *place = pattern::matches(steps, &self.place(text), at, count)
+                .filter(|(end, _)| {
+                    text.kind(end - 1) != Some(Kind::Number) || text.kind(*end) != Some(Kind::Number)
+                })
+                .map(|(end, numbers)| (end, numbers, more));
+        }
+        all.into_iter().flatten()
+    }
+}
+
+/// Day and month in some order, and a year of this age.
+fn looks_like_date(text: &Text<'_>, at: usize, rule: &Rule, numbers: &Numbers) -> bool {
+    let same = rule.pattern.contains("month") || text.mark(at + 1) == text.mark(at + 3);
+    let value = |letter| numbers.value(letter).unwrap_or(1);
+    let year = numbers
+        .get(b'Y')
+        .is_some_and(|year| year.digits == 4 && (1900..2100).contains(&year.value));
+    let (month, day) = (value(b'M'), value(b'D'));
+    let days = (1..=31).contains(&day) && (1..=31).contains(&month) && (day <= 12 || month <= 12);
+    rule.name.starts_with("date") && year && days && same
+}
+
+/// Whether a phrase may end here: no letter runs on, and a number only behind words that numbers follow.
+fn closes(text: &Text<'_>, end: usize, row: &Row) -> bool {
+    match (text.kind(end - 1), text.kind(end)) {
+        (Some(Kind::Latin), Some(Kind::Number)) => {
+            let counted = matches!(
+                row.0,
+                Field::Audio | Field::Resolution | Field::Source | Field::Codec | Field::Depth
+            );
+            counted && row.2 != Trust::Beside
+        }
+        (Some(Kind::Latin | Kind::Number), Some(Kind::Latin)) => row.0 == Field::Resolution,
+        (Some(Kind::Number), Some(Kind::Number)) => false,
+        _ => true,
+    }
+}
+
+/// `1280x720`, `1440x1080p`: where it ends.
+fn size(text: &Text<'_>, at: usize) -> Option<usize> {
+    if !text.number(at).is_some_and(|width| (320..=7680).contains(&width)) {
+        return None;
+    }
+    let spaced = usize::from(text.mark(at + 1) == Some(' '));
+    let sign = at + 1 + spaced;
+    let height = sign + 1 + spaced;
+    let is_size = matches!(text.low(sign), "x" | "×" | "*" | "х")
+        && text
+            .number(height)
+            .is_some_and(|height| (240..=4320).contains(&height));
+    if !is_size {
+        return None;
+    }
+    let end = height + 1;
+    Some(if matches!(text.low(end), "p" | "i") {
+        end + 1
+    } else {
+        end
+    })
+}
+
+/// The standard that a picture of this size belongs to.
+fn resolution_of(width: u32, height: u32) -> &'static str {
+    match (width, height) {
+        (3000.., _) => "2160p",
+        (1800.., _) | (_, 1000..=1200) => "1080p",
+        (1200.., _) | (_, 700..=800) => "720p",
+        (_, 560..=600) => "576p",
+        (_, 460..=500) => "480p",
+        (640.., _) => "480p",
+        _ => "360p",
+    }
+}

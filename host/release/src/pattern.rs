@@ -1,0 +1,294 @@
+//! Patterns over atoms: a small language in which the tables of markers are written.
+//!
+//! A pattern is a list of elements, parted by spaces:
+//!
+//! | element | what it takes |
+//! |---|---|
+//! | `s\|season` | one of these words |
+//! | `<E:1-3>` | a number of one to three digits, kept under the letter |
+//! | `_` | up to four separators, dashes among them; `__` at least one |
+//! | `.` | up to two separators that are no dash; `..` at least one |
+//! | `=` | up to six separators, slashes, signs and brackets among them |
+//! | `~` | what stands between the ends of a range: a dash, a tilde, `to` |
+//! | `<month>` | the name of a month; `<count>` a number in words |
+//! | `{xyz}` | one of these characters; `{ }` a space |
+//! | `(? … )` | the elements within, or nothing |
+//! | `^`, `$` | the beginning of the name, its end |
+//!
+//! Of every pattern each element is tried once or, behind an optional part, twice: what a pattern costs at one place
+//! is bounded by its own length, whatever the name.
+
+use crate::lex::{Kind, Text};
+use crate::words::{COUNTS, MONTHS};
+
+/// How many elements of patterns and terms were tried: the measure of the reader's work.
+pub(crate) type Steps = u64;
+
+#[derive(Debug)]
+pub(crate) enum Step {
+    Words(Vec<&'static str>),
+    Number {
+        letter: u8,
+        least: usize,
+        most: usize,
+    },
+    Gap {
+        of: &'static str,
+        least: usize,
+        most: usize,
+    },
+    Range,
+    /// The name of a month, kept under `M`.
+    Month,
+    /// A number in words, kept under `E`.
+    Count,
+    One(&'static str),
+    Maybe(Vec<Step>),
+    Start,
+    End,
+}
+
+const GAP: &str = " ._-,";
+const DOTS: &str = " ._";
+const WIDE: &str = " ._-,:/#[]()ªº°№";
+/// Words between the ends of a range.
+const UP_TO: [&str; 7] = ["to", "a", "ao", "bis", "do", "al", "по"];
+
+/// A number that a pattern kept.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Kept {
+    letter: u8,
+    pub(crate) value: u32,
+    pub(crate) digits: usize,
+}
+
+/// Everything that a pattern kept.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Numbers {
+    kept: [Kept; 6],
+    len: usize,
+}
+
+impl Numbers {
+    pub(crate) fn get(&self, letter: u8) -> Option<Kept> {
+        self.kept[..self.len]
+            .iter()
+            .copied()
+            .find(|kept| kept.letter == letter)
+    }
+
+    pub(crate) fn value(&self, letter: u8) -> Option<u32> {
+        self.get(letter).map(|kept| kept.value)
+    }
+
+    fn keep(&mut self, kept: Kept) {
+        if let Some(place) = self.kept.get_mut(self.len) {
+            *place = kept;
+            self.len += 1;
+        }
+    }
+}
+
+/// Reads the text of a pattern, which is a constant; a test compiles them all.
+pub(crate) fn compile(text: &'static str) -> Vec<Step> {
+    let mut open: Vec<Vec<Step>> = vec![Vec::new()];
+    for element in elements(text) {
+        if element == ")" {
+            let within = open.pop().unwrap_or_default();
+            if let Some(outer) = open.last_mut() {
+                outer.push(Step::Maybe(within));
+            }
+        } else if element == "(?" {
+            open.push(Vec::new());
+        } else if let Some(inner) = open.last_mut() {
+            inner.push(step(element));
+        }
+    }
+    open.pop().unwrap_or_default()
+}
+
+/// Splits at spaces, but not within braces.
+fn elements(text: &'static str) -> impl Iterator<Item = &'static str> {
+    let mut braces = false;
+    text.split(move |c: char| {
+        match c {
+            '{' => braces = true,
+            '}' => braces = false,
+            _ => {}
+        }
+        c == ' ' && !braces
+    })
+    .filter(|element| !element.is_empty())
+}
+
+fn step(element: &'static str) -> Step {
+    let gap = |of, least, most| Step::Gap { of, least, most };
+    match element {
+        "_" => gap(GAP, 0, 4),
+        "__" => gap(GAP, 1, 4),
+        "." => gap(DOTS, 0, 2),
+        ".." => gap(DOTS, 1, 2),
+        "=" => gap(WIDE, 0, 6),
+        "~" => Step::Range,
+        "<month>" => Step::Month,
+        "<count>" => Step::Count,
+        "^" => Step::Start,
+        "$" => Step::End,
+        _ => {
+            if let Some(chars) = element.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
+                Step::One(chars)
+            } else if let Some(number) = element.strip_prefix('<').and_then(|rest| rest.strip_suffix('>')) {
+                number_step(number)
+            } else {
+                Step::Words(element.split('|').collect())
+            }
+        }
+    }
+}
+
+/// `E:1-3` or `E:2`.
+fn number_step(text: &'static str) -> Step {
+    let (letter, digits) = text.split_once(':').unwrap_or((text, "1-9"));
+    let (least, most) = digits.split_once('-').unwrap_or((digits, digits));
+    Step::Number {
+        letter: letter.bytes().next().unwrap_or(b'?'),
+        least: least.parse().unwrap_or(1),
+        most: most.parse().unwrap_or(9),
+    }
+}
+
+/// Where the pattern ends when it begins at this atom, and what it kept.
+pub(crate) fn matches(
+    steps: &[Step],
+    place: &Place<'_, '_>,
+    at: usize,
+    count: &mut Steps,
+) -> Option<(usize, Numbers)> {
+    let mut numbers = Numbers::default();
+    let end = run(steps, &[], place, at, &mut numbers, count)?;
+    Some((end, numbers))
+}
+
+/// What patterns are matched against: no word or number that is known already takes part.
+pub(crate) struct Place<'t, 'n> {
+    pub(crate) text: &'t Text<'n>,
+    /// Not zero for atoms of known words.
+    pub(crate) cover: &'t [u32],
+}
+
+impl Place<'_, '_> {
+    fn is_free(&self, at: usize) -> bool {
+        self.cover.get(at).is_none_or(|number| *number == 0)
+    }
+}
+
+/// `later` are the elements after an optional part.
+fn run(
+    steps: &[Step],
+    later: &[Step],
+    place: &Place<'_, '_>,
+    mut at: usize,
+    numbers: &mut Numbers,
+    count: &mut Steps,
+) -> Option<usize> {
+    for (index, step) in steps.iter().enumerate() {
+        *count += 1;
+        if let Step::Maybe(within) = step {
+            let rest = &steps[index + 1..];
+            let before = *numbers;
+            if let Some(end) = run(within, rest, place, at, numbers, count) {
+                return run(later, &[], place, end, numbers, count);
+            }
+            *numbers = before;
+            continue;
+        }
+        at = one(step, place, at, numbers)?;
+    }
+    run_later(later, place, at, numbers, count)
+}
+
+fn run_later(
+    later: &[Step],
+    place: &Place<'_, '_>,
+    at: usize,
+    numbers: &mut Numbers,
+    count: &mut Steps,
+) -> Option<usize> {
+    if later.is_empty() {
+        return Some(at);
+    }
+    run(later, &[], place, at, numbers, count)
+}
+
+fn one(step: &Step, place: &Place<'_, '_>, at: usize, numbers: &mut Numbers) -> Option<usize> {
+    let text = place.text;
+    match step {
+        Step::Words(_) | Step::Number { .. } | Step::Month | Step::Count if !place.is_free(at) => None,
+        Step::Words(words) => {
+            let word = text.low(at);
+            (text.is_word(at) && words.contains(&word)).then_some(at + 1)
+        }
+        Step::Number { letter, least, most } => {
+            let value = text.number(at)?;
+            let digits = text.low(at).len();
+            if !(*least..=*most).contains(&digits) {
+                return None;
+            }
+            numbers.keep(Kept {
+                letter: *letter,
+                value,
+                digits,
+            });
+            Some(at + 1)
+        }
+        Step::Gap { of, least, most } => {
+            let mut end = at;
+            while end - at < *most && text.mark(end).is_some_and(|mark| of.contains(mark)) {
+                end += 1;
+            }
+            (end - at >= *least).then_some(end)
+        }
+        Step::Range => range(text, at),
+        Step::Count => {
+            let place = COUNTS.iter().position(|count| text.low(at) == *count)?;
+            numbers.keep(Kept {
+                letter: b'E',
+                value: place as u32 + 1,
+                digits: 1,
+            });
+            Some(at + 1)
+        }
+        Step::Month => {
+            let place = MONTHS.iter().position(|month| text.low(at) == *month)?;
+            numbers.keep(Kept {
+                letter: b'M',
+                value: place as u32 / 3 + 1,
+                digits: 2,
+            });
+            Some(at + 1)
+        }
+        Step::One(chars) => text.mark(at).filter(|mark| chars.contains(*mark)).map(|_| at + 1),
+        Step::Start => (at == 0).then_some(at),
+        Step::End => (text.kind(at).is_none()).then_some(at),
+        Step::Maybe(_) => None,
+    }
+}
+
+/// A dash or tilde with up to two spaces on each side, or a word with some.
+fn range(text: &Text<'_>, at: usize) -> Option<usize> {
+    let space = |mut at: usize| {
+        for _ in 0..2 {
+            if text.mark(at).is_some_and(|mark| DOTS.contains(mark)) {
+                at += 1;
+            }
+        }
+        at
+    };
+    let sign = space(at);
+    if text.mark(sign).is_some_and(|mark| "-~".contains(mark)) {
+        return Some(space(sign + 1));
+    }
+    let is_word = sign > at && text.kind(sign) != Some(Kind::Number) && UP_TO.contains(&text.low(sign));
+    let end = space(sign + 1);
+    (is_word && end > sign + 1).then_some(end)
+}

@@ -1,0 +1,269 @@
+//! The fields that known words tell: resolution, source, codec, sound, picture, languages, edition.
+
+use crate::marks::Word;
+use crate::model::Assumed;
+use crate::read::Reader;
+use crate::words::{Field, Trust, name};
+
+/// Fields with one value: the row that comes first in the table.
+const SINGLE: [Field; 6] = [
+    Field::Resolution,
+    Field::Source,
+    Field::Codec,
+    Field::Service,
+    Field::Depth,
+    Field::Channels,
+];
+
+impl Reader<'_> {
+    /// The known words that count: behind the title, and common words only beside others.
+    fn counts(&self, index: usize) -> bool {
+        let word = &self.marks.words[index];
+        if word.end > self.end || (word.start >= self.title.0 && word.end <= self.title.1) {
+            return false;
+        }
+        let left_out = |span: &&crate::read::Span| matches!(span.taken_for, "releaseGroup" | "ignored");
+        let group = self
+            .spans
+            .iter()
+            .filter(left_out)
+            .find(|span| word.start >= span.start && word.end <= span.end);
+        if group.is_some() {
+            return false;
+        }
+        match word.trust() {
+            Trust::Always => true,
+            Trust::Behind => self.title.1 > 0 || self.title.0 > 0,
+            Trust::Beside => self.has_neighbour(index),
+        }
+    }
+
+    /// Another known word, the end, or a closing bracket comes next; or a known word stood before.
+    fn has_neighbour(&self, index: usize) -> bool {
+        let word = &self.marks.words[index];
+        let text = &self.text;
+        let next = text.skip(word.end, " ._-+,");
+        let follows = self.marks.word_at(next).is_some();
+        let closes = text.mark(next).is_some_and(|mark| "])}[(".contains(mark));
+        let before = text.skip_back(word.start, " ._-+,/|");
+        let known = before
+            .checked_sub(1)
+            .is_some_and(|at| self.marks.word_at(at).is_some());
+        let opens = before
+            .checked_sub(1)
+            .is_some_and(|at| text.mark(at).is_some_and(|mark| "[({".contains(mark)));
+        // A common word by itself at the end of a name is as likely the title's.
+        follows || known || (opens && closes) || (closes && self.marker.is_some())
+    }
+
+    pub(crate) fn quality(&mut self) {
+        let counted: Vec<usize> = (0..self.marks.words.len())
+            .filter(|index| self.counts(*index))
+            .collect();
+        for field in SINGLE {
+            let best = counted
+                .iter()
+                .map(|index| self.marks.words[*index])
+                .filter(|word| word.field() == field)
+                .min_by_key(|word| {
+                    (
+                        self.precedence(word.field(), word.value(), &counted),
+                        word.order,
+                        word.start,
+                    )
+                });
+            if let Some(word) = best {
+                self.note(name(field), word.value(), (word.start, word.end), "known word");
+                self.set(field, word.value());
+            }
+        }
+        if self.release.resolution.is_none() {
+            self.bare_resolution();
+        }
+        for field in [Field::Audio, Field::Hdr, Field::Language, Field::Edition] {
+            self.several(field, &counted);
+        }
+        for field in [Field::Proper, Field::Repack, Field::Version] {
+            let word = counted
+                .iter()
+                .map(|index| self.marks.words[*index])
+                .find(|word| word.field() == field);
+            if let Some(word) = word {
+                let value = if field == Field::Version {
+                    word.value()
+                } else {
+                    "true"
+                };
+                self.note(name(field), value, (word.start, word.end), "known word");
+                self.set(field, value);
+            }
+        }
+        for index in counted {
+            let word = self.marks.words[index];
+            if word.trust() != Trust::Always {
+                self.take((word.start, word.end), name(word.field()), "known word", false);
+            }
+        }
+    }
+
+    /// `720.HDTV`: a number of lines without its letter, beside a known word.
+    fn bare_resolution(&mut self) {
+        let text = &self.text;
+        let known = |at: usize| self.marks.word_at(at).is_some();
+        let place = (self.title.1..self.end).find(|at| {
+            let free = !known(*at) && self.spans.iter().all(|span| *at < span.start || *at >= span.end);
+            free && resolution(text.low(*at)).is_some()
+                && !text.joined_before(*at)
+                && !text.is_plain_word(at + 1)
+                && (known(text.skip(at + 1, " ._-")) || at.checked_sub(2).is_some_and(known))
+        });
+        if let Some(at) = place {
+            let value = resolution(text.low(at));
+            self.note(
+                "resolution",
+                value.unwrap_or_default(),
+                (at, at + 1),
+                "number of lines",
+            );
+            self.take((at, at + 1), "resolution", "number of lines", false);
+            self.release.resolution = value;
+        }
+    }
+
+    /// A remux of a disc is a remux; of what was streamed or broadcast it tells nothing.
+    fn precedence(&self, field: Field, value: &str, counted: &[usize]) -> u8 {
+        if field == Field::Resolution {
+            // A number of lines tells more than the name of a standard.
+            let vague = |index: &&usize| {
+                let word = &self.marks.words[**index];
+                word.field() == field && word.value() == value && word.trust() == Trust::Always
+            };
+            return u8::from(counted.iter().find(vague).is_none());
+        }
+        if field == Field::Source && value == "Remux" {
+            let dvd = |index: &&usize| self.marks.words[**index].value() == "DVD";
+            return u8::from(counted.iter().find(dvd).is_some()) * 2;
+        }
+        u8::from(field == Field::Source && value != "WEB-DL" && value != "WEBRip")
+    }
+
+    fn set(&mut self, field: Field, value: &'static str) {
+        let release = &mut self.release;
+        match field {
+            Field::Resolution => release.resolution = Some(value),
+            Field::Source => release.source = Some(value),
+            Field::Codec => release.codec = Some(value),
+            Field::Service => release.streaming_service = Some(value),
+            Field::Depth => release.bit_depth = value.parse().ok(),
+            Field::Channels => release.channels = Some(value),
+            Field::Audio => release.audio.push(value),
+            Field::Hdr => release.hdr.push(value),
+            Field::Language => release.languages.push(value),
+            Field::Proper => release.proper = true,
+            Field::Repack => release.repack = true,
+            Field::Version => release.version = release.version.or_else(|| value.parse().ok()),
+            _ => {}
+        }
+    }
+
+    /// Every value of a field, in the table's order.
+    fn several(&mut self, field: Field, counted: &[usize]) {
+        let mut words: Vec<_> = counted
+            .iter()
+            .map(|index| self.marks.words[*index])
+            .filter(|word| word.field() == field)
+            .collect();
+        words.sort_by_key(|word| (word.order, word.start));
+        words.dedup_by_key(|word| word.value());
+        if field == Field::Edition && !words.is_empty() {
+            let values: Vec<&str> = words.iter().map(Word::value).collect();
+            self.release.edition = Some(values.join(", "));
+        }
+        for word in words {
+            self.note(name(field), word.value(), (word.start, word.end), "known word");
+            self.set(field, word.value());
+            // The better format holds the plainer one.
+            if word.value() == "DTS-HD" {
+                self.set(field, "DTS");
+            }
+        }
+        if field == Field::Audio {
+            self.release.audio.dedup();
+        }
+    }
+
+    /// What a name that leaves resolution or source out usually is.
+    pub(crate) fn assume(&mut self) {
+        let release = &self.release;
+        let known = (release.resolution, release.source);
+        let counts = |values: &[&str]| {
+            let words = self.marks.words.iter();
+            words
+                .filter(|word| {
+                    matches!(
+                        word.field(),
+                        Field::Source | Field::Codec | Field::Noise | Field::Resolution | Field::Container
+                    )
+                })
+                .any(|word| values.contains(&word.value()) || values.contains(&self.text.low(word.start)))
+        };
+        let numbered = release.season.is_some() || release.absolute_episode.is_some();
+        let source = match known {
+            (_, Some(_)) => None,
+            (Some("480p" | "576p" | "540p" | "360p"), None) => {
+                Some("DVD").filter(|_| counts(&["ntsc", "pal"]))
+            }
+            (Some(_), None) => Some("HDTV"),
+            (None, None) if numbered && self.extension == Some("mkv") => Some("HDTV"),
+            (None, None) => None,
+        };
+        let old = matches!(release.codec, Some("XviD" | "DivX"));
+        let container = self.extension == Some("mkv") || counts(&["mkv"]);
+        let resolution = match (known.0, known.1.or(source)) {
+            (Some(_), _) => None,
+            (None, Some("Remux")) => Some("1080p"),
+            (None, Some("BluRay")) if counts(&["bd25", "bd50", "bd66"]) || self.is_disc() => Some("1080p"),
+            (None, Some("BluRay")) if !old => Some("720p"),
+            (None, Some("WEB-DL" | "WEB")) if container => Some("720p"),
+            (None, Some("HDTV"))
+                if counts(&["hd", "hr"]) || container && known.1.is_none() || self.is_high() =>
+            {
+                Some("720p")
+            }
+            (None, Some(_)) => Some("480p"),
+            (None, None) if numbered && self.extension == Some("avi") => Some("480p"),
+            (None, None) if old => Some("480p"),
+            (None, None) => None,
+        };
+        let resolution = resolution.filter(|_| numbered || known.1.is_some() || source.is_some() || old);
+        self.release.assumed = Assumed { resolution, source };
+    }
+
+    /// `BD25`, `BD 50`: a disc as it was sold.
+    fn is_disc(&self) -> bool {
+        self.marks.words.iter().any(|word| {
+            word.value() == "BluRay" && self.text.low(word.start) == "bd" && {
+                matches!(self.text.low(word.end - 1), "25" | "50" | "66" | "100")
+            } || self.text.low(word.start) == "bdiso"
+        })
+    }
+
+    /// `HD TV` by two words, or the scene's "high resolution".
+    fn is_high(&self) -> bool {
+        let mut words = self.marks.words.iter();
+        words.any(|word| {
+            let first = self.text.low(word.start);
+            (word.value() == "HDTV" && first == "hd") || (word.field() == Field::Noise && first == "hr")
+        })
+    }
+}
+
+fn resolution(lines: &str) -> Option<&'static str> {
+    Some(match lines {
+        "2160" => "2160p",
+        "1080" => "1080p",
+        "720" => "720p",
+        "480" => "480p",
+        _ => return None,
+    })
+}

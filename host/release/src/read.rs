@@ -1,0 +1,340 @@
+//! The full reading of a release name, in stages: known words and numbers in known shapes are found first, then
+//! chosen among, then the title is what stands before them and the group what stands behind.
+
+use crate::lex::{Kind, Text};
+use crate::marks::{Marks, Word};
+use crate::model::{Explanation, Release};
+use crate::pattern::Steps;
+use crate::words::{DOMAINS, EXTENSIONS, Field, TELEVISION, Trust};
+
+/// A part of the name that was taken for something.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Span {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+    pub(crate) taken_for: &'static str,
+    pub(crate) rule: &'static str,
+    /// The title ends before it.
+    pub(crate) cuts: bool,
+}
+
+/// What several conditions ask of the whole name, asked once.
+#[derive(Debug, Default)]
+pub(crate) struct Traits {
+    pub(crate) television: bool,
+    pub(crate) year: bool,
+    pub(crate) fans: bool,
+    pub(crate) event: bool,
+    pub(crate) bare: bool,
+    /// A single run of letters and digits: a hash, a key.
+    pub(crate) opaque: bool,
+}
+
+pub(crate) struct Reader<'n> {
+    pub(crate) text: Text<'n>,
+    pub(crate) marks: Marks,
+    pub(crate) extension: Option<&'static str>,
+    pub(crate) traits: Traits,
+    /// The atom where the title may begin: behind a site and a group in brackets.
+    pub(crate) lead: usize,
+    /// The group in brackets that leads the name, without its brackets.
+    pub(crate) lead_group: Option<(usize, usize)>,
+    /// What was left out at the end as the name of a site.
+    pub(crate) site: Option<(usize, usize)>,
+    /// A day leads the name.
+    pub(crate) dated: bool,
+    /// Where the name without what sites add to its end is over.
+    pub(crate) end: usize,
+    pub(crate) spans: Vec<Span>,
+    /// The first atom of the marker of an episode or a season.
+    pub(crate) marker: Option<usize>,
+    /// The title's place.
+    pub(crate) title: (usize, usize),
+    pub(crate) release: Release,
+    pub(crate) steps: Steps,
+}
+
+/// Reads a name of at most [`MAX_NAME`](crate::MAX_NAME) bytes.
+pub(crate) fn read(name: &str) -> Reader<'_> {
+    let name = name.trim();
+    let Some((above, below)) = name.rsplit_once('\\') else {
+        return read_part(name);
+    };
+    // A path: its last part, unless that says nothing.
+    let last = read_part(below);
+    let says_nothing = last.marks.words.is_empty() && last.release.season.is_none();
+    let parent = above.rsplit('\\').next().unwrap_or_default();
+    if says_nothing && !parent.is_empty() {
+        let mut reader = read_part(parent);
+        reader.steps += last.steps;
+        return reader;
+    }
+    last
+}
+
+fn read_part(name: &str) -> Reader<'_> {
+    let (stem, extension) = without_extension(name);
+    let is_address = stem.contains('+') && !stem.contains([' ', '.', '_']);
+    let text = if is_address {
+        Text::of_address(stem)
+    } else {
+        Text::new(stem)
+    };
+    let mut steps = 0;
+    let marks = Marks::find(&text, &mut steps);
+    let end = text.len();
+    let mut reader = Reader {
+        text,
+        marks,
+        extension,
+        traits: Traits::default(),
+        lead: 0,
+        lead_group: None,
+        site: None,
+        dated: false,
+        end,
+        spans: Vec::with_capacity(8),
+        marker: None,
+        title: (0, 0),
+        release: Release::default(),
+        steps,
+    };
+    reader.leave_sites();
+    reader.find_lead();
+    reader.find_traits();
+    reader.numbers();
+    reader.year();
+    reader.find_title();
+    reader.find_group();
+    reader.quality();
+    reader.assume();
+    reader.judge();
+    reader
+}
+
+fn without_extension(name: &str) -> (&str, Option<&'static str>) {
+    let name = name.trim_end_matches(['\'', '"', ' ']);
+    if let Some((stem, extension)) = name.rsplit_once('.')
+        && let Some(known) = EXTENSIONS
+            .iter()
+            .find(|known| extension.eq_ignore_ascii_case(known))
+    {
+        return (stem.trim_end(), Some(known));
+    }
+    (name, None)
+}
+
+impl Reader<'_> {
+    /// Notes a part of the name.
+    pub(crate) fn take(
+        &mut self,
+        (start, end): (usize, usize),
+        taken_for: &'static str,
+        rule: &'static str,
+        cuts: bool,
+    ) {
+        self.spans.push(Span {
+            start,
+            end,
+            taken_for,
+            rule,
+            cuts,
+        });
+    }
+
+    /// Explains a field by the part of the name it was read from.
+    pub(crate) fn note(
+        &mut self,
+        field: &'static str,
+        value: impl Into<String>,
+        at: (usize, usize),
+        rule: &str,
+    ) {
+        let mut reason = String::with_capacity(48);
+        reason.push_str("read from `");
+        reason.push_str(
+            self.text
+                .raw(at.0, at.1)
+                .trim_matches(|c: char| " ._-".contains(c)),
+        );
+        reason.push_str("` (");
+        reason.push_str(rule);
+        reason.push(')');
+        self.release.explanations.push(Explanation {
+            field,
+            value: value.into(),
+            reason,
+        });
+    }
+
+    /// Names of sites at either end are nothing of the release's.
+    fn leave_sites(&mut self) {
+        if let Some(end) = self.site_from(0) {
+            self.take((0, end), "ignored", "the name of a site", false);
+            self.lead = end;
+        }
+        while let Some(last) = self.text.brackets.last().copied() {
+            // Only what closes the name.
+            let trimmed = self.text.skip_back(self.end, " ._-+=");
+            if last.close + 1 != trimmed || last.open < self.lead || !self.is_site(last.open + 1, last.close)
+            {
+                break;
+            }
+            self.take(
+                (last.open, last.close + 1),
+                "ignored",
+                "the name of a site",
+                false,
+            );
+            self.site = Some((last.open + 1, last.close));
+            self.end = self.text.skip_back(last.open, " ._-");
+            self.text.brackets.pop();
+        }
+        // `.www.site.com`
+        let www = (self.lead + 1..self.end)
+            .rev()
+            .take(12)
+            .find(|at| self.text.low(*at) == "www");
+        if let Some(at) = www
+            && self.text.atoms[at].bracket == 0
+        {
+            self.take((at, self.end), "ignored", "the name of a site", false);
+            self.end = self.text.skip_back(at, " ._-");
+        }
+    }
+
+    /// Whether these atoms are the name of a site: `www.site.com`, `site.org`.
+    fn is_site(&self, from: usize, to: usize) -> bool {
+        let from = self.text.skip(from, " ");
+        let to = self.text.skip_back(to, " ");
+        if from >= to {
+            return false;
+        }
+        if (from..to.min(from + 12)).any(|at| self.text.low(at) == "www") {
+            return true;
+        }
+        to - from >= 3
+            && to - from <= 9
+            && self.text.mark(to - 2) == Some('.')
+            && DOMAINS.contains(&self.text.low(to - 1))
+            && (from..to).all(|at| self.text.mark(at) != Some(' '))
+            && self.marks.word_at(from).is_none_or(|_| to - from <= 5)
+    }
+
+    /// Where the name of a site that leads the name ends, with what parts it from the rest.
+    fn site_from(&self, at: usize) -> Option<usize> {
+        let text = &self.text;
+        let begin = text.skip(at, " ._-");
+        if let Some(bracket) = text.brackets.first().filter(|bracket| bracket.open == begin) {
+            let is_site = bracket.close < text.len() && self.is_site(bracket.open + 1, bracket.close);
+            return is_site.then(|| text.skip(bracket.close + 1, " ._-"));
+        }
+        let is_www = matches!(text.low(begin), "www" | "ww");
+        let mut end = begin + 1;
+        while end < text.len()
+            && end < begin + 12
+            && !text.mark(end).is_some_and(|mark| " _-/".contains(mark))
+        {
+            end += 1;
+        }
+        let known = DOMAINS.contains(&text.low(end - 1)) && text.mark(end.checked_sub(2)?) == Some('.');
+        let common = known && matches!(text.low(end - 1), "com" | "net" | "org") && end - begin <= 5;
+        let is_site = (is_www && known) || (common && text.mark(end).is_some());
+        is_site.then(|| text.skip(end, " ._-"))
+    }
+
+    /// `[Group] Title`: the group, unless the bracket holds known words, a number of an episode, or everything.
+    fn find_lead(&mut self) {
+        let text = &self.text;
+        let begin = text.skip(self.lead, " ._");
+        let Some(bracket) = text
+            .brackets
+            .iter()
+            .find(|bracket| bracket.open == begin)
+            .copied()
+            .filter(|bracket| text.mark(bracket.open) == Some('[') && bracket.close < text.len())
+        else {
+            self.lead = self.after_number(begin);
+            self.dated = self.lead > begin;
+            return;
+        };
+        let inner = (bracket.open + 1, bracket.close);
+        let rest = text.skip(bracket.close + 1, " ._-");
+        let words: Vec<usize> = (inner.0..inner.1).filter(|at| text.is_word(*at)).collect();
+        let all_known = words.iter().all(|at| self.marks.word_at(*at).is_some());
+        let is_quality = (all_known && !words.is_empty())
+            || words.iter().filter_map(|at| self.marks.word_at(*at)).any(|word| {
+                word.trust() == Trust::Always
+                    && matches!(word.field(), Field::Resolution | Field::Source | Field::Codec)
+            });
+        if inner.0 >= inner.1 || is_quality || rest >= self.end {
+            self.lead = begin;
+            return;
+        }
+        self.lead_group = Some(inner);
+        self.lead = rest;
+    }
+
+    /// `221208 Title`: a day in front of the name, as recorders write it.
+    fn after_number(&self, at: usize) -> usize {
+        let text = &self.text;
+        let is_day = text.kind(at) == Some(Kind::Number)
+            && text.low(at).len() == 6
+            && text
+                .number(at)
+                .is_some_and(|day| (1..=12).contains(&(day / 100 % 100)) && (1..=31).contains(&(day % 100)));
+        let next = text.skip(at + 1, " ");
+        if is_day && next > at + 1 && text.is_word(next) {
+            next
+        } else {
+            at
+        }
+    }
+
+    fn find_traits(&mut self) {
+        let (text, marks) = (&self.text, &self.marks);
+        let has = |wanted: &dyn Fn(&Word) -> bool| marks.words.iter().any(wanted);
+        let numbers = (0..text.len()).filter(|at| text.kind(*at) == Some(Kind::Number));
+        let separators = (0..text.len()).any(|at| text.kind(at) == Some(Kind::Mark));
+        self.traits = Traits {
+            television: has(&|word| word.field() == Field::Source && word.value() == TELEVISION),
+            year: numbers.clone().any(|at| self.is_year(at)),
+            fans: has(&|word| word.field() == Field::Version || word.value() == "VOSTFR")
+                || text
+                    .brackets
+                    .iter()
+                    .any(|bracket| self.is_checksum(bracket.open + 1, bracket.close)),
+            event: has(&|word| word.field() == Field::Event),
+            bare: marks.words.is_empty(),
+            opaque: !separators && text.len() >= 8,
+        };
+    }
+
+    /// Eight hexadecimal digits, at least one of them a digit.
+    pub(crate) fn is_checksum(&self, from: usize, to: usize) -> bool {
+        let written = self.text.raw(from, to).trim();
+        written.len() == 8
+            && written.bytes().all(|byte| byte.is_ascii_hexdigit())
+            && written.bytes().any(|byte| byte.is_ascii_digit())
+    }
+
+    /// A number by itself that can be a year.
+    pub(crate) fn is_year(&self, at: usize) -> bool {
+        let in_brackets =
+            self.text.mark(at.wrapping_sub(1)) == Some('(') && self.text.mark(at + 1) == Some(')');
+        let oldest = if in_brackets { 1850 } else { 1900 };
+        self.text.low(at).len() == 4
+            && self
+                .text
+                .number(at)
+                .is_some_and(|year| (oldest..2100).contains(&year))
+            && self.marks.word_at(at).is_none()
+            && !self.text.joined_before(at)
+            && !self.text.is_plain_word(at + 1)
+    }
+
+    /// Whether only separators stand between.
+    pub(crate) fn is_gap(&self, from: usize, to: usize) -> bool {
+        from <= to && self.text.skip(from, " ._-()[]") >= to
+    }
+}

@@ -1,0 +1,403 @@
+//! Where the title stands and how it is written out.
+
+use crate::lex::Kind;
+use crate::read::Reader;
+use crate::words::{Field, Trust};
+
+/// What may stand between the title and what ends it.
+const JOINTS: &str = " ._-,([{~+&/|:★";
+
+impl Reader<'_> {
+    pub(crate) fn find_title(&mut self) {
+        for word in &self.marks.words {
+            let counted = self.text.low(word.start).starts_with("xd") || self.text.low(word.start) == "dvd";
+            let start = word.start - usize::from(counted && self.text.joined_before(word.start));
+            let cuts = word.trust() == Trust::Always && word.end <= self.end;
+            if cuts {
+                self.spans.push(crate::read::Span {
+                    start,
+                    end: word.end,
+                    taken_for: crate::words::name(word.field()),
+                    rule: "known word",
+                    cuts: true,
+                });
+            }
+        }
+        for bracket in &self.text.brackets {
+            if bracket.open > self.lead && self.is_checksum(bracket.open + 1, bracket.close) {
+                self.spans.push(crate::read::Span {
+                    start: bracket.open,
+                    end: bracket.close,
+                    taken_for: "ignored",
+                    rule: "checksum",
+                    cuts: true,
+                });
+            }
+        }
+        let mut cuts: Vec<(usize, usize, &'static str)> = self
+            .spans
+            .iter()
+            .filter(|span| span.cuts && span.start >= self.lead)
+            .map(|span| (span.start, span.end, span.taken_for))
+            .collect();
+        cuts.sort_unstable();
+        let mut start = self.lead;
+        let mut leading = 0;
+        // What leads the name ends no title; only behind an episode comes the episode's own.
+        for (from, to, taken_for) in &cuts {
+            let before = self.after_known(start);
+            let quality = matches!(*taken_for, "resolution" | "source" | "codec");
+            let known = |at: usize| !self.text.is_word(at) || (quality && self.marks.word_at(at).is_some());
+            if !(self.text.skip(before, JOINTS)..*from).all(known)
+                || matches!(*taken_for, "episode" | "season")
+            {
+                break;
+            }
+            start = (*to).max(start);
+            leading += 1;
+        }
+        start = self.after_known(start);
+        let cut = cuts
+            .get(leading)
+            .map_or((self.end, "end"), |(from, _, what)| (*from, *what));
+        let (start, end) = (start.min(cut.0), cut.0);
+        // Within a bracket that begins behind the title: the title ends before the bracket.
+        let bracket = self
+            .text
+            .brackets
+            .iter()
+            .find(|bracket| bracket.open > start && bracket.close > end);
+        let inside = bracket
+            .filter(|bracket| bracket.open < end && (start..bracket.open).any(|at| self.text.is_word(at)));
+        let end = inside.map_or(end, |bracket| bracket.open);
+        let (start, end) = self.behind_foreign(start, end, &cuts);
+        let mut end = self.peel(start, end, cut.1);
+        if self.text.mark(end) == Some('.') && self.in_acronym(end, end + 1) {
+            end += 1;
+        }
+        if let Some(group) = self.lead_group
+            && !(start..end).any(|at| self.text.is_word(at))
+        {
+            // `[Title][07]`
+            self.lead_group = None;
+            self.title = (group.0, self.peel(group.0, group.1, ""));
+            self.write_title();
+            return;
+        }
+        self.title = self.pick(start, end);
+        self.write_title();
+    }
+
+    /// `片名[第01-15集].Title.S01`: a title in Latin letters behind the first number, when none stands before.
+    fn behind_foreign(
+        &self,
+        start: usize,
+        end: usize,
+        cuts: &[(usize, usize, &'static str)],
+    ) -> (usize, usize) {
+        let has = |from: usize, to: usize, kind: Kind| (from..to).any(|at| self.text.kind(at) == Some(kind));
+        if has(start, end, Kind::Latin) || !has(start, end, Kind::Script) {
+            return (start, end);
+        }
+        let Some(bracket) = self.text.brackets.iter().rev().find(|bracket| {
+            bracket.open >= end
+                && bracket.close < self.text.len()
+                && cuts.iter().any(|cut| cut.0 < bracket.close)
+        }) else {
+            return (start, end);
+        };
+        let from = self.text.skip(bracket.close + 1, " ._-");
+        let to = cuts
+            .iter()
+            .map(|cut| cut.0)
+            .find(|cut| *cut > from)
+            .unwrap_or(self.end);
+        let free = (from..to).all(|at| self.marks.word_at(at).is_none());
+        let dotted = self.text.mark(bracket.close + 1) == Some('.');
+        if from < to && dotted && free && has(from, to, Kind::Latin) {
+            (from, to)
+        } else {
+            (start, end)
+        }
+    }
+
+    /// Behind a bracket of known words and behind separators.
+    fn after_known(&self, start: usize) -> usize {
+        let mut at = self.text.skip(start, " ._-,:)]}");
+        let counted = self.text.mark(at) == Some('(')
+            && self.text.low(at + 1).len() <= 2
+            && self.text.kind(at + 1) == Some(Kind::Number)
+            && self.text.mark(at + 2) == Some(')');
+        if counted {
+            at += 3;
+        }
+        while let Some(bracket) = self
+            .text
+            .brackets
+            .iter()
+            .take(8)
+            .find(|bracket| bracket.open == at)
+        {
+            let words = (bracket.open + 1)..bracket.close;
+            let known = words.clone().filter(|inner| self.text.is_word(*inner));
+            let (mut all, mut of_them) = (0, 0);
+            for inner in known {
+                all += 1;
+                of_them += usize::from(self.marks.word_at(inner).is_some());
+            }
+            if all == 0 || of_them < all || bracket.close >= self.text.len() {
+                break;
+            }
+            at = self.text.skip(bracket.close + 1, " ._-,:");
+        }
+        at
+    }
+
+    /// Takes known words off the end of the title that stand right before what ends it.
+    fn peel(&self, start: usize, end: usize, by: &str) -> usize {
+        let text = &self.text;
+        let mut cut = text.skip_back(end, JOINTS);
+        let by_number = matches!(by, "episode" | "season" | "absoluteEpisode" | "airDate" | "part");
+        while cut > start {
+            // A bracket of known words.
+            if text.mark(cut - 1).is_some_and(|mark| ")]".contains(mark)) {
+                let bracket = text
+                    .brackets
+                    .iter()
+                    .find(|bracket| bracket.close == cut - 1 && bracket.open > start);
+                let Some(bracket) = bracket.filter(|bracket| {
+                    (bracket.open..bracket.close)
+                        .all(|at| !text.is_word(at) || self.marks.word_at(at).is_some())
+                }) else {
+                    break;
+                };
+                cut = text.skip_back(bracket.open, JOINTS);
+                continue;
+            }
+            let Some(word) = self.marks.word_at(cut - 1) else {
+                break;
+            };
+            let written = text.raw(word.start, word.end);
+            let words = (start..word.start).filter(|at| text.is_word(*at)).count();
+            let long = words > 2 && word.field() == Field::Language && written.len() > 4;
+            let capitals = written.len() > 2 && !written.chars().any(char::is_lowercase);
+            let edition = word.field() == Field::Edition && word.trust() == Trust::Behind;
+            let whole = word.field() == Field::Whole;
+            let before = text.skip_back(word.start, JOINTS);
+            let joined = before > start
+                && matches!(
+                    text.low(before - 1),
+                    "and" | "the" | "of" | "a" | "in" | "an" | "my" | "und" | "good" | "speak"
+                );
+            let goes = !joined
+                && match by {
+                    _ if whole => !matches!(by, "year" | "airDate"),
+                    "year" => {
+                        edition
+                            || word.field() == Field::Extra
+                            || ((capitals || long) && word.trust() == Trust::Behind)
+                    }
+                    "end" => word.trust() == Trust::Behind && word.field() != Field::Language,
+                    _ if by_number => {
+                        edition
+                            || (word.field() == Field::Language && capitals && word.trust() == Trust::Behind)
+                    }
+                    _ => true,
+                };
+            if !goes || word.start <= start {
+                break;
+            }
+            let ordinal = word.value() == "Anniversary"
+                && before > start + 1
+                && matches!(text.low(before - 1), "th" | "st" | "nd" | "rd")
+                && text.kind(before - 2) == Some(Kind::Number);
+            cut = if ordinal {
+                text.skip_back(before - 2, JOINTS)
+            } else {
+                before
+            };
+        }
+        cut
+    }
+
+    /// Of a place that holds several titles, the one in Latin letters.
+    fn pick(&self, start: usize, end: usize) -> (usize, usize) {
+        let start = self.text.skip(start, " ._-,:★");
+        let outside = |at: &usize| self.text.atoms[*at].bracket == 0;
+        let has_latin = (start..end)
+            .filter(outside)
+            .any(|at| self.text.kind(at) == Some(Kind::Latin));
+        let brackets = self.text.brackets.iter().filter(|bracket| {
+            bracket.open >= start && bracket.open < end && !self.is_checksum(bracket.open + 1, bracket.close)
+        });
+        let leads = self.text.mark(start) == Some('[');
+        if leads && has_latin {
+            // Groups that worked together, each in its brackets, in front of the title.
+            let first = (start..end).find(|at| self.text.atoms[*at].bracket == 0 && self.text.is_word(*at));
+            let start = first.unwrap_or(start);
+            return self.alternative(start, end);
+        }
+        if leads || !has_latin {
+            let whole = |bracket: &&crate::lex::Bracket| (bracket.open + 1, bracket.close.min(end));
+            let latin =
+                |(from, to): (usize, usize)| (from..to).any(|at| self.text.kind(at) == Some(Kind::Latin));
+            let script =
+                |(from, to): (usize, usize)| (from..to).any(|at| self.text.kind(at) == Some(Kind::Script));
+            let all: Vec<(usize, usize)> = brackets.map(|bracket| whole(&bracket)).collect();
+            let pure = all.iter().copied().find(|span| latin(*span) && !script(*span));
+            let any = pure.or_else(|| all.iter().copied().find(|span| latin(*span)));
+            if let Some(span) = any.or_else(|| all.first().copied().filter(|_| leads)) {
+                return self.alternative(span.0, span.1);
+            }
+        }
+        self.alternative(start, end)
+    }
+
+    /// `Название / Title`, `Title AKA Other`, `劇場版 Title`.
+    fn alternative(&self, start: usize, end: usize) -> (usize, usize) {
+        let text = &self.text;
+        let kinds = |from: usize, to: usize, kind: Kind| (from..to).any(|at| text.kind(at) == Some(kind));
+        // Whichever is longer: a title by itself, or a place of several.
+        let aka = (start + 1..end).find(|at| text.raw(*at, at + 1) == "AKA" && !text.joined_before(*at));
+        let end = aka.map_or(end, |at| text.skip_back(at, JOINTS));
+        let parts: Vec<(usize, usize)> = self.parts(start, end);
+        if parts.len() > 1 && parts.iter().any(|part| kinds(part.0, part.1, Kind::Script)) {
+            let mut latin: Vec<_> = parts
+                .iter()
+                .filter(|part| kinds(part.0, part.1, Kind::Latin))
+                .collect();
+            if latin.iter().any(|part| !kinds(part.0, part.1, Kind::Script)) {
+                latin.retain(|part| !kinds(part.0, part.1, Kind::Script));
+            }
+            if let (Some(first), Some(last)) = (latin.first(), latin.last()) {
+                return self.without_people(first.0, last.1, true);
+            }
+        }
+        let (start, end) = self.without_people(start, end, parts.len() > 1);
+        // A foreign title in front of the Latin one.
+        let level = text.atoms.get(start).map_or(0, |atom| atom.bracket);
+        let first =
+            (start..end).find(|at| text.kind(*at) == Some(Kind::Latin) && text.atoms[*at].bracket == level);
+        if let Some(first) = first
+            && kinds(start, first, Kind::Script)
+            && !kinds(first, end, Kind::Script)
+            && (first..end).any(|at| text.low(at).len() > 2)
+        {
+            return (first, end);
+        }
+        (start, end)
+    }
+
+    /// Cut at slashes that stand by themselves, and at the dots and lines between scripts.
+    fn parts(&self, start: usize, end: usize) -> Vec<(usize, usize)> {
+        let mut parts = Vec::new();
+        let mut from = start;
+        let level = self.text.atoms.get(start).map_or(0, |atom| atom.bracket);
+        for at in start..end {
+            let outside = self.text.atoms[at].bracket == level;
+            if outside && self.text.mark(at).is_some_and(|mark| "/|·_".contains(mark)) {
+                // An underscore parts titles only between scripts.
+                let scripts = (from..at).any(|inner| self.text.kind(inner) == Some(Kind::Script));
+                let bracketed = self.text.atoms[at].bracket > 0;
+                if self.text.mark(at) == Some('_') && !(scripts && bracketed) {
+                    continue;
+                }
+                parts.push((from, at));
+                from = at + 1;
+            }
+        }
+        parts.push((from, end));
+        parts
+    }
+
+    /// Directors and casts in brackets behind titles in several languages.
+    fn without_people(&self, start: usize, end: usize, several: bool) -> (usize, usize) {
+        let bracket = self
+            .text
+            .brackets
+            .iter()
+            .find(|bracket| bracket.open > start && bracket.open < end);
+        match bracket {
+            Some(bracket) if several => (start, bracket.open),
+            _ => (start, end),
+        }
+    }
+
+    fn write_title(&mut self) {
+        let (start, end) = self.title;
+        let season = self
+            .spans
+            .iter()
+            .find(|span| span.taken_for == "season" && !span.cuts && span.start >= start && span.end <= end)
+            .map(|span| (span.start, span.end));
+        let title = match season {
+            // `S02` is written as the title would have it: `S2`.
+            Some((from, to)) => {
+                let number = self.release.season.unwrap_or_default();
+                format!(
+                    "{} S{number} {}",
+                    self.written(start, from),
+                    self.written(to, end)
+                )
+            }
+            None => self.written(start, end),
+        };
+        let title = title.trim_matches(|c: char| c == '-' || c.is_whitespace());
+        if title.is_empty() || !title.chars().any(char::is_alphanumeric) {
+            return;
+        }
+        self.release.explanations.push(crate::model::Explanation {
+            field: "title",
+            value: title.to_owned(),
+            reason: "stands before everything else that was recognised".to_owned(),
+        });
+        self.release.title = Some(title.to_owned());
+    }
+
+    /// Separators as spaces, brackets left out; dots of acronyms stay.
+    fn written(&self, start: usize, end: usize) -> String {
+        let text = &self.text;
+        let mut written = String::with_capacity(48);
+        let mut space = false;
+        for at in start..end {
+            let raw = text.raw(at, at + 1);
+            let gap = match text.mark(at) {
+                Some('.') => !self.in_acronym(at, end),
+                Some('_') => true,
+                Some('[' | ']' | '(' | ')' | '{' | '}' | '<' | '>') => continue,
+                Some(mark) => mark.is_whitespace(),
+                None => false,
+            };
+            if gap {
+                space = !written.is_empty();
+                continue;
+            }
+            if space {
+                written.push(' ');
+                space = false;
+            }
+            written.push_str(raw);
+        }
+        while written.ends_with([',', ':', '/', '|', '~', '+']) || written.ends_with(" -") {
+            written.pop();
+            written.truncate(written.trim_end().len());
+        }
+        written
+    }
+
+    /// A dot after one of several single letters, each followed by a dot: `S.H.I.E.L.D.`
+    fn in_acronym(&self, dot: usize, end: usize) -> bool {
+        let text = &self.text;
+        let single = |at: usize| {
+            text.kind(at) == Some(Kind::Latin)
+                && text.low(at).len() == 1
+                && text.mark(at + 1) == Some('.')
+                && !text.joined_before(at)
+        };
+        let Some(letter) = dot.checked_sub(1).filter(|letter| single(*letter)) else {
+            return false;
+        };
+        let before = letter.checked_sub(2).is_some_and(single);
+        before || (dot + 1 < end.max(dot + 2) && single(dot + 1))
+    }
+}
