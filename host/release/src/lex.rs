@@ -20,6 +20,10 @@ pub(crate) struct Atom {
     pub(crate) start: usize,
     pub(crate) end: usize,
     pub(crate) kind: Kind,
+    /// The character, of an atom that is one; of words and numbers `\0`.
+    sign: char,
+    /// Cut off the word before it.
+    is_cut: bool,
     /// Number of the outermost bracket around it, brackets included, counted from one; zero outside.
     pub(crate) bracket: usize,
 }
@@ -82,10 +86,8 @@ impl<'n> Text<'n> {
 
     /// The character of an atom that is no word and no number.
     pub(crate) fn mark(&self, at: usize) -> Option<char> {
-        match self.kind(at) {
-            Some(Kind::Mark) => self.low(at).chars().next(),
-            _ => None,
-        }
+        let atom = self.atoms.get(at)?;
+        (atom.kind == Kind::Mark).then_some(atom.sign)
     }
 
     /// The atoms as they are written.
@@ -101,8 +103,11 @@ impl<'n> Text<'n> {
 
     /// Whether a Latin letter or a digit stands right before this atom.
     pub(crate) fn joined_before(&self, at: usize) -> bool {
-        at.checked_sub(1)
-            .is_some_and(|before| matches!(self.kind(before), Some(Kind::Latin | Kind::Number)))
+        let is_cut = self.atoms.get(at).is_some_and(|atom| atom.is_cut);
+        !is_cut
+            && at
+                .checked_sub(1)
+                .is_some_and(|before| matches!(self.kind(before), Some(Kind::Latin | Kind::Number)))
     }
 
     /// Whether a Latin letter or a digit stands at this place.
@@ -248,6 +253,8 @@ fn atoms(raw: &str) -> Vec<Atom> {
                     start,
                     end,
                     kind,
+                    sign: if kind == Kind::Mark { c } else { '\0' },
+                    is_cut: false,
                     bracket: 0,
                 });
             }
@@ -289,6 +296,7 @@ fn part_marker(raw: &str, atoms: &mut Vec<Atom>) {
         }
         atoms.push(Atom {
             start: middle,
+            is_cut: true,
             ..word
         });
     }

@@ -1,6 +1,7 @@
 //! Finds everything in a name that could mean something: known words, and numbers in known shapes.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::LazyLock;
 
 use crate::lex::{Kind, Text};
@@ -62,15 +63,40 @@ struct Compiled {
     rank: usize,
 }
 
+/// A rule's place in its table, and which kinds of atoms its second element takes.
+#[derive(Clone, Copy)]
+struct Entry {
+    rank: usize,
+    second: u8,
+}
+
+/// Mixes the bytes of words. The table is our own and constant: nobody can fill it with collisions.
+#[derive(Default)]
+struct Mix(u64);
+
+impl Hasher for Mix {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0.rotate_left(5) ^ u64::from(*byte)).wrapping_mul(0x517c_c1b7_2722_0a95);
+        }
+    }
+}
+
+type Table<K, V> = HashMap<K, V, BuildHasherDefault<Mix>>;
+
 /// The tables by the first atom they can begin with.
 struct Index {
-    words: HashMap<&'static str, Begin>,
-    /// Rules that begin with a number, by how many digits it may have at most nine.
-    numbers: Vec<usize>,
+    words: Table<&'static str, Begin>,
+    /// Rules that begin with a number.
+    numbers: Vec<Entry>,
     /// Rules that begin with a character.
-    signs: HashMap<char, Vec<usize>>,
+    signs: Table<char, Vec<Entry>>,
     /// Rules that begin with the name.
-    start: Vec<usize>,
+    start: Vec<Entry>,
     phrases: Vec<Phrase>,
     rules: Vec<Compiled>,
 }
@@ -78,7 +104,7 @@ struct Index {
 #[derive(Default)]
 struct Begin {
     phrases: Vec<usize>,
-    rules: Vec<usize>,
+    rules: Vec<Entry>,
 }
 
 static INDEX: LazyLock<Index> = LazyLock::new(Index::new);
@@ -88,9 +114,9 @@ static TAILS: LazyLock<Vec<Vec<Step>>> =
 impl Index {
     fn new() -> Self {
         let mut index = Self {
-            words: HashMap::new(),
+            words: Table::default(),
             numbers: Vec::new(),
-            signs: HashMap::new(),
+            signs: Table::default(),
             start: Vec::new(),
             phrases: Vec::new(),
             rules: Vec::new(),
@@ -129,24 +155,26 @@ impl Index {
     }
 
     fn add_rule(&mut self, rank: usize, steps: Vec<Step>) {
+        let second = steps.get(1).map_or(u8::MAX, Step::takes);
+        let entry = Entry { rank, second };
         match steps.first() {
             Some(Step::Words(words)) => {
                 for word in words {
-                    self.words.entry(word).or_default().rules.push(rank);
+                    self.words.entry(word).or_default().rules.push(entry);
                 }
             }
             Some(Step::Month) => {
                 for word in crate::words::MONTHS {
-                    self.words.entry(word).or_default().rules.push(rank);
+                    self.words.entry(word).or_default().rules.push(entry);
                 }
             }
-            Some(Step::Number { .. }) => self.numbers.push(rank),
+            Some(Step::Number { .. }) => self.numbers.push(entry),
             Some(Step::One(chars)) => {
                 for sign in chars.chars() {
-                    self.signs.entry(sign).or_default().push(rank);
+                    self.signs.entry(sign).or_default().push(entry);
                 }
             }
-            _ => self.start.push(rank),
+            _ => self.start.push(entry),
         }
         self.rules.push(Compiled { steps, rank });
     }
@@ -338,11 +366,11 @@ impl Marks {
     fn find_numbers(&mut self, text: &Text<'_>, count: &mut Steps) {
         for at in 0..text.len() {
             if at == 0 {
-                for rank in &INDEX.start {
-                    self.try_rule(text, *rank, at, count);
+                for entry in &INDEX.start {
+                    self.try_rule(text, entry.rank, at, count);
                 }
             }
-            let rules: &[usize] = match text.kind(at) {
+            let rules: &[Entry] = match text.kind(at) {
                 Some(Kind::Number) => &INDEX.numbers,
                 Some(Kind::Mark) => {
                     let sign = text.mark(at).and_then(|sign| INDEX.signs.get(&sign));
@@ -350,8 +378,12 @@ impl Marks {
                 }
                 _ => INDEX.words.get(text.low(at)).map_or(&[], |begin| &begin.rules),
             };
-            for rank in rules {
-                self.try_rule(text, *rank, at, count);
+            let next = pattern::kind_bit(text.kind(at + 1));
+            for entry in rules {
+                *count += 1;
+                if entry.second & next != 0 {
+                    self.try_rule(text, entry.rank, at, count);
+                }
             }
         }
     }

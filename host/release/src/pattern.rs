@@ -48,6 +48,29 @@ pub(crate) enum Step {
     End,
 }
 
+/// A bit for each kind of atom, one for the end of the name.
+pub(crate) fn kind_bit(kind: Option<Kind>) -> u8 {
+    match kind {
+        Some(Kind::Latin | Kind::Script) => 1,
+        Some(Kind::Number) => 2,
+        Some(Kind::Mark) => 4,
+        None => 8,
+    }
+}
+
+impl Step {
+    /// The kinds of atoms that it may find, by [`kind_bit`].
+    pub(crate) fn takes(&self) -> u8 {
+        match self {
+            Self::Words(_) | Self::Month | Self::Count => 1,
+            Self::Number { .. } => 2,
+            Self::One(_) => 4,
+            Self::Gap { least, .. } if *least > 0 => 4,
+            Self::Gap { .. } | Self::Range | Self::Maybe(_) | Self::Start | Self::End => u8::MAX,
+        }
+    }
+}
+
 const GAP: &str = " ._-,";
 const DOTS: &str = " ._";
 const WIDE: &str = " ._-,:/#[]()ªº°№";

@@ -72,6 +72,9 @@ impl Reader<'_> {
         let end = inside.map_or(end, |bracket| bracket.open);
         let (start, end) = self.behind_foreign(start, end, &cuts);
         let mut end = self.peel(start, end, cut.1);
+        if cut.1 != "end" {
+            end = self.before_second(start, end);
+        }
         if self.text.mark(end) == Some('.') && self.in_acronym(end, end + 1) {
             end += 1;
         }
@@ -131,6 +134,7 @@ impl Reader<'_> {
         if counted {
             at += 3;
         }
+        at = self.behind_genre(at);
         while let Some(bracket) = self
             .text
             .brackets
@@ -151,6 +155,44 @@ impl Reader<'_> {
             at = self.text.skip(bracket.close + 1, " ._-,:");
         }
         at
+    }
+
+    /// `(Comedy) Title`: a shelf that somebody put the name on.
+    fn behind_genre(&self, at: usize) -> usize {
+        let text = &self.text;
+        let is_word = text.mark(at) == Some('(')
+            && text.kind(at + 1) == Some(Kind::Latin)
+            && text.low(at + 1).len() > 2
+            && text.mark(at + 2) == Some(')');
+        let next = text.skip(at + 3, " ._-");
+        if is_word
+            && at <= self.lead
+            && text.is_word(next)
+            && !self.is_year(next)
+            && self.marks.word_at(next).is_none()
+        {
+            next
+        } else {
+            at
+        }
+    }
+
+    /// `A Title (Another Title)`: where the other one begins, if it is one of several words.
+    fn before_second(&self, start: usize, end: usize) -> usize {
+        let text = &self.text;
+        let Some(bracket) = text.brackets.iter().find(|bracket| {
+            bracket.open > start && bracket.close + 1 == end && text.mark(bracket.open) == Some('(')
+        }) else {
+            return end;
+        };
+        let words = |from: usize, to: usize| (from..to).filter(|at| text.is_word(*at)).count();
+        let before = text.skip_back(bracket.open, " ._-");
+        let continues = before > start && matches!(text.low(before - 1), "or" | "of" | "the" | "and");
+        if words(bracket.open, bracket.close) > 1 && words(start, before) > 1 && !continues {
+            before
+        } else {
+            end
+        }
     }
 
     /// Takes known words off the end of the title that stand right before what ends it.
