@@ -315,3 +315,86 @@ fn range(text: &Text<'_>, at: usize) -> Option<usize> {
     let end = space(sign + 1);
     (is_word && end > sign + 1).then_some(end)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::{MORE, RULES};
+
+    fn found(pattern: &'static str, name: &str) -> Option<(String, Numbers)> {
+        let text = Text::new(name);
+        let cover = vec![0; text.len()];
+        let place = Place {
+            text: &text,
+            cover: &cover,
+        };
+        let (end, numbers) = matches(&compile(pattern), &place, 0, &mut 0)?;
+        Some((text.raw(0, end).to_owned(), numbers))
+    }
+
+    #[test]
+    fn elements_take_what_they_say() {
+        for (pattern, name, taken) in [
+            ("s <S:1-2> _ e <E:1-3>", "S01E02", Some("S01E02")),
+            ("s <S:1-2> _ e <E:1-3>", "s1 - e2 x", Some("s1 - e2")),
+            ("s <S:1-2> _ e <E:1-3>", "S001E02", None),
+            ("a __ b", "ab", None),
+            ("a .. b", "a-b", None),
+            ("a . b", "a._b", Some("a._b")),
+            ("a = b", "a: [b", Some("a: [b")),
+            ("<A:2> ~ <B:2>", "01 - 12", Some("01 - 12")),
+            ("<A:2> ~ <B:2>", "01 to 12", Some("01 to 12")),
+            ("<A:2> ~ <B:2>", "01to12", None),
+            ("<A:2> (? v <V:1> ) {]}", "05v2]", Some("05v2]")),
+            ("<A:2> (? v <V:1> ) {]}", "05]", Some("05]")),
+            ("<D:1-2> _ <month> _ <Y:4>", "3 March 2020", Some("3 March 2020")),
+            ("part .. <count>", "Part Two", Some("Part Two")),
+            ("^ <A:2> $", "05", Some("05")),
+            ("^ <A:2> $", "05 ", None),
+        ] {
+            let found = found(pattern, name).map(|(taken, _)| taken);
+            assert_eq!(found.as_deref(), taken, "{pattern} on {name}");
+        }
+        let (_, numbers) = found("<D:1-2> _ <month> _ <Y:4>", "3 Sept 2020").unwrap();
+        let kept = [b'D', b'M', b'Y', b'S'].map(|letter| numbers.value(letter));
+        assert_eq!(kept, [Some(3), Some(9), Some(2020), None]);
+    }
+
+    #[test]
+    fn what_is_known_already_takes_no_part() {
+        let text = Text::new("E05-1080");
+        let place = Place {
+            text: &text,
+            cover: &[0, 0, 0, 1],
+        };
+        let steps = compile("e <A:2> (? {-} <B:4> )");
+        let (end, numbers) = matches(&steps, &place, 0, &mut 0).unwrap();
+        assert_eq!((end, numbers.value(b'B')), (2, None));
+    }
+
+    /// An element that is misspelt would be a word that no name holds.
+    #[test]
+    fn the_words_of_all_patterns_are_words() {
+        fn check(steps: &[Step], pattern: &str) {
+            for step in steps {
+                match step {
+                    Step::Words(words) => {
+                        for word in words {
+                            assert!(
+                                word.chars().all(char::is_alphabetic) || *word == "×",
+                                "{pattern}: {word}"
+                            );
+                        }
+                    }
+                    Step::Maybe(within) => check(within, pattern),
+                    Step::Number { least, most, .. } => assert!(least <= most && *most <= 9, "{pattern}"),
+                    _ => {}
+                }
+            }
+        }
+        let patterns = RULES.iter().map(|rule| rule.pattern);
+        for pattern in patterns.chain(MORE.iter().map(|more| more.pattern)) {
+            check(&compile(pattern), pattern);
+        }
+    }
+}

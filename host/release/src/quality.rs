@@ -213,7 +213,7 @@ impl Reader<'_> {
             (Some("480p" | "576p" | "540p" | "360p"), None) => {
                 Some("DVD").filter(|_| counts(&["ntsc", "pal"]))
             }
-            (Some(_), None) => Some("HDTV"),
+            (Some(_), None) => Some("HDTV").filter(|_| numbered || release.air_date.is_some()),
             (None, None) if numbered && self.extension == Some("mkv") => Some("HDTV"),
             (None, None) => None,
         };

@@ -216,3 +216,31 @@ pub(crate) static MORE: &[More] = &[
         pattern: "{ } en|and|и|y|und { } <E:1-3>",
     },
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_keeps_the_numbers_that_its_meaning_needs() {
+        for rule in RULES {
+            let needed: &[&str] = match rule.means {
+                Means::Episode => &["<S:", "<E:"],
+                Means::Combined => &["<C:"],
+                Means::Mini => &["<E:|<count>"],
+                Means::Season => &["<S:"],
+                Means::Absolute => &["<A:"],
+                Means::Half => &["<N:"],
+                Means::Date => &["<Y:|<Z:", "<M:|<month>|<Z:", "<D:|<Z:"],
+                Means::Part => &["<P:"],
+            };
+            for one_of in needed {
+                let has = one_of.split('|').any(|number| rule.pattern.contains(number));
+                assert!(has, "{}: {} lacks {one_of}", rule.name, rule.pattern);
+            }
+        }
+        for more in MORE {
+            assert!(more.pattern.contains("<E:"), "{}", more.pattern);
+        }
+    }
+}

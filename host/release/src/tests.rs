@@ -624,3 +624,22 @@ fn names_that_once_went_wrong() {
     // A span that runs backwards is none.
     assert_eq!(parse("Season 2\u{250}Episode 7 - 05 ").episodes, [7]);
 }
+
+#[test]
+fn names_of_no_release_stay_whole() {
+    for (name, title) in [
+        (
+            "debian-13.1.0-amd64-netinst.iso",
+            "debian-13 1 0-amd64-netinst iso",
+        ),
+        (
+            "holiday pictures french riviera",
+            "holiday pictures french riviera",
+        ),
+        ("A Night Uncut", "A Night Uncut"),
+    ] {
+        let release = parse(name);
+        assert_eq!(release.title.as_deref(), Some(title));
+        assert_eq!(release.content_type, ContentType::Unknown, "{name}");
+    }
+}

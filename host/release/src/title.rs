@@ -239,7 +239,8 @@ impl Reader<'_> {
                             || word.field() == Field::Extra
                             || ((capitals || long) && word.trust() == Trust::Behind)
                     }
-                    "end" => word.trust() == Trust::Behind && word.field() != Field::Language,
+                    // Nothing else was recognised: it may well be a name of no release.
+                    "end" => false,
                     _ if by_number => {
                         edition
                             || (word.field() == Field::Language && capitals && word.trust() == Trust::Behind)
