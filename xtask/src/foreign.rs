@@ -26,6 +26,13 @@ const EXAMPLES: &[Example] = &[
         build: python,
     },
     Example {
+        name: "ntfy_py",
+        source: "examples/channel-python",
+        wit: "wit/channel@0.1.0",
+        world: "notification-channel",
+        build: python,
+    },
+    Example {
         name: "transmission_js",
         source: "examples/engine-javascript",
         wit: "wit/engine@0.1.0",

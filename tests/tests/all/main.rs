@@ -14,6 +14,7 @@ mod files;
 mod jobs;
 mod nodes;
 mod notifications;
+mod plugins;
 mod realtime;
 mod table;
 mod torrents;

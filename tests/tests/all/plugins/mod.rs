@@ -1,0 +1,3 @@
+//! Plugins as their authors write them: the examples of other languages.
+
+mod ntfy;
