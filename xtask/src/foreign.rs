@@ -141,7 +141,8 @@ fn javascript(example: &Example, to: &Path) -> Result<(), String> {
     )
 }
 
-fn node_home() -> PathBuf {
+/// Where the tools for JavaScript are.
+pub fn node_home() -> PathBuf {
     paths::cache().join("componentize-js")
 }
 

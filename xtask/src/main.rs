@@ -9,6 +9,7 @@ mod programs;
 mod run;
 mod setup;
 mod suites;
+mod templates;
 mod test;
 
 use std::process::ExitCode;
@@ -28,7 +29,7 @@ enum Task {
     /// Works on a plugin outside this checkout.
     #[command(subcommand)]
     Plugin(Plugin),
-    /// Builds the examples in other languages, as components, into the cache.
+    /// Builds the examples in other languages and the templates of new plugins, as components, into the cache.
     Examples,
     /// Sets up, builds plugins and server, and starts the server.
     Run {
@@ -73,7 +74,9 @@ fn main() -> ExitCode {
         Task::Setup { purpose } => setup::run(purpose),
         Task::Plugins => plugins::run(),
         Task::Plugin(Plugin::Build { path }) => plugins::build_outside(&path),
-        Task::Examples => foreign::setup().and_then(|()| foreign::run()),
+        Task::Examples => foreign::setup()
+            .and_then(|()| foreign::run())
+            .and_then(|()| templates::run()),
         Task::Run { dev, args } => run::run(dev, &args),
         Task::Test { args } => test::run(&args),
         Task::Bench { args } => bench::run(&args),

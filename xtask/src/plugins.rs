@@ -66,6 +66,31 @@ pub fn build_outside(path: &Path) -> Result<(), String> {
     Ok(())
 }
 
+/// Makes components by itself, where rustup has it: what authors are told to build for.
+const COMPONENTS: &str = "wasm32-wasip2";
+
+/// Builds the crate that `quartermaster plugin new` wrote into `folder`, and answers its component. It is given the versions
+/// of our own guests, so that what they depend on is built once.
+pub fn build_template(folder: &Path) -> Result<PathBuf, String> {
+    let lock = paths::root().join("plugins/Cargo.lock");
+    std::fs::copy(&lock, folder.join("Cargo.lock"))
+        .map_err(|error| format!("cannot copy {}: {error}", lock.display()))?;
+    let toolchain = Toolchain::find()?;
+    if matches!(toolchain, Toolchain::Own) && setup::rustup_target(COMPONENTS) {
+        let mut cargo = toolchain.cargo_for(COMPONENTS);
+        return built(build_with(&mut cargo, folder, &[])?).map(|module| module.file);
+    }
+    println!("no compiler for {COMPONENTS} here: the component is made of a module for {TARGET}");
+    let module = built(build(&toolchain, folder, &[])?)?;
+    write_component(&module, folder).map(|(file, _, _)| file)
+}
+
+/// The one guest of a crate.
+fn built(modules: Vec<Module>) -> Result<Module, String> {
+    let module = modules.into_iter().next();
+    module.ok_or_else(|| "it builds no library of type `cdylib`".to_owned())
+}
+
 /// Makes a component of a guest and writes it into `dir`: its file, its size in bytes, and whether it was not there already.
 fn write_component(module: &Module, dir: &Path) -> Result<(PathBuf, usize, bool), String> {
     let file = dir.join(format!("{}.wasm", module.name));
@@ -107,9 +132,13 @@ impl Toolchain {
     }
 
     fn cargo(&self) -> Command {
+        self.cargo_for(TARGET)
+    }
+
+    fn cargo_for(&self, target: &str) -> Command {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
         let mut command = Command::new(cargo);
-        command.args(["build", "--release", "--target", TARGET]);
+        command.args(["build", "--release", "--target", target]);
         if let Self::Distribution { linker } = self {
             command
                 .arg("-Zbuild-std=std,panic_abort")
@@ -155,8 +184,11 @@ struct Target {
 
 /// Builds what `args` choose of the workspace or crate in `guests`.
 fn build(toolchain: &Toolchain, guests: &Path, args: &[&str]) -> Result<Vec<Module>, String> {
-    let mut child = toolchain
-        .cargo()
+    build_with(&mut toolchain.cargo(), guests, args)
+}
+
+fn build_with(cargo: &mut Command, guests: &Path, args: &[&str]) -> Result<Vec<Module>, String> {
+    let mut child = cargo
         .args(args)
         .current_dir(guests)
         .arg("--target-dir")

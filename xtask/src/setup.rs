@@ -206,19 +206,22 @@ pub fn postgres_bin() -> Option<PathBuf> {
 /// rustup cannot help, it takes its time to say so.
 pub fn wasm_target() -> bool {
     static ANSWER: OnceLock<bool> = OnceLock::new();
+    *ANSWER.get_or_init(|| rustup_target("wasm32-unknown-unknown"))
+}
+
+/// Whether the active toolchain can build for `target`, asking rustup for it if need be.
+pub fn rustup_target(target: &str) -> bool {
     let has_target =
-        || sysroot("rustc").is_some_and(|root| root.join("lib/rustlib/wasm32-unknown-unknown/lib").is_dir());
-    *ANSWER.get_or_init(|| {
-        if has_target() {
-            return true;
-        }
-        let added = Command::new("rustup")
-            .args(["target", "add", "wasm32-unknown-unknown"])
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status();
-        added.is_ok_and(|status| status.success()) && has_target()
-    })
+        || sysroot("rustc").is_some_and(|root| root.join("lib/rustlib").join(target).join("lib").is_dir());
+    if has_target() {
+        return true;
+    }
+    let added = Command::new("rustup")
+        .args(["target", "add", target])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    added.is_ok_and(|status| status.success()) && has_target()
 }
 
 /// The compiler of the distribution, which comes with the sources of its standard library.

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::{foreign, paths, plugins, programs, setup};
+use crate::{foreign, paths, plugins, programs, setup, templates};
 
 /// What the tests of one crate need beside a C compiler. A crate that is not listed needs all there is.
 struct Needs {
@@ -19,6 +19,7 @@ const NEEDS: &[Needs] = &[
     needs("qm-net", &[]),
     needs("qm-web", &[]),
     needs("qm-release", &[]),
+    needs("qm-templates", &[]),
     needs("qm-realtime", &["nodejs", "npm"]),
     needs("qm-generations", &[]),
     needs("qm-test-base", &[]),
@@ -67,6 +68,7 @@ pub fn run(args: &[String]) -> Result<(), String> {
             setup::run(setup::Purpose::Test)?;
             plugins::run()?;
             foreign::run()?;
+            templates::run()?;
             if !crates.is_empty() {
                 // Tests of the whole server start its program, which is nothing that cargo would build for them.
                 let mut words = vec!["build", "--bin", "quartermaster", "-p", "qm-server"];

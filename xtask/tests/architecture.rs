@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// A crate's tier: it may depend on lower tiers only (and `server` and what tests it, on everything).
 fn tier(name: &str) -> u8 {
     match name {
-        "qm-kernel" | "qm-conditions" | "qm-generations" => 0,
+        "qm-kernel" | "qm-conditions" | "qm-generations" | "qm-templates" => 0,
         "qm-ports" | "qm-db" | "qm-web" | "qm-net" | "qm-release" => 1,
         "qm-plugin-host" | "qm-test-base" => 2,
         "qm-platform" => 3,

@@ -13,6 +13,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use qm_kernel::Ctx;
+use qm_templates::{Language, Name, Role};
 
 use crate::app::{App, Brought, Ending};
 use crate::config::Config;
@@ -82,11 +83,22 @@ enum SecretsCommand {
 
 #[derive(Subcommand)]
 enum PluginCommand {
+    /// Write a plugin to start from into a new folder: it builds as its README says, and passes `plugin check`.
+    New {
+        /// What it is for: a kind of torrent client, a notification channel, or actions for rules.
+        #[arg(long, value_parser = plugin::roles())]
+        role: Role,
+        /// What it is written in.
+        #[arg(long = "lang", value_parser = plugin::languages())]
+        language: Language,
+        /// Name of the folder, and of the plugin: lower-case letters, digits, `_` and `-`.
+        name: Name,
+    },
     /// Print what a plugin file is and wants, and run the tests of its kind.
     Check {
         /// The component, a `.wasm` file.
         file: PathBuf,
-        /// Configuration of an engine to test against: JSON, or `@` and the name of a file that holds it.
+        /// Configuration to test with, as its users would enter it: JSON, or `@` and the name of a file that holds it.
         #[arg(long, value_parser = plugin::parse_config)]
         config: Option<plugin::TargetConfig>,
     },
@@ -119,6 +131,9 @@ pub fn main() -> ExitCode {
         Command::Openapi => return print(api::document()),
         Command::Settings => return print(Ok(config::document())),
         Command::Plugin(PluginCommand::Compile) => qm_plugin_host::compile_for_parent(),
+        Command::Plugin(PluginCommand::New { role, language, name }) => {
+            return plugin::new(role, language, &name);
+        }
         Command::Plugin(PluginCommand::Check { file, config }) => {
             return match runtime() {
                 Ok(runtime) => runtime.block_on(plugin::check(&file, config)),

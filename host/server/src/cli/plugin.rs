@@ -1,20 +1,53 @@
-//! `quartermaster plugin check FILE`.
+//! `quartermaster plugin new` and `quartermaster plugin check FILE`.
 
 use std::fmt::Display;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use qm_kernel::Ctx;
 use qm_net::{Net, NetConfig};
 use qm_platform::config_schema::{self, BrokenRule};
 use qm_plugin_host::{CheckOptions, CheckReport, PluginStatus};
+use qm_templates::{Language, Name, Role};
 use serde_json::{Map, Value};
 
 use super::{fail, say};
 use crate::failure::one_line;
 
-/// The configuration of an engine, as `POST /api/engines` takes it in `config`.
+/// Reads the argument of `--role`.
+pub(super) fn roles() -> impl TypedValueParser<Value = Role> {
+    PossibleValuesParser::new(Role::ALL.map(Role::word)).try_map(|word| {
+        let role = Role::ALL.into_iter().find(|role| role.word() == word);
+        role.ok_or("no such role")
+    })
+}
+
+/// Reads the argument of `--lang`.
+pub(super) fn languages() -> impl TypedValueParser<Value = Language> {
+    PossibleValuesParser::new(Language::ALL.map(Language::word)).try_map(|word| {
+        let language = Language::ALL.into_iter().find(|language| language.word() == word);
+        language.ok_or("no such language")
+    })
+}
+
+/// Writes a plugin to start from into the folder `name`, here.
+pub(super) fn new(role: Role, language: Language, name: &Name) -> ExitCode {
+    let folder = PathBuf::from(name.to_string());
+    let files = qm_templates::files(role, language, name);
+    match qm_templates::write(&folder, &files) {
+        Ok(()) => {
+            say(format_args!(
+                "{name}/ is written: {name}/README.md says how to build, check and load it."
+            ));
+            ExitCode::SUCCESS
+        }
+        Err(error) => fail(&error.to_string()),
+    }
+}
+
+/// A configuration, as the service takes it of whoever enters it (that of an engine in `config` of `POST /api/engines`).
 #[derive(Clone, Debug)]
 pub(super) struct TargetConfig(Map<String, Value>);
 
@@ -111,7 +144,7 @@ fn show(report: &CheckReport) {
         fact("config schema", schema);
     }
     if checks.is_empty() {
-        say("No contract test was run: give an engine to test against with --config.");
+        say("No contract test was run: give a configuration to test with, by --config.");
     }
     for check in checks {
         let verdict = if check.passed { "passed" } else { "FAILED" };

@@ -1,3 +1,4 @@
-//! Plugins as their authors write them: the examples of other languages.
+//! Plugins as their authors write them: the examples of other languages, and what `quartermaster plugin new` writes.
 
 mod ntfy;
+mod templates;
