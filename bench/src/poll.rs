@@ -87,6 +87,7 @@ async fn open_component(port: u16) -> Arc<dyn EngineDriver> {
         limits: Limits::default(),
         net: Net::new(NetConfig {
             ssrf_allow_hosts: Vec::new(),
+            plugin_relays: Vec::new(),
         })
         .expect("the outgoing network"),
         first_party: HashSet::default(),

@@ -15,6 +15,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpStream, UnixStream};
 
 use crate::grants::Grants;
+use crate::relay::Relays;
 use crate::resolve::{OperatorNames, OutwardNames, Resolver, dialable};
 use crate::silence::Progress;
 use crate::{NetError, Outside};
@@ -94,6 +95,9 @@ pub struct Dialer {
     /// For hosts that a plugin names itself.
     pub(crate) outward: reqwest::Client,
     pub(crate) outside: Arc<Outside>,
+    pub(crate) relays: Arc<Relays>,
+    /// Certificates that mail servers are trusted by, beside the machine's.
+    pub(crate) mail_roots: Arc<Vec<Vec<u8>>>,
     pub(crate) mandate: Mandate,
     pub(crate) resolver: Arc<dyn Resolver>,
     /// For clients that know nothing but vetted addresses.
@@ -101,7 +105,11 @@ pub struct Dialer {
 }
 
 impl Dialer {
-    pub(crate) fn new(resolver: Arc<dyn Resolver>, outside: Arc<Outside>) -> Result<Self, NetError> {
+    pub(crate) fn new(
+        resolver: Arc<dyn Resolver>,
+        outside: Arc<Outside>,
+        relays: Relays,
+    ) -> Result<Self, NetError> {
         let names = OutwardNames {
             resolver: resolver.clone(),
             outside: outside.clone(),
@@ -113,6 +121,8 @@ impl Dialer {
             outward: client(names, tls.clone())?,
             tls,
             outside,
+            relays: Arc::new(relays),
+            mail_roots: Arc::default(),
             mandate: Mandate::for_ever(),
             resolver,
         })
@@ -149,11 +159,8 @@ impl Dialer {
         })
     }
 
-    async fn connect_tcp(&self, host: &str, port: u16) -> Result<TcpStream, DialError> {
-        let bare = host
-            .strip_prefix('[')
-            .and_then(|rest| rest.strip_suffix(']'))
-            .unwrap_or(host);
+    /// What may be dialled of the addresses of a host that an operator configured, looked up once.
+    pub(crate) async fn operators_addresses(&self, bare: &str) -> Result<Vec<IpAddr>, DialError> {
         let ips = match bare.parse::<IpAddr>() {
             Ok(ip) => vec![ip],
             Err(_) => self
@@ -162,8 +169,13 @@ impl Dialer {
                 .await
                 .map_err(|_| no_such_name(bare))?,
         };
+        dialable(bare, ips).map_err(|error| DialError::Denied(error.to_string()))
+    }
+
+    async fn connect_tcp(&self, host: &str, port: u16) -> Result<TcpStream, DialError> {
+        let bare = bare(host);
         let mut last = no_such_name(bare);
-        for ip in dialable(bare, ips).map_err(|error| DialError::Denied(error.to_string()))? {
+        for ip in self.operators_addresses(bare).await? {
             match TcpStream::connect(SocketAddr::new(ip, port)).await {
                 Ok(stream) => {
                     stream.set_nodelay(true)?;
@@ -211,7 +223,13 @@ pub(crate) fn may_act(mandate: &Mandate) -> Result<(), DialError> {
     Err(DialError::Denied(text.to_owned()))
 }
 
-fn no_such_name(host: &str) -> DialError {
+/// A host without the brackets of an address of version 6.
+pub(crate) fn bare(host: &str) -> &str {
+    let inner = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    inner.unwrap_or(host)
+}
+
+pub(crate) fn no_such_name(host: &str) -> DialError {
     DialError::Other(format!("cannot resolve {host}"))
 }
 

@@ -11,7 +11,7 @@ use crate::dial::Endpoint;
 /// The endpoints that may be dialled, and nothing else.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Grants {
-    /// Origins of the plugin's own that an administrator granted: they lead outside or nowhere.
+    /// Origins of the plugin's own that an administrator granted, and those a person entered: they lead outside or nowhere.
     own: HashSet<(String, String, u16)>,
     tcp: HashSet<(String, u16)>,
     unix: HashSet<String>,
@@ -63,6 +63,17 @@ impl Grants {
         };
         self.own.extend(origins.into_iter().filter_map(parts));
         self
+    }
+
+    /// As the configuration of somebody who is no operator: its URLs lead outside or nowhere, and nothing else is granted.
+    #[must_use]
+    pub fn outward(self) -> Self {
+        let Self { mut own, http, .. } = self;
+        own.extend(http);
+        Self {
+            own,
+            ..Self::default()
+        }
     }
 
     /// Grants the scheme, host and port of one URL that the operator configured.
@@ -142,7 +153,7 @@ impl Grants {
 pub(crate) enum Reach {
     /// The operator, who may mean an address inside.
     Configured,
-    /// The plugin, with an administrator's leave: outside only.
+    /// The plugin, with an administrator's leave, or a person who is no operator: outside only.
     Own,
 }
 
@@ -197,6 +208,11 @@ fn port_of(name: &str, config: &Map<String, Value>) -> Result<Option<u16>, Strin
         .filter(|&port| port != 0);
     port.map(Some)
         .ok_or_else(|| format!("`{name}` must be a port (1 to 65535)"))
+}
+
+/// Whether it is one host name or address, without a scheme and a port.
+pub fn is_host(text: &str) -> bool {
+    host_of("host", text).is_ok()
 }
 
 fn host_of(name: &str, text: &str) -> Result<String, String> {
@@ -274,6 +290,19 @@ mod tests {
         ] {
             assert_eq!(grants.reach_of(&Url::parse(url).unwrap()), reach, "{url}");
         }
+    }
+
+    #[test]
+    fn what_a_person_entered_leads_outside() {
+        let config = json!({
+            "url": "https://push.example.org:8443/x", "host": "10.0.0.7", "port": 5000, "socket": "/run/docker.sock",
+        });
+        let grants = grants(config).unwrap().outward();
+        let reach = |url: &str| grants.reach_of(&Url::parse(url).unwrap());
+        assert_eq!(reach("https://push.example.org:8443/y"), Some(Reach::Own));
+        assert_eq!(reach("https://push.example.org/"), None);
+        assert!(!grants.allows(&tcp("10.0.0.7", 5000)));
+        assert!(!grants.allows(&Endpoint::Unix("/run/docker.sock".to_owned())));
     }
 
     #[test]

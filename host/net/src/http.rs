@@ -70,9 +70,13 @@ impl Dialer {
         progress: Progress,
     ) -> Result<HttpResponse, DialError> {
         let (url, reach) = authorize(&request.url, grants)?;
-        let client = match reach {
-            Reach::Configured => &self.client,
-            Reach::Own => self.outward(&url).await?,
+        let (client, url) = match (reach, self.relays.lead(&url)) {
+            (Reach::Own, Some(led)) => {
+                never_dialled(&led)?;
+                (&self.client, led)
+            }
+            (Reach::Own, None) => (self.outward(&url).await?, url),
+            (Reach::Configured, _) => (&self.client, url),
         };
         self.exchange(client, url, request, progress).await
     }
@@ -143,20 +147,26 @@ impl Dialer {
 /// Parses `url` and checks it against the grants. A literal address never reaches the resolver, so it is checked here.
 fn authorize(url: &str, grants: &Grants) -> Result<(Url, Reach), DialError> {
     let url = Url::parse(url).map_err(|_| DialError::Other("the URL makes no sense".to_owned()))?;
-    // Not the whole URL: its path and query may hold a secret.
-    let place = || {
-        let (host, port) = (
-            url.host_str().unwrap_or_default(),
-            url.port_or_known_default().unwrap_or(0),
-        );
-        format!("{}://{host}:{port}", url.scheme())
-    };
-    let not_granted = || DialError::Denied(format!("{} is not granted", place()));
+    let not_granted = || DialError::Denied(format!("{} is not granted", place(&url)));
     let reach = grants.reach_of(&url).ok_or_else(not_granted)?;
-    if literal(&url).is_some_and(is_never_dialled) {
-        return Err(DialError::Denied(format!("{} is never dialled", place())));
-    }
+    never_dialled(&url)?;
     Ok((url, reach))
+}
+
+/// Not the whole URL: its path and query may hold a secret.
+fn place(url: &Url) -> String {
+    let (host, port) = (
+        url.host_str().unwrap_or_default(),
+        url.port_or_known_default().unwrap_or(0),
+    );
+    format!("{}://{host}:{port}", url.scheme())
+}
+
+fn never_dialled(url: &Url) -> Result<(), DialError> {
+    if literal(url).is_some_and(is_never_dialled) {
+        return Err(DialError::Denied(format!("{} is never dialled", place(url))));
+    }
+    Ok(())
 }
 
 fn literal(url: &Url) -> Option<IpAddr> {

@@ -6,7 +6,9 @@
 //! * [`Dialer`] for endpoints an operator configured ([`Grants`]): the name is matched first, private addresses are
 //!   fine, link-local and cloud metadata never.
 //!
-//! Both are closed while the server has no [`Mandate`]: nothing is sent on what it believed.
+//! A third leads to the mail server that an operator configured ([`Dialer::mail`]), by the rules of the second.
+//!
+//! All are closed while the server has no [`Mandate`]: nothing is sent on what it believed.
 //!
 //! Bounds: 5 s to connect; a guarded fetch has a total time and a body cap; a dialled stream is bounded in silence and
 //! in what one reply may hold. No proxies, no redirects, no cookies, no decompression.
@@ -18,29 +20,35 @@ mod grants;
 mod guard;
 mod http;
 mod nearby;
+mod relay;
 mod resolve;
 mod silence;
+mod smtp;
 
 use std::net::IpAddr;
 use std::sync::{Arc, PoisonError, RwLock};
 
 pub use crate::http::{HttpRequest, HttpResponse};
 pub use dial::{DialError, Dialer, Endpoint, Stream};
-pub use grants::Grants;
+pub use grants::{Grants, is_host};
 pub use guard::{GuardError, GuardKind, GuardedError, Linked};
 pub use nearby::Nearby;
 pub use resolve::{Resolver, SystemResolver};
 pub use silence::{Progress, Silent, unless_silent};
+pub use smtp::{Mail, MailFault, MailServer, is_mail_address};
 
 use allow::AllowList;
 use nearby::Surroundings;
 use qm_kernel::Mandate;
+use relay::Relays;
 
 /// What the network layer is told by the configuration.
 #[derive(Clone, Debug, Default)]
 pub struct NetConfig {
     /// `SSRF_ALLOW_HOSTS`: host names, addresses and CIDR blocks that guarded fetches may reach although internal.
     pub ssrf_allow_hosts: Vec<String>,
+    /// `PLUGIN_RELAYS`: where a plugin's own host is asked for instead, as `https://host=http://elsewhere:port`.
+    pub plugin_relays: Vec<String>,
 }
 
 /// Why the network layer cannot start.
@@ -48,6 +56,10 @@ pub struct NetConfig {
 pub enum NetError {
     #[error("SSRF_ALLOW_HOSTS: `{0}` is neither a host name, an address nor a CIDR block")]
     AllowEntry(String),
+    #[error(
+        "PLUGIN_RELAYS: `{0}` is no pair of origins: write `https://host=http://elsewhere:port`, without paths"
+    )]
+    Relay(String),
     #[error("cannot read the machine's CA certificates (is the package ca-certificates installed?)")]
     Certificates(#[source] rustls::Error),
     #[error("cannot set up the HTTP client")]
@@ -97,7 +109,8 @@ impl Net {
             allow,
             surroundings: RwLock::new(Arc::new(Surroundings::of_this_machine())),
         });
-        let dialer = Dialer::new(resolver, outside.clone())?;
+        let relays = Relays::parse(&config.plugin_relays)?;
+        let dialer = Dialer::new(resolver, outside.clone(), relays)?;
         Ok(Self {
             outside,
             dialer,
@@ -110,6 +123,13 @@ impl Net {
     pub fn under(mut self, mandate: Mandate) -> Self {
         self.dialer.mandate = mandate.clone();
         self.mandate = mandate;
+        self
+    }
+
+    /// Trusts these certificates (PEM) of mail servers as well as what the machine trusts.
+    #[must_use]
+    pub fn trusting_mail(mut self, roots: Vec<Vec<u8>>) -> Self {
+        self.dialer.mail_roots = Arc::new(roots);
         self
     }
 

@@ -84,7 +84,14 @@ const INVALID: &[&str] = &[
 
 fn net(allow: &[&str], resolver: Arc<dyn Resolver>) -> Net {
     let ssrf_allow_hosts = allow.iter().map(|&entry| entry.to_owned()).collect();
-    Net::with_resolver(NetConfig { ssrf_allow_hosts }, resolver).unwrap()
+    Net::with_resolver(
+        NetConfig {
+            ssrf_allow_hosts,
+            ..NetConfig::default()
+        },
+        resolver,
+    )
+    .unwrap()
 }
 
 async fn fetch(net: &Net, url: &str) -> Result<Bytes, GuardError> {

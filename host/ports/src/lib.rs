@@ -12,6 +12,7 @@
 //! | [`carry`] | files | torrents |
 //! | [`list`] | torrents | automation |
 //! | [`rules`] | automation | torrents |
+//! | [`mail`] | mail | the plugin host |
 //! | [`holder`] | identity | files |
 //!
 //! Owns no I/O, and words that are not about one area (instants, errors, the principal) are the kernel's.
@@ -23,6 +24,7 @@ pub mod engine;
 pub mod holder;
 pub mod indexer;
 pub mod list;
+pub mod mail;
 pub mod payload;
 pub mod probe;
 pub mod rules;

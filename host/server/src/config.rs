@@ -41,6 +41,8 @@ pub struct Config {
     pub file_roots: Vec<String>,
     /// `SSRF_ALLOW_HOSTS`: host names, addresses and IPv4 ranges that the URL guard lets through.
     pub ssrf_allow_hosts: Vec<String>,
+    /// `PLUGIN_RELAYS`: where plugins' own hosts are asked for instead.
+    pub plugin_relays: Vec<String>,
     /// `UPDATE_CHECK_URL`: a list of tags as a JSON array of objects with a `name`; without it nobody is asked.
     pub update_check_url: Option<String>,
     /// `NODE_NAME`: what this server is called among those of its database.
@@ -124,6 +126,7 @@ impl Config {
             cors_origins: cors_origins(&reader)?,
             file_roots: file_roots(&reader)?,
             ssrf_allow_hosts: reader.list("SSRF_ALLOW_HOSTS")?.unwrap_or_default(),
+            plugin_relays: reader.list("PLUGIN_RELAYS")?.unwrap_or_default(),
             update_check_url: update_check_url(&reader)?,
             node_name: node_name(&reader)?,
             secrets: SuppliedSecrets {

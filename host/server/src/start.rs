@@ -38,6 +38,7 @@ pub async fn start(
     check_roots(&config.file_roots, &own_places(&config)?)?;
     let net = Net::new(NetConfig {
         ssrf_allow_hosts: config.ssrf_allow_hosts.clone(),
+        plugin_relays: config.plugin_relays.clone(),
     })?;
     let listener =
         qm_web::listen(config.listen).map_err(|source| StartError::listen(config.listen, source))?;

@@ -161,6 +161,7 @@ impl Service {
             limits: Limits::default(),
             net: Net::new(NetConfig {
                 ssrf_allow_hosts: Vec::new(),
+                plugin_relays: Vec::new(),
             })
             .unwrap(),
             first_party: HashSet::default(),

@@ -198,6 +198,14 @@ pub const VARIABLES: &[Variable] = &[
          separated by commas.",
     ),
     variable(
+        NETWORK,
+        "PLUGIN_RELAYS",
+        "Relays of plugins",
+        None,
+        "Where hosts that plugins ask for by themselves are asked for instead, as https://host=http://elsewhere:port, \
+         separated by commas; private addresses will do.",
+    ),
+    variable(
         SEED_ADMIN,
         "ADMIN_USERNAME",
         "User name",

@@ -1,0 +1,390 @@
+//! Mail by a server that an operator configured: one letter a connection.
+//!
+//! The name is resolved once, every address checked, and one of those dialled. Encrypted from the start, or by STARTTLS
+//! where the server offers it; a certificate that the machine does not trust is an error either way, and a password never
+//! goes unencrypted to an address outside. Bounds: 5 s to connect, 30 s in all, and the library's on what a server says.
+
+use std::error::Error as _;
+use std::net::{IpAddr, SocketAddr};
+use std::time::{Duration, SystemTime};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use lettre::address::Envelope;
+use lettre::message::header::{HeaderName, HeaderValue};
+use lettre::message::{Mailbox, Message, MultiPart};
+use lettre::transport::smtp::authentication::{Credentials, DEFAULT_MECHANISMS};
+use lettre::transport::smtp::client::{AsyncSmtpConnection, Certificate, TlsParameters};
+use lettre::transport::smtp::extension::ClientId;
+use lettre::transport::smtp::{self, extension::Extension};
+use lettre::{Address, transport::smtp::authentication::Mechanism};
+use qm_kernel::{Secret, secret::MASK};
+
+use crate::address::is_internal;
+use crate::dial::{CONNECT, DialError, Dialer, bare, may_act};
+
+/// The most that sending one letter may take.
+const TOTAL: Duration = Duration::from_secs(30);
+/// Bytes of a server's words that are handed on.
+const WORDS: usize = 300;
+
+/// A mail server, as an operator configured it.
+#[derive(Clone, Debug)]
+pub struct MailServer {
+    /// Name or literal address.
+    pub host: String,
+    pub port: u16,
+    /// TLS from the first byte; otherwise STARTTLS where the server offers it.
+    pub implicit_tls: bool,
+    /// User name and password.
+    pub login: Option<(String, Secret)>,
+}
+
+/// A letter, with who sends it.
+#[derive(Clone, Debug)]
+pub struct Mail {
+    /// May be blank.
+    pub from_name: String,
+    pub from: String,
+    pub to: String,
+    pub subject: String,
+    pub text: String,
+    pub html: Option<String>,
+    /// What tells it from others, without the sender's domain.
+    pub id: String,
+    pub date: SystemTime,
+}
+
+/// Why a letter was not taken. No text holds the password or the user name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MailFault {
+    /// An address, or another part of the letter, makes no sense.
+    Invalid(String),
+    /// No connection, or none as safe as it must be.
+    Unreachable(String),
+    /// It may have been taken all the same.
+    Timeout,
+    /// In the server's words: try again later.
+    Later(String),
+    /// In the server's words.
+    Refused(String),
+    /// The server does not let us in.
+    Auth(String),
+}
+
+impl From<DialError> for MailFault {
+    fn from(error: DialError) -> Self {
+        match error {
+            DialError::Timeout => MailFault::Unreachable("it does not answer".to_owned()),
+            other => MailFault::Unreachable(other.to_string()),
+        }
+    }
+}
+
+impl Dialer {
+    /// Sends `mail` by `server`. Success means that the server took it.
+    pub async fn mail(&self, server: &MailServer, mail: &Mail) -> Result<(), MailFault> {
+        let (envelope, bytes) = written(mail)?;
+        let sending = self.hand_in(server, &envelope, &bytes);
+        tokio::time::timeout(TOTAL, sending)
+            .await
+            .map_err(|_| MailFault::Timeout)?
+    }
+
+    async fn hand_in(&self, server: &MailServer, envelope: &Envelope, bytes: &[u8]) -> Result<(), MailFault> {
+        may_act(&self.mandate)?;
+        let words = Words { server };
+        let (mut connection, ip) = self.greeted(server, &words).await?;
+        if !server.implicit_tls && connection.server_info().supports_feature(Extension::StartTls) {
+            connection
+                .starttls(self.mail_tls(&server.host)?, &ClientId::default())
+                .await
+                .map_err(|error| words.fault(&error))?;
+        }
+        if let Some((user, password)) = &server.login {
+            let encrypted = server.implicit_tls || connection.is_encrypted();
+            if !encrypted && !is_internal(ip) {
+                connection.abort().await;
+                let why = "it offers no encryption, and a password is not sent unencrypted";
+                return Err(MailFault::Unreachable(why.to_owned()));
+            }
+            let credentials = Credentials::new(user.clone(), password.expose().to_owned());
+            let signed_in = connection.auth(mechanisms(), &credentials).await;
+            if let Err(error) = signed_in {
+                connection.abort().await;
+                return Err(words.of_auth(&error));
+            }
+        }
+        may_act(&self.mandate)?;
+        let sent = connection.send(envelope, bytes).await;
+        sent.map_err(|error| words.fault(&error))?;
+        // It has taken the letter: how the connection ends does not matter any more.
+        let _ = tokio::time::timeout(Duration::from_secs(1), connection.quit()).await;
+        Ok(())
+    }
+
+    /// A connection to the first address that takes one.
+    async fn greeted(
+        &self,
+        server: &MailServer,
+        words: &Words<'_>,
+    ) -> Result<(AsyncSmtpConnection, IpAddr), MailFault> {
+        let host = bare(&server.host);
+        let addresses = tokio::time::timeout(CONNECT, self.operators_addresses(host)).await;
+        let addresses = addresses.map_err(|_| DialError::Timeout)??;
+        let tls = if server.implicit_tls {
+            Some(self.mail_tls(&server.host)?)
+        } else {
+            None
+        };
+        let mut last = MailFault::Unreachable(format!("cannot resolve {host}"));
+        for ip in addresses {
+            let at = SocketAddr::new(ip, server.port);
+            let hello = ClientId::default();
+            // An address: nothing is resolved a second time.
+            let connected =
+                AsyncSmtpConnection::connect_tokio1(at, Some(CONNECT), &hello, tls.clone(), None).await;
+            match connected {
+                Ok(connection) => return Ok((connection, ip)),
+                Err(error) => last = words.fault(&error),
+            }
+        }
+        Err(last)
+    }
+
+    /// TLS that trusts what this machine trusts.
+    fn mail_tls(&self, host: &str) -> Result<TlsParameters, MailFault> {
+        let failed = |error: smtp::Error| MailFault::Unreachable(format!("TLS cannot be set up: {error}"));
+        let mut builder = TlsParameters::builder(bare(host).to_owned());
+        for pem in self.mail_roots.iter() {
+            builder = builder.add_root_certificate(Certificate::from_pem(pem).map_err(failed)?);
+        }
+        builder.build().map_err(failed)
+    }
+}
+
+fn mechanisms() -> &'static [Mechanism] {
+    DEFAULT_MECHANISMS
+}
+
+/// The envelope and the bytes of a letter. Every header is encoded by the library; what could break one was refused before,
+/// and is refused here.
+fn written(mail: &Mail) -> Result<(Envelope, Vec<u8>), MailFault> {
+    for (part, text) in [
+        ("subject", &mail.subject),
+        ("sender's name", &mail.from_name),
+        ("sender", &mail.from),
+        ("address", &mail.to),
+        ("id", &mail.id),
+    ] {
+        if text.contains(char::is_control) {
+            return Err(MailFault::Invalid(format!("the {part} must be one line")));
+        }
+    }
+    let from = address("sender's address", &mail.from)?;
+    let to = address("address", &mail.to)?;
+    let name = Some(mail.from_name.trim()).filter(|name| !name.is_empty());
+    let invalid =
+        |error: lettre::error::Error| MailFault::Invalid(format!("the letter makes no sense: {error}"));
+    let builder = Message::builder()
+        .message_id(Some(format!("<{}@{}>", mail.id, from.domain())))
+        .date(mail.date)
+        .from(Mailbox::new(name.map(str::to_owned), from))
+        .to(Mailbox::new(None, to))
+        .subject(&*mail.subject)
+        // Nobody's automatic answer is wanted (RFC 3834).
+        .raw_header(HeaderValue::new(
+            HeaderName::new_from_ascii_str("Auto-Submitted"),
+            "auto-generated".to_owned(),
+        ));
+    let text = mail.text.replace("\r\n", "\n");
+    let message = match &mail.html {
+        Some(html) => builder.multipart(MultiPart::alternative_plain_html(text, html.clone())),
+        None => builder.singlepart(lettre::message::SinglePart::plain(text)),
+    };
+    let message = message.map_err(invalid)?;
+    Ok((message.envelope().clone(), message.formatted()))
+}
+
+fn address(name: &str, text: &str) -> Result<Address, MailFault> {
+    text.parse()
+        .map_err(|_| MailFault::Invalid(format!("the {name} is no email address")))
+}
+
+/// Whether mail can be sent from, or to, this address.
+pub fn is_mail_address(text: &str) -> bool {
+    !text.contains(char::is_control) && text.parse::<Address>().is_ok()
+}
+
+/// What a server says, without what somebody signs in with.
+struct Words<'a> {
+    server: &'a MailServer,
+}
+
+impl Words<'_> {
+    fn fault(&self, error: &smtp::Error) -> MailFault {
+        if error.is_transient() {
+            MailFault::Later(self.of(error))
+        } else if error.is_permanent() {
+            MailFault::Refused(self.of(error))
+        } else if error.is_timeout() {
+            MailFault::Unreachable("it does not answer".to_owned())
+        } else if error.is_client() {
+            MailFault::Refused(self.of(error))
+        } else {
+            MailFault::Unreachable(self.of(error))
+        }
+    }
+
+    fn of_auth(&self, error: &smtp::Error) -> MailFault {
+        if error.is_transient() {
+            MailFault::Later(self.of(error))
+        } else if error.is_permanent() || error.is_client() || error.is_response() {
+            MailFault::Auth(self.of(error))
+        } else {
+            self.fault(error)
+        }
+    }
+
+    /// One line: the code and the words, or what happened to the connection.
+    fn of(&self, error: &smtp::Error) -> String {
+        let mut words = error
+            .source()
+            .map_or_else(|| error.to_string(), ToString::to_string);
+        if let Some(code) = error.status() {
+            words = format!("{code} {words}");
+        }
+        for secret in self.secrets() {
+            if secret.len() >= 4 {
+                words = words.replace(&secret, MASK);
+            }
+        }
+        let line: String = words
+            .chars()
+            .map(|letter| if letter.is_control() { ' ' } else { letter })
+            .collect();
+        line[..line.floor_char_boundary(WORDS)].trim().to_owned()
+    }
+
+    /// What signs in, as it is and as it is sent.
+    fn secrets(&self) -> Vec<String> {
+        let Some((user, password)) = &self.server.login else {
+            return Vec::new();
+        };
+        let password = password.expose();
+        let both = STANDARD.encode(format!("\0{user}\0{password}"));
+        vec![
+            both,
+            STANDARD.encode(password),
+            STANDARD.encode(user),
+            password.to_owned(),
+            user.clone(),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mail() -> Mail {
+        Mail {
+            from_name: "Quarter, \"master\" é".to_owned(),
+            from: "qm@example.org".to_owned(),
+            to: "jo@example.net".to_owned(),
+            subject: "Téléchargé: x".to_owned(),
+            text: "ä\nb".to_owned(),
+            html: Some("<p>ä</p>".to_owned()),
+            id: "n-1".to_owned(),
+            date: SystemTime::UNIX_EPOCH,
+        }
+    }
+
+    #[test]
+    fn a_letter_is_written_in_ascii_with_its_headers() {
+        let (envelope, bytes) = written(&mail()).unwrap();
+        assert_eq!(
+            envelope.to().iter().map(ToString::to_string).collect::<Vec<_>>(),
+            ["jo@example.net"]
+        );
+        assert!(bytes.is_ascii());
+        let text = String::from_utf8(bytes).unwrap();
+        for line in [
+            "Message-ID: <n-1@example.org>",
+            "Date: Thu, 01 Jan 1970 00:00:00 +0000",
+            "To: jo@example.net",
+            "Auto-Submitted: auto-generated",
+            "Content-Type: multipart/alternative;",
+            "Content-Type: text/plain; charset=utf-8",
+            "Content-Type: text/html; charset=utf-8",
+        ] {
+            assert!(
+                text.contains(&format!("{line}\r\n")) || text.contains(line),
+                "{line}:\n{text}"
+            );
+        }
+        assert!(
+            text.lines()
+                .any(|line| line.starts_with("From: ") && line.ends_with("<qm@example.org>"))
+        );
+    }
+
+    #[test]
+    fn no_part_breaks_a_header() {
+        const EVIL: &str = "x\r\nBcc: all@example.org";
+        let changes: [fn(&mut Mail); 5] = [
+            |mail| mail.subject = EVIL.to_owned(),
+            |mail| mail.from_name = EVIL.to_owned(),
+            |mail| mail.from = format!("qm@example.org{EVIL}"),
+            |mail| mail.to = format!("jo@example.net{EVIL}"),
+            |mail| mail.id = EVIL.to_owned(),
+        ];
+        for change in changes {
+            let mut mail = mail();
+            change(&mut mail);
+            assert!(matches!(written(&mail), Err(MailFault::Invalid(_))), "{mail:?}");
+        }
+        let mut body = mail();
+        body.text = EVIL.to_owned();
+        let text = String::from_utf8(written(&body).unwrap().1).unwrap();
+        let head = text.split("\r\n\r\n").next().unwrap();
+        assert!(!head.contains("Bcc"), "{head}");
+        for bad in [
+            "",
+            "jo",
+            "jo@",
+            "a@b@c",
+            "jo@example.org, all@example.org",
+            "Jo <jo@example.org>",
+        ] {
+            let mut mail = mail();
+            mail.to = bad.to_owned();
+            assert!(matches!(written(&mail), Err(MailFault::Invalid(_))), "{bad}");
+            assert!(!is_mail_address(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn what_signs_in_is_never_told() {
+        let server = MailServer {
+            host: "mail".to_owned(),
+            port: 25,
+            implicit_tls: false,
+            login: Some(("postman".to_owned(), Secret::new("hunter22"))),
+        };
+        let words = Words { server: &server };
+        for secret in words.secrets() {
+            assert!(
+                [
+                    "postman",
+                    "hunter22",
+                    "cG9zdG1hbg==",
+                    "aHVudGVyMjI=",
+                    "AHBvc3RtYW4AaHVudGVyMjI="
+                ]
+                .contains(&&*secret)
+            );
+        }
+        assert_eq!(words.secrets().len(), 5);
+    }
+}
