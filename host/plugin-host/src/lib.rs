@@ -4,7 +4,7 @@
 //! an interface with its grant; `roles` is what plugins are for, one folder a role with an adapter a version of its package.
 //!
 //! Never: a plugin gets no socket, no file and no environment; it dials, through `qm-net`, what the operator entered
-//! for that very engine, or what an administrator granted; an action touches the torrent of its run and no other. A plugin's fault is a value: a trap or a timeout costs one store and never a thread.
+//! for that very engine, or what an administrator granted; a channel what leads outside, and the operator's mail server where that was granted; an action touches the torrent of its run and no other. A plugin's fault is a value: a trap or a timeout costs one store and never a thread.
 //!
 //! Compiling happens in a process of its own ([`Compiler`]), after the start.
 //!
@@ -28,6 +28,7 @@ use qm_ports::action::{Actions, TorrentHands};
 use qm_ports::channel::Channels;
 use qm_ports::engine::{EngineConfig, EngineDriver, EngineError, EngineKind, EngineKinds, changes};
 use qm_ports::indexer::Protocols;
+use qm_ports::mail::Mailer;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
@@ -202,6 +203,11 @@ impl PluginHost {
     /// Says who touches torrents for plugins. Until then none is touched.
     pub fn use_hands(&self, hands: &Arc<dyn TorrentHands>) {
         self.runtime.services.use_hands(hands);
+    }
+
+    /// Says who sends mail for plugins. Until then there is no mail server.
+    pub fn use_mailer(&self, mailer: Arc<dyn Mailer>) {
+        self.runtime.services.use_mailer(mailer);
     }
 
     /// Stops watching the directory and compiling. Drivers are closed by their owners.

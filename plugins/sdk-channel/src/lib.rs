@@ -1,7 +1,7 @@
 //! What an author of a notification channel writes against.
 //!
-//! Owns: the bindings of `wit/channel@0.1.0`, generated once, and the export macro; the rest comes from `sdk` and is exported
-//! again. A plugin is one crate of type `cdylib`: a struct that implements [`Channel`], and [`export_channel!`].
+//! Owns: the bindings of `wit/channel@0.1.0`, generated once, the card of a notification, and the export macro; the rest comes
+//! from `sdk` and is exported again. A plugin is one crate of type `cdylib`: a struct that implements [`Channel`], and [`export_channel!`].
 
 #[allow(
     unsafe_code,
@@ -23,10 +23,13 @@ pub mod bindings {
             "quartermaster:base/clock@0.1.0": sdk::clock,
             "quartermaster:base/transport@0.1.0": sdk::transport,
             "quartermaster:base/http@0.1.0": sdk::http,
+            "quartermaster:base/mail@0.1.0": sdk::mail,
             "quartermaster:channel/messages@0.1.0": generate,
         },
     });
 }
+
+pub mod card;
 
 pub use bindings::exports::quartermaster::channel::channel::Guest as Channel;
 pub use bindings::quartermaster::channel::messages::{

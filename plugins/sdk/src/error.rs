@@ -17,6 +17,28 @@ pub fn plugin_error(whom: &str, error: NetError) -> PluginError {
     }
 }
 
+/// Words why a letter was not taken. A server that asks to try later is as good as one that cannot be reached: both are
+/// tried again.
+impl From<crate::mail::MailError> for PluginError {
+    fn from(error: crate::mail::MailError) -> Self {
+        use crate::mail::MailError as E;
+        match error {
+            E::Denied(why) => PluginError::Denied(why),
+            E::NotConfigured => PluginError::Rejected("Email is not configured.".to_owned()),
+            E::Invalid(what) => PluginError::InvalidConfig(what),
+            E::Unreachable(why) => PluginError::Unreachable(why),
+            E::Timeout => PluginError::Timeout("the mail server did not answer in time".to_owned()),
+            E::Later(words) => {
+                PluginError::Unreachable(format!("the mail server asks to try again later: {words}"))
+            }
+            E::Refused(words) => PluginError::Rejected(words),
+            E::Auth(words) => PluginError::Auth(words),
+            E::Busy => PluginError::Throttled(None),
+            E::Other((name, why)) => PluginError::Protocol(format!("{name}: {why}")),
+        }
+    }
+}
+
 /// For calls of which only the outcome counts; [`plugin_error`] also says who was called.
 impl From<NetError> for PluginError {
     fn from(error: NetError) -> Self {

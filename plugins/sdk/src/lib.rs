@@ -28,7 +28,7 @@ mod error;
 mod net;
 
 pub use bindings::quartermaster::base::common::{Descriptor, PluginError};
-pub use bindings::quartermaster::base::{clock, common, http, http_guarded, kv, log, transport};
+pub use bindings::quartermaster::base::{clock, common, http, http_guarded, kv, log, mail, transport};
 pub use config::Config;
 pub use error::plugin_error;
 pub use net::{HttpRequest, connect_tcp, connect_unix, header};

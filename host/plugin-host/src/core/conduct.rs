@@ -159,7 +159,10 @@ impl Conduct {
         concern: Concern,
     ) -> Result<Store<State>, Fault> {
         let schema = concern.schema.as_deref().unwrap_or(&code.about.config_schema);
-        let grants = Grants::from_config(schema, config).map_err(Fault::InvalidConfig)?;
+        let mut grants = Grants::from_config(schema, config).map_err(Fault::InvalidConfig)?;
+        if concern.of_a_person {
+            grants = grants.outward();
+        }
         let own = self.slot.granted_to(code);
         let grants = grants.with_origins(own.hosts.iter().map(String::as_str));
         let rights = Rights {

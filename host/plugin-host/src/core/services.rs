@@ -4,6 +4,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use qm_ports::action::{TorrentHands, TorrentRef};
+use qm_ports::mail::Mailer;
 use serde_json::{Map, Value};
 
 use crate::core::values::Values;
@@ -17,6 +18,7 @@ pub(crate) struct Services {
     pub(crate) judge: Judge,
     /// Not an owner: the area of torrents knows the plugin host too, and is made after it.
     hands: OnceLock<Weak<dyn TorrentHands>>,
+    mailer: OnceLock<Arc<dyn Mailer>>,
 }
 
 impl Services {
@@ -25,6 +27,7 @@ impl Services {
             values,
             judge,
             hands: OnceLock::new(),
+            mailer: OnceLock::new(),
         })
     }
 
@@ -36,6 +39,15 @@ impl Services {
     pub(crate) fn hands(&self) -> Option<Arc<dyn TorrentHands>> {
         self.hands.get().and_then(Weak::upgrade)
     }
+
+    /// Says who sends mail. Wired once.
+    pub(crate) fn use_mailer(&self, mailer: Arc<dyn Mailer>) {
+        let _ = self.mailer.set(mailer);
+    }
+
+    pub(crate) fn mailer(&self) -> Option<Arc<dyn Mailer>> {
+        self.mailer.get().cloned()
+    }
 }
 
 /// Words for interfaces that a plugin asks for and an administrator grants.
@@ -44,6 +56,8 @@ pub(crate) mod capability {
     pub(crate) const TORRENTS: &str = "torrents";
     /// To send to addresses that users choose.
     pub(crate) const HTTP_GUARDED: &str = "http-guarded";
+    /// To send mail by the operator's server.
+    pub(crate) const MAIL: &str = "mail";
 }
 
 /// What one instance may ask of the services.
@@ -69,4 +83,6 @@ pub(crate) struct Concern {
     pub(crate) schema: Option<Arc<Value>>,
     /// As in [`Rights`].
     pub(crate) patience: Option<Duration>,
+    /// The configuration is that of a person who is no operator: what it names leads outside only.
+    pub(crate) of_a_person: bool,
 }

@@ -124,12 +124,15 @@ pub(crate) struct Errands {
     pub(crate) rights: Rights,
     values: u32,
     torrents: u32,
+    letters: u32,
 }
 
 /// Calls of `kv` in one call of the plugin.
 const VALUES: u32 = 128;
 /// Calls of `torrents` in one call of the plugin.
 const TORRENTS: u32 = 32;
+/// Letters by `mail` in one call of the plugin.
+const LETTERS: u32 = 4;
 /// Between two signs that the host works for the guest.
 const BEAT: Duration = Duration::from_millis(200);
 
@@ -141,11 +144,12 @@ impl Errands {
             rights,
             values: VALUES,
             torrents: TORRENTS,
+            letters: LETTERS,
         }
     }
 
     fn begin_call(&mut self) {
-        (self.values, self.torrents) = (VALUES, TORRENTS);
+        (self.values, self.torrents, self.letters) = (VALUES, TORRENTS, LETTERS);
     }
 
     /// Counts one more call of `kv`; an error once there were too many.
@@ -156,6 +160,11 @@ impl Errands {
     /// Counts one more call of `torrents`; an error once there were too many.
     pub(crate) fn count_torrent(&mut self) -> Result<(), String> {
         count(&mut self.torrents, TORRENTS, capability::TORRENTS)
+    }
+
+    /// Counts one more letter; an error once there were too many.
+    pub(crate) fn count_letter(&mut self) -> Result<(), String> {
+        count(&mut self.letters, LETTERS, capability::MAIL)
     }
 }
 

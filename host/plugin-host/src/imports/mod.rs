@@ -7,6 +7,7 @@ mod http;
 mod http_guarded;
 mod kv;
 mod log;
+mod mail;
 pub(crate) mod torrents;
 mod transport;
 mod wasi_http;
@@ -49,6 +50,7 @@ pub(crate) const OFFERED: &[&str] = &[
     "quartermaster:base/http@0.1",
     "quartermaster:base/http-guarded@0.1",
     "quartermaster:base/kv@0.1",
+    "quartermaster:base/mail@0.1",
     // WASI 0.2 as `wasmtime_wasi::p2` and our own `wasi_http` link it.
     "wasi:cli/environment@0.2",
     "wasi:cli/exit@0.2",
@@ -90,7 +92,8 @@ pub(crate) fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> 
     wit::transport::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
     wit::http::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
     wit::http_guarded::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
-    wit::kv::add_to_linker::<_, HasSelf<State>>(linker, |state| state)
+    wit::kv::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
+    wit::mail::add_to_linker::<_, HasSelf<State>>(linker, |state| state)
 }
 
 impl wit::common::Host for State {}

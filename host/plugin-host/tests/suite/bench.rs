@@ -78,6 +78,16 @@ impl Bench {
 
     /// A host with these files installed, whatever they are, that may still be compiling them.
     pub async fn at_once(files: &[(&str, Vec<u8>)], limits: Limits, compiler: Compiler) -> Self {
+        Self::relaying(files, limits, compiler, Vec::new()).await
+    }
+
+    /// The same, with plugins' own hosts asked for elsewhere.
+    pub async fn relaying(
+        files: &[(&str, Vec<u8>)],
+        limits: Limits,
+        compiler: Compiler,
+        relays: Vec<String>,
+    ) -> Self {
         let home = tempfile::tempdir().unwrap();
         std::fs::create_dir(home.path().join("plugins")).unwrap();
         for (file, bytes) in files {
@@ -86,7 +96,8 @@ impl Bench {
         let pins = Arc::<PinsInMemory>::default();
         let values = Arc::<ValuesInMemory>::default();
         let kept = (pins.clone(), values.clone());
-        let host = start(home.path(), limits, compiler, kept, HashSet::new()).await;
+        let net = config_of_net(relays);
+        let host = start(home.path(), limits, compiler, kept, (HashSet::new(), net)).await;
         Self {
             host,
             pins,
@@ -117,7 +128,7 @@ impl Bench {
             limits,
             compiler,
             (self.pins.clone(), self.values.clone()),
-            HashSet::new(),
+            (HashSet::new(), config_of_net(Vec::new())),
         )
         .await
     }
@@ -131,7 +142,7 @@ impl Bench {
             limits(),
             Compiler::InProcess,
             kept,
-            hashes.collect(),
+            (hashes.collect(), config_of_net(Vec::new())),
         )
         .await;
         host.settled().await;
@@ -206,7 +217,7 @@ async fn start(
     limits: Limits,
     compiler: Compiler,
     (pins, values): (Arc<PinsInMemory>, Arc<ValuesInMemory>),
-    first_party: HashSet<String>,
+    (first_party, net): (HashSet<String>, NetConfig),
 ) -> Arc<PluginHost> {
     let config = PluginHostConfig {
         plugins_dir: home.join("plugins"),
@@ -216,16 +227,17 @@ async fn start(
         values,
         judge: qm_platform::config_schema::judge_params,
         limits,
-        net: Net::with_resolver(config_of_net(), Arc::new(Names)).unwrap(),
+        net: Net::with_resolver(net, Arc::new(Names)).unwrap(),
         first_party,
     };
     PluginHost::start(config, Ctx::system()).await.unwrap()
 }
 
 /// `listed.example` may lead inside, other names may not.
-fn config_of_net() -> NetConfig {
+fn config_of_net(plugin_relays: Vec<String>) -> NetConfig {
     NetConfig {
         ssrf_allow_hosts: vec!["listed.example".to_owned()],
+        plugin_relays,
     }
 }
 

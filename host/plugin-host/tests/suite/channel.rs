@@ -66,7 +66,7 @@ async fn a_channel_describes_itself_beside_engines() {
 async fn messages_reach_what_the_person_configured_each_from_an_instance_of_its_own() {
     let (port, count) = listen(vec![answer("200 OK", "n-1")], Duration::ZERO).await;
     let bench = Bench::start(COURIER).await;
-    let there = config(json!({"url": format!("http://127.0.0.1:{port}/hook"), "code": "4711"}));
+    let there = config(json!({"url": format!("http://listed.example:{port}/hook"), "code": "4711"}));
     let verified = bench
         .host
         .channels()
@@ -112,6 +112,40 @@ async fn a_host_that_nobody_granted_is_not_dialled() {
         assert!(matches!(refused, ChannelError::Denied(_)), "{own}: {refused:?}");
     }
     assert_eq!(count.load(std::sync::atomic::Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn what_a_person_entered_leads_outside_too() {
+    let (port, count) = listen(vec![answer("200 OK", "x")], Duration::ZERO).await;
+    let bench = Bench::start(COURIER).await;
+    for host in ["127.0.0.1", "localhost", "inside.example", "169.254.169.254"] {
+        let there = config(json!({"url": format!("http://{host}:{port}/")}));
+        let refused = bench.host.channels().send("courier", there, "", message()).await;
+        assert!(
+            matches!(&refused, Err(ChannelError::Denied(_))),
+            "{host}: {refused:?}"
+        );
+    }
+    assert_eq!(count.load(std::sync::atomic::Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn an_answer_of_ten_mebibytes_is_an_error_of_its_call_alone() {
+    let body = "x".repeat(10 << 20);
+    let (large, _) = listen(vec![answer("200 OK", &body)], Duration::ZERO).await;
+    let (small, _) = listen(vec![answer("200 OK", "n-1")], Duration::ZERO).await;
+    let bench = Bench::start(COURIER).await;
+    let to = |port: u16| config(json!({"url": format!("http://listed.example:{port}/")}));
+    let channels = bench.host.channels();
+    let flooded = channels.send("courier", to(large), "", message()).await;
+    // The whole of it is the id of the message, of which a line is kept.
+    assert!(flooded.is_ok_and(|receipt| receipt.id.is_some_and(|id| id.len() <= 1 << 10)));
+    assert!(channels.send("courier", to(small), "", message()).await.is_ok());
+    assert_eq!(
+        bench.status("courier.wasm").memory_bytes,
+        0,
+        "nothing is held for it afterwards"
+    );
 }
 
 #[tokio::test]

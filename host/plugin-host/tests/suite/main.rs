@@ -5,6 +5,7 @@
 mod actions;
 mod bench;
 mod channel;
+mod chats;
 mod check;
 mod compile;
 mod files;

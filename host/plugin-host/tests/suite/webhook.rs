@@ -54,7 +54,7 @@ async fn post(bench: &Bench, url: &str) -> Result<(), ActionError> {
 }
 
 /// One request whole: its head, and as much of a body as that says.
-async fn request(stream: &mut TcpStream) -> (String, Vec<u8>) {
+pub async fn request(stream: &mut TcpStream) -> (String, Vec<u8>) {
     let mut bytes = Vec::new();
     loop {
         stream.read_buf(&mut bytes).await.unwrap();
@@ -67,7 +67,7 @@ async fn request(stream: &mut TcpStream) -> (String, Vec<u8>) {
         let length = head
             .lines()
             .find_map(|line| line.strip_prefix("content-length: "));
-        let length: usize = length.unwrap().parse().unwrap();
+        let length: usize = length.map_or(0, |length| length.parse().unwrap());
         while bytes.len() < end + 4 + length {
             stream.read_buf(&mut bytes).await.unwrap();
         }

@@ -1,7 +1,8 @@
 //! The role `channel`: a plugin carries notifications to people.
 //!
 //! Nothing stays between calls: every call runs in an instance of its own ([`Counter`]), which may dial what the person's
-//! configuration names and the hosts an administrator granted the plugin. A new version of `wit/channel` gets a module
+//! configuration names and the hosts an administrator granted the plugin: both lead outside only, for neither comes from the
+//! operator. A new version of `wit/channel` gets a module
 //! beside `v0_1`; nothing else learns of it.
 
 mod contract;
@@ -25,7 +26,7 @@ use crate::core::lane;
 use crate::core::load::Loaded;
 use crate::core::role::{About, Code, Descriptor, Role, Version};
 use crate::core::runtime::Runtime;
-use crate::core::services::Concern;
+use crate::core::services::{Concern, capability};
 use crate::core::state::State;
 
 /// The name of the role in the API.
@@ -49,6 +50,10 @@ impl Role for ChannelRole {
 
     fn has_own_hosts(&self) -> bool {
         true
+    }
+
+    fn grantable(&self) -> &'static [&'static str] {
+        &[capability::MAIL]
     }
 
     fn offers(&self) -> &'static [&'static str] {
@@ -168,7 +173,10 @@ impl Desk {
         let missing = || ChannelError::Missing(format!("No installed plugin provides the channel {channel}"));
         let visit = Visit {
             config: &config.0,
-            concern: Concern::default(),
+            concern: Concern {
+                of_a_person: true,
+                ..Concern::default()
+            },
             total: self.total,
         };
         self.calls
