@@ -11,7 +11,7 @@ fn tier(name: &str) -> u8 {
         "qm-plugin-host" | "qm-test-base" => 2,
         "qm-platform" => 3,
         "qm-realtime" => 4,
-        "qm-identity" | "qm-jobs" => 5,
+        "qm-identity" | "qm-jobs" | "qm-mail" => 5,
         "qm-torrents" | "qm-files" | "qm-automation" | "qm-notifications" => 6,
         "qm-system" => 7,
         "qm-server" => 8,
@@ -56,6 +56,7 @@ fn crates_depend_on_lower_tiers_only() {
 const ONLY_IN: &[(&str, &[&str])] = &[
     ("sqlx::", &["host/db/", "/repo", "host/server/src/error"]),
     ("wasmtime::", &["host/plugin-host/"]),
+    ("lettre::", &["host/net/"]),
     ("reqwest::", &["host/net/", "host/testkit/", "tests/"]),
     (
         "unsafe ",
@@ -125,6 +126,7 @@ const FEATURES: &[&str] = &[
     "files",
     "identity",
     "jobs",
+    "mail",
     "notifications",
     "system",
     "torrents",

@@ -1,6 +1,7 @@
 //! Settings of notifications.
 
 use qm_platform::settings;
+pub use qm_platform::settings::MAIL;
 use serde_json::{Map, Value};
 
 settings! {
@@ -12,11 +13,6 @@ settings! {
         accepts(|url: &Option<String>| {
             url.as_ref().is_none_or(|url| url.starts_with("http://") || url.starts_with("https://"))
         });
-
-    /// The mail server that newsletters and notifications go through.
-    pub MAIL: Map<String, Value> = "media_server_analytics.email",
-        Map::new,
-        by_route("PATCH /api/media-server-analytics/settings/email"), secret_members(&["password"]), to_come();
 }
 
 /// Whether mail can be sent with these settings: a server, and an address to send from.

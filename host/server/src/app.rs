@@ -15,6 +15,7 @@ use qm_files::{Files, FilesDeps};
 use qm_identity::{FirstAdmin, HashCost, Identity, IdentityDeps, IdentityError, Pace, Seeded, TokenService};
 use qm_jobs::{Jobs, JobsDeps, Pace as JobPace};
 use qm_kernel::{Ctx, Secret};
+use qm_mail::{Mail, MailDeps};
 use qm_net::Net;
 use qm_notifications::{Notifications, NotificationsDeps};
 use qm_platform::config_schema;
@@ -284,6 +285,18 @@ impl Ground {
         })?)
     }
 
+    fn mail(&self) -> Arc<Mail> {
+        Mail::new(MailDeps {
+            db: self.db.clone(),
+            ctx: self.ctx.clone(),
+            settings: self.settings.clone(),
+            cipher: self.cipher.clone(),
+            audit: self.audit.clone(),
+            acting: self.acting(),
+            net: self.net.clone(),
+        })
+    }
+
     /// The events that consumers must not miss, stored from now on.
     async fn outbox(&self) -> Result<Outbox, StartError> {
         let metrics = OutboxMetrics::new(&self.metrics)?;
@@ -422,7 +435,8 @@ impl App {
             .map_err(StartError::Engines)?;
         let jobs = ground.jobs(&hub)?;
         let files = start_files(ground.files(&config, &secrets, &torrents, &jobs, &hub)?).await?;
-        introduce(&torrents, &files, &plugins);
+        let mail = ground.mail();
+        introduce(&torrents, &files, &mail, &plugins);
         let actions = brought.actions.unwrap_or_else(|| plugins.actions());
         let automation = ground.automation(actions, &torrents, book).await?;
         let channels = brought.channels.unwrap_or_else(|| plugins.channels());
@@ -440,6 +454,7 @@ impl App {
             qm_jobs::area(&jobs),
             qm_automation::area(&automation),
             qm_notifications::area(&notifications),
+            qm_mail::area(&mail),
         ]);
         let routes = areas.routes.mount(ws_router(hub.clone()));
         let router = qm_web::finish(routes, web, ground.tokens.clone(), ctx);
@@ -608,12 +623,13 @@ async fn start_files(deps: FilesDeps) -> Result<Arc<Files>, StartError> {
     Ok(files)
 }
 
-/// Hands torrents and plugins what was made after them: who moves data, who touches torrents.
-fn introduce(torrents: &Arc<Torrents>, files: &Arc<Files>, plugins: &PluginHost) {
+/// Hands torrents and plugins what was made after them: who moves data, who touches torrents, who sends mail.
+fn introduce(torrents: &Arc<Torrents>, files: &Arc<Files>, mail: &Arc<Mail>, plugins: &PluginHost) {
     let mover: Arc<dyn DataMover> = files.clone();
     torrents.use_mover(&mover);
     let hands: Arc<dyn TorrentHands> = torrents.clone();
     plugins.use_hands(&hands);
+    plugins.use_mailer(mail.clone());
 }
 
 async fn start_plugins(

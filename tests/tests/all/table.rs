@@ -244,6 +244,10 @@ pub const TABLE: &[Row] = &[
     row("POST /api/jobs/{id}/resume"),
     row("POST /api/jobs/{id}/retry"),
     row("POST /api/jobs/{id}/rerun"),
+    // Mail
+    row("GET /api/media-server-analytics/settings/email"),
+    row("PATCH /api/media-server-analytics/settings/email").body(r#"{"port":587}"#),
+    row("POST /api/media-server-analytics/settings/email/test").body(r#"{"recipient":"nobody@example.org"}"#),
     // Automation
     row("GET /api/automation/catalog"),
     row("GET /api/automation/rules"),

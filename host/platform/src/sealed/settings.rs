@@ -1,4 +1,4 @@
-//! The settings that are secrets: a JSON string that holds the cipher text.
+//! The settings that are secrets, a JSON string that holds the cipher text; and members of settings that are, one in an object.
 
 use async_trait::async_trait;
 use qm_db::{DbError, Tx};
@@ -11,18 +11,26 @@ const FIELD: &str = "value";
 
 /// The encrypted values of the table `settings`.
 pub struct SecretSettings {
-    /// In order.
-    keys: Vec<&'static str>,
+    /// In order; with the members that are secrets, none where the whole value is one.
+    keys: Vec<(&'static str, &'static [&'static str])>,
 }
 
 impl SecretSettings {
     /// Those that are declared as secret.
     pub fn declared() -> Self {
-        let secret = settings::DECLARED.iter().filter(|declared| declared.secret);
-        Self::of(secret.map(|declared| declared.key).collect())
+        let secret = settings::DECLARED.iter().filter_map(|declared| {
+            let members = (declared.spec)().secret_members;
+            (declared.secret || !members.is_empty()).then_some((declared.key, members))
+        });
+        Self::with_members(secret.collect())
     }
 
-    pub(super) fn of(mut keys: Vec<&'static str>) -> Self {
+    #[cfg(test)]
+    pub(super) fn of(keys: Vec<&'static str>) -> Self {
+        Self::with_members(keys.into_iter().map(|key| (key, [].as_slice())).collect())
+    }
+
+    pub(super) fn with_members(mut keys: Vec<(&'static str, &'static [&'static str])>) -> Self {
         keys.sort_unstable();
         Self { keys }
     }
@@ -35,32 +43,47 @@ impl SealedValues for SecretSettings {
     }
 
     async fn list(&self, tx: &mut Tx, after: Option<&str>, limit: u32) -> Result<SealedPage, DbError> {
-        let rest: Vec<&str> = self
+        let rest: Vec<_> = self
             .keys
             .iter()
             .copied()
-            .filter(|key| after.is_none_or(|after| *key > after))
+            .filter(|(key, _)| after.is_none_or(|after| *key > after))
             .collect();
         let mut page = SealedPage::default();
-        for key in rest.iter().take(limit as usize) {
-            // Anything but a text is no value of a secret; an empty one is none either.
-            if let Some(Value::String(stored)) = repo::find(tx, key).await?
-                && !stored.is_empty()
-            {
-                page.rows.push(SealedRow {
+        for (key, members) in rest.iter().take(limit as usize) {
+            let row = |field: &str, stored: &Value| {
+                // Anything but a text is no value of a secret; an empty one is none either.
+                let stored = stored.as_str().filter(|stored| !stored.is_empty())?;
+                Some(SealedRow {
                     object: (*key).to_owned(),
-                    field: FIELD.to_owned(),
-                    stored,
-                });
+                    field: field.to_owned(),
+                    stored: stored.to_owned(),
+                })
+            };
+            match repo::find(tx, key).await? {
+                Some(Value::Object(object)) => {
+                    let stored = members.iter().filter_map(|name| row(name, object.get(*name)?));
+                    page.rows.extend(stored);
+                }
+                Some(value) if members.is_empty() => page.rows.extend(row(FIELD, &value)),
+                _ => {}
             }
         }
         if rest.len() > limit as usize {
-            page.next = rest.get(limit as usize - 1).map(|key| (*key).to_owned());
+            page.next = rest.get(limit as usize - 1).map(|(key, _)| (*key).to_owned());
         }
         Ok(page)
     }
 
     async fn replace(&self, tx: &mut Tx, row: &SealedRow, new: &str) -> Result<bool, DbError> {
-        repo::replace(tx, &row.object, &row.stored, new).await
+        let (key, field) = (row.object.as_str(), row.field.as_str());
+        let is_member = self
+            .keys
+            .iter()
+            .any(|(known, members)| *known == key && members.contains(&field));
+        if !is_member {
+            return repo::replace(tx, key, &row.stored, new).await;
+        }
+        repo::replace_member(tx, (key, field), &row.stored, new).await
     }
 }

@@ -23,7 +23,7 @@ mod tests;
 pub use declare::{DECLARED, Declared};
 pub use document::settings_table;
 pub use environment::EnvEntry;
-pub use own::{PRODUCT_NAME, TIMEZONE};
+pub use own::{MAIL, PRODUCT_NAME, TIMEZONE};
 pub use service::Settings;
 pub use spec::{SecretSetting, Setting, SettingSpec};
 pub use value::SettingValue;

@@ -1,6 +1,7 @@
 //! The settings that several areas read.
 
 use qm_kernel::timezone;
+use serde_json::{Map, Value};
 
 use crate::settings;
 
@@ -16,4 +17,8 @@ settings! {
         || None,
         accepts(|zone: &Option<String>| zone.as_deref().is_none_or(timezone::is_zone)),
         rule("must be the IANA name of a time zone, e.g. Europe/Berlin, or null");
+
+    /// The mail server that notifications and newsletters go through.
+    pub MAIL: Map<String, Value> = "media_server_analytics.email",
+        Map::new, by_route("PATCH /api/media-server-analytics/settings/email"), secret_members(&["password"]);
 }

@@ -42,3 +42,24 @@ pub async fn remove(tx: &mut Tx, key: &str) -> Result<(), DbError> {
 pub async fn replace(tx: &mut Tx, key: &str, old: &str, new: &str) -> Result<bool, DbError> {
     Ok(exec!(tx, REPLACE, key, Json(old), Json(new)).await?.rows() == 1)
 }
+
+/// Puts another text in the place of a member of an object that has this one. False when it was not there any more.
+pub async fn replace_member(
+    tx: &mut Tx,
+    (key, member): (&str, &str),
+    old: &str,
+    new: &str,
+) -> Result<bool, DbError> {
+    let Some((text,)) = opt!(tx, (String,), FIND, key).await? else {
+        return Ok(false);
+    };
+    let Ok(Value::Object(mut object)) = serde_json::from_str(&text) else {
+        return Ok(false);
+    };
+    match object.get_mut(member) {
+        Some(Value::String(stored)) if stored == old => new.clone_into(stored),
+        _ => return Ok(false),
+    }
+    // Of the text that was read: another member may have been changed since.
+    Ok(exec!(tx, REPLACE, key, &*text, Json(&object)).await?.rows() == 1)
+}

@@ -1,0 +1,153 @@
+//! The mail server as it is stored: an object whose members come and go, so what is missing, or makes no sense, is as it is
+//! without.
+
+use serde_json::{Map, Value, json};
+
+/// Where most servers take letters of their own users.
+const PORT: u16 = 587;
+
+/// The stored members, by name.
+pub type Stored = Map<String, Value>;
+
+/// The mail server, without its password.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Server {
+    /// Blank: none.
+    pub host: String,
+    pub port: u16,
+    /// TLS from the first byte; otherwise STARTTLS where it is offered.
+    pub secure: bool,
+    /// Somebody signs in.
+    pub auth: bool,
+    pub user: String,
+    /// Blank: the name of the service.
+    pub from_name: String,
+    /// Blank: none.
+    pub from_address: String,
+    /// The password as it is stored.
+    pub sealed: Option<String>,
+}
+
+impl Server {
+    pub fn of(stored: &Stored) -> Self {
+        let text = |name: &str| {
+            let text = stored.get(name).and_then(Value::as_str).unwrap_or_default();
+            text.trim().to_owned()
+        };
+        let flag = |name: &str| stored.get(name).and_then(Value::as_bool);
+        let port = stored.get("port").and_then(Value::as_u64);
+        let user = text("user");
+        Self {
+            host: text("host"),
+            port: port
+                .and_then(|port| u16::try_from(port).ok())
+                .filter(|&port| port != 0)
+                .unwrap_or(PORT),
+            secure: flag("secure").unwrap_or(false),
+            auth: flag("auth").unwrap_or(!user.is_empty()),
+            user,
+            from_name: text("fromName"),
+            from_address: text("fromAddress"),
+            sealed: Some(text("password")).filter(|sealed| !sealed.is_empty()),
+        }
+    }
+
+    /// Mail can be sent.
+    pub fn is_ready(&self) -> bool {
+        !self.host.is_empty() && !self.from_address.is_empty()
+    }
+}
+
+/// A change: what is none stays.
+#[derive(Clone, Debug, Default)]
+pub struct Change {
+    pub host: Option<String>,
+    pub port: Option<u16>,
+    pub secure: Option<bool>,
+    pub auth: Option<bool>,
+    pub user: Option<String>,
+    pub from_name: Option<String>,
+    pub from_address: Option<String>,
+    /// Sealed already.
+    pub password: Option<String>,
+}
+
+impl Change {
+    /// Makes the change. Returns the names of the members that were given.
+    pub fn apply(self, stored: &mut Stored) -> Vec<&'static str> {
+        let members = [
+            ("host", self.host.map(Value::from)),
+            ("port", self.port.map(Value::from)),
+            ("secure", self.secure.map(Value::from)),
+            ("auth", self.auth.map(Value::from)),
+            ("user", self.user.map(Value::from)),
+            ("fromName", self.from_name.map(Value::from)),
+            ("fromAddress", self.from_address.map(Value::from)),
+            ("password", self.password.map(|sealed| json!(sealed))),
+        ];
+        let given = members.into_iter().filter_map(|(name, value)| {
+            stored.insert(name.to_owned(), value?);
+            Some(name)
+        });
+        given.collect()
+    }
+}
+
+/// Whether a password is to stay: blank, or the bullets that a form showed.
+pub fn keeps(password: &str) -> bool {
+    password.trim().chars().all(|letter| letter == '•')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn server(stored: Value) -> Server {
+        Server::of(stored.as_object().unwrap())
+    }
+
+    #[test]
+    fn what_is_missing_is_as_without() {
+        let none = server(json!({}));
+        assert_eq!(
+            (none.port, none.secure, none.auth, none.is_ready()),
+            (587, false, false, false)
+        );
+        assert!(server(json!({ "user": "jo" })).auth, "somebody is named");
+        assert!(!server(json!({ "user": "jo", "auth": false })).auth);
+        let odd = server(json!({ "host": 5, "port": 70000, "secure": "yes", "fromAddress": null }));
+        assert_eq!(
+            odd,
+            Server {
+                port: 587,
+                ..Server::default()
+            }
+        );
+        assert!(server(json!({ "host": " m ", "fromAddress": "a@b.c" })).is_ready());
+        assert!(!server(json!({ "host": " ", "fromAddress": "a@b.c" })).is_ready());
+    }
+
+    #[test]
+    fn a_change_leaves_what_it_does_not_name() {
+        let mut stored = Stored::new();
+        let first = Change {
+            host: Some("m".to_owned()),
+            password: Some("sealed".to_owned()),
+            ..Change::default()
+        };
+        assert_eq!(first.apply(&mut stored), ["host", "password"]);
+        let second = Change {
+            port: Some(25),
+            ..Change::default()
+        };
+        assert_eq!(second.apply(&mut stored), ["port"]);
+        assert_eq!(
+            Value::Object(stored),
+            json!({ "host": "m", "password": "sealed", "port": 25 })
+        );
+        for kept in ["", " ", "••••"] {
+            assert!(keeps(kept));
+        }
+        assert!(!keeps("•x") && !keeps("x"));
+    }
+}
