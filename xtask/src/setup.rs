@@ -142,6 +142,7 @@ pub fn run(purpose: Purpose) -> Result<(), String> {
             "schemathesis",
             &paths::root().join("tests/schemathesis/requirements.txt"),
         )?;
+        python_environment("aiosmtpd", &paths::root().join("tests/smtp/requirements.txt"))?;
         foreign::setup()?;
     }
     if purpose >= Purpose::Ci {

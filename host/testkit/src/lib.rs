@@ -22,6 +22,7 @@ pub mod qbittorrent;
 pub mod rtorrent;
 pub mod sample;
 pub mod server;
+pub mod smtp;
 pub mod socketio;
 pub mod token;
 pub mod totp;

@@ -209,6 +209,19 @@ impl Qbittorrent {
         .await;
     }
 
+    /// Starts a torrent that was added paused, behind our server's back.
+    pub async fn start_torrent(&self, sample: &Sample) {
+        let form = [("hashes", sample.qbittorrent_hash.as_str())];
+        // What 4 resumes 5 starts.
+        let reply = self.post("torrents/start", &form).await;
+        let reply = if reply.status == 404 {
+            self.post("torrents/resume", &form).await
+        } else {
+            reply
+        };
+        assert_taken(&reply);
+    }
+
     /// Adds many torrents at once, paused, without waiting for them to be listed.
     pub async fn add_all_paused(&self, samples: &[Sample]) {
         let files: Vec<_> = samples

@@ -43,6 +43,8 @@ pub struct Builder<'a> {
     actions: Option<Arc<dyn Actions>>,
     channels: Option<Arc<dyn Channels>>,
     env: Vec<(&'static str, String)>,
+    /// Certificates that mail servers are trusted by, beside the machine's.
+    mail_roots: Vec<Vec<u8>>,
     /// `None`: compiled in this process, and waited for.
     compiler: Option<Compiler>,
     limits: Limits,
@@ -77,6 +79,12 @@ impl<'a> Builder<'a> {
     /// Sets a variable of the environment the server reads.
     pub fn env(mut self, name: &'static str, value: impl Into<String>) -> Builder<'a> {
         self.env.push((name, value.into()));
+        self
+    }
+
+    /// Trusts mail servers by these certificates (PEM) too.
+    pub fn mail_roots(mut self, roots: Vec<Vec<u8>>) -> Builder<'a> {
+        self.mail_roots = roots;
         self
     }
 
@@ -126,6 +134,7 @@ impl<'a> Builder<'a> {
         db.migrate().await.unwrap_or_else(|error| panic!("{error}"));
         let net = Net::new(NetConfig {
             ssrf_allow_hosts: config.ssrf_allow_hosts.clone(),
+            plugin_relays: config.plugin_relays.clone(),
         });
         let app = App::build(AppParts {
             secrets: Secrets {
@@ -134,7 +143,9 @@ impl<'a> Builder<'a> {
                 encryption_previous: Vec::new(),
             },
             ctx: self.ctx,
-            net: net.unwrap_or_else(|error| panic!("{error}")),
+            net: net
+                .unwrap_or_else(|error| panic!("{error}"))
+                .trusting_mail(self.mail_roots),
             post: Post::alone(db.clone(), "test"),
             listener: TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
                 .await
@@ -206,6 +217,7 @@ impl TestServer {
             actions: None,
             channels: None,
             env: Vec::new(),
+            mail_roots: Vec::new(),
             compiler: None,
             limits: Limits::default(),
             ctx: Ctx::system(),

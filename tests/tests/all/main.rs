@@ -12,6 +12,7 @@ mod document;
 mod engines;
 mod files;
 mod jobs;
+mod mail;
 mod nodes;
 mod notifications;
 mod plugins;

@@ -1,0 +1,162 @@
+//! The mail server of the service: what an administrator sets up, and letters by a real server.
+
+use qm_kernel::Role;
+use qm_testkit::smtp::{Options, PASSWORD, Smtp, USER};
+use qm_testkit::{Api, Backend, TestDb, TestServer, both_databases, database};
+use serde_json::{Value, json};
+
+const SETTINGS: &str = "/api/media-server-analytics/settings/email";
+const TEST: &str = "/api/media-server-analytics/settings/email/test";
+
+/// Sends a letter to try the server: the status, and what is said.
+async fn try_out(api: &Api, recipient: &str) -> (u16, Value) {
+    let reply = api
+        .send("POST", TEST, Some(&json!({ "recipient": recipient })))
+        .await;
+    let said = reply.json();
+    assert!(!said.to_string().contains(PASSWORD), "{said}");
+    (reply.status, said)
+}
+
+/// A real mail server, and a service that sends by it.
+async fn sending(db: &TestDb, options: Options) -> Option<(Smtp, TestServer, Api)> {
+    let smtp = Smtp::start(options).await?;
+    let server = TestServer::builder(db)
+        .mail_roots(vec![smtp.certificate()])
+        .start()
+        .await;
+    let admin = server.admin();
+    let mut settings = smtp.settings();
+    settings["secure"] = json!(options.implicit_tls);
+    if options.login {
+        settings["user"] = json!(USER);
+        settings["password"] = json!(PASSWORD);
+    }
+    admin.patch(SETTINGS, settings).await;
+    Some((smtp, server, admin))
+}
+
+both_databases! {
+    async fn the_mail_server_is_set_up_and_its_password_is_never_shown(db: &TestDb) {
+        let server = TestServer::builder(db).start().await;
+        let (admin, user) = (server.admin(), server.user(Role::User));
+        for (method, path) in [("GET", SETTINGS), ("PATCH", SETTINGS), ("POST", TEST)] {
+            let body = (method != "GET").then(|| json!({ "recipient": "jo@example.org" }));
+            assert_eq!(user.send(method, path, body.as_ref()).await.status, 403, "{method} {path}");
+        }
+        let none = json!({
+            "host": "", "port": 587, "secure": false, "auth": false, "user": "", "fromName": "Quartermaster",
+            "fromAddress": "", "hasPassword": false,
+        });
+        assert_eq!(admin.get(SETTINGS).await, none);
+        let (status, said) = try_out(&admin, "jo@example.org").await;
+        assert_eq!((status, &said["message"]), (400, &json!("Email is not configured.")));
+
+        let given = json!({
+            "host": " mail.example.org ", "port": 465, "secure": true, "user": USER, "password": PASSWORD,
+            "fromAddress": "qm@example.org",
+        });
+        let shown = admin.patch(SETTINGS, given).await;
+        let expected = json!({
+            "host": "mail.example.org", "port": 465, "secure": true, "auth": true, "user": USER,
+            "fromName": "Quartermaster", "fromAddress": "qm@example.org", "hasPassword": true,
+        });
+        assert_eq!(shown, expected);
+        for kept in ["", "••••••••"] {
+            assert_eq!(admin.patch(SETTINGS, json!({ "password": kept })).await, expected);
+        }
+        let listed = admin.get("/api/settings").await["media_server_analytics.email"].clone();
+        assert_eq!(listed["password"], "••••••••");
+        let refused = admin.send("PATCH", "/api/settings", Some(&json!({ "media_server_analytics.email": {} }))).await;
+        assert_eq!(refused.status, 400, "it has a route of its own");
+        let audit = admin.get("/api/audit?pageSize=100").await;
+        assert!(audit.to_string().contains("media_server_analytics.email") && !audit.to_string().contains(PASSWORD));
+
+        for (broken, word) in [
+            (json!({ "host": "https://mail.example.org" }), "host"),
+            (json!({ "host": "mail.example.org:25" }), "host"),
+            (json!({ "port": 0 }), "port"),
+            (json!({ "port": 65536 }), "port"),
+            (json!({ "fromAddress": "qm" }), "fromAddress"),
+            (json!({ "fromAddress": "qm@example.org\r\nBcc: all@example.org" }), "fromAddress"),
+            (json!({ "fromName": "Q\r\nBcc: all@example.org" }), "fromName"),
+            (json!({ "user": "a\nb" }), "user"),
+            (json!({ "pass": "x" }), "pass"),
+        ] {
+            let reply = admin.send("PATCH", SETTINGS, Some(&broken)).await;
+            assert!(reply.status == 400 && reply.json()["message"].to_string().contains(word), "{broken}");
+        }
+        assert_eq!(admin.get(SETTINGS).await, expected, "what is refused changes nothing");
+    }
+
+    async fn a_letter_arrives_over_starttls_with_a_login(db: &TestDb) {
+        let options = Options { login: true, ..Options::default() };
+        let Some((smtp, _server, admin)) = sending(db, options).await else { return };
+        assert_eq!(try_out(&admin, "jo@example.net").await, (201, json!({ "ok": true })));
+        let letters = smtp.letters();
+        let [letter] = &*letters else { panic!("{letters:?}") };
+        assert_eq!(
+            (&letter["tls"], &letter["login"], &letter["from"], &letter["to"]),
+            (&json!(true), &json!(USER), &json!("qm@example.org"), &json!(["jo@example.net"]))
+        );
+        let data = letter["data"].as_str().expect("a text");
+        for line in ["Subject: Quartermaster test message", "From: ", "To: jo@example.net", "Auto-Submitted: auto-generated"] {
+            assert!(data.lines().any(|found| found.starts_with(line)), "{line}\n{data}");
+        }
+
+        // What the server says is told, and what signs in is not.
+        let (status, said) = try_out(&admin, "nobody@example.net").await;
+        assert!(status == 400 && said["message"].to_string().contains("No such user here"), "{status} {said}");
+        let (status, said) = try_out(&admin, "later@example.net").await;
+        assert!(status == 503 && said["message"].to_string().contains("Greylisted"), "{status} {said}");
+        admin.patch(SETTINGS, json!({ "password": "another password" })).await;
+        let (status, said) = try_out(&admin, "jo@example.net").await;
+        assert!(status == 400 && said["code"] == "bad_request.mail_login", "{status} {said}");
+        assert!(!said.to_string().contains("another password"), "{said}");
+        assert_eq!(smtp.letters().len(), 1);
+    }
+}
+
+#[test]
+fn a_letter_arrives_over_tls_from_the_first_byte() {
+    database::run(Backend::Sqlite, async |db| {
+        let options = Options {
+            implicit_tls: true,
+            login: true,
+        };
+        let Some((smtp, _server, admin)) = sending(db, options).await else {
+            return;
+        };
+        assert_eq!(try_out(&admin, "jö@example.net").await.0, 201);
+        let letters = smtp.letters();
+        assert_eq!(
+            (&letters[0]["tls"], &letters[0]["to"]),
+            (&json!(true), &json!(["jö@example.net"]))
+        );
+    });
+}
+
+#[test]
+fn a_mail_server_that_nobody_vouches_for_gets_nothing() {
+    database::run(Backend::Sqlite, async |db| {
+        for implicit_tls in [false, true] {
+            let options = Options {
+                implicit_tls,
+                login: true,
+            };
+            let Some(smtp) = Smtp::start(options).await else {
+                return;
+            };
+            let server = TestServer::builder(db).start().await;
+            let admin = server.admin();
+            let mut settings = smtp.settings();
+            settings["secure"] = json!(implicit_tls);
+            settings["user"] = json!(USER);
+            settings["password"] = json!(PASSWORD);
+            admin.patch(SETTINGS, settings).await;
+            let (status, said) = try_out(&admin, "jo@example.net").await;
+            assert_eq!((status, &said["code"]), (502, &json!("upstream.mail")), "{said}");
+            assert!(smtp.letters().is_empty());
+        }
+    });
+}
