@@ -51,35 +51,30 @@ pub fn subject(text: &str) -> String {
 
 /// The page of a card; none where it would be too large: the text says everything.
 pub fn page(card: &Card) -> Option<String> {
-    let mut body = format!("<h2>{}</h2>\n", escaped(&card.title()));
     let (before, set_off, after) = card.summary();
     let set_off = match set_off {
         "" => String::new(),
         part => format!("<strong>{}</strong>", escaped(part)),
     };
-    body += &format!("<p>{}{set_off}{}</p>\n", escaped(before), escaped(after));
-    for line in card.context.iter() {
-        body += &format!("<p>{}</p>\n", escaped(line));
-    }
+    let mut parts = vec![
+        format!("<h2>{}</h2>\n", escaped(&card.title())),
+        format!("<p>{}{set_off}{}</p>\n", escaped(before), escaped(after)),
+    ];
+    let line = |text: &str| format!("<p>{}</p>\n", escaped(text));
+    parts.extend(card.context.as_deref().map(line));
     if !card.facts.is_empty() {
-        let rows = card.facts.iter().map(|fact| {
-            format!(
-                "<tr><th align=\"left\">{}</th><td>{}</td></tr>\n",
-                escaped(&fact.label),
-                escaped(&fact.value)
-            )
-        });
-        body += &format!(
-            "<table cellpadding=\"4\">\n{}</table>\n",
-            rows.collect::<String>()
-        );
+        parts.push("<table cellpadding=\"4\">\n".to_owned());
+        parts.extend(card.facts.iter().map(|fact| {
+            let (label, value) = (escaped(&fact.label), escaped(&fact.value));
+            format!("<tr><th align=\"left\">{label}</th><td>{value}</td></tr>\n")
+        }));
+        parts.push("</table>\n".to_owned());
     }
-    if let Some(bar) = &card.progress {
-        body += &format!("<p>{}</p>\n", escaped(&Progress::line(bar)));
-    }
+    parts.extend(card.progress.as_ref().map(|bar| line(&Progress::line(bar))));
     if !card.service.is_empty() {
-        body += &format!("<p><small>{}</small></p>\n", escaped(&card.service));
+        parts.push(format!("<p><small>{}</small></p>\n", escaped(&card.service)));
     }
+    let body = parts.concat();
     let page = format!(
         "<!DOCTYPE html>\n<html>\n<head><meta charset=\"utf-8\"></head>\n<body>\n{body}</body>\n</html>\n"
     );

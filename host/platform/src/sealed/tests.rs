@@ -110,6 +110,28 @@ db_test! {
         assert_eq!(audited(&db).await.len(), 1, "what changes nothing is not audited");
     }
 
+    async fn a_member_that_is_a_secret_is_sealed_anew_in_its_place(db: Db) {
+        let (old, new) = (cipher("old", &[]), cipher("new", &["old"]));
+        let stored = serde_json::json!({ "host": "mail.lan", "password": old.encrypt("two"), "port": 25 });
+        for (key, value) in [(KEYS[0], &stored), (KEYS[1], &serde_json::json!({ "host": "mail.lan" }))] {
+            let mut tx = db.begin_write().await.unwrap();
+            exec!(&mut tx, PUT, key, Json(value)).await.unwrap().exactly(1).unwrap();
+            tx.commit().await.unwrap();
+        }
+        let area = || SecretSettings::with_members(KEYS[..2].iter().map(|key| (*key, ["password"].as_slice())).collect());
+        let report = sealed(&db, new, area()).rotate(false).await.unwrap().remove(0);
+        assert_eq!((report.rotated, report.unreadable, report.contested), (1, 0, 0));
+        let mut tx = db.begin_read().await.unwrap();
+        let now = value!(&mut tx, Json<Value>, GET, KEYS[0]).await.unwrap().0;
+        assert_eq!((&now["host"], &now["port"]), (&stored["host"], &stored["port"]));
+        let password = cipher("new", &[]).decrypt(now["password"].as_str().unwrap_or_default());
+        assert_eq!(password, Some(Secret::new("two")));
+        drop(tx);
+        let lost = sealed(&db, cipher("lost", &[]), area()).unreadable().await;
+        let named = Unreadable { area: "settings".into(), object: KEYS[0].into(), field: "password".into() };
+        assert_eq!(lost, [named]);
+    }
+
     async fn a_value_that_a_server_changes_meanwhile_is_not_overwritten(db: Db) {
         let new = cipher("new", &["old"]);
         for (theirs, rotated) in [(new.encrypt("theirs"), 1), (cipher("old", &[]).encrypt("theirs"), 2)] {
