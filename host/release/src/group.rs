@@ -2,7 +2,7 @@
 
 use crate::lex::{Bracket, Kind};
 use crate::model::Explanation;
-use crate::read::Reader;
+use crate::read::{CUTS, Reader, TAKEN};
 use crate::words::{COLLECTIVES, Field, REPOSTS, SPREADERS, Trust};
 
 /// Longer words are no groups.
@@ -159,10 +159,7 @@ impl Reader<'_> {
 
     fn holds_known(&self, bracket: Bracket) -> bool {
         (bracket.open + 1..bracket.close).any(|at| self.marks.word_at(at).is_some() || self.is_year(at))
-            || self
-                .spans
-                .iter()
-                .any(|span| span.start >= bracket.open && span.end <= bracket.close + 1 && span.cuts)
+            || (bracket.open..bracket.close).any(|at| self.is(at, CUTS))
     }
 
     fn is_group_bracket(&self, bracket: Bracket, written: &str) -> bool {
@@ -215,21 +212,14 @@ impl Reader<'_> {
         if let Some(bracket) = self.text.mark(at) {
             return "])".contains(bracket) && at > self.title.1;
         }
-        self.marks.word_at(at).is_some()
-            || self
-                .spans
-                .iter()
-                .any(|span| span.taken_for != "ignored" && at >= span.start && at < span.end)
+        self.marks.word_at(at).is_some() || self.is(at, TAKEN)
     }
 
     /// No known word begins a group, unless it ends the name behind the codec.
     fn starts_group(&self, at: usize) -> bool {
         let Some(word) = self.marks.word_at(at) else {
             let begin = if self.text.is_word(at) { at } else { at + 1 };
-            let span = self
-                .spans
-                .iter()
-                .any(|span| begin >= span.start && begin < span.end && span.cuts);
+            let span = self.is(begin, CUTS);
             let digits = self.text.kind(begin) == Some(Kind::Number) && !self.text.is_plain_word(begin + 1);
             return !span && (!digits || self.text.skip(begin + 1, " ._-") < self.end);
         };

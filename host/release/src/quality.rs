@@ -2,7 +2,7 @@
 
 use crate::marks::Word;
 use crate::model::Assumed;
-use crate::read::Reader;
+use crate::read::{LEFT_OUT, Reader, TAKEN};
 use crate::words::{Field, Trust, name};
 
 /// Fields with one value: the row that comes first in the table.
@@ -22,13 +22,7 @@ impl Reader<'_> {
         if word.end > self.end || (word.start >= self.title.0 && word.end <= self.title.1) {
             return false;
         }
-        let left_out = |span: &&crate::read::Span| matches!(span.taken_for, "releaseGroup" | "ignored");
-        let group = self
-            .spans
-            .iter()
-            .filter(left_out)
-            .find(|span| word.start >= span.start && word.end <= span.end);
-        if group.is_some() {
+        if (word.start..word.end).all(|at| self.is(at, LEFT_OUT)) {
             return false;
         }
         match word.trust() {
@@ -60,6 +54,7 @@ impl Reader<'_> {
         let counted: Vec<usize> = (0..self.marks.words.len())
             .filter(|index| self.counts(*index))
             .collect();
+        let exact = self.exact(&counted);
         for field in SINGLE {
             let best = counted
                 .iter()
@@ -67,7 +62,7 @@ impl Reader<'_> {
                 .filter(|word| word.field() == field)
                 .min_by_key(|word| {
                     (
-                        self.precedence(word.field(), word.value(), &counted),
+                        Self::precedence(word.field(), word.value(), &exact),
                         word.order,
                         word.start,
                     )
@@ -111,7 +106,7 @@ impl Reader<'_> {
         let text = &self.text;
         let known = |at: usize| self.marks.word_at(at).is_some();
         let place = (self.title.1..self.end).find(|at| {
-            let free = !known(*at) && self.spans.iter().all(|span| *at < span.start || *at >= span.end);
+            let free = !known(*at) && !self.is(*at, TAKEN | LEFT_OUT);
             free && resolution(text.low(*at)).is_some()
                 && !text.joined_before(*at)
                 && !text.is_plain_word(at + 1)
@@ -130,19 +125,27 @@ impl Reader<'_> {
         }
     }
 
+    /// The resolutions that are told in lines, and whether a DVD is named: what decides between words.
+    fn exact(&self, counted: &[usize]) -> Vec<&'static str> {
+        let mut exact = Vec::new();
+        for index in counted {
+            let word = &self.marks.words[*index];
+            let lines = word.field() == Field::Resolution && word.trust() == Trust::Always;
+            if (lines || word.value() == "DVD") && !exact.contains(&word.value()) {
+                exact.push(word.value());
+            }
+        }
+        exact
+    }
+
     /// A remux of a disc is a remux; of what was streamed or broadcast it tells nothing.
-    fn precedence(&self, field: Field, value: &str, counted: &[usize]) -> u8 {
+    fn precedence(field: Field, value: &str, exact: &[&str]) -> u8 {
         if field == Field::Resolution {
             // A number of lines tells more than the name of a standard.
-            let vague = |index: &&usize| {
-                let word = &self.marks.words[**index];
-                word.field() == field && word.value() == value && word.trust() == Trust::Always
-            };
-            return u8::from(counted.iter().find(vague).is_none());
+            return u8::from(!exact.contains(&value));
         }
         if field == Field::Source && value == "Remux" {
-            let dvd = |index: &&usize| self.marks.words[**index].value() == "DVD";
-            return u8::from(counted.iter().find(dvd).is_some()) * 2;
+            return u8::from(exact.contains(&"DVD")) * 2;
         }
         u8::from(field == Field::Source && value != "WEB-DL" && value != "WEBRip")
     }

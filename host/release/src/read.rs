@@ -18,6 +18,12 @@ pub(crate) struct Span {
     pub(crate) cuts: bool,
 }
 
+/// What an atom was taken for, as far as other choices ask: for something, for the end of the title, for nothing or
+/// for the group.
+pub(crate) const TAKEN: u8 = 1;
+pub(crate) const CUTS: u8 = 1 << 1;
+pub(crate) const LEFT_OUT: u8 = 1 << 2;
+
 /// What several conditions ask of the whole name, asked once.
 #[derive(Debug, Default)]
 pub(crate) struct Traits {
@@ -46,6 +52,8 @@ pub(crate) struct Reader<'n> {
     /// Where the name without what sites add to its end is over.
     pub(crate) end: usize,
     pub(crate) spans: Vec<Span>,
+    /// The same by atom, in the bits above: asked for each atom, spans would be gone through for each.
+    taken: Vec<u8>,
     /// The first atom of the marker of an episode or a season.
     pub(crate) marker: Option<usize>,
     /// The title's place.
@@ -94,6 +102,7 @@ fn read_part(name: &str) -> Reader<'_> {
         dated: false,
         end,
         spans: Vec::with_capacity(8),
+        taken: vec![0; end],
         marker: None,
         title: (0, 0),
         release: Release::default(),
@@ -133,6 +142,15 @@ impl Reader<'_> {
         rule: &'static str,
         cuts: bool,
     ) {
+        let bits = match taken_for {
+            "ignored" => LEFT_OUT,
+            "releaseGroup" => LEFT_OUT | TAKEN,
+            _ => TAKEN,
+        };
+        let bits = if cuts { bits | CUTS } else { bits };
+        for atom in &mut self.taken[start..end] {
+            *atom |= bits;
+        }
         self.spans.push(Span {
             start,
             end,
@@ -140,6 +158,11 @@ impl Reader<'_> {
             rule,
             cuts,
         });
+    }
+
+    /// Whether the atom was taken for anything of these bits.
+    pub(crate) fn is(&self, at: usize, bits: u8) -> bool {
+        self.taken.get(at).is_some_and(|taken| taken & bits != 0)
     }
 
     /// Explains a field by the part of the name it was read from.

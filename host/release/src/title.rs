@@ -9,29 +9,23 @@ const JOINTS: &str = " ._-,([{~+&/|:★";
 
 impl Reader<'_> {
     pub(crate) fn find_title(&mut self) {
-        for word in &self.marks.words {
+        for index in 0..self.marks.words.len() {
+            let word = self.marks.words[index];
             let counted = self.text.low(word.start).starts_with("xd") || self.text.low(word.start) == "dvd";
             let start = word.start - usize::from(counted && self.text.joined_before(word.start));
-            let cuts = word.trust() == Trust::Always && word.end <= self.end;
-            if cuts {
-                self.spans.push(crate::read::Span {
-                    start,
-                    end: word.end,
-                    taken_for: crate::words::name(word.field()),
-                    rule: "known word",
-                    cuts: true,
-                });
+            if word.trust() == Trust::Always && word.end <= self.end {
+                self.take(
+                    (start, word.end),
+                    crate::words::name(word.field()),
+                    "known word",
+                    true,
+                );
             }
         }
-        for bracket in &self.text.brackets {
+        for index in 0..self.text.brackets.len() {
+            let bracket = self.text.brackets[index];
             if bracket.open > self.lead && self.is_checksum(bracket.open + 1, bracket.close) {
-                self.spans.push(crate::read::Span {
-                    start: bracket.open,
-                    end: bracket.close,
-                    taken_for: "ignored",
-                    rule: "checksum",
-                    cuts: true,
-                });
+                self.take((bracket.open, bracket.close), "ignored", "checksum", true);
             }
         }
         let mut cuts: Vec<(usize, usize, &'static str)> = self
@@ -105,7 +99,7 @@ impl Reader<'_> {
         let Some(bracket) = self.text.brackets.iter().rev().find(|bracket| {
             bracket.open >= end
                 && bracket.close < self.text.len()
-                && cuts.iter().any(|cut| cut.0 < bracket.close)
+                && cuts.first().is_some_and(|cut| cut.0 < bracket.close)
         }) else {
             return (start, end);
         };
@@ -203,10 +197,9 @@ impl Reader<'_> {
         while cut > start {
             // A bracket of known words.
             if text.mark(cut - 1).is_some_and(|mark| ")]".contains(mark)) {
-                let bracket = text
-                    .brackets
-                    .iter()
-                    .find(|bracket| bracket.close == cut - 1 && bracket.open > start);
+                let place = text.brackets.partition_point(|bracket| bracket.open < cut);
+                let bracket = place.checked_sub(1).and_then(|place| text.brackets.get(place));
+                let bracket = bracket.filter(|bracket| bracket.close == cut - 1 && bracket.open > start);
                 let Some(bracket) = bracket.filter(|bracket| {
                     (bracket.open..bracket.close)
                         .all(|at| !text.is_word(at) || self.marks.word_at(at).is_some())
