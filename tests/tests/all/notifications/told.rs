@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use qm_kernel::Role;
+use qm_ports::engine::TorrentState;
 use qm_test_base::engine::{FakeKinds, torrent};
 use qm_testkit::server::PASSWORD;
 use qm_testkit::wait::until;
@@ -86,6 +87,31 @@ both_databases! {
         admin.post("/api/users", new).await;
         until_told(&admin, "An account was created for ada").await;
         assert_eq!(titles(&user).await.len(), 1, "that is for those who manage users");
+    }
+
+    async fn what_goes_wrong_is_told(db: &TestDb) {
+        let kinds = FakeKinds::first_party();
+        let engine = kinds.engine("one");
+        engine.put(torrent(1));
+        let server = TestServer::builder(db).kinds(kinds).start().await;
+        let (admin, user, reader) = (server.admin(), server.user(Role::User), server.user(Role::ReadOnly));
+        let id = admin.add_engine("fake", "scgi_client", json!({ "host": "one" })).await;
+        admin.until_torrent(&id, &torrent(1).hash, "the torrent to be listed", |_| true).await;
+        engine.change(&torrent(1).hash, |torrent| torrent.state = TorrentState::Error);
+        until_told(&reader, &format!("{} failed", torrent(1).name)).await;
+
+        admin.post("/api/api-keys", json!({ "name": "a script" })).await;
+        until_told(&admin, "An API key was created: a script").await;
+        let wrong = json!({ "username": "user", "password": "not the password" });
+        for _ in 0..5 {
+            let refused = server.anonymous().send("POST", "/api/auth/login", Some(&wrong)).await;
+            assert_eq!(refused.status, 401, "{}", refused.text());
+        }
+        until_told(&user, "5 attempts to sign in to your account failed in a row").await;
+        let path = format!("/api/users/{}", server.user_id(Role::User));
+        admin.patch(&path, json!({ "roleNames": ["READ_ONLY"] })).await;
+        until_told(&admin, "Other roles were given to user").await;
+        assert_eq!(titles(&reader).await.len(), 1, "the rest is nobody else's business");
     }
 
     async fn a_token_that_outlives_its_account_reads_nothing_of_its_own(db: &TestDb) {
