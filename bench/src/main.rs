@@ -7,6 +7,7 @@ mod accounts;
 mod audit;
 mod clients;
 mod events;
+mod fanout;
 mod files;
 mod fleet;
 mod flood;
@@ -62,6 +63,8 @@ enum Measure {
     Events,
     /// Conditions of 20 rules over 5,000 torrents.
     Rules,
+    /// One event that concerns 1,000 people, on both databases: until they have it, and until its messages went out.
+    Fanout,
     /// Reading release names.
     Release,
     /// A listing of 100,000 entries, the stream of 1 GiB, the preview of deleting 200,000 files.
@@ -92,6 +95,9 @@ async fn main() {
     }
     if wanted(Measure::Rules) {
         rules::measure(&mut report);
+    }
+    if wanted(Measure::Fanout) {
+        fanout::measure(&mut report).await;
     }
     if wanted(Measure::Release) {
         releases::measure(&mut report);

@@ -12,6 +12,17 @@ pub struct TestDb {
 }
 
 impl TestDb {
+    /// None where this machine has no such server, which is said.
+    pub async fn fresh(backend: Backend) -> Option<TestDb> {
+        let scratch = Scratch::new(backend).await?;
+        Some(TestDb { backend, scratch })
+    }
+
+    /// Removes it. Whoever uses it has closed it.
+    pub async fn remove(self) {
+        self.scratch.remove().await;
+    }
+
     /// For `DATABASE_URL`.
     pub fn url(&self) -> &str {
         self.scratch.url()
@@ -46,12 +57,11 @@ macro_rules! both_databases {
 pub fn run(backend: Backend, body: impl AsyncFnOnce(&TestDb)) {
     block_on(async {
         // Without PostgreSQL on this machine its half of the test is skipped, and said so, by `qm-db`.
-        let Some(scratch) = Scratch::new(backend).await else {
+        let Some(db) = TestDb::fresh(backend).await else {
             return;
         };
-        let db = TestDb { backend, scratch };
         body(&db).await;
-        db.scratch.remove().await;
+        db.remove().await;
     });
 }
 
