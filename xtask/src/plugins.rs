@@ -1,4 +1,4 @@
-//! Builds the guests of `plugins/` and makes components of them.
+//! Builds the guests of `plugins/`, and the examples in Rust, and makes components of them.
 //!
 //! Owns: `<cache>/plugins/*.wasm` (what the server loads), `<cache>/first-party.txt` (their hashes, for the build of the server)
 //! and `<cache>/plugins-fixtures/*.wasm` (what tests load).
@@ -15,12 +15,22 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{paths, setup};
 
+/// Examples that tests load like fixtures: each a crate of its own, as somebody outside has it.
+const EXAMPLES: &[&str] = &["examples/transmission"];
 const TARGET: &str = "wasm32-unknown-unknown";
 
 /// Builds every guest in release and writes its component. Quick when nothing changed: cargo decides that.
 pub fn run() -> Result<(), String> {
     let guests = paths::root().join("plugins");
-    let modules = build(&Toolchain::find()?, &guests, &["--workspace"])?;
+    let toolchain = Toolchain::find()?;
+    let mut modules = build(&toolchain, &guests, &["--workspace"])?;
+    for example in EXAMPLES {
+        let found = build(&toolchain, &paths::root().join(example), &["--locked"])?;
+        modules.extend(found.into_iter().map(|module| Module {
+            is_fixture: true,
+            ..module
+        }));
+    }
     let (mut fixtures, mut ours) = (BTreeSet::new(), String::new());
     for module in &modules {
         let dir = if module.is_fixture {

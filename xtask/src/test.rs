@@ -79,10 +79,11 @@ pub fn run(args: &[String]) -> Result<(), String> {
     }
     if args.is_empty() {
         println!("testing the plugins' own logic");
-        cargo(
-            &["test", "--manifest-path", "plugins/Cargo.toml", "--quiet"],
-            Some(&paths::cache().join("target-plugins")),
-        )?;
+        for guests in ["plugins", "examples/transmission"] {
+            let manifest = format!("{guests}/Cargo.toml");
+            let words = ["test", "--manifest-path", &manifest, "--quiet", "--locked"];
+            cargo(&words, Some(&paths::cache().join("target-plugins")))?;
+        }
         println!("testing the workspace");
         return programs::run(|words| command(words, None));
     }

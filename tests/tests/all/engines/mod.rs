@@ -7,3 +7,4 @@ mod isolation;
 mod labels;
 mod quiet;
 mod resilience;
+mod transmission;
