@@ -258,7 +258,7 @@ async fn what_a_channel_does_wrong_is_a_typed_error_and_costs_one_call() {
         bench
             .host
             .channels()
-            .send("courier", asked, "", message())
+            .send("courier", asked, "chat 4711", message())
             .await
             .unwrap_err()
     };
@@ -267,6 +267,11 @@ async fn what_a_channel_does_wrong_is_a_typed_error_and_costs_one_call() {
         of("leak").await,
         ChannelError::Rejected("•••••••• is not liked".to_owned())
     );
+    assert_eq!(
+        of("leak_state").await,
+        ChannelError::Rejected("•••••••• is not liked".to_owned())
+    );
+    assert!(matches!(of("answer").await, ChannelError::Rejected(why) if why.len() <= 1024));
     assert!(matches!(of("trap").await, ChannelError::Plugin(why) if why.contains("told to")));
     assert!(matches!(of("loop").await, ChannelError::Plugin(why) if why.contains("computed")));
     bench

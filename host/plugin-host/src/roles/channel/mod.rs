@@ -163,7 +163,12 @@ impl Desk {
     }
 
     /// Does `work` in an instance of the channel's plugin; `config` comes back as the text that plugins take.
-    async fn call<T, F>(&self, channel: &str, config: ChannelConfig, work: F) -> Result<T, ChannelError>
+    async fn call<T, F>(
+        &self,
+        channel: &str,
+        (config, state): (ChannelConfig, Option<&str>),
+        work: F,
+    ) -> Result<T, ChannelError>
     where
         T: Send,
         F: for<'a> FnOnce(&'a dyn ChannelCode, &'a mut Store<State>, String) -> BoxFuture<'a, Answer<T>>
@@ -174,6 +179,7 @@ impl Desk {
         let visit = Visit {
             config: &config.0,
             concern: Concern {
+                secrets: state.map(str::to_owned).into_iter().collect(),
                 of_a_person: true,
                 ..Concern::default()
             },
@@ -197,7 +203,7 @@ impl Channels for Desk {
     }
 
     async fn verify(&self, channel: &str, config: ChannelConfig) -> Result<Destination, ChannelError> {
-        self.call(channel, config, |code, store, config| {
+        self.call(channel, (config, None), |code, store, config| {
             Box::pin(async move { code.verify(store, &config).await })
         })
         .await
@@ -210,7 +216,7 @@ impl Channels for Desk {
         by: &str,
     ) -> Result<Option<Destination>, ChannelError> {
         let by = by.to_owned();
-        self.call(channel, config, |code, store, config| {
+        self.call(channel, (config, None), |code, store, config| {
             Box::pin(async move { code.link(store, &config, &by).await })
         })
         .await
@@ -223,9 +229,9 @@ impl Channels for Desk {
         state: &str,
         message: Message,
     ) -> Result<Receipt, ChannelError> {
-        let state = state.to_owned();
-        self.call(channel, config, |code, store, config| {
-            Box::pin(async move { code.send(store, &config, &state, message).await })
+        let kept = state.to_owned();
+        self.call(channel, (config, Some(state)), |code, store, config| {
+            Box::pin(async move { code.send(store, &config, &kept, message).await })
         })
         .await
     }
