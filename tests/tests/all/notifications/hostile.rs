@@ -1,0 +1,143 @@
+//! Channels that misbehave, as the components they are: what it costs stays theirs, is shown to whoever uses them, and
+//! nobody else waits for it.
+
+use std::net::Ipv4Addr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use qm_kernel::Role;
+use qm_plugin_host::Limits;
+use qm_test_base::engine::{FakeKinds, torrent};
+use qm_testkit::wait::until;
+use qm_testkit::{Api, TestServer, both_databases};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+
+const CHANNELS: &str = "/api/account/notifications/channels";
+const TOKEN: &str = "channel-token-5f1d3b7a9c2e";
+/// What a channel does wrong when it is to send, and what its owner is told.
+const WRONGS: &[(&str, &str)] = &[
+    ("sleep", "Courier did not answer in time"),
+    ("answer", "Courier refused it: xxxxxxxx"),
+    ("leak", "Courier refused it: •••••••• is not liked"),
+    ("loop", "Courier its plugin failed"),
+    ("trap", "Courier its plugin failed"),
+];
+
+/// Takes what is posted to it.
+struct Hook {
+    url: String,
+    posted: Arc<Mutex<Vec<String>>>,
+}
+
+impl Hook {
+    async fn start() -> Hook {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+            .await
+            .expect("a free port");
+        let url = format!("http://{}/hook", listener.local_addr().expect("an address"));
+        let posted: Arc<Mutex<Vec<String>>> = Arc::default();
+        let keeps = posted.clone();
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                let mut read = Vec::new();
+                // A message is short: it ends with the name of the service, or its sender hangs up.
+                while !read.ends_with(b"Quartermaster") && !read.ends_with(b"will arrive here.") {
+                    if stream.read_buf(&mut read).await.unwrap_or(0) == 0 {
+                        break;
+                    }
+                }
+                let text = String::from_utf8_lossy(&read).into_owned();
+                keeps.lock().unwrap_or_else(PoisonError::into_inner).push(text);
+                // Whoever hung up has been heard.
+                let _ = stream
+                    .write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+                    .await;
+            }
+        });
+        Hook { url, posted }
+    }
+
+    async fn until_told(&self, name: &str) {
+        until("the message by the channel that does well", || async {
+            let posted = self.posted.lock().unwrap_or_else(PoisonError::into_inner);
+            posted.iter().any(|text| text.contains(name)).then_some(())
+        })
+        .await;
+    }
+}
+
+/// Connects `channel`, and has it linked by the code that it takes for having arrived.
+async fn connect(api: &Api, channel: &str, config: Value) {
+    api.post(&format!("{CHANNELS}/{channel}"), json!({ "config": config }))
+        .await;
+    api.act(&format!("{CHANNELS}/{channel}/link")).await;
+    let linked = api.act(&format!("{CHANNELS}/{channel}/confirm")).await;
+    assert_eq!(linked["verified"], true, "{linked}");
+    let wish = json!({ "otherChannels": [channel] });
+    let path = "/api/account/notifications/preferences/torrent.completed";
+    let reply = api.send("PUT", path, Some(&wish)).await;
+    assert_eq!(reply.status, 200, "{}", reply.text());
+}
+
+async fn seen(api: &Api, channel: &str) -> Value {
+    let all = api.get(CHANNELS).await;
+    let mut all = all["channels"].as_array().into_iter().flatten();
+    let seen = all
+        .find(|seen| seen["type"] == channel)
+        .expect("the channel is listed");
+    seen.clone()
+}
+
+both_databases! {
+    async fn a_channel_that_misbehaves_is_shown_to_its_owner_and_holds_up_no_other(db: &TestDb) {
+        let hook = Hook::start().await;
+        let kinds = FakeKinds::first_party();
+        let engine = kinds.engine("one");
+        for number in 1..=WRONGS.len() as u32 {
+            engine.put(torrent(number));
+        }
+        let limits = Limits {
+            silence: Duration::from_secs(8),
+            cpu: Duration::from_millis(300),
+            // What is told is what went wrong, and not that it waits after it did.
+            strikes: 100,
+            back_off: Duration::from_millis(1),
+            ..Limits::default()
+        };
+        let server = TestServer::builder(db)
+            .kinds(kinds)
+            .plugins(&["courier.wasm", "envoy.wasm"])
+            .env("SSRF_ALLOW_HOSTS", "127.0.0.1")
+            .limits(limits)
+            .start()
+            .await;
+        let (admin, reader) = (server.admin(), server.user(Role::ReadOnly));
+        let id = admin.add_engine("fake", "scgi_client", json!({ "host": "one" })).await;
+        let last = torrent(WRONGS.len() as u32).hash;
+        admin.until_torrent(&id, &last, "the torrents to be listed", |_| true).await;
+        connect(&reader, "envoy", json!({ "url": hook.url, "code": "any" })).await;
+        for (number, (mode, told)) in (1..).zip(WRONGS) {
+            let config = json!({ "mode": mode, "on": "send", "code": "any", "token": TOKEN, "url": hook.url });
+            connect(&admin, "courier", config).await;
+            let torrent = torrent(number);
+            engine.change(&torrent.hash, |torrent| torrent.progress = 1.0);
+            hook.until_told(&torrent.name).await;
+            if *mode == "sleep" {
+                let waits = seen(&admin, "courier").await;
+                assert_eq!(waits["lastError"], Value::Null, "the other one did not wait for it: {waits}");
+            }
+            let failed = until("the failure to be shown", || async {
+                let seen = seen(&admin, "courier").await;
+                seen["lastError"].is_string().then_some(seen)
+            })
+            .await;
+            let error = failed["lastError"].as_str().expect("a text");
+            assert!(error.starts_with(told) && error.len() <= 500, "{mode}: {error}");
+            assert!(!failed.to_string().contains(TOKEN), "{failed}");
+        }
+        let well = seen(&reader, "envoy").await;
+        assert_eq!((&well["health"], &well["lastError"]), (&json!("healthy"), &Value::Null));
+    }
+}
