@@ -27,6 +27,7 @@ const ENGINE_PASSWORDS: [&str; 3] = [
     "leak-engine-9b7d5f3a1c2e4806",
     "leak-engine-4a6c8e0b2d1f3795",
 ];
+const CHANNEL_TOKEN: &str = "leak-channel-3e5a7c9b1d2f4860";
 const PROVIDER_KEY: &str = "leak-provider-7f9b1d3a5c2e4068";
 /// Talkative about everything, most so about what is ours.
 const FILTER: &str = "debug,quartermaster=trace,qm_server=trace,qm_web=trace,qm_identity=trace,qm_platform=trace,qm_realtime=trace,\
@@ -37,6 +38,7 @@ sql! {
     STORED_TOKENS = "SELECT token_hash FROM refresh_tokens";
     STORED_KEYS = "SELECT key_hash FROM api_keys";
     STORED_ENGINES = "SELECT config FROM torrent_engines";
+    STORED_CHANNELS = "SELECT config, state FROM notification_channels";
     PUT_SETTING = "INSERT INTO settings (key, value, updated_at) VALUES ($1, $2, 0)";
 }
 
@@ -105,7 +107,7 @@ fn environment(dir: &Path, format: &'static str) -> Vec<(&'static str, String)> 
 async fn start(dir: &Path, db: &TestDb, format: &'static str) -> Binary {
     let plugins_dir = dir.join("plugins");
     std::fs::create_dir_all(&plugins_dir).expect("our own directory");
-    for plugin in ["webapi_client.wasm", "misbehave.wasm"] {
+    for plugin in ["webapi_client.wasm", "misbehave.wasm", "courier.wasm"] {
         plugins::install(plugin, &plugins_dir);
     }
     let files = dir.join("files");
@@ -156,6 +158,7 @@ async fn seed(binary: &Binary, db: &Db, secrets: &mut Secrets) -> Api {
         ("the administrator's password", PASSWORD),
         ("a user's password", USER_PASSWORD),
         ("a provider's key", PROVIDER_KEY),
+        ("a channel's token", CHANNEL_TOKEN),
     ] {
         secrets.add(what, secret);
     }
@@ -192,6 +195,7 @@ async fn seed(binary: &Binary, db: &Db, secrets: &mut Secrets) -> Api {
         )
         .await;
 
+    leaking_channel(&admin).await;
     // As the routes of later areas will store it.
     let mut tx = db.begin_write().await.expect("a write");
     let written = exec!(
@@ -205,6 +209,20 @@ async fn seed(binary: &Binary, db: &Db, secrets: &mut Secrets) -> Api {
     tx.commit().await.expect("a commit");
     stored(db, secrets).await;
     admin
+}
+
+/// A channel that tells its secrets to the log and in its errors, whenever it is to send.
+async fn leaking_channel(admin: &Api) {
+    const CHANNEL: &str = "/api/account/notifications/channels/courier";
+    let config = json!({ "mode": "leak", "on": "send", "code": "any", "token": CHANNEL_TOKEN });
+    admin.post(CHANNEL, json!({ "config": config })).await;
+    admin.act(&format!("{CHANNEL}/link")).await;
+    admin.act(&format!("{CHANNEL}/confirm")).await;
+    let refused = admin.send("POST", &format!("{CHANNEL}/test"), None).await;
+    assert_eq!(
+        (refused.status, &refused.json()["message"]),
+        (400, &json!("Courier refused it: •••••••• is not liked"))
+    );
 }
 
 /// A user with two-factor on, signed in with a code, with a recovery code, and by refreshing.
@@ -275,6 +293,16 @@ async fn stored(db: &Db, secrets: &mut Secrets) {
     }
     for (hash,) in all!(&mut tx, (String,), STORED_KEYS).await.expect("keys") {
         secrets.add("an API key's hash", hash);
+    }
+    type Sealed = (Option<String>, Option<String>);
+    let channels = all!(&mut tx, Sealed, STORED_CHANNELS).await.expect("channels");
+    assert_eq!(channels.len(), 1);
+    for (config, state) in channels {
+        secrets.add(
+            "a channel's sealed configuration",
+            config.expect("a configuration"),
+        );
+        secrets.add("a channel's sealed destination", state.expect("a destination"));
     }
     for (Json(config),) in all!(&mut tx, (Json<Value>,), STORED_ENGINES)
         .await
