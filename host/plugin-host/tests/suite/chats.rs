@@ -348,7 +348,7 @@ async fn a_webhook_is_named_and_gets_one_embed() {
     assert_eq!(found.label, "#alerts (…4567)");
     let receipt = send(&bench, "chat_app_b", &found.state, message()).await.unwrap();
     assert_eq!(receipt.id.as_deref(), Some("88"));
-    let asked = asked.lock().unwrap();
+    let asked = asked.lock().unwrap().clone();
     assert_eq!(asked[0].0, "get /api/webhooks/1234567/hidden-token_x");
     assert_eq!(asked[1].0, "post /api/webhooks/1234567/hidden-token_x?wait=true");
     let body: Value = serde_json::from_slice(&asked[1].1).unwrap();
