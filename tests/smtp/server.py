@@ -62,6 +62,8 @@ async def main():
             require_starttls=not is_implicit,
             authenticator=authenticate if needs_login else None,
             auth_required=needs_login,
+            # It sees no TLS that it did not begin itself.
+            auth_require_tls=not is_implicit,
             enable_SMTPUTF8=True,
         )
 

@@ -174,7 +174,7 @@ async fn answers_are_told_apart() {
     }
     // It hangs up, floods, or is not there.
     let (gone, _) = server(GREETING.to_owned(), |_| None).await;
-    let (flood, _) = server("220-x\r\n".repeat(2 << 20), honest).await;
+    let (flood, _) = server(format!("220-{}\r\n", "x".repeat(900)).repeat(16 << 10), honest).await;
     for port in [gone, flood, 1] {
         let failed = net("127.0.0.1").dialer().mail(&at(port, false), &mail()).await;
         assert!(matches!(failed, Err(MailFault::Unreachable(_))), "{failed:?}");
