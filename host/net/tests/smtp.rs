@@ -50,7 +50,10 @@ async fn server(
 }
 
 /// What a server without any encryption says.
-#[expect(clippy::unnecessary_wraps, reason = "it is one of several servers, and some hang up")]
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "it is one of several servers, and some hang up"
+)]
 fn honest(line: &str) -> Option<String> {
     let word = line.split(' ').next().unwrap_or_default();
     let said = match word {

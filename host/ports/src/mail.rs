@@ -110,11 +110,11 @@ mod tests {
             ("id", |letter| letter.id = "a@b".to_owned()),
             ("id", |letter| letter.id = "x".repeat(MAX_ID + 1)),
             ("address", |letter| {
-                letter.to = "jo@example.org\r\nBcc: all@example.org".to_owned()
+                letter.to = "jo@example.org\r\nBcc: all@example.org".to_owned();
             }),
             ("address", |letter| letter.to = "ä".repeat(MAX_ADDRESS + 1)),
             ("subject", |letter| {
-                letter.subject = "Hi\r\nBcc: all@example.org".to_owned()
+                letter.subject = "Hi\r\nBcc: all@example.org".to_owned();
             }),
             ("subject", |letter| letter.subject = "x".repeat(MAX_SUBJECT + 1)),
             ("text", |letter| letter.text = "x".repeat(MAX_TEXT + 1)),
