@@ -45,7 +45,7 @@ pub(crate) struct Release {
     node: &'static str,
 }
 
-/// The [`Build`](crate::Build) of the program whose crate calls it: its version, and what its build script put into
+/// The [`Build`] of the program whose crate calls it: its version, and what its build script put into
 /// `QM_GIT_SHA`, `QM_GIT_TAG`, `QM_BUILD_EPOCH` (unix seconds) and `QM_COMPILER`, each of which may be missing.
 #[macro_export]
 macro_rules! build {
