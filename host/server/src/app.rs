@@ -2,7 +2,6 @@
 //!
 //! Bounds: a shutdown lets running requests end (ten seconds, see `qm_web::serve`) and then each area ([`crate::areas`]).
 
-use std::collections::HashSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,10 +17,9 @@ use qm_kernel::{Ctx, Secret};
 use qm_mail::{Mail, MailDeps};
 use qm_net::Net;
 use qm_notifications::{Notifications, NotificationsDeps};
-use qm_platform::config_schema;
 use qm_platform::outbox::{Consumer, Outbox, OutboxMetrics, Patience};
 use qm_platform::{Acting, Audit, AuditTrail, Background, Bus, Cipher, Node, Settings};
-use qm_plugin_host::{Compiler, Limits, Pins, PluginHost, PluginHostConfig, Values};
+use qm_plugin_host::{Compiler, Limits, PluginHost};
 use qm_ports::action::{Actions, TorrentHands};
 use qm_ports::carry::DataMover;
 use qm_ports::channel::Channels;
@@ -40,12 +38,11 @@ use crate::areas::{self, Areas, Endings};
 use crate::config::Config;
 use crate::failure::StartError;
 use crate::node::Post;
+use crate::plugins::{Kept, plugins_config};
 use crate::secrets::Secrets;
 use crate::start::own_places;
 use crate::{PRODUCT, VERSION, descriptors};
 
-/// Compiled plugins, below the data directory.
-const PLUGIN_CACHE: &str = "cache/plugins";
 /// For sockets of a server that was succeeded to be told so.
 const LAST_WORDS: Duration = Duration::from_millis(300);
 
@@ -646,43 +643,6 @@ async fn start_plugins(
     };
     let plugins = plugins_config(config, compiler, limits, net.clone(), kept);
     Ok(PluginHost::start(plugins, ctx.clone()).await?)
-}
-
-/// Where what is known of plugins is kept, and what they keep.
-pub(crate) struct Kept {
-    pub(crate) pins: Arc<dyn Pins>,
-    pub(crate) values: Arc<dyn Values>,
-}
-
-/// Where plugins are found and compiled.
-pub(crate) fn plugins_config(
-    config: &Config,
-    compiler: Compiler,
-    limits: Limits,
-    net: Net,
-    kept: Kept,
-) -> PluginHostConfig {
-    PluginHostConfig {
-        plugins_dir: config.plugins_dir.clone(),
-        cache_dir: config.data_dir.join(PLUGIN_CACHE),
-        compiler,
-        pins: kept.pins,
-        values: kept.values,
-        judge: config_schema::judge_params,
-        limits,
-        net,
-        first_party: first_party(),
-    }
-}
-
-/// The hashes that `build.rs` was told.
-fn first_party() -> HashSet<String> {
-    let hashes = option_env!("QM_FIRST_PARTY_SHA256").unwrap_or_default();
-    hashes
-        .split(',')
-        .filter(|hash| !hash.is_empty())
-        .map(str::to_owned)
-        .collect()
 }
 
 pub(crate) fn web_config(config: &Config, metrics: &Registry) -> WebConfig {

@@ -12,6 +12,7 @@ mod descriptors;
 pub mod failure;
 pub mod logging;
 pub mod node;
+mod plugins;
 pub mod secrets;
 mod settings_to_come;
 pub mod shutdown;

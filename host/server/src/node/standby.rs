@@ -17,9 +17,10 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use super::Candidate;
-use crate::app::{Kept, plugins_config, web_config};
+use crate::app::web_config;
 use crate::cli::say;
 use crate::failure::StartError;
+use crate::plugins::{Kept, plugins_config};
 use crate::{PRODUCT, VERSION, descriptors};
 
 /// What runs while a server waits.
