@@ -79,6 +79,7 @@ const BUDGETS: &[(&str, u32)] = &[
     ("POST /api/account/notifications/channels/{type}", 10),
     ("POST /api/account/notifications/channels/{type}/confirm", 30),
     ("POST /api/account/notifications/channels/{type}/test", 10),
+    ("POST /api/media-server-analytics/settings/email/test", 10),
 ];
 
 both_databases! {
