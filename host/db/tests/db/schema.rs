@@ -30,6 +30,8 @@ fn columns(folder: &str) -> (Vec<String>, BTreeMap<String, String>) {
                 table = rest.trim_end_matches(" (");
             } else if line.starts_with(')') {
                 table = "";
+            } else if let Some(change) = line.strip_suffix(';') {
+                alter(&mut columns, change);
             } else if let ("    ", Some((name, kind))) =
                 (&line[..line.len().min(4)], line.trim().split_once(' '))
             {
@@ -50,6 +52,60 @@ fn columns(folder: &str) -> (Vec<String>, BTreeMap<String, String>) {
             .collect(),
         columns,
     )
+}
+
+/// Follows a statement that changes tables which are there; others change none.
+fn alter(columns: &mut BTreeMap<String, String>, statement: &str) {
+    let take = |columns: &mut BTreeMap<String, String>, table: &str| {
+        let prefix = format!("{table}.");
+        columns
+            .extract_if(.., |column, _| column.starts_with(&prefix))
+            .collect::<Vec<_>>()
+    };
+    let words: Vec<&str> = statement.split(' ').collect();
+    match words[..] {
+        ["DROP", "TABLE", table] => drop(take(columns, table)),
+        ["ALTER", "TABLE", table, "RENAME", "TO", name] => {
+            for (column, kind) in take(columns, table) {
+                columns.insert(format!("{name}.{}", &column[table.len() + 1..]), kind);
+            }
+        }
+        ["ALTER", "TABLE", table, "ADD", "COLUMN", column, ref kind @ ..] => {
+            columns.insert(format!("{table}.{column}"), kind.join(" "));
+        }
+        [
+            "ALTER",
+            "TABLE",
+            table,
+            "ALTER",
+            "COLUMN",
+            column,
+            "SET",
+            "NOT",
+            "NULL",
+        ] => {
+            columns
+                .get_mut(&format!("{table}.{column}"))
+                .unwrap()
+                .push_str(" NOT NULL");
+        }
+        [
+            "ALTER",
+            "TABLE",
+            table,
+            "ALTER",
+            "COLUMN",
+            column,
+            "DROP",
+            "NOT",
+            "NULL",
+        ] => {
+            let kind = columns.get_mut(&format!("{table}.{column}")).unwrap();
+            *kind = kind.replace(" NOT NULL", "");
+        }
+        ["ALTER", ..] => panic!("this test cannot follow `{statement}`"),
+        _ => {}
+    }
 }
 
 #[test]
