@@ -15,6 +15,7 @@ use super::check::Check;
 use super::load::Loaded;
 use super::runtime::Runtime;
 use super::state::State;
+use crate::imports::wit::common;
 
 /// The namespace of all packages of the plugin API, as it stands in the names of interfaces.
 pub(crate) const NAMESPACE: &str = "quartermaster:";
@@ -53,6 +54,21 @@ pub(crate) struct Descriptor {
     pub(crate) capabilities: Vec<String>,
     pub(crate) hosts: Vec<String>,
     pub(crate) traits: Map<String, Value>,
+}
+
+impl Descriptor {
+    /// What plugins of all roles say of themselves, with the traits of a role.
+    pub(crate) fn of(about: common::Descriptor, traits: Map<String, Value>) -> Self {
+        Self {
+            id: about.id,
+            label: about.label,
+            version: about.version,
+            config_schema: about.config_schema,
+            capabilities: about.capabilities,
+            hosts: about.hosts,
+            traits,
+        }
+    }
 }
 
 /// What a plugin says of itself, checked.

@@ -42,21 +42,19 @@ impl Desk {
         claims::providers(&self.catalog, NAME)
     }
 
-    /// The action of this id, of whoever has the first claim to it.
-    fn find(&self, action: &str) -> Option<ActionKind> {
-        let providers = self.providers();
-        let found = |code: &Arc<Loaded>| told::kind(&code.about.traits, action, &code.about.id);
-        providers.iter().find_map(found)
+    /// The action of this id, with the plugin that has the first claim to it.
+    fn find(&self, action: &str) -> Option<(ActionKind, Arc<Loaded>)> {
+        self.providers().into_iter().find_map(|code| {
+            let kind = told::kind(&code.about.traits, action, &code.about.id)?;
+            Some((kind, code))
+        })
     }
 
     /// What an administrator entered for the plugin, as far as its schema knows it: a newer file may want less.
-    async fn configuration(&self, plugin: &str) -> Result<Map<String, Value>, ActionError> {
-        let services = &self.runtime.services;
+    async fn configuration(&self, code: &Loaded) -> Result<Map<String, Value>, ActionError> {
+        let (services, plugin) = (&self.runtime.services, &code.about.id);
         let entered = services.values.configuration(plugin).await;
         let mut entered = entered.map_err(unreadable)?.unwrap_or_default();
-        let Some(code) = self.providers().into_iter().find(|code| code.about.id == plugin) else {
-            return Ok(entered);
-        };
         let schema = &code.about.config_schema;
         if schema.get("additionalProperties").is_none() {
             let known = schema.get("properties").and_then(Value::as_object);
@@ -112,14 +110,14 @@ impl Actions for Desk {
 
     async fn run(&self, action: &str, call: ActionCall) -> Result<(), ActionError> {
         let unknown = || ActionError::Unknown(one_line(action, ID));
-        let kind = self.find(action).ok_or_else(unknown)?;
+        let (kind, code) = self.find(action).ok_or_else(unknown)?;
         if let Some(refusal) = misplaced(&kind, call.occasion) {
             return Err(refusal);
         }
         let calls = self.calls.of(&kind.plugin).ok_or_else(unknown)?;
         (self.runtime.services.judge)(&kind.params_schema, &call.params)
             .map_err(ActionError::InvalidParams)?;
-        let config = self.configuration(&kind.plugin).await?;
+        let config = self.configuration(&code).await?;
         let told = Value::Object(config.clone()).to_string();
         let visit = Visit {
             config: &config,

@@ -63,15 +63,7 @@ impl ChannelCode for Code {
         traits.insert("textLimit".to_owned(), json!(said.text_limit));
         traits.insert("captionLimit".to_owned(), json!(said.caption_limit));
         traits.insert("linksByCode".to_owned(), json!(said.links_by_code));
-        Ok(Descriptor {
-            id: said.about.id,
-            label: said.about.label,
-            version: said.about.version,
-            config_schema: said.about.config_schema,
-            capabilities: said.about.capabilities,
-            hosts: said.about.hosts,
-            traits,
-        })
+        Ok(Descriptor::of(said.about, traits))
     }
 
     async fn verify(&self, store: &mut Store<State>, config: &str) -> Answer<Destination> {

@@ -71,15 +71,7 @@ impl IndexerCode for Code {
             .call_describe(&mut store)
             .await?;
         let told: Vec<Told> = said.implementations.into_iter().map(told_of).collect();
-        Ok(Descriptor {
-            id: said.about.id,
-            label: said.about.label,
-            version: said.about.version,
-            config_schema: said.about.config_schema,
-            capabilities: said.about.capabilities,
-            hosts: said.about.hosts,
-            traits: told::traits(&told),
-        })
+        Ok(Descriptor::of(said.about, told::traits(&told)))
     }
 
     async fn caps(&self, store: &mut Store<State>, protocol: &str, config: &str) -> Answer<Caps> {

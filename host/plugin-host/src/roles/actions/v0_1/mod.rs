@@ -62,15 +62,7 @@ impl ActionsCode for Code {
             .call_describe(&mut store)
             .await?;
         let actions: Vec<_> = said.actions.into_iter().map(told_of).collect();
-        Ok(Descriptor {
-            id: said.about.id,
-            label: said.about.label,
-            version: said.about.version,
-            config_schema: said.about.config_schema,
-            capabilities: said.about.capabilities,
-            hosts: said.about.hosts,
-            traits: told::traits(&actions),
-        })
+        Ok(Descriptor::of(said.about, told::traits(&actions)))
     }
 
     async fn run(

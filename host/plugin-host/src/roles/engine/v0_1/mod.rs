@@ -49,15 +49,7 @@ impl EngineCode for Code {
             .quartermaster_engine_engine()
             .call_describe(&mut store)
             .await?;
-        Ok(Descriptor {
-            id: said.id,
-            label: said.label,
-            version: said.version,
-            config_schema: said.config_schema,
-            capabilities: said.capabilities,
-            hosts: said.hosts,
-            traits: serde_json::Map::new(),
-        })
+        Ok(Descriptor::of(said, serde_json::Map::new()))
     }
 
     async fn open(&self, mut store: Store<State>, config: &str) -> Answer<Box<Session>> {
