@@ -25,6 +25,16 @@ impl BrokenRule {
         }
     }
 
+    /// What is wrong with the address that a property holds, as `qm_net` words it: "`url` must be …".
+    pub fn of_grant(text: &str) -> Self {
+        let named = text.strip_prefix('`').and_then(|rest| rest.split_once("` "));
+        let (path, rule) = named.unwrap_or(("", text));
+        Self {
+            path: path.to_owned(),
+            rule: rule.to_owned(),
+        }
+    }
+
     /// The whole as the API words it.
     pub fn message(&self) -> String {
         match (self.path.as_str(), self.rule.as_str()) {
@@ -89,19 +99,30 @@ pub fn broken_rules(schema: &Value, config: &Map<String, Value>) -> Result<Vec<B
     Ok(broken)
 }
 
-/// Judges the parameters of an action by its plugin's schema: what is wrong with them as one sentence, by name and never by
-/// value. A parameter the schema does not name is unknown, unless its `additionalProperties` says otherwise.
-pub fn judge_params(schema: &Value, params: &Map<String, Value>) -> Result<(), String> {
-    let mut broken = broken_rules(schema, params).map_err(|error| error.to_string())?;
+/// The same, and each property that the schema does not name, unless its `additionalProperties` says otherwise.
+pub fn broken_or_unknown(schema: &Value, config: &Map<String, Value>) -> Result<Vec<BrokenRule>, BadSchema> {
+    let mut broken = broken_rules(schema, config)?;
     let properties = schema.get("properties").and_then(Value::as_object);
     if schema.get("additionalProperties").is_none() {
-        for name in params.keys() {
+        for name in config.keys() {
             let unknown = BrokenRule::unknown(name);
             if !properties.is_some_and(|known| known.contains_key(name)) && !broken.contains(&unknown) {
                 broken.push(unknown);
             }
         }
     }
+    Ok(broken)
+}
+
+/// Whether the value of a property is a secret: one that is called `password`, or that its schema marks `writeOnly`.
+pub fn is_secret(name: &str, property: &Value) -> bool {
+    name == "password" || property.get("writeOnly") == Some(&Value::Bool(true))
+}
+
+/// Judges the parameters of an action by its plugin's schema: what is wrong with them as one sentence, by name and never by
+/// value. A parameter the schema does not name is unknown, unless its `additionalProperties` says otherwise.
+pub fn judge_params(schema: &Value, params: &Map<String, Value>) -> Result<(), String> {
+    let broken = broken_or_unknown(schema, params).map_err(|error| error.to_string())?;
     if broken.is_empty() {
         return Ok(());
     }
@@ -283,6 +304,30 @@ mod tests {
         });
         assert_eq!(broken(&schema, json!({ "mode": "unix" })), ["path is required"]);
         assert!(broken(&schema, json!({})).is_empty());
+    }
+
+    #[test]
+    fn what_no_schema_names_is_told() {
+        let whole = json!({"a": 1, "b": 2});
+        let told = |schema: Value| -> Vec<String> {
+            let broken = broken_or_unknown(&schema, whole.as_object().expect("an object"));
+            let broken = broken.expect("a schema").into_iter();
+            broken.map(|rule| rule.message()).collect()
+        };
+        assert_eq!(
+            told(json!({"properties": {"a": {}}})),
+            ["property config.b should not exist"]
+        );
+        assert_eq!(
+            told(json!({"properties": {}, "additionalProperties": true})),
+            [""; 0]
+        );
+        assert_eq!(
+            told(json!({"properties": {}, "additionalProperties": false})).len(),
+            2,
+            "each once"
+        );
+        assert_eq!(told(json!({})).len(), 2);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use qm_db::{DbError, Tx};
 use qm_kernel::Ctx;
 use qm_kernel::secret::MASK;
+use qm_net::Grants;
 use qm_platform::Cipher;
 use qm_platform::config_schema::{self, BrokenRule};
 use serde_json::{Map, Value};
@@ -52,8 +53,12 @@ impl PluginConfigurations {
     ) -> Result<Map<String, Value>, SystemError> {
         let stored = self.read(tx, plugin).await?.unwrap_or_default();
         let whole = merged(schema, stored, given);
-        let mut broken = config_schema::broken_rules(schema, &whole).map_err(SystemError::Schema)?;
-        broken.extend(strangers(schema, &whole));
+        let mut broken = config_schema::broken_or_unknown(schema, &whole).map_err(SystemError::Schema)?;
+        if broken.is_empty() {
+            // A run would be refused for it, each time.
+            let refused = Grants::from_config(schema, &whole).err();
+            broken.extend(refused.map(|text| BrokenRule::of_grant(&text)));
+        }
         if !broken.is_empty() {
             return Err(SystemError::Configuration(
                 broken.iter().map(BrokenRule::message).collect(),
@@ -65,17 +70,29 @@ impl PluginConfigurations {
     }
 }
 
-/// The properties that are secrets: those called `password` and those marked `writeOnly`.
-fn secrets(schema: &Value) -> BTreeSet<&str> {
+/// The names among these that are secrets. One that holds a secret, however deep, is a secret as a whole: so are all that
+/// `properties` does not name when a secret stands elsewhere in the schema.
+fn secrets<'a>(schema: &Value, names: impl Iterator<Item = &'a String>) -> BTreeSet<String> {
     let properties = schema.get("properties").and_then(Value::as_object);
-    properties
+    let elsewhere = schema
+        .as_object()
         .into_iter()
         .flatten()
-        .filter(|(name, property)| {
-            *name == "password" || property.get("writeOnly") == Some(&Value::Bool(true))
-        })
-        .map(|(name, _)| name.as_str())
-        .collect()
+        .any(|(word, inner)| word != "properties" && holds_secret(word, inner));
+    let is_secret = |name: &&String| {
+        let property = properties.and_then(|known| known.get(*name));
+        property.map_or(elsewhere, |property| holds_secret(name, property))
+    };
+    names.filter(is_secret).cloned().collect()
+}
+
+fn holds_secret(name: &str, schema: &Value) -> bool {
+    config_schema::is_secret(name, schema)
+        || match schema {
+            Value::Object(members) => members.iter().any(|(name, inner)| holds_secret(name, inner)),
+            Value::Array(items) => items.iter().any(|inner| holds_secret("", inner)),
+            _ => false,
+        }
 }
 
 /// What is given, with the stored secrets that it leaves out, leaves blank or repeats as the mask. `null` takes one away.
@@ -84,14 +101,14 @@ fn merged(
     mut stored: Map<String, Value>,
     mut given: Map<String, Value>,
 ) -> Map<String, Value> {
-    for name in secrets(schema) {
+    for name in secrets(schema, stored.keys().chain(given.keys())) {
         let keeps = given
-            .get(name)
+            .get(&name)
             .is_none_or(|value| matches!(value.as_str(), Some("" | MASK)));
         if keeps {
-            given.remove(name);
-            if let Some(kept) = stored.remove(name) {
-                given.insert(name.to_owned(), kept);
+            given.remove(&name);
+            if let Some(kept) = stored.remove(&name) {
+                given.insert(name, kept);
             }
         }
     }
@@ -99,20 +116,10 @@ fn merged(
     given
 }
 
-/// Properties the schema does not name, when it does not say that it allows others.
-fn strangers<'a>(schema: &'a Value, whole: &'a Map<String, Value>) -> impl Iterator<Item = BrokenRule> + 'a {
-    let properties = schema.get("properties").and_then(Value::as_object);
-    let is_open = schema.get("additionalProperties").is_some();
-    whole
-        .keys()
-        .filter(move |name| !is_open && !properties.is_some_and(|known| known.contains_key(*name)))
-        .map(|name| BrokenRule::unknown(name))
-}
-
 /// The configuration as people see it: the mask instead of each secret that is set.
 pub(crate) fn shown(schema: &Value, mut whole: Map<String, Value>) -> Map<String, Value> {
-    for name in secrets(schema) {
-        if let Some(value) = whole.get_mut(name) {
+    for name in secrets(schema, whole.keys()) {
+        if let Some(value) = whole.get_mut(&name) {
             *value = MASK.into();
         }
     }
@@ -167,20 +174,43 @@ mod tests {
     }
 
     #[test]
-    fn what_no_schema_names_is_told() {
-        let whole = object(json!({"a": 1, "b": 2}));
-        let told = |schema: Value| {
-            let found: Vec<_> = strangers(&schema, &whole).map(|rule| rule.message()).collect();
-            found
-        };
-        assert_eq!(
-            told(json!({"properties": {"a": {}}})),
-            ["property config.b should not exist"]
-        );
-        assert_eq!(
-            told(json!({"properties": {}, "additionalProperties": true})),
-            [""; 0]
-        );
-        assert_eq!(told(json!({})).len(), 2);
+    fn what_holds_a_secret_is_one() {
+        let whole =
+            json!({"login": {"user": "me", "pin": 1}, "keys": [{"key": "k"}], "plain": 2, "other": 3});
+        let pin = json!({"properties": {"user": {}, "pin": {"writeOnly": true}}});
+        let keys = json!({"items": {"properties": {"key": {"writeOnly": true}}}});
+        for (schema, hidden) in [
+            (
+                json!({"properties": {"login": pin, "keys": keys, "plain": {}}}),
+                vec!["keys", "login"],
+            ),
+            (
+                json!({"properties": {"login": {"anyOf": [pin]}, "plain": {}}}),
+                vec!["login"],
+            ),
+            (
+                json!({"properties": {"plain": {}}, "allOf": [{"properties": {"login": pin}}]}),
+                vec!["keys", "login", "other"],
+            ),
+            (
+                json!({"additionalProperties": {"writeOnly": true}}),
+                vec!["keys", "login", "other", "plain"],
+            ),
+            (
+                json!({"properties": {"login": {"properties": {"password": {}}}}}),
+                vec!["login"],
+            ),
+            (json!({"additionalProperties": true}), vec![]),
+        ] {
+            let seen = shown(&schema, object(whole.clone()));
+            let masked = seen.iter().filter(|(_, value)| **value == MASK);
+            let masked: Vec<_> = masked.map(|(name, _)| name.as_str()).collect();
+            assert_eq!(masked, hidden, "{schema}");
+            assert_eq!(
+                merged(&schema, object(whole.clone()), seen),
+                object(whole.clone()),
+                "{schema}"
+            );
+        }
     }
 }

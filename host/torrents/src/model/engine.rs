@@ -130,7 +130,7 @@ pub fn secret_names(kind: Option<&EngineKind>) -> BTreeSet<String> {
         return BTreeSet::from(["password".to_owned()]);
     };
     properties(kind)
-        .filter(|(name, property)| *name == "password" || property["writeOnly"] == Value::Bool(true))
+        .filter(|(name, property)| config_schema::is_secret(name, property))
         .map(|(name, _)| name.to_owned())
         .collect()
 }
@@ -197,11 +197,8 @@ impl ReadConfig {
     pub fn judge(&mut self, kind: &EngineKind, whole: &Map<String, Value>) -> Result<(), BadSchema> {
         let mut rules = config_schema::broken_rules(&kind.config_schema, whole)?;
         if rules.is_empty() {
-            rules.extend(
-                Grants::from_config(&kind.config_schema, whole)
-                    .err()
-                    .map(of_grant),
-            );
+            let refused = Grants::from_config(&kind.config_schema, whole).err();
+            rules.extend(refused.map(|text| BrokenRule::of_grant(&text)));
         }
         for rule in rules {
             let told = |told: &BrokenRule| told.property() == rule.property() && !rule.path.is_empty();
@@ -215,16 +212,6 @@ impl ReadConfig {
     /// The broken rules as the API words them.
     pub fn messages(&self) -> Vec<String> {
         self.broken.iter().map(BrokenRule::message).collect()
-    }
-}
-
-/// The text of a grant that makes no sense: "`url` must be …".
-fn of_grant(text: String) -> BrokenRule {
-    let named = text.strip_prefix('`').and_then(|rest| rest.split_once("` "));
-    let (path, rule) = named.unwrap_or(("", &text));
-    BrokenRule {
-        path: path.to_owned(),
-        rule: rule.to_owned(),
     }
 }
 

@@ -119,10 +119,12 @@ impl Actions for Desk {
             .map_err(ActionError::InvalidParams)?;
         let config = self.configuration(&code).await?;
         let told = Value::Object(config.clone()).to_string();
+        let mut secrets = told::secrets(&kind.params_schema, &call.params);
+        secrets.extend(told::secrets(&code.about.config_schema, &config));
         let visit = Visit {
             config: &config,
             concern: Concern {
-                secrets: told::secrets(&kind.params_schema, &call.params),
+                secrets,
                 torrent: call.torrent.clone(),
                 ..Concern::default()
             },

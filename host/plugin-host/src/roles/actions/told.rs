@@ -126,11 +126,16 @@ pub(super) fn vet(traits: &Map<String, Value>) -> Result<(), String> {
     Ok(())
 }
 
-/// The texts among `params` that the schema calls secret, however deep they are.
+/// The texts among `params` that the schema calls secret, or that are called `password`, however deep they are.
 pub(super) fn secrets(schema: &Value, params: &Map<String, Value>) -> Vec<String> {
     let mut found = Vec::new();
     for (name, value) in params {
-        collect(&schema["properties"][name.as_str()], value, false, &mut found);
+        collect(
+            &schema["properties"][name.as_str()],
+            value,
+            name == "password",
+            &mut found,
+        );
     }
     found
 }
@@ -145,6 +150,7 @@ fn collect(schema: &Value, value: &Value, secret: bool, found: &mut Vec<String>)
             .for_each(|item| collect(&schema["items"], item, secret, found)),
         Value::Object(members) => {
             for (name, inner) in members {
+                let secret = secret || name == "password";
                 collect(&schema["properties"][name.as_str()], inner, secret, found);
             }
         }
@@ -237,14 +243,16 @@ mod tests {
             "token": { "writeOnly": true },
             "plain": {},
             "login": { "properties": { "password": { "writeOnly": true }, "user": {} } },
+            "named": { "properties": { "password": {} } },
             "keys": { "writeOnly": true },
         } });
         let params = json!({
             "token": "t0ken", "plain": "seen", "login": { "password": "hunter22", "user": "me" },
+            "named": { "password": "by its name" },
             "keys": ["k1", { "deep": 4711 }], "other": "seen",
         });
         let mut found = secrets(&schema, params.as_object().unwrap());
         found.sort();
-        assert_eq!(found, ["4711", "hunter22", "k1", "t0ken"]);
+        assert_eq!(found, ["4711", "by its name", "hunter22", "k1", "t0ken"]);
     }
 }
