@@ -51,6 +51,23 @@ pub struct SealedPage {
     pub next: Option<String>,
 }
 
+impl SealedPage {
+    /// The page of objects that have one encrypted field, as (id, cipher text), read with this limit.
+    pub fn of_one(field: &str, found: Vec<(String, String)>, limit: u32) -> Self {
+        let last = found.last().filter(|_| found.len() == limit as usize);
+        let next = last.map(|(object, _)| object.clone());
+        let rows = found.into_iter().map(|(object, stored)| SealedRow {
+            object,
+            field: field.to_owned(),
+            stored,
+        });
+        Self {
+            rows: rows.collect(),
+            next,
+        }
+    }
+}
+
 /// The encrypted values of an area.
 #[async_trait]
 pub trait SealedValues: Send + Sync {

@@ -5,7 +5,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
+use qm_kernel::Ctx;
+use qm_server::app::{Brought, Ending};
+use qm_server::config::Config;
+use qm_server::start::start;
+
 use crate::api::Api;
+use crate::database::block_on;
 use crate::http::Http;
 use crate::process::Process;
 use crate::server::PASSWORD;
@@ -50,6 +56,26 @@ pub fn played_by(test: &str, dir: &Path, database_url: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("a running test has a path"));
     command.args(["--ignored", "--exact", test, "--nocapture"]);
     equipped(command, dir, database_url)
+}
+
+/// Plays the server until it is told to end, and then ends the process: the body of the test that [`played_by`] names. It is
+/// a server like any other, but for what `brought` makes of it.
+///
+/// # Panics
+/// When it cannot be started.
+pub fn play(brought: impl FnOnce() -> Brought) -> ! {
+    let ending = block_on(async {
+        let brought = brought();
+        let config = Config::from_env().unwrap_or_else(|error| panic!("{error}"));
+        let mut asked = Box::pin(std::future::pending());
+        let app = start(config, Ctx::system(), brought, asked.as_mut()).await;
+        let app = app
+            .unwrap_or_else(|error| panic!("{error}"))
+            .expect("nobody asks it to end");
+        println!("listening on http://{}", app.address());
+        app.run(asked).await
+    });
+    std::process::exit(if ending == Ending::Succeeded { 4 } else { 0 });
 }
 
 fn equipped(mut command: Command, dir: &Path, database_url: &str) -> Command {

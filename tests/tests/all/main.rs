@@ -12,6 +12,7 @@ mod document;
 mod engines;
 mod files;
 mod jobs;
+mod killed;
 mod mail;
 mod nodes;
 mod notifications;

@@ -29,19 +29,7 @@ impl SealedValues for TotpSeeds {
             i64::from(limit)
         )
         .await?;
-        let rows: Vec<SealedRow> = seeds
-            .into_iter()
-            .map(|(object, stored)| SealedRow {
-                object,
-                field: FIELD.to_owned(),
-                stored,
-            })
-            .collect();
-        let next = rows
-            .last()
-            .filter(|_| rows.len() == limit as usize)
-            .map(|row| row.object.clone());
-        Ok(SealedPage { rows, next })
+        Ok(SealedPage::of_one(FIELD, seeds, limit))
     }
 
     async fn replace(&self, tx: &mut Tx, row: &SealedRow, new: &str) -> Result<bool, DbError> {

@@ -43,19 +43,7 @@ impl SealedValues for SealedConfigurations {
             i64::from(limit)
         )
         .await?;
-        let next = found
-            .last()
-            .filter(|_| found.len() == limit as usize)
-            .map(|(plugin, _)| plugin.clone());
-        let rows = found.into_iter().map(|(object, stored)| SealedRow {
-            object,
-            field: FIELD.to_owned(),
-            stored,
-        });
-        Ok(SealedPage {
-            rows: rows.collect(),
-            next,
-        })
+        Ok(SealedPage::of_one(FIELD, found, limit))
     }
 
     async fn replace(&self, tx: &mut Tx, row: &SealedRow, new: &str) -> Result<bool, DbError> {

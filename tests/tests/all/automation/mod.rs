@@ -1,6 +1,6 @@
 //! Automation: rules over a whole server, and what a kill does to what they do.
 
-pub mod crash;
+mod crash;
 mod plugins;
 mod rules;
 

@@ -9,13 +9,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use qm_db::{Tx, all, exec, sql, value};
-use qm_kernel::Ctx;
 use qm_platform::outbox::{ConsumeError, Consumer, StoredEvent};
-use qm_server::app::{Brought, Ending};
-use qm_server::config::Config;
-use qm_server::start::start;
-use qm_testkit::binary::{Binary, played_by};
-use qm_testkit::database::block_on;
+use qm_server::app::Brought;
+use qm_testkit::binary::{Binary, play, played_by};
 use qm_testkit::wait::{until, until_true};
 use qm_testkit::{Api, TestDb};
 use serde_json::{Value, json};
@@ -81,25 +77,13 @@ fn node() {
     let Some(holds_at) = std::env::var(HOLDS_AT).ok().and_then(|text| text.parse().ok()) else {
         return;
     };
-    let ending = block_on(async {
-        let consumer: Arc<dyn Consumer> = Arc::new(Noting {
+    play(|| Brought {
+        consumers: vec![Arc::new(Noting {
             holds_at,
             handled: AtomicUsize::new(0),
-        });
-        let config = Config::from_env().unwrap_or_else(|error| panic!("{error}"));
-        let brought = Brought {
-            consumers: vec![consumer],
-            ..Brought::default()
-        };
-        let mut asked = Box::pin(std::future::pending());
-        let app = start(config, Ctx::system(), brought, asked.as_mut()).await;
-        let app = app
-            .unwrap_or_else(|error| panic!("{error}"))
-            .expect("nobody asks it to end");
-        println!("listening on http://{}", app.address());
-        app.run(asked).await
+        })],
+        ..Brought::default()
     });
-    std::process::exit(if ending == Ending::Succeeded { 4 } else { 0 });
 }
 
 /// How the first node is lost.
