@@ -160,11 +160,18 @@ impl Jobs {
             return Ok(None);
         }
         let look = self.look_for_work().await?;
-        for claimed in self.claim(&look.ids).await? {
+        let claimed = self.claim(&look.ids).await?;
+        let all = claimed.len() == look.ids.len();
+        for claimed in claimed {
             // Taken and not begun would be a job in nobody's hands: from here on nothing waits or fails.
             self.begin(claimed);
         }
-        Ok(look.due)
+        if all {
+            return Ok(look.due);
+        }
+        // Another worker was quicker with some. There may be more, and nobody tells of them.
+        let soon = self.0.ctx.now().plus(self.0.pace.poll);
+        Ok(Some(look.due.map_or(soon, |due| due.min(soon))))
     }
 
     /// Takes these. One that cannot be read fails, and is in nobody's way any more.
