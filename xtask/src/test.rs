@@ -19,6 +19,7 @@ const NEEDS: &[Needs] = &[
     needs("qm-net", &[]),
     needs("qm-web", &[]),
     needs("qm-release", &[]),
+    needs("qm-feeds", &[]),
     needs("qm-templates", &[]),
     needs("qm-realtime", &["nodejs", "npm"]),
     needs("qm-generations", &[]),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 fn tier(name: &str) -> u8 {
     match name {
         "qm-kernel" | "qm-conditions" | "qm-generations" | "qm-templates" => 0,
-        "qm-ports" | "qm-db" | "qm-web" | "qm-net" | "qm-release" => 1,
+        "qm-ports" | "qm-db" | "qm-web" | "qm-net" | "qm-release" | "qm-feeds" => 1,
         "qm-plugin-host" | "qm-test-base" => 2,
         "qm-platform" => 3,
         "qm-realtime" => 4,

@@ -6,6 +6,7 @@
 //! | [`action`] | the plugin host; [`action::TorrentHands`] torrents | automation; the plugin host |
 //! | [`engine`] | the plugin host | torrents |
 //! | [`channel`] | the plugin host | notifications |
+//! | [`feed`] | the network, wired by `server` | whoever follows feeds |
 //! | [`indexer`] | the plugin host; [`indexer::Indexers`] indexers | indexers; whoever looks for releases |
 //! | [`payload`] | torrents | files |
 //! | [`probe`] | torrents | the system's health |
@@ -21,6 +22,7 @@ pub mod action;
 pub mod carry;
 pub mod channel;
 pub mod engine;
+pub mod feed;
 pub mod holder;
 pub mod indexer;
 pub mod list;

@@ -1,0 +1,401 @@
+//! One item: what its elements say, and what is made of that.
+
+use crate::date::unix_ms;
+use crate::link::{btih, hash_in, info_hash, is_magnet, is_web, magnet_in, name_of, size_in_words};
+use crate::text::{address, clip, line, title};
+use crate::xml::{Element, Node, Walk};
+use crate::{Item, MAX_MAGNET, MAX_TITLE, MAX_URL};
+
+const MAX_CATEGORIES: usize = 64;
+const MAX_CATEGORY: usize = 128;
+/// Links and enclosures of one item that are looked at.
+const MAX_LINKS: usize = 16;
+/// The most bytes of a text that is only looked through for a magnet link.
+const MAX_BODY: usize = 64 << 10;
+
+/// An item that was read.
+pub struct Told {
+    pub item: Item,
+    /// Its info-hash is 40 digits of its link, which may be a key of a member after all.
+    pub hash_of_link: bool,
+}
+
+/// An item that is being read.
+#[derive(Default)]
+struct Draft {
+    title: Option<String>,
+    guid: Option<String>,
+    id: Option<String>,
+    links: Vec<String>,
+    enclosures: Vec<Enclosure>,
+    published: Option<i64>,
+    updated: Option<i64>,
+    categories: Vec<String>,
+    /// Of elements and attributes of their own.
+    magnet: Option<String>,
+    hash: Option<String>,
+    /// Of an attribute, of an element in bytes, and of one in words.
+    size: Option<u64>,
+    length: Option<u64>,
+    about: Option<u64>,
+    /// Found in a text.
+    mentioned: Option<String>,
+    too_long: bool,
+}
+
+struct Enclosure {
+    url: String,
+    kind: String,
+    length: Option<u64>,
+}
+
+/// A child of an item whose text is gathered.
+struct Field {
+    /// None when nothing is made of it.
+    name: Option<Name>,
+    text: String,
+    depth: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Name {
+    Title,
+    Guid,
+    Id,
+    Link,
+    Published,
+    Updated,
+    Category,
+    Magnet,
+    Hash,
+    Length,
+    Size,
+    Body,
+}
+
+impl Name {
+    fn of(element: &Element, prefix: &str) -> Option<Self> {
+        // These mean the same whatever vocabulary they are of.
+        let any = match element.name.as_str() {
+            "magneturi" | "magneturl" | "magnet" => Some(Name::Magnet),
+            "infohash" | "info_hash" => Some(Name::Hash),
+            "contentlength" => Some(Name::Length),
+            _ => None,
+        };
+        let own = element.prefix.is_empty() || element.prefix == prefix;
+        let known = matches!(
+            element.prefix.as_str(),
+            "atom"
+                | "atom10"
+                | "a10"
+                | "rss"
+                | "dc"
+                | "dcterms"
+                | "content"
+                | "torrent"
+                | "torznab"
+                | "newznab"
+                | "nyaa"
+        );
+        if any.is_some() || !(own || known) {
+            return any;
+        }
+        Some(match element.name.as_str() {
+            "title" => Name::Title,
+            "guid" => Name::Guid,
+            "id" => Name::Id,
+            "link" => Name::Link,
+            "pubdate" | "published" | "date" | "issued" | "created" => Name::Published,
+            "updated" | "modified" => Name::Updated,
+            "category" | "subject" => Name::Category,
+            "size" => Name::Size,
+            "description" | "summary" | "content" | "encoded" => Name::Body,
+            _ => return None,
+        })
+    }
+
+    /// The most bytes of its text that are gathered.
+    const fn room(self) -> usize {
+        match self {
+            Name::Body => MAX_BODY,
+            Name::Link | Name::Guid | Name::Id | Name::Magnet => MAX_MAGNET + 1024,
+            _ => 4 * MAX_TITLE,
+        }
+    }
+}
+
+/// Reads an item whose beginning was read, to its end; none when nothing tells it from others. `prefix` is that of the
+/// feed's own elements.
+pub fn item(walk: &mut Walk<'_>, prefix: &str) -> Option<Told> {
+    let level = walk.depth();
+    let mut draft = Draft::default();
+    let mut field: Option<Field> = None;
+    while let Some(node) = walk.next() {
+        match (node, &mut field) {
+            (Node::Open(element), None) => {
+                draft.element(&element);
+                // A container of the elements that describe a torrent.
+                if element.name != "torrent" {
+                    field = Some(Field {
+                        name: Name::of(&element, prefix),
+                        text: String::new(),
+                        depth: walk.depth(),
+                    });
+                }
+            }
+            (Node::Open(element), Some(field)) => {
+                // Markup in a text: what it links to counts as mentioned.
+                if field.name == Some(Name::Body)
+                    && let Some(href) = element.attribute("href").filter(|href| is_magnet(href))
+                {
+                    draft.mention(href);
+                }
+            }
+            (Node::Text(text), Some(field)) => {
+                if let Some(name) = field.name {
+                    let room = name.room().saturating_sub(field.text.len());
+                    field.text.push_str(clip(&text, room));
+                }
+            }
+            (Node::Text(_), None) => {}
+            (Node::Close, open) => {
+                if walk.depth() < level {
+                    break;
+                }
+                if open.as_ref().is_some_and(|field| walk.depth() < field.depth)
+                    && let Some(Field {
+                        name: Some(name),
+                        text,
+                        ..
+                    }) = field.take()
+                {
+                    draft.text(name, &text);
+                }
+            }
+        }
+    }
+    if draft.too_long {
+        walk.warn(format!(
+            "the feed has links or guids of more than {} KiB, which were left out",
+            MAX_URL >> 10
+        ));
+    }
+    draft.told()
+}
+
+impl Draft {
+    fn element(&mut self, element: &Element) {
+        match element.name.as_str() {
+            "enclosure" => {
+                let url = element.attribute("url").or_else(|| element.attribute("resource"));
+                if let Some(url) = url.or_else(|| element.attribute("href")) {
+                    self.enclose(url, element);
+                }
+            }
+            // Atom's.
+            "link" => {
+                if let Some(href) = element.attribute("href") {
+                    match element.attribute("rel").unwrap_or("alternate") {
+                        "enclosure" => self.enclose(href, element),
+                        "alternate" => self.link(href),
+                        _ => {}
+                    }
+                }
+            }
+            "category" => {
+                if let Some(term) = element.attribute("term").or_else(|| element.attribute("label")) {
+                    self.category(term);
+                }
+            }
+            "attr" => {
+                if let (Some(name), Some(value)) = (element.attribute("name"), element.attribute("value")) {
+                    self.attribute(&name.to_ascii_lowercase(), value);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// One of Torznab or Newznab.
+    fn attribute(&mut self, name: &str, value: &str) {
+        match name {
+            "category" => self.category(value),
+            "size" => keep(&mut self.size, bytes(value)),
+            "infohash" => keep(&mut self.hash, info_hash(value)),
+            "magneturl" => self.magnet(value),
+            "usenetdate" => keep(&mut self.updated, unix_ms(value)),
+            _ => {}
+        }
+    }
+
+    fn text(&mut self, name: Name, text: &str) {
+        match name {
+            Name::Title => keep(
+                &mut self.title,
+                Some(title(text, MAX_TITLE)).filter(|text| !text.is_empty()),
+            ),
+            Name::Guid => {
+                let guid = self.identity(text);
+                keep(&mut self.guid, guid);
+            }
+            Name::Id => {
+                let id = self.identity(text);
+                keep(&mut self.id, id);
+            }
+            Name::Link => self.link(text),
+            Name::Published => keep(&mut self.published, unix_ms(text)),
+            Name::Updated => keep(&mut self.updated, unix_ms(text)),
+            Name::Category => self.category(text),
+            Name::Magnet => self.magnet(text),
+            Name::Hash => keep(&mut self.hash, info_hash(text)),
+            Name::Length => keep(&mut self.length, bytes(text)),
+            Name::Size => {
+                keep(&mut self.length, bytes(text));
+                keep(&mut self.about, size_in_words(text));
+            }
+            Name::Body => {
+                if self.mentioned.is_none() {
+                    self.mentioned = magnet_in(text);
+                }
+            }
+        }
+    }
+
+    fn mention(&mut self, link: &str) {
+        if self.mentioned.is_none() {
+            self.mentioned = magnet_in(link);
+        }
+    }
+
+    /// A link that may be followed and kept.
+    fn usable(&mut self, text: &str) -> Option<String> {
+        let link = address(text);
+        let most = if is_magnet(&link) { MAX_MAGNET } else { MAX_URL };
+        self.too_long |= link.len() > most;
+        ((is_magnet(&link) || is_web(&link)) && link.len() <= most).then_some(link)
+    }
+
+    fn identity(&mut self, text: &str) -> Option<String> {
+        let plain = line(text, MAX_MAGNET + 1);
+        let most = if is_magnet(&plain) { MAX_MAGNET } else { MAX_URL };
+        self.too_long |= plain.len() > most;
+        (!plain.is_empty() && plain.len() <= most).then_some(plain)
+    }
+
+    fn link(&mut self, text: &str) {
+        if self.links.len() < MAX_LINKS {
+            let link = self.usable(text);
+            self.links.extend(link);
+        }
+    }
+
+    fn enclose(&mut self, url: &str, element: &Element) {
+        if self.enclosures.len() < MAX_LINKS
+            && let Some(url) = self.usable(url)
+        {
+            self.enclosures.push(Enclosure {
+                url,
+                kind: element.attribute("type").unwrap_or_default().to_ascii_lowercase(),
+                length: element.attribute("length").and_then(bytes),
+            });
+        }
+    }
+
+    fn magnet(&mut self, text: &str) {
+        if self.magnet.is_none() {
+            self.magnet = self.usable(text).filter(|link| is_magnet(link));
+        }
+    }
+
+    fn category(&mut self, text: &str) {
+        let category = line(text, MAX_CATEGORY);
+        if self.categories.len() < MAX_CATEGORIES
+            && !category.is_empty()
+            && !self.categories.contains(&category)
+        {
+            self.categories.push(category);
+        }
+    }
+
+    /// The enclosure that is a torrent, as far as one can tell: a picture or a video of it is none.
+    fn enclosure(&self) -> Option<&Enclosure> {
+        let is_torrent = |enclosure: &&Enclosure| {
+            let path = enclosure.url.split(['?', '#']).next().unwrap_or_default();
+            enclosure.kind.contains("bittorrent") || is_magnet(&enclosure.url) || path.ends_with(".torrent")
+        };
+        let is_shown = |enclosure: &&Enclosure| {
+            ["image/", "text/"]
+                .iter()
+                .any(|kind| enclosure.kind.starts_with(kind))
+        };
+        let mut all = self.enclosures.iter();
+        all.clone()
+            .find(is_torrent)
+            .or_else(|| all.find(|enclosure| !is_shown(enclosure)))
+    }
+
+    fn told(mut self) -> Option<Told> {
+        let enclosure = self.enclosure();
+        let length = enclosure.and_then(|enclosure| enclosure.length);
+        let link = enclosure.map(|enclosure| enclosure.url.clone());
+        let link = link.or_else(|| self.links.first().cloned());
+        let named = [&self.guid, &self.id, &self.magnet, &self.mentioned];
+        let enclosures = self.enclosures.iter().map(|enclosure| &enclosure.url);
+        let everywhere = enclosures.chain(&self.links).chain(named.into_iter().flatten());
+        let magnet = everywhere.into_iter().find(|text| is_magnet(text)).cloned();
+        let told = magnet.as_deref().and_then(btih).or(self.hash.take());
+        let in_link = link.as_deref().filter(|_| told.is_none()).and_then(hash_in);
+        let title = self.title.take().or_else(|| {
+            let name = name_of(magnet.as_deref()?)?.replace('+', " ");
+            Some(line(&decoded(&name), MAX_TITLE)).filter(|name| !name.is_empty())
+        });
+        let title = title.unwrap_or_default();
+        let guid = self.guid.take().or(self.id.take()).or_else(|| link.clone());
+        let guid = guid.or_else(|| Some(title.clone()).filter(|title| !title.is_empty()))?;
+        Some(Told {
+            hash_of_link: in_link.is_some(),
+            item: Item {
+                guid,
+                title,
+                link,
+                magnet,
+                info_hash: told.or(in_link),
+                size: length.or(self.size).or(self.length).or(self.about),
+                published: self.published.or(self.updated),
+                categories: self.categories,
+            },
+        })
+    }
+}
+
+fn keep<T>(field: &mut Option<T>, found: Option<T>) {
+    if field.is_none() {
+        *field = found;
+    }
+}
+
+/// A count of bytes that says something and that a database can hold.
+fn bytes(text: &str) -> Option<u64> {
+    let count: u64 = text.trim().parse().ok()?;
+    (count > 0 && i64::try_from(count).is_ok()).then_some(count)
+}
+
+/// Percent-decodes what gives text.
+fn decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, behind)) = rest.split_first() {
+        let escaped = (byte == b'%').then(|| rest.get(1..3)).flatten();
+        match escaped.and_then(|digits| hex::decode(digits).ok()) {
+            Some(decoded) => {
+                bytes.extend(decoded);
+                rest = &rest[3..];
+            }
+            None => {
+                bytes.push(byte);
+                rest = behind;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}

@@ -1,0 +1,149 @@
+//! Texts of feeds made fit to be kept: references resolved, one line, bounded.
+
+use quick_xml::escape::resolve_html5_entity;
+
+/// The longest reference, with its `&` and `;`.
+const MAX_REFERENCE: usize = 40;
+
+/// The text of a reference by its name: characters by number, and what web pages name.
+pub fn entity(name: &str) -> Option<String> {
+    if let Some(number) = name.strip_prefix('#') {
+        let code = match number.strip_prefix(['x', 'X']) {
+            Some(hex) => u32::from_str_radix(hex, 16).ok()?,
+            None => number.parse().ok()?,
+        };
+        // As browsers do: the numbers 128 to 159 mean windows-1252.
+        if let Ok(byte @ 128..=159) = u8::try_from(code) {
+            let byte = [byte];
+            let (text, _) = encoding_rs::WINDOWS_1252.decode_without_bom_handling(&byte);
+            return Some(text.into_owned());
+        }
+        return char::from_u32(code).filter(|c| *c != '\0').map(String::from);
+    }
+    resolve_html5_entity(name).map(str::to_owned)
+}
+
+/// Text with its references resolved; what is none stays.
+pub fn unescape(text: &str) -> String {
+    let mut whole = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('&') {
+        whole.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let end = rest.bytes().take(MAX_REFERENCE).position(|byte| byte == b';');
+        match end.and_then(|end| entity(rest.get(1..end)?).map(|text| (end, text))) {
+            Some((end, text)) => {
+                whole.push_str(&text);
+                rest = &rest[end + 1..];
+            }
+            None => {
+                whole.push('&');
+                rest = &rest[1..];
+            }
+        }
+    }
+    whole.push_str(rest);
+    whole
+}
+
+/// At most so many bytes of a text, whole characters.
+pub fn clip(text: &str, most: usize) -> &str {
+    &text[..text.floor_char_boundary(most)]
+}
+
+/// One line: white space and control characters are one space, none at the ends; at most `most` bytes.
+pub fn line(text: &str, most: usize) -> String {
+    let mut line = String::with_capacity(text.len().min(most));
+    let words = text.split(|c: char| c.is_whitespace() || c.is_control());
+    for word in words.filter(|word| !word.is_empty()) {
+        if line.len() >= most {
+            break;
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    line.truncate(clip(&line, most).trim_end().len());
+    line
+}
+
+/// A title: many are escaped twice, as the HTML that they once were.
+pub fn title(text: &str, most: usize) -> String {
+    // More would be cut off anyway.
+    let text = clip(text, most * 4);
+    if text.contains('&') {
+        line(&unescape(text), most)
+    } else {
+        line(text, most)
+    }
+}
+
+/// A link without what cannot be part of one. Its `&` may have been escaped twice.
+pub fn address(text: &str) -> String {
+    let plain: String = text.trim().chars().filter(|c| !c.is_control()).collect();
+    let plain = plain.replace("&amp;", "&");
+    plain.trim().to_owned()
+}
+
+/// A line that people read, without what may be a key: words of 16 and more letters and digits.
+pub fn said(text: &str, most: usize) -> String {
+    let text = line(clip(text, most * 8), most * 4);
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
+    let mut said = String::new();
+    let mut rest = text.as_str();
+    while !rest.is_empty() {
+        let end = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
+        let (word, tail) = rest.split_at(end);
+        let looks_like_a_key =
+            word.len() >= 16 && word.chars().any(|c| c.is_ascii_digit()) || word.len() >= 32;
+        said.push_str(if looks_like_a_key { "…" } else { word });
+        let next = tail.find(is_part).unwrap_or(tail.len());
+        said.push_str(&tail[..next]);
+        rest = &tail[next..];
+    }
+    clip(&said, most).trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn references_are_resolved_once() {
+        assert_eq!(
+            unescape("a&amp;amp;b &eacute;&nbsp;&#228;&#x41;&#150;"),
+            "a&amp;b é\u{a0}äA–"
+        );
+        assert_eq!(
+            unescape("a&b;&amp &#0;&#xZ;&#x110000;&"),
+            "a&b;&amp &#0;&#xZ;&#x110000;&"
+        );
+        assert_eq!(
+            unescape("&ääääääääääääääääääääääääääää;"),
+            "&ääääääääääääääääääääääääääää;"
+        );
+    }
+
+    #[test]
+    fn lines_are_one() {
+        assert_eq!(line(" a\r\n\t b\u{0}c\u{a0}", 100), "a b c");
+        assert_eq!(line("ää ää", 3), "ä");
+        assert_eq!(line("aaa bbb", 4), "aaa");
+        assert_eq!(title("Tom &amp; Jerry &#39;25", 100), "Tom & Jerry '25");
+    }
+
+    #[test]
+    fn addresses_are_plain() {
+        assert_eq!(address("\n http://h/a?b=1&amp;c=\n2 "), "http://h/a?b=1&c=2");
+    }
+
+    #[test]
+    fn what_people_read_holds_no_key() {
+        assert_eq!(
+            said("Passkey 0123456789abcdef0123 is\nwrong", 100),
+            "Passkey … is wrong"
+        );
+        assert_eq!(said("internationalization", 100), "internationalization");
+    }
+}
