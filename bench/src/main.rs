@@ -15,6 +15,7 @@ mod hostile;
 mod http_load;
 mod idle;
 mod jobs;
+mod matching;
 mod neighbours;
 mod poll;
 mod releases;
@@ -67,6 +68,8 @@ enum Measure {
     Fanout,
     /// Reading release names.
     Release,
+    /// 100 items of a feed against 50 rules of 5 candidates.
+    Rss,
     /// A listing of 100,000 entries, the stream of 1 GiB, the preview of deleting 200,000 files.
     Files,
     /// 500 WebSocket clients while 500 of 5,000 torrents change each tick.
@@ -101,6 +104,9 @@ async fn main() {
     }
     if wanted(Measure::Release) {
         releases::measure(&mut report);
+    }
+    if wanted(Measure::Rss) {
+        matching::measure(&mut report);
     }
     if wanted(Measure::Files) {
         files::measure(&mut report).await;

@@ -20,6 +20,7 @@ const NEEDS: &[Needs] = &[
     needs("qm-web", &[]),
     needs("qm-release", &[]),
     needs("qm-feeds", &[]),
+    needs("qm-matching", &[]),
     needs("qm-templates", &[]),
     needs("qm-realtime", &["nodejs", "npm"]),
     needs("qm-generations", &[]),

@@ -1,0 +1,109 @@
+//! Lists of preferences: how many items × rules one core judges a second, as a poll of a feed does it.
+
+use std::fmt::Write as _;
+use std::hint::black_box;
+use std::time::Instant;
+
+use qm_matching::{
+    Candidate, Compiled, FeedScope, MatchType, Prepared, QualityRules, Sample, SizeRules, evaluate, matches,
+};
+use serde_json::Value;
+
+use crate::report::{Report, median};
+
+/// Names of our own in every convention that is known.
+const NAMES: &str = include_str!("../../host/release/corpus/names.jsonl");
+
+const ITEMS: usize = 100;
+const RULES: usize = 50;
+const RUNS: usize = 9;
+/// How often a run judges all items.
+const ROUNDS: usize = 5;
+
+/// Five candidates, as people write them for a show: their title, or another's, in falling quality.
+fn rule(number: usize) -> Compiled {
+    let show = format!("Harbor {number}");
+    let candidate = |order: i64, match_type, pattern: String, resolution: Option<&str>| Candidate {
+        id: format!("{number}-{order}"),
+        priority_order: order,
+        name: format!("candidate {order}"),
+        description: None,
+        enabled: true,
+        match_type,
+        pattern: Some(pattern),
+        required_terms: Vec::new(),
+        excluded_terms: vec!["hdcam".to_owned(), "hardsub".to_owned()],
+        quality_rules: QualityRules {
+            resolution: resolution.map(str::to_owned),
+            ..QualityRules::default()
+        },
+        size_rules: SizeRules {
+            min_bytes: None,
+            max_bytes: Some(8_000_000_000),
+        },
+        feed_scope: FeedScope::default(),
+        exclude_regex: None,
+    };
+    Compiled::new(vec![
+        candidate(1, MatchType::SmartEpisodeMatch, show.clone(), Some("2160p")),
+        candidate(2, MatchType::SmartEpisodeMatch, show.clone(), Some("1080p")),
+        candidate(
+            3,
+            MatchType::Regex,
+            format!(r"^{}\W+s\d+e\d+.*720p", show.replace(' ', r"\W+")),
+            None,
+        ),
+        candidate(4, MatchType::ContainsText, format!("{show} 720p web"), None),
+        candidate(5, MatchType::FuzzyMatch, format!("{show} complete series"), None),
+    ])
+}
+
+/// Every tenth is of one of the shows; the others are of every convention.
+fn titles() -> Vec<String> {
+    let mut names = NAMES
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("the corpus is JSON lines"))
+        .map(|case| case["name"].as_str().unwrap_or_default().to_owned())
+        .cycle();
+    (0..ITEMS)
+        .map(|at| {
+            let mut title = names.next().unwrap_or_default();
+            if at.is_multiple_of(10) {
+                title.clear();
+                let _ = write!(title, "Harbor.{}.S02E{at:02}.1080p.WEB.h264-TIDE", at % RULES);
+            }
+            title
+        })
+        .collect()
+}
+
+/// Items × rules a second; names are prepared and read anew each time, as they come with a feed.
+fn each(titles: &[String], rules: &[Compiled], judge: impl Fn(&Compiled, &Prepared<'_>) -> bool) -> f64 {
+    let runs = (0..RUNS).map(|_| {
+        let begun = Instant::now();
+        for title in titles.iter().cycle().take(titles.len() * ROUNDS) {
+            let name = Prepared::new(Sample {
+                title: black_box(title),
+                size: Some(2_000_000_000),
+                feed_id: Some("feed"),
+            });
+            for rule in rules {
+                black_box(judge(black_box(rule), &name));
+            }
+        }
+        (titles.len() * rules.len() * ROUNDS) as f64 / begun.elapsed().as_secs_f64()
+    });
+    median(runs.collect())
+}
+
+pub fn measure(report: &mut Report) {
+    let titles = titles();
+    let rules: Vec<Compiled> = (0..RULES).map(rule).collect();
+    let silent = each(&titles, &rules, |rule, name| matches(rule, name).is_some());
+    let traced = each(&titles, &rules, |rule, name| evaluate(rule, name).matched);
+    report.add(
+        format!("items × rules judged, {ITEMS} items × {RULES} rules × 5 candidates, one core"),
+        format!("{silent:.0}/s, {traced:.0}/s with every trace kept"),
+        ">= 20,000/s",
+    );
+}

@@ -1,0 +1,37 @@
+//! Lists of preferences: which candidate of a rule the name of a release matches, and why the others do not.
+//!
+//! A list is compiled once ([`Compiled`]) and asked of as many names as there are; a name is prepared once ([`Prepared`]) and
+//! shown to as many lists as there are. [`matches`] answers which candidate won, [`evaluate`] also what each candidate
+//! looked at. Beside them stand the simple filter of rules without candidates ([`Filter`]), the making of a pattern
+//! out of a text ([`convert_to_regex`]) and candidates suggested from a name ([`analyze`]).
+//!
+//! Candidates are tried by their priority, the smallest number first; the first that matches wins, so at most one does.
+//!
+//! Pure: no I/O, no clock; nothing panics on any text. Patterns run on an engine whose time is linear in the text. Bounds: a
+//! list has [`MAX_CANDIDATES`], a candidate [`MAX_TERMS`] of each kind, [`MAX_TERM_CHARS`] characters each, and a pattern of
+//! [`MAX_PATTERN_CHARS`]; of a name the first [`qm_release::MAX_NAME`] bytes count. What is beyond a bound fails as a
+//! candidate, with a reason; [`Candidate::check`] tells it before it is stored.
+
+mod candidate;
+mod compile;
+mod core;
+mod filter;
+mod judge;
+mod outcome;
+mod sample;
+mod smart;
+mod text;
+
+#[cfg(test)]
+mod tests;
+
+pub use candidate::{
+    Candidate, FeedScope, MAX_FEEDS, MAX_NAME_CHARS, MAX_PATTERN_CHARS, MAX_TERM_CHARS, MAX_TERMS, MatchType,
+    QualityRules, Refused, SizeRules,
+};
+pub use compile::{Compiled, MAX_CANDIDATES};
+pub use filter::{Filter, convert_to_regex};
+pub use judge::{evaluate, matches};
+pub use outcome::{Check, ListResult, Outcome, Verdict, Winner};
+pub use sample::{Prepared, Sample};
+pub use smart::{Analysis, Confidence, SmartCandidate, analyze};
