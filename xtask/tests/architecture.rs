@@ -12,7 +12,7 @@ fn tier(name: &str) -> u8 {
         "qm-platform" => 3,
         "qm-realtime" => 4,
         "qm-identity" | "qm-jobs" | "qm-mail" => 5,
-        "qm-torrents" | "qm-files" | "qm-automation" | "qm-notifications" => 6,
+        "qm-torrents" | "qm-files" | "qm-automation" | "qm-notifications" | "qm-rss" => 6,
         "qm-system" => 7,
         "qm-server" => 8,
         "qm-testkit" => 9,
@@ -128,6 +128,7 @@ const FEATURES: &[&str] = &[
     "jobs",
     "mail",
     "notifications",
+    "rss",
     "system",
     "torrents",
 ];
