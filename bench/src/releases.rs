@@ -1,6 +1,10 @@
-//! Release names: how many one core reads a second, and how many of the stored ones are read well.
+//! Release names: how many one core reads a second, and how many names of others are read as they mean them.
+
+#[path = "../../host/release/tests/judge/mod.rs"]
+mod judge;
 
 use std::hint::black_box;
+use std::path::Path;
 use std::time::Instant;
 
 use serde_json::Value;
@@ -36,4 +40,27 @@ pub fn measure(report: &mut Report) {
         format!("{per_second:.0}/s"),
         ">= 100,000/s",
     );
+    scores(report);
+}
+
+/// The score of each set of the larger corpus, where it stands beside the workspace.
+fn scores(report: &mut Report) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .join(judge::CASES);
+    let Ok(cases) = std::fs::read_to_string(&path) else {
+        let figure = format!("not measured: there is no {}", path.display());
+        report.add("release names of others read as they mean them", figure, "");
+        return;
+    };
+    let sets = judge::scores(&cases);
+    for needed in judge::NEEDED {
+        let (good, all) = sets.get(needed.set).copied().unwrap_or_default();
+        let share = f64::from(good) * 100.0 / f64::from(all.max(1));
+        report.add(
+            format!("release names of {} read as it means them", needed.set),
+            format!("{share:.1} % ({good} of {all})"),
+            format!(">= {} % (tests hold {} %)", needed.wanted, needed.reached),
+        );
+    }
 }

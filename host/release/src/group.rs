@@ -34,6 +34,10 @@ impl Reader<'_> {
                     .map(|span| (span, "ends the bracket of known words"))
             })
             .or_else(|| {
+                self.scene_group
+                    .map(|span| (span, "leads the name of a file in small letters"))
+            })
+            .or_else(|| {
                 self.last_word(core)
                     .filter(|_| self.may_end_in_group())
                     .map(|span| (span, "stands after the last known word"))
@@ -250,6 +254,15 @@ impl Reader<'_> {
         if words > 0 && words <= 3 && free && !closed {
             end = core;
         }
+        // `Someone.Other-GROUP`, `DUTCH_COVER-GROUP`: who made it stands last.
+        let dash = (start..end).rev().find(|at| text.mark(*at) == Some('-'));
+        if let Some(dash) = dash
+            && (start..dash).any(|at| text.mark(at).is_some_and(|mark| "._".contains(mark)))
+            && dash + 1 < end
+            && (dash + 1..end).all(|at| text.is_plain_word(at))
+        {
+            return Some((dash + 1, end));
+        }
         // `GROUP_English`
         while end > start + 2
             && text.mark(end - 2) == Some('_')
@@ -301,9 +314,12 @@ impl Reader<'_> {
     fn behind_spaced_dash(&self, core: usize) -> Option<(usize, usize)> {
         let text = &self.text;
         let core = text.skip_back(core, " ._-)]");
+        let slash = |at: usize| {
+            text.mark(at) == Some('/') && text.mark(at - 1) == Some(' ') && text.mark(at + 1) == Some(' ')
+        };
         let dash = (self.title.1.max(1)..core)
             .rev()
-            .find(|at| text.mark(*at) == Some('-'))?;
+            .find(|at| text.mark(*at) == Some('-') || slash(*at))?;
         let start = text.skip(dash + 1, " _.");
         let spaced = text.mark(dash - 1).is_some_and(|mark| " _.".contains(mark));
         let words = (start..core).filter(|at| text.is_word(*at)).count();

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::words::LINES_BACKWARDS;
+
 /// What an atom is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -54,6 +56,31 @@ impl<'n> Text<'n> {
     /// A name whose words are parted by plus signs, as addresses write it.
     pub(crate) fn of_address(name: &str) -> Self {
         Self::of(Cow::Owned(plain(name).replace('+', " ")))
+    }
+
+    /// The name from its end to its beginning.
+    pub(crate) fn reversed(&self) -> Self {
+        Self::of(Cow::Owned(self.raw.chars().rev().collect()))
+    }
+
+    /// `p0801.10E20S`: a marker of an episode or a number of lines, written backwards.
+    pub(crate) fn is_backwards(&self) -> bool {
+        (1..self.len()).any(|at| match self.low(at) {
+            "s" => {
+                at >= 3
+                    && self.number(at - 1).is_some()
+                    && self.low(at - 1).len() == 2
+                    && self.low(at - 2) == "e"
+                    && self.number(at - 3).is_some()
+                    && self.low(at - 3).len() >= 2
+                    && !self.joined_before(at - 3)
+                    && !self.is_plain_word(at + 1)
+            }
+            lines if LINES_BACKWARDS.contains(&lines) => {
+                self.low(at - 1) == "p" && !self.joined_before(at - 1) && !self.is_plain_word(at + 1)
+            }
+            _ => false,
+        })
     }
 
     fn of(raw: Cow<'n, str>) -> Self {

@@ -195,6 +195,13 @@ impl Reader<'_> {
         if in_brackets && [480, 576, 720, 1080, 2160].contains(&first.value) {
             return false;
         }
+        let second = found.numbers.value(b'C').zip(found.numbers.value(b'D'));
+        if second.is_some_and(|(from, to)| {
+            let follows = found.numbers.value(b'B').is_some_and(|last| last < from);
+            !follows || to <= from || to - from > LONGEST_BATCH
+        }) {
+            return false;
+        }
         found.numbers.get(b'B').is_none_or(|last| {
             found.rule.name == "numbered episode" && last.value <= first.value
                 || !is_year(last.digits, last.value)
@@ -368,6 +375,10 @@ impl Reader<'_> {
         };
         self.note(field, first.to_string(), at, found.rule.name);
         self.release.absolute_episodes = (first..=last).collect();
+        let second = found.numbers.value(b'C').zip(found.numbers.value(b'D'));
+        if let Some((from, to)) = second {
+            self.release.absolute_episodes.extend(from..=to);
+        }
         if is_main {
             self.release.absolute_episode = Some(first);
             if let Some(version) = found.numbers.value(b'V') {
@@ -487,7 +498,12 @@ impl Reader<'_> {
             return;
         }
         if let Some(found) = self.first(&[Means::Half], &[]) {
-            self.take((found.start, found.end), "ignored", found.rule.name, true);
+            // `Harbour_Lights-f02-The_Storm`: the film's own title comes behind its number.
+            let film = found.rule.name == "film of a series";
+            self.take((found.start, found.end), "ignored", found.rule.name, !film);
+            if film {
+                self.lead = found.end;
+            }
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::marks::Word;
 use crate::model::Assumed;
-use crate::read::{LEFT_OUT, Reader, TAKEN};
+use crate::read::{CUTS, LEFT_OUT, Reader, TAKEN};
 use crate::words::{Field, Trust, name};
 
 /// Fields with one value: the row that comes first in the table.
@@ -32,12 +32,16 @@ impl Reader<'_> {
         }
     }
 
-    /// Another known word, the end, or a closing bracket comes next; or a known word stood before.
+    /// Another known word, what ends the title, or a closing bracket comes next; or a known word stood before. Or it
+    /// tells what the title behind it is: `IMAX - Title`.
     fn has_neighbour(&self, index: usize) -> bool {
         let word = &self.marks.words[index];
         let text = &self.text;
         let next = text.skip(word.end, " ._-+,");
-        let follows = self.marks.word_at(next).is_some();
+        let follows = self.marks.word_at(next).is_some() || self.is(next, CUTS);
+        let shelf = word.start >= self.lead
+            && word.end <= self.title.0
+            && matches!(word.field(), Field::Edition | Field::Language);
         let closes = text.mark(next).is_some_and(|mark| "])}[(".contains(mark));
         let before = text.skip_back(word.start, " ._-+,/|");
         let known = before
@@ -47,7 +51,7 @@ impl Reader<'_> {
             .checked_sub(1)
             .is_some_and(|at| text.mark(at).is_some_and(|mark| "[({".contains(mark)));
         // A common word by itself at the end of a name is as likely the title's.
-        follows || known || (opens && closes) || (closes && self.marker.is_some())
+        follows || shelf || known || (opens && closes) || (closes && self.marker.is_some())
     }
 
     pub(crate) fn quality(&mut self) {

@@ -5,7 +5,7 @@ use crate::lex::{Kind, Text};
 use crate::marks::{Marks, Word};
 use crate::model::{Explanation, Release};
 use crate::pattern::Steps;
-use crate::words::{DOMAINS, EXTENSIONS, Field, TELEVISION, Trust};
+use crate::words::{DOMAINS, EXTENSIONS, Field, HYPHENATED, TELEVISION, Trust};
 
 /// A part of the name that was taken for something.
 #[derive(Clone, Copy, Debug)]
@@ -45,6 +45,8 @@ pub(crate) struct Reader<'n> {
     pub(crate) lead: usize,
     /// The group in brackets that leads the name, without its brackets.
     pub(crate) lead_group: Option<(usize, usize)>,
+    /// The group that leads the name of a file of the scene: `group-title.2011.720p.bluray.x264`.
+    pub(crate) scene_group: Option<(usize, usize)>,
     /// What was left out at the end as the name of a site.
     pub(crate) site: Option<(usize, usize)>,
     /// A day leads the name.
@@ -88,6 +90,11 @@ fn read_part(name: &str) -> Reader<'_> {
     } else {
         Text::new(stem)
     };
+    let text = if text.is_backwards() {
+        text.reversed()
+    } else {
+        text
+    };
     let mut steps = 0;
     let marks = Marks::find(&text, &mut steps);
     let end = text.len();
@@ -98,6 +105,7 @@ fn read_part(name: &str) -> Reader<'_> {
         traits: Traits::default(),
         lead: 0,
         lead_group: None,
+        scene_group: None,
         site: None,
         dated: false,
         end,
@@ -279,6 +287,10 @@ impl Reader<'_> {
         else {
             self.lead = self.after_number(begin);
             self.dated = self.lead > begin;
+            if let Some(dash) = self.after_scene_group(begin) {
+                self.scene_group = Some((begin, dash));
+                self.lead = dash + 1;
+            }
             return;
         };
         let inner = (bracket.open + 1, bracket.close);
@@ -312,6 +324,28 @@ impl Reader<'_> {
         } else {
             at
         }
+    }
+
+    /// Where the dash stands behind the group that leads the name: the scene names its files in small letters, the
+    /// group in front and nothing behind what is known.
+    fn after_scene_group(&self, begin: usize) -> Option<usize> {
+        let text = &self.text;
+        let dash = (begin..self.end.min(begin + 5)).find(|at| text.kind(*at) == Some(Kind::Mark))?;
+        let last = self.marks.word_at(self.end.checked_sub(1)?)?;
+        let is_group = text.mark(dash) == Some('-')
+            && (3..=9).contains(&text.raw(begin, dash).len())
+            && (begin..dash).any(|at| text.kind(at) == Some(Kind::Latin))
+            && self.marks.word_at(begin).is_none()
+            && text.is_plain_word(dash + 1)
+            && ![begin, dash + 1]
+                .iter()
+                .any(|at| HYPHENATED.contains(&text.low(*at)));
+        let is_known = last.trust() == Trust::Always
+            && matches!(last.field(), Field::Codec | Field::Source | Field::Resolution);
+        let separators = (dash + 1..last.start).filter_map(|at| text.mark(at));
+        let dotted = separators.clone().all(|mark| mark == '.') && separators.count() >= 3;
+        let small = !text.raw.bytes().any(|byte| byte.is_ascii_uppercase());
+        (is_group && is_known && dotted && small).then_some(dash)
     }
 
     fn find_traits(&mut self) {

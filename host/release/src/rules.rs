@@ -14,7 +14,7 @@ pub(crate) enum Means {
     Season,
     /// `A`, up to `B`; counted over all seasons, unless a season stands before it.
     Absolute,
-    /// Between two episodes: neither of them.
+    /// `N`, which is no episode: between two, of a disc's extras, of films.
     Half,
     /// `Y`, `M`, `D`, or eight digits `Z`.
     Date,
@@ -98,6 +98,7 @@ pub(crate) static RULES: &[Rule] = rules! {
     Episode "year by episode" 0, "<S:4> x <E:1-3>";
     Episode "season and episode in words" OPEN, concat!(season!(), "|series|s = <S:1-4> = ", episode!(), "|e = <E:1-4>");
     Episode "season and episode in words" OPEN, concat!("<S:1-2> = ", season!(), " = ", episode!(), "|e = <E:1-4>");
+    Episode "season and episode, each one of several" OPEN, concat!(season!(), " = <S:1-2> . of . <N:1-2> = <E:1-3> . of . <M:1-3>");
     Episode "numbered season, numbered episode" OPEN, concat!("<S:1-2> = ", season!(), " = <E:1-4> (? ~ <F:1-4> ) = ", episode!());
     Episode "numbered season, numbered episode" OPEN, "<S:1-2> {-} й|я|ый|ой = сезон = <E:1-3> (? {-} я|ая|й ) = серия|серии|эпизод|выпуск";
     Episode "season and episode as a decimal" 0, "episode|ep _ <S:1-2> {.} <E:2>";
@@ -131,6 +132,8 @@ pub(crate) static RULES: &[Rule] = rules! {
     Half "between two episodes" ENDS, "{ _.} {-} { _.} <N:1-4> {.} <D:1> (? v <V:1> )";
     Half "volume" GROUP, "vol|volume _ <N:1-3> (? v <V:1> )";
     Half "between two episodes" GROUP | ENDS, "{ _} <N:2-3> {.} <D:1>";
+    Half "bonus of a disc" 0, "{-} x <N:2> {-}";
+    Half "film of a series" 0, "{-} f <N:1-2> {-}";
     Absolute "numbered episode" 0, concat!(episode!(), " = <A:1-4> (? v <V:1> ) (? ~ <B:1-4> )");
     Absolute "numbered episode" 0, "e <A:2-4> (? v <V:1> ) (? ~ (? e ) <B:2-4> )";
     Absolute "numbered episode" 0, "^ e <A:1>";
@@ -148,6 +151,7 @@ pub(crate) static RULES: &[Rule] = rules! {
     Episode "two numbers" NO_GROUP | LAST | INSIDE, "{._- } <S:2> {._} <E:2>";
     Episode "two numbers at the end" NO_GROUP | INSIDE, "{ _.} <S:2> {-} <E:2> $";
     Episode "two numbers at the beginning" NO_GROUP | LAST, "^ <S:1-2> {-} <E:2>";
+    Absolute "two spans before an end" ENDS | INSIDE | LAST, "{ _.} <A:1-4> {-~} <B:2-4> . {&+} . <C:2-4> {-~} <D:2-4>";
     Absolute "numbers before an end" ENDS | INSIDE | LAST, "{ _.} <A:1-4> {-~+&} (? {-} ) <B:2-4>";
     Absolute "numbers before an end" ENDS | INSIDE | LAST | GROUP, "{ _.} <A:1-4> ~ <B:2-4>";
     Absolute "number of an anime before an end" GROUP | ENDS | INSIDE | LAST, "{ _.-} <A:2-4> (? v <V:1> )";

@@ -13,7 +13,8 @@ impl Reader<'_> {
             let word = self.marks.words[index];
             let counted = self.text.low(word.start).starts_with("xd") || self.text.low(word.start) == "dvd";
             let start = word.start - usize::from(counted && self.text.joined_before(word.start));
-            if word.trust() == Trust::Always && word.end <= self.end {
+            // `3DVD`: discs that are counted are no title's.
+            if (word.trust() == Trust::Always || start < word.start) && word.end <= self.end {
                 self.take(
                     (start, word.end),
                     crate::words::name(word.field()),
@@ -68,6 +69,13 @@ impl Reader<'_> {
         let mut end = self.peel(start, end, cut.1);
         if cut.1 != "end" {
             end = self.before_second(start, end);
+            end = self.before_glued(start, end);
+        } else if self.traits.bare
+            && cuts.first().is_some_and(|first| {
+                leading == 1 && first.2 == "absoluteEpisode" && self.text.mark(first.1 - 2) == Some('.')
+            })
+        {
+            end = self.before_own_title(start, end);
         }
         if self.text.mark(end) == Some('.') && self.in_acronym(end, end + 1) {
             end += 1;
@@ -128,7 +136,7 @@ impl Reader<'_> {
         if counted {
             at += 3;
         }
-        at = self.behind_genre(at);
+        at = self.behind_shelf(self.behind_genre(at));
         while let Some(bracket) = self
             .text
             .brackets
@@ -163,11 +171,61 @@ impl Reader<'_> {
             && at <= self.lead
             && text.is_word(next)
             && !self.is_year(next)
-            && self.marks.word_at(next).is_none()
+            && self
+                .marks
+                .word_at(next)
+                .is_none_or(|word| word.trust() != Trust::Always)
         {
             next
         } else {
             at
+        }
+    }
+
+    /// `IMAX - Title`, `Netflix Originals - Title`: what the release is, in front of it.
+    fn behind_shelf(&self, at: usize) -> usize {
+        let text = &self.text;
+        let leads = !(self.lead..at).any(|before| text.is_word(before) && text.atoms[before].bracket == 0);
+        let Some(word) = self.marks.word_at(at).filter(|word| leads && word.start == at) else {
+            return at;
+        };
+        let told = match word.field() {
+            Field::Edition | Field::Language => true,
+            Field::Service => word.trust() == Trust::Behind,
+            _ => false,
+        };
+        let next = text.skip(word.end, " ._-");
+        let dashed = next == word.end + 3 && text.mark(word.end + 1) == Some('-');
+        if told && dashed && text.is_word(next) && !self.is_year(next) && self.marks.word_at(next).is_none() {
+            next
+        } else {
+            at
+        }
+    }
+
+    /// `003. Title - Of The Episode`, when a number is all that is known of the name.
+    fn before_own_title(&self, start: usize, end: usize) -> usize {
+        let text = &self.text;
+        let spaced = |at: &usize| {
+            text.mark(*at) == Some('-') && text.mark(at - 1) == Some(' ') && text.mark(at + 1) == Some(' ')
+        };
+        let dash = (start + 2..end).find(spaced);
+        dash.map_or(end, |dash| text.skip_back(dash, JOINTS))
+    }
+
+    /// `A_Title(ABC)`: capitals in brackets that are glued to the title of a group in brackets.
+    fn before_glued(&self, start: usize, end: usize) -> usize {
+        let text = &self.text;
+        let Some(open) = end.checked_sub(3).filter(|open| *open > start) else {
+            return end;
+        };
+        let glued = text.mark(open) == Some('(') && text.mark(end - 1) == Some(')') && text.is_word(open - 1);
+        let written = text.raw(open + 1, end - 1);
+        let capitals = written.len() > 2 && written.bytes().all(|byte| byte.is_ascii_uppercase());
+        if self.lead_group.is_some() && glued && capitals {
+            open
+        } else {
+            end
         }
     }
 
@@ -216,7 +274,9 @@ impl Reader<'_> {
             let words = (start..word.start).filter(|at| text.is_word(*at)).count();
             let long = words > 2 && word.field() == Field::Language && written.len() > 4;
             let capitals = written.len() > 2 && !written.chars().any(char::is_lowercase);
-            let edition = word.field() == Field::Edition && word.trust() == Trust::Behind;
+            let short = written.len() == 2 && !written.chars().any(char::is_lowercase);
+            let edition =
+                word.field() == Field::Edition && (word.trust() == Trust::Behind || capitals || short);
             let whole = word.field() == Field::Whole;
             let before = text.skip_back(word.start, JOINTS);
             let joined = before > start

@@ -259,6 +259,7 @@ pub(crate) const ROWS: &[Row] = &[
         Behind,
         "french vf vfq vfi vf2 vof français francais quebecois",
     ),
+    (Language, "FRENCH", Beside, "fr"),
     (Language, "GERMAN", Behind, "german deutsch swissgerman"),
     (Language, "ITA", Behind, "ita"),
     (Language, "ITALIAN", Behind, "italian italiano"),
@@ -380,12 +381,18 @@ pub(crate) const ROWS: &[Row] = &[
     ),
     (Edition, "IMAX", Beside, "imax imax.edition imax.enhanced"),
     (Edition, "Open Matte", Behind, "open.matte openmatte"),
+    (Edition, "Open Matte", Beside, "om"),
     (Edition, "Despecialized", Behind, "despecialized"),
     (Edition, "Fan Edit", Behind, "fan.edit fanedit"),
     (Edition, "Festival", Beside, "festival"),
     (Edition, "Hybrid", Beside, "hybrid"),
     (Service, "AMZN", Behind, "amzn amazon"),
-    (Service, "NF", Behind, "nf netflix"),
+    (
+        Service,
+        "NF",
+        Behind,
+        "nf netflix netflix.original netflix.originals",
+    ),
     (Service, "DSNP", Behind, "dsnp dsny disney+ dsn+"),
     (Service, "HMAX", Behind, "hmax hbomax hbo.max"),
     (Service, "MAX", Beside, "max"),
@@ -463,13 +470,13 @@ pub(crate) const ROWS: &[Row] = &[
         Noise,
         "",
         Always,
-        "readnfo read.nfo fansub swesub hebsubs korsub nlsubs dksubs vostfr.hd truefrench.hd 60fps 50fps 24fps 25fps 30fps 120fps dubbed subbed multisub multisubs multi.subs multi.sub multiple.subtitle msubs msub esub esubs e.subs legendado subtitulado softsub softsubs soft.sub soft.subs hardsub hardsubs hardcoded hdlight hd.light nordicsubs mhd fastsub ws internal.dubbed line.dubbed mic.dubbed subforced subtitles dub.audio audio.latino",
+        "readnfo read.nfo fansub swesub hebsubs korsub nlsubs dksubs vostfr.hd truefrench.hd 60fps 50fps 24fps 25fps 30fps 120fps dubbed subbed multisub multisubs multi.subs multi.sub multiple.subtitle msubs msub esub esubs e.subs legendado subtitulado softsub softsubs soft.sub soft.subs hardsub hardsubs hardcoded hdlight hd.light nordicsubs mhd fastsub ws internal.dubbed line.dubbed mic.dubbed subforced subtitles dub.audio audio.latino video_ts",
     ),
     (
         Noise,
         "",
         Behind,
-        "internal int complete complet completa completo integral integrale boxset box.set documentary docu doku anime retail custom synced r1 r2 r3 r4 stv line ld md ac3md hq hr dl ml fs hc subs sub dub legenda legendas plus.comm with.commentary commentary custom.audio custom.subbed dirfix hsbs half.sbs half.ou hou sbs 3d h.sbs h.ou upscaled upscale ai.upscale ai.upscaled sdr hlg convert batch incomplete vo xxx gb jp raw dxva bt2020 bt709 crf18 east.feed live.east.feed open.matte.hybrid audio audios eng.subs eng.sub english.subs nl.subs en.sub uhdr lektor lektor.pl oar minimalnr 35mm",
+        "internal int complete complet completa completo integral integrale boxset box.set documentary docu doku anime retail custom synced r1 r2 r3 r4 stv line ld md ac3md hq hr dl ml fs hc subs sub dub legenda legendas plus.comm with.commentary commentary custom.audio custom.subbed dirfix hsbs half.sbs half.ou hou sbs 3d h.sbs h.ou upscaled upscale ai.upscale ai.upscaled sdr hlg convert batch incomplete vo xxx gb jp raw dxva bt2020 bt709 crf18 east.feed live.east.feed open.matte.hybrid audio audios eng.subs eng.sub english.subs nl.subs en.sub uhdr lektor lektor.pl oar minimalnr 35mm reencoded re.encoded reencode reenc re.enc",
     ),
     (
         Noise,
@@ -553,6 +560,15 @@ pub(crate) const SPREADERS: [&str; 22] = [
 
 /// Collectives that sign in brackets behind the member's name; the release is theirs.
 pub(crate) const COLLECTIVES: [&str; 4] = ["qxr", "taoe", "utr2", "silence"];
+
+/// Halves of words that are written with a dash: what leads a name with one is no group.
+pub(crate) const HYPHENATED: [&str; 18] = [
+    "anti", "semi", "non", "half", "self", "mid", "post", "pre", "man", "men", "woman", "girl", "fi", "up",
+    "off", "out", "by", "and",
+];
+
+/// Numbers of lines, written backwards.
+pub(crate) const LINES_BACKWARDS: [&str; 5] = ["0612", "0801", "027", "675", "084"];
 
 /// Ends of the names of sites.
 pub(crate) const DOMAINS: [&str; 42] = [
