@@ -45,8 +45,7 @@ const SIGN_IN: &[&str] = &[
     "авторизация",
 ];
 
-/// What an answer is when it is not a feed; none when it may be one, as far as its beginning shows. For answers with a
-/// status that is an error, too: they say why.
+/// What an answer is when it is not a feed; none when it may be one, as far as its beginning shows.
 pub fn instead_of_feed(bytes: &[u8], content_type: Option<&str>) -> Option<FeedError> {
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Some(FeedError::Nothing);
@@ -134,7 +133,11 @@ fn has_root(text: &str) -> bool {
 fn is_page(text: &str) -> bool {
     let head = lower(text, HEAD);
     let find = |names: &[&str]| names.iter().filter_map(|name| head.find(name)).min();
-    let Some(page) = find(&["<html", "<!doctype html", "<head>", "<body"]) else {
+    let begins = head.trim_start();
+    let bare = ["<head>", "<body", "<title"]
+        .iter()
+        .any(|tag| begins.starts_with(tag));
+    let Some(page) = find(&["<html", "<!doctype html"]).or(bare.then_some(0)) else {
         return false;
     };
     find(&[

@@ -132,23 +132,26 @@ pub fn item(walk: &mut Walk<'_>, prefix: &str) -> Option<Told> {
     let mut field: Option<Field> = None;
     while let Some(node) = walk.next() {
         match (node, &mut field) {
-            (Node::Open(element), None) => {
+            (Node::Open(element), open) => {
+                let name = Name::of(&element, prefix);
+                match open.as_ref().map(|field| field.name) {
+                    // Markup in a text: what it links to counts as mentioned.
+                    Some(Some(Name::Body)) => {
+                        if let Some(href) = element.attribute("href").filter(|href| is_magnet(href)) {
+                            draft.mention(href);
+                        }
+                        continue;
+                    }
+                    Some(None) => continue,
+                    // In a title only what it is emphasised by; another child of the item means that nobody closed it.
+                    Some(Some(_)) if name.is_none() && element.name != "enclosure" => continue,
+                    Some(Some(_)) | None => draft.end(field.take()),
+                }
                 draft.element(&element);
                 // A container of the elements that describe a torrent.
                 if element.name != "torrent" {
-                    field = Some(Field {
-                        name: Name::of(&element, prefix),
-                        text: String::new(),
-                        depth: walk.depth(),
-                    });
-                }
-            }
-            (Node::Open(element), Some(field)) => {
-                // Markup in a text: what it links to counts as mentioned.
-                if field.name == Some(Name::Body)
-                    && let Some(href) = element.attribute("href").filter(|href| is_magnet(href))
-                {
-                    draft.mention(href);
+                    let (text, depth) = (String::new(), walk.depth());
+                    field = Some(Field { name, text, depth });
                 }
             }
             (Node::Text(text), Some(field)) => {
@@ -162,14 +165,8 @@ pub fn item(walk: &mut Walk<'_>, prefix: &str) -> Option<Told> {
                 if walk.depth() < level {
                     break;
                 }
-                if open.as_ref().is_some_and(|field| walk.depth() < field.depth)
-                    && let Some(Field {
-                        name: Some(name),
-                        text,
-                        ..
-                    }) = field.take()
-                {
-                    draft.text(name, &text);
+                if open.as_ref().is_some_and(|field| walk.depth() < field.depth) {
+                    draft.end(field.take());
                 }
             }
         }
@@ -225,6 +222,17 @@ impl Draft {
             "magneturl" => self.magnet(value),
             "usenetdate" => keep(&mut self.updated, unix_ms(value)),
             _ => {}
+        }
+    }
+
+    fn end(&mut self, field: Option<Field>) {
+        if let Some(Field {
+            name: Some(name),
+            text,
+            ..
+        }) = field
+        {
+            self.text(name, &text);
         }
     }
 

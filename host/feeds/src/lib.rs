@@ -18,7 +18,6 @@ mod text;
 mod xml;
 
 pub use date::unix_ms;
-pub use instead::instead_of_feed;
 pub use read::read;
 
 /// The most bytes of a document.

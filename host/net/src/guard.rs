@@ -209,6 +209,11 @@ impl Dialer {
         if !self.outside.permits(host, &addresses).await {
             return Err(GuardError::Blocked(kind));
         }
+        Ok(self.pinned(addresses))
+    }
+
+    /// A client that knows these addresses, whatever host it is asked for, and no others.
+    pub(crate) fn pinned(&self, addresses: Vec<IpAddr>) -> Result<reqwest::Client, DialError> {
         let client = reqwest::Client::builder()
             .tls_backend_preconfigured(self.tls.clone())
             .dns_resolver(Arc::new(Pinned(addresses)))
@@ -217,7 +222,7 @@ impl Dialer {
             .connect_timeout(CONNECT)
             .pool_max_idle_per_host(0)
             .build();
-        Ok(client.map_err(|error| DialError::Other(reason(&error))))
+        client.map_err(|error| DialError::Other(reason(&error)))
     }
 }
 

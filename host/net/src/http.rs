@@ -177,7 +177,7 @@ fn literal(url: &Url) -> Option<IpAddr> {
     }
 }
 
-fn dial_error(error: &reqwest::Error) -> DialError {
+pub(crate) fn dial_error(error: &reqwest::Error) -> DialError {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = std::error::Error::source(error);
     while let Some(inner) = cause {
         if let Some(forbidden) = inner.downcast_ref::<Forbidden>() {

@@ -6,16 +6,19 @@
 //! * [`Dialer`] for endpoints an operator configured ([`Grants`]): the name is matched first, private addresses are
 //!   fine, link-local and cloud metadata never.
 //!
+//! [`Net::fetch_feed`] is the first for feeds, which may redirect: each hop is judged as the first was.
 //! A third leads to the mail server that an operator configured ([`Dialer::mail`]), by the rules of the second.
 //!
 //! All are closed while the server has no [`Mandate`]: nothing is sent on what it believed.
 //!
 //! Bounds: 5 s to connect; a guarded fetch has a total time and a body cap; a dialled stream is bounded in silence and
-//! in what one reply may hold. No proxies, no redirects, no cookies, no decompression.
+//! in what one reply may hold. No proxies, no cookies; no redirects and no
+//! decompression but those of feeds, bounded there.
 
 mod address;
 mod allow;
 mod dial;
+mod feed;
 mod grants;
 mod guard;
 mod http;
@@ -30,6 +33,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 pub use crate::http::{HttpRequest, HttpResponse};
 pub use dial::{DialError, Dialer, Endpoint, Stream};
+pub use feed::{FeedAnswer, FeedBody, FeedFault, FeedLimits, MAX_REDIRECTS};
 pub use grants::{Grants, is_host};
 pub use guard::{GuardError, GuardKind, GuardedError, Linked};
 pub use nearby::Nearby;
