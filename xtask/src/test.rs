@@ -30,6 +30,7 @@ const NEEDS: &[Needs] = &[
     needs("qm-platform", &["postgresql"]),
     needs("qm-identity", &["postgresql"]),
     needs("qm-jobs", &["postgresql"]),
+    needs("qm-titledb", &["postgresql"]),
     needs("qm-torrents", &["postgresql"]),
     needs("qm-system", &["postgresql"]),
     needs("qm-server", &["postgresql"]),

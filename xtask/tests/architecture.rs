@@ -12,7 +12,7 @@ fn tier(name: &str) -> u8 {
         "qm-platform" => 3,
         "qm-realtime" => 4,
         "qm-identity" | "qm-jobs" | "qm-mail" => 5,
-        "qm-torrents" | "qm-files" | "qm-automation" | "qm-notifications" | "qm-rss" => 6,
+        "qm-torrents" | "qm-files" | "qm-automation" | "qm-notifications" | "qm-rss" | "qm-titledb" => 6,
         "qm-system" => 7,
         "qm-server" => 8,
         "qm-testkit" => 9,
@@ -130,6 +130,7 @@ const FEATURES: &[&str] = &[
     "notifications",
     "rss",
     "system",
+    "titledb",
     "torrents",
 ];
 /// Modules of feature crates that are none of their layers: what the server is given, and what tests use.

@@ -15,6 +15,7 @@
 //! A transaction is never held across a plugin call or an HTTP request: on SQLite it holds up every other writer.
 
 mod backup;
+mod beside;
 mod changes;
 mod error;
 mod json;
@@ -30,6 +31,7 @@ pub mod testing;
 mod tx;
 
 pub use backup::{Copied, Restored, SqliteFile, postgres_arguments};
+pub use beside::{Access, Beside};
 pub use changes::Changes;
 pub use error::DbError;
 pub use json::Json;

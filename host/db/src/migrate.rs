@@ -50,6 +50,7 @@ const MIGRATIONS: &[Migration] = migrations! {
     24 "0024_plugin_configurations",
     25 "0025_kept_tags",
     27 "0027_rss",
+    28 "0028_titledb",
 };
 
 sql! {

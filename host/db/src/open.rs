@@ -54,7 +54,7 @@ pub struct Db {
 }
 
 #[derive(Clone)]
-enum Pools {
+pub(crate) enum Pools {
     Sqlite {
         read: SqlitePool,
         write: SqlitePool,
@@ -140,6 +140,18 @@ impl Db {
         Db {
             fence: Some(fence),
             ..self
+        }
+    }
+
+    /// Another store, whose writes are refused where those of this one are.
+    pub(crate) fn with_pools(&self, pools: Pools) -> Db {
+        Db {
+            pools,
+            health: Arc::default(),
+            writes: Writes::default(),
+            sink: None,
+            alone: None,
+            fence: self.fence.clone(),
         }
     }
 
@@ -407,7 +419,7 @@ async fn open_sqlite(path: PathBuf) -> Result<Pools, DbError> {
 }
 
 /// Makes the file when it is missing, closed to everybody else, and finds out early what would stop SQLite.
-fn claim_file(path: &Path) -> Result<(), DbError> {
+pub(crate) fn claim_file(path: &Path) -> Result<(), DbError> {
     use std::os::unix::fs::OpenOptionsExt as _;
 
     if path.is_dir() {

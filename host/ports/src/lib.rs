@@ -14,6 +14,7 @@
 //! | [`list`] | torrents | automation |
 //! | [`rules`] | automation | torrents |
 //! | [`mail`] | mail | the plugin host |
+//! | [`titledb`] | titledb | whoever asks what a title is |
 //! | [`holder`] | identity | files |
 //!
 //! Owns no I/O, and words that are not about one area (instants, errors, the principal) are the kernel's.
@@ -30,6 +31,7 @@ pub mod mail;
 pub mod payload;
 pub mod probe;
 pub mod rules;
+pub mod titledb;
 
 pub use holder::Holders;
 pub use payload::{TorrentPayload, TorrentPayloads};

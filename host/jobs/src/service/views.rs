@@ -1,5 +1,6 @@
 //! Reading: lists, one job, its events and children, the overview.
 
+use qm_db::Tx;
 use qm_kernel::{PageQuery, Permission, Principal, Timestamp};
 
 use super::Jobs;
@@ -20,7 +21,27 @@ const CHILDREN: i64 = 500;
 /// The parts of the product whose jobs the simple list shows: name, module, the permission it takes.
 const SUBSYSTEMS: &[(&str, &str, Permission)] = &[("media", "media_manager", Permission::MediaManagerView)];
 
+/// How a job stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Something is still to happen to it.
+    Active,
+    /// Somebody has cancelled it, and it ends soon or has ended.
+    Cancelled,
+    Ended,
+}
+
 impl Jobs {
+    /// How a job stands, for the area that asked for it; `None` when it is not kept any more.
+    pub async fn standing(&self, tx: &mut Tx, id: &str) -> Result<Option<Standing>, JobsError> {
+        let job = repo::jobs::find(tx, id).await?;
+        Ok(job.map(|job| match job.status {
+            Status::Cancelled | Status::Cancelling => Standing::Cancelled,
+            status if status.is_active() => Standing::Active,
+            _ => Standing::Ended,
+        }))
+    }
+
     /// The latest jobs of each subsystem the caller may see, the newest first, each with its subsystem's name.
     pub async fn simple(
         &self,

@@ -1,0 +1,104 @@
+//! What titles there are: the imported data set, for areas that ask what something is.
+
+use async_trait::async_trait;
+
+/// Offered by titledb. Where no data set is imported, or the operator does not want it used, nothing is found.
+#[async_trait]
+pub trait TitleData: Send + Sync {
+    /// A title by its id (`tt` and digits).
+    async fn title(&self, id: &str) -> Result<Option<TitleRecord>, TitleDataError>;
+
+    /// Titles that answer a question, the best first; 20 at most.
+    async fn search(&self, asked: &TitleQuestion) -> Result<Vec<TitleMatch>, TitleDataError>;
+
+    /// The title that answers best, where one answers at all.
+    async fn best(&self, asked: &TitleQuestion) -> Result<Option<TitleMatch>, TitleDataError>;
+
+    /// The series of this title and year: its key is that of the title, with a year it is of the year or one beside it, or the
+    /// only one; of several the one with most episodes, then the later one. One without episodes is none.
+    async fn series(&self, title: &str, year: Option<i64>) -> Result<Option<String>, TitleDataError>;
+
+    /// The episodes of a series, in their order.
+    async fn episodes(&self, id: &str) -> Result<Vec<EpisodeRecord>, TitleDataError>;
+
+    /// The series that a title is an episode of.
+    async fn parent(&self, id: &str) -> Result<Option<String>, TitleDataError>;
+
+    /// The people who had a part in a title, in their order.
+    async fn credits(&self, id: &str) -> Result<Vec<CreditRecord>, TitleDataError>;
+}
+
+/// What is looked for.
+#[derive(Clone, Debug, Default)]
+pub struct TitleQuestion {
+    pub title: String,
+    pub year: Option<i64>,
+    pub kind: Option<TitleKind>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TitleKind {
+    /// A film, also one made for television, or a short one.
+    Movie,
+    /// A series.
+    Tv,
+    Episode,
+}
+
+/// A title.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TitleRecord {
+    /// `tt` and digits.
+    pub id: String,
+    /// The word of the data set, e.g. `tvSeries`.
+    pub kind: String,
+    pub title: String,
+    pub original_title: Option<String>,
+    pub year: Option<i64>,
+    pub end_year: Option<i64>,
+    /// Minutes.
+    pub runtime: Option<i64>,
+    pub is_adult: bool,
+    pub genres: Vec<String>,
+    /// Names; an id where the name is not known.
+    pub directors: Vec<String>,
+    pub writers: Vec<String>,
+    /// 0 to 10.
+    pub rating: Option<f64>,
+    pub votes: Option<i64>,
+}
+
+/// A title that was found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TitleMatch {
+    /// Without directors and writers.
+    pub title: TitleRecord,
+    /// 0 to 1, hundredths.
+    pub confidence: f64,
+}
+
+/// An episode of a series.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EpisodeRecord {
+    pub id: String,
+    pub season: Option<i64>,
+    pub episode: Option<i64>,
+    pub title: Option<String>,
+    pub year: Option<i64>,
+}
+
+/// Somebody who had a part in a title.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CreditRecord {
+    /// `nm` and digits.
+    pub id: String,
+    pub name: Option<String>,
+    pub category: Option<String>,
+    pub job: Option<String>,
+    pub characters: Option<String>,
+}
+
+/// The data set could not be asked.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the titledb data set cannot be read: {0}")]
+pub struct TitleDataError(pub String);

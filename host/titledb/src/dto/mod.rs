@@ -1,0 +1,4 @@
+//! What clients send and get.
+
+pub mod answers;
+pub mod requests;

@@ -1,0 +1,75 @@
+//! What can go wrong in this area, and what each means to the caller.
+
+use qm_db::DbError;
+use qm_jobs::JobsError;
+use qm_kernel::ErrorKind;
+use qm_platform::ActingError;
+use qm_web::ApiError;
+
+#[derive(Debug, thiserror::Error)]
+pub enum TitledbError {
+    #[error("Invalid id")]
+    InvalidId,
+    #[error("Title not found")]
+    NoSuchTitle,
+    #[error("A path is required.")]
+    NoPath,
+    #[error("Path is a protected system directory.")]
+    Protected,
+    /// With the roots there are.
+    #[error("Path is outside the allowed storage roots ({0}).")]
+    Outside(String),
+    #[error("No import is running")]
+    NotRunning,
+    #[error("An import is active: stop it first")]
+    Active,
+    #[error("datasetBaseUrl must be a valid http(s) URL")]
+    BaseUrl,
+    /// The caller's token allows it, but they no longer may.
+    #[error(transparent)]
+    Acting(#[from] ActingError),
+    #[error(transparent)]
+    Jobs(#[from] JobsError),
+    #[error(transparent)]
+    Database(#[from] DbError),
+}
+
+impl TitledbError {
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            TitledbError::InvalidId | TitledbError::NoPath | TitledbError::Active | TitledbError::BaseUrl => {
+                ErrorKind::BadRequest
+            }
+            TitledbError::NoSuchTitle | TitledbError::NotRunning => ErrorKind::NotFound,
+            TitledbError::Protected | TitledbError::Outside(_) => ErrorKind::Forbidden,
+            TitledbError::Acting(error) => error.kind(),
+            TitledbError::Jobs(error) => error.kind(),
+            TitledbError::Database(error) => error.kind(),
+        }
+    }
+
+    /// What stands in `code` of the answer; never changes.
+    pub fn code(&self) -> &'static str {
+        match self {
+            TitledbError::InvalidId => "bad_request.titledb_id",
+            TitledbError::NoSuchTitle => "not_found.title",
+            TitledbError::NoPath => "bad_request.path_required",
+            TitledbError::Protected => "forbidden.protected_path",
+            TitledbError::Outside(_) => "forbidden.outside_roots",
+            TitledbError::NotRunning => "not_found.titledb_import",
+            TitledbError::Active => "bad_request.import_active",
+            TitledbError::BaseUrl => "bad_request.dataset_url",
+            TitledbError::Acting(error) => error.code(),
+            TitledbError::Jobs(error) => error.code(),
+            TitledbError::Database(error) => error.kind().code(),
+        }
+    }
+}
+
+impl From<TitledbError> for ApiError {
+    fn from(error: TitledbError) -> Self {
+        ApiError::new(error.kind(), error.to_string())
+            .with_code(error.code())
+            .with_source(error)
+    }
+}

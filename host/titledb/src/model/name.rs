@@ -1,0 +1,93 @@
+//! Names as they are compared: without case, diacritics and punctuation.
+
+use unicode_normalization::UnicodeNormalization as _;
+use unicode_normalization::char::is_combining_mark;
+
+/// Most characters of a name that are compared.
+pub const MAX_NAME: usize = 200;
+
+/// Compatibility forms, no diacritics, lower case, `&` as `and`, what is neither letter nor digit as one space; the first
+/// [`MAX_NAME`] characters of that.
+pub fn normalise(text: &str) -> String {
+    let mut name = String::with_capacity(text.len());
+    let mut length = 0;
+    let mut push = |letter: char, name: &mut String| {
+        if length >= MAX_NAME {
+            return;
+        }
+        if letter.is_alphanumeric() {
+            name.push(letter);
+            length += 1;
+        } else if !name.is_empty() && !name.ends_with(' ') {
+            name.push(' ');
+            length += 1;
+        }
+    };
+    for letter in text.nfkd().filter(|letter| !is_combining_mark(*letter)) {
+        if letter == '&' {
+            for letter in " and ".chars() {
+                push(letter, &mut name);
+            }
+            continue;
+        }
+        for lower in letter.to_lowercase().filter(|lower| !is_combining_mark(*lower)) {
+            push(lower, &mut name);
+        }
+    }
+    let end = name.trim_end().len();
+    name.truncate(end);
+    name
+}
+
+/// The key of a series' title: [`normalise`]d, the letters and digits of ASCII alone.
+pub fn key(title: &str) -> String {
+    let mut key = normalise(title);
+    key.retain(|letter| letter.is_ascii_alphanumeric());
+    key
+}
+
+/// 0 to 1: how like two normalised names are.
+pub fn similarity(one: &str, other: &str) -> f64 {
+    if one == other {
+        return 1.0;
+    }
+    let longest = one.chars().count().max(other.chars().count());
+    if longest == 0 {
+        return 0.0;
+    }
+    1.0 - strsim::levenshtein(one, other) as f64 / longest as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_compared_without_what_people_leave_out() {
+        for (text, name) in [
+            ("Amélie", "amelie"),
+            ("  Tom & Jerry!! ", "tom and jerry"),
+            ("M*A*S*H", "m a s h"),
+            ("ｗｉｄｅ", "wide"),
+            ("Ⅳ", "iv"),
+            ("Wall·E", "wall e"),
+            ("İstanbul", "istanbul"),
+            ("千と千尋の神隠し", "千と千尋の神隠し"),
+            ("???", ""),
+            ("", ""),
+        ] {
+            assert_eq!(normalise(text), name, "{text}");
+        }
+        assert_eq!(normalise(&"ab ".repeat(500)).chars().count(), MAX_NAME);
+        assert_eq!(key("The Office (US)"), "theofficeus");
+        assert_eq!(key("千"), "");
+    }
+
+    #[test]
+    fn likeness_counts_letters() {
+        assert!((similarity("heat", "heat") - 1.0).abs() < 1e-9);
+        assert!((similarity("heat", "heap") - 0.75).abs() < 1e-9);
+        assert!(similarity("", "").abs() > 0.9, "both are the same");
+        assert!(similarity("a", "zzzz").abs() < 1e-9);
+    }
+}

@@ -1,0 +1,67 @@
+//! How well a title answers what was asked for.
+
+use super::file::Sort;
+use super::name::similarity;
+
+/// What is looked for.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// Normalised.
+    pub name: String,
+    pub year: Option<i64>,
+    pub sort: Option<Sort>,
+}
+
+/// 0 to 1 in hundredths: the best likeness of `names` (normalised), the year, the type.
+pub fn confidence<'a>(
+    wanted: &Wanted,
+    names: impl Iterator<Item = &'a str>,
+    year: Option<i64>,
+    sort: Sort,
+) -> f64 {
+    let likeness = names
+        .map(|name| similarity(&wanted.name, name))
+        .fold(0.0, f64::max);
+    let by_year = match (wanted.year, year) {
+        (Some(one), Some(other)) if one == other => 0.15,
+        (Some(one), Some(other)) if (one - other).abs() == 1 => 0.05,
+        (Some(_), Some(_)) => -0.1,
+        _ => 0.0,
+    };
+    let by_sort = match wanted.sort {
+        Some(wanted) if wanted == sort => 0.05,
+        _ => 0.0,
+    };
+    let score: f64 = likeness * 0.8 + by_year + by_sort;
+    (score.clamp(0.0, 1.0) * 100.0).round() / 100.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_year_and_a_type_speak_for_a_title() {
+        let wanted = |year, sort| Wanted {
+            name: "heat".to_owned(),
+            year,
+            sort,
+        };
+        let score =
+            |wanted: Wanted, year| confidence(&wanted, ["cold", "heat"].into_iter(), year, Sort::Movie);
+        for (wanted, year, expected) in [
+            (wanted(None, None), None, 0.8),
+            (wanted(Some(1995), None), Some(1995), 0.95),
+            (wanted(Some(1996), None), Some(1995), 0.85),
+            (wanted(Some(2006), None), Some(1995), 0.7),
+            (wanted(Some(2006), None), None, 0.8),
+            (wanted(Some(1995), Some(Sort::Movie)), Some(1995), 1.0),
+            (wanted(Some(1995), Some(Sort::Tv)), Some(1995), 0.95),
+        ] {
+            assert!(
+                (score(wanted.clone(), year) - expected).abs() < 1e-9,
+                "{wanted:?} {year:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,349 @@
+//! Reading a file of the data set: gzip, a header, lines of fields with tabs between them.
+//!
+//! Bounds: a line of 1 MiB; batches of [`BATCH_ROWS`] rows or [`BATCH_BYTES`] of text, of which a few wait.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use flate2::bufread::MultiGzDecoder;
+
+use super::ids::IdSet;
+use crate::model::batch::Batch;
+use crate::model::file::{SOURCES, Source, Table};
+use crate::model::plan::{Plan, Stats};
+
+pub const BATCH_ROWS: usize = 10_000;
+const BATCH_BYTES: usize = 4 << 20;
+const MAX_LINE: usize = 1 << 20;
+const BUFFER: usize = 256 << 10;
+
+/// What is wrong with a file.
+#[derive(Debug, thiserror::Error)]
+pub enum FileFault {
+    #[error("{file} is not there")]
+    Missing { file: &'static str },
+    #[error("{file} is no gzip file: it begins with `{begins}`; download it again")]
+    NotGzip { file: &'static str, begins: String },
+    #[error("{file} is damaged or ends in the middle: {reason}; download it again")]
+    Damaged { file: &'static str, reason: String },
+    #[error("{file} has no column {}", .columns.join(", "))]
+    Columns {
+        file: &'static str,
+        columns: Vec<&'static str>,
+    },
+    /// None of the files came.
+    #[error("The data set cannot be downloaded: {0}")]
+    Download(String),
+    #[error("{file} cannot be read")]
+    Io {
+        file: &'static str,
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// Rows that were read, with how far the file was read then.
+pub struct Piece {
+    pub batch: Batch,
+    /// Lines read, the header included.
+    pub lines: u64,
+    /// What was read since the piece before.
+    pub stats: Stats,
+}
+
+/// Counts the bytes of the file that were read.
+struct Counted {
+    file: File,
+    read: Arc<AtomicU64>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read(buffer)?;
+        self.read.fetch_add(read as u64, Ordering::Relaxed);
+        Ok(read)
+    }
+}
+
+/// An open file, behind its header.
+pub struct Opened {
+    source: &'static Source,
+    lines: BufReader<MultiGzDecoder<BufReader<Counted>>>,
+    /// The field of each column of the table.
+    places: Vec<Option<usize>>,
+    line: Vec<u8>,
+}
+
+/// Opens a file and reads its header; `read` counts its bytes.
+pub fn open(directory: &Path, source: &'static Source, read: Arc<AtomicU64>) -> Result<Opened, FileFault> {
+    let file = source.file;
+    let opened = File::open(directory.join(file)).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => FileFault::Missing { file },
+        _ => FileFault::Io { file, source: error },
+    })?;
+    let mut raw = BufReader::with_capacity(BUFFER, Counted { file: opened, read });
+    let begins = raw.fill_buf().map_err(|source| FileFault::Io { file, source })?;
+    if !begins.starts_with(&[0x1f, 0x8b]) {
+        let begins: String = String::from_utf8_lossy(&begins[..begins.len().min(40)])
+            .chars()
+            .map(|letter| if letter.is_control() { ' ' } else { letter })
+            .take(20)
+            .collect();
+        return Err(FileFault::NotGzip { file, begins });
+    }
+    let mut opened = Opened {
+        source,
+        lines: BufReader::with_capacity(BUFFER, MultiGzDecoder::new(raw)),
+        places: Vec::new(),
+        line: Vec::new(),
+    };
+    opened.read_header()?;
+    Ok(opened)
+}
+
+/// A line as it was found.
+enum Line {
+    Read,
+    TooLong,
+    End,
+}
+
+impl Opened {
+    fn read_header(&mut self) -> Result<(), FileFault> {
+        self.next_line()?;
+        let header = String::from_utf8_lossy(&self.line).into_owned();
+        let header = header.trim_start_matches('\u{feff}');
+        let names: Vec<&str> = header.split('\t').map(str::trim).collect();
+        let place = |name| names.iter().position(|found| *found == name);
+        let columns = self.source.columns;
+        self.places = columns.iter().map(|column| place(column.name)).collect();
+        let missing: Vec<&str> = columns
+            .iter()
+            .zip(&self.places)
+            .filter(|(_, place)| place.is_none())
+            .map(|(column, _)| column.name)
+            .collect();
+        if missing.is_empty() {
+            Ok(())
+        } else {
+            Err(FileFault::Columns {
+                file: self.source.file,
+                columns: missing,
+            })
+        }
+    }
+
+    /// The next line, without its end.
+    fn next_line(&mut self) -> Result<Line, FileFault> {
+        let damaged = |error: io::Error| FileFault::Damaged {
+            file: self.source.file,
+            reason: error.to_string(),
+        };
+        self.line.clear();
+        let mut whole = true;
+        loop {
+            let piece = self.lines.fill_buf().map_err(damaged)?;
+            if piece.is_empty() {
+                return Ok(match (self.line.is_empty(), whole) {
+                    (_, false) => Line::TooLong,
+                    (true, true) => Line::End,
+                    (false, true) => Line::Read,
+                });
+            }
+            let end = memchr(piece);
+            let taken = end.unwrap_or(piece.len());
+            if self.line.len() + taken > MAX_LINE {
+                whole = false;
+                self.line.clear();
+            }
+            if whole {
+                self.line.extend_from_slice(&piece[..taken]);
+            }
+            self.lines.consume(taken + usize::from(end.is_some()));
+            if end.is_some() {
+                if self.line.last() == Some(&b'\r') {
+                    self.line.pop();
+                }
+                return Ok(if whole { Line::Read } else { Line::TooLong });
+            }
+        }
+    }
+
+    /// Reads the rest in pieces. The first `skipped` lines were read before; their titles stand in `kept` already. Ends
+    /// early where `sink` takes no more (false).
+    pub fn read(
+        mut self,
+        plan: &Plan,
+        kept: &mut IdSet,
+        skipped: u64,
+        mut sink: impl FnMut(Piece) -> bool,
+    ) -> Result<(), FileFault> {
+        let source = self.source;
+        let mut number: u64 = 1;
+        while number < skipped {
+            if matches!(self.next_line()?, Line::End) {
+                break;
+            }
+            number += 1;
+        }
+        let mut batch = Batch::new(source.table);
+        let mut stats = Stats::default();
+        loop {
+            let line = self.next_line()?;
+            let ended = matches!(line, Line::End);
+            if !ended {
+                number += 1;
+                stats.rows_scanned += 1;
+                let read = match line {
+                    Line::TooLong => Err("it is longer than 1 MiB".to_owned()),
+                    _ => self.take(&mut batch),
+                };
+                match read {
+                    Err(why) => stats.bad(source, number, &why),
+                    Ok(()) => match plan.skips(&batch, |id| kept.contains(id)) {
+                        Some(skip) => {
+                            batch.pop();
+                            stats.skip(skip);
+                        }
+                        None => {
+                            stats.rows_imported += 1;
+                            if source.table == Table::Titles
+                                && plan.needs_titles()
+                                && let Some(id) = batch.last_id()
+                            {
+                                kept.insert(id);
+                            }
+                        }
+                    },
+                }
+            }
+            // What is skipped counts too: a stop, and the place to go on from, must not wait for rows that are kept.
+            let is_full = batch.rows() >= BATCH_ROWS
+                || batch.size() >= BATCH_BYTES
+                || stats.rows_scanned >= 50 * BATCH_ROWS as u64;
+            if is_full || ended {
+                let piece = Piece {
+                    batch: std::mem::replace(&mut batch, Batch::new(source.table)),
+                    lines: number,
+                    stats: std::mem::take(&mut stats),
+                };
+                if !sink(piece) || ended {
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    fn take(&self, batch: &mut Batch) -> Result<(), String> {
+        let line = std::str::from_utf8(&self.line).map_err(|_| "it is not UTF-8".to_owned())?;
+        let mut fields = [""; 32];
+        let mut count = 0;
+        for field in line.split('\t') {
+            let Some(place) = fields.get_mut(count) else {
+                return Err("it has too many fields".to_owned());
+            };
+            *place = field;
+            count += 1;
+        }
+        let needed = self.places.iter().flatten().max().map_or(0, |place| place + 1);
+        if count < needed {
+            return Err(format!("it has {count} fields of {needed}"));
+        }
+        batch.push(self.source, &fields[..count], &self.places)
+    }
+}
+
+fn memchr(bytes: &[u8]) -> Option<usize> {
+    bytes.iter().position(|byte| *byte == b'\n')
+}
+
+/// A file as it lies there.
+#[derive(Clone, Debug)]
+pub struct Examined {
+    pub source: &'static Source,
+    pub size: Option<u64>,
+    /// Milliseconds since 1970.
+    pub modified: Option<i64>,
+    pub gzip_ok: bool,
+    pub header_ok: bool,
+    /// What is wrong with it; none for one that is not there.
+    pub error: Option<String>,
+}
+
+/// Looks at every file of a directory: at its size, its first bytes and its header.
+pub fn examine(directory: &Path) -> Vec<Examined> {
+    let look = |source: &'static Source| {
+        let metadata = std::fs::metadata(directory.join(source.file)).ok();
+        let mut examined = Examined {
+            source,
+            size: metadata.as_ref().map(std::fs::Metadata::len),
+            modified: metadata
+                .and_then(|metadata| metadata.modified().ok())
+                .map(since_1970),
+            gzip_ok: true,
+            header_ok: true,
+            error: None,
+        };
+        match open(directory, source, Arc::default()) {
+            Ok(_) => {}
+            Err(FileFault::Missing { .. }) => (examined.gzip_ok, examined.header_ok) = (false, false),
+            Err(fault) => {
+                examined.gzip_ok = matches!(fault, FileFault::Columns { .. });
+                examined.header_ok = false;
+                examined.error = Some(fault.to_string());
+            }
+        }
+        examined
+    };
+    SOURCES.iter().map(look).collect()
+}
+
+fn since_1970(at: std::time::SystemTime) -> i64 {
+    at.duration_since(std::time::UNIX_EPOCH)
+        .map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}
+
+/// A file that is to be imported.
+#[derive(Clone, Debug)]
+pub struct Present {
+    pub source: &'static Source,
+    pub size: u64,
+    pub modified: i64,
+}
+
+/// The files of a plan that are there, in their order.
+pub fn present(directory: &Path, plan: &Plan) -> Vec<Present> {
+    let found = plan.sources().filter_map(|source| {
+        let metadata = std::fs::metadata(directory.join(source.file)).ok()?;
+        Some(Present {
+            source,
+            size: metadata.len(),
+            modified: metadata.modified().map(since_1970).unwrap_or(0),
+        })
+    });
+    found.collect()
+}
+
+/// Says which files, by which plan: a store that was loaded from others is not gone on with.
+pub fn fingerprint(directory: &Path, files: &[Present], plan: &Plan) -> String {
+    let files: Vec<String> = files
+        .iter()
+        .map(|file| format!("{} {} {}", file.source.file, file.size, file.modified))
+        .collect();
+    // A plan is plain data.
+    let plan = serde_json::to_string(plan).unwrap_or_default();
+    format!("{}\n{}\n{plan}", directory.display(), files.join("\n"))
+}
+
+/// What tells one start of the system from another.
+pub fn boot() -> String {
+    std::fs::read_to_string(PathBuf::from("/proc/sys/kernel/random/boot_id"))
+        .map(|id| id.trim().to_owned())
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

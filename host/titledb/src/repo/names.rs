@@ -1,0 +1,203 @@
+//! Tables `names` and `series` and the index of names, made of titles and their other names when those are in.
+
+use qm_db::private::Connection;
+use qm_db::{Backend, DbError, FromRow, Statement, Tx};
+
+use super::schema::{backend, script};
+
+/// Titles of one step.
+pub const STEP: i64 = 2000;
+/// Rows of one statement on SQLite.
+const AT_ONCE: usize = 200;
+
+/// The most votes first, behind a place. The two texts name the same titles.
+const RATED: Statement = Statement {
+    text: "SELECT c.votes, c.id, t.kind, t.title, t.original, t.start_year FROM (SELECT votes, id FROM ratings \
+        WHERE (votes, id) < ($1, $2) ORDER BY votes DESC, id DESC LIMIT 2000) c LEFT JOIN titles t ON t.id = c.id \
+        ORDER BY c.votes DESC, c.id DESC",
+};
+const RATED_AKAS: Statement = Statement {
+    text: "SELECT a.title_id, a.title FROM (SELECT votes, id FROM ratings WHERE (votes, id) < ($1, $2) \
+        ORDER BY votes DESC, id DESC LIMIT 2000) c JOIN akas a ON a.title_id = c.id",
+};
+const UNRATED: Statement = Statement {
+    text: "SELECT CAST(0 AS BIGINT) AS votes, t.id, t.kind, t.title, t.original, t.start_year FROM titles t WHERE t.id > $1 \
+        AND NOT EXISTS (SELECT 1 FROM ratings r WHERE r.id = t.id) ORDER BY t.id LIMIT 2000",
+};
+const UNRATED_AKAS: Statement = Statement {
+    text: "SELECT a.title_id, a.title FROM (SELECT t.id FROM titles t WHERE t.id > $1 \
+        AND NOT EXISTS (SELECT 1 FROM ratings r WHERE r.id = t.id) ORDER BY t.id LIMIT 2000) c \
+        JOIN akas a ON a.title_id = c.id",
+};
+
+#[cfg(test)]
+pub const STATEMENTS: &[Statement] = &[RATED, RATED_AKAS, UNRATED, UNRATED_AKAS];
+
+/// A title with the names it is to be found by. Of a title that is not there nothing but its id is known.
+#[derive(FromRow)]
+pub struct Named {
+    pub votes: i64,
+    pub id: i64,
+    pub kind: Option<String>,
+    pub title: Option<String>,
+    pub original: Option<String>,
+    pub start_year: Option<i64>,
+}
+
+/// Other names, by title.
+type Akas = Vec<(i64, String)>;
+
+pub async fn rated(tx: &mut Tx, votes: i64, id: i64) -> Result<(Vec<Named>, Akas), DbError> {
+    let titles = qm_db::all!(tx, Named, RATED, votes, id).await?;
+    let akas = qm_db::all!(tx, (i64, String), RATED_AKAS, votes, id).await?;
+    Ok((titles, akas))
+}
+
+pub async fn unrated(tx: &mut Tx, after: i64) -> Result<(Vec<Named>, Akas), DbError> {
+    let titles = qm_db::all!(tx, Named, UNRATED, after).await?;
+    let akas = qm_db::all!(tx, (i64, String), UNRATED_AKAS, after).await?;
+    Ok((titles, akas))
+}
+
+/// A name of a title, by its place among all: those of titles with more votes come first.
+pub struct NewName {
+    pub rank: i64,
+    pub title_id: i64,
+    pub name: String,
+    pub year: Option<i64>,
+    pub sort: i64,
+    /// What the index on SQLite is given.
+    pub indexed: String,
+}
+
+/// A series by the key of its title.
+pub struct NewSeries {
+    pub key: String,
+    pub id: i64,
+    pub start_year: Option<i64>,
+}
+
+pub async fn add(tx: &mut Tx, names: &[NewName], series: &[NewSeries]) -> Result<(), DbError> {
+    let done = match tx.connection() {
+        Connection::Sqlite(connection) => sqlite(connection, names, series).await,
+        Connection::Postgres(connection) => postgres(connection, names, series).await,
+    };
+    done.map_err(|error| tx.failed(error))
+}
+
+async fn sqlite(
+    connection: &mut sqlx::SqliteConnection,
+    names: &[NewName],
+    series: &[NewSeries],
+) -> Result<(), sqlx::Error> {
+    let rows = |head: &str, row: &str, count| format!("{head} {}", vec![row; count].join(","));
+    for chunk in names.chunks(AT_ONCE) {
+        let whole = chunk.len() == AT_ONCE;
+        let text = rows(
+            "INSERT INTO names (rank, title_id, name, year, sort) VALUES",
+            "(?,?,?,?,?)",
+            chunk.len(),
+        );
+        let mut query = sqlx::query::<sqlx::Sqlite>(&text).persistent(whole);
+        for name in chunk {
+            query = query
+                .bind(name.rank)
+                .bind(name.title_id)
+                .bind(&*name.name)
+                .bind(name.year)
+                .bind(name.sort);
+        }
+        query.execute(&mut *connection).await?;
+        let text = rows(
+            "INSERT INTO names_index (rowid, name) VALUES",
+            "(?,?)",
+            chunk.len(),
+        );
+        let mut query = sqlx::query::<sqlx::Sqlite>(&text).persistent(whole);
+        for name in chunk {
+            query = query.bind(name.rank).bind(&*name.indexed);
+        }
+        query.execute(&mut *connection).await?;
+    }
+    for chunk in series.chunks(AT_ONCE) {
+        let text = rows(
+            "INSERT OR IGNORE INTO series (key, id, start_year) VALUES",
+            "(?,?,?)",
+            chunk.len(),
+        );
+        let mut query = sqlx::query::<sqlx::Sqlite>(&text).persistent(chunk.len() == AT_ONCE);
+        for one in chunk {
+            query = query.bind(&*one.key).bind(one.id).bind(one.start_year);
+        }
+        query.execute(&mut *connection).await?;
+    }
+    Ok(())
+}
+
+async fn postgres(
+    connection: &mut sqlx::PgConnection,
+    names: &[NewName],
+    series: &[NewSeries],
+) -> Result<(), sqlx::Error> {
+    use std::fmt::Write as _;
+    let year = |year: Option<i64>| year.map_or_else(|| "\\N".to_owned(), |year| year.to_string());
+    let mut text = String::new();
+    for name in names {
+        // Letters, digits and spaces alone: nothing to escape.
+        let _ = writeln!(
+            text,
+            "{}\t{}\t{}\t{}\t{}",
+            name.rank,
+            name.title_id,
+            name.name,
+            year(name.year),
+            name.sort
+        );
+    }
+    let mut copy = connection
+        .copy_in_raw("COPY names (rank, title_id, name, year, sort) FROM STDIN")
+        .await?;
+    copy.send(text.as_bytes()).await?;
+    copy.finish().await?;
+    if series.is_empty() {
+        return Ok(());
+    }
+    let mut text = String::new();
+    for one in series {
+        let _ = writeln!(text, "{}\t{}\t{}", one.key, one.id, year(one.start_year));
+    }
+    let mut copy = connection
+        .copy_in_raw("COPY series (key, id, start_year) FROM STDIN")
+        .await?;
+    copy.send(text.as_bytes()).await?;
+    copy.finish().await.map(drop)
+}
+
+/// The indexes of names that PostgreSQL makes once they are in, each in a transaction of its own.
+pub const INDEXES: &[&str] = &[
+    "CREATE UNIQUE INDEX IF NOT EXISTS names_key ON names (rank)",
+    "CREATE INDEX IF NOT EXISTS names_beginning ON names (name text_pattern_ops, rank)",
+    "CREATE INDEX IF NOT EXISTS series_key ON series (key)",
+];
+pub const ANALYZE: &str =
+    "ANALYZE titles; ANALYZE ratings; ANALYZE akas; ANALYZE episodes; ANALYZE names; ANALYZE series";
+const EXTENSION: &str = "CREATE EXTENSION IF NOT EXISTS pg_trgm SCHEMA public";
+const BY_PART: &str =
+    "CREATE INDEX IF NOT EXISTS names_part ON names USING gin (name gin_trgm_ops) WITH (fastupdate = off)";
+
+pub async fn index(tx: &mut Tx, text: &str) -> Result<(), DbError> {
+    match backend(tx) {
+        Backend::Sqlite => Ok(()),
+        Backend::Postgres => script(tx, text).await,
+    }
+}
+
+/// The extension by which PostgreSQL finds parts of names; an error where this database may not have it.
+pub async fn extension(tx: &mut Tx) -> Result<(), DbError> {
+    index(tx, EXTENSION).await
+}
+
+/// The index by parts of names, which takes the extension.
+pub async fn by_part(tx: &mut Tx) -> Result<(), DbError> {
+    index(tx, BY_PART).await
+}

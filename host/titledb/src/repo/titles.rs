@@ -1,0 +1,134 @@
+//! Titles by their ids, with their episodes and the people who had a part in them.
+
+use qm_db::{DbError, FromRow, Statement, Tx};
+
+use crate::model::titles::{Credit, Episode, Title, list};
+
+const FIND: Statement = Statement {
+    text: "SELECT t.id, t.kind, t.title, t.original, t.adult, t.start_year, t.end_year, t.runtime, t.genres, r.rating, r.votes \
+        FROM titles t LEFT JOIN ratings r ON r.id = t.id WHERE t.id = $1",
+};
+const CREW: Statement = Statement {
+    text: "SELECT directors, writers FROM crew WHERE id = $1",
+};
+const PERSON: Statement = Statement {
+    text: "SELECT name FROM persons WHERE id = $1",
+};
+const EPISODES: Statement = Statement {
+    text: "SELECT e.id, e.season, e.episode, t.title, t.start_year AS year FROM episodes e LEFT JOIN titles t ON t.id = e.id \
+        WHERE e.parent = $1 ORDER BY e.season, e.episode, e.id LIMIT 50000",
+};
+const PARENT: Statement = Statement {
+    text: "SELECT parent FROM episodes WHERE id = $1",
+};
+const CREDITS: Statement = Statement {
+    text: "SELECT p.person_id AS person, n.name, p.category, p.job, p.characters FROM principals p \
+        LEFT JOIN persons n ON n.id = p.person_id WHERE p.title_id = $1 ORDER BY p.ordering LIMIT 200",
+};
+const RATING: Statement = Statement {
+    text: "SELECT rating FROM ratings WHERE id = $1",
+};
+
+#[cfg(test)]
+pub const STATEMENTS: &[Statement] = &[FIND, CREW, PERSON, EPISODES, PARENT, CREDITS, RATING];
+
+#[derive(FromRow)]
+struct Row {
+    id: i64,
+    kind: Option<String>,
+    title: String,
+    original: Option<String>,
+    adult: Option<i64>,
+    start_year: Option<i64>,
+    end_year: Option<i64>,
+    runtime: Option<i64>,
+    genres: Option<String>,
+    rating: Option<i64>,
+    votes: Option<i64>,
+}
+
+impl From<Row> for Title {
+    fn from(row: Row) -> Self {
+        Self {
+            id: row.id,
+            kind: row.kind.unwrap_or_default(),
+            title: row.title,
+            original: row.original,
+            adult: row.adult == Some(1),
+            start_year: row.start_year,
+            end_year: row.end_year,
+            runtime: row.runtime,
+            genres: list(row.genres.as_deref()),
+            rating: row.rating,
+            votes: row.votes,
+        }
+    }
+}
+
+pub async fn find(tx: &mut Tx, id: i64) -> Result<Option<Title>, DbError> {
+    Ok(qm_db::opt!(tx, Row, FIND, id).await?.map(Title::from))
+}
+
+pub async fn rating(tx: &mut Tx, id: i64) -> Result<Option<i64>, DbError> {
+    Ok(qm_db::opt!(tx, (i64,), RATING, id).await?.map(|(rating,)| rating))
+}
+
+/// The lists of directors and of writers.
+pub async fn crew(tx: &mut Tx, id: i64) -> Result<(Vec<String>, Vec<String>), DbError> {
+    let row = qm_db::opt!(tx, (Option<String>, Option<String>), CREW, id).await?;
+    let (directors, writers) = row.unwrap_or_default();
+    Ok((list(directors.as_deref()), list(writers.as_deref())))
+}
+
+pub async fn person(tx: &mut Tx, id: i64) -> Result<Option<String>, DbError> {
+    Ok(qm_db::opt!(tx, (String,), PERSON, id).await?.map(|(name,)| name))
+}
+
+#[derive(FromRow)]
+struct EpisodeRow {
+    id: i64,
+    season: Option<i64>,
+    episode: Option<i64>,
+    title: Option<String>,
+    year: Option<i64>,
+}
+
+/// In their order; 50,000 at most.
+pub async fn episodes(tx: &mut Tx, parent: i64) -> Result<Vec<Episode>, DbError> {
+    let rows = qm_db::all!(tx, EpisodeRow, EPISODES, parent).await?;
+    let episodes = rows.into_iter().map(|row| Episode {
+        id: row.id,
+        season: row.season,
+        episode: row.episode,
+        title: row.title,
+        year: row.year,
+    });
+    Ok(episodes.collect())
+}
+
+/// The series that a title is an episode of.
+pub async fn parent(tx: &mut Tx, id: i64) -> Result<Option<i64>, DbError> {
+    Ok(qm_db::opt!(tx, (i64,), PARENT, id).await?.map(|(parent,)| parent))
+}
+
+#[derive(FromRow)]
+struct CreditRow {
+    person: i64,
+    name: Option<String>,
+    category: Option<String>,
+    job: Option<String>,
+    characters: Option<String>,
+}
+
+/// In their order; 200 at most.
+pub async fn credits(tx: &mut Tx, id: i64) -> Result<Vec<Credit>, DbError> {
+    let rows = qm_db::all!(tx, CreditRow, CREDITS, id).await?;
+    let credits = rows.into_iter().map(|row| Credit {
+        person: row.person,
+        name: row.name,
+        category: row.category,
+        job: row.job,
+        characters: row.characters,
+    });
+    Ok(credits.collect())
+}

@@ -1,0 +1,26 @@
+//! With which errors of this area each operation may refuse, for the document. What every guarded operation may answer
+//! is known without them.
+
+use qm_platform::ActingError;
+use qm_web::faults;
+
+use crate::error::TitledbError as E;
+
+faults! {
+    Change => with(path());
+    Validate => path();
+    Import => with(path());
+    Stop => with(vec![E::NotRunning]);
+    Update => with(path());
+    Reset => with([path(), vec![E::Active]].into_iter().flatten().collect());
+    OfTitle => [E::InvalidId, E::NoSuchTitle];
+}
+
+fn path() -> Vec<E> {
+    vec![E::NoPath, E::Protected, E::Outside("…".to_owned())]
+}
+
+fn with(mut errors: Vec<E>) -> Vec<E> {
+    errors.extend([E::Acting(ActingError::Gone), E::Acting(ActingError::Inactive)]);
+    errors
+}

@@ -1,0 +1,106 @@
+//! Settings, status, and titles.
+
+use axum::extract::State;
+use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Params, Path};
+use serde_json::Value;
+
+use super::{App, faults};
+use crate::dto::answers::{FoundView, SettingsView, StatusView, TestView, TitleView};
+use crate::dto::requests::{SearchQuery, SettingsPatch};
+use crate::error::TitledbError;
+use crate::service::Caller;
+use crate::service::search::Question;
+
+/// Whether titles can be asked for, whence, and the newest import.
+#[utoipa::path(
+    get, path = "/api/media/providers/titledb/status", tag = "titledb", responses((status = 200, body = StatusView))
+)]
+pub async fn show_titledb_status(State(app): App) -> ApiResult<Json<StatusView>> {
+    Ok(Json(app.status().await?.into()))
+}
+
+/// The settings, without the key of the API.
+#[utoipa::path(
+    get, path = "/api/media/providers/titledb/settings", tag = "titledb", responses((status = 200, body = SettingsView))
+)]
+pub async fn show_titledb_settings(State(app): App) -> ApiResult<Json<SettingsView>> {
+    Ok(Json(app.options().await?.into()))
+}
+
+/// Changes the settings. What is absent stays; an import that runs goes on with those of when it began.
+#[utoipa::path(
+    patch, path = "/api/media/providers/titledb/settings", tag = "titledb", request_body = Body<SettingsPatch>,
+    responses((status = 200, body = SettingsView), faults::Change)
+)]
+pub async fn change_titledb_settings(
+    State(app): App,
+    Auth(principal): Auth,
+    Client(client): Client,
+    Body(patch): Body<SettingsPatch>,
+) -> ApiResult<Json<SettingsView>> {
+    let caller = Caller {
+        principal: &principal,
+        client: &client,
+    };
+    let mut change = patch.change;
+    for (name, value) in &mut change {
+        match (*name, value.as_str()) {
+            ("datasetPath", Some(path)) => {
+                *value = Value::from(app.guarded(path)?.to_string_lossy().into_owned());
+            }
+            ("apiKey", Some(key)) => *value = app.seal(key).into(),
+            _ => {}
+        }
+    }
+    Ok(Json(app.change(caller, change).await?.into()))
+}
+
+/// Whether the API is configured, and titles can be asked for. Nothing is sent anywhere.
+#[utoipa::path(
+    post, path = "/api/media/providers/titledb/test", tag = "titledb", responses((status = 201, body = TestView))
+)]
+pub async fn test_titledb(
+    State(app): App,
+    Auth(principal): Auth,
+    Client(client): Client,
+) -> ApiResult<Created<TestView>> {
+    let caller = Caller {
+        principal: &principal,
+        client: &client,
+    };
+    let (api_configured, available) = app.test(caller).await?;
+    Ok(Created(TestView {
+        api_configured,
+        available,
+    }))
+}
+
+/// Titles whose names hold a text, or are like it; the best first, 20 at most. A text of one or two letters is looked for as a
+/// word.
+#[utoipa::path(
+    get, path = "/api/media/providers/titledb/search", tag = "titledb", params(Params::<SearchQuery>),
+    responses((status = 200, body = Vec<FoundView>))
+)]
+pub async fn search_titles(
+    State(app): App,
+    Params(query): Params<SearchQuery>,
+) -> ApiResult<Json<Vec<FoundView>>> {
+    let question = Question {
+        title: query.title,
+        year: query.year,
+        sort: query.sort,
+    };
+    let found = app.search(&question).await?;
+    Ok(Json(found.into_iter().map(FoundView::from).collect()))
+}
+
+/// A title by its id.
+#[utoipa::path(
+    get, path = "/api/media/providers/titledb/title/{titledbId}", tag = "titledb",
+    params(("titledbId" = String, Path, description = "`tt` and five to ten digits.")),
+    responses((status = 200, body = TitleView), faults::OfTitle)
+)]
+pub async fn show_title(State(app): App, Path(id): Path<String>) -> ApiResult<Json<TitleView>> {
+    let whole = app.whole(&id).await?.ok_or(TitledbError::NoSuchTitle)?;
+    Ok(Json(whole.into()))
+}

@@ -1,0 +1,359 @@
+//! Loading a store: files, keys, names, indexes, and the exchange for the one before.
+//!
+//! Each batch is one transaction of the store, with how far it is: whoever is killed goes on behind the last one. The store
+//! that searches read is not touched before the next one is complete.
+//! Bounds: two batches wait while a third is read and a fourth is written.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use async_trait::async_trait;
+use qm_db::{Backend, Db, DbError};
+use tokio::sync::mpsc;
+
+use super::store::Store;
+use crate::model::file::Sort;
+use crate::model::grams;
+use crate::model::name::{key, normalise};
+use crate::model::plan::{Loaded, Plan, Stage};
+use crate::ops::ids::IdSet;
+use crate::ops::read::{self, FileFault, Piece, Present};
+use crate::repo::names::{self, Named, NewName, NewSeries};
+use crate::repo::{load, schema};
+
+const WAITING: usize = 2;
+/// Share of the files in all of the work, in percent.
+const FILES_PERCENT: f64 = 70.0;
+const NAMES_PERCENT: f64 = 26.0;
+
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    #[error("{0}")]
+    File(#[from] FileFault),
+    #[error(transparent)]
+    Database(#[from] DbError),
+    /// Somebody asked it to end.
+    #[error("it was stopped")]
+    Stopped,
+}
+
+/// Hears how far a load is, and ends it.
+#[async_trait]
+pub trait Watch: Send + Sync {
+    /// After each step; `percent` of all work. An error ends the load; what is loaded stays.
+    async fn step(&self, percent: f64, phase: &str, loaded: &Loaded) -> Result<(), LoadError>;
+}
+
+struct Loading<'a> {
+    db: Db,
+    loaded: Loaded,
+    watch: &'a dyn Watch,
+    began: Instant,
+    /// Milliseconds of earlier runs.
+    before: u64,
+    /// Bytes of all files, and of those that were read.
+    total: u64,
+    read: u64,
+}
+
+/// Loads what a plan takes of the files of a directory, or goes on with that, and makes it the complete store.
+pub async fn load(
+    store: &Store,
+    directory: &Path,
+    plan: &Plan,
+    watch: &dyn Watch,
+) -> Result<Loaded, LoadError> {
+    let files = read::present(directory, plan);
+    let first = plan.sources().next().map(|source| source.file);
+    if files.first().map(|file| file.source.file) != first {
+        return Err(FileFault::Missing {
+            file: first.unwrap_or_default(),
+        }
+        .into());
+    }
+    let fingerprint = read::fingerprint(directory, &files, plan);
+    // A server that was killed after the exchange and before it could say so; or nothing is newer than what is there.
+    if let Some(live) = store.live().await?
+        && live.loaded.fingerprint == fingerprint
+        && live.loaded.by_part
+    {
+        return Ok(live.loaded.clone());
+    }
+    let (db, mut loaded) = store.next(&fingerprint, &read::boot()).await?;
+    loaded.dataset_date = files.iter().map(|file| file.modified).max();
+    loaded.strategy = Some(plan.strategy);
+    let mut loading = Loading {
+        before: loaded.stats.duration_ms,
+        total: files.iter().map(|file| file.size).sum::<u64>().max(1),
+        read: 0,
+        began: Instant::now(),
+        db,
+        loaded,
+        watch,
+    };
+    let done = loading.run(directory, &files, plan).await;
+    let Loading { db, loaded, .. } = loading;
+    if let Err(error) = done {
+        db.close().await;
+        return Err(error);
+    }
+    store.publish(db).await?;
+    Ok(loaded)
+}
+
+impl Loading<'_> {
+    async fn run(&mut self, directory: &Path, files: &[Present], plan: &Plan) -> Result<(), LoadError> {
+        let mut kept = IdSet::default();
+        let resumed = self.loaded.lines > 0 || !self.loaded.done.is_empty();
+        if plan.needs_titles() && resumed {
+            kept = load::ids(&mut self.db.begin_read().await?).await?;
+        }
+        for file in files {
+            if self.loaded.done.iter().any(|done| done == file.source.key()) {
+                self.read += file.size;
+                continue;
+            }
+            kept = self.file(directory, file, plan, kept).await?;
+        }
+        drop(kept);
+        self.keys().await?;
+        self.names().await?;
+        self.indexes().await?;
+        self.enter(Stage::Complete).await?;
+        Ok(())
+    }
+
+    /// Reads a file on a thread of its own, and writes what it reads.
+    async fn file(
+        &mut self,
+        directory: &Path,
+        file: &Present,
+        plan: &Plan,
+        mut kept: IdSet,
+    ) -> Result<IdSet, LoadError> {
+        let (sender, mut pieces) = mpsc::channel::<Piece>(WAITING);
+        let bytes = Arc::new(AtomicU64::new(0));
+        let (counted, plan, source) = (bytes.clone(), plan.clone(), file.source);
+        let (directory, skipped): (PathBuf, u64) = (directory.to_owned(), self.loaded.lines);
+        let reader = tokio::task::spawn_blocking(move || {
+            let opened = read::open(&directory, source, counted)?;
+            opened.read(&plan, &mut kept, skipped, |piece| {
+                sender.blocking_send(piece).is_ok()
+            })?;
+            Ok::<_, FileFault>(kept)
+        });
+        while let Some(piece) = pieces.recv().await {
+            self.loaded.lines = piece.lines;
+            self.loaded.stats.add(&piece.stats);
+            if source.table == crate::model::file::Table::Titles {
+                self.loaded.titles += piece.stats.rows_imported;
+            }
+            self.loaded.stats.duration_ms = self.duration();
+            let mut tx = self.db.begin_write().await?;
+            load::add(&mut tx, &piece.batch).await?;
+            schema::set_loaded(&mut tx, &self.loaded).await?;
+            tx.commit().await?;
+            let done = (self.read + bytes.load(Ordering::Relaxed)) as f64 / self.total as f64;
+            let percent = done.min(1.0) * FILES_PERCENT;
+            self.watch.step(percent, source.file, &self.loaded).await?;
+        }
+        let kept = match reader.await {
+            Ok(read) => read?,
+            // It panicked, or the process ends.
+            Err(_) => return Err(LoadError::Stopped),
+        };
+        self.read += file.size;
+        self.loaded.done.push(source.key().to_owned());
+        self.loaded.stats.datasets.push(source.key().to_owned());
+        self.loaded.lines = 0;
+        self.save().await?;
+        Ok(kept)
+    }
+
+    fn duration(&self) -> u64 {
+        self.before + u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    async fn save(&mut self) -> Result<(), DbError> {
+        self.loaded.stats.duration_ms = self.duration();
+        let mut tx = self.db.begin_write().await?;
+        schema::set_loaded(&mut tx, &self.loaded).await?;
+        tx.commit().await
+    }
+
+    async fn enter(&mut self, stage: Stage) -> Result<(), DbError> {
+        self.loaded.stage = stage;
+        self.save().await
+    }
+
+    async fn keys(&mut self) -> Result<(), LoadError> {
+        if self.loaded.stage != Stage::Files {
+            return Ok(());
+        }
+        for key in schema::KEYS {
+            self.watch.step(FILES_PERCENT, "keys", &self.loaded).await?;
+            if let Err(error) = self.key(*key).await {
+                if !error.is_unique_violation() {
+                    return Err(error.into());
+                }
+                let mut tx = self.db.begin_write().await?;
+                schema::keep_first(&mut tx, *key).await?;
+                tx.commit().await?;
+                self.key(*key).await?;
+            }
+        }
+        self.statement(names::ANALYZE).await?;
+        self.enter(Stage::Rated {
+            votes: i64::MAX,
+            id: i64::MAX,
+            rank: 0,
+        })
+        .await?;
+        Ok(())
+    }
+
+    async fn key(&self, key: schema::Key) -> Result<(), DbError> {
+        let mut tx = self.db.begin_write().await?;
+        schema::key(&mut tx, key).await?;
+        tx.commit().await
+    }
+
+    /// A statement of PostgreSQL, in a transaction of its own.
+    async fn statement(&self, text: &'static str) -> Result<(), DbError> {
+        let mut tx = self.db.begin_write().await?;
+        names::index(&mut tx, text).await?;
+        tx.commit().await
+    }
+
+    /// Names of all titles, a step of [`names::STEP`] titles a transaction.
+    async fn names(&mut self) -> Result<(), LoadError> {
+        let mut titles: u64 = 0;
+        loop {
+            let mut tx = self.db.begin_write().await?;
+            let (found, akas, stage) = match self.loaded.stage {
+                Stage::Rated { votes, id, rank } => {
+                    let (found, akas) = names::rated(&mut tx, votes, id).await?;
+                    (found, akas, Stage::Rated { votes, id, rank })
+                }
+                Stage::Unrated { id, rank } => {
+                    let (found, akas) = names::unrated(&mut tx, id).await?;
+                    (found, akas, Stage::Unrated { id, rank })
+                }
+                Stage::Files | Stage::Index | Stage::Complete => return Ok(()),
+            };
+            let rank = match stage {
+                Stage::Rated { rank, .. } | Stage::Unrated { rank, .. } => rank,
+                _ => 0,
+            };
+            titles += found.len() as u64;
+            let ended = (found.len() as i64) < names::STEP;
+            let last = found.last().map(|last| (last.votes, last.id));
+            let (new, series, next) = name_all(found, akas, rank);
+            names::add(&mut tx, &new, &series).await?;
+            self.loaded.stage = match (stage, last) {
+                (Stage::Rated { .. }, _) if ended => Stage::Unrated { id: -1, rank: next },
+                (Stage::Rated { .. }, Some((votes, id))) => Stage::Rated {
+                    votes,
+                    id,
+                    rank: next,
+                },
+                (_, Some((_, id))) if !ended => Stage::Unrated { id, rank: next },
+                _ => Stage::Index,
+            };
+            self.loaded.stats.duration_ms = self.duration();
+            schema::set_loaded(&mut tx, &self.loaded).await?;
+            tx.commit().await?;
+            let share = titles as f64 / self.loaded.titles.max(1) as f64;
+            let percent = FILES_PERCENT + share.min(1.0) * NAMES_PERCENT;
+            self.watch.step(percent, "names", &self.loaded).await?;
+        }
+    }
+
+    async fn indexes(&mut self) -> Result<(), LoadError> {
+        let percent = FILES_PERCENT + NAMES_PERCENT;
+        for text in names::INDEXES {
+            self.watch.step(percent, "indexes", &self.loaded).await?;
+            self.statement(text).await?;
+        }
+        self.loaded.by_part = self.by_part().await?;
+        self.statement(names::ANALYZE).await?;
+        Ok(())
+    }
+
+    /// Makes the index by parts of names; false where PostgreSQL has it not to give.
+    async fn by_part(&self) -> Result<bool, DbError> {
+        if self.db.backend() == Backend::Sqlite {
+            return Ok(true);
+        }
+        let mut tx = self.db.begin_write().await?;
+        match names::extension(&mut tx).await {
+            Ok(()) => tx.commit().await?,
+            Err(error @ DbError::Query(_)) => {
+                tracing::warn!(
+                    error = &error as &dyn std::error::Error,
+                    "PostgreSQL has no pg_trgm for this database: titles are found by their beginnings only"
+                );
+                return Ok(false);
+            }
+            Err(error) => return Err(error),
+        }
+        let mut tx = self.db.begin_write().await?;
+        names::by_part(&mut tx).await?;
+        tx.commit().await?;
+        Ok(true)
+    }
+}
+
+/// The names of titles behind a place, each once a title, and the last place.
+fn name_all(
+    found: Vec<Named>,
+    mut akas: Vec<(i64, String)>,
+    mut rank: i64,
+) -> (Vec<NewName>, Vec<NewSeries>, i64) {
+    akas.sort_by_key(|(id, _)| *id);
+    let (mut new, mut series): (Vec<NewName>, Vec<NewSeries>) = (Vec::new(), Vec::new());
+    for named in found {
+        let Some(title) = named.title else {
+            continue;
+        };
+        let sort = Sort::of(named.kind.as_deref().unwrap_or_default());
+        if sort == Sort::Tv {
+            let key = key(&title);
+            if !key.is_empty() {
+                series.push(NewSeries {
+                    key,
+                    id: named.id,
+                    start_year: named.start_year,
+                });
+            }
+        }
+        let from = akas.partition_point(|(id, _)| *id < named.id);
+        let to = akas.partition_point(|(id, _)| *id <= named.id);
+        let others = akas[from..to].iter().map(|(_, name)| name.as_str());
+        let mut names: Vec<String> = Vec::new();
+        for name in [Some(title.as_str()), named.original.as_deref()]
+            .into_iter()
+            .flatten()
+            .chain(others)
+        {
+            let name = normalise(name);
+            if !name.is_empty() && !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        for name in names {
+            rank += 1;
+            new.push(NewName {
+                rank,
+                title_id: named.id,
+                indexed: grams::indexed(&name, named.start_year, sort),
+                name,
+                year: named.start_year,
+                sort: sort as i64,
+            });
+        }
+    }
+    (new, series, rank)
+}

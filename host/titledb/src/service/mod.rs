@@ -1,0 +1,94 @@
+//! The use cases of this area.
+
+pub mod download;
+pub mod import;
+pub mod load;
+pub mod options;
+pub mod paths;
+pub mod port;
+pub mod search;
+pub mod status;
+pub mod store;
+#[cfg(test)]
+mod tests;
+pub mod work;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use qm_db::Db;
+use qm_jobs::Jobs;
+use qm_kernel::{ClientInfo, Ctx, Permission, Principal};
+use qm_net::Net;
+use qm_platform::{Acting, Audit, Cipher, Settings};
+use qm_realtime::{Hub, Room};
+use serde::Serialize;
+
+use store::Store;
+
+/// What the area is given.
+pub struct TitledbDeps {
+    pub db: Db,
+    pub ctx: Ctx,
+    pub settings: Settings,
+    pub cipher: Cipher,
+    pub audit: Audit,
+    pub acting: Arc<dyn Acting>,
+    pub hub: Hub,
+    pub jobs: Jobs,
+    pub net: Net,
+    /// `FILE_MANAGER_ROOTS`
+    pub file_roots: Vec<PathBuf>,
+    /// `DATA_DIR`: where the store lies on SQLite, and the files where the settings name no directory.
+    pub data_dir: PathBuf,
+}
+
+/// The data set of titles.
+pub struct Titledb {
+    db: Db,
+    ctx: Ctx,
+    settings: Settings,
+    cipher: Cipher,
+    audit: Audit,
+    acting: Arc<dyn Acting>,
+    hub: Hub,
+    jobs: Jobs,
+    net: Net,
+    file_roots: Vec<PathBuf>,
+    data_dir: PathBuf,
+    pub(crate) store: Store,
+}
+
+/// Who asks, from where.
+#[derive(Clone, Copy, Debug)]
+pub struct Caller<'a> {
+    pub principal: &'a Principal,
+    pub client: &'a ClientInfo,
+}
+
+impl Titledb {
+    /// Its type of jobs is registered; nothing runs before the jobs do.
+    pub fn new(deps: TitledbDeps) -> Arc<Self> {
+        let titledb = Arc::new(Self {
+            store: Store::new(deps.db.clone(), deps.data_dir.clone()),
+            db: deps.db,
+            ctx: deps.ctx,
+            settings: deps.settings,
+            cipher: deps.cipher,
+            audit: deps.audit,
+            acting: deps.acting,
+            hub: deps.hub,
+            jobs: deps.jobs,
+            net: deps.net,
+            file_roots: deps.file_roots,
+            data_dir: deps.data_dir,
+        });
+        titledb.jobs.register(work::job_type(&titledb));
+        titledb
+    }
+
+    fn tell(&self, event: &'static str, message: &impl Serialize) {
+        self.hub
+            .emit_json(Room::Perm(Permission::MediaManagerView), event, message);
+    }
+}

@@ -1,0 +1,212 @@
+//! Looking for titles: names that are the one asked for, names that hold it, and where those are few, names that are like it.
+//!
+//! Bounds: [`NAMES`] names of each of the three, [`TITLES`] titles that are judged.
+
+use std::collections::HashMap;
+
+use qm_db::{DbError, Tx};
+
+use super::Titledb;
+use super::store::Live;
+use crate::error::TitledbError;
+use crate::model::file::{Sort, named_title};
+use crate::model::grams::Narrow;
+use crate::model::name::{key, normalise, similarity};
+use crate::model::options::Options;
+use crate::model::score::{Wanted, confidence};
+use crate::model::titles::{Found, Title};
+use crate::repo::search::{Asked, Hit};
+use crate::repo::{search, titles};
+
+/// Names of each way that are looked at, those of titles with more votes first.
+const NAMES: i64 = 120;
+const TITLES: usize = 120;
+/// Titles that are answered.
+pub const ANSWERED: usize = 20;
+/// Fewer titles than this: names that are like the one asked for are looked at too.
+const FEW: usize = 3;
+/// Least likeness of such a name.
+const ALIKE: f64 = 0.6;
+/// Series of one key that are looked at.
+const SERIES: usize = 25;
+
+/// What is looked for, as it was asked.
+#[derive(Clone, Debug, Default)]
+pub struct Question {
+    pub title: String,
+    pub year: Option<i64>,
+    pub sort: Option<Sort>,
+}
+
+/// A title with everything that is told of it by its id.
+#[derive(Clone, Debug)]
+pub struct Whole {
+    pub title: Title,
+    pub directors: Vec<String>,
+    pub writers: Vec<String>,
+}
+
+impl Titledb {
+    /// The best first; none where the settings do not want the data set used, or there is none.
+    pub async fn search(&self, asked: &Question) -> Result<Vec<Found>, TitledbError> {
+        let options = self.options().await?;
+        if !options.mode.uses_dataset() {
+            return Ok(Vec::new());
+        }
+        let Some(live) = self.store.live().await? else {
+            return Ok(Vec::new());
+        };
+        let mut found = find(&live, asked, &options).await?;
+        found.truncate(ANSWERED);
+        Ok(found)
+    }
+
+    /// A title by its id, with its directors and writers by name.
+    pub async fn whole(&self, id: &str) -> Result<Option<Whole>, TitledbError> {
+        let number = named_title(id).ok_or(TitledbError::InvalidId)?;
+        let Some(live) = self.store.live().await? else {
+            return Ok(None);
+        };
+        let mut tx = live.read().await?;
+        let Some(title) = titles::find(&mut tx, number).await? else {
+            return Ok(None);
+        };
+        let (directors, writers) = titles::crew(&mut tx, number).await?;
+        Ok(Some(Whole {
+            directors: named(&mut tx, directors).await?,
+            writers: named(&mut tx, writers).await?,
+            title,
+        }))
+    }
+
+    /// The series of a title and a year, see [`qm_ports::titledb::TitleData::series`].
+    pub async fn series_of(&self, title: &str, year: Option<i64>) -> Result<Option<i64>, TitledbError> {
+        let key = key(title);
+        let Some(live) = self.store.live().await?.filter(|_| !key.is_empty()) else {
+            return Ok(None);
+        };
+        let mut all = search::series(&mut live.read().await?, &key).await?;
+        if let Some(year) = year {
+            let near = |start: Option<i64>| start.is_some_and(|start| (start - year).abs() <= 1);
+            if all.iter().any(|series| near(series.start_year)) {
+                all.retain(|series| near(series.start_year));
+            } else if all.len() > 1 {
+                return Ok(None);
+            }
+        }
+        all.truncate(SERIES);
+        let best = all
+            .into_iter()
+            .filter(|series| series.episodes > 0)
+            .max_by_key(|series| (series.episodes, series.start_year));
+        Ok(best.map(|series| series.id))
+    }
+}
+
+/// The names of people; an id where the name is not known.
+async fn named(tx: &mut Tx, ids: Vec<String>) -> Result<Vec<String>, DbError> {
+    let mut names = Vec::with_capacity(ids.len());
+    for id in ids.into_iter().take(50) {
+        let number = crate::model::file::number_of(&id, "nm");
+        let name = match number {
+            Some(number) => titles::person(tx, number).await?,
+            None => None,
+        };
+        names.push(name.unwrap_or(id));
+    }
+    Ok(names)
+}
+
+/// Everything that is found, the best first.
+pub async fn find(live: &Live, asked: &Question, options: &Options) -> Result<Vec<Found>, DbError> {
+    let name = normalise(&asked.title);
+    if name.is_empty() {
+        return Ok(Vec::new());
+    }
+    let narrow = Narrow {
+        year: asked.year,
+        sort: asked.sort,
+    };
+    let names = Asked {
+        name: &name,
+        narrow,
+        limit: NAMES,
+        by_part: live.loaded.by_part,
+    };
+    let wanted = Wanted {
+        name: name.clone(),
+        year: asked.year,
+        sort: asked.sort,
+    };
+    let mut tx = live.read().await?;
+    let mut hits = search::same(&mut tx, names).await?;
+    hits.extend(search::holding(&mut tx, names).await?);
+    let mut found = judge(&mut tx, &wanted, hits, options).await?;
+    if found.len() < FEW {
+        let mut alike = search::alike(&mut tx, names).await?;
+        alike.retain(|hit| similarity(&name, &hit.name) >= ALIKE);
+        let more = judge(&mut tx, &wanted, alike, options).await?;
+        for one in more {
+            if found.iter().all(|known| known.title.id != one.title.id) {
+                found.push(one);
+            }
+        }
+        rank(&mut found);
+    }
+    Ok(found)
+}
+
+/// The titles of names, ranked. The likeness counts by every name that was found and by the title's own.
+async fn judge(
+    tx: &mut Tx,
+    wanted: &Wanted,
+    hits: Vec<Hit>,
+    options: &Options,
+) -> Result<Vec<Found>, DbError> {
+    let mut names: HashMap<i64, Vec<String>> = HashMap::new();
+    let mut order = Vec::new();
+    for hit in hits {
+        let of_title = names.entry(hit.title_id).or_insert_with(|| {
+            order.push(hit.title_id);
+            Vec::new()
+        });
+        of_title.push(hit.name);
+    }
+    order.truncate(TITLES);
+    let mut found = Vec::new();
+    for id in order {
+        let Some(title) = titles::find(tx, id).await? else {
+            continue;
+        };
+        let is_wanted = (options.include_adult || !title.adult)
+            && (options.min_votes == 0 || title.votes.unwrap_or(0) >= options.min_votes);
+        if !is_wanted {
+            continue;
+        }
+        let mut all = names.remove(&id).unwrap_or_default();
+        all.push(normalise(&title.title));
+        all.extend(title.original.as_deref().map(normalise));
+        all.sort_unstable();
+        all.dedup();
+        let confidence = confidence(
+            wanted,
+            all.iter().map(String::as_str),
+            title.start_year,
+            title.sort(),
+        );
+        found.push(Found { title, confidence });
+    }
+    rank(&mut found);
+    Ok(found)
+}
+
+fn rank(found: &mut [Found]) {
+    found.sort_by(|one, other| {
+        other
+            .confidence
+            .total_cmp(&one.confidence)
+            .then_with(|| other.title.votes.cmp(&one.title.votes))
+            .then_with(|| other.title.rating.cmp(&one.title.rating))
+            .then_with(|| one.title.id.cmp(&other.title.id))
+    });
+}

@@ -1,0 +1,281 @@
+//! The store that searches read: the complete one, until another takes its place.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use qm_db::{Access, Backend, Beside, Db, DbError, Tx};
+
+use crate::model::plan::{Loaded, Stage};
+use crate::repo::schema;
+
+const FILE: &str = "titledb.db";
+const NEXT_FILE: &str = "titledb.next.db";
+/// Tries of what waits for a lock, and the pause between two of them.
+const TRIES: u32 = 100;
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// A complete store.
+pub struct Live {
+    db: Db,
+    pub loaded: Loaded,
+}
+
+impl Live {
+    pub async fn read(&self) -> Result<Tx, DbError> {
+        self.db.begin_read().await
+    }
+}
+
+/// Where the stores are.
+pub struct Store {
+    db: Db,
+    directory: PathBuf,
+    /// Outer `None`: not looked for yet.
+    live: Mutex<Option<Option<Arc<Live>>>>,
+    /// Who opens, or replaces, the complete one.
+    opening: tokio::sync::Mutex<()>,
+}
+
+impl Store {
+    pub fn new(db: Db, directory: PathBuf) -> Self {
+        Self {
+            db,
+            directory,
+            live: Mutex::default(),
+            opening: tokio::sync::Mutex::default(),
+        }
+    }
+
+    fn known(&self) -> Option<Option<Arc<Live>>> {
+        self.live.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.directory.join(name)
+    }
+
+    /// The complete store; `None` where there is none, or none that can be read.
+    pub async fn live(&self) -> Result<Option<Arc<Live>>, DbError> {
+        if let Some(known) = self.known() {
+            return Ok(known);
+        }
+        let _opening = self.opening.lock().await;
+        if let Some(known) = self.known() {
+            return Ok(known);
+        }
+        self.look().await
+    }
+
+    async fn look(&self) -> Result<Option<Arc<Live>>, DbError> {
+        let found = self.open_live().await?.map(Arc::new);
+        let before = {
+            let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+            live.replace(found.clone()).flatten()
+        };
+        // Whoever reads it still holds it; its last connection is closed with the last of them.
+        if let Some(before) = before {
+            tokio::spawn(async move { before.db.close().await });
+        }
+        Ok(found)
+    }
+
+    async fn open_live(&self) -> Result<Option<Live>, DbError> {
+        let file = self.file(FILE);
+        match self.db.backend() {
+            Backend::Sqlite if !file.is_file() => return Ok(None),
+            Backend::Postgres if !schema::has_live(&mut self.db.begin_read().await?).await? => {
+                return Ok(None);
+            }
+            Backend::Sqlite | Backend::Postgres => {}
+        }
+        let db = self
+            .db
+            .open_beside(Beside {
+                file: &file,
+                schema: schema::LIVE,
+                access: Access::Read,
+            })
+            .await?;
+        let loaded = async { schema::loaded(&mut db.begin_read().await?).await }.await;
+        match (loaded, self.db.backend()) {
+            (Ok(Some(loaded)), _) if loaded.stage == Stage::Complete => Ok(Some(Live { db, loaded })),
+            (Ok(_), _) => Ok(None),
+            (Err(error), Backend::Sqlite) => {
+                tracing::error!(
+                    file = %file.display(),
+                    error = &error as &dyn std::error::Error,
+                    "the titledb data set cannot be read: import it again"
+                );
+                Ok(None)
+            }
+            (Err(error), Backend::Postgres) => Err(error),
+        }
+    }
+
+    /// Opens the store that is loaded next, as far as it is; one of another `fingerprint`, or that a power cut may have
+    /// damaged, is begun anew.
+    pub async fn next(&self, fingerprint: &str, boot: &str) -> Result<(Db, Loaded), DbError> {
+        let fits = |loaded: &Loaded| {
+            let is_sound = self.db.backend() == Backend::Postgres || loaded.boot == boot;
+            loaded.fingerprint == fingerprint && is_sound && loaded.stage != Stage::Complete
+        };
+        let left = self.left_over().await;
+        if let Some((db, loaded)) = left {
+            if fits(&loaded) {
+                return Ok((db, loaded));
+            }
+            db.close().await;
+        }
+        self.discard_next().await?;
+        let db = self.open_next().await?;
+        let loaded = Loaded {
+            fingerprint: fingerprint.to_owned(),
+            boot: boot.to_owned(),
+            ..Loaded::default()
+        };
+        let mut tx = db.begin_write().await?;
+        schema::make(&mut tx).await?;
+        schema::set_loaded(&mut tx, &loaded).await?;
+        tx.commit().await?;
+        Ok((db, loaded))
+    }
+
+    async fn open_next(&self) -> Result<Db, DbError> {
+        let file = self.file(NEXT_FILE);
+        self.db
+            .open_beside(Beside {
+                file: &file,
+                schema: schema::NEXT,
+                access: Access::Load,
+            })
+            .await
+    }
+
+    /// What an import that did not end has left. What cannot be read is worth nothing.
+    async fn left_over(&self) -> Option<(Db, Loaded)> {
+        if self.db.backend() == Backend::Sqlite && !self.file(NEXT_FILE).is_file() {
+            return None;
+        }
+        let db = self.open_next().await.ok()?;
+        let loaded = async { schema::loaded(&mut db.begin_read().await?).await }.await;
+        match loaded {
+            Ok(Some(loaded)) => Some((db, loaded)),
+            Ok(None) | Err(_) => {
+                db.close().await;
+                None
+            }
+        }
+    }
+
+    /// Removes what was loaded and is not complete.
+    pub async fn discard_next(&self) -> Result<(), DbError> {
+        match self.db.backend() {
+            Backend::Sqlite => remove(&self.file(NEXT_FILE)),
+            Backend::Postgres => self.tried(Step::DropNext).await,
+        }
+    }
+
+    /// Puts a store that was loaded to its end into the place of the complete one.
+    pub async fn publish(&self, next: Db) -> Result<(), DbError> {
+        next.close().await;
+        let _opening = self.opening.lock().await;
+        match self.db.backend() {
+            Backend::Sqlite => {
+                let (from, to) = (self.file(NEXT_FILE), self.file(FILE));
+                let moved = tokio::task::spawn_blocking(move || rename(&from, &to)).await;
+                moved.unwrap_or_else(|_| Err(DbError::Aborted))?;
+            }
+            Backend::Postgres => {
+                self.tried(Step::DropOld).await?;
+                self.tried(Step::Swap).await?;
+            }
+        }
+        self.look().await?;
+        if self.db.backend() == Backend::Postgres {
+            self.tried(Step::DropOld).await?;
+        }
+        Ok(())
+    }
+
+    /// Removes the complete store.
+    pub async fn clear(&self) -> Result<(), DbError> {
+        let _opening = self.opening.lock().await;
+        match self.db.backend() {
+            Backend::Sqlite => remove(&self.file(FILE))?,
+            Backend::Postgres => self.tried(Step::DropLive).await?,
+        }
+        self.look().await.map(drop)
+    }
+
+    /// Does it in a transaction of its own, again and again while somebody holds what it waits for.
+    async fn tried(&self, step: Step) -> Result<(), DbError> {
+        let mut tries = 0;
+        loop {
+            let done = self.once(step).await;
+            tries += 1;
+            match done {
+                Err(DbError::Busy(_)) if tries < TRIES => tokio::time::sleep(PAUSE).await,
+                done => return done,
+            }
+        }
+    }
+
+    async fn once(&self, step: Step) -> Result<(), DbError> {
+        let mut tx = self.db.begin_write().await?;
+        match step {
+            Step::Swap => schema::swap(&mut tx).await?,
+            Step::DropOld => schema::drop_old(&mut tx).await?,
+            Step::DropNext => schema::drop_next(&mut tx).await?,
+            Step::DropLive => schema::drop_live(&mut tx).await?,
+        }
+        tx.commit().await
+    }
+}
+
+/// What is done to a schema of PostgreSQL.
+#[derive(Clone, Copy)]
+enum Step {
+    Swap,
+    DropOld,
+    DropNext,
+    DropLive,
+}
+/// Removes a store of SQLite with what lies beside it.
+fn remove(file: &Path) -> Result<(), DbError> {
+    for ending in ["", "-journal", "-wal", "-shm"] {
+        let mut name = file.as_os_str().to_owned();
+        name.push(ending);
+        match std::fs::remove_file(PathBuf::from(name)) {
+            Ok(()) => {}
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => return Err(refused(file, &error)),
+        }
+    }
+    Ok(())
+}
+
+/// Brings the file to the disk, and gives it its name.
+fn rename(from: &Path, to: &Path) -> Result<(), DbError> {
+    let done = || {
+        std::fs::File::open(from)?.sync_all()?;
+        std::fs::rename(from, to)?;
+        match to.parent() {
+            Some(directory) => std::fs::File::open(directory)?.sync_all(),
+            None => Ok(()),
+        }
+    };
+    done().map_err(|error| refused(to, &error))?;
+    let mut journal = from.as_os_str().to_owned();
+    journal.push("-journal");
+    // It is empty: the last transaction has ended.
+    let _ = std::fs::remove_file(PathBuf::from(journal));
+    Ok(())
+}
+
+fn refused(file: &Path, error: &std::io::Error) -> DbError {
+    DbError::Open(format!(
+        "the titledb store `{}` cannot be written: {error}",
+        file.display()
+    ))
+}

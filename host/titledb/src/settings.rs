@@ -1,0 +1,15 @@
+//! The settings of this area.
+
+use qm_platform::settings;
+use serde_json::{Map, Value};
+
+/// Read member by member ([`crate::model::options`]).
+pub type Object = Map<String, Value>;
+
+settings! {
+    of "titledb";
+
+    /// The titledb data set and API: where they are and what is imported.
+    pub TITLEDB: Object = "media.titledb",
+        Object::new, by_route("PATCH /api/media/providers/titledb/settings"), secret_members(&["apiKey"]);
+}
