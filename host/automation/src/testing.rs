@@ -1,5 +1,6 @@
 //! The area over actions and torrents in memory, for its own tests.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -44,6 +45,9 @@ pub struct FakeActions {
     hanging: Mutex<usize>,
     pub go: Notify,
     gone: Mutex<Vec<String>>,
+    /// Their plugins are being compiled still.
+    pub compiles: AtomicBool,
+    pub compiled: Notify,
 }
 
 impl FakeActions {
@@ -87,6 +91,9 @@ fn kind(id: &str, idempotent: bool, occasions: &[Occasion]) -> ActionKind {
 impl Actions for FakeActions {
     fn actions(&self) -> Vec<ActionKind> {
         use Occasion::{Event, Media, Torrent};
+        if self.compiles.load(Ordering::SeqCst) {
+            return Vec::new();
+        }
         let gone = self.gone.lock().unwrap().clone();
         let mut kinds = vec![
             kind("mark", true, &[Torrent, Media, Event]),
@@ -95,6 +102,12 @@ impl Actions for FakeActions {
         ];
         kinds.retain(|kind| !gone.contains(&kind.id));
         kinds
+    }
+
+    async fn settled(&self) {
+        if self.compiles.load(Ordering::SeqCst) {
+            self.compiled.notified().await;
+        }
     }
 
     async fn run(&self, action: &str, call: ActionCall) -> Result<(), ActionError> {
@@ -171,6 +184,11 @@ impl FakeLists {
     /// Adds a torrent, or puts it into the place of the one with its hash.
     pub fn put(&self, torrent: Torrent) {
         self.put_all(vec![torrent]);
+    }
+
+    /// The engine was not read yet.
+    pub fn clear(&self) {
+        *self.0.lock().unwrap() = None;
     }
 
     pub fn put_all(&self, torrents: Vec<Torrent>) {

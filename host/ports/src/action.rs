@@ -119,6 +119,10 @@ pub trait Actions: Send + Sync {
     /// What there is, by id.
     fn actions(&self) -> Vec<ActionKind>;
 
+    /// Waits until every installed plugin has been loaded or refused, however long it takes to compile. Until then an action
+    /// may be missing that is there.
+    async fn settled(&self) {}
+
     /// Runs one. Success means that the effect is there, not that it was asked for.
     async fn run(&self, action: &str, call: ActionCall) -> Result<(), ActionError>;
 }

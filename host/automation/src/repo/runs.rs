@@ -25,6 +25,7 @@ sql! {
         FROM automation_runs WHERE state = 'running' ORDER BY sequence";
     DELETE = "DELETE FROM automation_runs WHERE id = $1";
     LAST = "SELECT COALESCE(MAX(sequence), 0) FROM automation_runs";
+    ENGINES = "SELECT DISTINCT engine_id FROM automation_runs WHERE engine_id IS NOT NULL";
     PAIRS = "SELECT rule_id, hash FROM automation_runs WHERE hash IS NOT NULL";
 }
 
@@ -131,4 +132,10 @@ pub async fn last(tx: &mut Tx) -> Result<i64, DbError> {
 /// Rule and torrent of every run.
 pub async fn pairs(tx: &mut Tx) -> Result<Vec<(String, String)>, DbError> {
     qm_db::all!(tx, (String, String), PAIRS).await
+}
+
+/// The engines of the torrents that runs are about.
+pub async fn engines(tx: &mut Tx) -> Result<Vec<String>, DbError> {
+    let rows = qm_db::all!(tx, (String,), ENGINES).await?;
+    Ok(rows.into_iter().map(|(engine_id,)| engine_id).collect())
 }

@@ -1,13 +1,52 @@
 //! Runs that were begun when the server died: each goes on, or ends with a sentence that says why it does not.
+//!
+//! Nothing runs before a start is through: plugins that are still being compiled would be taken for gone, a move that may be done
+//! again for one that may not, and an engine that was not read yet for one that is away.
+
+use std::time::Duration;
 
 use qm_db::DbError;
 use qm_ports::action::ActionKind;
+use tokio_util::sync::CancellationToken;
 
 use super::Automation;
 use crate::model::run::{Outcome, Recovery, recovery};
 use crate::repo;
 
+/// How long a start waits for plugins: longer than one may take to compile.
+const PLUGINS: Duration = Duration::from_mins(6);
+/// And for the first lists of engines whose torrents runs are about: one that is offline holds nothing up for longer.
+const LISTS: Duration = Duration::from_mins(1);
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+
 impl Automation {
+    /// Waits until what runs need after a start is there, or will not be.
+    pub(super) async fn until_ready(&self, stop: &CancellationToken) -> Result<(), DbError> {
+        let settled = tokio::time::timeout(PLUGINS, self.actions.settled());
+        if let Some(Err(_)) = stop.run_until_cancelled(settled).await {
+            tracing::warn!("rules go on without the plugins that are still being compiled");
+        }
+        let needed = {
+            let mut tx = self.db.begin_read().await?;
+            repo::runs::engines(&mut tx).await?
+        };
+        let are_read = async {
+            loop {
+                let lists = self.torrents.lists();
+                let is_read = |id: &String| lists.iter().any(|list| list.engine_id() == id);
+                if needed.iter().all(is_read) {
+                    return;
+                }
+                tokio::time::sleep(LOOK_EVERY).await;
+            }
+        };
+        let read = tokio::time::timeout(LISTS, are_read);
+        if let Some(Err(_)) = stop.run_until_cancelled(read).await {
+            tracing::warn!("rules go on without the lists of engines that do not answer");
+        }
+        Ok(())
+    }
+
     /// Settles what was cut off. To be called while nothing runs.
     pub async fn recover(&self) -> Result<(), DbError> {
         let mut tx = self.db.begin_read().await?;

@@ -58,7 +58,7 @@ impl Automation {
 
     /// Runs what waits until it is stopped.
     pub async fn runner_loop(self: Arc<Self>, stop: CancellationToken) {
-        while let Err(error) = self.recover().await {
+        while let Err(error) = self.settle(&stop).await {
             tracing::error!(
                 error = &error as &dyn std::error::Error,
                 "runs of rules that were cut off cannot be read"
@@ -70,6 +70,9 @@ impl Automation {
             {
                 return;
             }
+        }
+        if stop.is_cancelled() {
+            return;
         }
         let mut hands = Hands::default();
         loop {
@@ -105,6 +108,15 @@ impl Automation {
                 "actions of rules were cut off: the server stops"
             );
         }
+    }
+
+    /// Waits until a start is through, and settles what was cut off.
+    async fn settle(&self, stop: &CancellationToken) -> Result<(), DbError> {
+        self.until_ready(stop).await?;
+        if stop.is_cancelled() {
+            return Ok(());
+        }
+        self.recover().await
     }
 
     /// Begins what may begin.

@@ -1,5 +1,6 @@
 //! Decisions, runs and what becomes of them, on both databases.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use qm_db::{Db, db_test};
@@ -270,6 +271,45 @@ db_test! {
         }
     }
 
+    async fn a_start_waits_for_plugins_and_lists_before_it_settles_what_was_cut_off(db: Db) {
+        let house = House::new(&db).await;
+        house.lists.put(torrent(1));
+        let rule = house.rule(RATIO, 0, json!([]), json!([act("pause", "hang")])).await;
+        let late = house.rule(RATIO, 1, json!([]), json!([mark("late")])).await;
+        house.edge(RATIO, 1, 1, &[&rule]).await;
+        let app = house.app.clone();
+        let running = tokio::spawn(async move { app.run_all().await });
+        house.actions.until_hanging(1).await;
+        running.abort();
+        let _ = running.await;
+        house.edge(RATIO, 2, 2, &[&late]).await;
+        assert_eq!(house.actions.ran(), ["pause:01:"]);
+
+        house.actions.compiles.store(true, Ordering::SeqCst);
+        house.lists.clear();
+        let house = house.restarted().await;
+        let stop = CancellationToken::new();
+        let running = tokio::spawn(house.app.clone().runner_loop(stop.clone()));
+        let nothing_happens = async || {
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            assert!(house.actions.ran().is_empty());
+            assert!(house.told(&rule).await.is_empty() && house.told(&late).await.is_empty());
+        };
+        nothing_happens().await;
+        house.actions.compiles.store(false, Ordering::SeqCst);
+        house.actions.compiled.notify_one();
+        nothing_happens().await;
+        house.actions.go.notify_one();
+        house.lists.put(torrent(1));
+        until("both to run", || house.actions.ran.lock().unwrap().len() == 2).await;
+        let mut ran = house.actions.ran();
+        ran.sort();
+        assert_eq!(ran, ["mark:02:late", "pause:01:"], "what may be done again is done again");
+        stop.cancel();
+        running.await.unwrap();
+        assert_eq!(house.told(&rule).await, [success()]);
+    }
+
     async fn a_rule_that_is_changed_deleted_or_disabled_meanwhile(db: Db) {
         let house = House::new(&db).await;
         let changed = house.rule(RATIO, 0, json!([]), json!([mark("old")])).await;
@@ -302,6 +342,7 @@ db_test! {
 
     async fn a_slow_rule_delays_neither_other_rules_nor_their_order(db: Db) {
         let house = House::new(&db).await;
+        house.lists.put(torrent(1));
         let slow = house.rule(RATIO, 5, json!([]), json!([act("once", "hang")])).await;
         let quick = house.rule(RATIO, 1, json!([]), json!([mark("quick")])).await;
         house.edge(RATIO, 1, 1, &[&slow]).await;

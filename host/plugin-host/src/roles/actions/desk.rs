@@ -108,6 +108,10 @@ impl Actions for Desk {
         all.into_values().collect()
     }
 
+    async fn settled(&self) {
+        self.catalog.intake().idle().await;
+    }
+
     async fn run(&self, action: &str, call: ActionCall) -> Result<(), ActionError> {
         let unknown = || ActionError::Unknown(one_line(action, ID));
         let (kind, code) = self.find(action).ok_or_else(unknown)?;
