@@ -18,6 +18,7 @@ use crate::core::limits::Limits;
 use crate::core::load::{Loaded, reason};
 use crate::core::memory::Account;
 use crate::core::meter::Meter;
+use crate::core::persons::Persons;
 use crate::core::runtime::{Runtime, Tenant};
 use crate::core::services::{Concern, Rights};
 use crate::core::slot::{Counters, LaneStats, Slot};
@@ -40,6 +41,8 @@ pub(crate) struct Conduct {
     /// Blotted out of its logs beside what the schema calls secret.
     pub(crate) secrets: Arc<[String]>,
     supervisor: Supervisor,
+    /// Of calls with what a person configured: their failures are theirs.
+    persons: Persons,
     /// The next instance replaces one that failed.
     replace: bool,
 }
@@ -125,8 +128,10 @@ impl Conduct {
     pub(crate) fn new(runtime: Arc<Runtime>, slot: Arc<Slot>, id: &str, lane: &'static str) -> Self {
         let stats = LaneStats::new(id, lane);
         slot.add_lane(&stats);
-        let supervisor = Supervisor::new(runtime.limits.strikes, runtime.limits.back_off);
+        let (strikes, back_off) = (runtime.limits.strikes, runtime.limits.back_off);
+        let supervisor = Supervisor::new(strikes, back_off);
         Self {
+            persons: Persons::new(strikes, back_off),
             runtime,
             slot,
             stats,
@@ -136,9 +141,16 @@ impl Conduct {
         }
     }
 
-    pub(crate) fn admit(&self) -> Result<(), Fault> {
+    /// Whether a call may be tried; `person` stands for the configuration of one, where that is whose it is.
+    pub(crate) fn admit(&self, person: Option<u64>) -> Result<(), Fault> {
+        let now = Instant::now();
+        if let Some(person) = person {
+            return self.persons.admit(person, now).map_err(|(left, why)| {
+                Fault::Failed(format!("{why}; it is tried again in {} s", left.as_secs() + 1))
+            });
+        }
         let why = self.supervisor.reason().unwrap_or_default();
-        match self.supervisor.admit(Instant::now()) {
+        match self.supervisor.admit(now) {
             Admission::Free => Ok(()),
             Admission::Later(left) => Err(Fault::Failed(format!(
                 "{why}; it is tried again in {} s",
@@ -160,7 +172,7 @@ impl Conduct {
     ) -> Result<Store<State>, Fault> {
         let schema = concern.schema.as_deref().unwrap_or(&code.about.config_schema);
         let mut grants = Grants::from_config(schema, config).map_err(Fault::InvalidConfig)?;
-        if concern.of_a_person {
+        if concern.of_a_person.is_some() {
             grants = grants.outward();
         }
         let own = self.slot.granted_to(code);
@@ -200,61 +212,73 @@ impl Conduct {
 
     /// A call is about to run.
     pub(crate) fn begin(&self) {
-        self.stats.set(LaneState::Running, self.supervisor.reason());
+        self.stats.set(LaneState::Running, self.reason());
         self.count(|counters| &counters.calls);
     }
 
-    /// Holds the end of a call against the lane, or in its favour.
-    pub(crate) fn judge<T>(&mut self, end: End<T>, traces: Traces) -> Result<T, Fault> {
+    /// Holds the end of a call against the lane, or the person whose configuration it was, or in their favour.
+    pub(crate) fn judge<T>(&mut self, end: End<T>, traces: Traces, person: Option<u64>) -> Result<T, Fault> {
         match end {
             End::Well(word) => {
                 self.supervisor.well(Instant::now());
+                if let Some(person) = person {
+                    self.persons.well(person);
+                }
                 Ok(word)
             }
-            End::Trapped(trap) => Err(self.trapped(&trap, traces)),
+            End::Trapped(trap) => Err(self.trapped(&trap, traces, person)),
             End::Panicked(why) => {
                 let text = format!("a function of the host failed: {why}");
-                Err(self.trapped(&wasmtime::Error::msg(text), traces))
+                Err(self.trapped(&wasmtime::Error::msg(text), traces, person))
             }
             End::Silent(limit) => {
                 traces.account.ended_badly();
-                Err(self.cut_off(format!("no answer within {}", seconds(limit)), true))
+                Err(self.cut_off(format!("no answer within {}", seconds(limit)), true, person))
             }
             End::TooLong(limit) => {
                 traces.account.ended_badly();
                 // A product that trickles is not the plugin's fault.
-                Err(self.cut_off(format!("not done within {}", seconds(limit)), false))
+                Err(self.cut_off(format!("not done within {}", seconds(limit)), false, person))
             }
         }
     }
 
     /// The instance is dead: counts it, words it, and says so in the log.
-    pub(crate) fn trapped(&mut self, trap: &wasmtime::Error, traces: Traces) -> Fault {
+    fn trapped(&mut self, trap: &wasmtime::Error, traces: Traces, person: Option<u64>) -> Fault {
         self.count(|counters| &counters.traps);
         traces.account.ended_badly();
         let why = traces.cause(trap, &self.runtime.limits);
         let (plugin, owner, lane) = (&self.slot.id, &self.stats.owner, self.stats.lane);
         tracing::warn!(target: "plugin", plugin, owner, lane, backtrace = %reason(trap), "the instance failed: {why}");
         self.replace = true;
-        self.supervisor.strike(Instant::now(), why.clone());
+        self.strike(&why, person);
         Fault::Failed(why)
     }
 
     /// The call's time ran out, which costs the instance too.
-    pub(crate) fn cut_off(&mut self, why: String, strike: bool) -> Fault {
+    pub(crate) fn cut_off(&mut self, why: String, strike: bool, person: Option<u64>) -> Fault {
         self.count(|counters| &counters.timeouts);
         let (plugin, owner, lane) = (&self.slot.id, &self.stats.owner, self.stats.lane);
         tracing::warn!(target: "plugin", plugin, owner, lane, "the instance was replaced: {why}");
         self.replace = true;
         if strike {
-            self.supervisor.strike(Instant::now(), why.clone());
+            self.strike(&why, person);
         }
         Fault::TimedOut(why)
+    }
+
+    fn strike(&mut self, why: &str, person: Option<u64>) {
+        let now = Instant::now();
+        match person {
+            Some(person) => self.persons.strike(person, now, why),
+            None => self.supervisor.strike(now, why.to_owned()),
+        }
     }
 
     /// Other code is in use: what was held against the old one goes.
     pub(crate) fn revive(&mut self) {
         self.supervisor.revive();
+        self.persons.revive();
         self.replace = false;
     }
 
@@ -263,15 +287,22 @@ impl Conduct {
         which(&self.slot.totals).fetch_add(1, Relaxed);
     }
 
+    /// The last failure that speaks against the plugin.
+    fn reason(&self) -> Option<&str> {
+        self.supervisor.reason().or_else(|| self.persons.reason())
+    }
+
     /// Tells the status how the lane stands between calls.
     pub(crate) fn show(&self, warm: bool) {
-        let state = match self.supervisor.admit(Instant::now()) {
+        let now = Instant::now();
+        let state = match self.supervisor.admit(now) {
+            Admission::Free if self.persons.all_wait(now) => LaneState::BackingOff,
             Admission::Parked => LaneState::Parked,
             Admission::Later(_) => LaneState::BackingOff,
             Admission::Free if warm => LaneState::Ready,
             Admission::Free => LaneState::Idle,
         };
-        self.stats.set(state, self.supervisor.reason());
+        self.stats.set(state, self.reason());
     }
 }
 
@@ -374,11 +405,11 @@ mod tests {
         .await;
         let traces = Traces::of(store.data_mut());
         let mut conduct = Conduct::new(runtime, Slot::new("p"), "e", "sync");
-        let fault = conduct.judge(end, traces).unwrap_err();
+        let fault = conduct.judge(end, traces, None).unwrap_err();
         assert_eq!(
             fault,
             Fault::Failed("a function of the host failed: the map is full".to_owned())
         );
-        assert_eq!(conduct.admit(), Ok(()), "the first failure costs no pause");
+        assert_eq!(conduct.admit(None), Ok(()), "the first failure costs no pause");
     }
 }

@@ -137,9 +137,10 @@ impl Fresh {
         let turn = tokio::time::timeout(QUEUED, self.turns.acquire()).await;
         let _turn = turn.map_err(|_| Fault::Busy)?.map_err(|_| Fault::Closed)?;
         let code = self.code()?;
+        let person = visit.concern.of_a_person;
         let mut store = {
             let mut conduct = self.conduct();
-            conduct.admit()?;
+            conduct.admit(person)?;
             let store = conduct.store(&code, visit.config, visit.concern)?;
             conduct.begin();
             store
@@ -150,7 +151,7 @@ impl Fresh {
         let end = drive(&self.runtime, bounds, visit.total, work(&code, &mut store)).await;
         let traces = Traces::of(store.data_mut());
         drop(store);
-        self.conduct().judge(end, traces)?
+        self.conduct().judge(end, traces, person)?
     }
 }
 

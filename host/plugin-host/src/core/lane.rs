@@ -219,7 +219,7 @@ impl<S: Resident + ?Sized + 'static> Worker<S> {
     }
 
     async fn attempt(&mut self, work: Work<S>, total: Duration) -> Result<(), S::Error> {
-        self.conduct.admit()?;
+        self.conduct.admit(None)?;
         let mut live = match self.live.take() {
             Some(live) => live,
             None => self.open().await?,
@@ -230,7 +230,7 @@ impl<S: Resident + ?Sized + 'static> Worker<S> {
         let bounds = state.bounds();
         let end = drive(&self.conduct.runtime, bounds, total, work(&mut *live.resident)).await;
         let traces = Traces::of(live.resident.state());
-        self.conduct.judge(end, traces)?;
+        self.conduct.judge(end, traces, None)?;
         self.live = Some(live);
         Ok(())
     }
@@ -254,11 +254,11 @@ impl<S: Resident + ?Sized + 'static> Worker<S> {
             End::Well(Err(word)) => Err(word),
             End::Silent(_) | End::TooLong(_) => {
                 let why = "it could not be opened in time".to_owned();
-                Err(self.conduct.cut_off(why, true).into())
+                Err(self.conduct.cut_off(why, true, None).into())
             }
             failed @ (End::Trapped(_) | End::Panicked(_)) => Err(self
                 .conduct
-                .judge(failed, traces)
+                .judge(failed, traces, None)
                 .map_or_else(S::Error::from, |_| Fault::Closed.into())),
         }
     }

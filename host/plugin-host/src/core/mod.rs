@@ -18,6 +18,7 @@ pub(crate) mod listing;
 pub(crate) mod load;
 pub(crate) mod memory;
 pub(crate) mod meter;
+pub(crate) mod persons;
 pub(crate) mod pins;
 pub(crate) mod refusals;
 pub(crate) mod role;

@@ -83,6 +83,7 @@ pub(crate) struct Concern {
     pub(crate) schema: Option<Arc<Value>>,
     /// As in [`Rights`].
     pub(crate) patience: Option<Duration>,
-    /// The configuration is that of a person who is no operator: what it names leads outside only.
-    pub(crate) of_a_person: bool,
+    /// The configuration is that of a person who is no operator: what it names leads outside only. A number that stands for
+    /// it, against which its failures are held.
+    pub(crate) of_a_person: Option<u64>,
 }

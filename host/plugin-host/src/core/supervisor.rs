@@ -76,6 +76,11 @@ impl Supervisor {
         self.reason = None;
     }
 
+    /// The last failure that is not forgotten.
+    pub(crate) fn struck_at(&self) -> Option<Instant> {
+        self.struck_at
+    }
+
     pub(crate) fn is_parked(&self) -> bool {
         self.strikes >= self.max_strikes
     }

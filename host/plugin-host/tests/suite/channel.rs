@@ -279,38 +279,80 @@ async fn what_a_channel_does_wrong_is_a_typed_error_and_costs_one_call() {
         .channels()
         .verify("courier", config(json!({})))
         .await
-        .expect_err("two strikes make it wait");
+        .expect("what others configured is not to blame for it");
+}
+
+/// A destination that makes its plugin fail, every time.
+fn bad(number: usize) -> ChannelConfig {
+    config(json!({"mode": "trap", "token": format!("token-{number}")}))
 }
 
 #[tokio::test]
-async fn a_channel_that_keeps_failing_is_parked_until_it_is_reloaded() {
+async fn what_one_person_configured_fails_for_them_alone() {
     let limits = Limits {
-        strikes: 1,
+        strikes: 3,
+        back_off: Duration::from_mins(1),
         ..limits()
     };
     let bench = Bench::with(COURIER, limits).await;
-    let (bad, good) = (config(json!({"mode": "trap"})), config(json!({})));
-    assert!(bench.host.channels().verify("courier", bad).await.is_err());
-    let parked = bench
-        .host
-        .channels()
-        .verify("courier", good.clone())
-        .await
-        .unwrap_err();
+    let channels = bench.host.channels();
+    let mut told = Vec::new();
+    for _ in 0..20 {
+        told.push(channels.verify("courier", bad(1)).await.unwrap_err().to_string());
+        assert!(
+            channels.verify("courier", config(json!({}))).await.is_ok(),
+            "everybody else goes on"
+        );
+    }
     assert!(
-        matches!(&parked, ChannelError::Plugin(why) if why.contains("parked")),
-        "{parked:?}"
+        told[0].contains("told to") && told.iter().any(|told| told.contains("it is tried again in")),
+        "{told:?}"
+    );
+    assert!(bench.status("courier.wasm").traps <= 4, "who waits costs nothing");
+    assert!(
+        channels
+            .verify("courier", bad(2))
+            .await
+            .unwrap_err()
+            .to_string()
+            .contains("told to")
     );
     let status = bench.status("courier.wasm");
-    assert_eq!(status.lanes[0].state, LaneState::Parked);
+    assert_eq!(
+        (status.lanes[0].state, status.reason),
+        (LaneState::Idle, None),
+        "it is not the plugin"
+    );
+}
+
+#[tokio::test]
+async fn a_channel_that_fails_for_everybody_is_shown_and_tried_now_and_then() {
+    let limits = Limits {
+        strikes: 3,
+        back_off: Duration::from_mins(1),
+        ..limits()
+    };
+    let bench = Bench::with(COURIER, limits).await;
+    let channels = bench.host.channels();
+    for number in 0..10 {
+        assert!(channels.verify("courier", bad(number)).await.is_err());
+    }
+    let waits = channels.verify("courier", config(json!({}))).await.unwrap_err();
     assert!(
-        status
+        matches!(&waits, ChannelError::Plugin(why) if why.contains("it is tried again in")),
+        "{waits:?}"
+    );
+    let status = bench.status("courier.wasm");
+    assert_eq!((status.lanes[0].state, status.traps), (LaneState::BackingOff, 4));
+    assert!(
+        status.lanes[0]
             .reason
-            .is_some_and(|why| why.contains("send lane of `courier`"))
+            .as_deref()
+            .is_some_and(|why| why.contains("told to"))
     );
     bench.install("courier.wasm", &fixture("courier.wasm"));
     bench.host.reload("courier").await.unwrap();
-    assert!(bench.host.channels().verify("courier", good).await.is_ok());
+    assert!(channels.verify("courier", config(json!({}))).await.is_ok());
 }
 
 #[tokio::test]

@@ -83,5 +83,7 @@ async fn attempt(
     let work = component.run(&mut store, action, &config, &call);
     let end = drive(runtime, bounds, total, work).await;
     let traces = Traces::of(store.data_mut());
-    conduct.judge(end, traces).map_err(|fault| fault.to_string())
+    conduct
+        .judge(end, traces, None)
+        .map_err(|fault| fault.to_string())
 }

@@ -87,5 +87,7 @@ async fn ask<T: Send>(
     let total = runtime.limits.silence;
     let end: End<Result<T, ChannelError>> = drive(runtime, bounds, total, work(component, &mut store)).await;
     let traces = Traces::of(store.data_mut());
-    conduct.judge(end, traces).map_err(|fault| fault.to_string())
+    conduct
+        .judge(end, traces, None)
+        .map_err(|fault| fault.to_string())
 }

@@ -136,6 +136,8 @@ impl Bench<'_> {
         let end: End<Result<T, IndexerError>> =
             drive(self.runtime, bounds, PATIENCE, work(component, &mut store)).await;
         let traces = Traces::of(store.data_mut());
-        conduct.judge(end, traces).map_err(|fault| fault.to_string())
+        conduct
+            .judge(end, traces, None)
+            .map_err(|fault| fault.to_string())
     }
 }
