@@ -13,6 +13,10 @@ settings! {
         accepts(|url: &Option<String>| {
             url.as_ref().is_none_or(|url| url.starts_with("http://") || url.starts_with("https://"))
         });
+
+    /// Days for which notifications are kept in inboxes, read or not; a change holds from the next hour on. 0: for ever. At
+    /// most 3650.
+    pub INBOX_DAYS: i64 = "notifications.inboxDays", || 0, accepts(|days| (0..=3650).contains(days));
 }
 
 /// Whether mail can be sent with these settings: a server, and an address to send from.

@@ -19,7 +19,7 @@ use tokio::sync::Notify;
 
 use crate::service::dispatch::Dispatch;
 use crate::service::{Notifications, NotificationsDeps};
-use crate::settings::MAIL;
+use crate::settings::{INBOX_DAYS, MAIL};
 
 sql! {
     ADD_USER = "INSERT INTO users (id, username, email, password_hash, is_active, is_system, failed_login_attempts, \
@@ -287,6 +287,13 @@ impl House {
     pub async fn mail(&self, mail: &Map<String, Value>) {
         let mut tx = self.db.begin_write().await.unwrap();
         self.settings.put(&mut tx, &MAIL, mail).await.unwrap();
+        tx.commit().await.unwrap();
+    }
+
+    /// Keeps notifications for so many days.
+    pub async fn keep(&self, days: i64) {
+        let mut tx = self.db.begin_write().await.unwrap();
+        self.settings.put(&mut tx, &INBOX_DAYS, &days).await.unwrap();
         tx.commit().await.unwrap();
     }
 

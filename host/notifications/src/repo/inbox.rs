@@ -45,6 +45,9 @@ sql! {
         RETURNING ", columns!());
     ARCHIVE = concat!("UPDATE notifications SET archived_at = $3, read_at = $3 WHERE id = $1 AND user_id = $2 AND surfaced \
         RETURNING ", columns!());
+    /// What is to be sent of them goes too.
+    PRUNE = "DELETE FROM notifications WHERE id IN (SELECT id FROM notifications WHERE created_at < $1 \
+        ORDER BY created_at LIMIT $2)";
     OUTGOING = "SELECT title, presentation FROM notifications WHERE id = $1";
 }
 
@@ -192,6 +195,11 @@ pub async fn mark(
         Mark::Archived => qm_db::opt!(tx, Row, ARCHIVE, id, user_id, at.ms()).await?,
     };
     Ok(row.map(Item::from))
+}
+
+/// Removes some of the notifications of before then, the oldest first; answers how many.
+pub async fn prune(tx: &mut Tx, before: Timestamp, most: usize) -> Result<u64, DbError> {
+    Ok(qm_db::exec!(tx, PRUNE, before.ms(), most as i64).await?.rows())
 }
 
 /// Title and card of a notification that goes out.

@@ -9,6 +9,7 @@ mod link;
 mod preferences;
 #[cfg(test)]
 mod tests;
+mod upkeep;
 pub mod worker;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

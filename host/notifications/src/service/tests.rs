@@ -85,7 +85,43 @@ fn unreachable() -> ChannelError {
     ChannelError::Unreachable("nobody answers".into())
 }
 
+const DAY: Duration = Duration::from_hours(24);
+
 db_test! {
+    async fn what_is_too_old_is_removed_where_the_operator_says_so(db: Db) {
+        let house = House::new(&db).await;
+        house.push("bob").await;
+        house.prefers("bob", "push").await;
+        house.told(&house.completed("old")).await;
+        house.app.send_all(&mut Hands::default()).await;
+        let (inbox, now) = (async |name: &str| house.titles(name).await, || house.clock.ctx().now());
+        house.clock.advance(DAY * 29);
+        house.app.remove_old(now()).await.unwrap();
+        assert_eq!(house.deliveries().await.len(), 1);
+        house.clock.advance(DAY * 2);
+        house.told(&house.completed("new")).await;
+        house.app.send_all(&mut Hands::default()).await;
+        house.app.remove_old(now()).await.unwrap();
+        assert_eq!(house.deliveries().await.len(), 1, "what became of a message is kept for thirty days");
+        assert_eq!(inbox("ada").await, ["new finished downloading", "old finished downloading"], "an inbox for ever");
+        house.keep(32).await;
+        house.app.remove_old(now()).await.unwrap();
+        assert_eq!(inbox("bob").await.len(), 2);
+        house.keep(31).await;
+        house.clock.advance(Duration::from_secs(1));
+        house.app.remove_old(now()).await.unwrap();
+        for name in ["ada", "bob"] {
+            assert_eq!(inbox(name).await, ["new finished downloading"], "{name}");
+        }
+        // More than one transaction takes.
+        for n in 0..25 {
+            house.told(&house.completed(&format!("t{n}"))).await;
+        }
+        house.clock.advance(DAY * 40);
+        house.app.remove_old(now()).await.unwrap();
+        assert!(inbox("ada").await.is_empty() && house.deliveries().await.is_empty());
+    }
+
     async fn each_hears_of_an_event_once_and_as_they_want(db: Db) {
         let house = House::new(&db).await;
         house.user("no-permission", &["system.view"]).await;

@@ -34,11 +34,8 @@ const INTERVAL: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_secs(1);
 /// For what is being sent when the server stops.
 const STOP: Duration = Duration::from_secs(5);
-/// How long it is kept what became of a message.
-const KEPT: Duration = Duration::from_hours(30 * 24);
+/// How often what is too old is removed, while there is anything to do.
 const PRUNE_EVERY: Duration = Duration::from_hours(1);
-/// Rows that are removed in one transaction.
-const PRUNED_AT_ONCE: usize = 1000;
 
 /// How a message went, and to whom.
 struct Ended {
@@ -226,15 +223,7 @@ impl Notifications {
         if hands.pruned.is_some_and(|pruned| now.since(pruned) < PRUNE_EVERY) {
             return Ok(());
         }
-        let before = now.minus(KEPT);
-        loop {
-            let mut tx = self.db.begin_write().await?;
-            let pruned = repo::deliveries::prune(&mut tx, before, PRUNED_AT_ONCE).await?;
-            tx.commit().await?;
-            if pruned < PRUNED_AT_ONCE as u64 {
-                break;
-            }
-        }
+        self.remove_old(now).await?;
         hands.pruned = Some(now);
         Ok(())
     }
