@@ -14,8 +14,13 @@ struct Example {
     /// The folder of the role's WIT, below the root, and the world.
     wit: &'static str,
     world: &'static str,
+    /// The file that names the version of the tool, below the root.
+    tool: &'static str,
     build: fn(&Example, to: &Path) -> Result<(), String>,
 }
+
+const PYTHON_TOOL: &str = "examples/engine-python/requirements.txt";
+const JAVASCRIPT_TOOL: &str = "examples/engine-javascript/package-lock.json";
 
 const EXAMPLES: &[Example] = &[
     Example {
@@ -23,6 +28,7 @@ const EXAMPLES: &[Example] = &[
         source: "examples/engine-python",
         wit: "wit/engine@0.1.0",
         world: "engine-provider",
+        tool: PYTHON_TOOL,
         build: python,
     },
     Example {
@@ -30,6 +36,7 @@ const EXAMPLES: &[Example] = &[
         source: "examples/channel-python",
         wit: "wit/channel@0.1.0",
         world: "notification-channel",
+        tool: PYTHON_TOOL,
         build: python,
     },
     Example {
@@ -37,16 +44,22 @@ const EXAMPLES: &[Example] = &[
         source: "examples/engine-javascript",
         wit: "wit/engine@0.1.0",
         world: "engine-provider",
+        tool: JAVASCRIPT_TOOL,
+        build: javascript,
+    },
+    Example {
+        name: "tag_by_tracker_js",
+        source: "examples/action-javascript",
+        wit: "wit/actions@0.1.0",
+        world: "action-set",
+        tool: JAVASCRIPT_TOOL,
         build: javascript,
     },
 ];
 
 /// Installs the tools that make components of Python and JavaScript.
 pub fn setup() -> Result<(), String> {
-    setup::python_environment(
-        "componentize-py",
-        &paths::root().join("examples/engine-python/requirements.txt"),
-    )?;
+    setup::python_environment("componentize-py", &paths::root().join(PYTHON_TOOL))?;
     node_environment()
 }
 
@@ -70,7 +83,9 @@ pub fn run() -> Result<(), String> {
 
 /// Everything a component is made of, one after the other: what is compared to know whether it must be made anew.
 fn inputs(example: &Example) -> Result<Vec<u8>, String> {
-    let mut all = Vec::new();
+    let tool = paths::root().join(example.tool);
+    let unreadable = |error| format!("cannot read {}: {error}", tool.display());
+    let mut all = std::fs::read(&tool).map_err(unreadable)?;
     let wit = paths::root().join(example.wit);
     for dir in [
         paths::root().join(example.source),
@@ -146,7 +161,7 @@ pub fn node_home() -> PathBuf {
     paths::cache().join("componentize-js")
 }
 
-/// The packages of the JavaScript example, as its lock file says.
+/// The packages that make components of JavaScript, as the lock file of the engine says.
 fn node_environment() -> Result<(), String> {
     let source = paths::root().join("examples/engine-javascript");
     let home = node_home();

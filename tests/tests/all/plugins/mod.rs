@@ -1,4 +1,5 @@
 //! Plugins as their authors write them: the examples of other languages, and what `quartermaster plugin new` writes.
 
 mod ntfy;
+mod tag_by_tracker;
 mod templates;
