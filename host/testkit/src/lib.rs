@@ -19,6 +19,7 @@ pub mod plugins;
 pub mod process;
 pub mod proxy;
 pub mod qbittorrent;
+pub mod receiver;
 pub mod rtorrent;
 pub mod sample;
 pub mod server;

@@ -1,6 +1,7 @@
 //! Automation: rules over a whole server, and what a kill does to what they do.
 
 mod crash;
+mod hostile;
 mod plugins;
 mod rules;
 

@@ -67,7 +67,7 @@ async fn take(mut stream: TcpStream, posted: &Mutex<Vec<Value>>) {
 }
 
 /// Grants a plugin what it needs, where it was built apart from this server.
-async fn grant(api: &Api, plugin: &str, capability: &str) {
+pub async fn grant(api: &Api, plugin: &str, capability: &str) {
     let plugins = api.get("/api/plugins").await;
     let mut all = plugins.as_array().into_iter().flatten();
     let listed = all.find(|one| one["id"] == plugin).expect("the plugin is listed");

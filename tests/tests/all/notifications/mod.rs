@@ -1,6 +1,7 @@
 //! Notifications over a whole server: who is told what, by which way, and what a kill does to it.
 
 mod crash;
+mod everywhere;
 mod hostile;
 mod told;
 
