@@ -15,6 +15,7 @@ mod hostile;
 mod http_load;
 mod idle;
 mod jobs;
+mod languages;
 mod matching;
 mod neighbours;
 mod poll;
@@ -62,10 +63,12 @@ enum Measure {
     Jobs,
     /// Events through the outbox, on both databases: how many a second, and how long each takes.
     Events,
-    /// Conditions of 20 rules over 5,000 torrents.
+    /// Conditions of 20 rules over 5,000 torrents, and what rules that have nothing to do cost an idle server.
     Rules,
     /// One event that concerns 1,000 people, on both databases: until they have it, and until its messages went out.
     Fanout,
+    /// A plugin in Rust, Python and JavaScript: compiling it, its first call after a start, further calls, its memory.
+    Languages,
     /// Reading release names.
     Release,
     /// 100 items of a feed against 50 rules of 5 candidates.
@@ -97,10 +100,13 @@ async fn main() {
         events::measure(&mut report).await;
     }
     if wanted(Measure::Rules) {
-        rules::measure(&mut report);
+        rules::measure(&mut report, args.seconds).await;
     }
     if wanted(Measure::Fanout) {
         fanout::measure(&mut report).await;
+    }
+    if wanted(Measure::Languages) {
+        languages::measure(&mut report).await;
     }
     if wanted(Measure::Release) {
         releases::measure(&mut report);

@@ -1,21 +1,35 @@
-//! Conditions of rules: how many are judged a second, over 5,000 torrents and 20 rules, and what an edge costs of a ratio that
-//! crosses nothing.
+//! Rules over 5,000 torrents: how many conditions are judged a second, what an edge costs of a ratio that crosses nothing, and what
+//! 20 rules that have nothing to do cost an idle server, each of whose torrents they are done with.
 
 use std::hint::black_box;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use qm_conditions::{Conditions, Seen};
+use qm_db::{Backend, Db, exec, sql, value};
 use qm_kernel::Timestamp;
-use qm_ports::engine::Torrent;
+use qm_ports::engine::{Torrent, TorrentState};
 use qm_ports::list::TorrentRecord;
-use qm_test_base::engine::torrent;
+use qm_test_base::engine::{FakeKinds, torrent};
+use qm_testkit::{Api, TestDb, TestServer};
 use serde_json::{Value, json};
 
 use crate::report::{Report, median};
+use crate::server::cpu_seconds;
 
 const TORRENTS: u32 = 5000;
 const RULES: u64 = 20;
 const RUNS: usize = 9;
+/// Time until an engine that nobody looks at is read at its quiet pace.
+const UNTIL_QUIET: Duration = Duration::from_secs(35);
+/// Seconds from pass to pass.
+const A_PASS: f64 = 1.8;
+
+sql! {
+    RULE = "INSERT INTO automation_rules (id, name, conditions, trigger_key, actions, is_enabled, priority, created_at, updated_at) \
+        VALUES ($1, $1, $2, 'torrent.completed', '[{\"type\":\"pause\"}]', $3, 0, 0, 0)";
+    DONE = "INSERT INTO automation_ledger (rule_id, hash, position) VALUES ($1, $2, 0)";
+    RUN = "SELECT COUNT(*) FROM automation_runs";
+}
 
 /// Rules as people write them: numbers, words, and a pattern in every fifth.
 fn rules() -> Vec<Conditions> {
@@ -62,7 +76,126 @@ fn each(
     median(runs.collect())
 }
 
-pub fn measure(report: &mut Report) {
+pub async fn measure(report: &mut Report, seconds: u64) {
+    judged(report);
+    for backend in [Backend::Sqlite, Backend::Postgres] {
+        match TestDb::fresh(backend).await {
+            Some(db) => {
+                idle(report, &db, seconds).await;
+                db.remove().await;
+            }
+            None => report.add(
+                format!("rules, {backend:?}"),
+                "no such server on this machine",
+                "",
+            ),
+        }
+    }
+}
+
+/// A torrent that has all it wants.
+fn complete(number: u32) -> Torrent {
+    Torrent {
+        progress: 1.0,
+        state: TorrentState::Seeding,
+        ..torrent(number)
+    }
+}
+
+/// Rules that hold for every torrent, and a ledger that has them all.
+async fn done_with_all(db: &Db) {
+    let told = "a row is written";
+    let mut tx = db.begin_write().await.expect("a write");
+    let conditions = json!([{ "field": "ratio", "op": "gte", "value": 0 }]).to_string();
+    for rule in 0..RULES {
+        let id = format!("rule-{rule}");
+        let _ = exec!(&mut tx, RULE, &id, &conditions, true).await.expect(told);
+        for number in 1..=TORRENTS {
+            let _ = exec!(&mut tx, DONE, &id, &*torrent(number).hash)
+                .await
+                .expect(told);
+        }
+    }
+    tx.commit().await.expect("a commit");
+}
+
+/// CPU seconds of this process in 60 s, of which so many are waited for. The torrent client of the test is among it.
+async fn cpu(seconds: u64) -> f64 {
+    let begun = cpu_seconds(std::process::id());
+    tokio::time::sleep(Duration::from_secs(seconds)).await;
+    (cpu_seconds(std::process::id()) - begun) * 60.0 / seconds as f64
+}
+
+async fn switch(admin: &Api, is_enabled: bool) {
+    for rule in 0..RULES {
+        admin
+            .patch(
+                &format!("/api/automation/rules/rule-{rule}"),
+                json!({ "isEnabled": is_enabled }),
+            )
+            .await;
+    }
+}
+
+async fn idle(report: &mut Report, db: &TestDb, seconds: u64) {
+    let backend = db.backend;
+    let direct = Db::open(db.url()).await.expect("a database");
+    direct.migrate().await.expect("the migrations");
+    done_with_all(&direct).await;
+    let kinds = FakeKinds::first_party();
+    let engine = kinds.engine("one");
+    for number in 1..=TORRENTS {
+        engine.put(complete(number));
+    }
+    let server = TestServer::builder(db).kinds(kinds).start().await;
+    let admin = server.admin();
+    let id = admin
+        .add_engine("fake", "scgi_client", json!({ "host": "one" }))
+        .await;
+    admin
+        .until_torrent(&id, &torrent(TORRENTS).hash, "the torrents to be listed", |_| {
+            true
+        })
+        .await;
+    tokio::time::sleep(UNTIL_QUIET).await;
+    let with = cpu(seconds).await;
+    let mut tx = direct.begin_read().await.expect("a read");
+    let decided = value!(&mut tx, i64, RUN).await.expect("a count");
+    drop(tx);
+    switch(&admin, false).await;
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    let without = cpu(seconds).await;
+    let begun = cpu_seconds(std::process::id());
+    switch(&admin, true).await;
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    let spent = cpu_seconds(std::process::id()) - begun - without * 5.0 / 60.0;
+    direct.close().await;
+    server.end().await;
+    let of = format!("{backend:?}, 5,000 complete torrents, a client in memory");
+    report.add(
+        format!("CPU s per 60 s of an idle server, {of}: without rules, with 20 that are done with all"),
+        format!("{without:.2}, {with:.2}"),
+        "nothing that shows",
+    );
+    report.add(
+        format!("a pass of 20 rules with nothing to do, {of}"),
+        format!(
+            "{:.1} ms of CPU, {decided} runs decided; no question to the database",
+            ((with - without) * A_PASS / 60.0 * 1000.0).max(0.0)
+        ),
+        "≤ 50 ms, ≤ 3 questions",
+    );
+    report.add(
+        format!("20 rules switched on again, each judged anew, {of}"),
+        format!(
+            "{:.0} ms of CPU in all, requests included",
+            spent.max(0.0) * 1000.0
+        ),
+        "",
+    );
+}
+
+fn judged(report: &mut Report) {
     let torrents: Vec<Torrent> = (1..=TORRENTS).map(torrent).collect();
     let rules = rules();
     let held = each(&torrents, &rules, |rule, record| rule.hold(record));

@@ -2,12 +2,14 @@
 
 use std::process::Command;
 
-use crate::{paths, plugins, run, setup};
+use crate::{foreign, paths, plugins, run, setup};
 
 /// Everything after the builds is `qm-bench`'s: it starts the clients and the server, and prints the figures.
 pub fn run(args: &[String]) -> Result<(), String> {
     setup::run(setup::Purpose::Bench)?;
     plugins::run()?;
+    foreign::setup()?;
+    foreign::run()?;
     let server = run::build_server("release")?;
     setup::command("cargo", &["build", "--release", "--package", "qm-bench"])?;
     let release = run::target().join("release");
