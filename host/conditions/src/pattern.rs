@@ -418,6 +418,25 @@ mod tests {
         assert!(matches!(Pattern::compile(&deep), Err(PatternError::Invalid(_))));
     }
 
+    /// A search that backtracks would still be at it when the sun goes out: some of these take 2ⁿ steps for n letters.
+    #[test]
+    fn what_takes_others_for_ever_is_a_walk_over_the_text() {
+        let text = "a".repeat(MAX_TEXT - 1) + "b";
+        for pattern in [
+            "^(a+)+$",
+            "^(a*)*$",
+            "^(a|aa)+$",
+            "^(a|a?)+$",
+            "(a*)*c",
+            "^(a?){99}a{99}$",
+            "^(.*a){20}$",
+            "(x+x+)+y",
+        ] {
+            let pattern = Pattern::compile(pattern).unwrap_or_else(|error| panic!("{pattern}: {error}"));
+            assert!(!pattern.is_in(&text), "{pattern:?}");
+        }
+    }
+
     #[test]
     fn text_beyond_the_bound_is_not_looked_at() {
         let pattern = Pattern::compile("end$|far").expect("a pattern");
