@@ -23,8 +23,6 @@ pub enum TitledbError {
     NotRunning,
     #[error("An import is active: stop it first")]
     Active,
-    #[error("datasetBaseUrl must be a valid http(s) URL")]
-    BaseUrl,
     /// The caller's token allows it, but they no longer may.
     #[error(transparent)]
     Acting(#[from] ActingError),
@@ -37,9 +35,7 @@ pub enum TitledbError {
 impl TitledbError {
     pub fn kind(&self) -> ErrorKind {
         match self {
-            TitledbError::InvalidId | TitledbError::NoPath | TitledbError::Active | TitledbError::BaseUrl => {
-                ErrorKind::BadRequest
-            }
+            TitledbError::InvalidId | TitledbError::NoPath | TitledbError::Active => ErrorKind::BadRequest,
             TitledbError::NoSuchTitle | TitledbError::NotRunning => ErrorKind::NotFound,
             TitledbError::Protected | TitledbError::Outside(_) => ErrorKind::Forbidden,
             TitledbError::Acting(error) => error.kind(),
@@ -58,7 +54,6 @@ impl TitledbError {
             TitledbError::Outside(_) => "forbidden.outside_roots",
             TitledbError::NotRunning => "not_found.titledb_import",
             TitledbError::Active => "bad_request.import_active",
-            TitledbError::BaseUrl => "bad_request.dataset_url",
             TitledbError::Acting(error) => error.code(),
             TitledbError::Jobs(error) => error.code(),
             TitledbError::Database(error) => error.kind().code(),

@@ -11,10 +11,9 @@ use utoipa::ToSchema;
 use crate::model::file::title_id;
 use crate::model::import::Import;
 use crate::model::options::{Mode, Options};
-use crate::model::titles::Found;
-use crate::service::import::{Cleared, Report};
-use crate::service::search::Whole;
-use crate::service::status::Status;
+use crate::model::report::{Cleared, Report};
+use crate::model::status::Status;
+use crate::model::titles::{Found, Whole};
 
 const MASK: &str = "••••••••";
 

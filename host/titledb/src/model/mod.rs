@@ -3,10 +3,13 @@
 pub mod batch;
 pub mod file;
 pub mod grams;
+pub mod ids;
 pub mod import;
 pub mod name;
 pub mod options;
 
 pub mod plan;
+pub mod report;
 pub mod score;
+pub mod status;
 pub mod titles;

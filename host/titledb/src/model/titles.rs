@@ -35,6 +35,14 @@ pub struct Found {
     pub confidence: f64,
 }
 
+/// A title with everything that is told of it by its id.
+#[derive(Clone, Debug)]
+pub struct Whole {
+    pub title: Title,
+    pub directors: Vec<String>,
+    pub writers: Vec<String>,
+}
+
 /// An episode of a series.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Episode {

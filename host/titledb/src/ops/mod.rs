@@ -1,4 +1,3 @@
-//! What touches files: reading the data set, and keeping the ids of titles in memory.
+//! What touches files: reading the data set.
 
-pub mod ids;
 pub mod read;

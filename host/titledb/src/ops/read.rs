@@ -10,10 +10,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use flate2::bufread::MultiGzDecoder;
 
-use super::ids::IdSet;
 use crate::model::batch::Batch;
 use crate::model::file::{SOURCES, Source, Table};
+use crate::model::ids::IdSet;
 use crate::model::plan::{Plan, Stats};
+use crate::model::report::Examined;
 
 pub const BATCH_ROWS: usize = 10_000;
 const BATCH_BYTES: usize = 4 << 20;
@@ -258,19 +259,6 @@ impl Opened {
 
 fn memchr(bytes: &[u8]) -> Option<usize> {
     bytes.iter().position(|byte| *byte == b'\n')
-}
-
-/// A file as it lies there.
-#[derive(Clone, Debug)]
-pub struct Examined {
-    pub source: &'static Source,
-    pub size: Option<u64>,
-    /// Milliseconds since 1970.
-    pub modified: Option<i64>,
-    pub gzip_ok: bool,
-    pub header_ok: bool,
-    /// What is wrong with it; none for one that is not there.
-    pub error: Option<String>,
 }
 
 /// Looks at every file of a directory: at its size, its first bytes and its header.

@@ -8,7 +8,7 @@ use qm_db::{DbError, Statement, Tx};
 
 use crate::model::batch::{Batch, Cell};
 use crate::model::file::{Source, Table};
-use crate::ops::ids::IdSet;
+use crate::model::ids::IdSet;
 
 /// Rows of one statement on SQLite.
 const AT_ONCE: usize = 100;

@@ -25,12 +25,9 @@ const CREDITS: Statement = Statement {
     text: "SELECT p.person_id AS person, n.name, p.category, p.job, p.characters FROM principals p \
         LEFT JOIN persons n ON n.id = p.person_id WHERE p.title_id = $1 ORDER BY p.ordering LIMIT 200",
 };
-const RATING: Statement = Statement {
-    text: "SELECT rating FROM ratings WHERE id = $1",
-};
 
 #[cfg(test)]
-pub const STATEMENTS: &[Statement] = &[FIND, CREW, PERSON, EPISODES, PARENT, CREDITS, RATING];
+pub const STATEMENTS: &[Statement] = &[FIND, CREW, PERSON, EPISODES, PARENT, CREDITS];
 
 #[derive(FromRow)]
 struct Row {
@@ -67,10 +64,6 @@ impl From<Row> for Title {
 
 pub async fn find(tx: &mut Tx, id: i64) -> Result<Option<Title>, DbError> {
     Ok(qm_db::opt!(tx, Row, FIND, id).await?.map(Title::from))
-}
-
-pub async fn rating(tx: &mut Tx, id: i64) -> Result<Option<i64>, DbError> {
-    Ok(qm_db::opt!(tx, (i64,), RATING, id).await?.map(|(rating,)| rating))
 }
 
 /// The lists of directors and of writers.

@@ -12,42 +12,12 @@ use super::work::{TYPE, Task};
 use super::{Caller, Titledb};
 use crate::error::TitledbError;
 use crate::model::import::Import;
-use crate::ops::read::{self, Examined};
+use crate::model::report::{Cleared, Report};
+use crate::ops::read;
 use crate::repo;
 
 const NEEDED: &[Permission] = &[Permission::MediaManagerTitledbImportDataset];
 pub const INTERRUPTED: &str = "Interrupted by a server restart.";
-
-/// What was found in a directory.
-#[derive(Clone, Debug)]
-pub struct Report {
-    pub directory: PathBuf,
-    pub files: Vec<Examined>,
-}
-
-impl Report {
-    /// The titles are there.
-    pub fn has_minimum(&self) -> bool {
-        self.files.first().is_some_and(|titles| titles.header_ok)
-    }
-
-    /// The titles are there, and nothing that is there is unfit.
-    pub fn is_valid(&self) -> bool {
-        self.has_minimum()
-            && self
-                .files
-                .iter()
-                .all(|file| file.size.is_none() || file.header_ok)
-    }
-}
-
-/// What a reset removed, and what it began.
-#[derive(Clone, Debug)]
-pub struct Cleared {
-    pub titles: u64,
-    /// Whether an import was asked for and has begun, and of which directory.
-    pub reimport: Option<(bool, Option<PathBuf>)>,
-}
 
 impl Titledb {
     /// Looks at the files of a directory without importing them. A blank path is that of the settings; the service's own

@@ -6,10 +6,10 @@ use qm_ports::titledb::{
 };
 
 use super::Titledb;
-use super::search::{Question, Whole};
+use super::search::Question;
 use crate::error::TitledbError;
 use crate::model::file::{Sort, named_title, person_id, title_id};
-use crate::model::titles::{Found, Title};
+use crate::model::titles::{Found, Title, Whole};
 use crate::repo::titles;
 
 fn fault(error: impl Into<TitledbError>) -> TitleDataError {

@@ -14,7 +14,7 @@ use crate::model::grams::Narrow;
 use crate::model::name::{key, normalise, similarity};
 use crate::model::options::Options;
 use crate::model::score::{Wanted, confidence};
-use crate::model::titles::{Found, Title};
+use crate::model::titles::{Found, Whole};
 use crate::repo::search::{Asked, Hit};
 use crate::repo::{search, titles};
 
@@ -36,14 +36,6 @@ pub struct Question {
     pub title: String,
     pub year: Option<i64>,
     pub sort: Option<Sort>,
-}
-
-/// A title with everything that is told of it by its id.
-#[derive(Clone, Debug)]
-pub struct Whole {
-    pub title: Title,
-    pub directors: Vec<String>,
-    pub writers: Vec<String>,
 }
 
 impl Titledb {

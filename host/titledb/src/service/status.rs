@@ -4,20 +4,9 @@ use qm_platform::{AuditEntry, AuditResult};
 
 use super::{Caller, Titledb};
 use crate::error::TitledbError;
-use crate::model::import::Import;
 use crate::model::options::{Mode, Options};
+use crate::model::status::Status;
 use crate::repo;
-
-#[derive(Clone, Debug)]
-pub struct Status {
-    pub mode: Mode,
-    pub available: bool,
-    /// Titles of the data set.
-    pub titles: u64,
-    pub api_configured: bool,
-    pub detail: String,
-    pub last_import: Option<Import>,
-}
 
 fn has_api(options: &Options) -> bool {
     options.api_base_url.is_some() && options.sealed_key.is_some()

@@ -27,12 +27,19 @@ impl Live {
     }
 }
 
+/// What is known of the complete store.
+#[derive(Clone, Default)]
+struct Looked {
+    /// It was looked for.
+    done: bool,
+    live: Option<Arc<Live>>,
+}
+
 /// Where the stores are.
 pub struct Store {
     db: Db,
     directory: PathBuf,
-    /// Outer `None`: not looked for yet.
-    live: Mutex<Option<Option<Arc<Live>>>>,
+    live: Mutex<Looked>,
     /// Who opens, or replaces, the complete one.
     opening: tokio::sync::Mutex<()>,
 }
@@ -47,7 +54,7 @@ impl Store {
         }
     }
 
-    fn known(&self) -> Option<Option<Arc<Live>>> {
+    fn known(&self) -> Looked {
         self.live.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -57,12 +64,14 @@ impl Store {
 
     /// The complete store; `None` where there is none, or none that can be read.
     pub async fn live(&self) -> Result<Option<Arc<Live>>, DbError> {
-        if let Some(known) = self.known() {
-            return Ok(known);
+        let known = self.known();
+        if known.done {
+            return Ok(known.live);
         }
         let _opening = self.opening.lock().await;
-        if let Some(known) = self.known() {
-            return Ok(known);
+        let known = self.known();
+        if known.done {
+            return Ok(known.live);
         }
         self.look().await
     }
@@ -70,8 +79,9 @@ impl Store {
     async fn look(&self) -> Result<Option<Arc<Live>>, DbError> {
         let found = self.open_live().await?.map(Arc::new);
         let before = {
-            let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
-            live.replace(found.clone()).flatten()
+            let mut looked = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+            looked.done = true;
+            std::mem::replace(&mut looked.live, found.clone())
         };
         // Whoever reads it still holds it; its last connection is closed with the last of them.
         if let Some(before) = before {

@@ -1,0 +1,16 @@
+//! How titledb stands.
+
+use super::import::Import;
+use super::options::Mode;
+
+/// Whether titles can be asked for, and whence.
+#[derive(Clone, Debug)]
+pub struct Status {
+    pub mode: Mode,
+    pub available: bool,
+    /// Titles of the data set.
+    pub titles: u64,
+    pub api_configured: bool,
+    pub detail: String,
+    pub last_import: Option<Import>,
+}
