@@ -10,6 +10,7 @@ pub mod cli;
 pub mod config;
 mod descriptors;
 pub mod failure;
+pub mod feeds;
 pub mod logging;
 pub mod node;
 mod plugins;
