@@ -1,6 +1,7 @@
 //! Where a request came from: the address that throttling and audit use, and the request's id.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::extract::FromRequestParts;
 use http::request::Parts;
@@ -22,6 +23,57 @@ pub struct Origin {
     pub request_id: RequestId,
     /// Whether `X-Forwarded-For` is the word of a proxy and not the caller's own.
     pub proxied: bool,
+    pub(crate) attendance: Attendance,
+}
+
+/// Whether the caller still waits for its answer. A token is made for who asks for one: nearly every request is answered
+/// without, and a token costs as much as the rest of what the edge keeps of a request.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Attendance(Arc<Mutex<Presence>>);
+
+#[derive(Debug, Default)]
+enum Presence {
+    #[default]
+    Waits,
+    /// It waits, and the token tells when it does no more.
+    Watched(CancellationToken),
+    Gone,
+}
+
+impl Attendance {
+    fn hung_up(&self) -> HungUp {
+        let mut presence = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let token = match &*presence {
+            Presence::Watched(token) => token.clone(),
+            Presence::Waits => {
+                let token = CancellationToken::new();
+                *presence = Presence::Watched(token.clone());
+                token
+            }
+            Presence::Gone => {
+                let token = CancellationToken::new();
+                token.cancel();
+                token
+            }
+        };
+        HungUp(token)
+    }
+}
+
+/// Ends the attendance when it is dropped: the caller has its answer, or has left.
+#[derive(Debug)]
+pub(crate) struct Attended(pub(crate) Attendance);
+
+impl Drop for Attended {
+    fn drop(&mut self) {
+        let mut presence = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = std::mem::replace(&mut *presence, Presence::Gone);
+        // Who is woken may ask again at once.
+        drop(presence);
+        if let Presence::Watched(token) = before {
+            token.cancel();
+        }
+    }
 }
 
 /// Extractor: cancelled when the caller hangs up before it has its answer, and when it has it. For work that nobody else is
@@ -33,7 +85,8 @@ impl<S: Sync> FromRequestParts<S> for HungUp {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ApiError> {
-        Ok(parts.extensions.get::<HungUp>().cloned().unwrap_or_default())
+        let origin = parts.extensions.get::<Origin>();
+        Ok(origin.map_or_else(HungUp::default, |origin| origin.attendance.hung_up()))
     }
 }
 
@@ -156,6 +209,17 @@ mod tests {
         );
         let agent = text(&headers, &header::USER_AGENT, Keep::Start).unwrap();
         assert!(agent.starts_with("Agent ") && agent.len() == MAX_TEXT, "{agent}");
+    }
+
+    #[test]
+    fn a_caller_that_left_is_told_to_who_asked_before_and_after() {
+        let attendance = Attendance::default();
+        let attended = Attended(attendance.clone());
+        let (early, again) = (attendance.hung_up(), attendance.hung_up());
+        assert!(!early.0.is_cancelled());
+        drop(attended);
+        assert!(early.0.is_cancelled() && again.0.is_cancelled());
+        assert!(attendance.hung_up().0.is_cancelled());
     }
 
     #[test]

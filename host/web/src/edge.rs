@@ -19,7 +19,8 @@ use qm_kernel::{Ctx, ErrorKind};
 use tower::{Layer, Service};
 use tracing::Instrument;
 
-use crate::client::{HungUp, Origin, RequestId, client_ip};
+use crate::client::{Attendance, Attended, Origin, RequestId, client_ip};
+use crate::config::Doorkeeper;
 use crate::error::{ApiError, Failure, JSON};
 use crate::headers::{Cors, cross_origin, preflight, secure};
 use crate::metrics::{HttpMetrics, Running};
@@ -39,6 +40,7 @@ struct Edge {
     cors: Cors,
     trusted_proxies: u8,
     metrics: Arc<HttpMetrics>,
+    doorkeeper: Option<Doorkeeper>,
     ctx: Ctx,
 }
 
@@ -49,6 +51,7 @@ impl EdgeLayer {
             cors,
             trusted_proxies: config.trusted_proxies,
             metrics,
+            doorkeeper: config.doorkeeper.clone(),
             ctx,
         }))
     }
@@ -74,6 +77,7 @@ pub(crate) struct EdgeService<S> {
 /// Facts of the request that shape the answer.
 struct Asked {
     request_id: RequestId,
+    attended: Attended,
     origin: Option<HeaderValue>,
     /// `If-None-Match` of a GET or HEAD.
     validator: Option<HeaderValue>,
@@ -111,10 +115,16 @@ where
             let response = span.in_scope(|| ended(running, answer_preflight(&request, asked)));
             return Box::pin(std::future::ready(Ok(response)));
         }
+        // Asked here and not in a layer of its own, which would box and copy the whole service for each request.
+        let turned_away = edge
+            .doorkeeper
+            .as_ref()
+            .and_then(|doorkeeper| doorkeeper.turns_away(request.method(), request.uri().path()));
+        if let Some(answer) = turned_away {
+            let work = async move { Ok(ended(running, edge.send(asked, answer).await)) };
+            return Box::pin(work.instrument(span));
+        }
         let reads_only = asked.tagged;
-        let hung_up = HungUp::default();
-        let attended = hung_up.0.clone().drop_guard();
-        request.extensions_mut().insert(hung_up);
         let answer = span.in_scope(|| self.inner.call(request));
         let work = async move {
             let outcome = if reads_only {
@@ -127,7 +137,6 @@ where
                 Ok(Err(never)) => match never {},
                 Err(panic) => panicked(panic.as_ref()),
             };
-            drop(attended);
             Ok(ended(running, edge.send(asked, response).await))
         };
         Box::pin(work.instrument(span))
@@ -152,10 +161,12 @@ impl Edge {
     fn receive(&self, request: &mut Request) -> Asked {
         let request_id = RequestId::from_bytes(self.ctx.bytes());
         let ip = client_ip(request.headers(), request.extensions(), self.trusted_proxies);
+        let attendance = Attendance::default();
         request.extensions_mut().insert(Origin {
             ip,
             request_id,
             proxied: self.trusted_proxies > 0,
+            attendance: attendance.clone(),
         });
         if !request.body().is_end_stream() {
             let body = std::mem::take(request.body_mut());
@@ -164,6 +175,7 @@ impl Edge {
         let tagged = matches!(*request.method(), Method::GET | Method::HEAD);
         Asked {
             request_id,
+            attended: Attended(attendance),
             origin: self.cors.allowed(request.headers()),
             validator: request
                 .headers()
@@ -175,6 +187,7 @@ impl Edge {
     }
 
     async fn send(&self, asked: Asked, response: Response) -> Response {
+        drop(asked.attended);
         let mut response = report(in_our_words(response));
         if asked.tagged {
             response = etag::apply(asked.validator.as_ref(), response).await;

@@ -3,8 +3,6 @@
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::Request;
-use axum::middleware::{Next, from_fn};
 use qm_kernel::{Ctx, TokenVerifier};
 
 use crate::config::{Docs, DocumentMaker, WebConfig};
@@ -63,16 +61,5 @@ pub fn finish(routes: Routes<()>, config: WebConfig, verifier: Arc<dyn TokenVeri
     router = router
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed);
-    if let Some(doorkeeper) = config.doorkeeper.clone() {
-        router = router.layer(from_fn(move |request: Request, next: Next| {
-            let turned_away = doorkeeper.turns_away(request.method(), request.uri().path());
-            async move {
-                match turned_away {
-                    Some(answer) => answer,
-                    None => next.run(request).await,
-                }
-            }
-        }));
-    }
     router.layer(EdgeLayer::new(&config, metrics, ctx))
 }

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use qm_web::WebConfig;
+use axum::response::IntoResponse as _;
+use http::Method;
+use qm_kernel::ErrorKind;
+use qm_web::{ApiError, Doorkeeper, WebConfig};
 use serde_json::json;
 
 use crate::support::{server, start};
@@ -259,4 +262,34 @@ async fn the_client_is_one_trusted_hop_away() {
         .await;
     assert_eq!(answer.json()["ip"], "127.0.0.1");
     assert_eq!(answer.json()["forwarded"], "127.0.0.1", "nobody vouches for it");
+}
+
+#[tokio::test]
+async fn a_doorkeeper_turns_away_before_anybody_is_counted_or_known() {
+    let server = start(WebConfig {
+        throttle_limit: 1,
+        doorkeeper: Some(Doorkeeper::new(|method, path| {
+            let closed = *method != Method::GET || path == "/api/closed";
+            closed.then(|| ApiError::new(ErrorKind::Unavailable, "closed").into_response())
+        })),
+        ..WebConfig::default()
+    })
+    .await;
+    for (method, target, status) in [
+        ("POST", "/api/steps", 503),
+        ("POST", "/api/steps", 503),
+        ("GET", "/api/closed", 503),
+        ("GET", "/api/nope", 404),
+        ("OPTIONS", "/api/things", 204),
+        ("GET", "/api/things", 200),
+        ("GET", "/api/things", 429),
+    ] {
+        let answer = server.ask(method, target, &[], b"").await;
+        assert_eq!(answer.status, status, "{method} {target}");
+        assert!(answer.header("x-request-id").is_some(), "{method} {target}");
+        assert_eq!(
+            answer.header("x-content-type-options").as_deref(),
+            Some("nosniff")
+        );
+    }
 }

@@ -7,7 +7,7 @@ use tokio::net::TcpStream;
 
 use qm_web::{ConnectionLimits, WebConfig};
 
-use crate::support::{FIRST_STEP, GO_ON, SECOND_STEP, Server, server, start_within};
+use crate::support::{FIRST_STEP, GO_ON, HEARD, SECOND_STEP, Server, server, start_within};
 
 /// Sends bytes and reads what comes; a closed connection is an answer too.
 async fn raw(server: &Server, bytes: &[u8]) -> String {
@@ -231,4 +231,5 @@ async fn a_change_goes_on_when_its_caller_hangs_up() {
     tokio::time::timeout(patience, SECOND_STEP.notified())
         .await
         .unwrap();
+    tokio::time::timeout(patience, HEARD.notified()).await.unwrap();
 }

@@ -12,8 +12,8 @@ use qm_kernel::{
     Ctx, ErrorKind, Permission, PermissionSet, Principal, Role, Timestamp, TokenError, TokenVerifier,
 };
 use qm_web::{
-    ApiError, ApiResult, Auth, Body, Client, ConnectionLimits, Created, Fields, FromBody, FromQuery, Json,
-    Params, Path, Prepared, Routes, Upload, WebConfig, describe, finish, routes, serve,
+    ApiError, ApiResult, Auth, Body, Client, ConnectionLimits, Created, Fields, FromBody, FromQuery, HungUp,
+    Json, Params, Path, Prepared, Routes, Upload, WebConfig, describe, finish, routes, serve,
 };
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -268,12 +268,17 @@ async fn framework_error() -> (http::StatusCode, &'static str) {
 pub static FIRST_STEP: Notify = Notify::const_new();
 pub static GO_ON: Notify = Notify::const_new();
 pub static SECOND_STEP: Notify = Notify::const_new();
+/// That the caller has hung up.
+pub static HEARD: Notify = Notify::const_new();
 
 #[utoipa::path(post, path = "/api/steps", tag = "test", responses((status = 201)))]
-async fn change_in_steps() -> Created<bool> {
+async fn change_in_steps(hung_up: HungUp) -> Created<bool> {
     FIRST_STEP.notify_one();
     GO_ON.notified().await;
     SECOND_STEP.notify_one();
+    // Whoever asks for it late learns all the same that nobody is there.
+    hung_up.0.cancelled().await;
+    HEARD.notify_one();
     Created(true)
 }
 
