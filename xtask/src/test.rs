@@ -32,6 +32,7 @@ const NEEDS: &[Needs] = &[
     needs("qm-jobs", &["postgresql"]),
     needs("qm-titledb", &["postgresql"]),
     needs("qm-torrents", &["postgresql"]),
+    needs("qm-rss", &["postgresql"]),
     needs("qm-system", &["postgresql"]),
     needs("qm-server", &["postgresql"]),
     needs("qm-files", &["postgresql", "e2fsprogs"]),

@@ -11,6 +11,7 @@
 //! | [`payload`] | torrents | files |
 //! | [`probe`] | torrents | the system's health |
 //! | [`carry`] | files | torrents |
+//! | [`intake`] | torrents | RSS |
 //! | [`list`] | torrents | automation |
 //! | [`rules`] | automation | torrents |
 //! | [`mail`] | mail | the plugin host |
@@ -26,6 +27,7 @@ pub mod engine;
 pub mod feed;
 pub mod holder;
 pub mod indexer;
+pub mod intake;
 pub mod list;
 pub mod mail;
 pub mod payload;

@@ -9,6 +9,20 @@
 //! Bounds: one request a site at a time, a few sites at once; items are stored fifty a transaction.
 //! Deliberately absent: copies in a library (they come with the media area), and more than one page of a feed.
 //!
-//! Events: none yet.
+//! Events: none.
 
-pub mod model;
+mod area;
+mod dto;
+mod error;
+mod model;
+mod repo;
+mod routes;
+mod service;
+mod settings;
+#[cfg(test)]
+mod testing;
+
+pub use area::{AREA, area};
+pub use error::RssError;
+pub use routes::routes;
+pub use service::{Rss, RssDeps};

@@ -25,6 +25,7 @@ use qm_ports::carry::DataMover;
 use qm_ports::channel::Channels;
 use qm_ports::engine::EngineKinds;
 use qm_realtime::{Hub, HubConfig, ws_router};
+use qm_rss::{Rss, RssDeps};
 use qm_system::health::{Health, disks::Disks};
 use qm_system::{
     PluginConfigurations, PluginPins, PluginValues, Sources, System, UpdateDeps, Updates, Watches,
@@ -37,6 +38,7 @@ use crate::api;
 use crate::areas::{self, Areas, Endings};
 use crate::config::Config;
 use crate::failure::StartError;
+use crate::feeds::GuardedFeeds;
 use crate::node::Post;
 use crate::plugins::{Kept, plugins_config};
 use crate::secrets::Secrets;
@@ -282,6 +284,19 @@ impl Ground {
         })?)
     }
 
+    /// Feeds and their rules; nothing is fetched yet.
+    fn rss(&self, torrents: &Arc<Torrents>) -> Arc<Rss> {
+        Rss::new(RssDeps {
+            db: self.db.clone(),
+            ctx: self.ctx.clone(),
+            audit: self.audit.clone(),
+            acting: self.acting(),
+            settings: self.settings.clone(),
+            feeds: Arc::new(GuardedFeeds::new(self.net.clone())),
+            torrents: torrents.clone(),
+        })
+    }
+
     fn mail(&self) -> Arc<Mail> {
         Mail::new(MailDeps {
             db: self.db.clone(),
@@ -438,6 +453,7 @@ impl App {
         let automation = ground.automation(actions, &torrents, book).await?;
         let channels = brought.channels.unwrap_or_else(|| plugins.channels());
         let notifications = ground.notifications(channels, &hub)?;
+        let rss = ground.rss(&torrents);
         let web = WebConfig {
             doorkeeper: Some(qm_system::doorkeeper(&post.node)),
             ..web_config(&config, &ground.metrics)
@@ -451,6 +467,7 @@ impl App {
             qm_jobs::area(&jobs),
             qm_automation::area(&automation),
             qm_notifications::area(&notifications),
+            qm_rss::area(&rss),
             qm_mail::area(&mail),
         ]);
         let routes = areas.routes.mount(ws_router(hub.clone()));

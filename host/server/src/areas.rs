@@ -23,6 +23,7 @@ pub const AREAS: &[&AreaSpec] = &[
     &qm_jobs::AREA,
     &qm_automation::AREA,
     &qm_notifications::AREA,
+    &qm_rss::AREA,
     &qm_mail::AREA,
 ];
 /// Time for an area to give up what it has begun, or to store what it had not stored yet.
@@ -218,6 +219,7 @@ mod tests {
             "settings",
             "torrents",
             "files",
+            "rss",
             "automation",
             "notifications",
         ];

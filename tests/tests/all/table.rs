@@ -73,6 +73,11 @@ impl Row {
 const AUTOMATION_RULE: &str = r#"{"name":"attacked","trigger":"ratio.reached","conditions":[{"field":"ratio","op":"gte","value":2}],
     "actions":[{"type":"nothing"}],"priority":1}"#;
 
+/// A rule of a feed that is not there.
+const RSS_RULE: &str = r#"{"feedId":"00000000-0000-4000-8000-000000000000","name":"attacked"}"#;
+const RSS_CANDIDATE: &str = r#"{"name":"attacked","matchType":"contains_text","pattern":"attacked"}"#;
+const RSS_LOOSE: &str = "clients send members of their own, and those of another type count as not said";
+
 /// Why a channel that nobody provides is no 404.
 const NO_CHANNEL: &str =
     "the channel is a word of the request, as in a body: what nobody provides cannot be asked for";
@@ -258,6 +263,44 @@ pub const TABLE: &[Row] = &[
     row("GET /api/automation/rules/{id}/logs")
         .unknown(200, "the log of a rule that is gone is gone with it: an empty page"),
     row("GET /api/automation/rules/{id}/explain").unknown(400, "without a torrent nobody looks for the rule"),
+    // RSS
+    row("GET /api/rss/feeds"),
+    row("POST /api/rss/feeds").body(r#"{"name":"attacked","url":"http://127.0.0.1:9/rss","isEnabled":false}"#),
+    row("PATCH /api/rss/feeds/{id}").body(r#"{"name":"renamed"}"#),
+    row("DELETE /api/rss/feeds/{id}"),
+    row("POST /api/rss/feeds/{id}/refresh"),
+    row("GET /api/rss/feeds/{id}/history"),
+    row("GET /api/rss/feeds/{id}/rules-export"),
+    row("GET /api/rss/rules"),
+    row("POST /api/rss/rules").body(RSS_RULE).unknown(400, "the feed is named in the body"),
+    row("POST /api/rss/rules/preview").body(RSS_RULE).unknown(400, "the feed is named in the body"),
+    row("PATCH /api/rss/rules/{id}").body(r#"{"isEnabled":false}"#),
+    row("DELETE /api/rss/rules/{id}"),
+    row("POST /api/rss/rules/{id}/backfill").unknown(201, "a rule that is gone matches nothing: zeros"),
+    row("GET /api/rss/rules/{id}/match-history"),
+    row("GET /api/rss/rules/{id}/match-candidates"),
+    row("POST /api/rss/rules/{id}/match-candidates")
+        .body(RSS_CANDIDATE)
+        .loose(RSS_LOOSE)
+        .unknown(400, "clients know these words for a rule that is gone"),
+    row("POST /api/rss/rules/{id}/match-candidates/reorder").body(r#"{"orderedIds":[]}"#).loose(RSS_LOOSE),
+    row("PATCH /api/rss/rules/{id}/match-candidates/{candidate_id}").body(r#"{"enabled":false}"#).loose(RSS_LOOSE),
+    row("DELETE /api/rss/rules/{id}/match-candidates/{candidate_id}"),
+    row("POST /api/rss/rules/{id}/apply-smart-match")
+        .body(r#"{"recommendedCandidates":[{"name":"a","matchType":"contains_text","pattern":"a"}]}"#)
+        .loose(RSS_LOOSE),
+    row("POST /api/rss/rules/{id}/test-match")
+        .body(r#"{"titles":["A S01E01"],"candidate":{"matchType":"contains_text","pattern":"a"}}"#)
+        .loose(RSS_LOOSE),
+    row("POST /api/rss/rules/{id}/test-preference-list").body(r#"{"titles":["A S01E01"]}"#).loose(RSS_LOOSE),
+    row("POST /api/rss/rules/{id}/test-history"),
+    row("POST /api/rss/convert-to-regex").body(r#"{"text":"Harbor Nine"}"#).loose(RSS_LOOSE),
+    row("POST /api/rss/smart-match/analyze").body(r#"{"torrentName":"Harbor.Nine.S01E01.1080p"}"#).loose(RSS_LOOSE),
+    row("POST /api/rss/smart-match/test").body(r#"{"torrentName":"Harbor.Nine.S01E01.1080p"}"#).loose(RSS_LOOSE),
+    row("POST /api/rss/history/{id}/download").body("{}"),
+    row("POST /api/rss/history/{id}/reset"),
+    row("GET /api/rss/rules-export"),
+    row("POST /api/rss/rules-import").body(r#"{"kind":"quartermaster.rss-export","version":1,"rules":[]}"#).loose(RSS_LOOSE),
     // Notifications
     row("GET /api/account/notifications/events"),
     row("GET /api/account/notifications/preferences"),

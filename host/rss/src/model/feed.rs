@@ -41,6 +41,26 @@ pub struct Feed {
 }
 
 impl Feed {
+    /// An enabled feed without an id that nobody has asked for yet.
+    pub fn new(name: String, url: String, refresh_interval: i64, now: Timestamp) -> Self {
+        Self {
+            id: String::new(),
+            name,
+            url,
+            refresh_interval,
+            is_enabled: true,
+            last_fetched_at: None,
+            etag: None,
+            last_modified: None,
+            next_fetch_at: None,
+            failures: 0,
+            last_error: None,
+            warnings: Vec::new(),
+            created_at: now,
+            updated_at: now,
+        }
+    }
+
     /// The site that is asked: one request at a time for all feeds of it.
     pub fn host(&self) -> String {
         host_of(&self.url)
@@ -132,19 +152,13 @@ mod tests {
     pub fn feed(interval: i64) -> Feed {
         Feed {
             id: "f".into(),
-            name: "Main".into(),
-            url: "https://feeds.test/rss?passkey=1".into(),
-            refresh_interval: interval,
-            is_enabled: true,
-            last_fetched_at: None,
             etag: Some("e".into()),
-            last_modified: None,
-            next_fetch_at: None,
-            failures: 0,
-            last_error: None,
-            warnings: vec![],
-            created_at: Timestamp::from_ms(0),
-            updated_at: Timestamp::from_ms(0),
+            ..Feed::new(
+                "Main".into(),
+                "https://feeds.test/rss?passkey=1".into(),
+                interval,
+                Timestamp::from_ms(0),
+            )
         }
     }
 

@@ -3,10 +3,11 @@
 //! Bounds: two files are read at a time, on threads that may block; one add at a time for a torrent of an engine, so that
 //! of several only the first adds it and the others are told that it is there.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use qm_net::GuardKind;
+use qm_net::{GuardKind, Linked};
 use qm_ports::engine::{AddOptions, AddRequest, EngineError, Source, capability};
 use serde_json::json;
 
@@ -67,6 +68,16 @@ struct Prepared {
 }
 
 impl Prepared {
+    fn of_magnet(magnet: Magnet) -> Self {
+        Self {
+            source: Source::Magnet(magnet.uri),
+            hash: magnet.hash,
+            alias: magnet.alias,
+            is_v2_only: magnet.is_v2_only,
+            name: magnet.name,
+        }
+    }
+
     /// Every hash a client may list it under.
     fn hashes(&self) -> Vec<String> {
         let hash = Some(self.hash.clone());
@@ -76,7 +87,22 @@ impl Prepared {
 
 impl Torrents {
     /// Adds a torrent. One the engine has already stays as it is.
-    pub async fn add(&self, caller: Caller<'_>, mut input: AddInput) -> Result<Added, TorrentsError> {
+    pub async fn add(&self, caller: Caller<'_>, input: AddInput) -> Result<Added, TorrentsError> {
+        let (engine, added, name) = self.add_by(input).await?;
+        let mut metadata = json!({ "engineId": &*engine.id, "name": name });
+        if added.existed {
+            metadata["existed"] = true.into();
+        }
+        self.audit_torrent(caller, "torrents.add", &added.hash, metadata)
+            .await;
+        Ok(added)
+    }
+
+    /// Adds a torrent, whoever asks; also returns the engine that has it, and its name as far as it is known.
+    pub(super) async fn add_by(
+        &self,
+        mut input: AddInput,
+    ) -> Result<(Arc<Engine>, Added, Option<String>), TorrentsError> {
         let options = &mut input.options;
         if let Some(path) = &options.save_path {
             options.save_path = Some(check_directory(path, "save path", &self.roots)?);
@@ -99,32 +125,25 @@ impl Torrents {
             .await;
         let name = prepared.name.clone();
         let added = self.hand_over(&engine, prepared, input.options).await?;
-        let mut metadata = json!({ "engineId": &*engine.id, "name": name });
-        if added.existed {
-            metadata["existed"] = true.into();
-        }
-        self.audit_torrent(caller, "torrents.add", &added.hash, metadata)
-            .await;
-        Ok(added)
+        Ok((engine, added, name))
     }
 
     async fn prepare(&self, source: AddSource) -> Result<Prepared, TorrentsError> {
         let file = match source {
             AddSource::Magnet(link) => {
-                let magnet = Magnet::parse(&link)?;
-                return Ok(Prepared {
-                    source: Source::Magnet(magnet.uri),
-                    hash: magnet.hash,
-                    alias: magnet.alias,
-                    is_v2_only: magnet.is_v2_only,
-                    name: magnet.name,
-                });
+                return Ok(Prepared::of_magnet(Magnet::parse(&link)?));
             }
             AddSource::File(file) => file,
             AddSource::Url(url) => {
-                self.net
-                    .fetch_guarded(url.trim(), GuardKind::TorrentUrl, MAX_TORRENT_BYTES, FETCH_LIMIT)
-                    .await?
+                let linked = self
+                    .net
+                    .fetch_linked(url.trim(), GuardKind::TorrentUrl, MAX_TORRENT_BYTES, FETCH_LIMIT)
+                    .await?;
+                match linked {
+                    Linked::Body(file) => file,
+                    // The links of aggregators lead to one; nothing was dialled for it.
+                    Linked::Magnet(link) => return Ok(Prepared::of_magnet(Magnet::parse(&link)?)),
+                }
             }
         };
         let (metainfo, file) = self.read_file(file).await?;

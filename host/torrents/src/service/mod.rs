@@ -8,6 +8,7 @@ mod engines;
 #[cfg(test)]
 mod flood;
 mod hands;
+mod intake;
 mod list;
 mod moves;
 mod payloads;

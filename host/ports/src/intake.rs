@@ -1,0 +1,56 @@
+//! Torrents that an area adds by itself: one trait, [`TorrentIntake`], over the torrents area and whatever clients it drives.
+
+use async_trait::async_trait;
+
+/// A torrent to add.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewTorrent {
+    /// A magnet link, or the http(s) address of a .torrent, which the URL guard judges.
+    pub source: String,
+    /// `None`: the default engine.
+    pub engine_id: Option<String>,
+    /// `None`: the engine's own.
+    pub save_path: Option<String>,
+}
+
+/// A torrent that a client has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TakenTorrent {
+    /// The info-hash that the client lists it under, or will.
+    pub hash: String,
+    /// The client had it already.
+    pub existed: bool,
+}
+
+/// Why a torrent was not added, by what is to be done about it. Each text continues a sentence such as "Download failed: …".
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum IntakeError {
+    /// Asking again changes nothing: the source, the path or the client says no.
+    #[error("{0}")]
+    Refused(String),
+    /// The address of the .torrent did not answer.
+    #[error("{0}")]
+    Source(String),
+    /// There is no engine, or it did not answer: whether it has the torrent is not known.
+    #[error("{0}")]
+    Engine(String),
+}
+
+/// Adds torrents without a caller. A torrent that a client has already stays as it is, so adding one again does no harm.
+#[async_trait]
+pub trait TorrentIntake: Send + Sync {
+    /// Id of the engine that a torrent goes to: the one that is named, if it is there, else the default.
+    fn engine(&self, named: Option<&str>) -> Option<String>;
+
+    /// A directory that torrents may be saved into, absolute and normalised; otherwise why it is none.
+    fn check_save_path(&self, path: &str) -> Result<String, String>;
+
+    /// Hands a torrent to its engine and waits until that lists it.
+    async fn take_in(&self, torrent: NewTorrent) -> Result<TakenTorrent, IntakeError>;
+
+    /// The engines that list a torrent, as far as is known.
+    fn engines_with(&self, hash: &str) -> Vec<String>;
+
+    /// Removes a torrent from an engine, with its data. One that is not there is removed.
+    async fn remove(&self, engine_id: &str, hash: &str) -> Result<(), IntakeError>;
+}

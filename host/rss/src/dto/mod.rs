@@ -1,0 +1,5 @@
+//! What is asked for and answered.
+
+pub mod answers;
+pub mod requests;
+pub mod trials;

@@ -1,0 +1,179 @@
+//! What can go wrong in this area, and what each means to the caller.
+
+use qm_db::DbError;
+use qm_kernel::ErrorKind;
+use qm_matching::MAX_CANDIDATES;
+use qm_platform::ActingError;
+use qm_web::ApiError;
+
+use crate::model::feed::MAX_FEEDS;
+use crate::model::rule::MAX_RULES;
+
+#[derive(Debug, thiserror::Error)]
+pub enum RssError {
+    #[error("Unknown RSS feed: {0}")]
+    NoSuchFeed(String),
+    /// In the words of the exports.
+    #[error("Feed not found")]
+    FeedNotFound,
+    #[error("Unknown RSS rule: {0}")]
+    NoSuchRule(String),
+    /// In the words of the routes below a rule.
+    #[error("RSS rule not found")]
+    RuleNotFound,
+    /// A body names a feed that is not there.
+    #[error("Unknown RSS feed: {0}")]
+    UnknownFeed(String),
+    #[error("RSS match candidate not found")]
+    NoSuchCandidate,
+    #[error("RSS history item not found")]
+    NoSuchItem,
+    #[error("Could not fetch feed: {0}")]
+    Fetch(String),
+    #[error("A rule named \"{0}\" already exists. Rule names must be unique.")]
+    NameTaken(String),
+    #[error(
+        "That path is already used by the rule \"{0}\". Choose another one, or leave it empty for the engine's own."
+    )]
+    PathTaken(String),
+    /// In the words of the torrents: blank, outside the roots, a system directory.
+    #[error("{0}")]
+    Path(String),
+    #[error("Unknown storage profile: {0}. There are none before the media library is set up.")]
+    NoSuchProfile(String),
+    #[error("Candidate name is required")]
+    NoCandidateName,
+    #[error("matchType is required")]
+    NoMatchType,
+    #[error("Invalid match type: {0}")]
+    MatchType(String),
+    /// A part of it is beyond its bound.
+    #[error("{0}")]
+    Candidate(String),
+    #[error("A rule has at most {MAX_CANDIDATES} candidates, and this would be {0}")]
+    TooManyCandidates(usize),
+    #[error("orderedIds must be an array")]
+    NoOrder,
+    #[error("orderedIds must name each candidate of the rule once: {0}")]
+    Order(String),
+    #[error("Provide sample titles")]
+    NoTitles,
+    #[error("Provide candidateId or candidate")]
+    NoCandidate,
+    #[error("torrentName is required")]
+    NoTorrentName,
+    #[error("No candidates to apply")]
+    NothingToApply,
+    #[error("Not a valid Quartermaster RSS export")]
+    NoBundle,
+    #[error("This item has no download link")]
+    NoLink,
+    #[error("Download failed: {0}")]
+    Download(String),
+    /// Its torrent is still there, and goes with its data.
+    #[error("Missing permission(s): torrents.delete_data")]
+    MayNotDelete,
+    #[error("The torrent could not be removed: {0}")]
+    Removal(String),
+    #[error("There are {0} feeds, and {MAX_FEEDS} are the most: delete one first")]
+    TooManyFeeds(u64),
+    #[error("There are {0} rules, and {MAX_RULES} are the most: delete one first")]
+    TooManyRules(u64),
+    /// The airing status of the show speaks against the rule.
+    #[error("{0}")]
+    InactiveShow(String),
+    #[error("Missing permission(s): rss.show_status.override")]
+    MayNotOverride,
+    /// The caller's token allows it, but they no longer may.
+    #[error(transparent)]
+    Acting(#[from] ActingError),
+    #[error("the items could not be judged")]
+    Judge(#[from] tokio::task::JoinError),
+    #[error(transparent)]
+    Database(#[from] DbError),
+}
+
+impl RssError {
+    pub const fn kind(&self) -> ErrorKind {
+        match self {
+            RssError::NoSuchFeed(_)
+            | RssError::FeedNotFound
+            | RssError::NoSuchRule(_)
+            | RssError::NoSuchCandidate
+            | RssError::NoSuchItem => ErrorKind::NotFound,
+            RssError::RuleNotFound
+            | RssError::UnknownFeed(_)
+            | RssError::Fetch(_)
+            | RssError::NameTaken(_)
+            | RssError::PathTaken(_)
+            | RssError::Path(_)
+            | RssError::NoSuchProfile(_)
+            | RssError::NoCandidateName
+            | RssError::NoMatchType
+            | RssError::MatchType(_)
+            | RssError::Candidate(_)
+            | RssError::TooManyCandidates(_)
+            | RssError::NoOrder
+            | RssError::Order(_)
+            | RssError::NoTitles
+            | RssError::NoCandidate
+            | RssError::NoTorrentName
+            | RssError::NothingToApply
+            | RssError::NoBundle
+            | RssError::NoLink
+            | RssError::Download(_)
+            | RssError::InactiveShow(_) => ErrorKind::BadRequest,
+            RssError::MayNotDelete | RssError::MayNotOverride => ErrorKind::Forbidden,
+            RssError::Removal(_) => ErrorKind::Upstream,
+            RssError::TooManyFeeds(_) | RssError::TooManyRules(_) => ErrorKind::Conflict,
+            RssError::Acting(error) => error.kind(),
+            RssError::Judge(_) => ErrorKind::Internal,
+            RssError::Database(error) => error.kind(),
+        }
+    }
+
+    /// What stands in `code` of the answer; never changes.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            RssError::NoSuchFeed(_) | RssError::FeedNotFound => "not_found.rss_feed",
+            RssError::NoSuchRule(_) => "not_found.rss_rule",
+            RssError::NoSuchCandidate => "not_found.rss_candidate",
+            RssError::NoSuchItem => "not_found.rss_item",
+            RssError::RuleNotFound => "bad_request.rss_rule",
+            RssError::UnknownFeed(_) => "bad_request.rss_feed",
+            RssError::Fetch(_) => "bad_request.rss_fetch",
+            RssError::NameTaken(_) => "bad_request.rule_name_taken",
+            RssError::PathTaken(_) => "bad_request.rule_path_taken",
+            RssError::Path(_) => "bad_request.path",
+            RssError::NoSuchProfile(_) => "bad_request.storage_profile",
+            RssError::NoCandidateName => "bad_request.candidate_name",
+            RssError::NoMatchType | RssError::MatchType(_) => "bad_request.match_type",
+            RssError::Candidate(_) => "bad_request.candidate",
+            RssError::TooManyCandidates(_) => "bad_request.too_many_candidates",
+            RssError::NoOrder | RssError::Order(_) => "bad_request.candidate_order",
+            RssError::NoTitles => "bad_request.titles",
+            RssError::NoCandidate => "bad_request.no_candidate",
+            RssError::NoTorrentName => "bad_request.torrent_name",
+            RssError::NothingToApply => "bad_request.no_candidates",
+            RssError::NoBundle => "bad_request.rss_export",
+            RssError::NoLink => "bad_request.no_download_link",
+            RssError::Download(_) => "bad_request.download_failed",
+            RssError::MayNotDelete | RssError::MayNotOverride => "forbidden.permission",
+            RssError::Removal(_) => "upstream.removal",
+            RssError::TooManyFeeds(_) => "conflict.too_many_feeds",
+            RssError::TooManyRules(_) => "conflict.too_many_rules",
+            RssError::InactiveShow(_) => "bad_request.inactive_show",
+            RssError::Acting(error) => error.code(),
+            RssError::Judge(_) => ErrorKind::Internal.code(),
+            RssError::Database(error) => error.kind().code(),
+        }
+    }
+}
+
+impl From<RssError> for ApiError {
+    fn from(error: RssError) -> Self {
+        ApiError::new(error.kind(), error.to_string())
+            .with_code(error.code())
+            .with_source(error)
+    }
+}

@@ -1,0 +1,108 @@
+//! Rules that are carried from one server to another.
+
+use qm_kernel::Timestamp;
+use qm_matching::Candidate;
+use serde_json::{Map, Value, json};
+
+use super::candidate::StoredCandidate;
+use super::feed::Feed;
+use super::rule::Rule;
+
+/// What a bundle of ours says it is; those of kindred services end the same way.
+pub const KIND: &str = "quartermaster.rss-export";
+const SUFFIX: &str = ".rss-export";
+
+/// What becomes of a rule that is there already.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    #[default]
+    Skip,
+    Overwrite,
+    Merge,
+}
+
+impl Mode {
+    /// Any other word leaves what is there.
+    pub fn of(word: &str) -> Self {
+        match word {
+            "overwrite" => Mode::Overwrite,
+            "merge" => Mode::Merge,
+            _ => Mode::Skip,
+        }
+    }
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Mode::Skip => "skip",
+            Mode::Overwrite => "overwrite",
+            Mode::Merge => "merge",
+        }
+    }
+}
+
+/// What an import came to.
+#[derive(Clone, Debug, Default)]
+pub struct Imported {
+    pub feeds_created: u64,
+    pub rules_created: u64,
+    pub rules_overwritten: u64,
+    pub rules_merged: u64,
+    pub rules_skipped: u64,
+    pub candidates_created: u64,
+    pub candidates_skipped: u64,
+    /// Which row was left out and why, in the order of the bundle.
+    pub problems: Vec<Problem>,
+}
+
+/// A row of a bundle that was left out, or a part of one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// From 0.
+    pub row: usize,
+    pub rule: Option<String>,
+    /// From 0; `None`: the rule itself.
+    pub candidate: Option<usize>,
+    pub reason: String,
+}
+
+/// Whether a body says that it is a bundle.
+pub fn is_bundle(body: &Map<String, Value>) -> bool {
+    let kind = body.get("kind").and_then(Value::as_str);
+    kind.is_some_and(|kind| kind.ends_with(SUFFIX)) && body.get("rules").is_some_and(Value::is_array)
+}
+
+/// A bundle of rules, each with its feed and its candidates.
+pub fn write(rows: &[(Rule, Feed, Vec<StoredCandidate>)], now: Timestamp) -> Value {
+    let rules: Vec<Value> = rows
+        .iter()
+        .map(|(rule, feed, candidates)| {
+            json!({
+                "name": rule.name, "includeRegex": rule.include_regex, "excludeRegex": rule.exclude_regex,
+                "savePath": rule.save_path, "autoDownload": rule.auto_download, "isEnabled": rule.is_enabled,
+                "feed": { "name": feed.name, "url": feed.url, "refreshInterval": feed.refresh_interval },
+                "candidates": candidates.iter().map(|stored| candidate(&stored.candidate)).collect::<Vec<_>>(),
+            })
+        })
+        .collect();
+    json!({ "kind": KIND, "version": 1, "exportedAt": now, "rules": rules })
+}
+
+fn candidate(candidate: &Candidate) -> Value {
+    json!({
+        "priorityOrder": candidate.priority_order, "name": candidate.name, "description": candidate.description,
+        "enabled": candidate.enabled, "matchType": candidate.match_type, "pattern": candidate.pattern,
+        "requiredTerms": candidate.required_terms, "excludedTerms": candidate.excluded_terms,
+        "qualityRules": candidate.quality_rules, "sizeRules": candidate.size_rules,
+    })
+}
+
+/// By which a candidate of a bundle is one that a rule has already.
+pub fn key(candidate: &Candidate) -> String {
+    let part = |text: &str| text.trim().to_lowercase();
+    format!(
+        "{}|{}|{}",
+        candidate.match_type,
+        part(candidate.pattern.as_deref().unwrap_or_default()),
+        part(&candidate.name)
+    )
+}

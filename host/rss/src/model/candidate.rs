@@ -1,0 +1,219 @@
+//! Candidates as they are kept, and as they come: loosely.
+
+use std::str::FromStr;
+
+use qm_kernel::Timestamp;
+use qm_matching::{Candidate, FeedScope, MAX_CANDIDATES, MatchType, QualityRules, SizeRules};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::error::RssError;
+
+/// A candidate of a rule, with what became of it.
+#[derive(Clone, Debug)]
+pub struct StoredCandidate {
+    pub rule_id: String,
+    pub candidate: Candidate,
+    pub last_matched_at: Option<Timestamp>,
+    pub match_count: i64,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+}
+
+/// What a body says of a candidate. What is of another type than it should be counts as not said.
+#[derive(Clone, Debug, Default)]
+pub struct CandidateDraft {
+    pub name: Option<String>,
+    /// `None` inside: cleared.
+    pub description: Option<Option<String>>,
+    pub enabled: Option<bool>,
+    pub match_type: Option<String>,
+    pub pattern: Option<Option<String>>,
+    pub required_terms: Option<Vec<String>>,
+    pub excluded_terms: Option<Vec<String>>,
+    pub quality_rules: Option<QualityRules>,
+    pub size_rules: Option<SizeRules>,
+    pub feed_scope: Option<FeedScope>,
+    pub priority_order: Option<i64>,
+}
+
+impl CandidateDraft {
+    pub fn read(body: &Map<String, Value>) -> Self {
+        let text = |name: &str| match body.get(name) {
+            Some(Value::String(text)) => Some(Some(text.clone())),
+            Some(Value::Null) => Some(None),
+            _ => None,
+        };
+        let list = |name: &str| {
+            let items = body.get(name)?.as_array()?;
+            let texts = items.iter().filter_map(Value::as_str);
+            let texts = texts.map(str::trim).filter(|text| !text.is_empty());
+            Some(texts.map(str::to_owned).collect())
+        };
+        Self {
+            name: text("name").flatten(),
+            description: text("description"),
+            enabled: body.get("enabled").and_then(Value::as_bool),
+            match_type: text("matchType").flatten(),
+            pattern: text("pattern"),
+            required_terms: list("requiredTerms"),
+            excluded_terms: list("excludedTerms"),
+            quality_rules: part(body, "qualityRules"),
+            size_rules: part(body, "sizeRules"),
+            feed_scope: part(body, "feedScope"),
+            priority_order: body.get("priorityOrder").and_then(whole),
+        }
+    }
+
+    /// Several of them; what is no object is left out.
+    pub fn read_all(list: &[Value]) -> Vec<Self> {
+        list.iter().filter_map(Value::as_object).map(Self::read).collect()
+    }
+
+    /// A candidate of its own. `order`: its place where it names none.
+    pub fn make(self, id: String, order: i64) -> Result<Candidate, RssError> {
+        let name = self.name.as_deref().map(str::trim).unwrap_or_default().to_owned();
+        if name.is_empty() {
+            return Err(RssError::NoCandidateName);
+        }
+        let word = self.match_type.as_deref().map(str::trim).unwrap_or_default();
+        if word.is_empty() {
+            return Err(RssError::NoMatchType);
+        }
+        let mut candidate = Candidate {
+            id,
+            priority_order: order,
+            name,
+            description: None,
+            enabled: true,
+            match_type: match_type(word)?,
+            pattern: None,
+            required_terms: Vec::new(),
+            excluded_terms: Vec::new(),
+            quality_rules: QualityRules::default(),
+            size_rules: SizeRules::default(),
+            feed_scope: FeedScope::default(),
+            exclude_regex: None,
+        };
+        self.apply(&mut candidate)?;
+        Ok(candidate)
+    }
+
+    /// Changes what it says, and leaves the rest.
+    pub fn apply(self, candidate: &mut Candidate) -> Result<(), RssError> {
+        if let Some(name) = self.name {
+            let name = name.trim();
+            if name.is_empty() {
+                return Err(RssError::NoCandidateName);
+            }
+            name.clone_into(&mut candidate.name);
+        }
+        if let Some(word) = self.match_type {
+            candidate.match_type = match_type(word.trim())?;
+        }
+        fn set<T>(field: &mut T, value: Option<T>) {
+            if let Some(value) = value {
+                *field = value;
+            }
+        }
+        set(&mut candidate.description, self.description);
+        set(&mut candidate.enabled, self.enabled);
+        set(&mut candidate.pattern, self.pattern);
+        set(&mut candidate.required_terms, self.required_terms);
+        set(&mut candidate.excluded_terms, self.excluded_terms);
+        set(&mut candidate.quality_rules, self.quality_rules);
+        set(&mut candidate.size_rules, self.size_rules);
+        set(&mut candidate.feed_scope, self.feed_scope);
+        set(&mut candidate.priority_order, self.priority_order);
+        candidate
+            .check()
+            .map_err(|refused| RssError::Candidate(refused.reason))
+    }
+}
+
+/// Refuses a list that is longer than one that is asked.
+pub fn within_list(count: usize) -> Result<(), RssError> {
+    if count > MAX_CANDIDATES {
+        return Err(RssError::TooManyCandidates(count));
+    }
+    Ok(())
+}
+
+fn match_type(word: &str) -> Result<MatchType, RssError> {
+    MatchType::from_str(word).map_err(|()| RssError::MatchType(word.chars().take(100).collect()))
+}
+
+/// A whole number, however it is written.
+fn whole(value: &Value) -> Option<i64> {
+    let number = value
+        .as_i64()
+        .or_else(|| value.as_f64().filter(|n| n.fract() == 0.0).map(|n| n as i64))?;
+    (i64::from(i32::MIN)..=i64::from(i32::MAX))
+        .contains(&number)
+        .then_some(number)
+}
+
+/// An object, of which members of another type count as not said.
+fn part<T: DeserializeOwned>(body: &Map<String, Value>, name: &str) -> Option<T> {
+    let members = body.get(name)?.as_object()?;
+    let readable = |(name, value): &(&String, &Value)| {
+        let alone: Map<String, Value> = [((*name).clone(), (*value).clone())].into_iter().collect();
+        serde_json::from_value::<T>(Value::Object(alone)).is_ok()
+    };
+    let good = members.iter().filter(readable);
+    let good: Map<String, Value> = good.map(|(name, value)| (name.clone(), value.clone())).collect();
+    serde_json::from_value(Value::Object(good)).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn draft(body: Value) -> CandidateDraft {
+        CandidateDraft::read(body.as_object().unwrap())
+    }
+
+    #[test]
+    fn what_has_another_type_is_not_said() {
+        let read = draft(json!({
+            "name": "1080p", "matchType": "regex", "pattern": 5, "enabled": "yes", "requiredTerms": ["a", 1, " "],
+            "qualityRules": { "resolution": "1080p", "season": {}, "other": 1 }, "sizeRules": [], "priorityOrder": 2.0,
+        }));
+        let made = read.make("c".into(), 9).unwrap();
+        assert_eq!((made.pattern, made.enabled, made.priority_order), (None, true, 2));
+        assert_eq!(made.required_terms, ["a"]);
+        assert_eq!(made.quality_rules.resolution.as_deref(), Some("1080p"));
+        assert_eq!(made.quality_rules.season, None);
+    }
+
+    #[test]
+    fn a_candidate_needs_a_name_and_a_type() {
+        for (body, message) in [
+            (json!({ "matchType": "regex" }), "Candidate name is required"),
+            (
+                json!({ "name": "  ", "matchType": "regex" }),
+                "Candidate name is required",
+            ),
+            (json!({ "name": "a" }), "matchType is required"),
+            (json!({ "name": "a", "matchType": "x" }), "Invalid match type: x"),
+        ] {
+            let refused = draft(body.clone()).make("c".into(), 1).unwrap_err();
+            assert_eq!(refused.to_string(), message, "{body}");
+        }
+    }
+
+    #[test]
+    fn null_clears_and_absence_keeps() {
+        let made = draft(json!({ "name": "a", "matchType": "regex", "pattern": "p", "description": "d" }));
+        let mut made = made.make("c".into(), 1).unwrap();
+        draft(json!({ "description": null, "enabled": false }))
+            .apply(&mut made)
+            .unwrap();
+        assert_eq!(
+            (made.description, made.pattern.as_deref(), made.enabled),
+            (None, Some("p"), false)
+        );
+    }
+}

@@ -1,0 +1,52 @@
+//! Rules that are carried from one server to another.
+
+use axum::extract::State;
+use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Params, Path};
+use serde_json::Value;
+
+use super::{App, faults};
+use crate::dto::answers::ImportedView;
+use crate::dto::requests::{ExportQuery, ImportQuery, Loose};
+use crate::model::bundle::Mode;
+use crate::service::Caller;
+
+/// The rules of a feed, with their candidates.
+#[utoipa::path(
+    get, path = "/api/rss/feeds/{id}/rules-export", tag = "rss", params(("id" = String, Path)),
+    responses((status = 200, body = Object), faults::Export)
+)]
+pub async fn export_feed_rules(State(app): App, Path(id): Path<String>) -> ApiResult<Json<Value>> {
+    Ok(Json(app.export(Some(&id), None).await?))
+}
+
+/// Rules with their feeds and candidates: of a feed (`feedId`), or those that are named (`ruleIds`), or both; all without either.
+#[utoipa::path(
+    get, path = "/api/rss/rules-export", tag = "rss", params(Params::<ExportQuery>),
+    responses((status = 200, body = Object), faults::Export)
+)]
+pub async fn export_rules(State(app): App, Params(query): Params<ExportQuery>) -> ApiResult<Json<Value>> {
+    let ids = query.rule_ids.as_deref();
+    Ok(Json(app.export(query.feed_id.as_deref(), ids).await?))
+}
+
+/// Takes over a bundle of rules. What is there is left (`skip`), replaced (`overwrite`) or added to (`merge`). A row that cannot be
+/// read is left out and named in `problems`.
+#[utoipa::path(
+    post, path = "/api/rss/rules-import", tag = "rss", params(Params::<ImportQuery>), request_body = Body<Loose>,
+    responses((status = 201, body = ImportedView), faults::Import)
+)]
+pub async fn import_rules(
+    State(app): App,
+    Auth(principal): Auth,
+    Client(client): Client,
+    Params(query): Params<ImportQuery>,
+    Body(body): Body<Loose>,
+) -> ApiResult<Created<ImportedView>> {
+    let caller = Caller {
+        principal: &principal,
+        client: &client,
+    };
+    let mode = Mode::of(&query.mode);
+    let imported = app.import(caller, &body.0, mode).await?;
+    Ok(Created(ImportedView::new(mode, imported)))
+}

@@ -1,0 +1,71 @@
+//! With which errors of this area each operation may refuse, for the document. What every guarded operation may answer
+//! is known without them.
+
+use qm_platform::ActingError;
+use qm_web::faults;
+
+use crate::error::RssError as E;
+
+faults! {
+    CreateFeed => with(own(), [E::TooManyFeeds(1000)]);
+    OfFeed => with(own(), [E::NoSuchFeed(some())]);
+    Refresh => [E::NoSuchFeed(some()), E::Fetch(some())];
+    History => [E::NoSuchFeed(some())];
+    Export => [E::FeedNotFound];
+    Import => with(own(), [E::NoBundle]);
+    CreateRule => with(with(own(), rule()), [E::UnknownFeed(some()), E::TooManyRules(5000)]);
+    ChangeRule => with(with(own(), rule()), [E::NoSuchRule(some())]);
+    DeleteRule => with(own(), [E::NoSuchRule(some())]);
+    OfRule => [E::NoSuchRule(some())];
+    Preview => with(candidate(), [E::UnknownFeed(some()), E::Path(some()), E::NoSuchProfile(some())]);
+    CreateCandidate => with(with(own(), candidate()), [E::RuleNotFound]);
+    ChangeCandidate => with(with(own(), candidate()), [E::NoSuchRule(some()), E::NoSuchCandidate]);
+    DeleteCandidate => with(own(), [E::NoSuchRule(some()), E::NoSuchCandidate]);
+    Reorder => with(own(), [E::NoSuchRule(some()), E::NoOrder, E::Order(some())]);
+    Apply => with(with(own(), candidate()), [E::NoSuchRule(some()), E::NothingToApply]);
+    TestMatch => with(candidate(), [E::NoSuchRule(some()), E::NoSuchCandidate, E::NoTitles, E::NoCandidate]);
+    TestList => [E::NoSuchRule(some()), E::NoTitles];
+    Named => [E::NoTorrentName];
+    Download => with(own(), [E::NoSuchItem, E::NoLink, E::Download(some()), E::Path(some())]);
+    Reset => with(own(), [E::NoSuchItem, E::MayNotDelete, E::Removal(some())]);
+}
+
+/// Stands for what is known only when it happens.
+fn some() -> String {
+    "…".to_owned()
+}
+
+fn with(mut errors: Vec<E>, others: impl IntoIterator<Item = E>) -> Vec<E> {
+    errors.extend(others);
+    errors
+}
+
+/// What may come of an account whose token outlives it.
+fn own() -> Vec<E> {
+    vec![
+        E::Acting(ActingError::Gone),
+        E::Acting(ActingError::Inactive),
+        E::Acting(ActingError::Lacks(some())),
+    ]
+}
+
+fn rule() -> Vec<E> {
+    vec![
+        E::NameTaken(some()),
+        E::PathTaken(some()),
+        E::Path(some()),
+        E::NoSuchProfile(some()),
+        E::InactiveShow(some()),
+        E::MayNotOverride,
+    ]
+}
+
+fn candidate() -> Vec<E> {
+    vec![
+        E::NoCandidateName,
+        E::NoMatchType,
+        E::MatchType(some()),
+        E::Candidate(some()),
+        E::TooManyCandidates(101),
+    ]
+}

@@ -1,0 +1,113 @@
+//! `/api/rss/feeds`
+
+use axum::extract::State;
+use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Params, Path};
+
+use super::{App, faults};
+use crate::dto::answers::{FeedView, FeedWithRulesView, HistoryPage, HistoryView, RefreshedView};
+use crate::dto::requests::{ChangedFeed, HistoryQuery, NewFeed};
+use crate::model::history::Standing;
+use crate::service::Caller;
+
+/// Every feed, the oldest first, with its rules.
+#[utoipa::path(
+    get, path = "/api/rss/feeds", tag = "rss", responses((status = 200, body = Vec<FeedWithRulesView>))
+)]
+pub async fn list_feeds(State(app): App) -> ApiResult<Json<Vec<FeedWithRulesView>>> {
+    let feeds = app.list_feeds().await?;
+    Ok(Json(feeds.into_iter().map(FeedWithRulesView::from).collect()))
+}
+
+/// Follows a feed: it is read at once.
+#[utoipa::path(
+    post, path = "/api/rss/feeds", tag = "rss", request_body = Body<NewFeed>,
+    responses((status = 201, body = FeedView), faults::CreateFeed)
+)]
+pub async fn create_feed(
+    State(app): App,
+    Auth(principal): Auth,
+    Client(client): Client,
+    Body(new): Body<NewFeed>,
+) -> ApiResult<Created<FeedView>> {
+    let caller = Caller {
+        principal: &principal,
+        client: &client,
+    };
+    Ok(Created(app.create_feed(caller, new.into()).await?.into()))
+}
+
+/// Changes a feed.
+#[utoipa::path(
+    patch, path = "/api/rss/feeds/{id}", tag = "rss", params(("id" = String, Path)),
+    request_body = Body<ChangedFeed>, responses((status = 200, body = FeedView), faults::OfFeed)
+)]
+pub async fn update_feed(
+    State(app): App,
+    Auth(principal): Auth,
+    Client(client): Client,
+    Path(id): Path<String>,
+    Body(change): Body<ChangedFeed>,
+) -> ApiResult<Json<FeedView>> {
+    let caller = Caller {
+        principal: &principal,
+        client: &client,
+    };
+    Ok(Json(app.update_feed(caller, &id, change.into()).await?.into()))
+}
+
+/// Deletes a feed, with its rules and its history. Torrents stay.
+#[utoipa::path(
+    delete, path = "/api/rss/feeds/{id}", tag = "rss", params(("id" = String, Path)),
+    responses((status = 200, body = FeedView), faults::OfFeed)
+)]
+pub async fn delete_feed(
+    State(app): App,
+    Auth(principal): Auth,
+    Client(client): Client,
+    Path(id): Path<String>,
+) -> ApiResult<Json<FeedView>> {
+    let caller = Caller {
+        principal: &principal,
+        client: &client,
+    };
+    Ok(Json(app.delete_feed(caller, &id).await?.into()))
+}
+
+/// Reads a feed now, and grabs what its rules ask for.
+#[utoipa::path(
+    post, path = "/api/rss/feeds/{id}/refresh", tag = "rss", params(("id" = String, Path)),
+    responses((status = 201, body = RefreshedView), faults::Refresh)
+)]
+pub async fn refresh_feed(State(app): App, Path(id): Path<String>) -> ApiResult<Created<RefreshedView>> {
+    let (new_items, downloaded) = app.refresh(&id).await?;
+    Ok(Created(RefreshedView {
+        new_items,
+        downloaded,
+    }))
+}
+
+/// What a feed has shown, the newest first.
+#[utoipa::path(
+    get, path = "/api/rss/feeds/{id}/history", tag = "rss", params(("id" = String, Path), Params::<HistoryQuery>),
+    responses((status = 200, body = HistoryPage), faults::History)
+)]
+pub async fn feed_history(
+    State(app): App,
+    Path(id): Path<String>,
+    Params(query): Params<HistoryQuery>,
+) -> ApiResult<Json<HistoryPage>> {
+    let (items, counts) = app.history(&id, &query.filter, query.page).await?;
+    let total = match query.filter.standing {
+        Standing::All => counts.total,
+        Standing::Downloaded => counts.downloaded,
+        Standing::Matched => counts.matched,
+        Standing::Seen => counts.seen,
+    };
+    Ok(Json(HistoryPage {
+        items: items.into_iter().map(HistoryView::from).collect(),
+        total,
+        page: query.page.page,
+        page_size: query.page.page_size,
+        counts: counts.into(),
+    }))
+}

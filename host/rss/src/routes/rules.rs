@@ -1,0 +1,118 @@
+//! `/api/rss/rules`
+
+use axum::extract::State;
+use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Params, Path};
+
+use super::{App, faults};
+use crate::dto::answers::{EvaluationPage, EvaluationView, ListedRuleView, RuleView, TallyView};
+use crate::dto::requests::{ChangedRule, EvaluationsQuery, NewRule};
+use crate::service::Caller;
+
+/// Every rule by its name.
+#[utoipa::path(
+    get, path = "/api/rss/rules", tag = "rss", responses((status = 200, body = Vec<ListedRuleView>))
+)]
+pub async fn list_rss_rules(State(app): App) -> ApiResult<Json<Vec<ListedRuleView>>> {
+    let listed = app.list_rules().await?.into_iter().map(|listed| ListedRuleView {
+        id: listed.rule.id,
+        name: listed.rule.name,
+        is_enabled: listed.rule.is_enabled,
+        media_type: listed.rule.media_type,
+        feed_id: listed.rule.feed_id,
+        feed_name: listed.feed_name,
+    });
+    Ok(Json(listed.collect()))
+}
+
+/// Makes a rule.
+#[utoipa::path(
+    post, path = "/api/rss/rules", tag = "rss", request_body = Body<NewRule>,
+    responses((status = 201, body = RuleView), faults::CreateRule)
+)]
+pub async fn create_rss_rule(
+    State(app): App,
+    Auth(principal): Auth,
+    Client(client): Client,
+    Body(new): Body<NewRule>,
+) -> ApiResult<Created<RuleView>> {
+    let caller = Caller {
+        principal: &principal,
+        client: &client,
+    };
+    let (feed_id, change) = new.into_change();
+    Ok(Created(app.create_rule(caller, &feed_id, change).await?.into()))
+}
+
+/// Changes a rule, and shows it what its feeds have shown before.
+#[utoipa::path(
+    patch, path = "/api/rss/rules/{id}", tag = "rss", params(("id" = String, Path)),
+    request_body = Body<ChangedRule>, responses((status = 200, body = RuleView), faults::ChangeRule)
+)]
+pub async fn update_rss_rule(
+    State(app): App,
+    Auth(principal): Auth,
+    Client(client): Client,
+    Path(id): Path<String>,
+    Body(change): Body<ChangedRule>,
+) -> ApiResult<Json<RuleView>> {
+    let caller = Caller {
+        principal: &principal,
+        client: &client,
+    };
+    let rule = app.update_rule(caller, &id, change.into()).await?;
+    // The change holds, whatever comes of this.
+    if let Err(error) = app.backfill(&id).await {
+        tracing::warn!(
+            error = &error as &dyn std::error::Error,
+            "a rule was not shown the history"
+        );
+    }
+    Ok(Json(rule.into()))
+}
+
+/// Deletes a rule, with its candidates and what it decided and did not do yet. Torrents stay.
+#[utoipa::path(
+    delete, path = "/api/rss/rules/{id}", tag = "rss", params(("id" = String, Path)),
+    responses((status = 200, body = RuleView), faults::DeleteRule)
+)]
+pub async fn delete_rss_rule(
+    State(app): App,
+    Auth(principal): Auth,
+    Client(client): Client,
+    Path(id): Path<String>,
+) -> ApiResult<Json<RuleView>> {
+    let caller = Caller {
+        principal: &principal,
+        client: &client,
+    };
+    Ok(Json(app.delete_rule(caller, &id).await?.into()))
+}
+
+/// Shows a rule the newest 500 items of its feeds that were not downloaded; zeros for a rule that is not there or is disabled.
+#[utoipa::path(
+    post, path = "/api/rss/rules/{id}/backfill", tag = "rss", params(("id" = String, Path)),
+    responses((status = 201, body = TallyView))
+)]
+pub async fn backfill_rule(State(app): App, Path(id): Path<String>) -> ApiResult<Created<TallyView>> {
+    Ok(Created(app.backfill(&id).await?.into()))
+}
+
+/// What a rule made of items, the newest first.
+#[utoipa::path(
+    get, path = "/api/rss/rules/{id}/match-history", tag = "rss",
+    params(("id" = String, Path), Params::<EvaluationsQuery>),
+    responses((status = 200, body = EvaluationPage), faults::OfRule)
+)]
+pub async fn match_history(
+    State(app): App,
+    Path(id): Path<String>,
+    Params(EvaluationsQuery(page)): Params<EvaluationsQuery>,
+) -> ApiResult<Json<EvaluationPage>> {
+    let (items, total) = app.evaluations(&id, page).await?;
+    Ok(Json(EvaluationPage {
+        items: items.into_iter().map(EvaluationView::from).collect(),
+        total,
+        page: page.page,
+        page_size: page.page_size,
+    }))
+}

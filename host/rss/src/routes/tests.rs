@@ -1,0 +1,129 @@
+//! The routes as a client sees them.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::{Request, header};
+use http_body_util::BodyExt;
+use qm_db::{Db, db_test};
+use qm_kernel::Ctx;
+use qm_test_base::RoleTokens;
+use qm_web::{Docs, WebConfig};
+use serde_json::{Value, json};
+use tower::ServiceExt;
+
+use super::routes;
+use crate::testing::{House, hash, item};
+
+struct Site {
+    house: House,
+    router: Router,
+}
+
+impl Site {
+    fn new(db: &Db) -> Self {
+        let house = House::new(db);
+        let config = WebConfig {
+            throttle_limit: 0,
+            docs: Docs::Hidden,
+            ..WebConfig::default()
+        };
+        let state = routes().with_state(house.app.clone());
+        let router = qm_web::finish(state, config, Arc::new(RoleTokens), Ctx::system());
+        Self { house, router }
+    }
+
+    async fn ask(&self, role: &str, method: &str, path: &str, body: Option<Value>) -> (u16, Value) {
+        let mut request = Request::builder()
+            .method(method)
+            .uri(format!("/api/rss{path}"))
+            .header(header::AUTHORIZATION, format!("Bearer {role}"));
+        if body.is_some() {
+            request = request.header(header::CONTENT_TYPE, "application/json");
+        }
+        let body = body.map_or_else(Body::empty, |body| Body::from(body.to_string()));
+        let reply = self
+            .router
+            .clone()
+            .oneshot(request.body(body).unwrap())
+            .await
+            .unwrap();
+        let status = reply.status().as_u16();
+        let bytes = reply.into_body().collect().await.unwrap().to_bytes();
+        (status, serde_json::from_slice(&bytes).unwrap_or_default())
+    }
+
+    async fn admin(&self, method: &str, path: &str, body: Option<Value>) -> (u16, Value) {
+        self.ask("ADMINISTRATOR", method, path, body).await
+    }
+}
+
+db_test! {
+    async fn from_a_feed_to_a_torrent_over_http(db: Db) {
+        let site = Site::new(&db);
+        let url = "https://feeds.test/rss";
+        site.house.sites.show(url, &[item("g1", "Harbor.Nine.S01E01.1080p.WEB.x264-TIDE", &hash(1))]);
+        let (status, feed) = site.admin("POST", "/feeds", Some(json!({ "name": "Main", "url": url }))).await;
+        assert_eq!((status, &feed["refreshInterval"], &feed["isEnabled"], &feed["status"]),
+            (201, &json!(900), &json!(true), &json!("unknown")));
+        let feed_id = feed["id"].as_str().unwrap().to_owned();
+        let (status, rule) = site.admin("POST", "/rules", Some(json!({ "feedId": feed_id, "name": "Harbor Nine" }))).await;
+        assert_eq!((status, &rule["importMode"], &rule["autoDownload"]), (201, &json!("managed_intake"), &json!(true)));
+        let rule_path = format!("/rules/{}", rule["id"].as_str().unwrap());
+        let body = json!({ "name": "1080p", "matchType": "smart_episode_match", "pattern": "Harbor Nine", "enabled": 1 });
+        let (status, candidate) = site.admin("POST", &format!("{rule_path}/match-candidates"), Some(body)).await;
+        assert_eq!((status, &candidate["priorityOrder"], &candidate["enabled"]), (201, &json!(1), &json!(true)));
+        assert_eq!(candidate["backfill"], json!({ "evaluated": 0, "matched": 0, "downloaded": 0 }));
+        let (status, looked) = site.admin("POST", &format!("/feeds/{feed_id}/refresh"), None).await;
+        assert_eq!((status, looked), (201, json!({ "newItems": 1, "downloaded": 1 })));
+        let (_, feeds) = site.ask("READ_ONLY", "GET", "/feeds", None).await;
+        assert_eq!((&feeds[0]["status"], &feeds[0]["rules"][0]["feedIds"]), (&json!("ok"), &json!([feed_id])));
+        let (_, history) = site.ask("READ_ONLY", "GET", &format!("/feeds/{feed_id}/history?status=downloaded&search=HARBOR"), None).await;
+        assert_eq!((&history["total"], &history["items"][0]["grab"]["state"]), (&json!(1), &json!("done")));
+        assert_eq!(history["counts"], json!({ "total": 1, "downloaded": 1, "matched": 0, "seen": 0 }));
+        let (_, log) = site.admin("GET", &format!("{rule_path}/match-history"), None).await;
+        assert_eq!((&log["items"][0]["torrentHash"], &log["items"][0]["rssItemId"]), (&json!(hash(1)), &json!("g1")));
+        let titles = json!({ "titles": ["Harbor.Nine.S02E01.720p", "Atlas.S01E01"] });
+        let (_, tried) = site.ask("READ_ONLY", "POST", &format!("{rule_path}/test-preference-list"), Some(titles)).await;
+        assert_eq!((&tried["results"][0]["matched"], &tried["results"][1]["action"]), (&json!(true), &json!("none")));
+        let (status, gone) = site.admin("DELETE", &format!("/feeds/{feed_id}"), None).await;
+        assert_eq!((status, &gone["id"]), (200, &json!(feed_id)));
+        assert_eq!(site.admin("GET", "/rules", None).await.1, json!([]));
+    }
+
+    async fn refusals_have_their_words(db: Db) {
+        let site = Site::new(&db);
+        let message = |answer: &Value| answer["message"].as_str().unwrap_or_default().to_owned();
+        for (method, path, body, status, words) in [
+            ("POST", "/feeds", Some(json!({ "name": "a", "url": "feeds.test" })), 400, ""),
+            ("POST", "/feeds", Some(json!({ "name": "a", "url": "http://f.test", "refreshInterval": 59 })), 400, ""),
+            ("PATCH", "/feeds/x", Some(json!({})), 404, "Unknown RSS feed: x"),
+            ("POST", "/feeds/x/refresh", None, 404, "Unknown RSS feed: x"),
+            ("GET", "/feeds/x/rules-export", None, 404, "Feed not found"),
+            ("PATCH", "/rules/x", Some(json!({ "isEnabled": true })), 404, "Unknown RSS rule: x"),
+            ("POST", "/rules/x/backfill", None, 201, ""),
+            ("POST", "/rules/x/match-candidates", Some(json!({ "name": "a" })), 400, "RSS rule not found"),
+            ("POST", "/rules/x/match-candidates/reorder", Some(json!({ "orderedIds": 1 })), 400, "orderedIds must be an array"),
+            ("POST", "/rules/x/test-match", Some(json!({})), 400, "Provide sample titles"),
+            ("POST", "/rules/x/test-preference-list", Some(json!({ "titles": [] })), 400, "Provide sample titles"),
+            ("POST", "/smart-match/analyze", Some(json!({})), 400, "torrentName is required"),
+            ("POST", "/history/x/download", None, 404, "RSS history item not found"),
+            ("POST", "/history/x/reset", None, 404, "RSS history item not found"),
+            ("GET", "/rules-export?feedId=x", None, 404, "Feed not found"),
+            ("POST", "/rules-import", Some(json!({ "kind": "x", "rules": [] })), 400, "Not a valid Quartermaster RSS export"),
+        ] {
+            let (found, answer) = site.admin(method, path, body).await;
+            assert_eq!(found, status, "{method} {path}: {answer}");
+            if !words.is_empty() {
+                assert_eq!(message(&answer), words, "{method} {path}");
+            }
+        }
+        assert_eq!(site.ask("READ_ONLY", "POST", "/rules-import", Some(json!({}))).await.0, 403);
+        let (_, pattern) = site.ask("READ_ONLY", "POST", "/convert-to-regex", Some(json!({ "text": " a.b  c " }))).await;
+        assert_eq!(pattern["pattern"], "a\\.b[\\s._-]+c");
+        let (status, tried) = site.ask("READ_ONLY", "POST", "/smart-match/test",
+            Some(json!({ "torrentName": "Harbor.Nine.S01E01.1080p.WEB.x264-TIDE" }))).await;
+        assert_eq!((status, &tried["recommendation"]["matchedCandidateId"]), (201, &json!("1")));
+    }
+}

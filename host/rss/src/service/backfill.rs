@@ -1,0 +1,92 @@
+//! The backfill: shows a rule what its feeds have shown before.
+//!
+//! Bounds: the newest [`MOST`] items that were not downloaded.
+
+use std::sync::Arc;
+
+use super::Rss;
+use super::items::{chunk_of, judge_all};
+use crate::error::RssError;
+use crate::model::evaluation::Tally;
+use crate::model::history::HistoryItem;
+use crate::repo;
+
+const MOST: usize = 500;
+
+impl Rss {
+    /// Nothing for a rule that is not there or is disabled.
+    pub async fn backfill(self: &Arc<Self>, rule_id: &str) -> Result<Tally, RssError> {
+        let rules = self.rules_alive().await?;
+        let Some(live) = rules.0.iter().find(|live| live.rule.id == rule_id).cloned() else {
+            return Ok(Tally::default());
+        };
+        let mut tx = self.db.begin_read().await?;
+        let mut items = Vec::new();
+        for feed_id in &live.targets {
+            items.extend(repo::history::open(&mut tx, feed_id, MOST).await?);
+        }
+        drop(tx);
+        items.sort_by(|a, b| (b.created_at, &b.id).cmp(&(a.created_at, &a.id)));
+        items.truncate(MOST);
+        let mut tally = Tally {
+            evaluated: items.len() as u64,
+            ..Tally::default()
+        };
+        let mut grabs = Vec::new();
+        let mut items = items.into_iter().peekable();
+        while items.peek().is_some() {
+            let chunk: Vec<HistoryItem> = items.by_ref().take(chunk_of(1)).collect();
+            let mut judged = judge_all(chunk, vec![live.clone()], false).await?;
+            judged.retain(|(_, judgements)| judgements.iter().any(|judgement| judgement.hit.is_some()));
+            tally.matched += judged.len() as u64;
+            for (item, _) in &mut judged {
+                self.find_magnet(item).await?;
+            }
+            let _turn = self.deciding.lock().await;
+            let mut tx = self.db.begin_write().await?;
+            if repo::rules::find(&mut tx, rule_id).await?.is_none() {
+                return Ok(tally);
+            }
+            for (item, judgements) in judged {
+                self.store_judgements(&mut tx, &item, judgements, &mut grabs)
+                    .await?;
+            }
+            tx.commit().await?;
+        }
+        self.decided.notify_one();
+        tally.downloaded = self.settle_all(grabs).await;
+        Ok(tally)
+    }
+
+    /// An item that names nothing to download may do so by now: its feed is asked.
+    pub(super) async fn find_magnet(&self, item: &mut HistoryItem) -> Result<(), RssError> {
+        if item.download().is_some() {
+            return Ok(());
+        }
+        let mut tx = self.db.begin_read().await?;
+        let feed = repo::feeds::find(&mut tx, &item.feed_id).await?;
+        drop(tx);
+        let Some(shown) = self
+            .shown_now(match &feed {
+                Some(feed) => feed,
+                None => return Ok(()),
+            })
+            .await
+        else {
+            return Ok(());
+        };
+        let found = shown
+            .iter()
+            .find(|shown| shown.guid == item.item_guid)
+            .or_else(|| shown.iter().find(|shown| shown.title == item.title));
+        if let Some(magnet) = found.and_then(|shown| shown.magnet.clone()) {
+            let hash = found.and_then(|shown| shown.info_hash.clone());
+            let mut tx = self.db.begin_write().await?;
+            repo::history::set_magnet(&mut tx, &item.id, &magnet, hash.as_deref()).await?;
+            tx.commit().await?;
+            item.magnet = Some(magnet);
+            item.info_hash = item.info_hash.take().or(hash);
+        }
+        Ok(())
+    }
+}

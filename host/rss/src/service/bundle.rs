@@ -1,0 +1,289 @@
+//! Rules that are carried from one server to another. A row that cannot be read is left out and named; the others are taken.
+//!
+//! Bounds: [`ROWS`] rows a transaction.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use qm_db::Tx;
+use serde_json::{Map, Value, json};
+
+use super::candidates::next_order;
+use super::{Caller, Rss};
+use crate::error::RssError;
+use crate::model::bundle::{self, Imported, Mode, Problem};
+use crate::model::candidate::{CandidateDraft, within_list};
+use crate::model::feed::{self, DEFAULT_INTERVAL, Feed, MAX_FEEDS, MAX_INTERVAL, MIN_INTERVAL};
+use crate::model::rule::{self, ImportMode, MAX_RULES, Rule};
+use crate::repo;
+
+/// Rows that are stored in one transaction.
+const ROWS: usize = 50;
+
+/// What a row says, as far as it can be read.
+struct Read {
+    rule: Rule,
+    feed: (String, String, i64),
+    candidates: Vec<Value>,
+}
+
+impl Rss {
+    /// The rules of a feed, or those that are named, or those of a feed that are named; everything without either.
+    pub async fn export(&self, feed_id: Option<&str>, ids: Option<&[String]>) -> Result<Value, RssError> {
+        let mut tx = self.db.begin_read().await?;
+        let feeds: HashMap<String, Feed> = repo::feeds::all(&mut tx)
+            .await?
+            .into_iter()
+            .map(|feed| (feed.id.clone(), feed))
+            .collect();
+        if feed_id.is_some_and(|id| !feeds.contains_key(id)) {
+            return Err(RssError::FeedNotFound);
+        }
+        let mut rules = repo::rules::all(&mut tx).await?;
+        rules.retain(|rule| {
+            feed_id.is_none_or(|id| rule.feed_id == id) && ids.is_none_or(|ids| ids.contains(&rule.id))
+        });
+        let mut of_rule: HashMap<String, Vec<_>> = HashMap::new();
+        for stored in repo::candidates::all(&mut tx).await? {
+            of_rule.entry(stored.rule_id.clone()).or_default().push(stored);
+        }
+        let rows: Vec<_> = rules
+            .into_iter()
+            .filter_map(|rule| {
+                let feed = feeds.get(&rule.feed_id)?.clone();
+                let candidates = of_rule.remove(&rule.id).unwrap_or_default();
+                Some((rule, feed, candidates))
+            })
+            .collect();
+        Ok(bundle::write(&rows, self.ctx.now()))
+    }
+
+    pub async fn import(
+        self: &Arc<Self>,
+        caller: Caller<'_>,
+        body: &Map<String, Value>,
+        mode: Mode,
+    ) -> Result<Imported, RssError> {
+        if !bundle::is_bundle(body) {
+            return Err(RssError::NoBundle);
+        }
+        let rows = body
+            .get("rules")
+            .and_then(Value::as_array)
+            .ok_or(RssError::NoBundle)?;
+        let mut imported = Imported::default();
+        let _turn = self.changing.lock().await;
+        let mut at = 0;
+        for part in rows.chunks(ROWS) {
+            let mut tx = self.db.begin_write().await?;
+            let actor = self.judge(&mut tx, caller).await?;
+            for row in part {
+                self.import_row(&mut tx, at, row, mode, &mut imported).await?;
+                at += 1;
+            }
+            if at == rows.len() {
+                let told = json!({
+                    "mode": mode.as_str(), "rules": rows.len(), "created": imported.rules_created,
+                    "overwritten": imported.rules_overwritten, "merged": imported.rules_merged,
+                    "skipped": imported.rules_skipped,
+                });
+                self.note(
+                    &mut tx,
+                    caller,
+                    &actor,
+                    "rss.rules.imported",
+                    ("rss_rule", None),
+                    told,
+                )
+                .await?;
+            }
+            self.changes_rules(&mut tx);
+            tx.commit().await?;
+        }
+        self.due.notify_one();
+        Ok(imported)
+    }
+
+    async fn import_row(
+        &self,
+        tx: &mut Tx,
+        at: usize,
+        row: &Value,
+        mode: Mode,
+        imported: &mut Imported,
+    ) -> Result<(), RssError> {
+        let named = row.get("name").and_then(Value::as_str).map(str::to_owned);
+        let problem = |candidate, reason: String| Problem {
+            row: at,
+            rule: named.clone(),
+            candidate,
+            reason,
+        };
+        let read = match self.read_row(row) {
+            Ok(read) => read,
+            Err(reason) => {
+                imported.rules_skipped += 1;
+                imported.problems.push(problem(None, reason));
+                return Ok(());
+            }
+        };
+        let Some((feed, is_new)) = self.feed_of(tx, &read.feed).await? else {
+            imported.rules_skipped += 1;
+            let reason = format!("there are {MAX_FEEDS} feeds, and more are not kept");
+            imported.problems.push(problem(None, reason));
+            return Ok(());
+        };
+        imported.feeds_created += u64::from(is_new);
+        let there = repo::rules::named(tx, &feed.id, &read.rule.name).await?;
+        let rule = match (there, mode) {
+            (Some(_), Mode::Skip) => {
+                imported.rules_skipped += 1;
+                return Ok(());
+            }
+            (Some(there), Mode::Overwrite) => {
+                let mut rule = Rule {
+                    include_regex: read.rule.include_regex,
+                    exclude_regex: read.rule.exclude_regex,
+                    save_path: read.rule.save_path,
+                    auto_download: read.rule.auto_download,
+                    is_enabled: read.rule.is_enabled,
+                    ..there
+                };
+                rule.touched_by_person(self.ctx.now());
+                repo::rules::update(tx, &rule).await?;
+                repo::candidates::delete_all(tx, &rule.id).await?;
+                imported.rules_overwritten += 1;
+                rule
+            }
+            (Some(there), Mode::Merge) => {
+                imported.rules_merged += 1;
+                there
+            }
+            (None, _) => {
+                if repo::rules::count(tx).await? >= MAX_RULES {
+                    imported.rules_skipped += 1;
+                    let reason = format!("there are {MAX_RULES} rules, and more are not kept");
+                    imported.problems.push(problem(None, reason));
+                    return Ok(());
+                }
+                let rule = Rule {
+                    feed_id: feed.id,
+                    ..read.rule
+                };
+                repo::rules::insert(tx, &rule).await?;
+                imported.rules_created += 1;
+                rule
+            }
+        };
+        let there = repo::candidates::of_rule(tx, &rule.id).await?;
+        let mut keys: BTreeSet<String> = there
+            .iter()
+            .map(|stored| bundle::key(&stored.candidate))
+            .collect();
+        let is_merged = mode == Mode::Merge && !there.is_empty();
+        let (mut order, mut count) = (next_order(&there), there.len());
+        for (place, given) in read.candidates.iter().enumerate() {
+            let made = self.read_candidate(place, given, order);
+            let candidate = match made.and_then(|candidate| {
+                within_list(count + 1)?;
+                Ok(candidate)
+            }) {
+                Ok(candidate) => candidate,
+                Err(error) => {
+                    imported.candidates_skipped += 1;
+                    imported.problems.push(problem(Some(place), error.to_string()));
+                    continue;
+                }
+            };
+            let key = bundle::key(&candidate);
+            if is_merged && !keys.insert(key) {
+                imported.candidates_skipped += 1;
+                continue;
+            }
+            let mut candidate = candidate;
+            if is_merged {
+                candidate.priority_order = order;
+            }
+            order = order.max(candidate.priority_order) + 1;
+            count += 1;
+            repo::candidates::insert(tx, &self.stored(&rule.id, candidate)).await?;
+            imported.candidates_created += 1;
+        }
+        Ok(())
+    }
+
+    fn read_candidate(
+        &self,
+        place: usize,
+        given: &Value,
+        order: i64,
+    ) -> Result<qm_matching::Candidate, RssError> {
+        let empty = Map::new();
+        let mut draft = CandidateDraft::read(given.as_object().unwrap_or(&empty));
+        if draft.name.as_deref().is_none_or(|name| name.trim().is_empty()) {
+            draft.name = Some(format!("Candidate {}", place + 1));
+        }
+        draft.make(self.ctx.id(), order)
+    }
+
+    /// What a row says; or why it cannot be taken.
+    fn read_row(&self, row: &Value) -> Result<Read, String> {
+        let text = |value: &Value, name: &str| {
+            let text = value.get(name).and_then(Value::as_str).map(str::trim);
+            text.filter(|text| !text.is_empty()).map(str::to_owned)
+        };
+        let name = text(row, "name").ok_or("the rule has no name")?;
+        if name.chars().count() > rule::MAX_NAME {
+            return Err(format!(
+                "the rule's name has more than {} characters",
+                rule::MAX_NAME
+            ));
+        }
+        let feed = row.get("feed").ok_or("the rule names no feed")?;
+        let url = text(feed, "url").ok_or("the rule's feed has no url")?;
+        if !feed::is_address(&url) || url.chars().count() > feed::MAX_URL {
+            return Err("the url of the rule's feed is no http or https address".to_owned());
+        }
+        let interval = feed.get("refreshInterval").and_then(Value::as_i64);
+        let interval = interval
+            .unwrap_or(DEFAULT_INTERVAL)
+            .clamp(MIN_INTERVAL, MAX_INTERVAL);
+        let feed_name = text(feed, "name").unwrap_or_else(|| feed::host_of(&url));
+        let feed_name = feed_name.chars().take(feed::MAX_NAME).collect();
+        let mut rule = Rule::new(self.ctx.id(), String::new(), name, self.ctx.now());
+        rule.import_mode = ImportMode::LegacyDirect;
+        rule.include_regex = text(row, "includeRegex");
+        rule.exclude_regex = text(row, "excludeRegex");
+        rule.save_path = text(row, "savePath");
+        let flag = |name: &str| row.get(name).and_then(Value::as_bool).unwrap_or(true);
+        rule.auto_download = flag("autoDownload");
+        rule.is_enabled = flag("isEnabled");
+        self.complete(&mut rule).map_err(|error| error.to_string())?;
+        let candidates = row.get("candidates").and_then(Value::as_array);
+        Ok(Read {
+            rule,
+            feed: (feed_name, url, interval),
+            candidates: candidates.cloned().unwrap_or_default(),
+        })
+    }
+
+    /// The feed of an address, made where there is none; `None`: there are too many.
+    async fn feed_of(
+        &self,
+        tx: &mut Tx,
+        (name, url, interval): &(String, String, i64),
+    ) -> Result<Option<(Feed, bool)>, RssError> {
+        if let Some(feed) = repo::feeds::by_url(tx, url).await? {
+            return Ok(Some((feed, false)));
+        }
+        if repo::feeds::count(tx).await? >= MAX_FEEDS {
+            return Ok(None);
+        }
+        let feed = Feed {
+            id: self.ctx.id(),
+            ..Feed::new(name.clone(), url.clone(), *interval, self.ctx.now())
+        };
+        repo::feeds::insert(tx, &feed).await?;
+        Ok(Some((feed, true)))
+    }
+}

@@ -1,0 +1,220 @@
+//! What rules prefer, as people keep it.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use qm_db::Tx;
+use qm_matching::Candidate;
+use serde_json::{Value, json};
+
+use super::rules::OBJECT;
+use super::{Caller, Rss};
+use crate::error::RssError;
+use crate::model::candidate::{CandidateDraft, StoredCandidate, within_list};
+use crate::model::evaluation::Tally;
+use crate::model::rule::Rule;
+use crate::repo;
+use crate::repo::templates::Template;
+
+/// What is taken over of suggestions.
+pub struct Suggestion {
+    pub candidates: Vec<CandidateDraft>,
+    /// As they came.
+    pub given: Value,
+    pub source_name: Option<String>,
+    pub parsed_metadata: Value,
+    pub confidence_score: Option<f64>,
+    pub user_edited: bool,
+}
+
+impl Rss {
+    /// Those of a rule by their place.
+    pub async fn candidates(&self, rule_id: &str) -> Result<Vec<StoredCandidate>, RssError> {
+        let mut tx = self.db.begin_read().await?;
+        if repo::rules::find(&mut tx, rule_id).await?.is_none() {
+            return Err(RssError::NoSuchRule(rule_id.to_owned()));
+        }
+        Ok(repo::candidates::of_rule(&mut tx, rule_id).await?)
+    }
+
+    pub async fn add_candidate(
+        self: &Arc<Self>,
+        caller: Caller<'_>,
+        rule_id: &str,
+        draft: CandidateDraft,
+    ) -> Result<(StoredCandidate, Tally), RssError> {
+        let turn = self.changing.lock().await;
+        let mut tx = self.db.begin_write().await?;
+        let rule = repo::rules::find(&mut tx, rule_id)
+            .await?
+            .ok_or(RssError::RuleNotFound)?;
+        let there = repo::candidates::of_rule(&mut tx, rule_id).await?;
+        within_list(there.len() + 1)?;
+        let candidate = draft.make(self.ctx.id(), next_order(&there))?;
+        let stored = self.stored(rule_id, candidate);
+        repo::candidates::insert(&mut tx, &stored).await?;
+        self.changed(tx, caller, rule).await?;
+        drop(turn);
+        let filled = self.backfill(rule_id).await?;
+        Ok((stored, filled))
+    }
+
+    pub async fn change_candidate(
+        self: &Arc<Self>,
+        caller: Caller<'_>,
+        rule_id: &str,
+        id: &str,
+        draft: CandidateDraft,
+    ) -> Result<(StoredCandidate, Tally), RssError> {
+        let turn = self.changing.lock().await;
+        let mut tx = self.db.begin_write().await?;
+        let rule = repo::rules::find(&mut tx, rule_id)
+            .await?
+            .ok_or_else(|| RssError::NoSuchRule(rule_id.to_owned()))?;
+        let there = repo::candidates::of_rule(&mut tx, rule_id).await?;
+        let mut stored = there
+            .into_iter()
+            .find(|stored| stored.candidate.id == id)
+            .ok_or(RssError::NoSuchCandidate)?;
+        draft.apply(&mut stored.candidate)?;
+        stored.updated_at = self.ctx.now();
+        repo::candidates::update(&mut tx, &stored).await?;
+        self.changed(tx, caller, rule).await?;
+        drop(turn);
+        let filled = self.backfill(rule_id).await?;
+        Ok((stored, filled))
+    }
+
+    pub async fn remove_candidate(
+        self: &Arc<Self>,
+        caller: Caller<'_>,
+        rule_id: &str,
+        id: &str,
+    ) -> Result<(), RssError> {
+        let _turn = self.changing.lock().await;
+        let mut tx = self.db.begin_write().await?;
+        let rule = repo::rules::find(&mut tx, rule_id)
+            .await?
+            .ok_or_else(|| RssError::NoSuchRule(rule_id.to_owned()))?;
+        if !repo::candidates::delete(&mut tx, rule_id, id).await? {
+            return Err(RssError::NoSuchCandidate);
+        }
+        self.changed(tx, caller, rule).await
+    }
+
+    /// Gives the candidates of a rule the places 1, 2, … in this order.
+    pub async fn reorder(
+        self: &Arc<Self>,
+        caller: Caller<'_>,
+        rule_id: &str,
+        ids: &[String],
+    ) -> Result<Vec<StoredCandidate>, RssError> {
+        let _turn = self.changing.lock().await;
+        let mut tx = self.db.begin_write().await?;
+        let rule = repo::rules::find(&mut tx, rule_id)
+            .await?
+            .ok_or_else(|| RssError::NoSuchRule(rule_id.to_owned()))?;
+        let there = repo::candidates::of_rule(&mut tx, rule_id).await?;
+        let known: BTreeSet<&str> = there.iter().map(|stored| stored.candidate.id.as_str()).collect();
+        let mut named = BTreeSet::new();
+        for id in ids {
+            if !known.contains(id.as_str()) {
+                return Err(RssError::Order(format!("{id} is none of them")));
+            }
+            if !named.insert(id.as_str()) {
+                return Err(RssError::Order(format!("{id} is there twice")));
+            }
+        }
+        if let Some(missing) = known.difference(&named).next() {
+            return Err(RssError::Order(format!("{missing} is missing")));
+        }
+        for (place, id) in (1..).zip(ids) {
+            repo::candidates::set_order(&mut tx, rule_id, id, place).await?;
+        }
+        let ordered = repo::candidates::of_rule(&mut tx, rule_id).await?;
+        self.changed(tx, caller, rule).await?;
+        Ok(ordered)
+    }
+
+    /// Appends suggestions to what a rule prefers, and looks at what its feeds have shown.
+    pub async fn apply_suggestion(
+        self: &Arc<Self>,
+        caller: Caller<'_>,
+        rule_id: &str,
+        suggestion: Suggestion,
+    ) -> Result<Vec<StoredCandidate>, RssError> {
+        if suggestion.candidates.is_empty() {
+            return Err(RssError::NothingToApply);
+        }
+        let turn = self.changing.lock().await;
+        let mut tx = self.db.begin_write().await?;
+        let rule = repo::rules::find(&mut tx, rule_id)
+            .await?
+            .ok_or_else(|| RssError::NoSuchRule(rule_id.to_owned()))?;
+        let there = repo::candidates::of_rule(&mut tx, rule_id).await?;
+        within_list(there.len() + suggestion.candidates.len())?;
+        for (order, mut draft) in (next_order(&there)..).zip(suggestion.candidates) {
+            draft.priority_order = None;
+            let candidate = draft.make(self.ctx.id(), order)?;
+            repo::candidates::insert(&mut tx, &self.stored(rule_id, candidate)).await?;
+        }
+        let template = Template {
+            id: self.ctx.id(),
+            rule_id,
+            source_name: suggestion.source_name,
+            parsed_metadata: suggestion.parsed_metadata,
+            generated_candidates: suggestion.given,
+            confidence_score: suggestion.confidence_score,
+            user_edited: suggestion.user_edited,
+            at: self.ctx.now(),
+        };
+        repo::templates::insert(&mut tx, &template).await?;
+        self.changed(tx, caller, rule).await?;
+        drop(turn);
+        self.backfill(rule_id).await?;
+        self.candidates(rule_id).await
+    }
+
+    pub(super) fn stored(&self, rule_id: &str, candidate: Candidate) -> StoredCandidate {
+        let now = self.ctx.now();
+        StoredCandidate {
+            rule_id: rule_id.to_owned(),
+            candidate,
+            last_matched_at: None,
+            match_count: 0,
+            created_at: now,
+            updated_at: now,
+        }
+    }
+
+    /// The end of a change: it is one of its rule.
+    async fn changed(
+        self: &Arc<Self>,
+        mut tx: Tx,
+        caller: Caller<'_>,
+        mut rule: Rule,
+    ) -> Result<(), RssError> {
+        let actor = self.judge(&mut tx, caller).await?;
+        rule.touched_by_person(self.ctx.now());
+        repo::rules::update(&mut tx, &rule).await?;
+        let told = json!({ "name": rule.name, "candidates": true });
+        self.note(
+            &mut tx,
+            caller,
+            &actor,
+            "rss.rule.updated",
+            (OBJECT, Some(&rule.id)),
+            told,
+        )
+        .await?;
+        self.changes_rules(&mut tx);
+        tx.commit().await?;
+        Ok(())
+    }
+}
+
+/// The place behind all others.
+pub(super) fn next_order(there: &[StoredCandidate]) -> i64 {
+    let last = there.iter().map(|stored| stored.candidate.priority_order).max();
+    last.map_or(1, |last| last + 1)
+}

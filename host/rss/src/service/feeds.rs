@@ -1,0 +1,151 @@
+//! Feeds as people keep them.
+
+use std::sync::Arc;
+
+use qm_kernel::PageQuery;
+use serde_json::json;
+
+use super::{Caller, Rss};
+use crate::error::RssError;
+use crate::model::feed::{Feed, FeedChange, MAX_FEEDS, host_of};
+use crate::model::history::{Counts, HistoryFilter, HistoryItem};
+use crate::model::live::targets;
+use crate::model::rule::Rule;
+use crate::repo;
+
+/// A feed with its rules, each with the feeds it looks at.
+pub type FeedWithRules = (Feed, Vec<(Rule, Vec<String>)>);
+
+const OBJECT: &str = "rss_feed";
+
+impl Rss {
+    /// Every feed, the oldest first, with its rules by their names.
+    pub async fn list_feeds(&self) -> Result<Vec<FeedWithRules>, RssError> {
+        let mut tx = self.db.begin_read().await?;
+        let feeds = repo::feeds::all(&mut tx).await?;
+        let mut rules = repo::rules::all(&mut tx).await?;
+        let candidates = repo::candidates::all(&mut tx).await?;
+        drop(tx);
+        rules.sort_by_key(|rule| rule.name.to_lowercase());
+        let mut of_rule: std::collections::HashMap<String, Vec<_>> = std::collections::HashMap::new();
+        for stored in candidates {
+            of_rule.entry(stored.rule_id.clone()).or_default().push(stored);
+        }
+        let mut of_feed: std::collections::HashMap<String, Vec<_>> = std::collections::HashMap::new();
+        for rule in rules {
+            let own = of_rule.remove(&rule.id).unwrap_or_default();
+            let targets = targets(&rule, &own);
+            of_feed
+                .entry(rule.feed_id.clone())
+                .or_default()
+                .push((rule, targets));
+        }
+        let with_rules = feeds.into_iter().map(|feed| {
+            let rules = of_feed.remove(&feed.id).unwrap_or_default();
+            (feed, rules)
+        });
+        Ok(with_rules.collect())
+    }
+
+    pub async fn create_feed(self: &Arc<Self>, caller: Caller<'_>, new: Feed) -> Result<Feed, RssError> {
+        let now = self.ctx.now();
+        let feed = Feed {
+            id: self.ctx.id(),
+            created_at: now,
+            updated_at: now,
+            ..new
+        };
+        let mut tx = self.db.begin_write().await?;
+        let actor = self.judge(&mut tx, caller).await?;
+        let count = repo::feeds::count(&mut tx).await?;
+        if count >= MAX_FEEDS {
+            return Err(RssError::TooManyFeeds(count));
+        }
+        repo::feeds::insert(&mut tx, &feed).await?;
+        // Addresses of feeds hold keys of people: their host is what is told.
+        let told = json!({ "name": feed.name, "host": host_of(&feed.url) });
+        self.note(
+            &mut tx,
+            caller,
+            &actor,
+            "rss.feed.created",
+            (OBJECT, Some(&feed.id)),
+            told,
+        )
+        .await?;
+        self.wakes_poll(&mut tx);
+        tx.commit().await?;
+        Ok(feed)
+    }
+
+    pub async fn update_feed(
+        self: &Arc<Self>,
+        caller: Caller<'_>,
+        id: &str,
+        change: FeedChange,
+    ) -> Result<Feed, RssError> {
+        let mut tx = self.db.begin_write().await?;
+        let actor = self.judge(&mut tx, caller).await?;
+        let mut feed = repo::feeds::find(&mut tx, id)
+            .await?
+            .ok_or_else(|| RssError::NoSuchFeed(id.to_owned()))?;
+        feed.apply(change);
+        feed.updated_at = self.ctx.now();
+        repo::feeds::update(&mut tx, &feed).await?;
+        let told = json!({ "name": feed.name, "host": host_of(&feed.url), "isEnabled": feed.is_enabled });
+        self.note(
+            &mut tx,
+            caller,
+            &actor,
+            "rss.feed.updated",
+            (OBJECT, Some(id)),
+            told,
+        )
+        .await?;
+        self.wakes_poll(&mut tx);
+        tx.commit().await?;
+        Ok(feed)
+    }
+
+    /// Deletes a feed, with its rules and its history.
+    pub async fn delete_feed(self: &Arc<Self>, caller: Caller<'_>, id: &str) -> Result<Feed, RssError> {
+        let mut tx = self.db.begin_write().await?;
+        let actor = self.judge(&mut tx, caller).await?;
+        let feed = repo::feeds::find(&mut tx, id)
+            .await?
+            .ok_or_else(|| RssError::NoSuchFeed(id.to_owned()))?;
+        repo::feeds::delete(&mut tx, id).await?;
+        let told = json!({ "name": feed.name });
+        self.note(
+            &mut tx,
+            caller,
+            &actor,
+            "rss.feed.deleted",
+            (OBJECT, Some(id)),
+            told,
+        )
+        .await?;
+        self.changes_rules(&mut tx);
+        tx.commit().await?;
+        Ok(feed)
+    }
+
+    /// A page of what a feed has shown, the newest first; empty where there is no such feed.
+    pub async fn history(
+        &self,
+        feed_id: &str,
+        filter: &HistoryFilter,
+        page: PageQuery,
+    ) -> Result<(Vec<HistoryItem>, Counts), RssError> {
+        let mut tx = self.db.begin_read().await?;
+        if repo::feeds::find(&mut tx, feed_id).await?.is_none() {
+            return Err(RssError::NoSuchFeed(feed_id.to_owned()));
+        }
+        Ok(repo::history::page(&mut tx, feed_id, filter, page).await?)
+    }
+
+    fn wakes_poll(self: &Arc<Self>, tx: &mut qm_db::Tx) {
+        let rss = self.clone();
+        tx.after_commit(move || rss.due.notify_one());
+    }
+}

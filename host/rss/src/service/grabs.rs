@@ -1,0 +1,322 @@
+//! Grabs: what was decided is handed to a client, outside of any transaction, and how that went is stored.
+//!
+//! A grab that is found pending after a crash may be with its client already: adding a torrent again changes nothing, so it
+//! is added again. Bounds: [`AT_ONCE`] adds at once, [`READ`] grabs a round; a client that does not answer ends its round.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use futures_util::stream;
+use qm_ports::intake::{IntakeError, NewTorrent, TakenTorrent};
+use tokio_util::sync::CancellationToken;
+
+use super::Rss;
+use crate::error::RssError;
+use crate::model::evaluation::Action;
+use crate::model::grab::{Grab, GrabState, Setback};
+use crate::repo;
+use crate::repo::grabs::End;
+use crate::repo::holds::NewHold;
+
+/// How often it looks without having been told.
+const INTERVAL: Duration = Duration::from_secs(15);
+/// Adds at once.
+const AT_ONCE: usize = 4;
+/// Grabs that are read in one round.
+const READ: usize = 100;
+/// Torrents that are retired in one round.
+const RETIRED: usize = 20;
+/// For how long somebody waits for grabs; what takes longer goes on without them.
+const WAITED_FOR: Duration = Duration::from_secs(30);
+
+/// How a grab stands after it was looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Settled {
+    /// A client has it, under this hash.
+    Done(String),
+    /// It is not tried again by itself.
+    Failed(String),
+    /// It is tried again later; `true`: its client did not answer.
+    Later(String, bool),
+    /// Somebody else sees to it, or did.
+    Elsewhere,
+}
+
+/// Names a grab that is being settled, until it is dropped.
+struct Claim<'a>(&'a Rss, String);
+
+impl Drop for Claim<'_> {
+    fn drop(&mut self) {
+        let mut settling = self.0.settling.lock().unwrap_or_else(PoisonError::into_inner);
+        settling.remove(&self.1);
+    }
+}
+
+impl Rss {
+    pub const GRABS: (&'static str, Duration) = ("rss_grabs", INTERVAL);
+
+    /// Hands over what was decided until it is stopped. An add that is under way then ends by itself, and is looked at by the
+    /// next start.
+    pub async fn grabs_loop(self: Arc<Self>, stop: CancellationToken) {
+        loop {
+            if let Some(Err(error)) = stop.run_until_cancelled(self.settle_due()).await {
+                tracing::warn!(
+                    error = &error as &dyn std::error::Error,
+                    "what was decided cannot be read"
+                );
+            }
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => return,
+                () = self.decided.notified() => {}
+                () = tokio::time::sleep(INTERVAL) => {}
+            }
+        }
+    }
+
+    /// Tries what may be tried, and removes what was replaced.
+    pub(super) async fn settle_due(&self) -> Result<(), RssError> {
+        if !self.db.mandate().holds() {
+            return Ok(());
+        }
+        let mut tx = self.db.begin_read().await?;
+        let due = repo::grabs::due(&mut tx, self.ctx.now(), READ).await?;
+        drop(tx);
+        let is_silent = &AtomicBool::new(false);
+        stream::iter(due)
+            .for_each_concurrent(AT_ONCE, |grab| async move {
+                if is_silent.load(Ordering::Relaxed) {
+                    return;
+                }
+                if let Ok(Settled::Later(_, true)) = self.settle(&grab.id).await {
+                    // The others would wait for the same client.
+                    is_silent.store(true, Ordering::Relaxed);
+                }
+            })
+            .await;
+        self.retire().await
+    }
+
+    /// Settles grabs for somebody who waits; how many a client has.
+    pub(super) async fn settle_all(self: &Arc<Self>, ids: Vec<String>) -> u64 {
+        if ids.is_empty() {
+            return 0;
+        }
+        let rss = self.clone();
+        // Whoever waits may hang up; the grabs go on.
+        let settling = tokio::spawn(async move {
+            let settled = stream::iter(ids).map(|id| {
+                let rss = rss.clone();
+                async move {
+                    match rss.settle(&id).await {
+                        Ok(Settled::Elsewhere) => rss.wait_for(&id).await,
+                        Ok(settled) => matches!(settled, Settled::Done(_)),
+                        Err(_) => false,
+                    }
+                }
+            });
+            let done = settled.buffer_unordered(AT_ONCE).collect::<Vec<bool>>().await;
+            done.into_iter().filter(|done| *done).count() as u64
+        });
+        match tokio::time::timeout(WAITED_FOR, settling).await {
+            Ok(Ok(done)) => done,
+            Ok(Err(_)) | Err(_) => 0,
+        }
+    }
+
+    /// Waits until a grab that the loop took first is settled; whether a client has it.
+    async fn wait_for(&self, id: &str) -> bool {
+        loop {
+            let mut tx = match self.db.begin_read().await {
+                Ok(tx) => tx,
+                Err(_) => return false,
+            };
+            let grab = repo::grabs::find(&mut tx, id).await.ok().flatten();
+            drop(tx);
+            match grab.map(|grab| (grab.state, grab.error.is_some())) {
+                Some((GrabState::Done, _)) => return true,
+                Some((GrabState::Pending, false)) => tokio::time::sleep(Duration::from_millis(100)).await,
+                _ => return false,
+            }
+        }
+    }
+
+    fn claim(&self, id: &str) -> Option<Claim<'_>> {
+        let mut settling = self.settling.lock().unwrap_or_else(PoisonError::into_inner);
+        settling.insert(id.to_owned()).then(|| Claim(self, id.to_owned()))
+    }
+
+    /// Hands a grab to its client, and stores how that went.
+    pub(super) async fn settle(&self, id: &str) -> Result<Settled, RssError> {
+        let Some(_claim) = self.claim(id) else {
+            return Ok(Settled::Elsewhere);
+        };
+        let mut tx = self.db.begin_write().await?;
+        let grab = repo::grabs::find(&mut tx, id).await?;
+        let Some(mut grab) = grab.filter(|grab| grab.state == GrabState::Pending) else {
+            return Ok(Settled::Elsewhere);
+        };
+        if let (Some(rule_id), Some(identity)) = (&grab.rule_id, &grab.identity) {
+            let held = repo::holds::find(&mut tx, rule_id, identity).await?;
+            if held.is_some_and(|hold| hold.priority_order <= grab.priority_order) {
+                let reason = "A better release was grabbed first";
+                self.end_in_vain(&mut tx, &grab, GrabState::Superseded, reason)
+                    .await?;
+                tx.commit().await?;
+                return Ok(Settled::Elsewhere);
+            }
+        }
+        let engine = self.torrents.engine(grab.engine_id.as_deref());
+        let is_first = grab.attempts == 0;
+        if !repo::grabs::begin(&mut tx, id, engine.as_deref()).await? {
+            return Ok(Settled::Elsewhere);
+        }
+        // From here on a crash leaves a grab that may be with its client.
+        tx.commit().await?;
+        grab.attempts += 1;
+        let torrent = NewTorrent {
+            source: grab.source.clone(),
+            engine_id: engine,
+            save_path: grab.save_path.clone(),
+        };
+        match self.torrents.take_in(torrent).await {
+            Ok(taken) => {
+                self.store_done(&grab, &taken, is_first).await?;
+                Ok(Settled::Done(taken.hash))
+            }
+            Err(error) => self.store_setback(&grab, &error).await,
+        }
+    }
+
+    /// A client has it: the item is downloaded, the rule holds the release, and what it held before is to go.
+    async fn store_done(&self, grab: &Grab, taken: &TakenTorrent, is_first: bool) -> Result<(), RssError> {
+        let now = self.ctx.now();
+        let hash = taken.hash.to_ascii_lowercase();
+        let _turn = self.deciding.lock().await;
+        let mut tx = self.db.begin_write().await?;
+        let mut retires = None;
+        if let (Some(rule_id), Some(identity)) = (&grab.rule_id, &grab.identity)
+            && repo::rules::find(&mut tx, rule_id).await?.is_some()
+        {
+            let before = repo::holds::find(&mut tx, rule_id, identity).await?;
+            let hold = NewHold {
+                rule_id,
+                identity,
+                priority_order: grab.priority_order,
+                title: &grab.title,
+                hash: &hash,
+                // One that a first attempt finds there was somebody else's; a later one may find its own.
+                is_ours: !taken.existed || !is_first,
+                at: now,
+            };
+            repo::holds::put(&mut tx, &hold).await?;
+            let old = before.filter(|hold| hold.is_ours);
+            let old = old.and_then(|hold| hold.torrent_hash).filter(|old| *old != hash);
+            if let Some(old) = old
+                && !repo::holds::is_held(&mut tx, &old).await?
+            {
+                retires = Some(old);
+            }
+        }
+        let is_known =
+            grab.info_hash.as_ref() == Some(&hash) || repo::grabs::has_hash(&mut tx, &hash).await?;
+        let info_hash = if is_known {
+            grab.info_hash.as_deref()
+        } else {
+            grab.info_hash.as_deref().or(Some(&hash))
+        };
+        let end = End {
+            state: GrabState::Done,
+            error: None,
+            torrent_hash: Some(&hash),
+            retires: retires.as_deref(),
+            info_hash,
+            at: now,
+        };
+        // Whoever deleted the rule meanwhile has deleted the grab; the torrent is there, and the item says so.
+        repo::grabs::end(&mut tx, &grab.id, &end).await?;
+        if let Some(item) = &grab.history_id {
+            repo::history::set_downloaded(&mut tx, item, &hash).await?;
+        }
+        repo::evaluations::grabbed(&mut tx, &grab.id, &hash).await?;
+        tx.commit().await?;
+        tracing::info!(grab = grab.id, hash, existed = taken.existed, "grabbed");
+        Ok(())
+    }
+
+    async fn store_setback(&self, grab: &Grab, error: &IntakeError) -> Result<Settled, RssError> {
+        let setback = match error {
+            // Somebody waits for the answer, and asks again if they like.
+            _ if grab.rule_id.is_none() => Setback::Final,
+            IntakeError::Refused(_) => Setback::Final,
+            IntakeError::Source(_) => Setback::Link,
+            IntakeError::Engine(_) => Setback::Engine,
+        };
+        let now = self.ctx.now();
+        let reason = error.to_string();
+        let mut tx = self.db.begin_write().await?;
+        let settled = match grab.again(setback, now) {
+            Some(at) => {
+                repo::grabs::again(&mut tx, &grab.id, at, &reason).await?;
+                Settled::Later(reason, setback == Setback::Engine)
+            }
+            None => {
+                self.end_in_vain(&mut tx, grab, GrabState::Failed, &reason)
+                    .await?;
+                Settled::Failed(reason)
+            }
+        };
+        tx.commit().await?;
+        tracing::info!(grab = grab.id, attempts = grab.attempts, %error, "a torrent was not grabbed");
+        Ok(settled)
+    }
+
+    async fn end_in_vain(
+        &self,
+        tx: &mut qm_db::Tx,
+        grab: &Grab,
+        state: GrabState,
+        reason: &str,
+    ) -> Result<(), RssError> {
+        let end = End {
+            state,
+            error: Some(reason),
+            torrent_hash: None,
+            retires: None,
+            info_hash: grab.info_hash.as_deref(),
+            at: self.ctx.now(),
+        };
+        repo::grabs::end(tx, &grab.id, &end).await?;
+        let action = if state == GrabState::Superseded {
+            Action::SkippedDuplicate
+        } else {
+            Action::None
+        };
+        Ok(repo::evaluations::failed(tx, &grab.id, action.as_str()).await?)
+    }
+
+    /// Removes torrents that a better one has taken the place of, with their data. Copies in a library come with the media area:
+    /// they are to go first, and keep the torrent if they cannot.
+    async fn retire(&self) -> Result<(), RssError> {
+        let mut tx = self.db.begin_read().await?;
+        let retiring = repo::grabs::retiring(&mut tx, RETIRED).await?;
+        drop(tx);
+        for (grab_id, hash) in retiring {
+            let mut is_gone = true;
+            for engine in self.torrents.engines_with(&hash) {
+                if let Err(error) = self.torrents.remove(&engine, &hash).await {
+                    tracing::warn!(hash, %error, "a torrent that was replaced is still there");
+                    is_gone = matches!(error, IntakeError::Refused(_));
+                }
+            }
+            if is_gone {
+                let mut tx = self.db.begin_write().await?;
+                repo::grabs::retired(&mut tx, &grab_id).await?;
+                tx.commit().await?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,176 @@
+//! The area's use cases. [`Rss`] is what the server wires.
+
+mod backfill;
+mod bundle;
+mod candidates;
+mod feeds;
+pub mod grabs;
+mod history;
+mod items;
+pub mod poll;
+mod rules;
+#[cfg(test)]
+mod tests;
+mod trial;
+pub mod upkeep;
+
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use qm_db::{Db, DbError, Tx};
+use qm_kernel::{ClientInfo, Ctx, Permission, Principal};
+use qm_platform::{Acting, Actor, Audit, Settings};
+use qm_ports::feed::FeedSource;
+use qm_ports::intake::TorrentIntake;
+use serde_json::Value;
+use tokio::sync::{Mutex as Turn, Notify};
+
+use self::poll::Sites;
+use crate::error::RssError;
+use crate::model::candidate::StoredCandidate;
+use crate::model::live::{LiveRule, LiveRules};
+use crate::repo;
+
+pub use self::candidates::Suggestion;
+pub use self::trial::{Previewed, Tried};
+
+/// What the area needs of the house.
+pub struct RssDeps {
+    pub db: Db,
+    pub ctx: Ctx,
+    pub audit: Audit,
+    /// Judges who changes feeds and rules.
+    pub acting: Arc<dyn Acting>,
+    pub settings: Settings,
+    pub feeds: Arc<dyn FeedSource>,
+    pub torrents: Arc<dyn TorrentIntake>,
+}
+
+/// Who asks, from where.
+#[derive(Clone, Copy)]
+pub struct Caller<'a> {
+    pub principal: &'a Principal,
+    pub client: &'a ClientInfo,
+}
+
+/// Feeds, the rules that choose from them, and what is grabbed.
+pub struct Rss {
+    db: Db,
+    ctx: Ctx,
+    audit: Audit,
+    acting: Arc<dyn Acting>,
+    settings: Settings,
+    feeds: Arc<dyn FeedSource>,
+    torrents: Arc<dyn TorrentIntake>,
+    /// The compiled rules, and as of which change.
+    book: Mutex<(u64, Arc<LiveRules>)>,
+    /// Changes of rules so far.
+    changes: AtomicU64,
+    /// One change of rules at a time: names and paths are told apart by looking at all.
+    changing: Turn<()>,
+    /// One decision at a time: each looks at what the others decided.
+    deciding: Turn<()>,
+    sites: Sites,
+    /// Grabs that are being settled.
+    settling: Mutex<HashSet<String>>,
+    /// A feed may be due.
+    due: Notify,
+    /// Something was decided.
+    decided: Notify,
+}
+
+impl Rss {
+    pub fn new(deps: RssDeps) -> Arc<Self> {
+        Arc::new(Self {
+            db: deps.db,
+            ctx: deps.ctx,
+            audit: deps.audit,
+            acting: deps.acting,
+            settings: deps.settings,
+            feeds: deps.feeds,
+            torrents: deps.torrents,
+            book: Mutex::default(),
+            changes: AtomicU64::new(1),
+            changing: Turn::new(()),
+            deciding: Turn::new(()),
+            sites: Sites::default(),
+            settling: Mutex::default(),
+            due: Notify::new(),
+            decided: Notify::new(),
+        })
+    }
+
+    /// The enabled rules, compiled; read again after a change.
+    async fn rules_alive(&self) -> Result<Arc<LiveRules>, DbError> {
+        let change = self.changes.load(Ordering::SeqCst);
+        {
+            let book = self.book.lock().unwrap_or_else(PoisonError::into_inner);
+            if book.0 == change {
+                return Ok(book.1.clone());
+            }
+        }
+        let mut tx = self.db.begin_read().await?;
+        let rules = repo::rules::all(&mut tx).await?;
+        let mut candidates = repo::candidates::all(&mut tx).await?.into_iter().peekable();
+        drop(tx);
+        let mut of_rule: std::collections::HashMap<String, Vec<StoredCandidate>> =
+            std::collections::HashMap::new();
+        for stored in candidates.by_ref() {
+            of_rule.entry(stored.rule_id.clone()).or_default().push(stored);
+        }
+        let enabled: Vec<_> = rules
+            .into_iter()
+            .filter(|rule| rule.is_enabled)
+            .map(|rule| {
+                let candidates = of_rule.remove(&rule.id).unwrap_or_default();
+                (rule, candidates)
+            })
+            .collect();
+        // Many patterns take a while.
+        let compiled = tokio::task::spawn_blocking(move || {
+            let live = enabled
+                .into_iter()
+                .map(|(rule, candidates)| Arc::new(LiveRule::new(rule, candidates)));
+            LiveRules(live.collect())
+        });
+        let rules = match compiled.await {
+            Ok(rules) => Arc::new(rules),
+            Err(error) => std::panic::resume_unwind(error.into_panic()),
+        };
+        let mut book = self.book.lock().unwrap_or_else(PoisonError::into_inner);
+        if book.0 < change {
+            *book = (change, rules.clone());
+        }
+        Ok(rules)
+    }
+
+    /// Once a transaction that changes rules has committed they are read again.
+    fn changes_rules(self: &Arc<Self>, tx: &mut Tx) {
+        let rss = self.clone();
+        tx.after_commit(move || {
+            rss.changes.fetch_add(1, Ordering::SeqCst);
+        });
+    }
+
+    async fn judge(&self, tx: &mut Tx, caller: Caller<'_>) -> Result<Actor, RssError> {
+        let needed = &[Permission::RssManage];
+        Ok(self.acting.judge(tx, caller.principal, needed).await?)
+    }
+
+    async fn note(
+        &self,
+        tx: &mut Tx,
+        caller: Caller<'_>,
+        actor: &Actor,
+        action: &'static str,
+        object: (&'static str, Option<&str>),
+        metadata: Value,
+    ) -> Result<(), DbError> {
+        let mut entry = actor.entry(action, caller.client);
+        entry.object_type = Some(object.0);
+        entry.object_id = object.1.map(str::to_owned);
+        entry.metadata = Some(metadata);
+        self.audit.record(tx, entry).await
+    }
+}

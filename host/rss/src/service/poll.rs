@@ -1,0 +1,346 @@
+//! The poll: reads feeds that are due, and shows the rules what is new.
+//!
+//! Bounds: [`SITES`] sites at once, of each one request at a time with [`SPACING`] between two that the loop makes; [`DUE`] feeds
+//! a round. Of a feed one document is in memory, items beyond it are a chunk.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use futures_util::stream;
+use qm_feeds::{Document, Item};
+use qm_kernel::Timestamp;
+use qm_ports::feed::{Fetched, Validators};
+use tokio::sync::{Mutex as Turn, OwnedMutexGuard};
+use tokio_util::sync::CancellationToken;
+
+use super::Rss;
+use super::items::{chunk_of, judge_all};
+use crate::error::RssError;
+use crate::model::feed::{Feed, seconds};
+use crate::model::history::HistoryItem;
+use crate::model::live::LiveRule;
+use crate::repo;
+
+/// How often it looks without having been told.
+const INTERVAL: Duration = Duration::from_mins(1);
+/// Sites that are asked at once.
+const SITES: usize = 4;
+/// Between two requests to a site.
+const SPACING: Duration = Duration::from_secs(1);
+/// Feeds that are read in one round.
+const DUE: usize = 500;
+/// After a failure of the database.
+const PAUSE: Duration = Duration::from_secs(5);
+/// An item that is still shown is noted so often.
+const SEEN_EVERY: Duration = Duration::from_hours(24);
+/// Known items that are looked up in one transaction.
+const LOOKED_UP: usize = 500;
+
+/// Turns at asking a site, by host; those that nobody holds or waits for are dropped when the next is taken.
+#[derive(Default)]
+pub struct Sites(Mutex<HashMap<String, Weak<Turn<()>>>>);
+
+impl Sites {
+    async fn take(&self, host: &str) -> OwnedMutexGuard<()> {
+        let turn = {
+            let mut turns = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            match turns.get(host).and_then(Weak::upgrade) {
+                Some(turn) => turn,
+                None => {
+                    turns.retain(|_, turn| turn.strong_count() > 0);
+                    let turn = Arc::new(Turn::new(()));
+                    turns.insert(host.to_owned(), Arc::downgrade(&turn));
+                    turn
+                }
+            }
+        };
+        turn.lock_owned().await
+    }
+}
+
+/// What a look at a feed brought.
+#[derive(Default)]
+pub(super) struct Looked {
+    pub new_items: u64,
+    /// What was decided.
+    pub grabs: Vec<String>,
+}
+
+/// Why a feed was not read.
+enum Unread {
+    /// A sentence, and the pause in seconds that the site asked for.
+    Fetch(String, Option<u32>),
+    Ours(RssError),
+}
+
+impl<E: Into<RssError>> From<E> for Unread {
+    fn from(error: E) -> Self {
+        Unread::Ours(error.into())
+    }
+}
+
+impl Rss {
+    pub const POLL: (&'static str, Duration) = ("rss_poll", INTERVAL);
+
+    /// Reads feeds that are due until it is stopped.
+    pub async fn poll_loop(self: Arc<Self>, stop: CancellationToken) {
+        loop {
+            let round = stop.run_until_cancelled(self.round()).await;
+            let wait = match round {
+                None => return,
+                Some(Ok(wait)) => wait,
+                Some(Err(error)) => {
+                    tracing::warn!(
+                        error = &error as &dyn std::error::Error,
+                        "feeds that are due cannot be read"
+                    );
+                    PAUSE
+                }
+            };
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => return,
+                () = self.due.notified() => {}
+                () = tokio::time::sleep(wait) => {}
+            }
+        }
+    }
+
+    /// Reads what is due; how long until something may be again.
+    pub(super) async fn round(self: &Arc<Self>) -> Result<Duration, RssError> {
+        if !self.db.mandate().holds() {
+            return Ok(INTERVAL);
+        }
+        let mut tx = self.db.begin_read().await?;
+        let due = repo::feeds::due(&mut tx, self.ctx.now(), DUE).await?;
+        drop(tx);
+        let mut sites: BTreeMap<String, Vec<Feed>> = BTreeMap::new();
+        for feed in due {
+            sites.entry(feed.host()).or_default().push(feed);
+        }
+        stream::iter(sites)
+            .for_each_concurrent(SITES, |(host, feeds)| self.visit(host, feeds))
+            .await;
+        let mut tx = self.db.begin_read().await?;
+        let next = repo::feeds::next(&mut tx).await?;
+        let until = next.map_or(INTERVAL, |at| at.since(self.ctx.now()));
+        Ok(until.clamp(Duration::from_secs(1), INTERVAL))
+    }
+
+    /// Reads the feeds of one site, one after the other. When the site asks to be left alone, all of them wait.
+    async fn visit(self: &Arc<Self>, host: String, feeds: Vec<Feed>) {
+        let mut left_alone: Option<Timestamp> = None;
+        for (at, feed) in feeds.into_iter().enumerate() {
+            if let Some(until) = left_alone {
+                if let Err(error) = self.postpone(&feed, until).await {
+                    tracing::warn!(
+                        error = &error as &dyn std::error::Error,
+                        "a feed was not postponed"
+                    );
+                }
+                continue;
+            }
+            if at > 0 {
+                tokio::time::sleep(SPACING).await;
+            }
+            if let Err(Unread::Fetch(_, Some(asked))) = self.look(&feed, &host).await {
+                left_alone = Some(self.ctx.now().plus(seconds(asked.into())));
+            }
+        }
+    }
+
+    async fn postpone(&self, feed: &Feed, until: Timestamp) -> Result<(), RssError> {
+        let mut tx = self.db.begin_write().await?;
+        repo::feeds::postpone(&mut tx, feed, until).await?;
+        Ok(tx.commit().await?)
+    }
+
+    /// Reads a feed now, because somebody asks for it.
+    pub async fn refresh(self: &Arc<Self>, id: &str) -> Result<(u64, u64), RssError> {
+        let mut tx = self.db.begin_read().await?;
+        let feed = repo::feeds::find(&mut tx, id).await?;
+        drop(tx);
+        let feed = feed.ok_or_else(|| RssError::NoSuchFeed(id.to_owned()))?;
+        match self.look(&feed, &feed.host()).await {
+            Ok(looked) => Ok((looked.new_items, self.settle_all(looked.grabs).await)),
+            Err(Unread::Fetch(reason, _)) => Err(RssError::Fetch(reason)),
+            Err(Unread::Ours(error)) => Err(error),
+        }
+    }
+
+    /// Reads a feed and stores how that went.
+    async fn look(self: &Arc<Self>, feed: &Feed, host: &str) -> Result<Looked, Unread> {
+        let _turn = self.sites.take(host).await;
+        let outcome = self.read(feed).await;
+        if let Err(Unread::Fetch(reason, asked)) = &outcome {
+            let again = feed.after_failure(self.ctx.now(), *asked);
+            tracing::info!(feed = feed.id, reason, "a feed could not be read");
+            let mut tx = self.db.begin_write().await?;
+            repo::feeds::failed(&mut tx, feed, again, reason).await?;
+            tx.commit().await?;
+        }
+        if let Err(Unread::Ours(error)) = &outcome {
+            tracing::warn!(
+                feed = feed.id,
+                error = error as &dyn std::error::Error,
+                "what a feed shows could not be stored"
+            );
+            let again = feed.after_failure(self.ctx.now(), None);
+            let _ = self.postpone(feed, again).await;
+        }
+        outcome
+    }
+
+    async fn read(self: &Arc<Self>, feed: &Feed) -> Result<Looked, Unread> {
+        let mut tx = self.db.begin_read().await?;
+        let is_wanted = repo::history::is_wanted(&mut tx, &feed.id).await?;
+        drop(tx);
+        let validators = Validators {
+            etag: feed.etag.clone().filter(|_| !is_wanted),
+            last_modified: feed.last_modified.clone().filter(|_| !is_wanted),
+        };
+        let fetched = self.feeds.fetch(&feed.url, &validators).await;
+        let fetched = fetched.map_err(|error| Unread::Fetch(error.to_string(), error.retry_after()))?;
+        let mut read = feed.clone();
+        let looked = match fetched {
+            Fetched::NotModified => Looked::default(),
+            Fetched::Body {
+                bytes,
+                content_type,
+                etag,
+                last_modified,
+            } => {
+                let document = parse(bytes, content_type).await?;
+                read.warnings = told(&document);
+                (read.etag, read.last_modified) = (etag, last_modified);
+                self.take(feed, document.items).await?
+            }
+        };
+        let now = self.ctx.now();
+        let chance = u32::from_be_bytes(self.ctx.bytes());
+        read.last_fetched_at = Some(now);
+        read.next_fetch_at = Some(feed.after_success(now, chance));
+        let mut tx = self.db.begin_write().await?;
+        repo::feeds::fetched(&mut tx, &read).await?;
+        tx.commit().await?;
+        Ok(looked)
+    }
+
+    /// Shows the rules what is new, and stores it.
+    async fn take(self: &Arc<Self>, feed: &Feed, items: Vec<Item>) -> Result<Looked, RssError> {
+        let mut looked = Looked::default();
+        // Looked up before a rule judges: what the feed has shown before costs one look.
+        for part in items.chunks(LOOKED_UP) {
+            let new = self.unknown(feed, part).await?;
+            let rules = self.rules_alive().await?.of_feed(&feed.id);
+            let size = chunk_of(rules.len());
+            let mut new = new.into_iter().peekable();
+            while new.peek().is_some() {
+                let chunk: Vec<HistoryItem> = new.by_ref().take(size).collect();
+                self.take_chunk(chunk, rules.clone(), &mut looked).await?;
+            }
+        }
+        Ok(looked)
+    }
+
+    /// The items that are new, or wanted again.
+    async fn unknown(&self, feed: &Feed, items: &[Item]) -> Result<Vec<HistoryItem>, RssError> {
+        let now = self.ctx.now();
+        let mut tx = self.db.begin_read().await?;
+        let (mut new, mut seen) = (Vec::new(), Vec::new());
+        for item in items {
+            match repo::history::known(&mut tx, &feed.id, &item.guid).await? {
+                None => new.push(HistoryItem::new(self.ctx.id(), &feed.id, item, now)),
+                Some(known) => {
+                    if now.since(known.seen_at) >= SEEN_EVERY {
+                        seen.push(known.id.clone());
+                    }
+                    if known.regrab_requested_at.is_some() {
+                        new.push(HistoryItem {
+                            magnet: known.magnet.clone().or_else(|| item.magnet.clone()),
+                            ..known
+                        });
+                    }
+                }
+            }
+        }
+        drop(tx);
+        if !seen.is_empty() {
+            let mut tx = self.db.begin_write().await?;
+            for id in &seen {
+                repo::history::seen(&mut tx, id, now).await?;
+            }
+            tx.commit().await?;
+        }
+        Ok(new)
+    }
+
+    async fn take_chunk(
+        self: &Arc<Self>,
+        items: Vec<HistoryItem>,
+        rules: Vec<Arc<LiveRule>>,
+        looked: &mut Looked,
+    ) -> Result<(), RssError> {
+        let judged = judge_all(items, rules.clone(), true).await?;
+        let _turn = self.deciding.lock().await;
+        let mut grabs = Vec::new();
+        let mut new_items = 0;
+        let mut tx = self.db.begin_write().await?;
+        let there = self.still_there(&mut tx, &rules).await?;
+        for (item, mut judgements) in judged {
+            let is_again = item.regrab_requested_at.is_some();
+            if !is_again && !repo::history::insert(&mut tx, &item).await? {
+                // Twice in one document.
+                continue;
+            }
+            new_items += u64::from(!is_again);
+            judgements.retain(|judgement| there.contains(&judgement.live.rule.id));
+            self.store_judgements(&mut tx, &item, judgements, &mut grabs)
+                .await?;
+        }
+        let rss = self.clone();
+        if !grabs.is_empty() {
+            tx.after_commit(move || rss.decided.notify_one());
+        }
+        tx.commit().await?;
+        looked.new_items += new_items;
+        looked.grabs.extend(grabs);
+        Ok(())
+    }
+
+    /// The items that a feed shows now, without touching its history.
+    pub(super) async fn shown_now(&self, feed: &Feed) -> Option<Vec<Item>> {
+        let _turn = self.sites.take(&feed.host()).await;
+        let fetched = self.feeds.fetch(&feed.url, &Validators::default()).await;
+        let Ok(Fetched::Body {
+            bytes, content_type, ..
+        }) = fetched
+        else {
+            return None;
+        };
+        parse(bytes, content_type)
+            .await
+            .ok()
+            .map(|document| document.items)
+    }
+}
+
+async fn parse(bytes: bytes::Bytes, content_type: Option<String>) -> Result<Document, Unread> {
+    let read = move || qm_feeds::read(&bytes, content_type.as_deref());
+    let read = tokio::task::spawn_blocking(read).await.map_err(RssError::from)?;
+    read.map_err(|error| Unread::Fetch(error.to_string(), None))
+}
+
+/// What people are told of a document.
+fn told(document: &Document) -> Vec<String> {
+    let mut told = document.warnings.clone();
+    if document.left_out > 0 {
+        told.push(format!(
+            "The feed has {} items more than are read",
+            document.left_out
+        ));
+    }
+    told
+}

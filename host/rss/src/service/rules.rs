@@ -1,0 +1,179 @@
+//! Rules as people keep them.
+
+use std::sync::Arc;
+
+use qm_db::Tx;
+use qm_kernel::PageQuery;
+use serde_json::json;
+
+use super::{Caller, Rss};
+use crate::error::RssError;
+use crate::model::evaluation::Evaluation;
+use crate::model::rule::{MAX_RULES, Rule, RuleChange};
+use crate::repo;
+
+pub(super) const OBJECT: &str = "rss_rule";
+
+/// A rule as lists of all rules show it.
+pub struct Listed {
+    pub rule: Rule,
+    pub feed_name: String,
+}
+
+impl Rss {
+    /// Every rule by its name.
+    pub async fn list_rules(&self) -> Result<Vec<Listed>, RssError> {
+        let mut tx = self.db.begin_read().await?;
+        let feeds = repo::feeds::all(&mut tx).await?;
+        let mut rules = repo::rules::all(&mut tx).await?;
+        rules.sort_by_key(|rule| rule.name.to_lowercase());
+        let name = |id: &str| {
+            feeds
+                .iter()
+                .find(|feed| feed.id == id)
+                .map(|feed| feed.name.clone())
+        };
+        let listed = rules.into_iter().map(|rule| Listed {
+            feed_name: name(&rule.feed_id).unwrap_or_default(),
+            rule,
+        });
+        Ok(listed.collect())
+    }
+
+    /// Makes a rule. Nothing is grabbed for it before it has something to match by.
+    pub async fn create_rule(
+        self: &Arc<Self>,
+        caller: Caller<'_>,
+        feed_id: &str,
+        change: RuleChange,
+    ) -> Result<Rule, RssError> {
+        let name = change.name.clone().unwrap_or_default();
+        let mut rule = Rule::new(self.ctx.id(), feed_id.to_owned(), name, self.ctx.now());
+        rule.apply(change);
+        self.complete(&mut rule)?;
+        let _turn = self.changing.lock().await;
+        let mut tx = self.db.begin_write().await?;
+        let actor = self.judge(&mut tx, caller).await?;
+        if repo::feeds::find(&mut tx, feed_id).await?.is_none() {
+            return Err(RssError::UnknownFeed(feed_id.to_owned()));
+        }
+        let count = repo::rules::count(&mut tx).await?;
+        if count >= MAX_RULES {
+            return Err(RssError::TooManyRules(count));
+        }
+        alone(&mut tx, &rule).await?;
+        repo::rules::insert(&mut tx, &rule).await?;
+        let told = json!({ "name": rule.name, "feedId": rule.feed_id });
+        self.note(
+            &mut tx,
+            caller,
+            &actor,
+            "rss.rule.created",
+            (OBJECT, Some(&rule.id)),
+            told,
+        )
+        .await?;
+        self.changes_rules(&mut tx);
+        tx.commit().await?;
+        Ok(rule)
+    }
+
+    pub async fn update_rule(
+        self: &Arc<Self>,
+        caller: Caller<'_>,
+        id: &str,
+        change: RuleChange,
+    ) -> Result<Rule, RssError> {
+        let _turn = self.changing.lock().await;
+        let mut tx = self.db.begin_write().await?;
+        let actor = self.judge(&mut tx, caller).await?;
+        let mut rule = repo::rules::find(&mut tx, id)
+            .await?
+            .ok_or_else(|| RssError::NoSuchRule(id.to_owned()))?;
+        let before = rule.clone();
+        rule.apply(change);
+        // What stands there already is not judged again: its roots may have changed since.
+        if rule.save_path != before.save_path || rule.storage_profile_id != before.storage_profile_id {
+            self.complete(&mut rule)?;
+        }
+        rule.touched_by_person(self.ctx.now());
+        alone(&mut tx, &rule).await?;
+        repo::rules::update(&mut tx, &rule).await?;
+        let told =
+            json!({ "name": rule.name, "isEnabled": rule.is_enabled, "autoDownload": rule.auto_download });
+        self.note(
+            &mut tx,
+            caller,
+            &actor,
+            "rss.rule.updated",
+            (OBJECT, Some(id)),
+            told,
+        )
+        .await?;
+        self.changes_rules(&mut tx);
+        tx.commit().await?;
+        Ok(rule)
+    }
+
+    /// Deletes a rule, with its candidates and what it decided and did not do yet. Torrents stay.
+    pub async fn delete_rule(self: &Arc<Self>, caller: Caller<'_>, id: &str) -> Result<Rule, RssError> {
+        let _turn = self.changing.lock().await;
+        let mut tx = self.db.begin_write().await?;
+        let actor = self.judge(&mut tx, caller).await?;
+        let rule = repo::rules::find(&mut tx, id)
+            .await?
+            .ok_or_else(|| RssError::NoSuchRule(id.to_owned()))?;
+        repo::rules::delete(&mut tx, id).await?;
+        let told = json!({ "name": rule.name });
+        self.note(
+            &mut tx,
+            caller,
+            &actor,
+            "rss.rule.deleted",
+            (OBJECT, Some(id)),
+            told,
+        )
+        .await?;
+        self.changes_rules(&mut tx);
+        tx.commit().await?;
+        Ok(rule)
+    }
+
+    /// A page of what a rule made of items, the newest first; empty where there is no such rule.
+    pub async fn evaluations(&self, id: &str, page: PageQuery) -> Result<(Vec<Evaluation>, u64), RssError> {
+        let mut tx = self.db.begin_read().await?;
+        if repo::rules::find(&mut tx, id).await?.is_none() {
+            return Err(RssError::NoSuchRule(id.to_owned()));
+        }
+        Ok(repo::evaluations::page(&mut tx, id, page).await?)
+    }
+
+    /// What a rule says apart from other rules: its path lies where torrents may be saved, its profile exists.
+    pub(super) fn complete(&self, rule: &mut Rule) -> Result<(), RssError> {
+        if let Some(profile) = &rule.storage_profile_id {
+            // The media area brings profiles, and with them the check of the path against their libraries.
+            return Err(RssError::NoSuchProfile(profile.clone()));
+        }
+        if let Some(path) = &rule.save_path {
+            rule.save_path = Some(self.torrents.check_save_path(path).map_err(RssError::Path)?);
+        }
+        Ok(())
+    }
+}
+
+/// Refuses a rule whose name or save path another one has.
+async fn alone(tx: &mut Tx, rule: &Rule) -> Result<(), RssError> {
+    let key = rule.name.trim().to_lowercase();
+    for (id, name, path) in repo::rules::names(tx).await? {
+        if id == rule.id {
+            continue;
+        }
+        if name.trim().to_lowercase() == key {
+            return Err(RssError::NameTaken(rule.name.trim().to_owned()));
+        }
+        if path.is_some() && path == rule.save_path {
+            return Err(RssError::PathTaken(name));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,265 @@
+//! From feeds to torrents, with sites and a client in memory.
+
+use std::time::Duration;
+
+use qm_db::{Db, db_test};
+use qm_kernel::PageQuery;
+use qm_ports::feed::FetchError;
+use qm_ports::intake::IntakeError;
+use serde_json::{Value, json};
+
+use crate::error::RssError;
+use crate::model::bundle::Mode;
+use crate::model::candidate::CandidateDraft;
+use crate::model::feed::FeedChange;
+use crate::model::rule::RuleChange;
+use crate::testing::{House, hash, item, linked};
+
+const A: &str = "https://a.test/rss";
+const B: &str = "https://b.test/rss";
+const SHOW: &str = "Harbor Nine";
+const FULL: &str = "Harbor.Nine.S01E01.1080p.WEB.x264-TIDE";
+const SMALL: &str = "Harbor.Nine.S01E01.720p.WEB.x264-TIDE";
+
+db_test! {
+    async fn an_item_becomes_a_torrent_once_by_whatever_feed_and_guid(db: Db) {
+        let house = House::new(&db);
+        let (a, b) = (house.feed(A).await, house.feed(B).await);
+        house.rule(&a, "one", &[(SHOW, "1080p")]).await;
+        house.rule(&b, "two", &[(SHOW, "1080p")]).await;
+        house.sites.show(A, &[item("g1", FULL, &hash(1)), item("other", "Atlas.S01E01.1080p.WEB", &hash(9))]);
+        house.sites.show(B, &[item("g2", FULL, &hash(1))]);
+        assert_eq!(house.app.refresh(&a.id).await.unwrap(), (2, 1));
+        assert_eq!(house.app.refresh(&b.id).await.unwrap(), (1, 0), "the same torrent by another feed");
+        house.sites.show(A, &[item("changed", FULL, &hash(1)), item("g1", FULL, &hash(1))]);
+        assert_eq!(house.app.refresh(&a.id).await.unwrap(), (1, 0), "the same torrent under another guid");
+        assert_eq!(house.torrents.taken.lock().unwrap().len(), 1);
+        let history = house.history(&a).await;
+        let stood: Vec<_> = history.iter().filter(|item| item.downloaded).map(|item| &*item.item_guid).collect();
+        assert_eq!(stood, ["g1"]);
+    }
+
+    async fn the_same_release_by_links_alone_is_grabbed_once_a_rule(db: Db) {
+        let house = House::new(&db);
+        let a = house.feed(A).await;
+        let change = RuleChange {
+            name: Some("simple".into()), include_regex: Some(Some("news".into())), ..RuleChange::default()
+        };
+        house.app.create_rule(house.caller(), &a.id, change).await.unwrap();
+        house.sites.show(A, &[linked("g1", "The News", "https://a.test/01.torrent?k=1"),
+            linked("g2", "The News", "https://a.test/01.torrent?k=2")]);
+        assert_eq!(house.app.refresh(&a.id).await.unwrap(), (2, 1));
+        assert_eq!(house.listed(), [hash(1)]);
+    }
+
+    async fn a_decision_outlives_the_server_and_is_done_once(db: Db) {
+        let house = House::new(&db);
+        let a = house.feed(A).await;
+        house.rule(&a, "one", &[(SHOW, "1080p")]).await;
+        house.sites.show(A, &[item("g1", FULL, &hash(1))]);
+        // The client has taken it, and nobody was there any more to hear of it.
+        house.torrents.faults.lock().unwrap().push_back((IntakeError::Engine("it does not answer".into()), true));
+        assert_eq!(house.app.refresh(&a.id).await.unwrap(), (1, 0));
+        let grab = house.history(&a).await.remove(0).grab.unwrap();
+        assert_eq!((grab.state.as_str(), grab.error.as_deref()), ("pending", Some("it does not answer")));
+        let house = house.restarted();
+        house.app.settle_due().await.unwrap();
+        assert_eq!(house.torrents.taken.lock().unwrap().len(), 1, "it waits");
+        house.clock.advance(Duration::from_secs(31));
+        house.app.settle_due().await.unwrap();
+        house.app.settle_due().await.unwrap();
+        assert_eq!((house.torrents.taken.lock().unwrap().len(), house.listed()), (2, vec![hash(1)]));
+        let item = house.history(&a).await.remove(0);
+        assert!(item.downloaded && item.grab.unwrap().state.as_str() == "done");
+        assert_eq!(house.app.refresh(&a.id).await.unwrap(), (0, 0));
+    }
+
+    async fn a_better_release_takes_the_place_of_the_one_before(db: Db) {
+        let house = House::new(&db);
+        let a = house.feed(A).await;
+        let rule = house.rule(&a, "one", &[(SHOW, "1080p"), (SHOW, "720p")]).await;
+        house.sites.show(A, &[item("g1", SMALL, &hash(1))]);
+        assert_eq!(house.app.refresh(&a.id).await.unwrap(), (1, 1));
+        house.sites.show(A, &[item("g2", FULL, &hash(2)), item("g1", SMALL, &hash(1))]);
+        assert_eq!(house.app.refresh(&a.id).await.unwrap(), (1, 1));
+        house.app.settle_due().await.unwrap();
+        assert_eq!((house.listed(), &house.torrents.removed.lock().unwrap()[..]), (vec![hash(2)], &[hash(1)][..]));
+        let proper = "Harbor.Nine.S01E01.PROPER.720p.WEB.x264-OTHER";
+        house.sites.show(A, &[item("g3", proper, &hash(3))]);
+        assert_eq!(house.app.refresh(&a.id).await.unwrap(), (1, 0), "it has a better one");
+        let page = PageQuery { page: 1, page_size: 50 };
+        let (log, total) = house.app.evaluations(&rule.id, page).await.unwrap();
+        let mut told: Vec<_> = log.iter().map(|row| (row.result.as_str(), row.action_taken.as_str())).collect();
+        told.sort_unstable();
+        assert_eq!((total, told), (3, vec![("matched", "download"), ("matched", "download"),
+            ("skipped_duplicate", "skipped_duplicate")]));
+    }
+
+    async fn what_somebody_else_added_is_not_removed_for_a_better_one(db: Db) {
+        let house = House::new(&db);
+        let a = house.feed(A).await;
+        house.rule(&a, "one", &[(SHOW, "1080p"), (SHOW, "720p")]).await;
+        house.torrents.torrents.lock().unwrap().insert(hash(1), None);
+        house.sites.show(A, &[item("g1", SMALL, &hash(1))]);
+        house.app.refresh(&a.id).await.unwrap();
+        house.sites.show(A, &[item("g2", FULL, &hash(2))]);
+        house.app.refresh(&a.id).await.unwrap();
+        house.app.settle_due().await.unwrap();
+        assert_eq!(house.listed(), [hash(1), hash(2)]);
+    }
+
+    async fn a_feed_that_fails_is_left_alone_for_a_while_and_shows_why(db: Db) {
+        let house = House::new(&db);
+        let (a, second) = (house.feed(A).await, house.feed("https://a.test/other").await);
+        house.rule(&a, "one", &[(SHOW, "1080p")]).await;
+        let throttled = FetchError::Throttled { seconds: Some(7200), message: "`a.test` answered HTTP 429".into() };
+        house.sites.faults.lock().unwrap().insert(A.into(), throttled);
+        house.sites.show("https://a.test/other", &[]);
+        house.app.round().await.unwrap();
+        assert_eq!(house.sites.asked.lock().unwrap().len(), 1, "its site is left alone");
+        let feeds = house.app.list_feeds().await.unwrap();
+        let shown = &feeds[0].0;
+        assert_eq!((shown.failures, shown.last_error.as_deref()), (1, Some("`a.test` answered HTTP 429")));
+        assert_eq!(feeds[0].1.len(), 1, "it keeps its rules");
+        assert_eq!(feeds[1].0.failures, 0);
+        house.clock.advance(Duration::from_secs(7000));
+        house.app.round().await.unwrap();
+        assert_eq!(house.sites.asked.lock().unwrap().len(), 1);
+        house.clock.advance(Duration::from_secs(201));
+        house.sites.faults.lock().unwrap().clear();
+        house.sites.show(A, &[item("g1", FULL, &hash(1))]);
+        house.app.round().await.unwrap();
+        house.app.settle_due().await.unwrap();
+        assert_eq!(house.listed(), [hash(1)]);
+        let shown = house.app.list_feeds().await.unwrap().remove(0).0;
+        assert_eq!((shown.failures, shown.last_error, second.failures), (0, None, 0));
+        let error = house.app.refresh("nobody").await.unwrap_err();
+        assert_eq!(error.to_string(), "Unknown RSS feed: nobody");
+    }
+
+    async fn what_is_no_feed_is_an_error_and_an_unchanged_one_is_not_read(db: Db) {
+        let house = House::new(&db);
+        let a = house.feed(A).await;
+        house.sites.documents.lock().unwrap().insert(A.into(), "<html><title>Hello</title></html>".into());
+        let error = house.app.refresh(&a.id).await.unwrap_err();
+        assert!(error.to_string().starts_with("Could not fetch feed: the site answered a web page"), "{error}");
+        house.sites.show(A, &[item("g1", FULL, &hash(1))]);
+        house.app.refresh(&a.id).await.unwrap();
+        assert_eq!(house.app.refresh(&a.id).await.unwrap(), (0, 0));
+        let asked = house.sites.asked.lock().unwrap().last().cloned().unwrap();
+        assert!(asked.1.is_some(), "with the version it has");
+        let change = FeedChange { url: Some(B.into()), ..FeedChange::default() };
+        let changed = house.app.update_feed(house.caller(), &a.id, change).await.unwrap();
+        assert_eq!((changed.etag, changed.next_fetch_at), (None, None));
+    }
+
+    async fn a_rule_that_comes_later_finds_what_was_shown(db: Db) {
+        let house = House::new(&db);
+        let a = house.feed(A).await;
+        house.sites.show(A, &[item("g1", FULL, &hash(1)), item("g2", SMALL, &hash(2))]);
+        assert_eq!(house.app.refresh(&a.id).await.unwrap(), (2, 0));
+        let drafts = || vec![CandidateDraft::read(json!({
+            "name": "any", "matchType": "smart_episode_match", "pattern": SHOW,
+        }).as_object().unwrap())];
+        let change = RuleChange { name: Some("tried".into()), ..RuleChange::default() };
+        let preview = house.app.preview(&a.id, change, drafts()).await.unwrap();
+        assert_eq!((preview.looked_at, preview.matched, preview.would_grab), (2, 2, 1));
+        assert!(house.listed().is_empty(), "nothing is grabbed for a trial");
+        let rule = house.rule(&a, "one", &[(SHOW, "1080p")]).await;
+        assert_eq!(house.listed(), [hash(1)], "the first candidate looked back");
+        let again = house.app.backfill(&rule.id).await.unwrap();
+        assert_eq!((again.evaluated, again.matched, again.downloaded), (1, 0, 0));
+        assert_eq!(house.app.backfill("nobody").await.unwrap().evaluated, 0);
+        let (found, looked_at) = house.app.try_history(&rule.id).await.unwrap();
+        assert_eq!((found.len(), looked_at), (1, 2));
+    }
+
+    async fn an_item_is_downloaded_by_hand_and_reset(db: Db) {
+        let house = House::new(&db);
+        let a = house.feed(A).await;
+        let rule = house.rule(&a, "one", &[(SHOW, "1080p")]).await;
+        house.sites.show(A, &[item("g1", FULL, &hash(1))]);
+        house.app.refresh(&a.id).await.unwrap();
+        let id = house.history(&a).await.remove(0).id;
+        let reset = house.app.reset(house.caller(), &id).await.unwrap();
+        assert_eq!((reset.holds_cleared, reset.torrent_removed), (1, true));
+        assert!(house.listed().is_empty());
+        assert_eq!(house.app.refresh(&a.id).await.unwrap(), (0, 1), "its rule grabs it again, though nothing is new");
+        let taken = house.app.download(house.caller(), &id, Some("/data/x".into())).await.unwrap();
+        assert_eq!((taken.torrent_hash, taken.item.downloaded), (hash(1), true));
+        let outside = house.app.download(house.caller(), &id, Some("/etc".into())).await.err().unwrap();
+        assert!(matches!(outside, RssError::Path(_)));
+        let refused = (IntakeError::Refused("no".into()), false);
+        house.torrents.faults.lock().unwrap().push_back(refused);
+        let failed = house.app.download(house.caller(), &id, None).await.err().unwrap();
+        assert_eq!(failed.to_string(), "Download failed: no");
+        house.app.delete_rule(house.caller(), &rule.id).await.unwrap();
+        assert!(house.app.reset(house.caller(), "nobody").await.is_err());
+    }
+
+    async fn rules_are_told_apart_and_stay_within_the_roots(db: Db) {
+        let house = House::new(&db);
+        let a = house.feed(A).await;
+        let named = |name: &str, path: Option<&str>| RuleChange {
+            name: Some(name.into()), save_path: Some(path.map(str::to_owned)), ..RuleChange::default()
+        };
+        let first = house.app.create_rule(house.caller(), &a.id, named("One", Some("/data/one"))).await.unwrap();
+        for (change, message) in [
+            (named(" oNe ", None), "A rule named \"oNe\" already exists. Rule names must be unique."),
+            (named("two", Some("/data/one")), "That path is already used by the rule \"One\". "),
+            (named("two", Some("/etc/x")), "Path is outside the allowed storage roots (/data)."),
+            (RuleChange { storage_profile_id: Some(Some("p".into())), ..named("two", None) }, "Unknown storage profile: p"),
+        ] {
+            let error = house.app.create_rule(house.caller(), &a.id, change).await.unwrap_err();
+            assert!(error.to_string().starts_with(message), "{error}");
+        }
+        let same = house.app.update_rule(house.caller(), &first.id, named("ONE", Some("/data/one"))).await.unwrap();
+        assert_eq!(same.name, "ONE");
+        assert!(house.app.create_rule(house.caller(), "nobody", named("three", None)).await.is_err());
+    }
+
+    async fn bundles_are_carried_over_and_bad_rows_named(db: Db) {
+        let house = House::new(&db);
+        let a = house.feed(A).await;
+        house.rule(&a, "one", &[(SHOW, "1080p"), (SHOW, "720p")]).await;
+        let bundle = house.app.export(Some(&a.id), None).await.unwrap();
+        assert_eq!(bundle["rules"][0]["candidates"][1]["qualityRules"], json!({ "resolution": "720p" }));
+        house.app.delete_feed(house.caller(), &a.id).await.unwrap();
+        let mut body = bundle.as_object().unwrap().clone();
+        let rules = body["rules"].as_array_mut().unwrap();
+        let mut second = rules[0].clone();
+        second["name"] = "two".into();
+        second["candidates"][0]["matchType"] = "nonsense".into();
+        rules.extend([json!({ "name": "no feed" }), json!(7), second]);
+        let done = house.app.import(house.caller(), &body, Mode::Skip).await.unwrap();
+        assert_eq!((done.feeds_created, done.rules_created, done.rules_skipped), (1, 2, 2));
+        assert_eq!((done.candidates_created, done.candidates_skipped), (3, 1));
+        let told: Vec<_> = done.problems.iter().map(|p| (p.row, p.candidate, p.reason.as_str())).collect();
+        assert_eq!(told, [(1, None, "the rule names no feed"), (2, None, "the rule has no name"),
+            (3, Some(0), "Invalid match type: nonsense")]);
+        let again = house.app.import(house.caller(), &body, Mode::Merge).await.unwrap();
+        assert_eq!((again.rules_merged, again.candidates_created, again.rules_created), (2, 0, 0));
+        let over = house.app.import(house.caller(), &body, Mode::Overwrite).await.unwrap();
+        assert_eq!((over.rules_overwritten, over.candidates_created), (2, 3));
+        body.insert("kind".into(), Value::from("other"));
+        assert!(matches!(house.app.import(house.caller(), &body, Mode::Skip).await, Err(RssError::NoBundle)));
+    }
+
+    async fn a_long_feed_is_stored_in_parts_and_old_things_are_forgotten(db: Db) {
+        let house = House::new(&db);
+        let a = house.feed(A).await;
+        let rule = house.rule(&a, "one", &[(SHOW, "1080p")]).await;
+        let items: Vec<String> = (0..700).map(|n| linked(&format!("g{n}"), &format!("Other.S01E{n:02}"), "")).collect();
+        house.sites.show(A, &items);
+        assert_eq!(house.app.refresh(&a.id).await.unwrap(), (700, 0));
+        let page = PageQuery { page: 1, page_size: 1 };
+        assert_eq!(house.app.evaluations(&rule.id, page).await.unwrap().1, 700);
+        house.clock.advance(Duration::from_secs(31 * 86_400));
+        house.app.forget().await.unwrap();
+        assert_eq!(house.app.evaluations(&rule.id, page).await.unwrap().1, 0);
+        assert_eq!(house.history(&a).await.len(), 100, "what was shown stays");
+        house.clock.advance(Duration::from_secs(335 * 86_400));
+        house.app.forget().await.unwrap();
+        assert!(house.history(&a).await.is_empty());
+    }
+}

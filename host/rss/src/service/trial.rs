@@ -1,0 +1,313 @@
+//! Rules and candidates that are tried; nothing is stored.
+//!
+//! Bounds: [`MAX_TITLES`] sample titles; the newest [`MOST`] items of a history; [`SHOWN`] traces of a preview.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use qm_matching::{Analysis, Candidate, Compiled, ListResult, Outcome, Verdict};
+
+use super::Rss;
+use crate::error::RssError;
+use crate::model::candidate::{CandidateDraft, within_list};
+use crate::model::evaluation::Action;
+use crate::model::history::HistoryItem;
+use crate::model::live::{Judge, LiveRule, prepared};
+use crate::model::rule::{Rule, RuleChange};
+use crate::repo;
+
+pub const MAX_TITLES: usize = 500;
+const MOST: usize = 5000;
+const SHOWN: usize = 500;
+/// Of items that do not match the newest ones are shown, with the reason.
+const SHOWN_UNMATCHED: usize = 50;
+/// Titles of a feed on which suggestions are tried.
+const FEED_TITLES: usize = 30;
+
+/// What a list made of a title.
+pub struct Tried {
+    pub title: String,
+    pub evaluated: ListResult,
+}
+
+/// What a rule would make of an item.
+pub struct Previewed {
+    pub item: HistoryItem,
+    /// `None` where the rule has no candidates.
+    pub evaluated: Option<ListResult>,
+    pub matched: bool,
+    pub action: Action,
+    /// It takes the place of an earlier one.
+    pub is_upgrade: bool,
+}
+
+/// What a rule would make of the stored history.
+pub struct Preview {
+    pub looked_at: usize,
+    pub matched: usize,
+    pub would_grab: usize,
+    /// Those that match, the newest first.
+    pub results: Vec<Previewed>,
+    /// The newest that do not.
+    pub unmatched: Vec<Previewed>,
+}
+
+/// Suggestions, tried.
+pub struct Suggested {
+    pub analysis: Analysis,
+    pub results: Vec<Tried>,
+    /// The candidate that matched the name itself.
+    pub winner: Option<(String, String)>,
+}
+
+impl Rss {
+    /// One candidate, a stored one or one of the body, on titles.
+    pub async fn try_candidate(
+        &self,
+        rule_id: &str,
+        titles: Vec<String>,
+        id: Option<&str>,
+        draft: Option<CandidateDraft>,
+    ) -> Result<Vec<(String, Outcome)>, RssError> {
+        let there = self.candidates(rule_id).await?;
+        let mut candidate = match (id, draft) {
+            (Some(id), _) => {
+                let found = there.into_iter().find(|stored| stored.candidate.id == id);
+                found.ok_or(RssError::NoSuchCandidate)?.candidate
+            }
+            (None, Some(draft)) => {
+                let named = CandidateDraft {
+                    name: draft.name.clone().or(Some("candidate".to_owned())),
+                    ..draft
+                };
+                named.make("candidate".to_owned(), 1)?
+            }
+            (None, None) => return Err(RssError::NoCandidate),
+        };
+        candidate.enabled = true;
+        let tried = try_list(vec![candidate], some_titles(titles)?).await?;
+        let outcomes = tried.into_iter().filter_map(|tried| {
+            let outcome = tried.evaluated.candidates.into_iter().next()?;
+            Some((tried.title, outcome))
+        });
+        Ok(outcomes.collect())
+    }
+
+    /// What a rule prefers, on titles.
+    pub async fn try_list(&self, rule_id: &str, titles: Vec<String>) -> Result<Vec<Tried>, RssError> {
+        let titles = some_titles(titles)?;
+        let (rule, list) = self.list_of(rule_id).await?;
+        drop(rule);
+        try_list(list, titles).await
+    }
+
+    /// What a rule prefers, on what its feeds have shown: those that match, and how many were looked at.
+    pub async fn try_history(
+        &self,
+        rule_id: &str,
+    ) -> Result<(Vec<(HistoryItem, ListResult)>, usize), RssError> {
+        let (rule, list) = self.list_of(rule_id).await?;
+        let stored = self.candidates(rule_id).await?;
+        let targets = crate::model::live::targets(&rule, &stored);
+        let items = self.newest(&targets).await?;
+        let count = items.len();
+        let judge = move || {
+            let list = Compiled::new(list);
+            let matching = items.into_iter().filter_map(|item| {
+                let evaluated = {
+                    let name = prepared(&item.title, item.size, Some(&item.feed_id));
+                    qm_matching::matches(&list, &name)?;
+                    qm_matching::evaluate(&list, &name)
+                };
+                Some((item, evaluated))
+            });
+            matching.collect()
+        };
+        Ok((tokio::task::spawn_blocking(judge).await?, count))
+    }
+
+    /// What a rule that is not stored would have grabbed of what its feeds have shown, had it been there from the beginning.
+    pub async fn preview(
+        &self,
+        feed_id: &str,
+        change: RuleChange,
+        drafts: Vec<CandidateDraft>,
+    ) -> Result<Preview, RssError> {
+        within_list(drafts.len())?;
+        let name = change.name.clone().unwrap_or_default();
+        let mut rule = Rule::new("preview".to_owned(), feed_id.to_owned(), name, self.ctx.now());
+        rule.apply(change);
+        self.complete(&mut rule)?;
+        let mut tx = self.db.begin_read().await?;
+        if repo::feeds::find(&mut tx, feed_id).await?.is_none() {
+            return Err(RssError::UnknownFeed(feed_id.to_owned()));
+        }
+        drop(tx);
+        let mut candidates = Vec::new();
+        for (place, draft) in (1..).zip(drafts) {
+            let candidate = draft.make(format!("{place}"), place)?;
+            candidates.push(self.stored("preview", candidate));
+        }
+        let live = Arc::new(LiveRule::new(rule, candidates));
+        let items = self.newest(&live.targets).await?;
+        Ok(tokio::task::spawn_blocking(move || play(&live, items)).await?)
+    }
+
+    /// Suggestions made of a name, tried on samples and on what a feed has shown, else on the name itself.
+    pub async fn try_suggestions(
+        &self,
+        name: &str,
+        mut samples: Vec<String>,
+        feed_id: Option<&str>,
+    ) -> Result<Suggested, RssError> {
+        samples.truncate(MAX_TITLES);
+        if let Some(feed_id) = feed_id {
+            let mut tx = self.db.begin_read().await?;
+            samples.extend(repo::history::titles(&mut tx, feed_id, FEED_TITLES).await?);
+        }
+        if samples.is_empty() {
+            samples.push(name.trim().to_owned());
+        }
+        let analysis = qm_matching::analyze(name);
+        let list: Vec<Candidate> = (1..)
+            .zip(analysis.recommended_candidates.clone())
+            .map(|(place, suggested)| suggested.into_candidate(format!("{place}"), place))
+            .collect();
+        let own = try_list(list.clone(), vec![name.trim().to_owned()]).await?;
+        let winner = own.into_iter().next().and_then(|tried| {
+            let outcomes = tried.evaluated.candidates.into_iter();
+            let won = outcomes
+                .into_iter()
+                .find(|outcome| outcome.result == Verdict::Matched)?;
+            Some((won.candidate_id, won.name))
+        });
+        Ok(Suggested {
+            results: try_list(list, samples).await?,
+            analysis,
+            winner,
+        })
+    }
+
+    /// A rule and what it prefers; of one without candidates its simple filter as one.
+    async fn list_of(&self, rule_id: &str) -> Result<(Rule, Vec<Candidate>), RssError> {
+        let mut tx = self.db.begin_read().await?;
+        let rule = repo::rules::find(&mut tx, rule_id)
+            .await?
+            .ok_or_else(|| RssError::NoSuchRule(rule_id.to_owned()))?;
+        let stored = repo::candidates::of_rule(&mut tx, rule_id).await?;
+        let mut list: Vec<Candidate> = stored.into_iter().map(|stored| stored.candidate).collect();
+        if list.is_empty() {
+            list.extend(Candidate::of_filter(
+                rule.include_regex.as_deref(),
+                rule.exclude_regex.as_deref(),
+            ));
+        }
+        Ok((rule, list))
+    }
+
+    /// The newest items of some feeds.
+    async fn newest(&self, feeds: &[String]) -> Result<Vec<HistoryItem>, RssError> {
+        let mut tx = self.db.begin_read().await?;
+        let mut items = Vec::new();
+        for feed_id in feeds {
+            items.extend(repo::history::newest(&mut tx, feed_id, MOST).await?);
+        }
+        items.sort_by(|a, b| (b.created_at, &b.id).cmp(&(a.created_at, &a.id)));
+        items.truncate(MOST);
+        Ok(items)
+    }
+}
+
+fn some_titles(mut titles: Vec<String>) -> Result<Vec<String>, RssError> {
+    titles.retain(|title| !title.trim().is_empty());
+    titles.truncate(MAX_TITLES);
+    if titles.is_empty() {
+        return Err(RssError::NoTitles);
+    }
+    Ok(titles)
+}
+
+async fn try_list(list: Vec<Candidate>, titles: Vec<String>) -> Result<Vec<Tried>, RssError> {
+    let judge = move || {
+        let list = Compiled::new(list);
+        let tried = titles.into_iter().map(|title| {
+            let evaluated = qm_matching::evaluate(&list, &prepared(&title, None, None));
+            Tried { title, evaluated }
+        });
+        tried.collect()
+    };
+    Ok(tokio::task::spawn_blocking(judge).await?)
+}
+
+/// Plays a rule on items, the oldest first, as if it had been there.
+fn play(live: &LiveRule, items: Vec<HistoryItem>) -> Preview {
+    let looked_at = items.len();
+    let (mut results, mut unmatched) = (Vec::new(), Vec::new());
+    let mut grabbed: HashSet<String> = HashSet::new();
+    let mut held: HashMap<String, i64> = HashMap::new();
+    let (mut matched, mut would_grab) = (0, 0);
+    for item in items.into_iter().rev() {
+        let (hit, evaluated) = {
+            let name = prepared(&item.title, item.size, Some(&item.feed_id));
+            let hit = live.hit(&name);
+            let evaluated = match &live.judge {
+                Judge::List(list) => Some(qm_matching::evaluate(list, &name)),
+                Judge::Filter(_) => None,
+            };
+            (hit, evaluated)
+        };
+        let Some(hit) = hit else {
+            unmatched.push(Previewed {
+                item,
+                evaluated,
+                matched: false,
+                action: Action::None,
+                is_upgrade: false,
+            });
+            if unmatched.len() > SHOWN_UNMATCHED {
+                unmatched.remove(0);
+            }
+            continue;
+        };
+        matched += 1;
+        let identity = live
+            .is_list()
+            .then(|| qm_release::identity(&qm_release::parse(&item.title)))
+            .flatten();
+        let best = identity.as_ref().and_then(|identity| held.get(identity)).copied();
+        let is_known = item.info_hash.as_ref().is_some_and(|hash| grabbed.contains(hash));
+        let action = if !live.rule.auto_download || item.download().is_none() {
+            Action::None
+        } else if is_known || best.is_some_and(|best| best <= hit.priority_order) {
+            Action::SkippedDuplicate
+        } else {
+            Action::Download
+        };
+        if action == Action::Download {
+            would_grab += 1;
+            grabbed.extend(item.info_hash.clone());
+            if let Some(identity) = identity {
+                held.insert(identity, hit.priority_order);
+            }
+        }
+        results.push(Previewed {
+            item,
+            evaluated,
+            matched: true,
+            is_upgrade: action == Action::Download && best.is_some(),
+            action,
+        });
+        if results.len() > SHOWN {
+            results.remove(0);
+        }
+    }
+    results.reverse();
+    unmatched.reverse();
+    Preview {
+        looked_at,
+        matched,
+        would_grab,
+        results,
+        unmatched,
+    }
+}

@@ -1,0 +1,247 @@
+//! The area with sites and clients in memory, nothing of it running by itself.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use qm_db::Db;
+use qm_kernel::{ClientInfo, Ctx, Principal, Role, Secret};
+use qm_platform::testing::Claims;
+use qm_platform::{Audit, Cipher, Settings};
+use qm_ports::feed::{FeedSource, FetchError, Fetched, Validators};
+use qm_ports::intake::{IntakeError, NewTorrent, TakenTorrent, TorrentIntake};
+use qm_test_base::{Hands, START_MS, client, principal};
+use serde_json::{Value, json};
+
+use crate::model::candidate::CandidateDraft;
+use crate::model::feed::Feed;
+use crate::model::history::HistoryItem;
+use crate::model::rule::{Rule, RuleChange};
+use crate::service::{Caller, Rss, RssDeps};
+
+/// Sites by address; what none is set for cannot be reached.
+#[derive(Default)]
+pub struct Sites {
+    pub documents: Mutex<HashMap<String, String>>,
+    pub faults: Mutex<HashMap<String, FetchError>>,
+    /// Addresses that were asked, each with the version that it was asked with.
+    pub asked: Mutex<Vec<(String, Option<String>)>>,
+}
+
+impl Sites {
+    /// A document whose version is its own text.
+    pub fn show(&self, url: &str, items: &[String]) {
+        let text = format!(
+            "<rss version=\"2.0\"><channel><title>t</title>{}</channel></rss>",
+            items.join("")
+        );
+        self.documents.lock().unwrap().insert(url.to_owned(), text);
+    }
+}
+
+/// An item with a magnet link of this hash.
+pub fn item(guid: &str, title: &str, hash: &str) -> String {
+    format!("<item><guid>{guid}</guid><title>{title}</title><link>magnet:?xt=urn:btih:{hash}</link></item>")
+}
+
+/// An item whose link leads to a .torrent.
+pub fn linked(guid: &str, title: &str, link: &str) -> String {
+    format!("<item><guid>{guid}</guid><title>{title}</title><link>{link}</link></item>")
+}
+
+pub fn hash(n: u8) -> String {
+    format!("{n:02x}").repeat(20)
+}
+
+#[async_trait]
+impl FeedSource for Sites {
+    async fn fetch(&self, url: &str, validators: &Validators) -> Result<Fetched, FetchError> {
+        self.asked
+            .lock()
+            .unwrap()
+            .push((url.to_owned(), validators.etag.clone()));
+        if let Some(fault) = self.faults.lock().unwrap().get(url) {
+            return Err(fault.clone());
+        }
+        let document = self.documents.lock().unwrap().get(url).cloned();
+        let Some(text) = document else {
+            return Err(FetchError::Unreachable("`feeds.test` does not answer".into()));
+        };
+        let etag = text.len().to_string();
+        if validators.etag.as_ref() == Some(&etag) {
+            return Ok(Fetched::NotModified);
+        }
+        Ok(Fetched::Body {
+            bytes: text.into(),
+            content_type: Some("application/rss+xml".into()),
+            etag: Some(etag),
+            last_modified: None,
+        })
+    }
+}
+
+/// One client, `e`.
+#[derive(Default)]
+pub struct Client {
+    /// Hashes with the path of each.
+    pub torrents: Mutex<BTreeMap<String, Option<String>>>,
+    /// Sources that were handed over, in order.
+    pub taken: Mutex<Vec<String>>,
+    pub removed: Mutex<Vec<String>>,
+    /// What the next adds answer; a torrent is added all the same where the error says so.
+    pub faults: Mutex<VecDeque<(IntakeError, bool)>>,
+}
+
+impl Client {
+    fn hash_of(source: &str) -> String {
+        match source.split_once("urn:btih:") {
+            Some((_, hash)) => hash[..40].to_owned(),
+            // A .torrent of a name of two digits.
+            None => {
+                let name = source.rsplit('/').next().unwrap_or_default();
+                name[..2].repeat(20)
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl TorrentIntake for Client {
+    fn engine(&self, named: Option<&str>) -> Option<String> {
+        Some(named.unwrap_or("e").to_owned())
+    }
+
+    fn check_save_path(&self, path: &str) -> Result<String, String> {
+        if path.starts_with("/data") {
+            Ok(path.to_owned())
+        } else {
+            Err("Path is outside the allowed storage roots (/data).".into())
+        }
+    }
+
+    async fn take_in(&self, torrent: NewTorrent) -> Result<TakenTorrent, IntakeError> {
+        self.taken.lock().unwrap().push(torrent.source.clone());
+        let hash = Self::hash_of(&torrent.source);
+        let fault = self.faults.lock().unwrap().pop_front();
+        if let Some((error, is_added)) = fault {
+            if is_added {
+                self.torrents.lock().unwrap().insert(hash, torrent.save_path);
+            }
+            return Err(error);
+        }
+        let mut torrents = self.torrents.lock().unwrap();
+        let existed = torrents.contains_key(&hash);
+        torrents.entry(hash.clone()).or_insert(torrent.save_path);
+        Ok(TakenTorrent { hash, existed })
+    }
+
+    fn engines_with(&self, hash: &str) -> Vec<String> {
+        let has = self.torrents.lock().unwrap().contains_key(hash);
+        has.then(|| "e".to_owned()).into_iter().collect()
+    }
+
+    async fn remove(&self, _engine_id: &str, hash: &str) -> Result<(), IntakeError> {
+        self.torrents.lock().unwrap().remove(hash);
+        self.removed.lock().unwrap().push(hash.to_owned());
+        Ok(())
+    }
+}
+
+pub struct House {
+    pub app: Arc<Rss>,
+    pub db: Db,
+    pub clock: Arc<Hands>,
+    pub sites: Arc<Sites>,
+    pub torrents: Arc<Client>,
+    principal: Principal,
+    client: ClientInfo,
+}
+
+impl House {
+    pub fn new(db: &Db) -> Self {
+        Self::over(db, Hands::at(START_MS), Arc::default(), Arc::default())
+    }
+
+    fn over(db: &Db, clock: Arc<Hands>, sites: Arc<Sites>, torrents: Arc<Client>) -> Self {
+        let ctx: Ctx = clock.ctx();
+        let cipher = Cipher::new(&Secret::new("a key of thirty-two characters !"), ctx.clone());
+        let app = Rss::new(RssDeps {
+            db: db.clone(),
+            ctx: ctx.clone(),
+            audit: Audit::new(ctx.clone()),
+            acting: Arc::new(Claims),
+            settings: Settings::new(ctx, cipher),
+            feeds: sites.clone(),
+            torrents: torrents.clone(),
+        });
+        Self {
+            app,
+            db: db.clone(),
+            clock,
+            sites,
+            torrents,
+            principal: principal(Role::Administrator),
+            client: client(),
+        }
+    }
+
+    /// Killed and started again: memory is lost.
+    pub fn restarted(&self) -> Self {
+        Self::over(
+            &self.db,
+            self.clock.clone(),
+            self.sites.clone(),
+            self.torrents.clone(),
+        )
+    }
+
+    pub fn caller(&self) -> Caller<'_> {
+        Caller {
+            principal: &self.principal,
+            client: &self.client,
+        }
+    }
+
+    pub async fn feed(&self, url: &str) -> Feed {
+        let new = Feed::new(url.to_owned(), url.to_owned(), 900, self.clock.ctx().now());
+        self.app.create_feed(self.caller(), new).await.unwrap()
+    }
+
+    /// A rule with candidates of these patterns by title, of places 1, 2, …, each with a resolution.
+    pub async fn rule(&self, feed: &Feed, name: &str, prefers: &[(&str, &str)]) -> Rule {
+        let change = RuleChange {
+            name: Some(name.to_owned()),
+            ..RuleChange::default()
+        };
+        let rule = self
+            .app
+            .create_rule(self.caller(), &feed.id, change)
+            .await
+            .unwrap();
+        for (pattern, resolution) in prefers {
+            let body: Value = json!({
+                "name": resolution, "matchType": "smart_episode_match", "pattern": pattern,
+                "qualityRules": { "resolution": resolution },
+            });
+            let draft = CandidateDraft::read(body.as_object().unwrap());
+            self.app
+                .add_candidate(self.caller(), &rule.id, draft)
+                .await
+                .unwrap();
+        }
+        rule
+    }
+
+    pub async fn history(&self, feed: &Feed) -> Vec<HistoryItem> {
+        let page = qm_kernel::PageQuery {
+            page: 1,
+            page_size: 100,
+        };
+        let filter = crate::model::history::HistoryFilter::default();
+        self.app.history(&feed.id, &filter, page).await.unwrap().0
+    }
+
+    pub fn listed(&self) -> Vec<String> {
+        self.torrents.torrents.lock().unwrap().keys().cloned().collect()
+    }
+}

@@ -1,0 +1,113 @@
+//! What other areas add by themselves: [`TorrentIntake`], over what the routes call, without a caller and without audit rows.
+
+use async_trait::async_trait;
+use qm_net::GuardError;
+use qm_ports::engine::{AddOptions, Command, EngineError};
+use qm_ports::intake::{IntakeError, NewTorrent, TakenTorrent, TorrentIntake};
+
+use super::Torrents;
+use super::add::{AddInput, AddSource};
+use super::commands::{checked_hash, show};
+use crate::error::TorrentsError;
+use crate::model::paths::check_directory;
+
+#[async_trait]
+impl TorrentIntake for Torrents {
+    fn engine(&self, named: Option<&str>) -> Option<String> {
+        let engine = self.resolve(named).or_else(|_| self.resolve(None));
+        engine.ok().map(|engine| engine.id.to_string())
+    }
+
+    fn check_save_path(&self, path: &str) -> Result<String, String> {
+        check_directory(path, "save path", &self.roots).map_err(|error| error.to_string())
+    }
+
+    async fn take_in(&self, torrent: NewTorrent) -> Result<TakenTorrent, IntakeError> {
+        let is_magnet = torrent
+            .source
+            .trim_start()
+            .to_ascii_lowercase()
+            .starts_with("magnet:");
+        let source = if is_magnet {
+            AddSource::Magnet(torrent.source)
+        } else {
+            AddSource::Url(torrent.source)
+        };
+        let input = AddInput {
+            source,
+            engine_id: torrent.engine_id,
+            options: AddOptions {
+                save_path: torrent.save_path,
+                ..AddOptions::default()
+            },
+        };
+        let (_, added, _) = self.add_by(input).await.map_err(told)?;
+        Ok(TakenTorrent {
+            hash: added.hash,
+            existed: added.existed,
+        })
+    }
+
+    fn engines_with(&self, hash: &str) -> Vec<String> {
+        let hash = hash.to_ascii_lowercase();
+        let engines = self.registry.all().into_iter();
+        engines
+            .filter(|engine| engine.snapshot().is_some_and(|list| list.get(&hash).is_some()))
+            .map(|engine| engine.id.to_string())
+            .collect()
+    }
+
+    async fn remove(&self, engine_id: &str, hash: &str) -> Result<(), IntakeError> {
+        let removed = async {
+            let engine = self.resolve(Some(engine_id))?;
+            let command = Command::Remove { with_data: true };
+            self.obey(&engine, &checked_hash(hash)?, command).await?;
+            show(&engine, true).await;
+            Ok(())
+        };
+        match removed.await {
+            Err(TorrentsError::NoSuchTorrent) => Ok(()),
+            Err(TorrentsError::Engine {
+                source: EngineError::NotFound(_),
+                ..
+            }) => Ok(()),
+            other => other.map_err(told),
+        }
+    }
+}
+
+/// The sentence that the route would answer, by what is to be done about it.
+fn told(error: TorrentsError) -> IntakeError {
+    let text = error.to_string();
+    match error {
+        TorrentsError::NoEngine
+        | TorrentsError::EngineUnavailable(_)
+        | TorrentsError::NoSuchEngine
+        | TorrentsError::Moving
+        | TorrentsError::Closed(_)
+        | TorrentsError::Reader(_)
+        | TorrentsError::Database(_) => IntakeError::Engine(text),
+        TorrentsError::Engine { source, .. } => match source {
+            EngineError::NotFound(_)
+            | EngineError::Unsupported(_)
+            | EngineError::Rejected(_)
+            | EngineError::InvalidConfig(_) => IntakeError::Refused(text),
+            EngineError::Timeout(_)
+            | EngineError::Protocol(_)
+            | EngineError::Unreachable(_)
+            | EngineError::Auth(_)
+            | EngineError::Busy
+            | EngineError::Plugin(_) => IntakeError::Engine(text),
+        },
+        TorrentsError::Fetch(error) => match error {
+            GuardError::Unresolved(_) | GuardError::Fetch { .. } => IntakeError::Source(text),
+            GuardError::Status { status, .. } if status >= 500 || status == 429 => IntakeError::Source(text),
+            GuardError::Invalid(_)
+            | GuardError::Scheme(_)
+            | GuardError::Blocked(_)
+            | GuardError::Status { .. }
+            | GuardError::TooLarge(_) => IntakeError::Refused(text),
+        },
+        _ => IntakeError::Refused(text),
+    }
+}
