@@ -49,6 +49,7 @@ const MIGRATIONS: &[Migration] = migrations! {
     20 "0020_notifications",
     24 "0024_plugin_configurations",
     25 "0025_kept_tags",
+    26 "0026_indexers",
     27 "0027_rss",
     28 "0028_titledb",
 };

@@ -1,0 +1,6 @@
+//! The tables `indexers` and `indexer_days`.
+
+pub mod indexers;
+pub mod sealed;
+#[cfg(test)]
+mod tests;
