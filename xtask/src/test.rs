@@ -29,6 +29,7 @@ const NEEDS: &[Needs] = &[
     needs("qm-db", &["postgresql"]),
     needs("qm-platform", &["postgresql"]),
     needs("qm-identity", &["postgresql"]),
+    needs("qm-indexers", &["postgresql"]),
     needs("qm-jobs", &["postgresql"]),
     needs("qm-titledb", &["postgresql"]),
     needs("qm-torrents", &["postgresql"]),

@@ -11,9 +11,8 @@ fn tier(name: &str) -> u8 {
         "qm-plugin-host" | "qm-test-base" => 2,
         "qm-platform" => 3,
         "qm-realtime" => 4,
-        "qm-identity" | "qm-jobs" | "qm-mail" => 5,
-        "qm-torrents" | "qm-files" | "qm-automation" | "qm-notifications" | "qm-rss" | "qm-titledb"
-        | "qm-indexers" => 6,
+        "qm-identity" | "qm-indexers" | "qm-jobs" | "qm-mail" => 5,
+        "qm-torrents" | "qm-files" | "qm-automation" | "qm-notifications" | "qm-rss" | "qm-titledb" => 6,
         "qm-system" => 7,
         "qm-server" => 8,
         "qm-testkit" => 9,

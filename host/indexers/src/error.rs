@@ -2,25 +2,36 @@
 
 use qm_db::DbError;
 use qm_kernel::ErrorKind;
+use qm_net::GuardError;
 use qm_platform::ActingError;
+use qm_platform::config_schema::BadSchema;
+use qm_ports::indexer::IndexerError;
 use qm_web::ApiError;
 
-use crate::model::failure::Failure;
+use crate::model::indexer::MAX_INDEXERS;
 
 #[derive(Debug, thiserror::Error)]
-pub enum IndexersAreaError {
+pub enum IndexerAreaError {
     #[error("Indexer not found")]
     NoSuchIndexer,
     #[error("Indexer is disabled")]
     Disabled,
-    #[error("There are {0} indexers already: delete one that is no longer used first.")]
-    TooMany(i64),
+    #[error("There are {MAX_INDEXERS} indexers already: delete one first.")]
+    TooMany,
+    /// What was asked for, and what there is.
+    #[error("No installed plugin speaks the protocol \"{asked}\": there is {known}")]
+    NoSuchImplementation { asked: String, known: String },
     /// Every broken rule of a configuration.
     #[error("{}", .0.join("; "))]
     Config(Vec<String>),
-    /// What the indexer said, or why it was not asked.
-    #[error("Indexer \"{name}\" request failed: {}", .failure.message)]
-    Failed { name: String, failure: Failure },
+    #[error("The plugin of {0} cannot be used: {1}")]
+    BadSchema(String, BadSchema),
+    /// It was not asked, or did not answer.
+    #[error("{message}")]
+    Failed { message: String, source: IndexerError },
+    /// A link that no indexer owns was refused, or led to nothing.
+    #[error(transparent)]
+    Link(#[from] GuardError),
     /// The caller's token allows it, but they no longer may.
     #[error(transparent)]
     Acting(#[from] ActingError),
@@ -28,36 +39,90 @@ pub enum IndexersAreaError {
     Database(#[from] DbError),
 }
 
-impl IndexersAreaError {
+impl IndexerAreaError {
     pub const fn kind(&self) -> ErrorKind {
         match self {
-            IndexersAreaError::NoSuchIndexer => ErrorKind::NotFound,
-            IndexersAreaError::Disabled | IndexersAreaError::Config(_) | IndexersAreaError::Failed { .. } => {
-                ErrorKind::BadRequest
-            }
-            IndexersAreaError::TooMany(_) => ErrorKind::Conflict,
-            IndexersAreaError::Acting(error) => error.kind(),
-            IndexersAreaError::Database(error) => error.kind(),
+            Self::NoSuchIndexer => ErrorKind::NotFound,
+            Self::Disabled | Self::NoSuchImplementation { .. } | Self::Config(_) => ErrorKind::BadRequest,
+            Self::TooMany => ErrorKind::Conflict,
+            Self::BadSchema(..) => ErrorKind::Upstream,
+            Self::Failed { source, .. } => upstream(source),
+            Self::Link(_) => ErrorKind::BadRequest,
+            Self::Acting(error) => error.kind(),
+            Self::Database(error) => error.kind(),
         }
     }
 
     /// What stands in `code` of the answer; never changes.
     pub const fn code(&self) -> &'static str {
         match self {
-            IndexersAreaError::NoSuchIndexer => "not_found.indexer",
-            IndexersAreaError::Disabled => "bad_request.indexer_disabled",
-            IndexersAreaError::TooMany(_) => "conflict.too_many_indexers",
-            IndexersAreaError::Config(_) => "bad_request.rules",
-            IndexersAreaError::Failed { failure, .. } => failure.code,
-            IndexersAreaError::Acting(error) => error.code(),
-            IndexersAreaError::Database(error) => error.kind().code(),
+            Self::NoSuchIndexer => "not_found.indexer",
+            Self::Disabled => "bad_request.indexer_disabled",
+            Self::TooMany => "conflict.too_many_indexers",
+            Self::NoSuchImplementation { .. } => "bad_request.unknown_implementation",
+            Self::Config(_) => "bad_request.rules",
+            Self::BadSchema(..) => "upstream.plugin",
+            Self::Failed { source, .. } => match upstream(source) {
+                ErrorKind::UpstreamTimeout => "upstream_timeout.indexer",
+                ErrorKind::Unavailable => "unavailable.indexer",
+                ErrorKind::BadRequest => "bad_request.indexer",
+                _ => "upstream.indexer",
+            },
+            Self::Link(error) => error.code(),
+            Self::Acting(error) => error.code(),
+            Self::Database(error) => error.kind().code(),
         }
     }
 }
 
-impl From<IndexersAreaError> for ApiError {
-    fn from(error: IndexersAreaError) -> Self {
-        if let IndexersAreaError::Config(messages) = error {
+/// Whose affair a failure is: the other side's, or that of who configured it.
+pub const fn upstream(error: &IndexerError) -> ErrorKind {
+    match error {
+        IndexerError::Timeout(_) => ErrorKind::UpstreamTimeout,
+        IndexerError::Throttled { .. } | IndexerError::Busy => ErrorKind::Unavailable,
+        IndexerError::Auth(_)
+        | IndexerError::InvalidConfig(_)
+        | IndexerError::Unsupported(_)
+        | IndexerError::Denied(_)
+        | IndexerError::Missing(_) => ErrorKind::BadRequest,
+        IndexerError::Unreachable(_)
+        | IndexerError::LoginPage(_)
+        | IndexerError::Captcha(_)
+        | IndexerError::Unparsable(_)
+        | IndexerError::Api { .. }
+        | IndexerError::Status { .. }
+        | IndexerError::TooLarge(_)
+        | IndexerError::Redirected(_)
+        | IndexerError::Plugin(_) => ErrorKind::Upstream,
+    }
+}
+
+/// The word for a failure in the result of a search; never changes.
+pub const fn word(error: &IndexerError) -> &'static str {
+    match error {
+        IndexerError::Unreachable(_) => "unreachable",
+        IndexerError::Timeout(_) => "timeout",
+        IndexerError::Auth(_) => "auth",
+        IndexerError::Throttled { .. } => "throttled",
+        IndexerError::LoginPage(_) => "login_page",
+        IndexerError::Captcha(_) => "captcha",
+        IndexerError::Unparsable(_) => "unparsable",
+        IndexerError::Api { .. } => "api_error",
+        IndexerError::Status { .. } => "status",
+        IndexerError::TooLarge(_) => "too_large",
+        IndexerError::Redirected(_) => "redirected",
+        IndexerError::InvalidConfig(_) => "invalid_config",
+        IndexerError::Unsupported(_) => "unsupported",
+        IndexerError::Denied(_) => "denied",
+        IndexerError::Busy => "busy",
+        IndexerError::Missing(_) => "missing",
+        IndexerError::Plugin(_) => "plugin",
+    }
+}
+
+impl From<IndexerAreaError> for ApiError {
+    fn from(error: IndexerAreaError) -> Self {
+        if let IndexerAreaError::Config(messages) = error {
             return ApiError::validation(messages);
         }
         ApiError::new(error.kind(), error.to_string())

@@ -1,14 +1,28 @@
-//! Indexers: where releases are searched for, each by the protocol of a plugin.
+//! Indexers: the sites that list releases, as an administrator configures them, and what they find all together.
 //!
-//! What stands: what an indexer is and how it is stored (with its secrets sealed, its health and what it was asked each day),
-//! when one that fails is asked again, the budget of requests, the words for every way to fail, and how many answers become
-//! one.
-//! Invariants: keys and other secrets are stored encrypted; an answer to an earlier configuration says nothing of a later one;
-//! counters are added to in the database, so that no writer loses what another one counted.
-//! Not here yet: searching itself, routes, the link to an aggregator, and a server that starts it.
+//! How a site is spoken to is the affair of the plugin that speaks its protocol; this area keeps who is asked, with which key,
+//! how often, and how that went. A search asks all enabled indexers at once, each within its own time limit and its own budget
+//! of requests; one that fails is told in the result and holds up no other, and after some failures in a row it rests.
+//! Invariants: an API key is stored encrypted, never shown, and in no error; an indexer that said when to come back is not
+//! asked before; who changes one is judged in the transaction of the change; "nothing found" and "nobody could look" are told
+//! apart.
+//! Deliberately absent: results that are kept, a search by itself (that is acquisition's), pages beyond the first.
+//!
+//! Bounds: [`model::indexer::MAX_INDEXERS`] indexers, [`service::AT_ONCE`] of them asked at a time for one search.
 //!
 //! Events: none.
 
-pub mod error;
+mod area;
+mod dto;
+mod error;
 pub mod model;
-pub mod repo;
+mod repo;
+mod routes;
+pub mod service;
+#[cfg(test)]
+mod testing;
+
+pub use area::{AREA, area};
+pub use error::IndexerAreaError;
+pub use routes::routes;
+pub use service::{Indexers, IndexersDeps};

@@ -234,7 +234,10 @@ pub struct Candidate {
 pub struct SearchFailure {
     pub indexer_id: String,
     pub name: String,
+    /// A sentence that names the indexer and the reason.
     pub message: String,
+    /// A word for the kind of failure, e.g. `timeout`, `login_page`; never changes.
+    pub code: &'static str,
 }
 
 /// What a search across indexers brought. Where all that were asked have failed, nothing could look, which is never "no

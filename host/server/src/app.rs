@@ -12,6 +12,7 @@ use qm_automation::{Automation, AutomationDeps, RuleBook};
 use qm_db::Db;
 use qm_files::{Files, FilesDeps};
 use qm_identity::{FirstAdmin, HashCost, Identity, IdentityDeps, IdentityError, Pace, Seeded, TokenService};
+use qm_indexers::{Indexers, IndexersDeps};
 use qm_jobs::{Jobs, JobsDeps, Pace as JobPace};
 use qm_kernel::{Ctx, Secret};
 use qm_mail::{Mail, MailDeps};
@@ -309,6 +310,18 @@ impl Ground {
         })
     }
 
+    fn indexers(&self, plugins: &PluginHost) -> Arc<Indexers> {
+        Indexers::new(IndexersDeps {
+            db: self.db.clone(),
+            ctx: self.ctx.clone(),
+            audit: self.audit.clone(),
+            acting: self.acting(),
+            cipher: self.cipher.clone(),
+            net: self.net.clone(),
+            protocols: plugins.protocols(),
+        })
+    }
+
     /// The events that consumers must not miss, stored from now on.
     async fn outbox(&self) -> Result<Outbox, StartError> {
         let metrics = OutboxMetrics::new(&self.metrics)?;
@@ -469,6 +482,7 @@ impl App {
             qm_notifications::area(&notifications),
             qm_rss::area(&rss),
             qm_mail::area(&mail),
+            qm_indexers::area(&ground.indexers(&plugins)),
         ]);
         let routes = areas.routes.mount(ws_router(hub.clone()));
         let router = qm_web::finish(routes, web, ground.tokens.clone(), ctx);

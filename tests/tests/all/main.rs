@@ -11,6 +11,7 @@ mod dice;
 mod document;
 mod engines;
 mod files;
+mod indexers;
 mod jobs;
 mod killed;
 mod mail;

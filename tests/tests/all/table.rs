@@ -253,6 +253,16 @@ pub const TABLE: &[Row] = &[
     row("GET /api/media-server-analytics/settings/email"),
     row("PATCH /api/media-server-analytics/settings/email").body(r#"{"port":587}"#),
     row("POST /api/media-server-analytics/settings/email/test").body(r#"{"recipient":"nobody@example.org"}"#),
+    // Indexers
+    row("GET /api/indexers"),
+    row("GET /api/indexers/implementations"),
+    row("POST /api/indexers").body(r#"{"name":"Orchard","baseUrl":"http://indexer.test"}"#),
+    row("POST /api/indexers/search").body(r#"{"q":"x","indexerIds":[]}"#),
+    row("GET /api/indexers/{id}"),
+    row("PATCH /api/indexers/{id}").body(r#"{"enabled":false}"#),
+    row("DELETE /api/indexers/{id}"),
+    row("POST /api/indexers/{id}/test"),
+    row("GET /api/indexers/{id}/search"),
     // Automation
     row("GET /api/automation/catalog"),
     row("GET /api/automation/rules"),

@@ -1,108 +1,186 @@
-//! When an indexer is asked again: after failures, and within its budget of requests.
+//! How an indexer has been doing, and when it is asked again.
 
-use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 use qm_kernel::Timestamp;
 
-use super::failure::Failure;
+/// Minutes of rest after failures in a row, by how many they are; more are the last. One costs nothing: a site restarts, a name
+/// does not resolve.
+const RESTS: [u64; 9] = [0, 0, 1, 5, 15, 30, 60, 3 * 60, 6 * 60];
+/// The rest of an indexer that is asked too often and does not say for how long.
+const UNTOLD_REST: Duration = Duration::from_mins(1);
+/// The longest rest that an indexer is taken at its word for.
+const LONGEST_TOLD: Duration = Duration::from_hours(24);
+/// Characters of an error that are kept.
+const MAX_ERROR: usize = 500;
 
-/// Pause after the second failure in a row; it doubles with each one after that.
-const FIRST_REST: Duration = Duration::from_secs(30);
-const LONGEST_REST: Duration = Duration::from_secs(3600);
-/// Pause of one that asks for a pause without saying how long.
-const THROTTLED: u64 = 60;
-/// No indexer may ask for a longer one.
-const LONGEST_ASKED: u64 = 24 * 3600;
-const MINUTE: Duration = Duration::from_secs(60);
-
-/// When it is asked again after a failure, `in_a_row` with it; none: at once.
-pub fn next_try(failure: &Failure, in_a_row: i64, now: Timestamp) -> Option<Timestamp> {
-    if failure.code == "indexer.throttled" {
-        let seconds = failure
-            .retry_after
-            .map_or(THROTTLED, u64::from)
-            .min(LONGEST_ASKED);
-        return Some(now.plus(Duration::from_secs(seconds)));
-    }
-    // One failure is an accident: a person who tries again is not to be kept waiting.
-    let doublings = (in_a_row >= 2).then(|| (in_a_row - 2).min(16))?;
-    let rest = FIRST_REST.saturating_mul(1 << doublings);
-    Some(now.plus(rest.min(LONGEST_REST)))
+/// What is stored of an indexer's answers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Health {
+    /// Failures since the last answer.
+    pub failures: u32,
+    pub last_error: Option<String>,
+    /// Until then it is not asked by searches, after failures in a row.
+    pub rests_until: Option<Timestamp>,
+    /// Until then it is not asked at all: it said so.
+    pub throttled_until: Option<Timestamp>,
+    /// Milliseconds that the last answer took.
+    pub last_latency_ms: Option<u64>,
+    /// Day of the counters, as days since 1970 in UTC.
+    pub day: i64,
+    pub queries: u64,
+    pub grabs: u64,
 }
 
-/// Requests of the last minute, by indexer. It lives in memory: a server that starts has asked nobody.
-#[derive(Debug, Default)]
-pub struct Budgets(HashMap<String, VecDeque<Timestamp>>);
+/// The state in one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Never asked, or not since it was configured anew.
+    Unknown,
+    Ok,
+    /// It has failed, and is asked again.
+    Failing,
+    /// It has failed some times in a row, and is left alone for a while.
+    Resting,
+    /// It asked to be left alone for a while.
+    Throttled,
+}
 
-impl Budgets {
-    /// Takes one request out of the budget.
-    ///
-    /// # Errors
-    /// Seconds until there is one again.
-    pub fn take(&mut self, id: &str, per_minute: i64, now: Timestamp) -> Result<(), u64> {
-        let asked = self.0.entry(id.to_owned()).or_default();
-        while asked.front().is_some_and(|at| at.plus(MINUTE) <= now) {
-            asked.pop_front();
+impl State {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            State::Unknown => "unknown",
+            State::Ok => "ok",
+            State::Failing => "failing",
+            State::Resting => "resting",
+            State::Throttled => "throttled",
         }
-        if asked.len() < usize::try_from(per_minute).unwrap_or(0) {
-            asked.push_back(now);
-            return Ok(());
+    }
+}
+
+/// The number of the day that holds an instant, in UTC.
+pub fn day_of(at: Timestamp) -> i64 {
+    at.ms().div_euclid(24 * 60 * 60 * 1000)
+}
+
+impl Health {
+    pub fn state(&self, now: Timestamp) -> State {
+        if self.throttled_until.is_some_and(|until| until > now) {
+            State::Throttled
+        } else if self.rests_until.is_some_and(|until| until > now) {
+            State::Resting
+        } else if self.failures > 0 {
+            State::Failing
+        } else if self.last_latency_ms.is_some() {
+            State::Ok
+        } else {
+            State::Unknown
         }
-        let free = asked.front().map_or(now, |at| at.plus(MINUTE));
-        Err(free.since(now).as_secs().max(1))
     }
 
-    pub fn forget(&mut self, id: &str) {
-        self.0.remove(id);
+    /// When it is asked again, while it is left alone.
+    pub fn next_try(&self, now: Timestamp) -> Option<Timestamp> {
+        let until = self.throttled_until.max(self.rests_until);
+        until.filter(|until| *until > now)
     }
+
+    /// The counters of today.
+    pub fn today(&self, now: Timestamp) -> (u64, u64) {
+        if self.day == day_of(now) {
+            (self.queries, self.grabs)
+        } else {
+            (0, 0)
+        }
+    }
+
+    fn count(&mut self, now: Timestamp, grabbed: bool) {
+        let (queries, grabs) = self.today(now);
+        self.day = day_of(now);
+        self.queries = queries + 1;
+        self.grabs = grabs + u64::from(grabbed);
+    }
+
+    /// It answered.
+    pub fn went_well(&mut self, now: Timestamp, latency: Duration, grabbed: bool) {
+        self.count(now, grabbed);
+        self.failures = 0;
+        self.last_error = None;
+        self.rests_until = None;
+        self.throttled_until = None;
+        self.last_latency_ms = Some(latency.as_millis() as u64);
+    }
+
+    /// It did not. `told`: for how many seconds it wants to be left alone, when it says that it wants to.
+    pub fn failed(&mut self, now: Timestamp, error: &str, told: Option<Option<u32>>) {
+        self.count(now, false);
+        self.failures = self.failures.saturating_add(1);
+        self.last_error = Some(error.chars().take(MAX_ERROR).collect());
+        match told {
+            Some(seconds) => {
+                let rest = seconds.map_or(UNTOLD_REST, |seconds| Duration::from_secs(seconds.into()));
+                self.throttled_until = Some(now.plus(rest.min(LONGEST_TOLD)));
+            }
+            None => self.rests_until = rest_after(self.failures).map(|rest| now.plus(rest)),
+        }
+    }
+}
+
+/// How long an indexer is left alone after so many failures in a row.
+pub fn rest_after(failures: u32) -> Option<Duration> {
+    let place = (failures as usize).min(RESTS.len() - 1);
+    Some(RESTS[place])
+        .filter(|minutes| *minutes > 0)
+        .map(Duration::from_mins)
 }
 
 #[cfg(test)]
 mod tests {
-    use qm_ports::indexer::IndexerError;
-
     use super::*;
 
-    const NOW: Timestamp = Timestamp::from_secs(1_000);
+    const NOW: i64 = 1_800_000_000_000;
 
     #[test]
-    fn rests_double_up_to_an_hour() {
-        let failure = Failure::from(IndexerError::Timeout("late".into()));
-        for (in_a_row, seconds) in [
-            (1, None),
-            (2, Some(30)),
-            (3, Some(60)),
-            (4, Some(120)),
-            (9, Some(3600)),
-            (i64::MAX, Some(3600)),
-        ] {
-            let at = next_try(&failure, in_a_row, NOW).map(|at| at.since(NOW).as_secs());
-            assert_eq!(at, seconds, "{in_a_row}");
-        }
+    fn rests_grow_and_end() {
+        let minutes = |failures| rest_after(failures).map(|rest| rest.as_secs() / 60);
+        let seen = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, u32::MAX].map(minutes);
+        let wanted =
+            [0, 0, 1, 5, 15, 30, 60, 180, 360, 360, 360].map(|minutes| (minutes > 0).then_some(minutes));
+        assert_eq!(seen, wanted);
     }
 
     #[test]
-    fn a_pause_that_is_asked_for_is_kept_from_the_first_time() {
-        for (asked, seconds) in [(None, 60), (Some(7), 7), (Some(u32::MAX), 86_400)] {
-            let failure = Failure::from(IndexerError::Throttled {
-                seconds: asked,
-                message: "slow down".into(),
-            });
-            let at = next_try(&failure, 1, NOW).map(|at| at.since(NOW).as_secs());
-            assert_eq!(at, Some(seconds), "{asked:?}");
-        }
+    fn an_answer_ends_what_failures_began() {
+        let now = Timestamp::from_ms(NOW);
+        let mut health = Health::default();
+        assert_eq!(health.state(now), State::Unknown);
+        health.failed(now, "refused", None);
+        assert_eq!((health.state(now), health.next_try(now)), (State::Failing, None));
+        health.failed(now, "refused", None);
+        assert_eq!(health.state(now), State::Resting);
+        assert_eq!(health.next_try(now), Some(Timestamp::from_ms(NOW + 60_000)));
+        let later = Timestamp::from_ms(NOW + 60_000);
+        assert_eq!(health.state(later), State::Failing);
+        health.went_well(later, Duration::from_millis(40), true);
+        assert_eq!(
+            (health.state(later), health.last_error.clone()),
+            (State::Ok, None)
+        );
+        assert_eq!((health.last_latency_ms, health.today(later)), (Some(40), (3, 1)));
+        let tomorrow = Timestamp::from_ms(NOW + 86_400_000);
+        assert_eq!(health.today(tomorrow), (0, 0));
     }
 
     #[test]
-    fn a_budget_is_of_the_last_minute() {
-        let mut budgets = Budgets::default();
-        let later = |seconds| NOW.plus(Duration::from_secs(seconds));
-        assert_eq!(budgets.take("a", 2, NOW), Ok(()));
-        assert_eq!(budgets.take("a", 2, later(20)), Ok(()));
-        assert_eq!(budgets.take("a", 2, later(30)), Err(30));
-        assert_eq!(budgets.take("b", 2, later(30)), Ok(()));
-        assert_eq!(budgets.take("a", 2, later(60)), Ok(()));
-        assert_eq!(budgets.take("a", 2, later(61)), Err(19));
+    fn an_indexer_is_left_alone_for_as_long_as_it_says_within_a_day() {
+        let now = Timestamp::from_ms(NOW);
+        for (told, wanted) in [(Some(90), 90), (None, 60), (Some(u32::MAX), 86_400)] {
+            let mut health = Health::default();
+            health.failed(now, "too many requests", Some(told));
+            assert_eq!(health.state(now), State::Throttled);
+            assert_eq!(
+                health.next_try(now),
+                Some(Timestamp::from_ms(NOW + wanted * 1000))
+            );
+        }
     }
 }

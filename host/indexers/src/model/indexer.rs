@@ -1,92 +1,139 @@
-//! An indexer as it is stored.
+//! An indexer as it is configured.
 
 use qm_kernel::Timestamp;
 use qm_ports::indexer::Caps;
-use serde_json::{Map, Value};
+use url::Url;
 
-pub const MAX_INDEXERS: i64 = 200;
+use super::health::Health;
+
+/// Indexers that are kept.
+pub const MAX_INDEXERS: u64 = 500;
+pub const MAX_NAME: usize = 120;
+pub const MAX_URL: usize = 2048;
+pub const MAX_KEY: usize = 512;
+pub const MAX_CATEGORIES: usize = 64;
+pub const MAX_PRIORITY: i64 = 100;
+pub const TIMEOUT_MS: std::ops::RangeInclusive<i64> = 1000..=120_000;
+/// Requests to one indexer in a minute.
+pub const PACE: std::ops::RangeInclusive<i64> = 1..=600;
+
+pub const DEFAULT_IMPLEMENTATION: &str = "torznab";
 pub const DEFAULT_CATEGORIES: [u32; 3] = [5000, 5030, 5040];
+pub const DEFAULT_PRIORITY: i64 = 25;
+pub const DEFAULT_TIMEOUT_MS: i64 = 15_000;
+pub const DEFAULT_PACE: i64 = 30;
+pub const PROTOCOLS: &[&str] = &["torrent", "usenet"];
 
+/// How its last test went.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Status {
+    Ok,
+    Error,
+    #[default]
+    Unknown,
+}
+
+impl Status {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Status::Ok => "ok",
+            Status::Error => "error",
+            Status::Unknown => "unknown",
+        }
+    }
+
+    /// A word that is none of them counts as never tested.
+    pub fn named(word: &str) -> Self {
+        match word {
+            "ok" => Status::Ok,
+            "error" => Status::Error,
+            _ => Status::Unknown,
+        }
+    }
+}
+
+/// An indexer; its secrets as they are stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Indexer {
     pub id: String,
     pub name: String,
-    /// The id of a protocol.
+    /// Id of the protocol that it speaks.
     pub implementation: String,
-    /// `torrent` or `usenet`; nothing depends on it.
+    /// `torrent` or `usenet`.
     pub protocol: String,
     pub base_url: String,
     /// Sealed.
     pub api_key: Option<String>,
-    /// Sealed: a JSON object of what else the protocol wants.
+    /// Sealed: what its protocol is configured with beside URL and key, a JSON object.
     pub config: Option<String>,
-    pub enabled: bool,
+    pub is_enabled: bool,
     /// The lower, the earlier.
     pub priority: i64,
     pub categories: Vec<u32>,
-    pub min_seeders: Option<i64>,
-    pub timeout_ms: i64,
-    pub requests_per_minute: i64,
+    /// Releases that are known to have fewer are left out of searches across indexers.
+    pub min_seeders: Option<u32>,
+    pub timeout_ms: u32,
+    /// Requests that it gets in a minute.
+    pub requests_per_minute: u32,
+    /// What it said of itself when it was last tested with success.
     pub capabilities: Option<Caps>,
-    /// Of the last test: `ok`, `error` or `unknown`.
-    pub status: String,
+    pub status: Status,
     pub status_message: Option<String>,
     pub last_tested_at: Option<Timestamp>,
-    /// Since the last answer.
-    pub consecutive_failures: i64,
-    pub next_try_at: Option<Timestamp>,
-    pub last_latency_ms: Option<i64>,
-    pub last_error: Option<String>,
-    pub last_error_code: Option<String>,
+    pub health: Health,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
-    /// Which configuration it is.
-    pub version: i64,
-    pub queries_today: i64,
-    pub grabs_today: i64,
 }
 
-/// What somebody enters; what is none stays as it is.
-#[derive(Clone, Debug, Default)]
-pub struct IndexerChange {
-    pub name: Option<String>,
-    pub implementation: Option<String>,
-    pub protocol: Option<String>,
-    pub base_url: Option<String>,
-    /// In clear; `Some(None)` takes it away.
-    pub api_key: Option<Option<String>>,
-    /// In clear: properties in place of those of the same name; `null` takes one away.
-    pub config: Option<Map<String, Value>>,
-    pub enabled: Option<bool>,
-    pub priority: Option<i64>,
-    pub categories: Option<Vec<u32>>,
-    pub min_seeders: Option<Option<i64>>,
-    pub timeout_ms: Option<i64>,
-    pub requests_per_minute: Option<i64>,
-}
+impl Indexer {
+    /// Whether it takes season and episode as numbers; one that was never tested does.
+    pub fn searches_tv(&self) -> bool {
+        self.capabilities.as_ref().is_none_or(|caps| caps.tv_search)
+    }
 
-impl IndexerChange {
-    /// Everything but the secrets.
-    pub fn apply(self, indexer: &mut Indexer) {
-        fn set<T>(place: &mut T, value: Option<T>) {
-            if let Some(value) = value {
-                *place = value;
-            }
-        }
-        set(&mut indexer.name, self.name);
-        set(&mut indexer.implementation, self.implementation);
-        set(&mut indexer.protocol, self.protocol);
-        set(&mut indexer.base_url, self.base_url);
-        set(&mut indexer.enabled, self.enabled);
-        set(&mut indexer.priority, self.priority);
-        set(&mut indexer.categories, self.categories);
-        set(&mut indexer.min_seeders, self.min_seeders);
-        set(&mut indexer.timeout_ms, self.timeout_ms);
-        set(&mut indexer.requests_per_minute, self.requests_per_minute);
+    /// Whether a link is of its own origin.
+    pub fn owns(&self, link: &Url) -> bool {
+        Url::parse(&self.base_url).is_ok_and(|base| base.origin() == link.origin())
+    }
+
+    /// The text of a failure.
+    pub fn complaint(&self, reason: impl std::fmt::Display) -> String {
+        format!("Indexer \"{}\" request failed: {reason}", self.name)
     }
 }
 
-/// Days since 1970, UTC.
-pub const fn day(at: Timestamp) -> i64 {
-    at.secs().div_euclid(86_400)
+/// Whether a text is the URL of an indexer: http or https, with a host and without credentials.
+pub fn is_base_url(text: &str) -> bool {
+    Url::parse(text.trim()).is_ok_and(|url| {
+        matches!(url.scheme(), "http" | "https")
+            && url.host_str().is_some_and(|host| !host.is_empty())
+            && url.username().is_empty()
+            && url.password().is_none()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_of_indexers() {
+        for good in [
+            "http://prowlarr:9696/1/api",
+            "https://indexer.test",
+            " http://10.0.0.2:9117/api/v2?x=1 ",
+        ] {
+            assert!(is_base_url(good), "{good}");
+        }
+        for bad in [
+            "",
+            "indexer.test",
+            "ftp://indexer.test",
+            "http://",
+            "http://u:p@indexer.test",
+            "magnet:?xt=x",
+        ] {
+            assert!(!is_base_url(bad), "{bad}");
+        }
+    }
 }

@@ -1,80 +1,76 @@
-//! One list out of what several indexers found.
+//! One result out of the answers of several indexers.
 
 use std::collections::HashSet;
 
-use qm_ports::indexer::{Candidate, Release};
+use qm_ports::indexer::Candidate;
 
-/// What counts as the same release: info-hash, else what the name says it is, else the name.
-fn key(release: &Release) -> String {
+use super::indexer::Indexer;
+
+/// What two listings of the same release have in common: the info-hash, what it is a release of, or its name.
+pub fn key(candidate: &Candidate) -> String {
+    let release = &candidate.release;
     if let Some(hash) = &release.info_hash {
         return format!("hash:{}", hash.to_lowercase());
     }
-    match qm_release::identity(&qm_release::parse(&release.title)) {
-        Some(identity) => format!("is:{identity}"),
-        None => format!("name:{}", release.title.trim().to_lowercase()),
-    }
+    let title = release.title.trim();
+    qm_release::identity(&qm_release::parse(title))
+        .unwrap_or_else(|| format!("title:{}", title.to_lowercase()))
 }
 
-/// Candidates in the order of their indexers, each with the fewest seeders its indexer is searched for: without those that
-/// have fewer, each once (the first stays), the one with most seeders first.
-pub fn merge(found: impl IntoIterator<Item = (Candidate, Option<i64>)>) -> Vec<Candidate> {
+/// Whether an indexer's own rules let a release pass: it has a name, and enough seeders when those are known.
+pub fn passes(indexer: &Indexer, release: &qm_ports::indexer::Release) -> bool {
+    let enough = match (indexer.min_seeders, release.seeders) {
+        (Some(least), Some(seeders)) => seeders >= least,
+        _ => true,
+    };
+    enough && !release.title.trim().is_empty()
+}
+
+/// Each release once, as the first that lists it has it; the one with most seeders first.
+pub fn merge(candidates: impl IntoIterator<Item = Candidate>) -> Vec<Candidate> {
     let mut seen = HashSet::new();
-    let mut kept: Vec<Candidate> = Vec::new();
-    for (candidate, least) in found {
-        let release = &candidate.release;
-        let seeders = release.seeders.map(i64::from);
-        let too_few = matches!((seeders, least), (Some(seeders), Some(least)) if seeders < least);
-        if release.title.trim().is_empty() || too_few {
-            continue;
-        }
-        if seen.insert(key(release)) {
-            kept.push(candidate);
-        }
-    }
-    kept.sort_by_key(|candidate| std::cmp::Reverse(candidate.release.seeders.map_or(-1, i64::from)));
-    kept
+    let mut merged: Vec<Candidate> = candidates
+        .into_iter()
+        .filter(|candidate| seen.insert(key(candidate)))
+        .collect();
+    let seeders = |candidate: &Candidate| candidate.release.seeders.map_or(-1, i64::from);
+    merged.sort_by_key(|candidate| std::cmp::Reverse(seeders(candidate)));
+    merged
 }
 
 #[cfg(test)]
 mod tests {
+    use qm_ports::indexer::Release;
+
     use super::*;
 
-    fn candidate(indexer: &str, title: &str, hash: Option<&str>, seeders: Option<u32>) -> Candidate {
+    fn listed(indexer: &str, title: &str, seeders: Option<u32>, hash: Option<&str>) -> Candidate {
         Candidate {
-            indexer_id: indexer.into(),
-            indexer_name: indexer.into(),
+            indexer_id: indexer.to_owned(),
+            indexer_name: indexer.to_owned(),
             release: Release {
-                title: title.into(),
-                info_hash: hash.map(str::to_owned),
+                title: title.to_owned(),
                 seeders,
+                info_hash: hash.map(str::to_owned),
                 ..Release::default()
             },
         }
     }
 
     #[test]
-    fn each_release_stays_once_and_the_first_wins() {
-        let found = [
-            (
-                candidate("a", "Harbor.Nine.S01E02.720p.WEB-X", None, Some(3)),
-                None,
-            ),
-            (
-                candidate("b", "Harbor Nine S01E02 1080p WEB-Y", None, Some(90)),
-                None,
-            ),
-            (candidate("a", "One", Some("AB"), None), None),
-            (candidate("b", "Two", Some("ab"), Some(4)), None),
-            (candidate("a", "  ", None, Some(99)), None),
-            (candidate("a", "Few", None, Some(1)), Some(2)),
-            (candidate("a", "Unknown", None, None), Some(2)),
-            (candidate("b", "Best", None, Some(8)), Some(2)),
-        ];
-        let merged = merge(found);
-        let titles: Vec<&str> = merged.iter().map(|one| one.release.title.as_str()).collect();
-        assert_eq!(
-            titles,
-            ["Best", "Harbor.Nine.S01E02.720p.WEB-X", "One", "Unknown"]
-        );
+    fn the_first_that_lists_a_release_has_it_and_most_seeders_come_first() {
+        let merged = merge([
+            listed("a", "Orchard.Lane.S02E07.1080p.WEB-DL-KESTREL", Some(3), None),
+            listed("b", "Orchard Lane S02E07 720p HDTV-OTHER", Some(90), None),
+            listed("b", "Something else", None, Some("AB")),
+            listed("c", "Renamed", Some(7), Some("ab")),
+            listed("c", "something else ", Some(9), None),
+            listed("d", "Something Else", Some(11), None),
+        ]);
+        let seen: Vec<_> = merged
+            .iter()
+            .map(|one| (one.indexer_id.as_str(), one.release.seeders))
+            .collect();
+        assert_eq!(seen, [("c", Some(9)), ("a", Some(3)), ("b", None)]);
     }
 }

@@ -1,6 +1,7 @@
-//! What an indexer is, how it fares, and what makes one answer out of many.
+//! What the area knows of indexers, without I/O.
 
-pub mod failure;
+pub mod change;
+pub mod config;
 pub mod health;
 pub mod indexer;
 pub mod merge;

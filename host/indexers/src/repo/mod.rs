@@ -1,6 +1,4 @@
-//! The tables `indexers` and `indexer_days`.
+//! The SQL of this area.
 
 pub mod indexers;
 pub mod sealed;
-#[cfg(test)]
-mod tests;

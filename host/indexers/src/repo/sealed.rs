@@ -4,12 +4,12 @@ use async_trait::async_trait;
 use qm_db::{DbError, Tx, all, exec, sql};
 use qm_platform::{SealedPage, SealedRow, SealedValues};
 
-const API_KEY: &str = "apiKey";
+const API_KEY: &str = "api_key";
 const CONFIG: &str = "config";
 
 sql! {
     LIST = "SELECT id, api_key, config FROM indexers WHERE id > $1 ORDER BY id LIMIT $2";
-    REPLACE_KEY = "UPDATE indexers SET api_key = $3 WHERE id = $1 AND api_key = $2";
+    REPLACE_API_KEY = "UPDATE indexers SET api_key = $3 WHERE id = $1 AND api_key = $2";
     REPLACE_CONFIG = "UPDATE indexers SET config = $3 WHERE id = $1 AND config = $2";
 }
 
@@ -30,8 +30,8 @@ impl SealedValues for IndexerSecrets {
             .filter(|_| indexers.len() == limit as usize)
             .map(|(id, ..)| id.clone());
         let mut rows = Vec::new();
-        for (object, key, config) in indexers {
-            for (field, stored) in [(API_KEY, key), (CONFIG, config)] {
+        for (object, api_key, config) in indexers {
+            for (field, stored) in [(API_KEY, api_key), (CONFIG, config)] {
                 rows.extend(stored.map(|stored| SealedRow {
                     object: object.clone(),
                     field: field.to_owned(),
@@ -44,7 +44,7 @@ impl SealedValues for IndexerSecrets {
 
     async fn replace(&self, tx: &mut Tx, row: &SealedRow, new: &str) -> Result<bool, DbError> {
         let statement = match row.field.as_str() {
-            API_KEY => REPLACE_KEY,
+            API_KEY => REPLACE_API_KEY,
             _ => REPLACE_CONFIG,
         };
         let done = exec!(tx, statement, &row.object, &row.stored, new).await?;

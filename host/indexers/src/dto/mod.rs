@@ -1,0 +1,4 @@
+//! Requests and answers; never a row, never a domain type.
+
+pub mod answers;
+pub mod requests;

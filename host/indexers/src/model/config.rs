@@ -1,0 +1,96 @@
+//! What a protocol is configured with beside URL and key: shown without its secrets, changed by name.
+
+use qm_kernel::secret::MASK;
+use qm_platform::config_schema::is_secret;
+use serde_json::{Map, Value};
+
+/// Names that have fields of their own.
+pub const OWN: [&str; 3] = ["baseUrl", "apiKey", "timeoutMs"];
+
+/// Whether a text stands for the secret that is stored: blank, or bullets alone.
+pub fn keeps(text: &str) -> bool {
+    text.trim().chars().all(|letter| letter == '•')
+}
+
+/// As it is shown: each secret that is set, and whatever its schema does not name, is a mask.
+pub fn shown(schema: Option<&Value>, config: &Map<String, Value>) -> Map<String, Value> {
+    let properties = schema.and_then(|schema| schema.get("properties"));
+    let hide = |(name, value): (&String, &Value)| {
+        let property = properties.and_then(|properties| properties.get(name));
+        (name.clone(), shown_value(name, property, value))
+    };
+    config.iter().map(hide).collect()
+}
+
+fn shown_value(name: &str, property: Option<&Value>, value: &Value) -> Value {
+    match property {
+        Some(property) if !is_secret(name, property) => match value {
+            Value::Object(inner) => shown(Some(property), inner).into(),
+            Value::Array(items) => items
+                .iter()
+                .map(|item| shown_value(name, property.get("items"), item))
+                .collect(),
+            _ => value.clone(),
+        },
+        _ => MASK.into(),
+    }
+}
+
+/// Puts what was sent over what is stored: null takes a property away, a mask keeps it.
+pub fn changed(stored: &Map<String, Value>, sent: Map<String, Value>) -> Map<String, Value> {
+    let mut new = stored.clone();
+    for (name, value) in sent {
+        match value {
+            Value::Null => {
+                new.remove(&name);
+            }
+            Value::String(text) if text.contains('•') && keeps(&text) && stored.contains_key(&name) => {}
+            value => {
+                new.insert(name, value);
+            }
+        }
+    }
+    new
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn map(value: Value) -> Map<String, Value> {
+        value.as_object().unwrap().clone()
+    }
+
+    #[test]
+    fn secrets_are_hidden_however_deep_and_the_unknown_too() {
+        let schema = json!({"properties": {
+            "user": {"type": "string"}, "pin": {"type": "string", "writeOnly": true},
+            "sub": {"properties": {"token": {"writeOnly": true}, "page": {"type": "integer"}}},
+            "list": {"type": "array", "items": {"properties": {"password": {}, "name": {}}}},
+        }});
+        let config = map(json!({
+            "user": "jo", "pin": 7, "odd": "x", "sub": {"token": "t", "page": 2}, "list": [{"password": "p", "name": "n"}],
+        }));
+        let wanted = json!({
+            "user": "jo", "pin": MASK, "odd": MASK, "sub": {"token": MASK, "page": 2},
+            "list": [{"password": MASK, "name": "n"}],
+        });
+        assert_eq!(Value::from(shown(Some(&schema), &config)), wanted);
+        assert_eq!(
+            Value::from(shown(None, &map(json!({"user": "jo"})))),
+            json!({"user": MASK})
+        );
+    }
+
+    #[test]
+    fn what_is_sent_goes_over_what_is_stored() {
+        let stored = map(json!({"user": "jo", "pin": "1234"}));
+        let sent = map(json!({"user": null, "pin": MASK, "site": "x", "new": "•"}));
+        assert_eq!(
+            Value::from(changed(&stored, sent)),
+            json!({"pin": "1234", "site": "x", "new": "•"})
+        );
+    }
+}

@@ -1,0 +1,60 @@
+//! With which errors of this area each operation may refuse, for the document. What every guarded operation may answer
+//! is known without them.
+
+use qm_platform::ActingError;
+use qm_platform::config_schema::BadSchema;
+use qm_ports::indexer::IndexerError;
+use qm_web::faults;
+
+use crate::error::IndexerAreaError as E;
+
+faults! {
+    Of => [E::NoSuchIndexer];
+    Create => with(configuring(), [E::TooMany]);
+    Change => with(configuring(), [E::NoSuchIndexer]);
+    Delete => with(acting(), [E::NoSuchIndexer]);
+    Test => with(acting(), [E::NoSuchIndexer]);
+    Search => [
+        E::NoSuchIndexer,
+        E::Disabled,
+        failed(IndexerError::Unreachable(some())),
+        failed(IndexerError::Timeout(some())),
+        failed(IndexerError::Busy),
+        failed(IndexerError::Auth(some())),
+    ];
+}
+
+/// Stands for what is known only when it happens.
+fn some() -> String {
+    "…".to_owned()
+}
+
+fn failed(source: IndexerError) -> E {
+    E::Failed {
+        message: some(),
+        source,
+    }
+}
+
+fn with(mut errors: Vec<E>, more: impl IntoIterator<Item = E>) -> Vec<E> {
+    errors.extend(more);
+    errors
+}
+
+fn acting() -> Vec<E> {
+    vec![E::Acting(ActingError::Gone), E::Acting(ActingError::Inactive)]
+}
+
+fn configuring() -> Vec<E> {
+    with(
+        acting(),
+        [
+            E::NoSuchImplementation {
+                asked: some(),
+                known: some(),
+            },
+            E::Config(vec![some()]),
+            E::BadSchema(some(), BadSchema::unusable()),
+        ],
+    )
+}

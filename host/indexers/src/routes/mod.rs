@@ -1,0 +1,172 @@
+//! `/api/indexers`: parse, call the service, shape.
+
+mod faults;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use qm_kernel::Permission as P;
+use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Params, Path, Routes, routes};
+
+use crate::dto::answers::{
+    CandidateView, DeletedView, ImplementationView, IndexerView, SearchView, TestView,
+};
+use crate::dto::requests::{ChangedIndexer, NewIndexer, NewSearch, SearchQuery};
+use crate::model::change::Shown;
+use crate::service::{Caller, Indexers};
+
+type App = State<Arc<Indexers>>;
+
+/// Tests and searches that one address may ask for in 60 s: each is a request to somebody else's server.
+const ASKED: u32 = 60;
+
+/// All routes of this area, still without their state.
+pub fn routes() -> Routes<Arc<Indexers>> {
+    Routes::new()
+        .add(routes!(list_indexers).need(P::IndexersView))
+        .add(routes!(create_indexer).need(P::IndexersManage))
+        .add(routes!(list_implementations).need(P::IndexersView))
+        .add(routes!(search_indexers).need(P::IndexersTest).limit(ASKED))
+        .add(routes!(get_indexer).need(P::IndexersView))
+        .add(routes!(update_indexer).need(P::IndexersManage))
+        .add(routes!(delete_indexer).need(P::IndexersManage))
+        .add(routes!(test_indexer).need(P::IndexersTest).limit(ASKED))
+        .add(routes!(search_indexer).need(P::IndexersTest).limit(ASKED))
+}
+
+fn view(app: &Indexers, shown: Shown) -> IndexerView {
+    IndexerView::new(shown, app.now())
+}
+
+/// Every indexer, in the order in which they are asked.
+#[utoipa::path(get, path = "/api/indexers", tag = "indexers", responses((status = 200, body = Vec<IndexerView>)))]
+async fn list_indexers(State(app): App) -> ApiResult<Json<Vec<IndexerView>>> {
+    let all = app.list().await?;
+    Ok(Json(all.into_iter().map(|shown| view(&app, shown)).collect()))
+}
+
+/// Makes an indexer. It is not asked anything yet.
+#[utoipa::path(
+    post, path = "/api/indexers", tag = "indexers", request_body = Body<NewIndexer>,
+    responses((status = 201, body = IndexerView), faults::Create)
+)]
+async fn create_indexer(
+    State(app): App,
+    Auth(principal): Auth,
+    Client(client): Client,
+    Body(new): Body<NewIndexer>,
+) -> ApiResult<Created<IndexerView>> {
+    let caller = Caller {
+        principal: &principal,
+        client: &client,
+    };
+    let made = app.create(caller, new.into()).await?;
+    Ok(Created(view(&app, made)))
+}
+
+/// The protocols that installed plugins speak, with what each is configured with.
+#[utoipa::path(
+    get, path = "/api/indexers/implementations", tag = "indexers",
+    responses((status = 200, body = Vec<ImplementationView>))
+)]
+async fn list_implementations(State(app): App) -> Json<Vec<ImplementationView>> {
+    let all = app.implementations().into_iter();
+    Json(all.map(ImplementationView::from).collect())
+}
+
+/// Asks all indexers, or some, one question. Those that do not answer are told with the reason.
+#[utoipa::path(
+    post, path = "/api/indexers/search", tag = "indexers", request_body = Body<NewSearch>,
+    responses((status = 201, body = SearchView))
+)]
+async fn search_indexers(State(app): App, Body(search): Body<NewSearch>) -> ApiResult<Created<SearchView>> {
+    Ok(Created(app.search_all(&search.into()).await?.into()))
+}
+
+/// One indexer.
+#[utoipa::path(
+    get, path = "/api/indexers/{id}", tag = "indexers", params(("id" = String, Path)),
+    responses((status = 200, body = IndexerView), faults::Of)
+)]
+async fn get_indexer(State(app): App, Path(id): Path<String>) -> ApiResult<Json<IndexerView>> {
+    Ok(Json(view(&app, app.find(&id).await?)))
+}
+
+/// Changes an indexer. With another URL, key or protocol, what was learnt of the earlier one is forgotten.
+#[utoipa::path(
+    patch, path = "/api/indexers/{id}", tag = "indexers", params(("id" = String, Path)),
+    request_body = Body<ChangedIndexer>, responses((status = 200, body = IndexerView), faults::Change)
+)]
+async fn update_indexer(
+    State(app): App,
+    Auth(principal): Auth,
+    Client(client): Client,
+    Path(id): Path<String>,
+    Body(change): Body<ChangedIndexer>,
+) -> ApiResult<Json<IndexerView>> {
+    let caller = Caller {
+        principal: &principal,
+        client: &client,
+    };
+    Ok(Json(view(&app, app.update(caller, &id, change.into()).await?)))
+}
+
+/// Deletes an indexer.
+#[utoipa::path(
+    delete, path = "/api/indexers/{id}", tag = "indexers", params(("id" = String, Path)),
+    responses((status = 200, body = DeletedView), faults::Delete)
+)]
+async fn delete_indexer(
+    State(app): App,
+    Auth(principal): Auth,
+    Client(client): Client,
+    Path(id): Path<String>,
+) -> ApiResult<Json<DeletedView>> {
+    let caller = Caller {
+        principal: &principal,
+        client: &client,
+    };
+    app.delete(caller, &id).await?;
+    Ok(Json(DeletedView { id, deleted: true }))
+}
+
+/// Asks an indexer what it offers. A failure is no error of this operation: it stands in the answer, and with the indexer.
+#[utoipa::path(
+    post, path = "/api/indexers/{id}/test", tag = "indexers", params(("id" = String, Path)),
+    responses((status = 201, body = TestView), faults::Test)
+)]
+async fn test_indexer(
+    State(app): App,
+    Auth(principal): Auth,
+    Client(client): Client,
+    Path(id): Path<String>,
+) -> ApiResult<Created<TestView>> {
+    let caller = Caller {
+        principal: &principal,
+        client: &client,
+    };
+    let (indexer, answer) = TestView::split(app.test(caller, &id).await?);
+    let indexer = view(&app, app.shown(indexer));
+    Ok(Created(TestView::new(indexer, answer)))
+}
+
+/// What one indexer lists for a question, as it lists it.
+#[utoipa::path(
+    get, path = "/api/indexers/{id}/search", tag = "indexers",
+    params(("id" = String, Path), Params::<SearchQuery>),
+    responses((status = 200, body = Vec<CandidateView>), faults::Search)
+)]
+async fn search_indexer(
+    State(app): App,
+    Path(id): Path<String>,
+    Params(SearchQuery(query)): Params<SearchQuery>,
+) -> ApiResult<Json<Vec<CandidateView>>> {
+    let (indexer, found) = app.search_one(&id, query).await?;
+    let candidates = found
+        .releases
+        .into_iter()
+        .map(|release| CandidateView::new(indexer.id.clone(), indexer.name.clone(), release));
+    Ok(Json(candidates.collect()))
+}

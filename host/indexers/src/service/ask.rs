@@ -1,0 +1,226 @@
+//! One request to one indexer: within its budget, not while it wants to be left alone, and how it went is stored.
+
+use std::time::{Duration, Instant};
+
+use futures_util::future::BoxFuture;
+use qm_db::DbError;
+use qm_kernel::Permission;
+use qm_platform::AuditResult;
+use qm_ports::indexer::{Found, IndexerConfig, IndexerError, Protocols, Query};
+use serde_json::{Map, Value, json};
+
+use super::{Caller, Indexers};
+use crate::error::IndexerAreaError;
+use crate::model::change::Outcome;
+use crate::model::indexer::Indexer;
+use crate::repo;
+use crate::repo::indexers::Tested;
+
+/// Who wants to know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Why {
+    /// A person tries whether it answers: it is asked although it rests, or asked to be left alone.
+    Test,
+    /// A person, of this indexer: it is asked although it rests after failures.
+    Person,
+    /// A search of many.
+    Search,
+    /// A release of it is wanted; counts as a grab.
+    Grab,
+}
+
+impl Indexers {
+    /// Asks an indexer what it offers, and stores how that went. One that is disabled is asked too.
+    pub async fn test(&self, caller: Caller<'_>, id: &str) -> Result<Outcome, IndexerAreaError> {
+        // Its key is about to be used: who asks for that is judged first.
+        let mut tx = self.db.begin_write().await?;
+        let actor = self.judge(&mut tx, caller, Permission::IndexersTest).await?;
+        let found = repo::indexers::find(&mut tx, id).await?;
+        tx.commit().await?;
+        let indexer = found.ok_or(IndexerAreaError::NoSuchIndexer)?;
+        let answer = self
+            .ask(&indexer, Why::Test, |protocols, protocol, config| {
+                Box::pin(async move { protocols.caps(protocol, config).await })
+            })
+            .await
+            .map_err(|error| indexer.complaint(error));
+        let caps = answer.as_ref().map(|caps| json!(caps).to_string());
+        let outcome = match &caps {
+            Ok(caps) => Tested::Ok(caps),
+            Err(message) => Tested::Failed(message),
+        };
+        let mut tx = self.db.begin_write().await?;
+        repo::indexers::tested(&mut tx, &indexer, self.ctx.now(), &outcome).await?;
+        let mut entry = actor.entry("indexer.test", caller.client);
+        entry.object_type = Some("indexer");
+        entry.object_id = Some(indexer.id.clone());
+        if let Err(message) = &answer {
+            entry.result = AuditResult::Failure;
+            entry.metadata = Some(json!({ "message": message }));
+        }
+        self.audit.record(&mut tx, entry).await?;
+        let found = repo::indexers::find(&mut tx, id).await?;
+        tx.commit().await?;
+        Ok(Outcome {
+            indexer: found.ok_or(IndexerAreaError::NoSuchIndexer)?,
+            answer,
+        })
+    }
+
+    /// What one indexer lists, as it lists it.
+    pub async fn search_one(&self, id: &str, query: Query) -> Result<(Indexer, Found), IndexerAreaError> {
+        let indexer = self.stored(id).await?;
+        if !indexer.is_enabled {
+            return Err(IndexerAreaError::Disabled);
+        }
+        match self.search_by(&indexer, Why::Person, query).await {
+            Ok(found) => Ok((indexer, found)),
+            Err(source) => Err(IndexerAreaError::Failed {
+                message: indexer.complaint(&source),
+                source,
+            }),
+        }
+    }
+
+    /// Puts a question to an indexer in the way it takes them; without categories of its own it is asked for the indexer's.
+    pub(super) async fn search_by(
+        &self,
+        indexer: &Indexer,
+        why: Why,
+        mut query: Query,
+    ) -> Result<Found, IndexerError> {
+        query.tv_search = indexer.searches_tv();
+        if query.categories.is_empty() {
+            query.categories.clone_from(&indexer.categories);
+        }
+        self.ask(indexer, why, move |protocols, protocol, config| {
+            Box::pin(async move { protocols.search(protocol, config, query).await })
+        })
+        .await
+    }
+
+    pub(super) async fn ask<T: Send>(
+        &self,
+        indexer: &Indexer,
+        why: Why,
+        call: impl for<'a> FnOnce(
+            &'a dyn Protocols,
+            &'a str,
+            IndexerConfig,
+        ) -> BoxFuture<'a, Result<T, IndexerError>>,
+    ) -> Result<T, IndexerError> {
+        self.may_ask(indexer, why)?;
+        let config = self.config_of(indexer)?;
+        let begun = Instant::now();
+        let answer = call(&*self.protocols, &indexer.implementation, config).await;
+        if let Err(error) = self.note(indexer, why, begun.elapsed(), &answer).await {
+            let error = &error as &dyn std::error::Error;
+            tracing::warn!(error, indexer.id, "how an indexer answered could not be stored");
+        }
+        answer
+    }
+
+    /// Whether it may be asked now; takes a request of its budget.
+    fn may_ask(&self, indexer: &Indexer, why: Why) -> Result<(), IndexerError> {
+        let now = self.ctx.now();
+        let health = &indexer.health;
+        if let Some(until) = health
+            .throttled_until
+            .filter(|until| *until > now && why != Why::Test)
+        {
+            let seconds = until.since(now).as_secs() + 1;
+            return Err(throttled(
+                seconds,
+                format!("it asked to be left alone; it is asked again in {seconds} s"),
+            ));
+        }
+        if let Some(until) = health
+            .rests_until
+            .filter(|until| *until > now && why == Why::Search)
+        {
+            return Err(IndexerError::Unreachable(format!(
+                "it rests for {} s after {} failures in a row; the last one: {}",
+                until.since(now).as_secs() + 1,
+                health.failures,
+                health.last_error.as_deref().unwrap_or("unknown"),
+            )));
+        }
+        let pace = indexer.requests_per_minute;
+        self.pace.take(&indexer.id, pace, now).map_err(|wait| {
+            let seconds = wait.as_secs() + 1;
+            throttled(
+                seconds,
+                format!(
+                    "its {pace} requests of this minute are used up; try again in {seconds} s, or raise requestsPerMinute"
+                ),
+            )
+        })
+    }
+
+    /// The configuration for its plugin, secrets in clear.
+    pub(super) fn config_of(&self, indexer: &Indexer) -> Result<IndexerConfig, IndexerError> {
+        let lost =
+            || IndexerError::InvalidConfig("its secrets cannot be read any more: enter them anew".to_owned());
+        let mut fields = match &indexer.config {
+            None => Map::new(),
+            Some(sealed) => self.opened(sealed).ok_or_else(lost)?,
+        };
+        // A key that no key opens counts as none: the indexer says what it thinks of that.
+        let key = indexer
+            .api_key
+            .as_deref()
+            .and_then(|sealed| self.cipher.decrypt(sealed));
+        fields.extend(key.map(|key| ("apiKey".to_owned(), Value::from(key.expose()))));
+        fields.insert("baseUrl".to_owned(), indexer.base_url.as_str().into());
+        Ok(IndexerConfig {
+            fields,
+            timeout_ms: indexer.timeout_ms,
+        })
+    }
+
+    /// A stored configuration in clear; `None` when it cannot be read.
+    pub(super) fn opened(&self, sealed: &str) -> Option<Map<String, Value>> {
+        serde_json::from_str(self.cipher.decrypt(sealed)?.expose()).ok()
+    }
+
+    /// Stores how a request went. What is no word of the indexer (its plugin is missing, or busy) says nothing of it.
+    async fn note<T>(
+        &self,
+        indexer: &Indexer,
+        why: Why,
+        took: Duration,
+        answer: &Result<T, IndexerError>,
+    ) -> Result<(), DbError> {
+        if matches!(
+            answer,
+            Err(IndexerError::Missing(_) | IndexerError::Busy | IndexerError::Unsupported(_))
+        ) {
+            return Ok(());
+        }
+        let now = self.ctx.now();
+        let mut tx = self.db.begin_write().await?;
+        // As it is by now: others may have asked it meanwhile.
+        let Some(mut stored) = repo::indexers::find(&mut tx, &indexer.id).await? else {
+            return Ok(());
+        };
+        match answer {
+            Ok(_) => stored.health.went_well(now, took, why == Why::Grab),
+            Err(error) => {
+                let told = match error {
+                    IndexerError::Throttled { seconds, .. } => Some(*seconds),
+                    _ => None,
+                };
+                stored.health.failed(now, &error.to_string(), told);
+            }
+        }
+        repo::indexers::note(&mut tx, &indexer.id, &stored.health).await?;
+        tx.commit().await
+    }
+}
+
+fn throttled(seconds: u64, message: String) -> IndexerError {
+    IndexerError::Throttled {
+        seconds: u32::try_from(seconds).ok(),
+        message,
+    }
+}

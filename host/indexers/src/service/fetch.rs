@@ -1,0 +1,65 @@
+//! Releases by their links: a link of an indexer's own origin by its protocol, every other one through the URL guard.
+
+use qm_net::{GuardKind, Linked};
+use qm_ports::indexer::{Fetched, Payload};
+use url::Url;
+
+use super::ask::Why;
+use super::{FETCH, Indexers, MAX_TORRENT};
+use crate::error::IndexerAreaError;
+use crate::model::indexer::Indexer;
+use crate::repo;
+
+impl Indexers {
+    /// `listed_by`: the indexer that listed it, when that is known; it is asked before others of the same origin.
+    pub async fn fetch_release(
+        &self,
+        link: &str,
+        listed_by: Option<&str>,
+    ) -> Result<Fetched, IndexerAreaError> {
+        if link.starts_with("magnet:") {
+            return Ok(Fetched::Magnet(link.to_owned()));
+        }
+        let Some(indexer) = self.owner(link, listed_by).await? else {
+            return self.fetch_outside(link).await;
+        };
+        let own = link.to_owned();
+        let answer = self
+            .ask(&indexer, Why::Grab, move |protocols, protocol, config| {
+                Box::pin(async move { protocols.download(protocol, config, &own).await })
+            })
+            .await;
+        match answer {
+            Ok(Payload::Torrent(file)) => Ok(Fetched::Torrent(file)),
+            Ok(Payload::Magnet(magnet)) => Ok(Fetched::Magnet(magnet)),
+            Ok(Payload::Elsewhere(url)) => self.fetch_outside(&url).await,
+            Err(source) => Err(IndexerAreaError::Failed {
+                message: indexer.complaint(&source),
+                source,
+            }),
+        }
+    }
+
+    async fn owner(&self, link: &str, listed_by: Option<&str>) -> Result<Option<Indexer>, IndexerAreaError> {
+        let Ok(link) = Url::parse(link) else {
+            return Ok(None);
+        };
+        let mut indexers = repo::indexers::all(&mut self.db.begin_read().await?).await?;
+        indexers.retain(|indexer| indexer.is_enabled && indexer.owns(&link));
+        let listed = indexers
+            .iter()
+            .position(|indexer| Some(indexer.id.as_str()) == listed_by);
+        Ok(indexers.into_iter().nth(listed.unwrap_or(0)))
+    }
+
+    async fn fetch_outside(&self, url: &str) -> Result<Fetched, IndexerAreaError> {
+        let linked = self
+            .net
+            .fetch_linked(url, GuardKind::TorrentUrl, MAX_TORRENT, FETCH)
+            .await?;
+        Ok(match linked {
+            Linked::Body(body) => Fetched::Torrent(body.to_vec()),
+            Linked::Magnet(magnet) => Fetched::Magnet(magnet),
+        })
+    }
+}

@@ -1,0 +1,101 @@
+//! Indexers as people keep them, and what is asked of them.
+
+mod ask;
+mod fetch;
+mod keep;
+mod pace;
+mod search;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use qm_db::{Db, Tx};
+use qm_kernel::{ClientInfo, Ctx, Permission, Principal, Timestamp};
+use qm_net::Net;
+use qm_platform::{Acting, Actor, Audit, Cipher};
+use qm_ports::indexer::{ProtocolKind, Protocols};
+
+use crate::error::IndexerAreaError;
+use crate::model::indexer::Indexer;
+use crate::repo;
+
+use self::pace::Pace;
+
+/// Indexers that are asked at a time for one search.
+pub const AT_ONCE: usize = 16;
+/// The most of a .torrent file that is fetched outside an indexer's own origin, as torrents take them.
+const MAX_TORRENT: usize = 10 << 20;
+/// Time limit on a release that is fetched outside an indexer's own origin.
+const FETCH: Duration = Duration::from_secs(30);
+
+/// What the area is given.
+pub struct IndexersDeps {
+    pub db: Db,
+    pub ctx: Ctx,
+    pub audit: Audit,
+    pub acting: Arc<dyn Acting>,
+    pub cipher: Cipher,
+    pub net: Net,
+    pub protocols: Arc<dyn Protocols>,
+}
+
+/// The configured indexers, all together.
+pub struct Indexers {
+    db: Db,
+    ctx: Ctx,
+    audit: Audit,
+    acting: Arc<dyn Acting>,
+    cipher: Cipher,
+    net: Net,
+    protocols: Arc<dyn Protocols>,
+    pace: Pace,
+}
+
+/// Who asks for a change.
+#[derive(Clone, Copy)]
+pub struct Caller<'a> {
+    pub principal: &'a Principal,
+    pub client: &'a ClientInfo,
+}
+
+impl Indexers {
+    pub fn new(deps: IndexersDeps) -> Arc<Self> {
+        Arc::new(Self {
+            db: deps.db,
+            ctx: deps.ctx,
+            audit: deps.audit,
+            acting: deps.acting,
+            cipher: deps.cipher,
+            net: deps.net,
+            protocols: deps.protocols,
+            pace: Pace::default(),
+        })
+    }
+
+    pub fn now(&self) -> Timestamp {
+        self.ctx.now()
+    }
+
+    /// The protocols that installed plugins speak, by id.
+    pub fn implementations(&self) -> Vec<ProtocolKind> {
+        self.protocols.protocols()
+    }
+
+    fn kind(&self, id: &str) -> Option<ProtocolKind> {
+        self.implementations().into_iter().find(|kind| kind.id == id)
+    }
+
+    async fn stored(&self, id: &str) -> Result<Indexer, IndexerAreaError> {
+        let found = repo::indexers::find(&mut self.db.begin_read().await?, id).await?;
+        found.ok_or(IndexerAreaError::NoSuchIndexer)
+    }
+
+    async fn judge(
+        &self,
+        tx: &mut Tx,
+        caller: Caller<'_>,
+        needed: Permission,
+    ) -> Result<Actor, IndexerAreaError> {
+        Ok(self.acting.judge(tx, caller.principal, &[needed]).await?)
+    }
+}

@@ -1,0 +1,176 @@
+//! The area over protocols of the tests' making, for its own tests.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use qm_db::{Db, all, sql};
+use qm_kernel::Secret;
+use qm_net::{Net, NetConfig};
+use qm_platform::testing::Claims;
+use qm_platform::{Audit, Cipher};
+use qm_ports::indexer::{
+    Caps, Found, IndexerConfig, IndexerError, Payload, ProtocolKind, Protocols, Query, Release,
+};
+use qm_test_base::{Hands as Clock, START_MS};
+use serde_json::{Map, Value, json};
+
+use crate::{Indexers, IndexersDeps};
+
+sql! {
+    STORED = "SELECT COALESCE(api_key, '') || COALESCE(config, '') FROM indexers ORDER BY id";
+    AUDITED = "SELECT action || ' ' || result || ' ' || COALESCE(metadata, '') FROM audit_logs ORDER BY created_at, id";
+}
+
+/// Indexers by the host of their base URL; they do as they are told.
+#[derive(Default)]
+pub struct FakeProtocols {
+    /// What a host answers instead of what it has.
+    pub failures: Mutex<HashMap<String, IndexerError>>,
+    /// What a host lists.
+    pub lists: Mutex<HashMap<String, Vec<Release>>>,
+    /// Configurations and questions of every call.
+    pub asked: Mutex<Vec<(Map<String, Value>, Option<Query>)>>,
+}
+
+impl FakeProtocols {
+    pub fn fail(&self, host: &str, error: Option<IndexerError>) {
+        let mut failures = self.failures.lock().unwrap();
+        match error {
+            Some(error) => failures.insert(host.to_owned(), error),
+            None => failures.remove(host),
+        };
+    }
+
+    pub fn has(&self, host: &str, releases: Vec<Release>) {
+        self.lists.lock().unwrap().insert(host.to_owned(), releases);
+    }
+
+    pub fn asked(&self) -> Vec<(Map<String, Value>, Option<Query>)> {
+        std::mem::take(&mut *self.asked.lock().unwrap())
+    }
+
+    fn hear(&self, config: &IndexerConfig, query: Option<Query>) -> Result<String, IndexerError> {
+        let base = config.fields["baseUrl"].as_str().unwrap();
+        let host = url::Url::parse(base).unwrap().host_str().unwrap().to_owned();
+        self.asked.lock().unwrap().push((config.fields.clone(), query));
+        match self.failures.lock().unwrap().get(&host) {
+            Some(error) => Err(error.clone()),
+            None => Ok(host),
+        }
+    }
+}
+
+#[async_trait]
+impl Protocols for FakeProtocols {
+    fn protocols(&self) -> Vec<ProtocolKind> {
+        let kind = |id: &str, extra: Value| {
+            let mut properties = json!({
+                "baseUrl": {"type": "string"}, "apiKey": {"type": "string", "writeOnly": true}, "timeoutMs": {"type": "integer"},
+            });
+            properties
+                .as_object_mut()
+                .unwrap()
+                .extend(extra.as_object().unwrap().clone());
+            ProtocolKind {
+                id: id.into(),
+                label: format!("The {id}"),
+                protocol: "torrent".into(),
+                plugin: format!("{id}_plugin"),
+                version: "1.0.0".into(),
+                config_schema: json!({
+                    "type": "object", "required": ["baseUrl"], "properties": properties, "additionalProperties": false,
+                }),
+                capabilities: Vec::new(),
+            }
+        };
+        let more =
+            json!({"user": {"type": "string"}, "pin": {"type": "string", "minLength": 4, "writeOnly": true}});
+        vec![
+            kind("newznab", json!({})),
+            kind("special", more),
+            kind("torznab", json!({})),
+        ]
+    }
+
+    async fn caps(&self, _: &str, config: IndexerConfig) -> Result<Caps, IndexerError> {
+        self.hear(&config, None)?;
+        Ok(Caps {
+            tv_search: false,
+            supported_params: vec!["q".into()],
+            ..Caps::default()
+        })
+    }
+
+    async fn search(&self, _: &str, config: IndexerConfig, query: Query) -> Result<Found, IndexerError> {
+        let host = self.hear(&config, Some(query))?;
+        let lists = self.lists.lock().unwrap();
+        Ok(Found {
+            releases: lists.get(&host).cloned().unwrap_or_default(),
+            warnings: Vec::new(),
+        })
+    }
+
+    async fn download(&self, _: &str, config: IndexerConfig, link: &str) -> Result<Payload, IndexerError> {
+        self.hear(&config, None)?;
+        Ok(if link.ends_with("magnet") {
+            Payload::Magnet("magnet:?xt=urn:btih:aa".into())
+        } else if link.ends_with("elsewhere") {
+            Payload::Elsewhere("http://169.254.169.254/file".into())
+        } else {
+            Payload::Torrent(b"d4:infoe".to_vec())
+        })
+    }
+}
+
+pub fn release(title: &str, seeders: Option<u32>) -> Release {
+    Release {
+        title: title.into(),
+        seeders,
+        ..Release::default()
+    }
+}
+
+/// The area on a database, and what it stands on.
+pub struct House {
+    pub app: Arc<Indexers>,
+    pub db: Db,
+    pub clock: Arc<Clock>,
+    pub protocols: Arc<FakeProtocols>,
+}
+
+impl House {
+    pub fn new(db: &Db) -> Self {
+        let clock = Clock::at(START_MS);
+        let ctx = clock.ctx();
+        let protocols = Arc::<FakeProtocols>::default();
+        let key = Secret::new("an encryption key of no fewer than 32 characters");
+        let app = Indexers::new(IndexersDeps {
+            db: db.clone(),
+            ctx: ctx.clone(),
+            audit: Audit::new(ctx.clone()),
+            acting: Arc::new(Claims),
+            cipher: Cipher::new(&key, ctx),
+            net: Net::new(NetConfig::default()).unwrap(),
+            protocols: protocols.clone(),
+        });
+        Self {
+            app,
+            db: db.clone(),
+            clock,
+            protocols,
+        }
+    }
+
+    /// Keys and configurations as they are stored.
+    pub async fn stored(&self) -> Vec<String> {
+        let rows = all!(&mut self.db.begin_read().await.unwrap(), (String,), STORED).await;
+        rows.unwrap().into_iter().map(|(text,)| text).collect()
+    }
+
+    /// What was audited, oldest first.
+    pub async fn audited(&self) -> Vec<String> {
+        let rows = all!(&mut self.db.begin_read().await.unwrap(), (String,), AUDITED).await;
+        rows.unwrap().into_iter().map(|(text,)| text).collect()
+    }
+}
