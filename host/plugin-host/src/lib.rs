@@ -29,6 +29,7 @@ use qm_ports::channel::Channels;
 use qm_ports::engine::{EngineConfig, EngineDriver, EngineError, EngineKind, EngineKinds, changes};
 use qm_ports::indexer::Protocols;
 use qm_ports::mail::Mailer;
+use qm_ports::metadata::Providers;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
@@ -51,7 +52,7 @@ use crate::core::runtime::Runtime;
 use crate::core::scan;
 use crate::core::services::Services;
 use crate::roles::engine::{self, driver::PluginEngine};
-use crate::roles::{actions, channel, indexer};
+use crate::roles::{actions, channel, indexer, metadata};
 
 /// Time for which a start waits for the plugins that need no compiling.
 const FIRST_LOOK: Duration = Duration::from_secs(3);
@@ -95,6 +96,7 @@ pub struct PluginHost {
     channels: Arc<channel::Desk>,
     actions: Arc<actions::Desk>,
     indexers: Arc<indexer::Desk>,
+    metadata: Arc<metadata::Desk>,
     tasks: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -123,6 +125,7 @@ impl PluginHost {
             channels: Arc::new(channel::Desk::new(runtime.clone(), catalog.clone())),
             actions: Arc::new(actions::Desk::new(runtime.clone(), catalog.clone())),
             indexers: Arc::new(indexer::Desk::new(runtime.clone(), catalog.clone())),
+            metadata: Arc::new(metadata::Desk::new(runtime.clone(), catalog.clone())),
             runtime,
             catalog,
             tasks: Mutex::new(tasks.into()),
@@ -198,6 +201,11 @@ impl PluginHost {
     /// The protocols of indexers that the plugins speak.
     pub fn protocols(&self) -> Arc<dyn Protocols> {
         self.indexers.clone()
+    }
+
+    /// The providers of metadata that the plugins speak to.
+    pub fn providers(&self) -> Arc<dyn Providers> {
+        self.metadata.clone()
     }
 
     /// Says who touches torrents for plugins. Until then none is touched.

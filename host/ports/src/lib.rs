@@ -8,6 +8,7 @@
 //! | [`channel`] | the plugin host | notifications |
 //! | [`feed`] | the network, wired by `server` | whoever follows feeds |
 //! | [`indexer`] | the plugin host; [`indexer::Indexers`] indexers | indexers; whoever looks for releases |
+//! | [`metadata`] | the plugin host | whoever names films and shows |
 //! | [`payload`] | torrents | files |
 //! | [`probe`] | torrents | the system's health |
 //! | [`carry`] | files | torrents |
@@ -30,6 +31,7 @@ pub mod indexer;
 pub mod intake;
 pub mod list;
 pub mod mail;
+pub mod metadata;
 pub mod payload;
 pub mod probe;
 pub mod rules;

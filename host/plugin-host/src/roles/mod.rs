@@ -6,6 +6,7 @@ pub(crate) mod channel;
 mod claims;
 pub(crate) mod engine;
 pub(crate) mod indexer;
+pub(crate) mod metadata;
 mod vetted;
 
 use crate::core::role::Roles;
@@ -16,4 +17,5 @@ pub(crate) const ALL: Roles = &[
     &channel::ChannelRole,
     &actions::ActionsRole,
     &indexer::IndexerRole,
+    &metadata::MetadataRole,
 ];

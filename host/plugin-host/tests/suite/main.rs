@@ -12,6 +12,7 @@ mod files;
 mod hostile;
 mod indexer;
 mod isolation;
+mod metadata;
 mod network;
 mod reload;
 mod untrusted;

@@ -1,0 +1,369 @@
+//! Metadata of films and shows: [`Providers`] is how a provider is asked, whatever the plugin and the version of the API its
+//! component was written against.
+//!
+//! Dates are `YYYY-MM-DD` and exist, languages BCP 47, countries ISO 3166-1 in capitals, ratings from 0 to 10. Texts are a plugin's
+//! word: bounded, without control characters, and judged by nobody.
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// What a title is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum TitleKind {
+    Movie,
+    Show,
+}
+
+/// What a provider answers beside the check of its configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Ability {
+    Search,
+    Details,
+    Episodes,
+    Artwork,
+    Find,
+}
+
+/// A provider that an installed plugin speaks to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProviderKind {
+    /// The neutral id of the provider and of its plugin, e.g. `provider_a`; also the word for its ids.
+    pub id: String,
+    /// The product's name.
+    pub label: String,
+    /// The plugin's own version.
+    pub version: String,
+    /// JSON Schema of the configuration.
+    pub config_schema: Value,
+    pub kinds: Vec<TitleKind>,
+    pub abilities: Vec<Ability>,
+    /// Sources of ids that [`Providers::find`] takes, e.g. `titledb`.
+    pub find_sources: Vec<String>,
+}
+
+/// What a provider is asked with, secrets in clear: handed to the plugin and nowhere else. It lies over what an
+/// administrator entered for the plugin: a field that stands here wins, one that is null is not given.
+#[derive(Clone, Default)]
+pub struct ProviderConfig {
+    pub fields: Map<String, Value>,
+    /// Time limit on one request, in milliseconds; none: the plugin's own.
+    pub timeout_ms: Option<u32>,
+}
+
+impl std::fmt::Debug for ProviderConfig {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.fields.keys()).finish()
+    }
+}
+
+/// An id at a source, e.g. `titledb` and `tt0944947`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ExternalId {
+    pub source: String,
+    pub id: String,
+}
+
+/// An image that anybody may fetch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Picture {
+    /// URL of the largest there is.
+    pub url: String,
+    /// URL of a smaller one, for lists.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preview: Option<String>,
+}
+
+/// A question for titles.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct TitleQuery {
+    pub kind: TitleKind,
+    pub title: String,
+    /// Titles of other years are left out; asking again without is the caller's.
+    pub year: Option<u32>,
+    pub language: Option<String>,
+    /// From 1.
+    pub page: u32,
+}
+
+impl TitleQuery {
+    /// The first page, in the provider's language, of any year.
+    pub fn of(kind: TitleKind, title: &str) -> Self {
+        Self {
+            kind,
+            title: title.to_owned(),
+            year: None,
+            language: None,
+            page: 1,
+        }
+    }
+}
+
+/// A title as a search lists it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TitleHit {
+    /// The provider's own id.
+    pub id: String,
+    pub kind: TitleKind,
+    pub title: String,
+    pub original_title: Option<String>,
+    /// Of the release, or of the first episode.
+    pub released: Option<String>,
+    pub overview: Option<String>,
+    pub original_language: Option<String>,
+    pub poster: Option<Picture>,
+    pub backdrop: Option<Picture>,
+    pub rating: Option<f64>,
+    pub votes: Option<u32>,
+    /// Comparable within one provider alone.
+    pub popularity: Option<f64>,
+}
+
+/// A page of what was found, the best first.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TitlesFound {
+    pub hits: Vec<TitleHit>,
+    pub page: u32,
+    /// Pages there are.
+    pub pages: u32,
+    /// Hits on all pages, when the provider says.
+    pub total: Option<u32>,
+}
+
+/// A question for all about one title.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct TitleSubject {
+    pub kind: TitleKind,
+    /// The provider's own id.
+    pub id: String,
+    pub language: Option<String>,
+    /// Whose certification is asked for.
+    pub country: Option<String>,
+}
+
+/// Somebody in front of the camera or behind it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Credit {
+    pub id: Option<String>,
+    pub name: String,
+    /// The character, or the job.
+    pub role: Option<String>,
+    pub picture: Option<Picture>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EpisodeDetails {
+    pub id: Option<String>,
+    /// 0: specials.
+    pub season: u32,
+    pub number: u32,
+    pub title: Option<String>,
+    pub overview: Option<String>,
+    pub aired: Option<String>,
+    /// Minutes.
+    pub runtime: Option<u32>,
+    pub rating: Option<f64>,
+    pub votes: Option<u32>,
+    pub still: Option<Picture>,
+    /// Who acts in this one beside the cast of the show.
+    pub guests: Vec<Credit>,
+    pub crew: Vec<Credit>,
+}
+
+/// A season, without its episodes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeasonDetails {
+    pub number: u32,
+    pub title: Option<String>,
+    pub overview: Option<String>,
+    pub aired: Option<String>,
+    pub episodes: Option<u32>,
+    pub poster: Option<Picture>,
+}
+
+/// Where a title stands, whatever the product's word for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Standing {
+    #[default]
+    Unknown,
+    Planned,
+    /// More was announced.
+    Returning,
+    /// It has not ended.
+    Continuing,
+    Ended,
+    Canceled,
+    /// Of a film.
+    Released,
+}
+
+/// All about one title.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TitleDetails {
+    /// The provider's own id.
+    pub id: String,
+    pub kind: TitleKind,
+    pub title: String,
+    pub original_title: Option<String>,
+    pub overview: Option<String>,
+    pub tagline: Option<String>,
+    /// The first release, or the first episode's date.
+    pub released: Option<String>,
+    /// Date of the last episode that was aired.
+    pub last_aired: Option<String>,
+    /// The status in the product's words.
+    pub status: Option<String>,
+    pub standing: Standing,
+    pub original_language: Option<String>,
+    pub countries: Vec<String>,
+    pub genres: Vec<String>,
+    pub tags: Vec<String>,
+    /// Minutes; of a show one episode's.
+    pub runtime: Option<u32>,
+    pub rating: Option<f64>,
+    pub votes: Option<u32>,
+    pub popularity: Option<f64>,
+    pub certification: Option<String>,
+    pub studios: Vec<String>,
+    pub networks: Vec<String>,
+    /// In the order of the billing.
+    pub cast: Vec<Credit>,
+    pub crew: Vec<Credit>,
+    pub creators: Vec<String>,
+    pub seasons: Vec<SeasonDetails>,
+    pub season_count: Option<u32>,
+    pub episode_count: Option<u32>,
+    pub last_episode: Option<EpisodeDetails>,
+    pub next_episode: Option<EpisodeDetails>,
+    pub poster: Option<Picture>,
+    pub backdrop: Option<Picture>,
+    /// URL of its page at the product, for people.
+    pub page: Option<String>,
+    /// Its ids elsewhere, and its own; each source once.
+    pub ids: Vec<ExternalId>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ImageKind {
+    Poster,
+    Backdrop,
+    Logo,
+    Banner,
+    Still,
+}
+
+/// An image of a title, as its provider lists it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ImageDetails {
+    pub kind: ImageKind,
+    pub picture: Picture,
+    /// Pixels.
+    pub width: Option<u32>,
+    pub height: Option<u32>,
+    /// Of the text on it.
+    pub language: Option<String>,
+    pub rating: Option<f64>,
+    pub votes: Option<u32>,
+}
+
+/// Why a provider did not answer. None of them is a bug of the host.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ProviderError {
+    #[error("{0}")]
+    Unreachable(String),
+    #[error("{0}")]
+    Timeout(String),
+    /// It refused the key.
+    #[error("{0}")]
+    Auth(String),
+    /// It asks to come back after so many seconds, when it says so.
+    #[error("{message}")]
+    Throttled { seconds: Option<u32>, message: String },
+    /// It does not know what was asked about.
+    #[error("{0}")]
+    NotFound(String),
+    /// It answered something else than its protocol.
+    #[error("{0}")]
+    Unparsable(String),
+    /// It answered an error of its protocol.
+    #[error("{code}: {description}")]
+    Api { code: String, description: String },
+    #[error("{message}")]
+    Status { status: u16, message: String },
+    #[error("{0}")]
+    TooLarge(String),
+    /// It sends elsewhere.
+    #[error("{0}")]
+    Redirected(String),
+    #[error("is not configured right: {0}")]
+    InvalidConfig(String),
+    #[error("{0}")]
+    Unsupported(String),
+    /// The plugin asked for something nobody granted it.
+    #[error("its plugin may not do that: {0}")]
+    Denied(String),
+    /// Too many calls wait for its plugin.
+    #[error("is busy")]
+    Busy,
+    /// No installed plugin speaks to the provider.
+    #[error("{0}")]
+    Missing(String),
+    /// The plugin trapped, ran out of its budget or is parked after too many strikes.
+    #[error("its plugin failed: {0}")]
+    Plugin(String),
+}
+
+/// The providers that installed plugins speak to. Calls never panic and never block a thread; every one ends. Nothing is cached
+/// here and nobody waits for a pause that a provider asked for: both are the caller's.
+#[async_trait]
+pub trait Providers: Send + Sync {
+    /// What there is, by id.
+    fn providers(&self) -> Vec<ProviderKind>;
+    /// Whether its schema takes this configuration, over what an administrator entered for the plugin. Nobody is asked.
+    async fn is_configured(&self, provider: &str, config: ProviderConfig) -> Result<(), ProviderError>;
+    /// Asks the provider whether the configuration is good.
+    async fn verify(&self, provider: &str, config: ProviderConfig) -> Result<(), ProviderError>;
+    async fn search(
+        &self,
+        provider: &str,
+        config: ProviderConfig,
+        query: TitleQuery,
+    ) -> Result<TitlesFound, ProviderError>;
+    async fn details(
+        &self,
+        provider: &str,
+        config: ProviderConfig,
+        subject: TitleSubject,
+    ) -> Result<TitleDetails, ProviderError>;
+    /// The episodes of a season, by number; `NotFound` when there is no such season.
+    async fn episodes(
+        &self,
+        provider: &str,
+        config: ProviderConfig,
+        show: &str,
+        season: u32,
+        language: Option<&str>,
+    ) -> Result<Vec<EpisodeDetails>, ProviderError>;
+    /// Images of a title, the best of each kind first; the country of the subject says nothing here.
+    async fn artwork(
+        &self,
+        provider: &str,
+        config: ProviderConfig,
+        subject: TitleSubject,
+    ) -> Result<Vec<ImageDetails>, ProviderError>;
+    /// Titles that have this id at another source; none when it is unknown there.
+    async fn find(
+        &self,
+        provider: &str,
+        config: ProviderConfig,
+        id: ExternalId,
+        language: Option<&str>,
+    ) -> Result<Vec<TitleHit>, ProviderError>;
+}
