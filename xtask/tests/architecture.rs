@@ -12,7 +12,8 @@ fn tier(name: &str) -> u8 {
         "qm-platform" => 3,
         "qm-realtime" => 4,
         "qm-identity" | "qm-indexers" | "qm-jobs" | "qm-mail" => 5,
-        "qm-torrents" | "qm-files" | "qm-automation" | "qm-notifications" | "qm-rss" | "qm-titledb" => 6,
+        "qm-torrents" | "qm-files" | "qm-automation" | "qm-notifications" | "qm-rss" | "qm-shows"
+        | "qm-titledb" => 6,
         "qm-system" => 7,
         "qm-server" => 8,
         "qm-testkit" => 9,
@@ -130,6 +131,7 @@ const FEATURES: &[&str] = &[
     "mail",
     "notifications",
     "rss",
+    "shows",
     "system",
     "titledb",
     "torrents",

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use qm_kernel::Permission;
 use qm_platform::area::{Area, AreaSpec, MenuEntry, Module};
 
-use crate::service::edges::Edges;
+use crate::service::edges::{Edges, Occasions};
 use crate::{Automation, routes};
 
 pub static AREA: AreaSpec = AreaSpec {
@@ -39,4 +39,5 @@ pub fn area(automation: &Arc<Automation>) -> Area {
             filling.clone().backfill_loop(stop)
         })
         .consuming(Arc::new(Edges(automation.clone())))
+        .consuming(Arc::new(Occasions(automation.clone())))
 }

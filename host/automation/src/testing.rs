@@ -22,7 +22,7 @@ use tokio::sync::Notify;
 use crate::model::log::LogLine;
 use crate::model::rule::{Rule, RuleChange};
 use crate::service::book::RuleBook;
-use crate::service::edges::Edges;
+use crate::service::edges::{Edges, Occasions};
 use crate::service::{Automation, AutomationDeps, Caller};
 
 qm_kernel::events! {
@@ -33,6 +33,12 @@ qm_kernel::events! {
         hash: String,
         torrent: Map<String, Value>,
         rules: Vec<String>,
+    }
+
+    /// What shows tell.
+    pub struct ShowEnded: "rss.show.ended" about "show" {
+        title: String,
+        to: String,
     }
 }
 
@@ -363,6 +369,22 @@ impl House {
         let edges = Edges(self.app.clone());
         edges
             .handle(&mut tx, &StoredEvent { position, event })
+            .await
+            .unwrap();
+        tx.commit().await.unwrap();
+    }
+
+    /// A show is told to have ended.
+    pub async fn show_ended(&self, title: &str) {
+        let ended = ShowEnded {
+            title: title.to_owned(),
+            to: "ended".to_owned(),
+        };
+        let event = DomainEvent::new(&self.clock.ctx(), Cause::NONE, "provider_a:1", &ended);
+        let mut tx = self.db.begin_write().await.unwrap();
+        let occasions = Occasions(self.app.clone());
+        occasions
+            .handle(&mut tx, &StoredEvent { position: 1, event })
             .await
             .unwrap();
         tx.commit().await.unwrap();

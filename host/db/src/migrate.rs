@@ -52,6 +52,7 @@ const MIGRATIONS: &[Migration] = migrations! {
     26 "0026_indexers",
     27 "0027_rss",
     28 "0028_titledb",
+    29 "0029_shows",
 };
 
 sql! {

@@ -18,6 +18,7 @@
 //! | [`mail`] | mail | the plugin host |
 //! | [`titledb`] | titledb | whoever asks what a title is |
 //! | [`holder`] | identity | files |
+//! | [`shows`] | shows; [`shows::ShowProvider`] who knows of media; [`shows::ShowRules`] areas with rules on shows | areas with rules on shows; shows |
 //!
 //! Owns no I/O, and words that are not about one area (instants, errors, the principal) are the kernel's.
 
@@ -35,6 +36,7 @@ pub mod metadata;
 pub mod payload;
 pub mod probe;
 pub mod rules;
+pub mod shows;
 pub mod titledb;
 
 pub use holder::Holders;

@@ -27,6 +27,7 @@ use qm_ports::channel::Channels;
 use qm_ports::engine::EngineKinds;
 use qm_realtime::{Hub, HubConfig, ws_router};
 use qm_rss::{Rss, RssDeps};
+use qm_shows::{Shows, ShowsDeps};
 use qm_system::health::{Health, disks::Disks};
 use qm_system::{
     PluginConfigurations, PluginPins, PluginValues, Sources, System, UpdateDeps, Updates, Watches,
@@ -322,6 +323,17 @@ impl Ground {
         })
     }
 
+    /// Shows; whoever knows of media becomes a provider of them.
+    fn shows(&self, hub: &Hub) -> Arc<Shows> {
+        Shows::new(ShowsDeps {
+            db: self.db.clone(),
+            ctx: self.ctx.clone(),
+            audit: self.audit.clone(),
+            hub: hub.clone(),
+            providers: Vec::new(),
+        })
+    }
+
     /// The events that consumers must not miss, stored from now on.
     async fn outbox(&self) -> Result<Outbox, StartError> {
         let metrics = OutboxMetrics::new(&self.metrics)?;
@@ -467,6 +479,7 @@ impl App {
         let channels = brought.channels.unwrap_or_else(|| plugins.channels());
         let notifications = ground.notifications(channels, &hub)?;
         let rss = ground.rss(&torrents);
+        let shows = ground.shows(&hub);
         let web = WebConfig {
             doorkeeper: Some(qm_system::doorkeeper(&post.node)),
             ..web_config(&config, &ground.metrics)
@@ -483,6 +496,7 @@ impl App {
             qm_rss::area(&rss),
             qm_mail::area(&mail),
             qm_indexers::area(&ground.indexers(&plugins)),
+            qm_shows::area(&shows),
         ]);
         let routes = areas.routes.mount(ws_router(hub.clone()));
         let router = qm_web::finish(routes, web, ground.tokens.clone(), ctx);

@@ -311,6 +311,9 @@ pub const TABLE: &[Row] = &[
     row("POST /api/rss/history/{id}/reset"),
     row("GET /api/rss/rules-export"),
     row("POST /api/rss/rules-import").body(r#"{"kind":"quartermaster.rss-export","version":1,"rules":[]}"#).loose(RSS_LOOSE),
+    // Shows
+    row("GET /api/rss/show-status/lookup"),
+    row("POST /api/rss/show-status/lookup-batch").body(r#"{"queries":[{"title":"Harbor Nine"}]}"#),
     // Notifications
     row("GET /api/account/notifications/events"),
     row("GET /api/account/notifications/preferences"),

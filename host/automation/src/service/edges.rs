@@ -56,3 +56,30 @@ impl Consumer for Edges {
         Ok(())
     }
 }
+
+/// Stores a run for every rule on an event that is about no torrent, and whose conditions hold on what the event says.
+pub struct Occasions(pub Arc<Automation>);
+
+#[async_trait]
+impl Consumer for Occasions {
+    fn name(&self) -> &'static str {
+        "automation.occasions"
+    }
+
+    fn keys(&self) -> &'static [&'static str] {
+        // Triggers of the catalogue, by the same words.
+        &[
+            "rss.rule.created_for_inactive_show",
+            "rss.show_status.changed",
+            "rss.show.became_active",
+            "rss.show.ended",
+            "rss.show.canceled",
+        ]
+    }
+
+    async fn handle(&self, tx: &mut Tx, stored: &StoredEvent) -> Result<(), ConsumeError> {
+        let context = Map::deserialize(&stored.event.payload)?;
+        self.0.fire(tx, &stored.event.event_key, None, &context).await?;
+        Ok(())
+    }
+}

@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use qm_db::{Db, db_test};
+use qm_platform::outbox::Consumer;
 use qm_ports::list::TorrentRecord;
 use qm_ports::rules::{Edge, RuleWatch};
 use serde_json::{Map, Value, json};
@@ -409,6 +410,23 @@ db_test! {
         tx.commit().await.unwrap();
         house.app.run_all().await;
         assert_eq!(house.told(&media).await, [failed("Action \"pause\" is only valid for a torrent trigger")]);
+    }
+
+    async fn what_is_told_of_a_show_runs_the_rules_it_is_for(db: Db) {
+        let house = House::new(&db).await;
+        let named = json!([{ "field": "title", "op": "eq", "value": "Harbor Nine" }]);
+        house.rule("rss.show.ended", 1, named, json!([mark("named")])).await;
+        house.rule("rss.show.canceled", 1, json!([]), json!([mark("other")])).await;
+        house.show_ended("Quiet Web").await;
+        house.app.run_all().await;
+        assert!(house.actions.ran().is_empty());
+        house.show_ended("Harbor Nine").await;
+        house.app.run_all().await;
+        assert_eq!(house.actions.ran(), ["mark:-:named"]);
+        let keys = crate::service::edges::Occasions(house.app.clone()).keys();
+        let triggers = crate::model::trigger::ALL.iter().filter(|trigger| trigger.category == "rss");
+        let triggers: Vec<&str> = triggers.map(|trigger| trigger.id).collect();
+        assert!(keys.len() == triggers.len() && triggers.iter().all(|id| keys.contains(id)), "{keys:?}");
     }
 
     async fn an_action_whose_plugin_is_gone_is_named(db: Db) {
