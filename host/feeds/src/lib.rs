@@ -42,6 +42,9 @@ pub struct Document {
     pub items: Vec<Item>,
     /// Count of the items beyond [`MAX_ITEMS`].
     pub left_out: usize,
+    /// Reading broke off: there may be more items, and the next answer may have them. Whoever keeps validators for
+    /// conditional requests keeps none of such a document.
+    pub torn: bool,
     /// What was odd about the document, each once, for whoever follows the feed. They hold no text of an item.
     pub warnings: Vec<String>,
 }

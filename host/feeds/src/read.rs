@@ -174,6 +174,7 @@ fn conclude(
         if document.items.is_empty() {
             return Err(unparsable(text, broken.at, broken.reason));
         }
+        document.torn = true;
         let (line, column) = place(text, broken.at);
         walk.warn(format!(
             "the feed cannot be read beyond line {line}, column {column}: {}; what stands before was read",

@@ -280,6 +280,7 @@ fn sloppy_documents_are_read_as_far_as_they_go() {
         "{:?}",
         torn.warnings
     );
+    assert!(torn.torn && !document("nyaa.xml").torn);
     let unclosed = document("unclosed.xml");
     let links: Vec<Option<&str>> = unclosed.items.iter().map(|item| item.link.as_deref()).collect();
     assert_eq!(links, [Some("http://h.example/1"), None], "{unclosed:?}");
