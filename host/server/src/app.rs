@@ -2,6 +2,8 @@
 //!
 //! Bounds: a shutdown lets running requests end (ten seconds, see `qm_web::serve`) and then each area ([`crate::areas`]).
 
+mod made;
+
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,12 +14,10 @@ use qm_automation::{Automation, AutomationDeps, RuleBook};
 use qm_db::Db;
 use qm_files::{Files, FilesDeps};
 use qm_identity::{FirstAdmin, HashCost, Identity, IdentityDeps, IdentityError, Pace, Seeded, TokenService};
-use qm_indexers::{Indexers, IndexersDeps};
 use qm_jobs::{Jobs, JobsDeps, Pace as JobPace};
 use qm_kernel::{Ctx, Secret};
-use qm_mail::{Mail, MailDeps};
+use qm_mail::Mail;
 use qm_net::Net;
-use qm_notifications::{Notifications, NotificationsDeps};
 use qm_platform::outbox::{Consumer, Outbox, OutboxMetrics, Patience};
 use qm_platform::{Acting, Audit, AuditTrail, Background, Bus, Cipher, Node, Settings};
 use qm_plugin_host::{Compiler, Limits, PluginHost};
@@ -26,8 +26,6 @@ use qm_ports::carry::DataMover;
 use qm_ports::channel::Channels;
 use qm_ports::engine::EngineKinds;
 use qm_realtime::{Hub, HubConfig, ws_router};
-use qm_rss::{Rss, RssDeps};
-use qm_shows::{Shows, ShowsDeps};
 use qm_system::health::{Health, disks::Disks};
 use qm_system::{
     PluginConfigurations, PluginPins, PluginValues, Sources, System, UpdateDeps, Updates, Watches,
@@ -40,7 +38,6 @@ use crate::api;
 use crate::areas::{self, Areas, Endings};
 use crate::config::Config;
 use crate::failure::StartError;
-use crate::feeds::GuardedFeeds;
 use crate::node::Post;
 use crate::plugins::{Kept, plugins_config};
 use crate::secrets::Secrets;
@@ -267,73 +264,6 @@ impl Ground {
         Automation::start(deps).await.map_err(StartError::Automation)
     }
 
-    /// What people are told; nothing is sent yet.
-    fn notifications(
-        &self,
-        channels: Arc<dyn Channels>,
-        hub: &Hub,
-    ) -> Result<Arc<Notifications>, StartError> {
-        Ok(Notifications::new(NotificationsDeps {
-            db: self.db.clone(),
-            ctx: self.ctx.clone(),
-            acting: self.acting(),
-            people: Arc::new(self.identity.clone()),
-            cipher: self.cipher.clone(),
-            settings: self.settings.clone(),
-            hub: hub.clone(),
-            channels,
-            metrics: self.metrics.clone(),
-        })?)
-    }
-
-    /// Feeds and their rules; nothing is fetched yet.
-    fn rss(&self, torrents: &Arc<Torrents>) -> Arc<Rss> {
-        Rss::new(RssDeps {
-            db: self.db.clone(),
-            ctx: self.ctx.clone(),
-            audit: self.audit.clone(),
-            acting: self.acting(),
-            settings: self.settings.clone(),
-            feeds: Arc::new(GuardedFeeds::new(self.net.clone())),
-            torrents: torrents.clone(),
-        })
-    }
-
-    fn mail(&self) -> Arc<Mail> {
-        Mail::new(MailDeps {
-            db: self.db.clone(),
-            ctx: self.ctx.clone(),
-            settings: self.settings.clone(),
-            cipher: self.cipher.clone(),
-            audit: self.audit.clone(),
-            acting: self.acting(),
-            net: self.net.clone(),
-        })
-    }
-
-    fn indexers(&self, plugins: &PluginHost) -> Arc<Indexers> {
-        Indexers::new(IndexersDeps {
-            db: self.db.clone(),
-            ctx: self.ctx.clone(),
-            audit: self.audit.clone(),
-            acting: self.acting(),
-            cipher: self.cipher.clone(),
-            net: self.net.clone(),
-            protocols: plugins.protocols(),
-        })
-    }
-
-    /// Shows; whoever knows of media becomes a provider of them.
-    fn shows(&self, hub: &Hub) -> Arc<Shows> {
-        Shows::new(ShowsDeps {
-            db: self.db.clone(),
-            ctx: self.ctx.clone(),
-            audit: self.audit.clone(),
-            hub: hub.clone(),
-            providers: Vec::new(),
-        })
-    }
-
     /// The events that consumers must not miss, stored from now on.
     async fn outbox(&self) -> Result<Outbox, StartError> {
         let metrics = OutboxMetrics::new(&self.metrics)?;
@@ -478,12 +408,7 @@ impl App {
         let automation = ground.automation(actions, &torrents, book).await?;
         let channels = brought.channels.unwrap_or_else(|| plugins.channels());
         let notifications = ground.notifications(channels, &hub)?;
-        let rss = ground.rss(&torrents);
-        let shows = ground.shows(&hub);
-        let web = WebConfig {
-            doorkeeper: Some(qm_system::doorkeeper(&post.node)),
-            ..web_config(&config, &ground.metrics)
-        };
+        let web = guarded(web_config(&config, &ground.metrics), &post);
         let docs = !matches!(web.docs, Docs::Hidden);
         let areas = Areas::new(vec![
             qm_system::area(ground.system(&config, &plugins, &torrents, &hub)?),
@@ -493,10 +418,10 @@ impl App {
             qm_jobs::area(&jobs),
             qm_automation::area(&automation),
             qm_notifications::area(&notifications),
-            qm_rss::area(&rss),
+            qm_rss::area(&ground.rss(&torrents)),
             qm_mail::area(&mail),
             qm_indexers::area(&ground.indexers(&plugins)),
-            qm_shows::area(&shows),
+            qm_shows::area(&ground.shows(&hub)),
         ]);
         let routes = areas.routes.mount(ws_router(hub.clone()));
         let router = qm_web::finish(routes, web, ground.tokens.clone(), ctx);
@@ -688,6 +613,14 @@ async fn start_plugins(
     };
     let plugins = plugins_config(config, compiler, limits, net.clone(), kept);
     Ok(PluginHost::start(plugins, ctx.clone()).await?)
+}
+
+/// With the question who is active, which each request asks first.
+fn guarded(web: WebConfig, post: &Post) -> WebConfig {
+    WebConfig {
+        doorkeeper: Some(qm_system::doorkeeper(&post.node)),
+        ..web
+    }
 }
 
 pub(crate) fn web_config(config: &Config, metrics: &Registry) -> WebConfig {

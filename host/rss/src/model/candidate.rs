@@ -22,6 +22,7 @@ pub struct StoredCandidate {
 
 /// What a body says of a candidate. What is of another type than it should be counts as not said.
 #[derive(Clone, Debug, Default)]
+#[expect(clippy::option_option, reason = "absent, null and a text are three things")]
 pub struct CandidateDraft {
     pub name: Option<String>,
     /// `None` inside: cleared.

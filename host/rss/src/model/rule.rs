@@ -161,6 +161,7 @@ pub fn is_tv_shaped(media_type: &str) -> bool {
 
 /// What is to change of a rule; the inner `None` clears.
 #[derive(Clone, Debug, Default)]
+#[expect(clippy::option_option, reason = "absent, null and a text are three things")]
 pub struct RuleChange {
     pub name: Option<String>,
     pub include_regex: Option<Option<String>>,

@@ -27,6 +27,13 @@ struct Read {
     candidates: Vec<Value>,
 }
 
+/// Candidates of a row, and the rule that they are for.
+struct Given<'a> {
+    rule: &'a Rule,
+    candidates: &'a [Value],
+    mode: Mode,
+}
+
 impl Rss {
     /// The rules of a feed, or those that are named, or those of a feed that are named; everything without either.
     pub async fn export(&self, feed_id: Option<&str>, ids: Option<&[String]>) -> Result<Value, RssError> {
@@ -175,6 +182,28 @@ impl Rss {
                 rule
             }
         };
+        let problem = |place, reason| problem(Some(place), reason);
+        let given = Given {
+            rule: &rule,
+            candidates: &read.candidates,
+            mode,
+        };
+        self.import_candidates(tx, &given, imported, problem).await
+    }
+
+    /// Adds those of a row that can be read; of a merge, those that are new.
+    async fn import_candidates(
+        &self,
+        tx: &mut Tx,
+        given: &Given<'_>,
+        imported: &mut Imported,
+        problem: impl Fn(usize, String) -> Problem,
+    ) -> Result<(), RssError> {
+        let Given {
+            rule,
+            candidates,
+            mode,
+        } = *given;
         let there = repo::candidates::of_rule(tx, &rule.id).await?;
         let mut keys: BTreeSet<String> = there
             .iter()
@@ -182,7 +211,7 @@ impl Rss {
             .collect();
         let is_merged = mode == Mode::Merge && !there.is_empty();
         let (mut order, mut count) = (next_order(&there), there.len());
-        for (place, given) in read.candidates.iter().enumerate() {
+        for (place, given) in candidates.iter().enumerate() {
             let made = self.read_candidate(place, given, order);
             let candidate = match made.and_then(|candidate| {
                 within_list(count + 1)?;
@@ -191,7 +220,7 @@ impl Rss {
                 Ok(candidate) => candidate,
                 Err(error) => {
                     imported.candidates_skipped += 1;
-                    imported.problems.push(problem(Some(place), error.to_string()));
+                    imported.problems.push(problem(place, error.to_string()));
                     continue;
                 }
             };

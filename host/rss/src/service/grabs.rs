@@ -129,9 +129,8 @@ impl Rss {
     /// Waits until a grab that the loop took first is settled; whether a client has it.
     async fn wait_for(&self, id: &str) -> bool {
         loop {
-            let mut tx = match self.db.begin_read().await {
-                Ok(tx) => tx,
-                Err(_) => return false,
+            let Ok(mut tx) = self.db.begin_read().await else {
+                return false;
             };
             let grab = repo::grabs::find(&mut tx, id).await.ok().flatten();
             drop(tx);

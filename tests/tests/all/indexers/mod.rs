@@ -1,7 +1,7 @@
 //! Indexers with the real plugin: a server that speaks Torznab and Newznab, and misbehaves in every way that sites do.
 
 use qm_test_base::indexer::{FakeIndexer, KEY, TORRENT};
-use qm_testkit::{Api, TestDb, TestServer, both_databases};
+use qm_testkit::{Api, TestServer, both_databases};
 use serde_json::{Value, json};
 
 /// The ways to be sick, and the word that each is told with.
@@ -64,7 +64,7 @@ both_databases! {
         let text = found["candidates"].to_string();
         assert!(!text.contains("root:"), "no file of ours: {text}");
         assert!(found["warnings"].to_string().contains("cut: "), "{}", found["warnings"]);
-        server.stop().await;
+        server.end().await;
     }
 
     async fn a_test_says_what_an_indexer_offers_or_why_not(db: &TestDb) {
@@ -83,13 +83,13 @@ both_databases! {
         let text = tested["error"].as_str().expect("an error");
         assert!(text.starts_with("Indexer \"good\" request failed: ") && !text.contains("not the key"), "{text}");
         assert_eq!(tested["indexer"]["status"], "error");
-        server.stop().await;
+        server.end().await;
         // What was learnt outlives the server.
         let server = TestServer::builder(db).plugins(&["torznab.wasm"]).start().await;
         let shown = server.admin().get(&path).await;
         assert_eq!((&shown["status"], &shown["statusMessage"]), (&json!("error"), &json!(text)));
         assert_eq!(shown["health"]["queriesToday"], 2);
-        server.stop().await;
+        server.end().await;
         // Without its plugin it is shown, and says so.
         let server = TestServer::builder(db).start().await;
         let api = server.admin();
@@ -99,6 +99,6 @@ both_databases! {
         assert_eq!(reply.status, 400);
         assert!(reply.text().contains("No installed plugin speaks the protocol torznab"), "{}", reply.text());
         assert_eq!(TORRENT.first(), Some(&b'd'));
-        server.stop().await;
+        server.end().await;
     }
 }

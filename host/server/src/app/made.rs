@@ -1,0 +1,86 @@
+//! Areas that need nothing but the ground, and a port or two.
+
+use std::sync::Arc;
+
+use qm_indexers::{Indexers, IndexersDeps};
+use qm_mail::{Mail, MailDeps};
+use qm_notifications::{Notifications, NotificationsDeps};
+use qm_plugin_host::PluginHost;
+use qm_ports::channel::Channels;
+use qm_realtime::Hub;
+use qm_rss::{Rss, RssDeps};
+use qm_shows::{Shows, ShowsDeps};
+use qm_torrents::Torrents;
+
+use super::Ground;
+use crate::failure::StartError;
+use crate::feeds::GuardedFeeds;
+
+impl Ground {
+    /// What people are told; nothing is sent yet.
+    pub(super) fn notifications(
+        &self,
+        channels: Arc<dyn Channels>,
+        hub: &Hub,
+    ) -> Result<Arc<Notifications>, StartError> {
+        Ok(Notifications::new(NotificationsDeps {
+            db: self.db.clone(),
+            ctx: self.ctx.clone(),
+            acting: self.acting(),
+            people: Arc::new(self.identity.clone()),
+            cipher: self.cipher.clone(),
+            settings: self.settings.clone(),
+            hub: hub.clone(),
+            channels,
+            metrics: self.metrics.clone(),
+        })?)
+    }
+
+    pub(super) fn mail(&self) -> Arc<Mail> {
+        Mail::new(MailDeps {
+            db: self.db.clone(),
+            ctx: self.ctx.clone(),
+            settings: self.settings.clone(),
+            cipher: self.cipher.clone(),
+            audit: self.audit.clone(),
+            acting: self.acting(),
+            net: self.net.clone(),
+        })
+    }
+
+    pub(super) fn indexers(&self, plugins: &PluginHost) -> Arc<Indexers> {
+        Indexers::new(IndexersDeps {
+            db: self.db.clone(),
+            ctx: self.ctx.clone(),
+            audit: self.audit.clone(),
+            acting: self.acting(),
+            cipher: self.cipher.clone(),
+            net: self.net.clone(),
+            protocols: plugins.protocols(),
+        })
+    }
+
+    /// Feeds and their rules; nothing is fetched yet.
+    pub(super) fn rss(&self, torrents: &Arc<Torrents>) -> Arc<Rss> {
+        Rss::new(RssDeps {
+            db: self.db.clone(),
+            ctx: self.ctx.clone(),
+            audit: self.audit.clone(),
+            acting: self.acting(),
+            settings: self.settings.clone(),
+            feeds: Arc::new(GuardedFeeds::new(self.net.clone())),
+            torrents: torrents.clone(),
+        })
+    }
+
+    /// Shows; whoever knows of media becomes a provider of them.
+    pub(super) fn shows(&self, hub: &Hub) -> Arc<Shows> {
+        Shows::new(ShowsDeps {
+            db: self.db.clone(),
+            ctx: self.ctx.clone(),
+            audit: self.audit.clone(),
+            hub: hub.clone(),
+            providers: Vec::new(),
+        })
+    }
+}
