@@ -226,14 +226,18 @@ fn categories(f: &mut Fields<'_>) -> Option<Vec<u32>> {
         Value::String(text) => text.trim().parse().ok(),
         _ => None,
     };
-    let numbers: Option<Vec<u32>> = value
-        .as_array()
-        .filter(|items| items.len() <= MAX_CATEGORIES)
-        .and_then(|items| items.iter().map(number).collect());
-    if numbers.is_none() {
+    let Value::Array(items) = value else {
+        f.broken("categories must be an array");
+        return None;
+    };
+    if items.len() > MAX_CATEGORIES {
         f.broken(format!(
-            "categories must be an array of no more than {MAX_CATEGORIES} whole numbers"
+            "categories must contain no more than {MAX_CATEGORIES} elements"
         ));
+    }
+    let numbers: Option<Vec<u32>> = items.iter().map(number).collect();
+    if numbers.is_none() {
+        f.broken("each value in categories must be a whole number");
     }
     numbers
 }

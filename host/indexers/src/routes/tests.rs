@@ -131,7 +131,7 @@ db_test! {
             (with(json!({ "requestsPerMinute": 0 })), "requestsPerMinute"),
             (with(json!({ "minSeeders": -1 })), "minSeeders"),
             (with(json!({ "categories": "5000" })), "categories must be an array"),
-            (with(json!({ "categories": vec![1; 65] })), "categories must be an array of no more than 64"),
+            (with(json!({ "categories": vec![1; 65] })), "categories must contain no more than 64 elements"),
             (with(json!({ "protocol": "post" })), "protocol"),
             (with(json!({ "odd": 1 })), "odd"),
             (with(json!({ "config": { "apiKey": "x" } })), "config.apiKey should not exist"),

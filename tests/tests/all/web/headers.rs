@@ -83,6 +83,8 @@ const BUDGETS: &[(&str, u32)] = &[
     ("POST /api/indexers/search", 60),
     ("POST /api/indexers/{id}/test", 60),
     ("GET /api/indexers/{id}/search", 60),
+    ("GET /api/rss/show-status/lookup", 60),
+    ("POST /api/rss/show-status/lookup-batch", 6),
 ];
 
 both_databases! {
