@@ -1,7 +1,7 @@
 //! Lists of preferences: which candidate of a rule the name of a release matches, and why the others do not.
 //!
 //! A list is compiled once ([`Compiled`]) and asked of as many names as there are; a name is prepared once ([`Prepared`]) and
-//! shown to as many lists as there are. [`matches`] answers which candidate won, [`evaluate`] also what each candidate
+//! shown to as many lists as there are. [`matches()`] answers which candidate won, [`evaluate`] also what each candidate
 //! looked at. Beside them stand the simple filter of rules without candidates ([`Filter`]), the making of a pattern
 //! out of a text ([`convert_to_regex`]) and candidates suggested from a name ([`analyze`]).
 //!
