@@ -10,7 +10,7 @@ CREATE TABLE titledb_imports (
     -- The job that does it; NULL until that is stored.
     job_id           TEXT,
     -- Somebody asked it to end.
-    stop_requested   INTEGER NOT NULL DEFAULT 0,
+    stop_requested   INTEGER NOT NULL DEFAULT 0 CHECK (stop_requested IN (0, 1)),
     started_at       INTEGER,
     completed_at     INTEGER,
     failed_at        INTEGER,

@@ -19,6 +19,7 @@ mod nodes;
 mod notifications;
 mod plugins;
 mod realtime;
+mod rss;
 mod table;
 mod torrents;
 mod web;

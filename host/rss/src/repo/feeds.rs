@@ -18,7 +18,7 @@ sql! {
     FIND = concat!("SELECT ", columns!(), " FROM rss_feeds WHERE id = $1");
     BY_URL = concat!("SELECT ", columns!(), " FROM rss_feeds WHERE url = $1 ORDER BY created_at, id LIMIT 1");
     DUE = concat!("SELECT ", columns!(), " FROM rss_feeds WHERE is_enabled AND (next_fetch_at IS NULL OR next_fetch_at <= $1) \
-        ORDER BY COALESCE(next_fetch_at, 0), id LIMIT $2");
+        ORDER BY COALESCE(next_fetch_at, 0), created_at, id LIMIT $2");
     NEXT = "SELECT MIN(COALESCE(next_fetch_at, 0)) FROM rss_feeds WHERE is_enabled";
     COUNT = "SELECT COUNT(*) FROM rss_feeds";
     INSERT = "INSERT INTO rss_feeds (id, name, url, refresh_interval, is_enabled, last_fetched_at, etag, last_modified, \

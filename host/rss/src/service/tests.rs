@@ -110,7 +110,10 @@ db_test! {
 
     async fn a_feed_that_fails_is_left_alone_for_a_while_and_shows_why(db: Db) {
         let house = House::new(&db);
-        let (a, second) = (house.feed(A).await, house.feed("https://a.test/other").await);
+        let a = house.feed(A).await;
+        // The older one is asked first.
+        house.clock.advance(Duration::from_secs(1));
+        let second = house.feed("https://a.test/other").await;
         house.rule(&a, "one", &[(SHOW, "1080p")]).await;
         let throttled = FetchError::Throttled { seconds: Some(7200), message: "`a.test` answered HTTP 429".into() };
         house.sites.faults.lock().unwrap().insert(A.into(), throttled);
