@@ -17,6 +17,11 @@
 //! `titledb.dataset.download.started`, `.progress`, `.completed`, `.failed`; `titledb.dataset.import.progress`, `.completed`,
 //! `.failed`, `.cancelled`.
 
+#![expect(
+    clippy::struct_field_names,
+    reason = "columns of the data sets are called as they are there"
+)]
+
 mod area;
 mod dto;
 mod error;

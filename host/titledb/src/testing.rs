@@ -170,7 +170,7 @@ fn name(dice: &mut Dice) -> String {
                 name.push_str(dice.pick(SYLLABLES));
             }
         }
-        let first = name[start..start + 1].to_uppercase();
+        let first = name[start..=start].to_uppercase();
         name.replace_range(start..=start, &first);
     }
     name
@@ -198,6 +198,7 @@ impl Out {
 
 /// Writes all seven files into a directory. Of a thousand titles 500 are films, 40 series and the others episodes, as far as
 /// there are to be episodes.
+#[expect(clippy::too_many_lines, reason = "one file of the set after the other, all from the same dice")]
 pub fn write(directory: &Path, size: Size, seed: u64) -> io::Result<()> {
     let mut dice = Dice::new(seed);
     let mut titles = Out::make(

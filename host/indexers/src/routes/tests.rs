@@ -287,7 +287,7 @@ db_test! {
         assert_eq!(site.ask("GET", &format!("/{id}/search"), None).await.0, 503);
         assert_eq!(fakes.asked().len(), 1);
         // The pause is over.
-        site.house.clock.advance(Duration::from_secs(120));
+        site.house.clock.advance(Duration::from_mins(2));
         assert_eq!(site.ask("GET", &format!("/{id}/search"), None).await.0, 200);
     }
 

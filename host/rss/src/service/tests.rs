@@ -257,11 +257,11 @@ db_test! {
         assert_eq!(house.app.refresh(&a.id).await.unwrap(), (700, 0));
         let page = PageQuery { page: 1, page_size: 1 };
         assert_eq!(house.app.evaluations(&rule.id, page).await.unwrap().1, 700);
-        house.clock.advance(Duration::from_secs(31 * 86_400));
+        house.clock.advance(Duration::from_hours(31 * 24));
         house.app.forget().await.unwrap();
         assert_eq!(house.app.evaluations(&rule.id, page).await.unwrap().1, 0);
         assert_eq!(house.history(&a).await.len(), 100, "what was shown stays");
-        house.clock.advance(Duration::from_secs(335 * 86_400));
+        house.clock.advance(Duration::from_hours(335 * 24));
         house.app.forget().await.unwrap();
         assert!(house.history(&a).await.is_empty());
     }

@@ -309,7 +309,7 @@ pub fn present(directory: &Path, plan: &Plan) -> Vec<Present> {
         Some(Present {
             source,
             size: metadata.len(),
-            modified: metadata.modified().map(since_1970).unwrap_or(0),
+            modified: metadata.modified().map_or(0, since_1970),
         })
     });
     found.collect()

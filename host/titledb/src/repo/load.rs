@@ -140,6 +140,8 @@ pub async fn ids(tx: &mut Tx) -> Result<IdSet, DbError> {
             return Ok(ids);
         };
         after = *last;
-        page.iter().for_each(|(id,)| ids.insert(*id));
+        for (id,) in &page {
+            ids.insert(*id);
+        }
     }
 }
