@@ -198,7 +198,10 @@ impl Out {
 
 /// Writes all seven files into a directory. Of a thousand titles 500 are films, 40 series and the others episodes, as far as
 /// there are to be episodes.
-#[expect(clippy::too_many_lines, reason = "one file of the set after the other, all from the same dice")]
+#[expect(
+    clippy::too_many_lines,
+    reason = "one file of the set after the other, all from the same dice"
+)]
 pub fn write(directory: &Path, size: Size, seed: u64) -> io::Result<()> {
     let mut dice = Dice::new(seed);
     let mut titles = Out::make(
