@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use qm_plugin_host::{Granted, LaneState, Limits};
+use qm_plugin_host::{Granted, LaneState, Limits, PluginStatus};
 use qm_ports::channel::{ChannelConfig, ChannelError, Message, Picture};
 use serde_json::{Value, json};
 
@@ -141,11 +141,10 @@ async fn an_answer_of_ten_mebibytes_is_an_error_of_its_call_alone() {
     // The whole of it is the id of the message, of which a line is kept.
     assert!(flooded.is_ok_and(|receipt| receipt.id.is_some_and(|id| id.len() <= 1 << 10)));
     assert!(channels.send("courier", to(small), "", message()).await.is_ok());
-    assert_eq!(
-        bench.status("courier.wasm").memory_bytes,
-        0,
-        "nothing is held for it afterwards"
-    );
+    // What it held is given back by the task that ran it, which may end after the answer is here.
+    let is_free = |plugin: &PluginStatus| plugin.file == "courier.wasm" && plugin.memory_bytes == 0;
+    let free = bench.until("nothing held for it", |list| list.iter().any(is_free));
+    free.await;
 }
 
 #[tokio::test]

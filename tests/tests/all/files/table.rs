@@ -223,7 +223,11 @@ pub const FIELDS: &[Field] = &[
 pub const ELSEWHERE: &[&str] = &[
     "GET /api/jobs/list resourceId",
     "GET /api/jobs/list source",
+    "PATCH /api/rss/rules/{id} savePath",
     "POST /api/categories savePath",
+    "POST /api/rss/history/{id}/download savePath",
+    "POST /api/rss/rules savePath",
+    "POST /api/rss/rules/preview savePath",
     "POST /api/torrents savePath",
     "POST /api/torrents/upload savePath",
     "POST /api/torrents/{hash}/move destination",
