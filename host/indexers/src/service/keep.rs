@@ -75,9 +75,9 @@ impl Indexers {
             created_at: now,
             updated_at: now,
         };
-        self.apply(new, &mut indexer)?;
         let mut tx = self.db.begin_write().await?;
         let actor = self.judge(&mut tx, caller, Permission::IndexersManage).await?;
+        self.apply(new, &mut indexer)?;
         if repo::indexers::count(&mut tx).await? >= MAX_INDEXERS {
             return Err(IndexerAreaError::TooMany);
         }
