@@ -3,20 +3,18 @@
 //!
 //! The calls are such as ask nothing of anybody: what is measured is the instance, and the way in and out.
 
-use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use qm_kernel::Ctx;
-use qm_net::{Net, NetConfig};
-use qm_plugin_host::{Compiler, Limits, PinsInMemory, PluginHost, PluginHostConfig, ValuesInMemory};
+use qm_plugin_host::PluginHost;
 use qm_ports::action::{ActionCall, ActionError, Occasion};
 use qm_ports::channel::{ChannelConfig, ChannelError};
 use qm_testkit::plugins;
 use serde_json::{Map, json};
 
+use crate::plugin_host;
 use crate::report::{Report, median};
 
 const CALLS: usize = 200;
@@ -68,25 +66,7 @@ pub async fn measure(report: &mut Report) {
 }
 
 async fn host(dir: &Path) -> Arc<PluginHost> {
-    let config = PluginHostConfig {
-        plugins_dir: dir.join("plugins"),
-        cache_dir: dir.join("cache"),
-        compiler: Compiler::InProcess,
-        pins: Arc::new(PinsInMemory::default()),
-        values: Arc::new(ValuesInMemory::default()),
-        judge: |_, _| Ok(()),
-        limits: Limits::default(),
-        net: Net::new(NetConfig {
-            ssrf_allow_hosts: Vec::new(),
-            plugin_relays: Vec::new(),
-        })
-        .expect("the outgoing network"),
-        first_party: HashSet::default(),
-    };
-    let host = PluginHost::start(config, Ctx::system()).await;
-    let host = host.expect("the plugin host");
-    host.settled().await;
-    host
+    plugin_host::start(dir.join("plugins"), dir.join("cache")).await
 }
 
 impl Subject {

@@ -18,6 +18,7 @@ mod jobs;
 mod languages;
 mod matching;
 mod neighbours;
+mod plugin_host;
 mod poll;
 mod releases;
 mod report;

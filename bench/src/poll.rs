@@ -1,13 +1,10 @@
 //! A poll of 10,000 torrents through the component against the same code compiled natively, both from the same recorded
 //! replies of a real rTorrent: the client's own time is left out.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use qm_kernel::Ctx;
-use qm_net::{Net, NetConfig};
-use qm_plugin_host::{Compiler, Limits, PinsInMemory, PluginHost, PluginHostConfig, ValuesInMemory};
 use qm_ports::engine::{Attention, EngineConfig, EngineDriver, EngineKinds as _};
 use qm_testkit::rtorrent::{Mode, Rtorrent};
 use scgi_core::native::{Native, NativeClock};
@@ -17,6 +14,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::clients;
+use crate::plugin_host;
 use crate::report::{Report, median};
 
 const TORRENTS: u64 = 10_000;
@@ -77,25 +75,8 @@ impl Pair {
 
 async fn open_component(port: u16) -> Arc<dyn EngineDriver> {
     let dir = tempfile::tempdir().expect("a temporary directory");
-    let config = PluginHostConfig {
-        plugins_dir: std::env::var_os("QM_PLUGINS_DIR").expect("QM_PLUGINS_DIR").into(),
-        cache_dir: dir.path().join("cache"),
-        compiler: Compiler::InProcess,
-        pins: std::sync::Arc::new(PinsInMemory::default()),
-        values: std::sync::Arc::new(ValuesInMemory::default()),
-        judge: |_, _| Ok(()),
-        limits: Limits::default(),
-        net: Net::new(NetConfig {
-            ssrf_allow_hosts: Vec::new(),
-            plugin_relays: Vec::new(),
-        })
-        .expect("the outgoing network"),
-        first_party: HashSet::default(),
-    };
-    let host = PluginHost::start(config, Ctx::system())
-        .await
-        .expect("the plugin host");
-    host.settled().await;
+    let plugins = std::env::var_os("QM_PLUGINS_DIR").expect("QM_PLUGINS_DIR");
+    let host = plugin_host::start(plugins.into(), dir.path().join("cache")).await;
     let config = json!({ "mode": "scgi-tcp", "host": "127.0.0.1", "port": port });
     let config = EngineConfig {
         fields: config.as_object().cloned().unwrap_or_default(),

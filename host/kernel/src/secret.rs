@@ -11,6 +11,17 @@ pub struct Secret(String);
 /// What every response shows instead of a secret. Sending it back means "keep the stored one".
 pub const MASK: &str = "••••••••";
 
+/// Whether a text that was sent is what a response showed in place of a secret: bullets and nothing else.
+pub fn is_mask(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|letter| letter == '•')
+}
+
+/// Whether a text that was sent leaves the secret that is stored in place: it is blank, or a mask.
+pub fn keeps(text: &str) -> bool {
+    let text = text.trim();
+    text.is_empty() || is_mask(text)
+}
+
 impl Secret {
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())

@@ -1,12 +1,13 @@
 //! The mail server as clients see and change it.
 
 use qm_kernel::Secret;
+use qm_kernel::secret::keeps;
 use qm_net::{is_host, is_mail_address};
 use qm_web::{Fields, FromBody};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::model::{self, Change, Server};
+use crate::model::{Change, Server};
 
 const MAX_HOST: usize = 253;
 const MAX_USER: usize = 320;
@@ -135,7 +136,7 @@ impl MailServerPatch {
     /// With the password as it is to be stored.
     pub fn change(self, seal: impl FnOnce(&str) -> String) -> Change {
         let trimmed = |text: Option<String>| text.map(|text| text.trim().to_owned());
-        let password = self.password.filter(|password| !model::keeps(password.expose()));
+        let password = self.password.filter(|password| !keeps(password.expose()));
         Change {
             host: trimmed(self.host),
             port: self.port,

@@ -93,13 +93,10 @@ impl Change {
     }
 }
 
-/// Whether a password is to stay: blank, or the bullets that a form showed.
-pub fn keeps(password: &str) -> bool {
-    password.trim().chars().all(|letter| letter == '•')
-}
-
 #[cfg(test)]
 mod tests {
+    use qm_kernel::secret::keeps;
+
     use super::*;
 
     fn server(stored: Value) -> Server {

@@ -13,6 +13,13 @@ use qm_kernel::{ClientInfo, ErrorKind, Permission, PermissionSet, Principal, Rol
 
 use crate::audit::AuditEntry;
 
+/// Who asks, from where: as their token says, which [`Acting`] judges.
+#[derive(Clone, Copy, Debug)]
+pub struct Caller<'a> {
+    pub principal: &'a Principal,
+    pub client: &'a ClientInfo,
+}
+
 /// Re-reads who acts. Implemented by `identity`, wired by the server.
 #[async_trait]
 pub trait Acting: Send + Sync {

@@ -119,6 +119,16 @@ pub fn is_secret(name: &str, property: &Value) -> bool {
     name == "password" || property.get("writeOnly") == Some(&Value::Bool(true))
 }
 
+/// Whether a property is a secret, or a secret stands anywhere in its schema, e.g. behind an `anyOf`.
+pub fn holds_secret(name: &str, schema: &Value) -> bool {
+    is_secret(name, schema)
+        || match schema {
+            Value::Object(members) => members.iter().any(|(name, inner)| holds_secret(name, inner)),
+            Value::Array(items) => items.iter().any(|inner| holds_secret("", inner)),
+            _ => false,
+        }
+}
+
 /// Judges the parameters of an action by its plugin's schema: what is wrong with them as one sentence, by name and never by
 /// value. A parameter the schema does not name is unknown, unless its `additionalProperties` says otherwise.
 pub fn judge_params(schema: &Value, params: &Map<String, Value>) -> Result<(), String> {

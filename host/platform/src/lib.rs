@@ -20,7 +20,7 @@ pub mod settings;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 
-pub use acting::{Acting, ActingError, Actor, judge_alone};
+pub use acting::{Acting, ActingError, Actor, Caller, judge_alone};
 pub use audit::{Audit, AuditEntry, AuditRecord, AuditResult, AuditTrail, AuditUser, Target};
 pub use background::{Background, Beats, panic_text};
 pub use bus::{Bus, BusCounts, Subscription};

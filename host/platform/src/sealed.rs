@@ -54,17 +54,29 @@ pub struct SealedPage {
 impl SealedPage {
     /// The page of objects that have one encrypted field, as (id, cipher text), read with this limit.
     pub fn of_one(field: &str, found: Vec<(String, String)>, limit: u32) -> Self {
+        let found = found.into_iter().map(|(object, stored)| (object, [Some(stored)]));
+        Self::of_fields([field], found.collect(), limit)
+    }
+
+    /// The page of objects that have these encrypted fields, some of them perhaps unset, read with this limit.
+    pub fn of_fields<const N: usize>(
+        fields: [&str; N],
+        found: Vec<(String, [Option<String>; N])>,
+        limit: u32,
+    ) -> Self {
         let last = found.last().filter(|_| found.len() == limit as usize);
         let next = last.map(|(object, _)| object.clone());
-        let rows = found.into_iter().map(|(object, stored)| SealedRow {
-            object,
-            field: field.to_owned(),
-            stored,
-        });
-        Self {
-            rows: rows.collect(),
-            next,
+        let mut rows = Vec::new();
+        for (object, values) in found {
+            for (field, stored) in fields.into_iter().zip(values) {
+                rows.extend(stored.map(|stored| SealedRow {
+                    object: object.clone(),
+                    field: field.to_owned(),
+                    stored,
+                }));
+            }
         }
+        Self { rows, next }
     }
 }
 

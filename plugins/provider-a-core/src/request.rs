@@ -1,5 +1,7 @@
 //! What is asked: paths and queries, and where the key goes.
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
 use crate::json::is_id;
 use crate::model::{Fault, Kind};
 
@@ -10,6 +12,13 @@ const MAX_TITLE: usize = 300;
 /// The last page that TMDB has.
 const MAX_PAGE: u32 = 500;
 const MAX_KEY: usize = 1024;
+/// What is encoded in the value of a parameter: all but letters, digits and these.
+const PARAMETER: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'~')
+    .remove(b',');
 
 /// Path and query below the base, without the key.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,26 +57,10 @@ impl Request {
             url.push(glue);
             url.push_str(name);
             url.push('=');
-            encode(value, &mut url);
+            url.extend(utf8_percent_encode(value, PARAMETER));
             glue = '&';
         }
         url
-    }
-}
-
-fn encode(text: &str, into: &mut String) {
-    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
-    for byte in text.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' | b',' => {
-                into.push(char::from(byte));
-            }
-            _ => {
-                into.push('%');
-                into.push(char::from(DIGITS[usize::from(byte >> 4)]));
-                into.push(char::from(DIGITS[usize::from(byte & 15)]));
-            }
-        }
     }
 }
 

@@ -2,6 +2,15 @@
 //!
 //! A label that somebody wrote there as it is reads as it is, unless it looks like an encoded one.
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+/// What is encoded: all but letters, digits and these.
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'~');
+
 /// Writes the field.
 pub const SET: &str = "d.custom1.set";
 /// Reads the field.
@@ -9,17 +18,7 @@ pub const READ: &str = "d.custom1";
 
 /// A label as it stands in the field: letters, digits and `-_.~`, everything else as the hexadecimal bytes of its UTF-8.
 pub fn written(label: &str) -> String {
-    let mut out = String::with_capacity(label.len());
-    for byte in label.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
-            let digit = |nibble: u8| char::from(DIGITS[usize::from(nibble & 15)]);
-            out.extend(['%', digit(byte >> 4), digit(byte)]);
-        }
-    }
-    out
+    utf8_percent_encode(label, ENCODED).to_string()
 }
 
 /// The label that stands in the field; what is not encoded is taken as it is.

@@ -1,5 +1,15 @@
 //! The few things that are done with URLs. The host judges each URL again before it dials, so nothing here is a boundary.
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+/// What is encoded in the value of a parameter: all but letters, digits and these.
+const PARAMETER: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'~')
+    .remove(b',');
+
 /// Scheme, host and port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
@@ -83,26 +93,10 @@ pub fn with_params(url: &str, params: &[(&str, String)]) -> String {
         whole.push(glue);
         whole.push_str(name);
         whole.push('=');
-        encode(value, &mut whole);
+        whole.extend(utf8_percent_encode(value, PARAMETER));
         glue = '&';
     }
     whole
-}
-
-fn encode(text: &str, into: &mut String) {
-    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
-    for byte in text.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' | b',' => {
-                into.push(char::from(byte));
-            }
-            _ => {
-                into.push('%');
-                into.push(char::from(DIGITS[usize::from(byte >> 4)]));
-                into.push(char::from(DIGITS[usize::from(byte & 15)]));
-            }
-        }
-    }
 }
 
 /// What a `Location` means for whoever asked for `from`; none when it makes no sense.

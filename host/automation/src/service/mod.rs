@@ -18,7 +18,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use prometheus::{IntCounterVec, Opts, Registry};
 use qm_db::{Db, DbError, Tx};
-use qm_kernel::{ClientInfo, Ctx, Principal};
+use qm_kernel::Ctx;
+pub use qm_platform::Caller;
 use qm_platform::{Acting, Audit};
 use qm_ports::action::{Actions, TorrentRef};
 use qm_ports::list::TorrentLists;
@@ -42,13 +43,6 @@ pub struct AutomationDeps {
     /// The rules, which the sync loops ask too.
     pub book: Arc<RuleBook>,
     pub metrics: Registry,
-}
-
-/// Who asks, from where.
-#[derive(Clone, Copy)]
-pub struct Caller<'a> {
-    pub principal: &'a Principal,
-    pub client: &'a ClientInfo,
 }
 
 /// Rules and what runs for them.

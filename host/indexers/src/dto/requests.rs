@@ -1,13 +1,14 @@
 //! What is asked for.
 
 use qm_kernel::Secret;
+use qm_kernel::secret::keeps;
 use qm_ports::indexer::{Query, Wanted};
 use qm_web::{Fields, FromBody, FromQuery};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::model::change::Change;
-use crate::model::config::{OWN, keeps};
+use crate::model::config::OWN;
 use crate::model::indexer::{
     MAX_CATEGORIES, MAX_KEY, MAX_NAME, MAX_PRIORITY, MAX_URL, PACE, PROTOCOLS, TIMEOUT_MS, is_base_url,
 };

@@ -1,16 +1,11 @@
 //! What a protocol is configured with beside URL and key: shown without its secrets, changed by name.
 
-use qm_kernel::secret::MASK;
-use qm_platform::config_schema::is_secret;
+use qm_kernel::secret::{MASK, is_mask};
+use qm_platform::config_schema::{holds_secret, is_secret};
 use serde_json::{Map, Value};
 
 /// Names that have fields of their own.
 pub const OWN: [&str; 3] = ["baseUrl", "apiKey", "timeoutMs"];
-
-/// Whether a text stands for the secret that is stored: blank, or bullets alone.
-pub fn keeps(text: &str) -> bool {
-    text.trim().chars().all(|letter| letter == '•')
-}
 
 /// As it is shown: each secret that is set, and whatever its schema does not name, is a mask.
 pub fn shown(schema: Option<&Value>, config: &Map<String, Value>) -> Map<String, Value> {
@@ -23,15 +18,15 @@ pub fn shown(schema: Option<&Value>, config: &Map<String, Value>) -> Map<String,
 }
 
 fn shown_value(name: &str, property: Option<&Value>, value: &Value) -> Value {
-    match property {
-        Some(property) if !is_secret(name, property) => match value {
-            Value::Object(inner) => shown(Some(property), inner).into(),
-            Value::Array(items) => items
-                .iter()
-                .map(|item| shown_value(name, property.get("items"), item))
-                .collect(),
-            _ => value.clone(),
-        },
+    match (property, value) {
+        (Some(property), _) if is_secret(name, property) => MASK.into(),
+        (Some(property), Value::Object(inner)) => shown(Some(property), inner).into(),
+        (Some(property), Value::Array(items)) => items
+            .iter()
+            .map(|item| shown_value(name, property.get("items"), item))
+            .collect(),
+        // Its schema may say it in another place than the first, e.g. behind an `anyOf`.
+        (Some(property), _) if !holds_secret(name, property) => value.clone(),
         _ => MASK.into(),
     }
 }
@@ -44,7 +39,7 @@ pub fn changed(stored: &Map<String, Value>, sent: Map<String, Value>) -> Map<Str
             Value::Null => {
                 new.remove(&name);
             }
-            Value::String(text) if text.contains('•') && keeps(&text) && stored.contains_key(&name) => {}
+            Value::String(text) if is_mask(text.trim()) && stored.contains_key(&name) => {}
             value => {
                 new.insert(name, value);
             }
@@ -67,14 +62,15 @@ mod tests {
     fn secrets_are_hidden_however_deep_and_the_unknown_too() {
         let schema = json!({"properties": {
             "user": {"type": "string"}, "pin": {"type": "string", "writeOnly": true},
+            "either": {"anyOf": [{"type": "integer"}, {"type": "string", "writeOnly": true}]},
             "sub": {"properties": {"token": {"writeOnly": true}, "page": {"type": "integer"}}},
             "list": {"type": "array", "items": {"properties": {"password": {}, "name": {}}}},
         }});
         let config = map(json!({
-            "user": "jo", "pin": 7, "odd": "x", "sub": {"token": "t", "page": 2}, "list": [{"password": "p", "name": "n"}],
+            "user": "jo", "pin": 7, "either": "x", "odd": "x", "sub": {"token": "t", "page": 2}, "list": [{"password": "p", "name": "n"}],
         }));
         let wanted = json!({
-            "user": "jo", "pin": MASK, "odd": MASK, "sub": {"token": MASK, "page": 2},
+            "user": "jo", "pin": MASK, "either": MASK, "odd": MASK, "sub": {"token": MASK, "page": 2},
             "list": [{"password": MASK, "name": "n"}],
         });
         assert_eq!(Value::from(shown(Some(&schema), &config)), wanted);

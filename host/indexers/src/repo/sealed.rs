@@ -25,21 +25,10 @@ impl SealedValues for IndexerSecrets {
     async fn list(&self, tx: &mut Tx, after: Option<&str>, limit: u32) -> Result<SealedPage, DbError> {
         type Row = (String, Option<String>, Option<String>);
         let indexers = all!(tx, Row, LIST, after.unwrap_or_default(), i64::from(limit)).await?;
-        let next = indexers
-            .last()
-            .filter(|_| indexers.len() == limit as usize)
-            .map(|(id, ..)| id.clone());
-        let mut rows = Vec::new();
-        for (object, api_key, config) in indexers {
-            for (field, stored) in [(API_KEY, api_key), (CONFIG, config)] {
-                rows.extend(stored.map(|stored| SealedRow {
-                    object: object.clone(),
-                    field: field.to_owned(),
-                    stored,
-                }));
-            }
-        }
-        Ok(SealedPage { rows, next })
+        let found = indexers
+            .into_iter()
+            .map(|(id, api_key, config)| (id, [api_key, config]));
+        Ok(SealedPage::of_fields([API_KEY, CONFIG], found.collect(), limit))
     }
 
     async fn replace(&self, tx: &mut Tx, row: &SealedRow, new: &str) -> Result<bool, DbError> {

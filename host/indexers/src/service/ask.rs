@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use futures_util::future::BoxFuture;
 use qm_db::DbError;
 use qm_kernel::Permission;
-use qm_platform::AuditResult;
+use qm_platform::{AuditResult, judge_alone};
 use qm_ports::indexer::{Found, IndexerConfig, IndexerError, Protocols, Query};
 use serde_json::{Map, Value, json};
 
@@ -33,11 +33,9 @@ impl Indexers {
     /// Asks an indexer what it offers, and stores how that went. One that is disabled is asked too.
     pub async fn test(&self, caller: Caller<'_>, id: &str) -> Result<Outcome, IndexerAreaError> {
         // Its key is about to be used: who asks for that is judged first.
-        let mut tx = self.db.begin_write().await?;
-        let actor = self.judge(&mut tx, caller, Permission::IndexersTest).await?;
-        let found = repo::indexers::find(&mut tx, id).await?;
-        tx.commit().await?;
-        let indexer = found.ok_or(IndexerAreaError::NoSuchIndexer)?;
+        let needed = &[Permission::IndexersTest];
+        let actor = judge_alone(&*self.acting, &self.db, caller.principal, needed).await?;
+        let indexer = self.stored(id).await?;
         let answer = self
             .ask(&indexer, Why::Test, |protocols, protocol, config| {
                 Box::pin(async move { protocols.caps(protocol, config).await })

@@ -10,8 +10,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use qm_db::{Db, Tx};
-use qm_kernel::{ClientInfo, Ctx, Permission, Principal, Timestamp};
+use qm_kernel::{Ctx, Permission, Timestamp};
 use qm_net::Net;
+pub use qm_platform::Caller;
 use qm_platform::{Acting, Actor, Audit, Cipher};
 use qm_ports::indexer::{ProtocolKind, Protocols};
 
@@ -49,13 +50,6 @@ pub struct Indexers {
     net: Net,
     protocols: Arc<dyn Protocols>,
     pace: Pace,
-}
-
-/// Who asks for a change.
-#[derive(Clone, Copy)]
-pub struct Caller<'a> {
-    pub principal: &'a Principal,
-    pub client: &'a ClientInfo,
 }
 
 impl Indexers {

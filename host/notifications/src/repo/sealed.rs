@@ -25,21 +25,10 @@ impl SealedValues for ChannelSecrets {
     async fn list(&self, tx: &mut Tx, after: Option<&str>, limit: u32) -> Result<SealedPage, DbError> {
         type Row = (String, Option<String>, Option<String>);
         let channels = all!(tx, Row, LIST, after.unwrap_or_default(), i64::from(limit)).await?;
-        let next = channels
-            .last()
-            .filter(|_| channels.len() == limit as usize)
-            .map(|(id, ..)| id.clone());
-        let mut rows = Vec::new();
-        for (object, config, state) in channels {
-            for (field, stored) in [(CONFIG, config), (STATE, state)] {
-                rows.extend(stored.map(|stored| SealedRow {
-                    object: object.clone(),
-                    field: field.to_owned(),
-                    stored,
-                }));
-            }
-        }
-        Ok(SealedPage { rows, next })
+        let found = channels
+            .into_iter()
+            .map(|(id, config, state)| (id, [config, state]));
+        Ok(SealedPage::of_fields([CONFIG, STATE], found.collect(), limit))
     }
 
     async fn replace(&self, tx: &mut Tx, row: &SealedRow, new: &str) -> Result<bool, DbError> {

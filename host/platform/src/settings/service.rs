@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use qm_db::{DbError, Tx};
-use qm_kernel::{Ctx, Secret, secret::MASK};
+use qm_kernel::secret::{MASK, is_mask};
+use qm_kernel::{Ctx, Secret};
 use serde_json::Value;
 
 use super::spec::{SecretSetting, Setting, SettingSpec};
@@ -125,9 +126,4 @@ impl Settings {
     async fn store(&self, tx: &mut Tx, key: &str, value: &Value) -> Result<(), DbError> {
         repo::put(tx, key, value, self.ctx.now()).await
     }
-}
-
-/// Bullets and nothing else: what a response showed of the secret that is to be kept.
-fn is_mask(text: &str) -> bool {
-    !text.is_empty() && text.chars().all(|c| c == '•')
 }

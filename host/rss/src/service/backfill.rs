@@ -2,7 +2,10 @@
 //!
 //! Bounds: the newest [`MOST`] items that were not downloaded.
 
+use std::collections::HashMap;
 use std::sync::Arc;
+
+use qm_feeds::Item;
 
 use super::Rss;
 use super::items::{chunk_of, judge_all};
@@ -12,6 +15,9 @@ use crate::model::history::HistoryItem;
 use crate::repo;
 
 const MOST: usize = 500;
+
+/// What feeds show now, by their ids: each is asked once for all items of one piece of work. `None`: it cannot be read.
+pub(super) type ShownNow = HashMap<String, Option<Vec<Item>>>;
 
 impl Rss {
     /// Nothing for a rule that is not there or is disabled.
@@ -33,6 +39,7 @@ impl Rss {
             ..Tally::default()
         };
         let mut grabs = Vec::new();
+        let mut shown = ShownNow::new();
         let mut items = items.into_iter().peekable();
         while items.peek().is_some() {
             let chunk: Vec<HistoryItem> = items.by_ref().take(chunk_of(1)).collect();
@@ -40,7 +47,7 @@ impl Rss {
             judged.retain(|(_, judgements)| judgements.iter().any(|judgement| judgement.hit.is_some()));
             tally.matched += judged.len() as u64;
             for (item, _) in &mut judged {
-                self.find_magnet(item).await?;
+                self.find_magnet(item, &mut shown).await?;
             }
             let _turn = self.deciding.lock().await;
             let mut tx = self.db.begin_write().await?;
@@ -59,26 +66,31 @@ impl Rss {
     }
 
     /// An item that names nothing to download may do so by now: its feed is asked.
-    pub(super) async fn find_magnet(&self, item: &mut HistoryItem) -> Result<(), RssError> {
+    pub(super) async fn find_magnet(
+        &self,
+        item: &mut HistoryItem,
+        shown: &mut ShownNow,
+    ) -> Result<(), RssError> {
         if item.download().is_some() {
             return Ok(());
         }
-        let mut tx = self.db.begin_read().await?;
-        let feed = repo::feeds::find(&mut tx, &item.feed_id).await?;
-        drop(tx);
-        let Some(shown) = self
-            .shown_now(match &feed {
-                Some(feed) => feed,
-                None => return Ok(()),
-            })
-            .await
-        else {
+        if !shown.contains_key(&item.feed_id) {
+            let mut tx = self.db.begin_read().await?;
+            let feed = repo::feeds::find(&mut tx, &item.feed_id).await?;
+            drop(tx);
+            let items = match &feed {
+                Some(feed) => self.shown_now(feed).await,
+                None => None,
+            };
+            shown.insert(item.feed_id.clone(), items);
+        }
+        let Some(Some(items)) = shown.get(&item.feed_id) else {
             return Ok(());
         };
-        let found = shown
+        let found = items
             .iter()
             .find(|shown| shown.guid == item.item_guid)
-            .or_else(|| shown.iter().find(|shown| shown.title == item.title));
+            .or_else(|| items.iter().find(|shown| shown.title == item.title));
         if let Some(magnet) = found.and_then(|shown| shown.magnet.clone()) {
             let hash = found.and_then(|shown| shown.info_hash.clone());
             let mut tx = self.db.begin_write().await?;

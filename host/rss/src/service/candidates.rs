@@ -8,7 +8,7 @@ use qm_matching::Candidate;
 use serde_json::{Value, json};
 
 use super::rules::OBJECT;
-use super::{Caller, Rss};
+use super::{Caller, Rss, there};
 use crate::error::RssError;
 use crate::model::candidate::{CandidateDraft, StoredCandidate, within_list};
 use crate::model::evaluation::Tally;
@@ -31,9 +31,7 @@ impl Rss {
     /// Those of a rule by their place.
     pub async fn candidates(&self, rule_id: &str) -> Result<Vec<StoredCandidate>, RssError> {
         let mut tx = self.db.begin_read().await?;
-        if repo::rules::find(&mut tx, rule_id).await?.is_none() {
-            return Err(RssError::NoSuchRule(rule_id.to_owned()));
-        }
+        there::rule(&mut tx, rule_id).await?;
         Ok(repo::candidates::of_rule(&mut tx, rule_id).await?)
     }
 
@@ -68,9 +66,7 @@ impl Rss {
     ) -> Result<(StoredCandidate, Tally), RssError> {
         let turn = self.changing.lock().await;
         let mut tx = self.db.begin_write().await?;
-        let rule = repo::rules::find(&mut tx, rule_id)
-            .await?
-            .ok_or_else(|| RssError::NoSuchRule(rule_id.to_owned()))?;
+        let rule = there::rule(&mut tx, rule_id).await?;
         let there = repo::candidates::of_rule(&mut tx, rule_id).await?;
         let mut stored = there
             .into_iter()
@@ -93,9 +89,7 @@ impl Rss {
     ) -> Result<(), RssError> {
         let _turn = self.changing.lock().await;
         let mut tx = self.db.begin_write().await?;
-        let rule = repo::rules::find(&mut tx, rule_id)
-            .await?
-            .ok_or_else(|| RssError::NoSuchRule(rule_id.to_owned()))?;
+        let rule = there::rule(&mut tx, rule_id).await?;
         if !repo::candidates::delete(&mut tx, rule_id, id).await? {
             return Err(RssError::NoSuchCandidate);
         }
@@ -111,9 +105,7 @@ impl Rss {
     ) -> Result<Vec<StoredCandidate>, RssError> {
         let _turn = self.changing.lock().await;
         let mut tx = self.db.begin_write().await?;
-        let rule = repo::rules::find(&mut tx, rule_id)
-            .await?
-            .ok_or_else(|| RssError::NoSuchRule(rule_id.to_owned()))?;
+        let rule = there::rule(&mut tx, rule_id).await?;
         let there = repo::candidates::of_rule(&mut tx, rule_id).await?;
         let known: BTreeSet<&str> = there.iter().map(|stored| stored.candidate.id.as_str()).collect();
         let mut named = BTreeSet::new();
@@ -148,9 +140,7 @@ impl Rss {
         }
         let turn = self.changing.lock().await;
         let mut tx = self.db.begin_write().await?;
-        let rule = repo::rules::find(&mut tx, rule_id)
-            .await?
-            .ok_or_else(|| RssError::NoSuchRule(rule_id.to_owned()))?;
+        let rule = there::rule(&mut tx, rule_id).await?;
         let there = repo::candidates::of_rule(&mut tx, rule_id).await?;
         within_list(there.len() + suggestion.candidates.len())?;
         for (order, mut draft) in (next_order(&there)..).zip(suggestion.candidates) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use qm_kernel::PageQuery;
 use serde_json::json;
 
-use super::{Caller, Rss};
+use super::{Caller, Rss, there};
 use crate::error::RssError;
 use crate::model::feed::{Feed, FeedChange, MAX_FEEDS, host_of};
 use crate::model::history::{Counts, HistoryFilter, HistoryItem};
@@ -86,9 +86,7 @@ impl Rss {
     ) -> Result<Feed, RssError> {
         let mut tx = self.db.begin_write().await?;
         let actor = self.judge(&mut tx, caller).await?;
-        let mut feed = repo::feeds::find(&mut tx, id)
-            .await?
-            .ok_or_else(|| RssError::NoSuchFeed(id.to_owned()))?;
+        let mut feed = there::feed(&mut tx, id).await?;
         feed.apply(change);
         feed.updated_at = self.ctx.now();
         repo::feeds::update(&mut tx, &feed).await?;
@@ -111,9 +109,7 @@ impl Rss {
     pub async fn delete_feed(self: &Arc<Self>, caller: Caller<'_>, id: &str) -> Result<Feed, RssError> {
         let mut tx = self.db.begin_write().await?;
         let actor = self.judge(&mut tx, caller).await?;
-        let feed = repo::feeds::find(&mut tx, id)
-            .await?
-            .ok_or_else(|| RssError::NoSuchFeed(id.to_owned()))?;
+        let feed = there::feed(&mut tx, id).await?;
         repo::feeds::delete(&mut tx, id).await?;
         let told = json!({ "name": feed.name });
         self.note(
@@ -138,9 +134,7 @@ impl Rss {
         page: PageQuery,
     ) -> Result<(Vec<HistoryItem>, Counts), RssError> {
         let mut tx = self.db.begin_read().await?;
-        if repo::feeds::find(&mut tx, feed_id).await?.is_none() {
-            return Err(RssError::NoSuchFeed(feed_id.to_owned()));
-        }
+        there::feed(&mut tx, feed_id).await?;
         Ok(repo::history::page(&mut tx, feed_id, filter, page).await?)
     }
 

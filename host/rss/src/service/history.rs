@@ -5,6 +5,7 @@ use std::sync::Arc;
 use qm_kernel::Permission;
 use serde_json::json;
 
+use super::backfill::ShownNow;
 use super::grabs::Settled;
 use super::{Caller, Rss};
 use crate::error::RssError;
@@ -36,7 +37,7 @@ impl Rss {
             None => None,
         };
         let mut item = self.item(id).await?;
-        self.find_magnet(&mut item).await?;
+        self.find_magnet(&mut item, &mut ShownNow::new()).await?;
         let source = item.download().map(str::to_owned).ok_or(RssError::NoLink)?;
         let mut grab = self.new_grab(&item, &source, None, None);
         grab.save_path = save_path;

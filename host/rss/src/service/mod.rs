@@ -11,6 +11,7 @@ pub mod poll;
 mod rules;
 #[cfg(test)]
 mod tests;
+mod there;
 mod trial;
 pub mod upkeep;
 
@@ -19,7 +20,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use qm_db::{Db, DbError, Tx};
-use qm_kernel::{ClientInfo, Ctx, Permission, Principal};
+use qm_kernel::{Ctx, Permission};
+pub use qm_platform::Caller;
 use qm_platform::{Acting, Actor, Audit, Settings};
 use qm_ports::feed::FeedSource;
 use qm_ports::intake::TorrentIntake;
@@ -45,13 +47,6 @@ pub struct RssDeps {
     pub settings: Settings,
     pub feeds: Arc<dyn FeedSource>,
     pub torrents: Arc<dyn TorrentIntake>,
-}
-
-/// Who asks, from where.
-#[derive(Clone, Copy)]
-pub struct Caller<'a> {
-    pub principal: &'a Principal,
-    pub client: &'a ClientInfo,
 }
 
 /// Feeds, the rules that choose from them, and what is grabbed.

@@ -15,8 +15,8 @@ use qm_ports::feed::{Fetched, Validators};
 use tokio::sync::{Mutex as Turn, OwnedMutexGuard};
 use tokio_util::sync::CancellationToken;
 
-use super::Rss;
 use super::items::{chunk_of, judge_all};
+use super::{Rss, there};
 use crate::error::RssError;
 use crate::model::feed::{Feed, seconds};
 use crate::model::history::HistoryItem;
@@ -160,9 +160,8 @@ impl Rss {
     /// Reads a feed now, because somebody asks for it.
     pub async fn refresh(self: &Arc<Self>, id: &str) -> Result<(u64, u64), RssError> {
         let mut tx = self.db.begin_read().await?;
-        let feed = repo::feeds::find(&mut tx, id).await?;
+        let feed = there::feed(&mut tx, id).await?;
         drop(tx);
-        let feed = feed.ok_or_else(|| RssError::NoSuchFeed(id.to_owned()))?;
         match self.look(&feed, &feed.host()).await {
             Ok(looked) => Ok((looked.new_items, self.settle_all(looked.grabs).await)),
             Err(Unread::Fetch(reason, _)) => Err(RssError::Fetch(reason)),
@@ -213,8 +212,10 @@ impl Rss {
                 last_modified,
             } => {
                 let document = parse(bytes, content_type).await?;
-                read.warnings = told(&document);
-                (read.etag, read.last_modified) = (etag, last_modified);
+                read.warnings.clone_from(&document.warnings);
+                // Of a document that broke off the rest is still to be read: "not modified" must not hide it.
+                let whole = !document.torn;
+                (read.etag, read.last_modified) = (etag.filter(|_| whole), last_modified.filter(|_| whole));
                 self.take(feed, document.items).await?
             }
         };
@@ -331,16 +332,4 @@ async fn parse(bytes: bytes::Bytes, content_type: Option<String>) -> Result<Docu
     let read = move || qm_feeds::read(&bytes, content_type.as_deref());
     let read = tokio::task::spawn_blocking(read).await.map_err(RssError::from)?;
     read.map_err(|error| Unread::Fetch(error.to_string(), None))
-}
-
-/// What people are told of a document.
-fn told(document: &Document) -> Vec<String> {
-    let mut told = document.warnings.clone();
-    if document.left_out > 0 {
-        told.push(format!(
-            "The feed has {} items more than are read",
-            document.left_out
-        ));
-    }
-    told
 }

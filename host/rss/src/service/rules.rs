@@ -6,7 +6,7 @@ use qm_db::Tx;
 use qm_kernel::PageQuery;
 use serde_json::json;
 
-use super::{Caller, Rss};
+use super::{Caller, Rss, there};
 use crate::error::RssError;
 use crate::model::evaluation::Evaluation;
 use crate::model::rule::{MAX_RULES, Rule, RuleChange};
@@ -87,9 +87,7 @@ impl Rss {
         let _turn = self.changing.lock().await;
         let mut tx = self.db.begin_write().await?;
         let actor = self.judge(&mut tx, caller).await?;
-        let mut rule = repo::rules::find(&mut tx, id)
-            .await?
-            .ok_or_else(|| RssError::NoSuchRule(id.to_owned()))?;
+        let mut rule = there::rule(&mut tx, id).await?;
         let before = rule.clone();
         rule.apply(change);
         // What stands there already is not judged again: its roots may have changed since.
@@ -120,9 +118,7 @@ impl Rss {
         let _turn = self.changing.lock().await;
         let mut tx = self.db.begin_write().await?;
         let actor = self.judge(&mut tx, caller).await?;
-        let rule = repo::rules::find(&mut tx, id)
-            .await?
-            .ok_or_else(|| RssError::NoSuchRule(id.to_owned()))?;
+        let rule = there::rule(&mut tx, id).await?;
         repo::rules::delete(&mut tx, id).await?;
         let told = json!({ "name": rule.name });
         self.note(
@@ -142,9 +138,7 @@ impl Rss {
     /// A page of what a rule made of items, the newest first; empty where there is no such rule.
     pub async fn evaluations(&self, id: &str, page: PageQuery) -> Result<(Vec<Evaluation>, u64), RssError> {
         let mut tx = self.db.begin_read().await?;
-        if repo::rules::find(&mut tx, id).await?.is_none() {
-            return Err(RssError::NoSuchRule(id.to_owned()));
-        }
+        there::rule(&mut tx, id).await?;
         Ok(repo::evaluations::page(&mut tx, id, page).await?)
     }
 

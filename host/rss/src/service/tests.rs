@@ -156,6 +156,35 @@ db_test! {
         assert_eq!((changed.etag, changed.next_fetch_at), (None, None));
     }
 
+    async fn what_broke_off_is_read_again_whole(db: Db) {
+        let house = House::new(&db);
+        let a = house.feed(A).await;
+        house.sites.show(A, &[item("g1", FULL, &hash(1)), item("g2", SMALL, &hash(2))]);
+        let whole = house.sites.documents.lock().unwrap()[A].clone();
+        let torn = whole[..whole.rfind("<item>").unwrap() + 20].to_owned();
+        house.sites.documents.lock().unwrap().insert(A.into(), torn);
+        assert_eq!(house.app.refresh(&a.id).await.unwrap(), (1, 0));
+        let shown = house.app.list_feeds().await.unwrap().remove(0).0;
+        assert_eq!((shown.etag, shown.warnings.len()), (None, 1), "{:?}", shown.warnings);
+        house.sites.documents.lock().unwrap().insert(A.into(), whole);
+        assert_eq!(house.app.refresh(&a.id).await.unwrap(), (1, 0));
+        assert!(house.app.list_feeds().await.unwrap().remove(0).0.etag.is_some());
+    }
+
+    async fn for_items_without_a_link_a_feed_is_asked_once(db: Db) {
+        let house = House::new(&db);
+        let a = house.feed(A).await;
+        let bare = |guid: &str, title: &str| format!("<item><guid>{guid}</guid><title>{title}</title></item>");
+        let other = "Harbor.Nine.S01E02.1080p.WEB.x264-TIDE";
+        house.sites.show(A, &[bare("g1", FULL), bare("g2", other)]);
+        house.app.refresh(&a.id).await.unwrap();
+        house.sites.show(A, &[item("g1", FULL, &hash(1)), item("g2", other, &hash(2))]);
+        house.sites.asked.lock().unwrap().clear();
+        house.rule(&a, "one", &[(SHOW, "1080p")]).await;
+        assert_eq!(house.listed(), [hash(1), hash(2)]);
+        assert_eq!(house.sites.asked.lock().unwrap().len(), 1);
+    }
+
     async fn a_rule_that_comes_later_finds_what_was_shown(db: Db) {
         let house = House::new(&db);
         let a = house.feed(A).await;

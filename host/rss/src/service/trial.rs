@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use qm_matching::{Analysis, Candidate, Compiled, ListResult, Outcome, Verdict};
 
-use super::Rss;
+use super::{Rss, there};
 use crate::error::RssError;
 use crate::model::candidate::{CandidateDraft, within_list};
 use crate::model::evaluation::Action;
@@ -191,9 +191,7 @@ impl Rss {
     /// A rule and what it prefers; of one without candidates its simple filter as one.
     async fn list_of(&self, rule_id: &str) -> Result<(Rule, Vec<Candidate>), RssError> {
         let mut tx = self.db.begin_read().await?;
-        let rule = repo::rules::find(&mut tx, rule_id)
-            .await?
-            .ok_or_else(|| RssError::NoSuchRule(rule_id.to_owned()))?;
+        let rule = there::rule(&mut tx, rule_id).await?;
         let stored = repo::candidates::of_rule(&mut tx, rule_id).await?;
         let mut list: Vec<Candidate> = stored.into_iter().map(|stored| stored.candidate).collect();
         if list.is_empty() {

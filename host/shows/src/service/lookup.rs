@@ -1,8 +1,8 @@
 //! Titles that people look up.
 
 use futures_util::{StreamExt as _, stream};
-use qm_kernel::{ClientInfo, Permission, Principal, Timestamp};
-use qm_platform::{AuditEntry, AuditResult};
+use qm_kernel::{Permission, Timestamp};
+use qm_platform::{AuditEntry, AuditResult, Caller};
 use qm_ports::shows::{AiringStatus, Recommendation, ShowProvider};
 use qm_realtime::Room;
 use serde::Serialize;
@@ -15,13 +15,6 @@ use crate::model::report::{NO_PROVIDER, ShowStatus, UNCONFIRMED};
 /// Questions of a batch that are asked at once.
 const AT_ONCE: usize = 4;
 const ACTION: &str = "rss.show_status.lookup";
-
-/// Who asks, from where.
-#[derive(Clone, Copy)]
-pub struct Caller<'a> {
-    pub principal: &'a Principal,
-    pub client: &'a ClientInfo,
-}
 
 /// What the providers said.
 enum Answer {

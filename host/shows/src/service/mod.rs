@@ -15,7 +15,7 @@ use qm_platform::Audit;
 use qm_ports::shows::{PATIENCE_SECS, ShowDetails, ShowError, ShowHit, ShowProvider, ShowRules};
 use qm_realtime::Hub;
 
-pub use lookup::Caller;
+pub use qm_platform::Caller;
 
 /// Time that a provider has for an answer.
 const PATIENCE: Duration = Duration::from_secs(PATIENCE_SECS);

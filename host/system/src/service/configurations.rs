@@ -78,21 +78,12 @@ fn secrets<'a>(schema: &Value, names: impl Iterator<Item = &'a String>) -> BTree
         .as_object()
         .into_iter()
         .flatten()
-        .any(|(word, inner)| word != "properties" && holds_secret(word, inner));
+        .any(|(word, inner)| word != "properties" && config_schema::holds_secret(word, inner));
     let is_secret = |name: &&String| {
         let property = properties.and_then(|known| known.get(*name));
-        property.map_or(elsewhere, |property| holds_secret(name, property))
+        property.map_or(elsewhere, |property| config_schema::holds_secret(name, property))
     };
     names.filter(is_secret).cloned().collect()
-}
-
-fn holds_secret(name: &str, schema: &Value) -> bool {
-    config_schema::is_secret(name, schema)
-        || match schema {
-            Value::Object(members) => members.iter().any(|(name, inner)| holds_secret(name, inner)),
-            Value::Array(items) => items.iter().any(|inner| holds_secret("", inner)),
-            _ => false,
-        }
 }
 
 /// What is given, with the stored secrets that it leaves out, leaves blank or repeats as the mask. `null` takes one away.

@@ -1,11 +1,12 @@
 //! What clients send.
 
+use qm_kernel::secret::is_mask;
 use qm_web::{Fields, FromBody, FromQuery};
 use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::model::file::Sort;
-use crate::model::options::{MIN_YEARS, Mode, keeps};
+use crate::model::options::{MIN_YEARS, Mode};
 
 const MAX_PATH: usize = 4096;
 const MAX_URL: usize = 2048;
@@ -113,7 +114,7 @@ impl FromBody for SettingsPatch {
                 name,
                 match text {
                     // The mask of a form.
-                    Some(key) if name == "apiKey" && keeps(&key) => None,
+                    Some(key) if name == "apiKey" && is_mask(&key) => None,
                     // A path that is blank is refused where paths are judged.
                     Some(blank) if blank.is_empty() && name != "datasetPath" => Some(Value::Null),
                     other => other.map(Value::from),

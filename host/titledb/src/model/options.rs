@@ -142,13 +142,10 @@ impl Options {
     }
 }
 
-/// Whether a key that was sent stands for the one that is stored: the bullets that a form showed.
-pub fn keeps(key: &str) -> bool {
-    !key.is_empty() && key.chars().all(|letter| letter == '•')
-}
-
 #[cfg(test)]
 mod tests {
+    use qm_kernel::secret::is_mask;
+
     use super::*;
     use serde_json::json;
 
@@ -166,6 +163,6 @@ mod tests {
             (plan.regions, plan.strategy),
             (vec!["us".to_owned(), "de".to_owned()], Strategy::Full)
         );
-        assert!(keeps("••••••••") && !keeps("") && !keeps("•x"));
+        assert!(is_mask("••••••••") && !is_mask("") && !is_mask("•x"));
     }
 }

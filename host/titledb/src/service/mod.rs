@@ -18,8 +18,9 @@ use std::sync::Arc;
 
 use qm_db::Db;
 use qm_jobs::Jobs;
-use qm_kernel::{ClientInfo, Ctx, Permission, Principal};
+use qm_kernel::{Ctx, Permission};
 use qm_net::Net;
+pub use qm_platform::Caller;
 use qm_platform::{Acting, Audit, Cipher, Settings};
 use qm_realtime::{Hub, Room};
 use serde::Serialize;
@@ -57,13 +58,6 @@ pub struct Titledb {
     file_roots: Vec<PathBuf>,
     data_dir: PathBuf,
     pub(crate) store: Store,
-}
-
-/// Who asks, from where.
-#[derive(Clone, Copy, Debug)]
-pub struct Caller<'a> {
-    pub principal: &'a Principal,
-    pub client: &'a ClientInfo,
 }
 
 impl Titledb {

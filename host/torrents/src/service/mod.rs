@@ -24,8 +24,9 @@ mod upkeep;
 use std::sync::{Arc, Weak};
 
 use qm_db::Db;
-use qm_kernel::{ClientInfo, Ctx, Principal};
+use qm_kernel::Ctx;
 use qm_net::Net;
+pub use qm_platform::Caller;
 use qm_platform::{Acting, Audit, AuditEntry, AuditResult, Background, Cipher, Settings};
 use qm_ports::engine::EngineKinds;
 use qm_ports::list::{TorrentList, TorrentLists};
@@ -70,13 +71,6 @@ pub struct TorrentsDeps {
     pub metrics: prometheus::Registry,
     /// The rules that wait for what happens to torrents.
     pub watch: Arc<dyn RuleWatch>,
-}
-
-/// Who asks, from where.
-#[derive(Clone, Copy)]
-pub struct Caller<'a> {
-    pub principal: &'a Principal,
-    pub client: &'a ClientInfo,
 }
 
 /// Engines and their torrents.

@@ -1,0 +1,28 @@
+//! A plugin host of a measurement's own: it compiles in this process and remembers nothing.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use qm_kernel::Ctx;
+use qm_net::{Net, NetConfig};
+use qm_plugin_host::{Compiler, Limits, PinsInMemory, PluginHost, PluginHostConfig, ValuesInMemory};
+
+/// Starts one on the plugins of a directory and waits until all of them are compiled.
+pub async fn start(plugins_dir: PathBuf, cache_dir: PathBuf) -> Arc<PluginHost> {
+    let config = PluginHostConfig {
+        plugins_dir,
+        cache_dir,
+        compiler: Compiler::InProcess,
+        pins: Arc::new(PinsInMemory::default()),
+        values: Arc::new(ValuesInMemory::default()),
+        judge: |_, _| Ok(()),
+        limits: Limits::default(),
+        net: Net::new(NetConfig::default()).expect("the outgoing network"),
+        first_party: HashSet::default(),
+    };
+    let host = PluginHost::start(config, Ctx::system()).await;
+    let host = host.expect("the plugin host");
+    host.settled().await;
+    host
+}
