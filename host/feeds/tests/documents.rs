@@ -3,14 +3,15 @@
 #![allow(clippy::unwrap_used, reason = "the whole crate is tests")]
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::PathBuf;
 
 use qm_feeds::{Document, FeedError, Item, MAX_BYTES, MAX_ITEMS, MAX_MAGNET, MAX_TITLE, MAX_URL, read};
 
 const HASH: &str = "abcdef0123456789abcdef0123456789abcdef01";
 
 fn file(name: &str) -> Vec<u8> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus");
+    let folder =
+        PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo says where")).join("tests/corpus");
     std::fs::read(folder.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 

@@ -33,7 +33,21 @@ pub mod wait;
 pub mod ws;
 pub mod xmlrpc;
 
+use std::path::{Path, PathBuf};
+
 pub use api::Api;
 pub use database::TestDb;
 pub use qm_db::Backend;
 pub use server::TestServer;
+
+/// The checkout whose tests run. Cargo says at run time where that is: what was true when this was built may be another
+/// checkout that shares the target directory.
+pub fn checkout() -> PathBuf {
+    let here = std::env::var_os("CARGO_MANIFEST_DIR")
+        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
+    let root = here
+        .ancestors()
+        .find(|folder| folder.join("Cargo.lock").is_file());
+    root.map(Path::to_path_buf)
+        .expect("tests run inside a checkout, whose root has a Cargo.lock")
+}

@@ -117,9 +117,7 @@ impl Proxy {
 
 /// An example of `docs/deploy`, with our upstream in it.
 fn example(file: &str, upstream: SocketAddr) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../docs/deploy")
-        .join(file);
+    let path = crate::checkout().join("docs/deploy").join(file);
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     replaced(&text, UPSTREAM, &upstream.to_string())
 }

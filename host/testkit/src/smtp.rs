@@ -1,6 +1,6 @@
 //! A real mail server, aiosmtpd, on loopback: with STARTTLS, or TLS from the start, under a certificate of its own.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use serde_json::{Value, json};
@@ -61,7 +61,7 @@ impl Smtp {
             "implicit": options.implicit_tls,
             "user": login.map(|(user, _)| user), "password": login.map(|(_, password)| password),
         });
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/smtp/server.py");
+        let script = crate::checkout().join("tests/smtp/server.py");
         let mut command = Command::new(python);
         command.arg(script).arg(settings.to_string());
         let mut process = Process::start("aiosmtpd", dir.path(), &mut command);

@@ -1,6 +1,5 @@
 //! Socket.IO's own JavaScript client, run by Node.js: what our server must satisfy.
 
-use std::path::PathBuf;
 use std::process::Stdio;
 
 use serde_json::{Value, json};
@@ -20,7 +19,7 @@ pub struct SocketIo {
 impl SocketIo {
     /// `options` are the client library's own, e.g. `{"auth": {"token": …}}`.
     pub fn connect(base: &str, options: &Value) -> SocketIo {
-        let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/js/socket-io-client.mjs");
+        let script = crate::checkout().join("tests/js/socket-io-client.mjs");
         let modules = script.with_file_name("node_modules");
         assert!(
             modules.exists(),

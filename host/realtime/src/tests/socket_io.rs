@@ -121,7 +121,8 @@ struct Script {
 
 impl Script {
     fn start(server: &Server, options: &Value) -> Self {
-        let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/js");
+        let folder = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo says where"))
+            .join("../../tests/js");
         assert!(
             folder.join("node_modules/socket.io-client").is_dir(),
             "Socket.IO's client is not installed: run `cargo xtask setup` (it runs `npm ci` in tests/js)"

@@ -3,7 +3,7 @@
 //! why. Where a copy of the interface lies beside the checkout, they must not contradict it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::PathBuf;
 
 use qm_kernel::{Permission, Role};
 use qm_test_base::engine::FakeKinds;
@@ -25,7 +25,7 @@ fn served() -> BTreeSet<String> {
 
 /// A page of the copy of the interface beside the checkout, if there is one.
 fn beside(file: &str) -> Option<String> {
-    let copy = Path::new(env!("CARGO_MANIFEST_DIR"))
+    let copy = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo says where"))
         .join("../../shared/contract")
         .join(file);
     std::fs::read_to_string(copy).ok()
