@@ -93,6 +93,8 @@ pub enum ConsumeError {
 pub struct Patience {
     /// How often the database is looked at for what other servers stored.
     pub poll: Duration,
+    /// How often it is looked at by a server that has it to itself: only commands that run beside it store anything.
+    pub rest: Duration,
     /// How long a server that consumes keeps others off after its last event.
     pub lease: Duration,
     /// How long what is handled in one transaction may take: less than others wait for a transaction to end.
@@ -106,6 +108,7 @@ pub struct Patience {
 impl Patience {
     pub const STANDARD: Patience = Patience {
         poll: Duration::from_secs(2),
+        rest: Duration::from_secs(10),
         lease: Duration::from_secs(10),
         handling: Duration::from_secs(5),
         attempts: 6,
@@ -188,6 +191,15 @@ impl Outbox {
             async move { upkeep.run().await }
         });
         Ok(())
+    }
+
+    /// Pause between two looks while this process stores nothing.
+    fn pause(&self) -> Duration {
+        if self.db.is_sole() {
+            self.patience.rest
+        } else {
+            self.patience.poll
+        }
     }
 
     async fn register(&self, consumer: &dyn Consumer) -> Result<(), DbError> {

@@ -88,7 +88,7 @@ impl Reader {
             let pause = match next {
                 Next::Now => continue,
                 Next::Stored => {
-                    let poll = tokio::time::timeout(self.outbox.patience.poll, self.wake.changed());
+                    let poll = tokio::time::timeout(self.outbox.pause(), self.wake.changed());
                     stop.run_until_cancelled(poll).await.map(drop)
                 }
                 Next::After(pause) => stop.run_until_cancelled(tokio::time::sleep(pause)).await,

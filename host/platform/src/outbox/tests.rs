@@ -42,6 +42,7 @@ const KINDS: &[EventSpec] = &[EventSpec::of::<Counted>(), EventSpec::of::<Passin
 const WAIT: Duration = Duration::from_secs(20);
 const BRISK: Patience = Patience {
     poll: Duration::from_millis(20),
+    rest: Duration::from_millis(20),
     lease: Duration::from_mins(1),
     handling: Duration::from_millis(300),
     attempts: 3,
