@@ -35,6 +35,7 @@ sql! {
 const KINDS: &[EventSpec] = &[EventSpec::of::<Changed>(), EventSpec::of::<Followed>()];
 pub const BRISK: Patience = Patience {
     poll: Duration::from_millis(50),
+    rest: Duration::from_millis(50),
     lease: Duration::from_millis(300),
     handling: Duration::from_secs(5),
     attempts: 6,
