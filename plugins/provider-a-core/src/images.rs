@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use crate::json::{list, number, text};
-use crate::model::{Image, ImageKind, Picture};
 use crate::parts::rating;
+use provider_model::json::{list, number, text};
+use provider_model::{Image, ImageKind, Picture};
 
 /// Where images are; it wants no key.
 const IMAGES: &str = "https://image.tmdb.org/t/p";
@@ -43,7 +43,7 @@ pub fn picture(value: &Value, name: &str, shape: Shape) -> Option<Picture> {
     }
     Some(Picture {
         url: format!("{IMAGES}/original/{file}"),
-        preview: format!("{IMAGES}/{}/{file}", shape.width()),
+        preview: Some(format!("{IMAGES}/{}/{file}", shape.width())),
     })
 }
 
@@ -97,7 +97,7 @@ mod tests {
             of(json!("/tide.jpg")),
             Some(Picture {
                 url: "https://image.tmdb.org/t/p/original/tide.jpg".to_owned(),
-                preview: "https://image.tmdb.org/t/p/w342/tide.jpg".to_owned(),
+                preview: Some("https://image.tmdb.org/t/p/w342/tide.jpg".to_owned()),
             })
         );
         for bad in [

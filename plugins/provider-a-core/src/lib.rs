@@ -5,16 +5,14 @@
 
 mod answer;
 mod images;
-mod json;
-mod model;
 mod parts;
 mod request;
 mod title;
 
-pub use answer::{Answer, MAX_BODY, document};
+pub use answer::document;
 pub use images::images;
-pub use model::*;
 pub use parts::{episodes, found, page};
+pub use provider_model::{Answer, Fault, Kind};
 pub use request::{
     BASE, Request, artwork, base, details, episodes_of, find, is_token, key, lists, search, verify,
 };

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use crate::images::{Shape, picture};
-use crate::json::{counted, id, list, number, real, text};
-use crate::model::{Credit, Episode, Fault, Hit, Kind, Page};
+use provider_model::json::{counted, id, list, number, real, text};
+use provider_model::{Credit, Episode, Fault, Hit, Kind, Page};
 
 /// The most of a list of people.
 const PEOPLE: usize = 500;

@@ -1,9 +1,7 @@
 //! What is asked: paths and queries, and where the key goes.
 
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-
-use crate::json::is_id;
-use crate::model::{Fault, Kind};
+use provider_model::json::is_id;
+use provider_model::{Fault, Kind, with_query};
 
 /// Where the API is, unless the operator says otherwise.
 pub const BASE: &str = "https://api.themoviedb.org/3";
@@ -12,14 +10,6 @@ const MAX_TITLE: usize = 300;
 /// The last page that TMDB has.
 const MAX_PAGE: u32 = 500;
 const MAX_KEY: usize = 1024;
-/// What is encoded in the value of a parameter: all but letters, digits and these.
-const PARAMETER: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'_')
-    .remove(b'.')
-    .remove(b'~')
-    .remove(b',');
-
 /// Path and query below the base, without the key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
@@ -49,42 +39,15 @@ impl Request {
 
     /// The URL below `base`, with the key of version 3 where there is one: such a URL is never told to anybody.
     pub fn url(&self, base: &str, key: Option<&str>) -> String {
-        let mut url = format!("{base}{}", self.path);
         let key = key.map(|key| ("api_key", key));
         let params = self.params.iter().map(|(name, value)| (*name, value.as_str()));
-        let mut glue = '?';
-        for (name, value) in key.into_iter().chain(params) {
-            url.push(glue);
-            url.push_str(name);
-            url.push('=');
-            url.extend(utf8_percent_encode(value, PARAMETER));
-            glue = '&';
-        }
-        url
+        with_query(format!("{base}{}", self.path), key.into_iter().chain(params))
     }
 }
 
-/// The base URL as requests take it: without a query and a slash at its end.
+/// The base URL as requests take it.
 pub fn base(entered: Option<&str>) -> Result<String, Fault> {
-    let Some(entered) = entered else {
-        return Ok(BASE.to_owned());
-    };
-    let invalid = || {
-        Fault::InvalidConfig(
-            "`baseUrl` must be a URL like https://host/3, without a user name and a query".to_owned(),
-        )
-    };
-    let (scheme, rest) = entered.trim().split_once("://").ok_or_else(invalid)?;
-    let authority = rest.split('/').next().unwrap_or_default();
-    let sound = matches!(scheme.to_ascii_lowercase().as_str(), "http" | "https")
-        && !authority.is_empty()
-        && !authority.contains('@')
-        && !rest.contains(|c: char| matches!(c, '?' | '#' | '\\') || c.is_control() || c.is_whitespace());
-    if sound {
-        Ok(entered.trim().trim_end_matches('/').to_owned())
-    } else {
-        Err(invalid())
-    }
+    provider_model::base(entered, BASE)
 }
 
 /// The key as it was entered. It holds what keys hold, so that the host finds it again wherever it is repeated.
@@ -344,24 +307,5 @@ mod tests {
             assert!(matches!(key(bad), Err(Fault::InvalidConfig(_))), "{bad:?}");
         }
         assert!(key(Some(&"x".repeat(MAX_KEY + 1))).is_err());
-    }
-
-    #[test]
-    fn the_base() {
-        assert_eq!(base(None).as_deref(), Ok(BASE));
-        for (entered, expected) in [
-            ("http://127.0.0.1:81/3/", Some("http://127.0.0.1:81/3")),
-            (" HTTPS://h ", Some("HTTPS://h")),
-            ("h/3", None),
-            ("ftp://h/3", None),
-            ("http://", None),
-            ("http:///3", None),
-            ("http://u:p@h/3", None),
-            ("http://h/3?a=b", None),
-            ("http://h/3#a", None),
-            ("http://h/ 3", None),
-        ] {
-            assert_eq!(base(Some(entered)).ok().as_deref(), expected, "{entered}");
-        }
     }
 }

@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use crate::images::{Shape, picture};
-use crate::json::{counted, id, list, names, number, text};
-use crate::model::{Fault, Kind, Season, Standing, Title};
 use crate::parts::{credits, episode, hit};
+use provider_model::json::{counted, id, list, names, number, text};
+use provider_model::{Fault, Kind, Season, Standing, Title};
 
 /// The country whose certification counts where none was named.
 const COUNTRY: &str = "US";

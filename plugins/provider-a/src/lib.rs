@@ -2,9 +2,9 @@
 //! version 4) into a header, and then no URL holds a secret.
 
 mod client;
-mod convert;
 
 use provider_a_core as core;
+use provider_shell::convert;
 use sdk_provider::{
     Abilities, Description, Descriptor, Episode, Found, Hit, Image, Kind, Provider, ProviderError, Query,
     Subject, TitleDetails,

@@ -23,6 +23,7 @@ pub mod bindings {
             "quartermaster:base/clock@0.1.0": sdk::clock,
             "quartermaster:base/transport@0.1.0": sdk::transport,
             "quartermaster:base/http@0.1.0": sdk::http,
+            "quartermaster:base/kv@0.1.0": sdk::kv,
             "quartermaster:metadata/titles@0.1.0": generate,
         },
     });

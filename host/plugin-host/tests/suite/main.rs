@@ -13,6 +13,7 @@ mod hostile;
 mod indexer;
 mod isolation;
 mod metadata;
+mod metadata_b;
 mod network;
 mod reload;
 mod untrusted;

@@ -20,21 +20,21 @@ const KEY: &str = "0123456789abcdef0123456789abcdef";
 const TOKEN: &str = "eyJhbGciOiJIUzI1NiJ9.eyJhdWQiOiJoaWRkZW4ifQ.c2lnbmVk";
 const ORIGIN: &str = "https://api.themoviedb.org";
 
-fn object(value: Value) -> Map<String, Value> {
+pub fn object(value: Value) -> Map<String, Value> {
     match value {
         Value::Object(fields) => fields,
         other => panic!("a configuration is an object: {other}"),
     }
 }
 
-fn config(value: Value) -> ProviderConfig {
+pub fn config(value: Value) -> ProviderConfig {
     ProviderConfig {
         fields: object(value),
         timeout_ms: None,
     }
 }
 
-fn subject(kind: TitleKind, id: &str) -> TitleSubject {
+pub fn subject(kind: TitleKind, id: &str) -> TitleSubject {
     TitleSubject {
         kind,
         id: id.to_owned(),
@@ -43,7 +43,7 @@ fn subject(kind: TitleKind, id: &str) -> TitleSubject {
     }
 }
 
-fn by_imdb() -> ExternalId {
+pub fn by_imdb() -> ExternalId {
     ExternalId {
         source: "titledb".to_owned(),
         id: "tt7654321".to_owned(),
@@ -299,7 +299,7 @@ fn show() -> Value {
     })
 }
 
-fn told(head: &str, body: &Value) -> Vec<u8> {
+pub fn told(head: &str, body: &Value) -> Vec<u8> {
     answer(
         &format!("{head}\r\ncontent-type: application/json"),
         &body.to_string(),

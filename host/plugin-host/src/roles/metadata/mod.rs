@@ -1,6 +1,6 @@
 //! The role `metadata-provider`: a plugin asks a provider of metadata about films and shows.
 //!
-//! Nothing stays between calls: every call runs in an instance of its own
+//! Nothing but `kv` stays between calls: every call runs in an instance of its own
 //! ([`Counter`](crate::core::fresh::Counter)), which may dial the hosts that an administrator granted the plugin, outside only, and
 //! what the operator's configuration marks, a base URL say. A new version of `wit/metadata` gets a module beside `v0_1`; nothing
 //! else learns of it.
@@ -56,6 +56,10 @@ impl Role for MetadataRole {
     }
 
     fn is_configured_once(&self) -> bool {
+        true
+    }
+
+    fn keeps_values(&self) -> bool {
         true
     }
 

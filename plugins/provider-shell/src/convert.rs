@@ -1,6 +1,6 @@
 //! Between the words of the contract and those of the core.
 
-use provider_a_core as core;
+use provider_model as core;
 use sdk_provider as wit;
 use wit::ProviderError;
 
@@ -21,7 +21,7 @@ fn kind_of(kind: core::Kind) -> wit::Kind {
 fn picture(picture: core::Picture) -> wit::Picture {
     wit::Picture {
         url: picture.url,
-        preview: Some(picture.preview),
+        preview: picture.preview,
     }
 }
 
@@ -97,6 +97,7 @@ fn standing(standing: core::Standing) -> wit::Standing {
         core::Standing::Unknown => wit::Standing::Unknown,
         core::Standing::Planned => wit::Standing::Planned,
         core::Standing::Returning => wit::Standing::Returning,
+        core::Standing::Continuing => wit::Standing::Continuing,
         core::Standing::Ended => wit::Standing::Ended,
         core::Standing::Canceled => wit::Standing::Canceled,
         core::Standing::Released => wit::Standing::Released,
@@ -153,6 +154,7 @@ pub fn image(image: core::Image) -> wit::Image {
             core::ImageKind::Poster => wit::ImageKind::Poster,
             core::ImageKind::Backdrop => wit::ImageKind::Backdrop,
             core::ImageKind::Logo => wit::ImageKind::Logo,
+            core::ImageKind::Banner => wit::ImageKind::Banner,
         },
         picture: picture(image.picture),
         width: image.width,

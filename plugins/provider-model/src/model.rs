@@ -1,4 +1,4 @@
-//! The words of this crate.
+//! Titles, episodes and images, and why there are none.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -10,7 +10,7 @@ pub enum Kind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Picture {
     pub url: String,
-    pub preview: String,
+    pub preview: Option<String>,
 }
 
 /// A title as a list has it.
@@ -79,6 +79,7 @@ pub enum Standing {
     Unknown,
     Planned,
     Returning,
+    Continuing,
     Ended,
     Canceled,
     Released,
@@ -119,6 +120,7 @@ pub enum ImageKind {
     Poster,
     Backdrop,
     Logo,
+    Banner,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -132,7 +134,7 @@ pub struct Image {
     pub votes: Option<u32>,
 }
 
-/// Why there is no answer to read; each text is a sentence about TMDB, without a URL.
+/// Why there is no answer to read; each text is a sentence about the product, without a URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
     Auth(String),

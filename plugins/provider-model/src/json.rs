@@ -22,7 +22,7 @@ fn whole(value: &Value) -> Option<u32> {
     sound.then_some(number as u32)
 }
 
-/// A number that says something: TMDB writes 0 where it does not know.
+/// A number that says something: providers write 0 where they do not know.
 pub fn counted(value: &Value, name: &str) -> Option<u32> {
     number(value, name).filter(|number| *number > 0)
 }
@@ -40,7 +40,7 @@ pub fn id(value: &Value, name: &str) -> Option<String> {
     }
 }
 
-/// Digits of an id of TMDB.
+/// Digits of an id.
 pub fn is_id(text: &str) -> bool {
     (1..=10).contains(&text.len())
         && text.bytes().all(|byte| byte.is_ascii_digit())
