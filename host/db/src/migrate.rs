@@ -134,6 +134,16 @@ fn explain(error: DbError) -> DbError {
     }
 }
 
+/// SHA-256 of all texts, for tests that keep a database between processes.
+#[cfg(feature = "testing")]
+pub(crate) fn fingerprint(backend: Backend) -> String {
+    let texts: Vec<&str> = MIGRATIONS
+        .iter()
+        .map(|migration| migration.text(backend))
+        .collect();
+    checksum(&texts.join("\n"))
+}
+
 /// Applies the migrations up to `version`, for tests of what an earlier version left.
 #[cfg(feature = "testing")]
 pub(crate) async fn up_to(db: &Db, version: i64) -> Result<(), DbError> {

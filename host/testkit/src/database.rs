@@ -14,7 +14,7 @@ pub struct TestDb {
 impl TestDb {
     /// None where this machine has no such server, which is said.
     pub async fn fresh(backend: Backend) -> Option<TestDb> {
-        let scratch = Scratch::new(backend).await?;
+        let scratch = Scratch::migrated(backend).await?;
         Some(TestDb { backend, scratch })
     }
 

@@ -5,6 +5,7 @@
 //! skipped with a word on standard error, except with `CI=true`, where it fails.
 
 mod postgres;
+mod template;
 
 use std::future::Future;
 use std::path::PathBuf;
@@ -54,7 +55,7 @@ pub fn run<F: Future<Output = ()>>(backend: Backend, body: impl FnOnce(Db) -> F)
         .build()
         .expect("a test needs a runtime");
     runtime.block_on(async {
-        let Some(scratch) = Scratch::new(backend).await else {
+        let Some(scratch) = Scratch::migrated(backend).await else {
             return;
         };
         let db = scratch.open().await;
@@ -64,7 +65,7 @@ pub fn run<F: Future<Output = ()>>(backend: Backend, body: impl FnOnce(Db) -> F)
     });
 }
 
-/// An empty database of its own.
+/// A database of its own.
 pub struct Scratch {
     url: String,
     place: Place,
@@ -79,8 +80,21 @@ enum Place {
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
 impl Scratch {
-    /// `None` when it is to be PostgreSQL and this machine has none.
+    /// An empty one. `None` when it is to be PostgreSQL and this machine has none.
     pub async fn new(backend: Backend) -> Option<Scratch> {
+        Self::of(backend, None).await
+    }
+
+    /// One with today's schema: the copy of one that was migrated once, as hundreds of tests would each migrate their own.
+    pub async fn migrated(backend: Backend) -> Option<Scratch> {
+        let template = match backend {
+            Backend::Sqlite => template::file().await,
+            Backend::Postgres => template::database(server()?).await,
+        };
+        Self::of(backend, Some(template)).await
+    }
+
+    async fn of(backend: Backend, template: Option<&str>) -> Option<Scratch> {
         let name = format!(
             "qm_test_{}_{}",
             std::process::id(),
@@ -90,7 +104,11 @@ impl Scratch {
             Backend::Sqlite => {
                 let folder = std::env::temp_dir().join(&name);
                 std::fs::create_dir_all(&folder).expect("the temporary directory is writable");
-                let url = format!("sqlite:{}", folder.join("test.db").display());
+                let file = folder.join("test.db");
+                if let Some(template) = template {
+                    std::fs::copy(template, &file).expect("the temporary directory has room");
+                }
+                let url = format!("sqlite:{}", file.display());
                 Some(Scratch {
                     url,
                     place: Place::File(folder),
@@ -99,7 +117,8 @@ impl Scratch {
             Backend::Postgres => {
                 let server = server()?;
                 administer(server, &format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)")).await;
-                administer(server, &format!("CREATE DATABASE {name} TEMPLATE template0")).await;
+                let template = template.unwrap_or("template0");
+                administer(server, &format!("CREATE DATABASE {name} TEMPLATE {template}")).await;
                 let url = with_database(server, &name);
                 Some(Scratch {
                     url,
