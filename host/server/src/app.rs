@@ -422,6 +422,7 @@ impl App {
             qm_mail::area(&mail),
             qm_indexers::area(&ground.indexers(&plugins)),
             qm_shows::area(&ground.shows(&hub)),
+            qm_titledb::area(&ground.titledb(&config, &jobs, &hub)),
         ]);
         let routes = areas.routes.mount(ws_router(hub.clone()));
         let router = qm_web::finish(routes, web, ground.tokens.clone(), ctx);

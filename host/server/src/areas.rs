@@ -27,6 +27,7 @@ pub const AREAS: &[&AreaSpec] = &[
     &qm_mail::AREA,
     &qm_indexers::AREA,
     &qm_shows::AREA,
+    &qm_titledb::AREA,
 ];
 /// Time for an area to give up what it has begun, or to store what it had not stored yet.
 const CLOSE: Duration = Duration::from_secs(10);

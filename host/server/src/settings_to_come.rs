@@ -72,10 +72,6 @@ settings! {
     /// The provider preferred for a field, by field.
     UNIVERSAL_SCRAPER_FIELDS: Object = "media.universalScraper.fields", Object::new, to_come();
 
-    /// The titledb data set and API: where they are and what is imported.
-    TITLEDB: Object = "media.titledb",
-        Object::new, by_route("PATCH /api/media/providers/titledb/settings"), secret_members(&["apiKey"]), to_come();
-
     /// The API key of metadata provider A.
     secret PROVIDER_A_API_KEY = "media.providerAApiKey", to_come();
 

@@ -314,6 +314,19 @@ pub const TABLE: &[Row] = &[
     // Shows
     row("GET /api/rss/show-status/lookup"),
     row("POST /api/rss/show-status/lookup-batch").body(r#"{"queries":[{"title":"Harbor Nine"}]}"#),
+    // Titledb
+    row("GET /api/media/providers/titledb/status"),
+    row("GET /api/media/providers/titledb/settings"),
+    row("PATCH /api/media/providers/titledb/settings").body(r#"{"minVotes":5}"#),
+    row("POST /api/media/providers/titledb/test"),
+    row("POST /api/media/providers/titledb/dataset/validate").body(r#"{"datasetPath":"{root}"}"#),
+    row("POST /api/media/providers/titledb/dataset/import").body(r#"{"datasetPath":"{root}"}"#),
+    row("POST /api/media/providers/titledb/dataset/import/stop"),
+    row("POST /api/media/providers/titledb/dataset/update-now"),
+    row("POST /api/media/providers/titledb/dataset/reset").body("{}"),
+    row("GET /api/media/providers/titledb/dataset/imports"),
+    row("GET /api/media/providers/titledb/search"),
+    row("GET /api/media/providers/titledb/title/{titledbId}"),
     // Notifications
     row("GET /api/account/notifications/events"),
     row("GET /api/account/notifications/preferences"),

@@ -1,8 +1,10 @@
 //! Areas that need nothing but the ground, and a port or two.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use qm_indexers::{Indexers, IndexersDeps};
+use qm_jobs::Jobs;
 use qm_mail::{Mail, MailDeps};
 use qm_notifications::{Notifications, NotificationsDeps};
 use qm_plugin_host::PluginHost;
@@ -10,9 +12,11 @@ use qm_ports::channel::Channels;
 use qm_realtime::Hub;
 use qm_rss::{Rss, RssDeps};
 use qm_shows::{Shows, ShowsDeps};
+use qm_titledb::{Titledb, TitledbDeps};
 use qm_torrents::Torrents;
 
 use super::Ground;
+use crate::config::Config;
 use crate::failure::StartError;
 use crate::feeds::GuardedFeeds;
 
@@ -70,6 +74,23 @@ impl Ground {
             settings: self.settings.clone(),
             feeds: Arc::new(GuardedFeeds::new(self.net.clone())),
             torrents: torrents.clone(),
+        })
+    }
+
+    /// The data set of titles; its imports are jobs, none of which has begun.
+    pub(super) fn titledb(&self, config: &Config, jobs: &Jobs, hub: &Hub) -> Arc<Titledb> {
+        Titledb::new(TitledbDeps {
+            db: self.db.clone(),
+            ctx: self.ctx.clone(),
+            settings: self.settings.clone(),
+            cipher: self.cipher.clone(),
+            audit: self.audit.clone(),
+            acting: self.acting(),
+            hub: hub.clone(),
+            jobs: jobs.clone(),
+            net: self.net.clone(),
+            file_roots: config.file_roots.iter().map(PathBuf::from).collect(),
+            data_dir: config.data_dir.clone(),
         })
     }
 

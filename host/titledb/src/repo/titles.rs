@@ -1,18 +1,35 @@
 //! Titles by their ids, with their episodes and the people who had a part in them.
 
-use qm_db::{DbError, FromRow, Statement, Tx};
+use std::collections::HashMap;
 
+use qm_db::{Backend, DbError, FromRow, Statement, Tx};
+
+use super::schema::backend;
 use crate::model::titles::{Credit, Episode, Title, list};
 
 const FIND: Statement = Statement {
     text: "SELECT t.id, t.kind, t.title, t.original, t.adult, t.start_year, t.end_year, t.runtime, t.genres, r.rating, r.votes \
         FROM titles t LEFT JOIN ratings r ON r.id = t.id WHERE t.id = $1",
 };
+/// Of a list, on SQLite: a search judges more than a hundred titles, and asking for each costs more than finding them.
+const FIND_SQLITE: Statement = Statement {
+    text: "SELECT t.id, t.kind, t.title, t.original, t.adult, t.start_year, t.end_year, t.runtime, t.genres, r.rating, r.votes \
+        FROM json_each($1) w CROSS JOIN titles t ON t.id = w.value LEFT JOIN ratings r ON r.id = t.id",
+};
+const FIND_POSTGRES: Statement = Statement {
+    text: "SELECT t.id, t.kind, t.title, t.original, t.adult, t.start_year, t.end_year, t.runtime, t.genres, r.rating, r.votes \
+        FROM titles t LEFT JOIN ratings r ON r.id = t.id \
+        WHERE t.id = ANY (ARRAY(SELECT CAST(w.value AS BIGINT) FROM json_array_elements_text(CAST($1 AS JSON)) w))",
+};
 const CREW: Statement = Statement {
     text: "SELECT directors, writers FROM crew WHERE id = $1",
 };
-const PERSON: Statement = Statement {
-    text: "SELECT name FROM persons WHERE id = $1",
+const PERSONS_SQLITE: Statement = Statement {
+    text: "SELECT p.id, p.name FROM json_each($1) w CROSS JOIN persons p ON p.id = w.value",
+};
+const PERSONS_POSTGRES: Statement = Statement {
+    text: "SELECT id, name FROM persons \
+        WHERE id = ANY (ARRAY(SELECT CAST(w.value AS BIGINT) FROM json_array_elements_text(CAST($1 AS JSON)) w))",
 };
 const EPISODES: Statement = Statement {
     text: "SELECT e.id, e.season, e.episode, t.title, t.start_year AS year FROM episodes e LEFT JOIN titles t ON t.id = e.id \
@@ -26,8 +43,13 @@ const CREDITS: Statement = Statement {
         LEFT JOIN persons n ON n.id = p.person_id WHERE p.title_id = $1 ORDER BY p.ordering LIMIT 200",
 };
 
+/// Those that SQLite knows, those that PostgreSQL knows, and those of both.
 #[cfg(test)]
-pub const STATEMENTS: &[Statement] = &[FIND, CREW, PERSON, EPISODES, PARENT, CREDITS];
+pub const STATEMENTS: [&[Statement]; 3] = [
+    &[FIND_SQLITE, PERSONS_SQLITE],
+    &[FIND_POSTGRES, PERSONS_POSTGRES],
+    &[FIND, CREW, EPISODES, PARENT, CREDITS],
+];
 
 #[derive(FromRow)]
 struct Row {
@@ -66,6 +88,16 @@ pub async fn find(tx: &mut Tx, id: i64) -> Result<Option<Title>, DbError> {
     Ok(qm_db::opt!(tx, Row, FIND, id).await?.map(Title::from))
 }
 
+/// The titles of a list that there are, in no order.
+pub async fn find_all(tx: &mut Tx, ids: &[i64]) -> Result<Vec<Title>, DbError> {
+    let ids = serde_json::json!(ids).to_string();
+    let rows = match backend(tx) {
+        Backend::Sqlite => qm_db::all!(tx, Row, FIND_SQLITE, &ids).await?,
+        Backend::Postgres => qm_db::all!(tx, Row, FIND_POSTGRES, &ids).await?,
+    };
+    Ok(rows.into_iter().map(Title::from).collect())
+}
+
 /// The lists of directors and of writers.
 pub async fn crew(tx: &mut Tx, id: i64) -> Result<(Vec<String>, Vec<String>), DbError> {
     let row = qm_db::opt!(tx, (Option<String>, Option<String>), CREW, id).await?;
@@ -73,8 +105,14 @@ pub async fn crew(tx: &mut Tx, id: i64) -> Result<(Vec<String>, Vec<String>), Db
     Ok((list(directors.as_deref()), list(writers.as_deref())))
 }
 
-pub async fn person(tx: &mut Tx, id: i64) -> Result<Option<String>, DbError> {
-    Ok(qm_db::opt!(tx, (String,), PERSON, id).await?.map(|(name,)| name))
+/// The names of people of a list that are known, by their numbers.
+pub async fn persons(tx: &mut Tx, ids: &[i64]) -> Result<HashMap<i64, String>, DbError> {
+    let ids = serde_json::json!(ids).to_string();
+    let rows = match backend(tx) {
+        Backend::Sqlite => qm_db::all!(tx, (i64, String), PERSONS_SQLITE, &ids).await?,
+        Backend::Postgres => qm_db::all!(tx, (i64, String), PERSONS_POSTGRES, &ids).await?,
+    };
+    Ok(rows.into_iter().collect())
 }
 
 #[derive(FromRow)]

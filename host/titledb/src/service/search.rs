@@ -9,7 +9,7 @@ use qm_db::{DbError, Tx};
 use super::Titledb;
 use super::store::Live;
 use crate::error::TitledbError;
-use crate::model::file::{Sort, named_title};
+use crate::model::file::{Sort, named_title, number_of};
 use crate::model::grams::Narrow;
 use crate::model::name::{key, normalise, similarity};
 use crate::model::options::Options;
@@ -29,6 +29,8 @@ const FEW: usize = 3;
 const ALIKE: f64 = 0.6;
 /// Series of one key that are looked at.
 const SERIES: usize = 25;
+/// People of one kind that are named with a title.
+const PEOPLE: usize = 50;
 
 /// What is looked for, as it was asked.
 #[derive(Clone, Debug, Default)]
@@ -97,16 +99,15 @@ impl Titledb {
 
 /// The names of people; an id where the name is not known.
 async fn named(tx: &mut Tx, ids: Vec<String>) -> Result<Vec<String>, DbError> {
-    let mut names = Vec::with_capacity(ids.len());
-    for id in ids.into_iter().take(50) {
-        let number = crate::model::file::number_of(&id, "nm");
-        let name = match number {
-            Some(number) => titles::person(tx, number).await?,
-            None => None,
-        };
-        names.push(name.unwrap_or(id));
-    }
-    Ok(names)
+    let number = |id: &str| number_of(id, "nm");
+    let ids: Vec<String> = ids.into_iter().take(PEOPLE).collect();
+    let numbers: Vec<i64> = ids.iter().filter_map(|id| number(id)).collect();
+    let known = titles::persons(tx, &numbers).await?;
+    let name = |id: String| {
+        let known = number(&id).and_then(|number| known.get(&number));
+        known.cloned().unwrap_or(id)
+    };
+    Ok(ids.into_iter().map(name).collect())
 }
 
 /// Everything that is found, the best first.
@@ -166,16 +167,13 @@ async fn judge(
     }
     order.truncate(TITLES);
     let mut found = Vec::new();
-    for id in order {
-        let Some(title) = titles::find(tx, id).await? else {
-            continue;
-        };
+    for title in titles::find_all(tx, &order).await? {
         let is_wanted = (options.include_adult || !title.adult)
             && (options.min_votes == 0 || title.votes.unwrap_or(0) >= options.min_votes);
         if !is_wanted {
             continue;
         }
-        let mut all = names.remove(&id).unwrap_or_default();
+        let mut all = names.remove(&title.id).unwrap_or_default();
         all.push(normalise(&title.title));
         all.extend(title.original.as_deref().map(normalise));
         all.sort_unstable();

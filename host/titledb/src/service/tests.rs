@@ -84,8 +84,12 @@ db_test! {
         let live = store.live().await.unwrap().unwrap();
         let mut tx = live.read().await.unwrap();
         let [sqlite, postgres, both] = search::STATEMENTS;
-        let own = if db.backend() == qm_db::Backend::Sqlite { sqlite } else { postgres };
-        for statement in [schema::STATEMENTS, crate::repo::load::STATEMENTS, names::STATEMENTS, titles::STATEMENTS, own, both]
+        let [sqlite_too, postgres_too, titles] = titles::STATEMENTS;
+        let (own, titles_own) = match db.backend() {
+            qm_db::Backend::Sqlite => (sqlite, sqlite_too),
+            qm_db::Backend::Postgres => (postgres, postgres_too),
+        };
+        for statement in [schema::STATEMENTS, crate::repo::load::STATEMENTS, names::STATEMENTS, titles, titles_own, own, both]
             .into_iter()
             .flatten()
         {

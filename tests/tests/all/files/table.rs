@@ -219,12 +219,16 @@ pub const FIELDS: &[Field] = &[
     body("POST /api/files/trash/purge", "id", ID, &[]),
 ];
 
-/// Texts of other routes whose names sound like a path: handed to a torrent client, or words that jobs are filtered by.
+/// Texts of other routes whose names sound like a path: handed to a torrent client, words that jobs are filtered by,
+/// or a directory that is read for files of known names alone, below the roots.
 pub const ELSEWHERE: &[&str] = &[
     "GET /api/jobs/list resourceId",
     "GET /api/jobs/list source",
+    "PATCH /api/media/providers/titledb/settings datasetPath",
     "PATCH /api/rss/rules/{id} savePath",
     "POST /api/categories savePath",
+    "POST /api/media/providers/titledb/dataset/import datasetPath",
+    "POST /api/media/providers/titledb/dataset/validate datasetPath",
     "POST /api/rss/history/{id}/download savePath",
     "POST /api/rss/rules savePath",
     "POST /api/rss/rules/preview savePath",

@@ -85,6 +85,7 @@ const BUDGETS: &[(&str, u32)] = &[
     ("GET /api/indexers/{id}/search", 60),
     ("GET /api/rss/show-status/lookup", 60),
     ("POST /api/rss/show-status/lookup-batch", 6),
+    ("GET /api/media/providers/titledb/search", 30),
 ];
 
 both_databases! {
