@@ -19,6 +19,8 @@ mod settings_to_come;
 pub mod shutdown;
 pub mod start;
 
+pub use plugins::PLUGIN_CACHE;
+
 /// The product's name, as clients and documents show it.
 pub const PRODUCT: &str = "Quartermaster";
 /// The version of this build.

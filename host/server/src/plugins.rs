@@ -10,7 +10,7 @@ use qm_plugin_host::{Compiler, Limits, Pins, PluginHostConfig, Values};
 use crate::config::Config;
 
 /// Compiled plugins, below the data directory.
-const PLUGIN_CACHE: &str = "cache/plugins";
+pub const PLUGIN_CACHE: &str = "cache/plugins";
 
 /// Where what is known of plugins is kept, and what they keep.
 pub(crate) struct Kept {

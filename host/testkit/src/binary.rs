@@ -11,6 +11,7 @@ use qm_server::config::Config;
 use qm_server::start::start;
 
 use crate::api::Api;
+use crate::code;
 use crate::database::block_on;
 use crate::http::Http;
 use crate::process::Process;
@@ -78,13 +79,18 @@ pub fn play(brought: impl FnOnce() -> Brought) -> ! {
     std::process::exit(if ending == Ending::Succeeded { 4 } else { 0 });
 }
 
+/// `DATA_DIR` of the server whose files are below `dir`.
+fn data_dir(dir: &Path) -> PathBuf {
+    dir.join("data")
+}
+
 fn equipped(mut command: Command, dir: &Path, database_url: &str) -> Command {
     let plugins = dir.join("plugins");
     std::fs::create_dir_all(&plugins).expect("our own directory");
     command
         .env_clear()
         .current_dir(dir)
-        .env("DATA_DIR", dir.join("data"))
+        .env("DATA_DIR", data_dir(dir))
         .env("PLUGINS_DIR", plugins)
         .env("PORT", "0");
     command
@@ -112,6 +118,7 @@ impl Binary {
         // Another node may have been active a moment ago.
         binary.active().await;
         binary.settled(&dir.join("plugins")).await;
+        code::keep(&data_dir(dir));
         binary
     }
 
@@ -131,6 +138,7 @@ impl Binary {
     }
 
     async fn listen(dir: &Path, command: &mut Command) -> Binary {
+        code::lend(&data_dir(dir));
         // A log of its own each time: the port of the last start must not be read again.
         let _ = std::fs::remove_file(dir.join("quartermaster.log"));
         let mut process = Process::start("quartermaster", dir, command);

@@ -7,6 +7,7 @@
 
 pub mod api;
 pub mod binary;
+mod code;
 mod contract;
 pub mod counting;
 pub mod database;

@@ -11,18 +11,22 @@ pub fn built_directory() -> PathBuf {
     home.join(".cache/quartermaster/plugins")
 }
 
+/// A directory beside that of the built plugins, e.g. `plugins-fixtures`.
+pub(crate) fn beside(what: &str) -> PathBuf {
+    let plugins = built_directory();
+    let name = plugins
+        .file_name()
+        .and_then(|name| name.to_str())
+        .unwrap_or("plugins");
+    plugins.with_file_name(format!("{name}-{what}"))
+}
+
 /// A built first-party plugin, fixture or example by file name.
 ///
 /// # Panics
 /// When it is not built, saying how to.
 pub fn file(name: &str) -> PathBuf {
-    let plugins = built_directory();
-    let name_of_it = plugins
-        .file_name()
-        .and_then(|name| name.to_str())
-        .unwrap_or("plugins");
-    let beside = |what: &str| plugins.with_file_name(format!("{name_of_it}-{what}"));
-    let found = [plugins.clone(), beside("fixtures"), beside("examples")]
+    let found = [built_directory(), beside("fixtures"), beside("examples")]
         .into_iter()
         .map(|directory| directory.join(name))
         .find(|path| path.exists());

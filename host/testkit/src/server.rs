@@ -28,7 +28,7 @@ use tokio::task::JoinHandle;
 use crate::api::Api;
 use crate::database::TestDb;
 use crate::http::Http;
-use crate::{plugins, token};
+use crate::{code, plugins, token};
 use qm_test_base::FakeKinds;
 use qm_test_base::engine::torrent;
 
@@ -128,6 +128,10 @@ impl<'a> Builder<'a> {
             plugins::install(name, &plugins_dir);
         }
         let config = self.config(dir.path(), &plugins_dir);
+        // Who names a compiler tests what it takes to compile.
+        if waits {
+            code::lend(dir.path());
+        }
         let db = Db::open(self.db.url())
             .await
             .unwrap_or_else(|error| panic!("{error}"));
@@ -166,6 +170,7 @@ impl<'a> Builder<'a> {
             .unwrap_or_else(|error| panic!("the server does not start: {error}"));
         if waits {
             app.plugins().settled().await;
+            code::keep(dir.path());
         }
         TestServer::run(app, db, dir).await
     }
@@ -340,6 +345,8 @@ impl TestServer {
 
 impl Drop for TestServer {
     fn drop(&mut self) {
+        // What was installed while it ran.
+        code::keep(self.dir.path());
         if let Some(task) = self.task.take() {
             task.abort();
         }
