@@ -94,7 +94,9 @@ both_databases! {
         server.hub().emit(Room::Authenticated, "for.all", Bytes::from_static(b"{}"));
 
         let [seer, other] = &mut sockets;
-        let told = heard(seer).await;
+        let mut told = heard(seer).await;
+        // What a busy machine is slow at tells how far it is.
+        told.retain(|(event, _)| event != "files.operation.progress");
         assert_eq!(
             events(&told),
             [
