@@ -186,13 +186,8 @@ async fn what_cannot_be_used_is_never_compiled() {
 #[tokio::test]
 async fn a_start_does_not_wait_for_the_compiler() {
     let files = [("misbehave.wasm", fixture("misbehave.wasm"))];
-    let started = Instant::now();
-    let bench = Bench::at_once(&files, limits(), shell("sleep 2")).await;
-    assert!(
-        started.elapsed() < Duration::from_secs(2),
-        "{:?}",
-        started.elapsed()
-    );
+    // Longer than a busy machine takes for what follows.
+    let bench = Bench::at_once(&files, limits(), shell("sleep 6")).await;
     let status = bench.status("misbehave.wasm");
     assert_eq!(status.state, PluginState::Compiling);
     assert_eq!(

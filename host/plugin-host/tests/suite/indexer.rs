@@ -216,7 +216,7 @@ async fn its_own_time_limit_is_kept_also_beyond_the_usual_silence() {
             "{way}: {late:?}"
         );
         let took = began.elapsed();
-        let range = Duration::from_millis(2900)..Duration::from_secs(7);
+        let range = Duration::from_millis(2900)..Duration::from_secs(20);
         assert!(range.contains(&took), "{way}: {took:?}");
     }
     let nobody = search(&bench, "http://127.0.0.1:1/x".to_owned()).await;
@@ -262,16 +262,22 @@ async fn links_of_its_own_are_fetched_and_no_others() {
 async fn slow_indexers_do_not_hold_up_others() {
     let (bench, server) = (bench().await, FakeIndexer::start().await);
     let began = Instant::now();
-    let hanging = (0..8).map(|_| search(&bench, server.base("hang")));
+    let hanging = (0..8).map(async |_| {
+        let answer = search(&bench, server.base("hang")).await;
+        (answer.is_err(), began.elapsed())
+    });
     let hanging = futures_util::future::join_all(hanging);
     let healthy = async {
         tokio::time::sleep(Duration::from_millis(200)).await;
         let found = search(&bench, server.base("open")).await;
         (found, began.elapsed())
     };
-    let (_, (found, took)) = tokio::join!(hanging, healthy);
+    let (hung, (found, took)) = tokio::join!(hanging, healthy);
     assert_eq!(found.unwrap().releases.len(), 3);
-    assert!(took < Duration::from_secs(2), "{took:?}");
+    assert!(
+        hung.iter().all(|(gave_up, until)| *gave_up && took < *until),
+        "{took:?}, {hung:?}"
+    );
 }
 
 #[tokio::test]

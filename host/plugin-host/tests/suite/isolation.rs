@@ -109,7 +109,7 @@ async fn a_call_that_sleeps_is_cut_off() {
         matches!(&error, EngineError::Timeout(text) if text.contains("0.8 s")),
         "{error}"
     );
-    assert!(started.elapsed() < Duration::from_secs(4));
+    assert!(started.elapsed() < Duration::from_secs(20), "it sleeps a minute");
     let lane = bench.lane("bad", "sync");
     assert_eq!((lane.traps, lane.timeouts), (0, 1));
     replaced_and_alone(&bench, &*bad, &*good).await;
