@@ -250,9 +250,12 @@ both_databases! {
         std::fs::write(server.plugins_dir().join("half.wasm"), &whole[..whole.len() / 2]).expect("our own directory");
         plugins::install_as("misbehave.wasm", &server.plugins_dir(), "zz_twin.wasm");
         let api = server.admin();
-        let listed = until("every file to be listed", || async {
+        let listed = until("every file to be judged", || async {
             let listed = api.get("/api/plugins").await;
-            listed.as_array().is_some_and(|all| all.len() == 8).then_some(listed)
+            let is_done = listed
+                .as_array()
+                .is_some_and(|all| all.len() == 8 && all.iter().all(|plugin| plugin["state"] != "compiling"));
+            is_done.then_some(listed)
         })
         .await;
         for plugin in listed.as_array().into_iter().flatten() {
