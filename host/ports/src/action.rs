@@ -1,6 +1,8 @@
 //! Actions that rules run, as the host sees them: one trait, [`Actions`], whatever the product behind an action and whatever
 //! the version of the plugin API its component was written against; and [`TorrentHands`], what an action may do to torrents.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use qm_kernel::ErrorKind;
 use serde_json::{Map, Value};
@@ -31,7 +33,7 @@ pub struct ActionKind {
     pub params_schema: Value,
     /// Running it twice does no more than running it once, so that it may be run again when nobody knows whether it ran.
     pub idempotent: bool,
-    /// Id of the plugin that provides it.
+    /// Id of the plugin that provides it; [`HOUSE`]: an area of the host does.
     pub plugin: String,
 }
 
@@ -125,6 +127,44 @@ pub trait Actions: Send + Sync {
 
     /// Runs one. Success means that the effect is there, not that it was asked for.
     async fn run(&self, action: &str, call: ActionCall) -> Result<(), ActionError>;
+}
+
+/// What stands in [`ActionKind::plugin`] of an action that an area of the host provides.
+pub const HOUSE: &str = "quartermaster";
+
+/// The actions of an area of the host, and those that plugins provide. An id that both have is the area's.
+pub struct HouseFirst {
+    house: Arc<dyn Actions>,
+    plugins: Arc<dyn Actions>,
+}
+
+impl HouseFirst {
+    pub fn new(house: Arc<dyn Actions>, plugins: Arc<dyn Actions>) -> Self {
+        Self { house, plugins }
+    }
+}
+
+#[async_trait]
+impl Actions for HouseFirst {
+    fn actions(&self) -> Vec<ActionKind> {
+        let mut all = self.house.actions();
+        let mut plugins = self.plugins.actions();
+        plugins.retain(|kind| all.iter().all(|own| own.id != kind.id));
+        all.append(&mut plugins);
+        all.sort_by(|a, b| a.id.cmp(&b.id));
+        all
+    }
+
+    async fn settled(&self) {
+        self.house.settled().await;
+        self.plugins.settled().await;
+    }
+
+    async fn run(&self, action: &str, call: ActionCall) -> Result<(), ActionError> {
+        let is_own = self.house.actions().iter().any(|kind| kind.id == action);
+        let whose = if is_own { &self.house } else { &self.plugins };
+        whose.run(action, call).await
+    }
 }
 
 /// What an action may do to the torrent it is about. It acts for nobody: no permission is asked, for whoever wrote the rule

@@ -193,8 +193,13 @@ pub trait ShowStatuses: Send + Sync {
     /// [`AiringStatus::Unknown`], with the warning `status_unconfirmed`. Ends within [`PATIENCE_SECS`] and a little.
     async fn snapshot(&self, provider: &str, provider_show_id: &str) -> ShowSnapshot;
 
-    /// Asks the provider now, and tells rules and everybody else when the status is another one.
-    async fn refresh(&self, provider: &str, provider_show_id: &str) -> Result<ShowSnapshot, ShowError>;
+    /// Asks the provider now, and tells rules and everybody else when the status is another one. `None`: there is no such
+    /// provider, or it has no such show.
+    async fn refresh(
+        &self,
+        provider: &str,
+        provider_show_id: &str,
+    ) -> Result<Option<ShowSnapshot>, ShowError>;
 }
 
 /// The rules that watch shows, as whoever knows about shows sees them.

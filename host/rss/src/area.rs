@@ -5,11 +5,11 @@ use std::sync::Arc;
 use qm_kernel::Permission;
 use qm_platform::area::{Area, AreaSpec, MenuEntry, Module};
 
-use crate::{Rss, routes};
+use crate::{EVENTS, Rss, routes};
 
 pub static AREA: AreaSpec = AreaSpec {
     name: "rss",
-    events: &[],
+    events: EVENTS,
     sealed: Vec::new,
     modules: &[Module {
         id: "rss",

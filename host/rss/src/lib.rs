@@ -9,11 +9,13 @@
 //! Bounds: one request a site at a time, a few sites at once; items are stored fifty a transaction.
 //! Deliberately absent: copies in a library (they come with the media area), and more than one page of a feed.
 //!
-//! Events: none.
+//! Events: `rss.rule.created_for_inactive_show`, which is told to holders of `rss.view` over sockets too.
+//! Actions of automation: `refresh_rss_show_status`, `disable_rss_rule`, `convert_rule_to_backfill`.
 
 mod area;
 mod dto;
 mod error;
+mod events;
 mod model;
 mod repo;
 mod routes;
@@ -24,5 +26,6 @@ mod testing;
 
 pub use area::{AREA, area};
 pub use error::RssError;
+pub use events::EVENTS;
 pub use routes::routes;
 pub use service::{Rss, RssDeps};

@@ -5,12 +5,14 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use qm_db::Db;
-use qm_kernel::{ClientInfo, Ctx, Principal, Role, Secret};
+use qm_kernel::{ClientInfo, Ctx, Principal, Role, Secret, Timestamp};
 use qm_platform::testing::Claims;
 use qm_platform::{Audit, Cipher, Settings};
 use qm_ports::feed::{FeedSource, FetchError, Fetched, Validators};
 use qm_ports::intake::{IntakeError, NewTorrent, TakenTorrent, TorrentIntake};
-use qm_test_base::{Hands, START_MS, client, principal};
+use qm_ports::shows::{AiringStatus, ShowError, ShowSnapshot, ShowStatuses};
+use qm_realtime::{Hub, HubConfig};
+use qm_test_base::{Hands, Heard, NoTokens, START_MS, client, principal};
 use serde_json::{Value, json};
 
 use crate::model::candidate::CandidateDraft;
@@ -147,12 +149,81 @@ impl TorrentIntake for Client {
     }
 }
 
+/// Shows of `provider_a`, by id.
+#[derive(Default)]
+pub struct FakeShows {
+    pub shows: Mutex<BTreeMap<String, AiringStatus>>,
+    /// Providers and ids that were looked up, or asked for anew.
+    pub asked: Mutex<Vec<(String, String)>>,
+    pub refreshed: Mutex<Vec<(String, String)>>,
+    /// The provider does not answer.
+    pub broken: Mutex<bool>,
+}
+
+impl FakeShows {
+    pub fn show(&self, id: &str, status: AiringStatus) {
+        self.shows.lock().unwrap().insert(id.to_owned(), status);
+    }
+
+    pub fn snapshot_of(&self, provider: &str, id: &str) -> Option<ShowSnapshot> {
+        let known = self.shows.lock().unwrap().get(id).copied();
+        let status = known.filter(|_| provider == "provider_a")?;
+        Some(ShowSnapshot {
+            provider: provider.to_owned(),
+            provider_show_id: id.to_owned(),
+            title: Some("Harbor Nine".to_owned()),
+            status,
+            recommendation: status.recommendation(),
+            first_air_date: Some("2023-02-01".to_owned()),
+            last_air_date: Some("2026-04-01".to_owned()),
+            next_episode_air_date: None,
+            warnings: Vec::new(),
+            checked_at: Timestamp::from_ms(START_MS),
+        })
+    }
+}
+
+#[async_trait]
+impl ShowStatuses for FakeShows {
+    async fn snapshot(&self, provider: &str, id: &str) -> ShowSnapshot {
+        self.asked
+            .lock()
+            .unwrap()
+            .push((provider.to_owned(), id.to_owned()));
+        self.snapshot_of(provider, id).unwrap_or_else(|| ShowSnapshot {
+            provider: provider.to_owned(),
+            provider_show_id: id.to_owned(),
+            title: None,
+            status: AiringStatus::Unknown,
+            recommendation: AiringStatus::Unknown.recommendation(),
+            first_air_date: None,
+            last_air_date: None,
+            next_episode_air_date: None,
+            warnings: vec!["status_unconfirmed".to_owned()],
+            checked_at: Timestamp::from_ms(START_MS),
+        })
+    }
+
+    async fn refresh(&self, provider: &str, id: &str) -> Result<Option<ShowSnapshot>, ShowError> {
+        if *self.broken.lock().unwrap() {
+            return Err(ShowError("provider_a does not answer".to_owned()));
+        }
+        self.refreshed
+            .lock()
+            .unwrap()
+            .push((provider.to_owned(), id.to_owned()));
+        Ok(self.snapshot_of(provider, id))
+    }
+}
+
 pub struct House {
     pub app: Arc<Rss>,
     pub db: Db,
     pub clock: Arc<Hands>,
     pub sites: Arc<Sites>,
     pub torrents: Arc<Client>,
+    pub shows: Arc<FakeShows>,
+    pub heard: Arc<Heard>,
     principal: Principal,
     client: ClientInfo,
 }
@@ -164,15 +235,19 @@ impl House {
 
     fn over(db: &Db, clock: Arc<Hands>, sites: Arc<Sites>, torrents: Arc<Client>) -> Self {
         let ctx: Ctx = clock.ctx();
+        let (shows, heard) = (Arc::<FakeShows>::default(), Arc::<Heard>::default());
+        let db = &db.clone().telling(heard.clone());
         let cipher = Cipher::new(&Secret::new("a key of thirty-two characters !"), ctx.clone());
         let app = Rss::new(RssDeps {
             db: db.clone(),
             ctx: ctx.clone(),
             audit: Audit::new(ctx.clone()),
             acting: Arc::new(Claims),
-            settings: Settings::new(ctx, cipher),
+            settings: Settings::new(ctx.clone(), cipher),
             feeds: sites.clone(),
             torrents: torrents.clone(),
+            shows: shows.clone(),
+            hub: Hub::new(HubConfig::default(), Arc::new(NoTokens), ctx),
         });
         Self {
             app,
@@ -180,6 +255,8 @@ impl House {
             clock,
             sites,
             torrents,
+            shows,
+            heard,
             principal: principal(Role::Administrator),
             client: client(),
         }

@@ -21,7 +21,7 @@ use qm_net::Net;
 use qm_platform::outbox::{Consumer, Outbox, OutboxMetrics, Patience};
 use qm_platform::{Acting, Audit, AuditTrail, Background, Bus, Cipher, Node, Settings};
 use qm_plugin_host::{Compiler, Limits, PluginHost};
-use qm_ports::action::{Actions, TorrentHands};
+use qm_ports::action::{Actions, HouseFirst, TorrentHands};
 use qm_ports::carry::DataMover;
 use qm_ports::channel::Channels;
 use qm_ports::engine::EngineKinds;
@@ -404,7 +404,10 @@ impl App {
         let files = start_files(ground.files(&config, &secrets, &torrents, &jobs, &hub)?).await?;
         let mail = ground.mail();
         introduce(&torrents, &files, &mail, &plugins);
+        let shows = ground.shows(&hub);
+        let rss = ground.rss(&torrents, &shows, &hub);
         let actions = brought.actions.unwrap_or_else(|| plugins.actions());
+        let actions = Arc::new(HouseFirst::new(rss.clone(), actions));
         let automation = ground.automation(actions, &torrents, book).await?;
         let channels = brought.channels.unwrap_or_else(|| plugins.channels());
         let notifications = ground.notifications(channels, &hub)?;
@@ -418,10 +421,10 @@ impl App {
             qm_jobs::area(&jobs),
             qm_automation::area(&automation),
             qm_notifications::area(&notifications),
-            qm_rss::area(&ground.rss(&torrents)),
+            qm_rss::area(&rss),
             qm_mail::area(&mail),
             qm_indexers::area(&ground.indexers(&plugins)),
-            qm_shows::area(&ground.shows(&hub)),
+            qm_shows::area(&shows),
             qm_titledb::area(&ground.titledb(&config, &jobs, &hub)),
         ]);
         let routes = areas.routes.mount(ws_router(hub.clone()));

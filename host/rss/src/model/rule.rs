@@ -8,6 +8,8 @@ use qm_kernel::Timestamp;
 pub const MAX_NAME: usize = 200;
 /// Rules that are kept.
 pub const MAX_RULES: u64 = 5000;
+/// Who is asked about a show where nobody is named.
+const DEFAULT_PROVIDER: &str = "provider_a";
 /// Media types of shows, which have an airing status.
 const TV_SHAPED: [&str; 4] = ["tv", "anime", "episode", "series"];
 
@@ -56,6 +58,22 @@ pub struct ShowSnapshot {
     pub last_air_date: Option<String>,
     pub next_episode_air_date: Option<String>,
     pub warnings: Vec<String>,
+}
+
+impl From<&qm_ports::shows::ShowSnapshot> for ShowSnapshot {
+    fn from(show: &qm_ports::shows::ShowSnapshot) -> Self {
+        Self {
+            status: Some(show.status.as_str().to_owned()),
+            provider: Some(show.provider.clone()),
+            provider_id: Some(show.provider_show_id.clone()),
+            checked_at: Some(show.checked_at),
+            recommendation: Some(show.recommendation.as_str().to_owned()),
+            first_air_date: show.first_air_date.clone(),
+            last_air_date: show.last_air_date.clone(),
+            next_episode_air_date: show.next_episode_air_date.clone(),
+            warnings: show.warnings.clone(),
+        }
+    }
 }
 
 /// Where a generated rule came from.
@@ -122,6 +140,16 @@ impl Rule {
         self.media_type.as_deref().is_some_and(is_tv_shaped)
     }
 
+    /// Provider and id of the show that the rule is about.
+    pub fn named_show(&self) -> Option<(String, String)> {
+        fn said(text: Option<&str>) -> Option<&str> {
+            text.map(str::trim).filter(|text| !text.is_empty())
+        }
+        let id = said(self.show.provider_id.as_deref()).filter(|_| self.is_of_show())?;
+        let provider = said(self.show.provider.as_deref()).unwrap_or(DEFAULT_PROVIDER);
+        Some((provider.to_owned(), id.to_owned()))
+    }
+
     /// What was asked for; what is absent stays. The airing status is not looked up here.
     pub fn apply(&mut self, change: RuleChange) {
         fn set<T>(field: &mut T, value: Option<T>) {
@@ -129,6 +157,7 @@ impl Rule {
                 *field = value;
             }
         }
+        let concerns_show = change.concerns_show();
         set(&mut self.name, change.name);
         set(&mut self.include_regex, change.include_regex);
         set(&mut self.exclude_regex, change.exclude_regex);
@@ -137,9 +166,18 @@ impl Rule {
         set(&mut self.is_enabled, change.is_enabled);
         set(&mut self.import_mode, change.import_mode);
         set(&mut self.storage_profile_id, change.storage_profile_id);
-        set(&mut self.media_type, change.media_type);
-        set(&mut self.show.provider, change.show_status_provider);
-        set(&mut self.show.provider_id, change.show_status_provider_id);
+        if concerns_show {
+            set(&mut self.media_type, change.media_type);
+            set(&mut self.show.provider, change.show_status_provider);
+            set(&mut self.show.provider_id, change.show_status_provider_id);
+            // What is known of another show, or of what is none any more, says nothing.
+            let named = self.named_show();
+            self.show = ShowSnapshot::default();
+            if let Some((provider, id)) = named {
+                self.show.provider = Some(provider);
+                self.show.provider_id = Some(id);
+            }
+        }
         set(
             &mut self.allow_inactive_show_monitoring,
             change.allow_inactive_show_monitoring,

@@ -33,6 +33,14 @@ sql! {
         show_status_warnings = $21, allow_inactive_show_monitoring = $22, user_modified_at = $23,  \
         updated_at = $24 WHERE id = $1";
     DELETE = "DELETE FROM rss_rules WHERE id = $1";
+    SHOW_TOLD = "UPDATE rss_rules SET show_status = $3, show_status_recommendation = $4, show_status_checked_at = $5, \
+        show_last_air_date = $6, show_next_episode_air_date = $7 \
+        WHERE show_status_provider = $1 AND show_status_provider_id = $2";
+    WATCHED = "SELECT DISTINCT show_status_provider, show_status_provider_id FROM rss_rules \
+        WHERE show_status_provider IS NOT NULL AND show_status_provider_id IS NOT NULL";
+    OF_SHOW = "SELECT id FROM rss_rules WHERE show_status_provider = $1 AND show_status_provider_id = $2 ORDER BY created_at, id";
+    DISABLE = "UPDATE rss_rules SET is_enabled = $2, updated_at = $3 WHERE id = $1 AND is_enabled <> $2";
+    STOP_GRABBING = "UPDATE rss_rules SET auto_download = $2, updated_at = $3 WHERE id = $1 AND auto_download <> $2";
 }
 
 #[derive(FromRow)]
@@ -213,4 +221,44 @@ pub async fn update(tx: &mut Tx, rule: &Rule) -> Result<(), DbError> {
 /// Deletes a rule, with its candidates and all that came of it.
 pub async fn delete(tx: &mut Tx, id: &str) -> Result<(), DbError> {
     qm_db::exec!(tx, DELETE, id).await?.exactly(1)
+}
+
+/// Stores with every rule of a show what was told of it now, and says how many these are.
+pub async fn show_told(tx: &mut Tx, told: &qm_ports::shows::ShowSnapshot) -> Result<u64, DbError> {
+    let done = qm_db::exec!(
+        tx,
+        SHOW_TOLD,
+        &told.provider,
+        &told.provider_show_id,
+        told.status.as_str(),
+        told.recommendation.as_str(),
+        told.checked_at.ms(),
+        told.last_air_date.as_deref(),
+        told.next_episode_air_date.as_deref(),
+    )
+    .await?;
+    Ok(done.rows())
+}
+
+/// Provider and id of every show that a rule is about.
+pub async fn watched(tx: &mut Tx) -> Result<Vec<(String, String)>, DbError> {
+    qm_db::all!(tx, (String, String), WATCHED).await
+}
+
+/// Ids of the rules on a show.
+pub async fn of_show(tx: &mut Tx, provider: &str, id: &str) -> Result<Vec<String>, DbError> {
+    let rows = qm_db::all!(tx, (String,), OF_SHOW, provider, id).await?;
+    Ok(rows.into_iter().map(|(id,)| id).collect())
+}
+
+/// Disables a rule; one that is not there or is disabled already stays what it is.
+pub async fn disable(tx: &mut Tx, id: &str, now: Timestamp) -> Result<(), DbError> {
+    let _ = qm_db::exec!(tx, DISABLE, id, false, now.ms()).await?;
+    Ok(())
+}
+
+/// Lets a rule record matches and grab nothing; one that is not there or does so already stays what it is.
+pub async fn stop_grabbing(tx: &mut Tx, id: &str, now: Timestamp) -> Result<(), DbError> {
+    let _ = qm_db::exec!(tx, STOP_GRABBING, id, false, now.ms()).await?;
+    Ok(())
 }

@@ -1,5 +1,6 @@
 //! The area's use cases. [`Rss`] is what the server wires.
 
+mod actions;
 mod backfill;
 mod bundle;
 mod candidates;
@@ -9,6 +10,9 @@ mod history;
 mod items;
 pub mod poll;
 mod rules;
+mod shows;
+#[cfg(test)]
+mod shows_tests;
 #[cfg(test)]
 mod tests;
 mod there;
@@ -25,6 +29,8 @@ pub use qm_platform::Caller;
 use qm_platform::{Acting, Actor, Audit, Settings};
 use qm_ports::feed::FeedSource;
 use qm_ports::intake::TorrentIntake;
+use qm_ports::shows::ShowStatuses;
+use qm_realtime::Hub;
 use serde_json::Value;
 use tokio::sync::{Mutex as Turn, Notify};
 
@@ -47,6 +53,9 @@ pub struct RssDeps {
     pub settings: Settings,
     pub feeds: Arc<dyn FeedSource>,
     pub torrents: Arc<dyn TorrentIntake>,
+    /// Whether the shows of rules still air.
+    pub shows: Arc<dyn ShowStatuses>,
+    pub hub: Hub,
 }
 
 /// Feeds, the rules that choose from them, and what is grabbed.
@@ -58,10 +67,12 @@ pub struct Rss {
     settings: Settings,
     feeds: Arc<dyn FeedSource>,
     torrents: Arc<dyn TorrentIntake>,
+    shows: Arc<dyn ShowStatuses>,
+    hub: Hub,
     /// The compiled rules, and as of which change.
     book: Mutex<(u64, Arc<LiveRules>)>,
     /// Changes of rules so far.
-    changes: AtomicU64,
+    changes: Arc<AtomicU64>,
     /// One change of rules at a time: names and paths are told apart by looking at all.
     changing: Turn<()>,
     /// One decision at a time: each looks at what the others decided.
@@ -85,8 +96,10 @@ impl Rss {
             settings: deps.settings,
             feeds: deps.feeds,
             torrents: deps.torrents,
+            shows: deps.shows,
+            hub: deps.hub,
             book: Mutex::default(),
-            changes: AtomicU64::new(1),
+            changes: Arc::new(AtomicU64::new(1)),
             changing: Turn::new(()),
             deciding: Turn::new(()),
             sites: Sites::default(),
@@ -141,10 +154,10 @@ impl Rss {
     }
 
     /// Once a transaction that changes rules has committed they are read again.
-    fn changes_rules(self: &Arc<Self>, tx: &mut Tx) {
-        let rss = self.clone();
+    fn changes_rules(&self, tx: &mut Tx) {
+        let changes = self.changes.clone();
         tx.after_commit(move || {
-            rss.changes.fetch_add(1, Ordering::SeqCst);
+            changes.fetch_add(1, Ordering::SeqCst);
         });
     }
 

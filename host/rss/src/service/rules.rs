@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use qm_db::Tx;
-use qm_kernel::PageQuery;
+use qm_kernel::{PageQuery, Permission};
+use qm_platform::judge_alone;
+use qm_ports::shows::ShowSnapshot;
 use serde_json::json;
 
 use super::{Caller, Rss, there};
@@ -50,10 +52,21 @@ impl Rss {
         let name = change.name.clone().unwrap_or_default();
         let mut rule = Rule::new(self.ctx.id(), feed_id.to_owned(), name, self.ctx.now());
         rule.apply(change);
-        self.complete(&mut rule)?;
+        if rule.named_show().is_some() {
+            // A provider is not asked for just anybody.
+            judge_alone(
+                &*self.acting,
+                &self.db,
+                caller.principal,
+                &[Permission::RssManage],
+            )
+            .await?;
+        }
+        let show = self.look_up(&rule).await;
         let _turn = self.changing.lock().await;
         let mut tx = self.db.begin_write().await?;
         let actor = self.judge(&mut tx, caller).await?;
+        self.complete(&mut rule)?;
         if repo::feeds::find(&mut tx, feed_id).await?.is_none() {
             return Err(RssError::UnknownFeed(feed_id.to_owned()));
         }
@@ -62,6 +75,7 @@ impl Rss {
             return Err(RssError::TooManyRules(count));
         }
         alone(&mut tx, &rule).await?;
+        self.pass_gate(&mut tx, caller, &mut rule, show.as_ref()).await?;
         repo::rules::insert(&mut tx, &rule).await?;
         let told = json!({ "name": rule.name, "feedId": rule.feed_id });
         self.note(
@@ -84,12 +98,39 @@ impl Rss {
         id: &str,
         change: RuleChange,
     ) -> Result<Rule, RssError> {
+        loop {
+            let show = self.look_up_changed(caller, id, &change).await?;
+            let changed = self.change_rule(caller, id, change.clone(), show).await?;
+            if let Some(rule) = changed {
+                return Ok(rule);
+            }
+        }
+    }
+
+    /// `None`: somebody else has made the rule one about another show meanwhile, and `show` is not the one to judge by.
+    async fn change_rule(
+        self: &Arc<Self>,
+        caller: Caller<'_>,
+        id: &str,
+        change: RuleChange,
+        show: Option<ShowSnapshot>,
+    ) -> Result<Option<Rule>, RssError> {
+        let concerns_show = change.concerns_show();
         let _turn = self.changing.lock().await;
         let mut tx = self.db.begin_write().await?;
         let actor = self.judge(&mut tx, caller).await?;
         let mut rule = there::rule(&mut tx, id).await?;
         let before = rule.clone();
         rule.apply(change);
+        if concerns_show {
+            let asked = show
+                .as_ref()
+                .map(|show| (show.provider.clone(), show.provider_show_id.clone()));
+            if asked != rule.named_show() {
+                return Ok(None);
+            }
+            self.pass_gate(&mut tx, caller, &mut rule, show.as_ref()).await?;
+        }
         // What stands there already is not judged again: its roots may have changed since.
         if rule.save_path != before.save_path || rule.storage_profile_id != before.storage_profile_id {
             self.complete(&mut rule)?;
@@ -110,7 +151,25 @@ impl Rss {
         .await?;
         self.changes_rules(&mut tx);
         tx.commit().await?;
-        Ok(rule)
+        Ok(Some(rule))
+    }
+
+    /// What is known of the show that a rule is about once it is changed; of a change that concerns no show nothing.
+    async fn look_up_changed(
+        &self,
+        caller: Caller<'_>,
+        id: &str,
+        change: &RuleChange,
+    ) -> Result<Option<ShowSnapshot>, RssError> {
+        if !change.concerns_show() {
+            return Ok(None);
+        }
+        let mut tx = self.db.begin_write().await?;
+        self.judge(&mut tx, caller).await?;
+        let mut rule = there::rule(&mut tx, id).await?;
+        tx.commit().await?;
+        rule.apply(change.clone());
+        Ok(self.look_up(&rule).await)
     }
 
     /// Deletes a rule, with its candidates and what it decided and did not do yet. Torrents stay.

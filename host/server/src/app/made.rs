@@ -9,6 +9,7 @@ use qm_mail::{Mail, MailDeps};
 use qm_notifications::{Notifications, NotificationsDeps};
 use qm_plugin_host::PluginHost;
 use qm_ports::channel::Channels;
+use qm_ports::shows::ShowRules;
 use qm_realtime::Hub;
 use qm_rss::{Rss, RssDeps};
 use qm_shows::{Shows, ShowsDeps};
@@ -65,8 +66,8 @@ impl Ground {
     }
 
     /// Feeds and their rules; nothing is fetched yet.
-    pub(super) fn rss(&self, torrents: &Arc<Torrents>) -> Arc<Rss> {
-        Rss::new(RssDeps {
+    pub(super) fn rss(&self, torrents: &Arc<Torrents>, shows: &Arc<Shows>, hub: &Hub) -> Arc<Rss> {
+        let rss = Rss::new(RssDeps {
             db: self.db.clone(),
             ctx: self.ctx.clone(),
             audit: self.audit.clone(),
@@ -74,7 +75,12 @@ impl Ground {
             settings: self.settings.clone(),
             feeds: Arc::new(GuardedFeeds::new(self.net.clone())),
             torrents: torrents.clone(),
-        })
+            shows: shows.clone(),
+            hub: hub.clone(),
+        });
+        let rules: Arc<dyn ShowRules> = rss.clone();
+        shows.use_rules(&rules);
+        rss
     }
 
     /// The data set of titles; its imports are jobs, none of which has begun.

@@ -23,6 +23,16 @@ const ASKED_FOR: usize = 100;
 /// A show that nobody asked for in this time, and no rule is about, is forgotten.
 const FORGOTTEN_AFTER: Duration = Duration::from_hours(180 * 24);
 
+/// Why nothing is known of a show.
+#[derive(Debug, thiserror::Error)]
+enum Unanswered {
+    /// There is nobody to ask, or they have no such show.
+    #[error(transparent)]
+    Unknown(ShowError),
+    #[error(transparent)]
+    Failed(ShowError),
+}
+
 /// What a run did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Refreshed {
@@ -78,18 +88,18 @@ impl Shows {
     }
 
     /// Asks a show's provider now and keeps what it says.
-    async fn ask_again(&self, provider: &str, id: &str, is_asked: bool) -> Result<ShowStatus, ShowError> {
-        let source = self
-            .provider(provider)
-            .await
-            .ok_or_else(|| ShowError(format!("the provider \"{provider}\" is not set up")))?;
+    async fn ask_again(&self, provider: &str, id: &str, is_asked: bool) -> Result<ShowStatus, Unanswered> {
+        let source = self.provider(provider).await.ok_or_else(|| {
+            Unanswered::Unknown(ShowError(format!("the provider \"{provider}\" is not set up")))
+        })?;
         let told = details(source.as_ref(), id)
-            .await?
-            .ok_or_else(|| ShowError(format!("{provider} has no show \"{id}\"")))?;
+            .await
+            .map_err(Unanswered::Failed)?
+            .ok_or_else(|| Unanswered::Unknown(ShowError(format!("{provider} has no show \"{id}\""))))?;
         let status = ShowStatus::known((provider, id), source.confidence(), id, told, self.ctx.now());
         self.keep((provider, id), &status, is_asked)
             .await
-            .map_err(|error| ShowError(error.to_string()))?;
+            .map_err(|error| Unanswered::Failed(ShowError(error.to_string())))?;
         Ok(status)
     }
 
@@ -175,8 +185,15 @@ impl ShowStatuses for Shows {
         }
     }
 
-    async fn refresh(&self, provider: &str, provider_show_id: &str) -> Result<ShowSnapshot, ShowError> {
-        let status = self.ask_again(provider, provider_show_id, true).await?;
-        Ok(status.snapshot(provider, provider_show_id, self.ctx.now()))
+    async fn refresh(
+        &self,
+        provider: &str,
+        provider_show_id: &str,
+    ) -> Result<Option<ShowSnapshot>, ShowError> {
+        match self.ask_again(provider, provider_show_id, true).await {
+            Ok(status) => Ok(Some(status.snapshot(provider, provider_show_id, self.ctx.now()))),
+            Err(Unanswered::Unknown(_)) => Ok(None),
+            Err(Unanswered::Failed(error)) => Err(error),
+        }
     }
 }

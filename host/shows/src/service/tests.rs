@@ -201,10 +201,14 @@ db_test! {
         }
         house.told();
         house.first.show("1", "Harbor Nine", "Canceled");
-        assert_eq!(house.app.refresh("provider_a", "1").await.unwrap().status, AiringStatus::Canceled);
+        assert_eq!(house.app.refresh("provider_a", "1").await.unwrap().unwrap().status, AiringStatus::Canceled);
         assert_eq!(house.told().len(), 2);
-        let error = house.app.refresh("provider_a", "9").await.unwrap_err();
-        assert_eq!(error.to_string(), "provider_a has no show \"9\"");
+        for (provider, id) in [("provider_a", "9"), ("nobody", "1")] {
+            assert_eq!(house.app.refresh(provider, id).await.unwrap(), None, "{provider} {id}");
+        }
+        house.first.broken.store(true, std::sync::atomic::Ordering::SeqCst);
+        let error = house.app.refresh("provider_a", "1").await.unwrap_err();
+        assert_eq!(error.to_string(), "provider_a is out of order");
     }
 
     async fn what_nobody_asks_for_is_forgotten(db: Db) {

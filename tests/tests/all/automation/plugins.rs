@@ -94,7 +94,10 @@ both_databases! {
         grant(&api, "webhook", "http-guarded").await;
         let catalogue = api.get("/api/automation/catalog").await;
         let ids: Vec<&Value> = catalogue["actions"].as_array().into_iter().flatten().map(|action| &action["id"]).collect();
-        assert_eq!(ids, ["delete", "delete_with_data", "move", "pause", "stop", "webhook"]);
+        assert_eq!(ids, [
+            "convert_rule_to_backfill", "delete", "delete_with_data", "disable_rss_rule", "move", "pause",
+            "refresh_rss_show_status", "stop", "webhook",
+        ]);
         api.add_engine("fake", "scgi_client", json!({ "host": "one" })).await;
         until_true("the torrent to be listed", || async {
             let reply = api.send("GET", "/api/torrents", None).await;
