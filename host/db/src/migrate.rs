@@ -53,6 +53,7 @@ const MIGRATIONS: &[Migration] = migrations! {
     27 "0027_rss",
     28 "0028_titledb",
     29 "0029_shows",
+    32 "0032_indexer_origins",
 };
 
 sql! {

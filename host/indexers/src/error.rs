@@ -9,6 +9,7 @@ use qm_ports::indexer::IndexerError;
 use qm_web::ApiError;
 
 use crate::model::indexer::MAX_INDEXERS;
+use crate::service::AggregatorError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum IndexerAreaError {
@@ -32,6 +33,20 @@ pub enum IndexerAreaError {
     /// A link that no indexer owns was refused, or led to nothing.
     #[error(transparent)]
     Link(#[from] GuardError),
+    /// The name of a URL of the link, and what is wrong with it.
+    #[error("Invalid indexer proxy URL: {0} {1}")]
+    LinkUrl(&'static str, &'static str),
+    #[error("An indexer proxy API key is required to {0}")]
+    NoLinkKey(&'static str),
+    #[error("The link to the indexer proxy is disabled: enable it first")]
+    LinkDisabled,
+    #[error("The link to the indexer proxy was changed while its indexers were read: import them again")]
+    LinkChanged,
+    #[error("Its indexers are being imported already: try again in a minute")]
+    Importing,
+    /// The aggregator did not answer, or nonsense.
+    #[error(transparent)]
+    Aggregator(#[from] AggregatorError),
     /// The caller's token allows it, but they no longer may.
     #[error(transparent)]
     Acting(#[from] ActingError),
@@ -44,7 +59,9 @@ impl IndexerAreaError {
         match self {
             Self::NoSuchIndexer => ErrorKind::NotFound,
             Self::Disabled | Self::NoSuchImplementation { .. } | Self::Config(_) => ErrorKind::BadRequest,
-            Self::TooMany => ErrorKind::Conflict,
+            Self::LinkUrl(..) | Self::NoLinkKey(_) | Self::LinkDisabled => ErrorKind::BadRequest,
+            Self::TooMany | Self::LinkChanged | Self::Importing => ErrorKind::Conflict,
+            Self::Aggregator(error) => error.kind(),
             Self::BadSchema(..) => ErrorKind::Upstream,
             Self::Failed { source, .. } => upstream(source),
             Self::Link(_) => ErrorKind::BadRequest,
@@ -69,6 +86,12 @@ impl IndexerAreaError {
                 _ => "upstream.indexer",
             },
             Self::Link(error) => error.code(),
+            Self::LinkUrl(..) => "bad_request.indexer_proxy_url",
+            Self::NoLinkKey(_) => "bad_request.indexer_proxy_key",
+            Self::LinkDisabled => "bad_request.indexer_proxy_disabled",
+            Self::LinkChanged => "conflict.indexer_proxy_changed",
+            Self::Importing => "conflict.indexers_imported_already",
+            Self::Aggregator(error) => error.code(),
             Self::Acting(error) => error.code(),
             Self::Database(error) => error.kind().code(),
         }

@@ -6,6 +6,8 @@
 //! Invariants: an API key is stored encrypted, never shown, and in no error; an indexer that said when to come back is not
 //! asked before; who changes one is judged in the transaction of the change; "nothing found" and "nobody could look" are told
 //! apart.
+//! Indexers of an aggregator are taken over as rows that follow it where nobody has touched them; its key goes to its own URL
+//! alone.
 //! Deliberately absent: results that are kept, a search by itself (that is acquisition's), pages beyond the first.
 //!
 //! Bounds: [`model::indexer::MAX_INDEXERS`] indexers, [`service::AT_ONCE`] of them asked at a time for one search.
@@ -19,6 +21,7 @@ pub mod model;
 mod repo;
 mod routes;
 pub mod service;
+pub mod settings;
 #[cfg(test)]
 mod testing;
 

@@ -8,7 +8,7 @@ use qm_db::{Db, all, sql};
 use qm_kernel::Secret;
 use qm_net::{Net, NetConfig};
 use qm_platform::testing::Claims;
-use qm_platform::{Audit, Cipher};
+use qm_platform::{Audit, Cipher, Settings};
 use qm_ports::indexer::{
     Caps, Found, IndexerConfig, IndexerError, Payload, ProtocolKind, Protocols, Query, Release,
 };
@@ -19,6 +19,7 @@ use crate::{Indexers, IndexersDeps};
 
 sql! {
     STORED = "SELECT COALESCE(api_key, '') || COALESCE(config, '') FROM indexers ORDER BY id";
+    SETTING = "SELECT value FROM settings WHERE key = 'indexer_proxy.settings'";
     AUDITED = "SELECT action || ' ' || result || ' ' || COALESCE(metadata, '') FROM audit_logs ORDER BY created_at, id";
 }
 
@@ -145,12 +146,14 @@ impl House {
         let ctx = clock.ctx();
         let protocols = Arc::<FakeProtocols>::default();
         let key = Secret::new("an encryption key of no fewer than 32 characters");
+        let cipher = Cipher::new(&key, ctx.clone());
         let app = Indexers::new(IndexersDeps {
             db: db.clone(),
             ctx: ctx.clone(),
             audit: Audit::new(ctx.clone()),
             acting: Arc::new(Claims),
-            cipher: Cipher::new(&key, ctx),
+            settings: Settings::new(ctx, cipher.clone()),
+            cipher,
             net: Net::new(NetConfig::default()).unwrap(),
             protocols: protocols.clone(),
         });
@@ -165,6 +168,12 @@ impl House {
     /// Keys and configurations as they are stored.
     pub async fn stored(&self) -> Vec<String> {
         let rows = all!(&mut self.db.begin_read().await.unwrap(), (String,), STORED).await;
+        rows.unwrap().into_iter().map(|(text,)| text).collect()
+    }
+
+    /// The settings of the link as they are stored.
+    pub async fn setting(&self) -> String {
+        let rows = all!(&mut self.db.begin_read().await.unwrap(), (String,), SETTING).await;
         rows.unwrap().into_iter().map(|(text,)| text).collect()
     }
 

@@ -28,14 +28,6 @@ settings! {
 }
 
 settings! {
-    of "indexers";
-
-    /// The link to the indexer aggregator.
-    INDEXER_PROXY: Object = "indexer_proxy.settings",
-        Object::new, by_route("PATCH /api/integrations/indexer_proxy"), secret_members(&["apiKey"]), to_come();
-}
-
-settings! {
     of "acquisition";
 
     /// How missing episodes are searched for.

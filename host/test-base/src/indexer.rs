@@ -118,7 +118,7 @@ async fn huge(mut stream: TcpStream) {
     }
 }
 
-fn http(status: &str, headers: &str, body: &[u8]) -> Vec<u8> {
+pub(crate) fn http(status: &str, headers: &str, body: &[u8]) -> Vec<u8> {
     let mut all = format!(
         "HTTP/1.1 {status}\r\n{headers}content-length: {}\r\nconnection: close\r\n\r\n",
         body.len()
@@ -131,7 +131,7 @@ fn http(status: &str, headers: &str, body: &[u8]) -> Vec<u8> {
 const XML: &str = "content-type: application/rss+xml; charset=utf-8\r\n";
 const HTML: &str = "content-type: text/html\r\n";
 
-fn answer(way: &str, target: &str, port: u16) -> Vec<u8> {
+pub(crate) fn answer(way: &str, target: &str, port: u16) -> Vec<u8> {
     let param = |name: &str| {
         let query = target.split_once('?').map_or("", |(_, query)| query);
         let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));

@@ -4,6 +4,7 @@
 //! A dependency of tests alone (and of the `testing` features that measurements use). It knows no area and no database, so that
 //! the unit tests of every crate above the words may use it; what needs a whole server is `qm_testkit`.
 
+pub mod aggregator;
 pub mod clock;
 pub mod engine;
 pub mod events;

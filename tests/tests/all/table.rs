@@ -263,6 +263,12 @@ pub const TABLE: &[Row] = &[
     row("DELETE /api/indexers/{id}"),
     row("POST /api/indexers/{id}/test"),
     row("GET /api/indexers/{id}/search"),
+    row("GET /api/integrations/indexer_proxy"),
+    row("PATCH /api/integrations/indexer_proxy").body(r#"{"enabled":false}"#),
+    row("POST /api/integrations/indexer_proxy/test").body(r#"{"internalUrl":"http://indexer-proxy.test"}"#),
+    row("GET /api/integrations/indexer_proxy/status"),
+    row("POST /api/integrations/indexer_proxy/open"),
+    row("POST /api/integrations/indexer_proxy/import"),
     // Automation
     row("GET /api/automation/catalog"),
     row("GET /api/automation/rules"),

@@ -45,6 +45,8 @@ pub struct IndexerView {
     #[schema(value_type = Option<String>, format = DateTime)]
     pub last_tested_at: Option<Timestamp>,
     pub health: HealthView,
+    /// It was taken over from the indexer proxy; fields that nobody changed here follow that.
+    pub imported: bool,
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
     #[schema(value_type = String, format = DateTime)]
@@ -170,6 +172,7 @@ impl IndexerView {
             status: indexer.status.as_str().to_owned(),
             status_message: indexer.status_message,
             last_tested_at: indexer.last_tested_at,
+            imported: indexer.origin.is_some(),
             health: HealthView {
                 state: state.to_owned(),
                 consecutive_failures: health.failures,

@@ -5,6 +5,7 @@ use qm_ports::indexer::Caps;
 use url::Url;
 
 use super::health::Health;
+use super::import::Origin;
 
 /// Indexers that are kept.
 pub const MAX_INDEXERS: u64 = 500;
@@ -81,6 +82,8 @@ pub struct Indexer {
     pub status_message: Option<String>,
     pub last_tested_at: Option<Timestamp>,
     pub health: Health,
+    /// Where it was taken over from, unless people made it.
+    pub origin: Option<Origin>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
 }

@@ -3,5 +3,8 @@
 pub mod change;
 pub mod config;
 pub mod health;
+pub mod import;
 pub mod indexer;
+pub mod listing;
 pub mod merge;
+pub mod proxy;

@@ -4,13 +4,15 @@ use qm_db::{DbError, FromRow, Tx, all, exec, one, opt, sql};
 use qm_kernel::Timestamp;
 
 use crate::model::health::Health;
+use crate::model::import::{Imported, Origin};
 use crate::model::indexer::{Indexer, Status};
 
 macro_rules! columns {
     () => {
         "id, name, implementation, protocol, base_url, api_key, config, is_enabled, priority, categories, min_seeders, \
          timeout_ms, requests_per_minute, capabilities, status, status_message, last_tested_at, failures, last_error, \
-         rests_until, throttled_until, last_latency_ms, day, queries, grabs, created_at, updated_at"
+         rests_until, throttled_until, last_latency_ms, day, queries, grabs, created_at, updated_at, origin, \
+         imported"
     };
 }
 
@@ -19,10 +21,10 @@ sql! {
     FIND = concat!("SELECT ", columns!(), " FROM indexers WHERE id = $1");
     COUNT = "SELECT COUNT(*) FROM indexers";
     INSERT = concat!("INSERT INTO indexers (", columns!(), ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, \
-        $13, NULL, $14, NULL, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, 0, $15, $15)");
+        $13, NULL, $14, NULL, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, 0, $15, $15, $16, $17)");
     UPDATE = "UPDATE indexers SET name = $2, implementation = $3, protocol = $4, base_url = $5, api_key = $6, config = $7, \
         is_enabled = $8, priority = $9, categories = $10, min_seeders = $11, timeout_ms = $12, requests_per_minute = $13, \
-        updated_at = $14 WHERE id = $1";
+        updated_at = $14, imported = $15 WHERE id = $1";
     /// What was learnt with an earlier address or key says nothing of a new one.
     FORGET = "UPDATE indexers SET capabilities = NULL, status = $2, status_message = NULL, last_tested_at = NULL, \
         failures = 0, last_error = NULL, rests_until = NULL, throttled_until = NULL, last_latency_ms = NULL WHERE id = $1";
@@ -62,6 +64,8 @@ struct Row {
     grabs: i64,
     created_at: i64,
     updated_at: i64,
+    origin: Option<String>,
+    imported: Option<String>,
 }
 
 impl From<Row> for Indexer {
@@ -96,10 +100,26 @@ impl From<Row> for Indexer {
             status_message: row.status_message,
             last_tested_at: row.last_tested_at.map(Timestamp::from_ms),
             health,
+            origin: row.origin.map(|of| Origin {
+                of,
+                last: last_of(row.imported.as_deref()),
+            }),
             created_at: Timestamp::from_ms(row.created_at),
             updated_at: Timestamp::from_ms(row.updated_at),
         }
     }
+}
+
+/// What makes no sense follows nothing: every field is its owner's.
+fn last_of(imported: Option<&str>) -> Imported {
+    imported
+        .and_then(|text| serde_json::from_str(text).ok())
+        .unwrap_or_default()
+}
+
+fn imported(indexer: &Indexer) -> Option<String> {
+    let last = indexer.origin.as_ref().map(|origin| &origin.last);
+    last.and_then(|last| serde_json::to_string(last).ok())
 }
 
 /// Every indexer in the order in which they are asked.
@@ -140,7 +160,9 @@ pub async fn insert(tx: &mut Tx, new: &Indexer) -> Result<(), DbError> {
         i64::from(new.timeout_ms),
         i64::from(new.requests_per_minute),
         Status::Unknown.as_str(),
-        new.created_at.ms()
+        new.created_at.ms(),
+        new.origin.as_ref().map(|origin| origin.of.as_str()),
+        imported(new)
     )
     .await?
     .exactly(1)
@@ -164,7 +186,8 @@ pub async fn update(tx: &mut Tx, new: &Indexer, forget: bool) -> Result<(), DbEr
         new.min_seeders.map(i64::from),
         i64::from(new.timeout_ms),
         i64::from(new.requests_per_minute),
-        new.updated_at.ms()
+        new.updated_at.ms(),
+        imported(new)
     )
     .await?
     .exactly(1)?;

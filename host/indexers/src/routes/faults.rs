@@ -7,6 +7,7 @@ use qm_ports::indexer::IndexerError;
 use qm_web::faults;
 
 use crate::error::IndexerAreaError as E;
+use crate::service::AggregatorError;
 
 faults! {
     Of => [E::NoSuchIndexer];
@@ -14,6 +15,22 @@ faults! {
     Change => with(configuring(), [E::NoSuchIndexer]);
     Delete => with(acting(), [E::NoSuchIndexer]);
     Test => with(acting(), [E::NoSuchIndexer]);
+    Acting => acting();
+    ChangeLink => with(acting(), [E::LinkUrl("internalUrl", "…")]);
+    TryLink => with(acting(), [E::LinkUrl("internalUrl", "…"), E::NoLinkKey("…")]);
+    Import => with(
+        acting(),
+        [
+            E::LinkDisabled,
+            E::NoLinkKey("…"),
+            E::LinkChanged,
+            E::Importing,
+            E::Aggregator(AggregatorError::Denied(some())),
+            E::Aggregator(AggregatorError::Rejected(some())),
+            E::Aggregator(AggregatorError::Timeout(some())),
+            E::Aggregator(AggregatorError::Unreachable { place: some(), why: some() }),
+        ],
+    );
     Search => [
         E::NoSuchIndexer,
         E::Disabled,

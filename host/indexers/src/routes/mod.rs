@@ -1,6 +1,9 @@
-//! `/api/indexers`: parse, call the service, shape.
+//! `/api/indexers` and `/api/integrations/indexer_proxy`: parse, call the service, shape.
 
 mod faults;
+mod proxy;
+#[cfg(test)]
+mod proxy_tests;
 #[cfg(test)]
 mod tests;
 
@@ -22,6 +25,9 @@ type App = State<Arc<Indexers>>;
 /// Tests and searches that one address may ask for in 60 s: each is a request to somebody else's server.
 const ASKED: u32 = 60;
 
+/// Imports that one address may ask for in 60 s.
+const IMPORTS: u32 = 10;
+
 /// All routes of this area, still without their state.
 pub fn routes() -> Routes<Arc<Indexers>> {
     Routes::new()
@@ -34,6 +40,24 @@ pub fn routes() -> Routes<Arc<Indexers>> {
         .add(routes!(delete_indexer).need(P::IndexersManage))
         .add(routes!(test_indexer).need(P::IndexersTest).limit(ASKED))
         .add(routes!(search_indexer).need(P::IndexersTest).limit(ASKED))
+        .add(routes!(proxy::show_indexer_proxy).need(P::IntegrationsIndexerProxyView))
+        .add(routes!(proxy::change_indexer_proxy).need(P::IntegrationsIndexerProxyManage))
+        .add(
+            routes!(proxy::test_indexer_proxy)
+                .need(P::IntegrationsIndexerProxyTest)
+                .limit(ASKED),
+        )
+        .add(
+            routes!(proxy::get_indexer_proxy_status)
+                .need(P::IntegrationsIndexerProxyView)
+                .limit(ASKED),
+        )
+        .add(routes!(proxy::open_indexer_proxy).need(P::IntegrationsIndexerProxyOpen))
+        .add(
+            routes!(proxy::import_indexers)
+                .need(P::IntegrationsIndexerProxyManage)
+                .limit(IMPORTS),
+        )
 }
 
 fn view(app: &Indexers, shown: Shown) -> IndexerView {

@@ -18,13 +18,13 @@ use tower::ServiceExt;
 use super::routes;
 use crate::testing::{House, release};
 
-struct Site {
-    house: House,
+pub(super) struct Site {
+    pub(super) house: House,
     router: Router,
 }
 
 impl Site {
-    fn new(db: &Db) -> Self {
+    pub(super) fn new(db: &Db) -> Self {
         let house = House::new(db);
         let config = WebConfig {
             throttle_limit: 0,
@@ -37,9 +37,13 @@ impl Site {
     }
 
     async fn ask(&self, method: &str, path: &str, body: Option<Value>) -> (u16, Value) {
+        self.send(method, &format!("/api/indexers{path}"), body).await
+    }
+
+    pub(super) async fn send(&self, method: &str, uri: &str, body: Option<Value>) -> (u16, Value) {
         let mut request = Request::builder()
             .method(method)
-            .uri(format!("/api/indexers{path}"))
+            .uri(uri)
             .header(header::AUTHORIZATION, "Bearer ADMINISTRATOR");
         let body = match body {
             Some(body) => {
@@ -80,7 +84,7 @@ db_test! {
             "categories": [5000, 5030, 5040], "minSeeders": null, "timeoutMs": 15000, "requestsPerMinute": 30,
             "capabilities": null, "status": "unknown", "statusMessage": null, "lastTestedAt": null,
             "health": { "state": "unknown", "consecutiveFailures": 0, "lastError": null, "nextTryAt": null,
-                "lastLatencyMs": null, "queriesToday": 0, "grabsToday": 0 },
+                "lastLatencyMs": null, "queriesToday": 0, "grabsToday": 0 }, "imported": false,
             "createdAt": at, "updatedAt": at,
         });
         assert_eq!((status, &made), (201, &wanted));

@@ -9,6 +9,7 @@ use qm_platform::{AuditResult, judge_alone};
 use qm_ports::indexer::{Found, IndexerConfig, IndexerError, Protocols, Query};
 use serde_json::{Map, Value, json};
 
+use super::notes::{Note, Outcome as NoteOutcome};
 use super::{Caller, Indexers};
 use crate::error::IndexerAreaError;
 use crate::model::change::Outcome;
@@ -189,30 +190,28 @@ impl Indexers {
         took: Duration,
         answer: &Result<T, IndexerError>,
     ) -> Result<(), DbError> {
-        if matches!(
-            answer,
-            Err(IndexerError::Missing(_) | IndexerError::Busy | IndexerError::Unsupported(_))
-        ) {
-            return Ok(());
-        }
-        let now = self.ctx.now();
-        let mut tx = self.db.begin_write().await?;
-        // As it is by now: others may have asked it meanwhile.
-        let Some(mut stored) = repo::indexers::find(&mut tx, &indexer.id).await? else {
-            return Ok(());
-        };
-        match answer {
-            Ok(_) => stored.health.went_well(now, took, why == Why::Grab),
-            Err(error) => {
-                let told = match error {
-                    IndexerError::Throttled { seconds, .. } => Some(*seconds),
-                    _ => None,
-                };
-                stored.health.failed(now, &error.to_string(), told);
+        let outcome = match answer {
+            Err(IndexerError::Missing(_) | IndexerError::Busy | IndexerError::Unsupported(_)) => {
+                return Ok(());
             }
-        }
-        repo::indexers::note(&mut tx, &indexer.id, &stored.health).await?;
-        tx.commit().await
+            Ok(_) => NoteOutcome::Answered {
+                took,
+                grabbed: why == Why::Grab,
+            },
+            Err(error @ IndexerError::Throttled { seconds, .. }) => NoteOutcome::Throttled {
+                error: error.to_string(),
+                seconds: *seconds,
+            },
+            Err(error) => NoteOutcome::Failed {
+                error: error.to_string(),
+            },
+        };
+        let note = Note {
+            id: indexer.id.clone(),
+            at: self.ctx.now(),
+            outcome,
+        };
+        self.notes.store(&self.db, note).await
     }
 }
 

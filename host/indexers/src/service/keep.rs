@@ -72,6 +72,7 @@ impl Indexers {
             status_message: None,
             last_tested_at: None,
             health: Health::default(),
+            origin: None,
             created_at: now,
             updated_at: now,
         };
@@ -169,7 +170,7 @@ impl Indexers {
     }
 
     /// Refuses what the plugin of the protocol does not take.
-    fn check(&self, indexer: &Indexer) -> Result<(), IndexerAreaError> {
+    pub(super) fn check(&self, indexer: &Indexer) -> Result<(), IndexerAreaError> {
         let kinds = self.implementations();
         let Some(kind) = kinds.iter().find(|kind| kind.id == indexer.implementation) else {
             let known: Vec<&str> = kinds.iter().map(|kind| kind.id.as_str()).collect();

@@ -1,8 +1,12 @@
 //! Indexers as people keep them, and what is asked of them.
 
+mod aggregator;
 mod ask;
 mod fetch;
+mod import;
 mod keep;
+mod link;
+mod notes;
 mod pace;
 mod search;
 
@@ -13,13 +17,20 @@ use qm_db::{Db, Tx};
 use qm_kernel::{Ctx, Permission, Timestamp};
 use qm_net::Net;
 pub use qm_platform::Caller;
-use qm_platform::{Acting, Actor, Audit, Cipher};
+use qm_platform::{Acting, Actor, Audit, Cipher, Settings};
 use qm_ports::indexer::{ProtocolKind, Protocols};
+
+use tokio::sync::{Mutex, Semaphore};
 
 use crate::error::IndexerAreaError;
 use crate::model::indexer::Indexer;
 use crate::repo;
 
+pub use self::aggregator::AggregatorError;
+pub use self::import::{Imported, Row};
+pub use self::link::{Patch as LinkPatch, Probe, Shown as ShownLink, Trial};
+
+use self::notes::Notes;
 use self::pace::Pace;
 
 /// Indexers that are asked at a time for one search.
@@ -36,6 +47,7 @@ pub struct IndexersDeps {
     pub audit: Audit,
     pub acting: Arc<dyn Acting>,
     pub cipher: Cipher,
+    pub settings: Settings,
     pub net: Net,
     pub protocols: Arc<dyn Protocols>,
 }
@@ -47,9 +59,17 @@ pub struct Indexers {
     audit: Audit,
     acting: Arc<dyn Acting>,
     cipher: Cipher,
+    settings: Settings,
     net: Net,
     protocols: Arc<dyn Protocols>,
     pace: Pace,
+    notes: Notes,
+    /// Held while the link's settings are read, changed and stored.
+    link_changes: Mutex<()>,
+    /// Held while indexers are taken over.
+    import: Mutex<()>,
+    /// The aggregator is asked by so many at a time.
+    probes: Semaphore,
 }
 
 impl Indexers {
@@ -60,9 +80,14 @@ impl Indexers {
             audit: deps.audit,
             acting: deps.acting,
             cipher: deps.cipher,
+            settings: deps.settings,
             net: deps.net,
             protocols: deps.protocols,
             pace: Pace::default(),
+            notes: Notes::default(),
+            link_changes: Mutex::default(),
+            import: Mutex::default(),
+            probes: Semaphore::new(link::PROBES),
         })
     }
 

@@ -60,6 +60,7 @@ impl Ground {
             audit: self.audit.clone(),
             acting: self.acting(),
             cipher: self.cipher.clone(),
+            settings: self.settings.clone(),
             net: self.net.clone(),
             protocols: plugins.protocols(),
         })

@@ -1,5 +1,7 @@
 //! Indexers with the real plugin: a server that speaks Torznab and Newznab, and misbehaves in every way that sites do.
 
+mod proxy;
+
 use qm_test_base::indexer::{FakeIndexer, KEY, TORRENT};
 use qm_testkit::{Api, TestServer, both_databases};
 use serde_json::{Value, json};

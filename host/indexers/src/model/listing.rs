@@ -1,0 +1,234 @@
+//! What an aggregator answers, read as far as it makes sense: Prowlarr's v1 API.
+//!
+//! Bounds: [`MAX_LISTED`] indexers of an answer; its bytes are bounded by whoever gets it.
+
+use serde::de::{IgnoredAny, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+
+use super::import::{Listed, origin};
+
+/// Indexers of one answer, usenet's included.
+pub const MAX_LISTED: usize = 2000;
+/// Characters of what an aggregator says that are repeated.
+const MAX_SAID: usize = 60;
+/// The word for this kind of aggregator in origins.
+const KIND: &str = "indexer_proxy";
+
+/// What an aggregator says of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct About {
+    pub version: Option<String>,
+    /// The program's name for itself, where it says one.
+    pub name: Option<String>,
+}
+
+/// Reads `GET /api/v1/system/status`. None: it is none of this API.
+pub fn about(body: &[u8]) -> Option<About> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Wire {
+        #[serde(default)]
+        version: Value,
+        #[serde(default)]
+        app_name: Value,
+    }
+    let wire: Wire = serde_json::from_slice(body).ok()?;
+    let text = |value: &Value| value.as_str().map(said);
+    Some(About {
+        version: text(&wire.version),
+        name: text(&wire.app_name),
+    })
+}
+
+/// The beginning of a text from outside, on one line.
+fn said(text: &str) -> String {
+    let shown = text.trim().chars().filter(|letter| !letter.is_control());
+    shown.take(MAX_SAID).collect()
+}
+
+/// How many indexers `GET /api/v1/indexer` lists. None: it is no list.
+pub fn count(body: &[u8]) -> Option<u64> {
+    let items: Vec<IgnoredAny> = serde_json::from_slice(body).ok()?;
+    Some(items.len() as u64)
+}
+
+/// One of the list that cannot be one of ours.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unfit {
+    /// Its number there, when it can be read.
+    pub id: Option<String>,
+    pub name: Option<String>,
+    pub reason: String,
+}
+
+/// Why one of the list is none of ours.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Entry {
+    Torrent(Listed),
+    /// Another protocol than torrents; its origin and name.
+    Other {
+        origin: String,
+        name: String,
+        protocol: String,
+    },
+    Unfit(Unfit),
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Wire {
+    id: Value,
+    name: Value,
+    protocol: Value,
+    enable: Value,
+    priority: Value,
+    definition_name: Value,
+    implementation: Value,
+    capabilities: Loose<Capabilities>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Capabilities {
+    categories: Loose<Vec<Loose<Category>>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Category {
+    id: Value,
+}
+
+/// What is of another shape than expected is passed over.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Loose<T> {
+    Read(T),
+    Odd(IgnoredAny),
+}
+
+impl<T> Default for Loose<T> {
+    fn default() -> Self {
+        Loose::Odd(IgnoredAny)
+    }
+}
+
+impl<T> Loose<T> {
+    fn read(self) -> Option<T> {
+        match self {
+            Loose::Read(read) => Some(read),
+            Loose::Odd(_) => None,
+        }
+    }
+}
+
+/// A list that is given up when it is too long, before it takes the memory for that.
+struct Entries(Vec<Loose<Wire>>);
+
+impl<'de> Deserialize<'de> for Entries {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Bounded;
+        impl<'de> Visitor<'de> for Bounded {
+            type Value = Entries;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a list of indexers")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Entries, A::Error> {
+                let mut all = Vec::new();
+                while let Some(entry) = seq.next_element()? {
+                    if all.len() == MAX_LISTED {
+                        return Err(serde::de::Error::custom(format!(
+                            "it lists more than {MAX_LISTED} indexers"
+                        )));
+                    }
+                    all.push(entry);
+                }
+                Ok(Entries(all))
+            }
+        }
+        deserializer.deserialize_seq(Bounded)
+    }
+}
+
+/// Reads `GET /api/v1/indexer` of the aggregator at `base`. A list that cannot be read is an error in words.
+pub fn entries(body: &[u8], base: &str) -> Result<Vec<Entry>, String> {
+    let Entries(all) = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+    let mut seen = std::collections::HashSet::new();
+    let entries = all.into_iter().map(|wire| {
+        let Some(wire) = wire.read() else {
+            return Entry::Unfit(Unfit {
+                id: None,
+                name: None,
+                reason: "it is no object".to_owned(),
+            });
+        };
+        let (id, name) = (wire.id.as_u64(), wire.name.as_str().map(said));
+        match id {
+            Some(id) if !seen.insert(id) => Entry::Unfit(Unfit {
+                id: Some(id.to_string()),
+                name,
+                reason: "its id is listed twice".to_owned(),
+            }),
+            _ => wire.entry(base),
+        }
+    });
+    Ok(entries.collect())
+}
+
+impl Wire {
+    fn entry(self, base: &str) -> Entry {
+        let id = self.id.as_u64().map(|id| id.to_string());
+        let name = self.name.as_str().map(said);
+        let unfit = |reason: &str| {
+            Entry::Unfit(Unfit {
+                id: id.clone(),
+                name: name.clone(),
+                reason: reason.to_owned(),
+            })
+        };
+        let Some(number) = &id else {
+            return unfit("its id is no number");
+        };
+        let definition = [&self.definition_name, &self.implementation]
+            .into_iter()
+            .find_map(|value| value.as_str().filter(|text| !text.trim().is_empty()));
+        let origin = origin(KIND, number, definition.unwrap_or_default());
+        match self.protocol.as_str() {
+            Some("torrent") => {}
+            Some(other) => {
+                return Entry::Other {
+                    origin,
+                    name: name.unwrap_or_default(),
+                    protocol: said(other),
+                };
+            }
+            None => return unfit("it says no protocol"),
+        }
+        let Some(is_enabled) = self.enable.as_bool() else {
+            return unfit("it does not say whether it is enabled");
+        };
+        let Some(full_name) = self.name.as_str() else {
+            return unfit("it has no name");
+        };
+        let categories = self.capabilities.read().and_then(|caps| caps.categories.read());
+        let numbers = categories.into_iter().flatten().filter_map(|category| {
+            let id = category.read()?.id.as_u64()?;
+            u32::try_from(id).ok()
+        });
+        let listed = Listed {
+            origin,
+            name: full_name.chars().filter(|letter| !letter.is_control()).collect(),
+            base_url: format!("{base}/{number}/api"),
+            is_enabled,
+            priority: self.priority.as_i64().unwrap_or(super::indexer::DEFAULT_PRIORITY),
+            categories: numbers.collect(),
+        };
+        match listed.tidy() {
+            Ok(listed) => Entry::Torrent(listed),
+            Err(reason) => unfit(&reason),
+        }
+    }
+}

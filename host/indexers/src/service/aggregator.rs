@@ -1,0 +1,196 @@
+//! Asking the aggregator: a GET at a time to where an operator says it is, with its key in a header, and nowhere else.
+//!
+//! Bounds: [`PATIENCE`] for what it says of itself and [`LIST_PATIENCE`] for its list; [`MAX_ABOUT`] and [`MAX_LIST`] of them.
+//! Redirects are errors: the key would go along.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use qm_kernel::{ErrorKind, Secret};
+use qm_net::{DialError, Dialer, Grants, HttpRequest, Progress};
+
+use crate::model::listing::{About, Entry, about, count, entries};
+
+pub const PATIENCE: Duration = Duration::from_secs(10);
+/// Tens of definitions with all their fields take an aggregator a while.
+pub const LIST_PATIENCE: Duration = Duration::from_secs(30);
+const MAX_ABOUT: usize = 512 << 10;
+/// An indexer takes some 20 KiB in the list, its fields and categories included.
+const MAX_LIST: usize = 16 << 20;
+
+const ABOUT: &str = "/api/v1/system/status";
+const LIST: &str = "/api/v1/indexer";
+
+/// Why the aggregator did not answer. No text holds the key, a path or a query.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AggregatorError {
+    #[error("Could not reach {place}: {why}")]
+    Unreachable { place: String, why: String },
+    #[error("Could not reach {0}: it is never dialled")]
+    Denied(String),
+    #[error("{0} did not answer in time")]
+    Timeout(String),
+    #[error("{0} rejected the API key")]
+    Rejected(String),
+    #[error("{place} returned HTTP {status}")]
+    Status { place: String, status: u16 },
+    #[error("{place} sends elsewhere (HTTP {status}): enter the URL where it is itself")]
+    Redirected { place: String, status: u16 },
+    #[error("{place} answered more than {most} KiB")]
+    TooLarge { place: String, most: usize },
+    #[error("{place} answered something else than an indexer proxy does: {why}")]
+    Unreadable { place: String, why: String },
+}
+
+impl AggregatorError {
+    pub const fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Denied(_) | Self::Rejected(_) => ErrorKind::BadRequest,
+            Self::Timeout(_) => ErrorKind::UpstreamTimeout,
+            Self::Unreachable { .. }
+            | Self::Status { .. }
+            | Self::Redirected { .. }
+            | Self::TooLarge { .. }
+            | Self::Unreadable { .. } => ErrorKind::Upstream,
+        }
+    }
+
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Denied(_) => "bad_request.indexer_proxy_address",
+            Self::Rejected(_) => "bad_request.indexer_proxy_key_rejected",
+            Self::Timeout(_) => "upstream_timeout.indexer_proxy",
+            _ => "upstream.indexer_proxy",
+        }
+    }
+}
+
+/// The aggregator at one URL, by one key.
+pub struct Aggregator<'a> {
+    pub dialer: &'a Dialer,
+    /// Without a `/` at the end.
+    pub base: &'a str,
+    pub key: &'a Secret,
+    /// Time limits: on what it says of itself, and on its list.
+    pub patience: (Duration, Duration),
+}
+
+impl Aggregator<'_> {
+    /// What it says of itself, and how many indexers it has when it says that too.
+    pub async fn probe(&self) -> Result<(About, Option<u64>), AggregatorError> {
+        let about = self.within(self.patience.0, self.about()).await?;
+        let list = self.within(self.patience.0, self.get(LIST, MAX_LIST)).await;
+        Ok((about, list.ok().as_deref().and_then(count)))
+    }
+
+    /// Its indexers, as far as each can be read.
+    pub async fn list(&self) -> Result<(About, Vec<Entry>), AggregatorError> {
+        let whole = async {
+            let about = self.about().await?;
+            // Its sisters speak the same API of other things.
+            if let Some(name) = about
+                .name
+                .as_ref()
+                .filter(|name| !name.eq_ignore_ascii_case("prowlarr"))
+            {
+                return Err(self.unreadable(format!("it is {name}, which lists no indexers of its own")));
+            }
+            let body = self.get(LIST, MAX_LIST).await?;
+            let entries = entries(&body, self.base).map_err(|why| self.unreadable(why))?;
+            Ok((about, entries))
+        };
+        self.within(self.patience.1, whole).await
+    }
+
+    async fn about(&self) -> Result<About, AggregatorError> {
+        let body = self.get(ABOUT, MAX_ABOUT).await?;
+        about(&body).ok_or_else(|| self.unreadable("its status is no JSON object".to_owned()))
+    }
+
+    async fn within<T>(
+        &self,
+        patience: Duration,
+        work: impl Future<Output = Result<T, AggregatorError>>,
+    ) -> Result<T, AggregatorError> {
+        let timed = tokio::time::timeout(patience, work).await;
+        timed.unwrap_or_else(|_| Err(AggregatorError::Timeout(self.place())))
+    }
+
+    /// Scheme, host, port and path as the operator entered them; they hold no secret.
+    fn place(&self) -> String {
+        format!("The indexer proxy at {}", self.base)
+    }
+
+    fn unreadable(&self, why: String) -> AggregatorError {
+        AggregatorError::Unreadable {
+            place: self.place(),
+            why,
+        }
+    }
+
+    async fn get(&self, path: &str, most: usize) -> Result<Vec<u8>, AggregatorError> {
+        let place = self.place();
+        let grants =
+            Grants::of_url("internalUrl", self.base).map_err(|why| AggregatorError::Unreachable {
+                place: self.base.to_owned(),
+                why,
+            })?;
+        let request = HttpRequest {
+            method: "GET".to_owned(),
+            url: format!("{}{path}", self.base),
+            headers: vec![
+                ("X-Api-Key".to_owned(), self.key.expose().as_bytes().to_vec()),
+                ("Accept".to_owned(), b"application/json".to_vec()),
+            ],
+            body: Bytes::new(),
+            idle: self.patience.1,
+            max_body: most,
+        };
+        let told = |error: DialError| match error {
+            DialError::Denied(_) => AggregatorError::Denied(self.base.to_owned()),
+            DialError::Timeout => AggregatorError::Timeout(place.clone()),
+            DialError::TooLarge => AggregatorError::TooLarge {
+                place: place.clone(),
+                most: most >> 10,
+            },
+            other => AggregatorError::Unreachable {
+                place: self.base.to_owned(),
+                why: other.to_string(),
+            },
+        };
+        let sent = self.dialer.send(request, &grants, Progress::default()).await;
+        let mut answer = sent.map_err(told)?;
+        match answer.status() {
+            200..=299 => answer.read_to_end().await.map_err(told),
+            401 | 403 => Err(AggregatorError::Rejected(place)),
+            status @ 300..=399 => Err(AggregatorError::Redirected { place, status }),
+            status => Err(AggregatorError::Status { place, status }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use qm_net::{Net, NetConfig};
+    use qm_test_base::aggregator::FakeAggregator;
+    use qm_test_base::indexer::KEY;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn who_says_nothing_is_given_up() {
+        let there = FakeAggregator::start().await;
+        let net = Net::new(NetConfig::default()).unwrap();
+        let (base, key) = (there.base("hang"), Secret::new(KEY));
+        let aggregator = Aggregator {
+            dialer: net.dialer(),
+            base: &base,
+            key: &key,
+            patience: (Duration::from_millis(200), Duration::from_millis(300)),
+        };
+        let wanted = AggregatorError::Timeout(format!("The indexer proxy at {base}"));
+        assert_eq!(aggregator.probe().await.unwrap_err(), wanted);
+        assert_eq!(aggregator.list().await.unwrap_err(), wanted);
+        assert_eq!(wanted.kind(), ErrorKind::UpstreamTimeout);
+    }
+}

@@ -1,0 +1,320 @@
+//! Taking over the aggregator's indexers as rows of ours.
+//!
+//! The list is read first and judged after that in one transaction: who may, which link it was read by, and what each row is
+//! by then. One indexer that cannot be taken over holds up no other.
+
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
+
+use qm_db::Tx;
+use qm_kernel::{Permission, Secret};
+use qm_platform::{Actor, judge_alone};
+use serde_json::json;
+
+use super::link::entry_of;
+use super::{Caller, Indexers};
+use crate::error::IndexerAreaError;
+use crate::model::health::Health;
+use crate::model::import::{Gone, Listed, asked_at, follow, follows_url, lose, place};
+use crate::model::indexer::{
+    DEFAULT_IMPLEMENTATION, DEFAULT_PACE, DEFAULT_TIMEOUT_MS, Indexer, MAX_INDEXERS, PROTOCOLS, Status,
+};
+use crate::model::listing::{About, Entry, Unfit};
+use crate::model::proxy::Link;
+use crate::repo;
+use crate::settings::INDEXER_PROXY;
+
+/// What became of the aggregator's indexers.
+#[derive(Default)]
+pub struct Imported {
+    pub version: Option<String>,
+    pub added: Vec<Row>,
+    /// With the names of the fields that changed.
+    pub changed: Vec<(Row, Vec<&'static str>)>,
+    /// The aggregator no longer has them.
+    pub disabled: Vec<Row>,
+    /// Rows of ours that are as they should be.
+    pub unchanged: usize,
+    /// Left alone, and why; without an id where there is no row of ours.
+    pub left: Vec<(Option<Row>, String, String)>,
+    pub failed: Vec<Unfit>,
+}
+
+/// A row of ours.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    pub id: String,
+    pub name: String,
+}
+
+impl Row {
+    fn of(indexer: &Indexer) -> Self {
+        Self {
+            id: indexer.id.clone(),
+            name: indexer.name.clone(),
+        }
+    }
+}
+
+/// One import in its transaction.
+struct Import<'a> {
+    app: &'a Indexers,
+    tx: Tx,
+    caller: Caller<'a>,
+    actor: Actor,
+    key: Secret,
+    /// Rows of ours, those that are added included.
+    count: u64,
+    /// Where rows that people made are asked, with them.
+    by_hand: HashMap<String, Row>,
+    /// Rows by origin that no indexer of the list has claimed yet.
+    known: HashMap<String, Indexer>,
+    told: Imported,
+}
+
+impl Indexers {
+    /// Takes over the aggregator's indexers for torrents.
+    pub async fn import(&self, caller: Caller<'_>) -> Result<Imported, IndexerAreaError> {
+        let needed = &[Permission::IntegrationsIndexerProxyManage];
+        judge_alone(&*self.acting, &self.db, caller.principal, needed).await?;
+        let Ok(_turn) = self.import.try_lock() else {
+            return Err(IndexerAreaError::Importing);
+        };
+        let link = self.link().await?.link;
+        if !link.is_enabled {
+            return Err(IndexerAreaError::LinkDisabled);
+        }
+        let key = self
+            .link_key(&link)
+            .ok_or(IndexerAreaError::NoLinkKey("import its indexers"))?;
+        let (about, entries) = self.aggregator(&link.internal_url, &key).list().await?;
+        let mut tx = self.db.begin_write().await?;
+        let actor = self
+            .judge(&mut tx, caller, Permission::IntegrationsIndexerProxyManage)
+            .await?;
+        let now = Link::of(&self.settings.get(&mut tx, &INDEXER_PROXY).await?);
+        let same = (now.is_enabled, &now.internal_url, &now.api_key)
+            == (link.is_enabled, &link.internal_url, &link.api_key);
+        if !same {
+            return Err(IndexerAreaError::LinkChanged);
+        }
+        let mut rows = repo::indexers::all(&mut tx).await?;
+        let count = rows.len() as u64;
+        let (known, by_hand): (Vec<_>, Vec<_>) = rows.drain(..).partition(|row| row.origin.is_some());
+        let origin = |row: Indexer| Some((row.origin.as_ref()?.of.clone(), row));
+        let import = Import {
+            app: self,
+            tx,
+            caller,
+            actor,
+            key,
+            count,
+            by_hand: by_hand
+                .iter()
+                .map(|row| (asked_at(&row.base_url), Row::of(row)))
+                .collect(),
+            known: known.into_iter().filter_map(origin).collect(),
+            told: Imported::default(),
+        };
+        import.run(about, entries).await
+    }
+}
+
+impl Import<'_> {
+    async fn run(mut self, about: About, entries: Vec<Entry>) -> Result<Imported, IndexerAreaError> {
+        self.told.version = about.version;
+        // Of these it is unknown what they are, so the rows at their places are not taken for gone.
+        let mut unclear = HashSet::new();
+        let mut all_clear = true;
+        for entry in entries {
+            match entry {
+                Entry::Torrent(listed) => self.take(listed).await?,
+                Entry::Other {
+                    origin,
+                    name,
+                    protocol,
+                } => {
+                    let reason = format!("It is an indexer for {protocol}: those for torrents are imported");
+                    let row = self.known.get(&origin).map(Row::of);
+                    self.told.left.push((row, name, reason));
+                }
+                Entry::Unfit(unfit) => {
+                    match &unfit.id {
+                        Some(id) => drop(unclear.insert(id.clone())),
+                        None => all_clear = false,
+                    }
+                    self.told.failed.push(unfit);
+                }
+            }
+        }
+        self.lose_the_rest(&unclear, all_clear).await?;
+        let told = &self.told;
+        let mut entry = entry_of(&self.actor, self.caller, "indexer_proxy.imported");
+        entry.metadata = Some(json!({
+            "added": told.added.len(), "changed": told.changed.len(), "disabled": told.disabled.len(),
+            "left": told.left.len(), "failed": told.failed.len(),
+        }));
+        self.app.audit.record(&mut self.tx, entry).await?;
+        self.tx.commit().await?;
+        Ok(self.told)
+    }
+
+    async fn take(&mut self, listed: Listed) -> Result<(), IndexerAreaError> {
+        if let Some(row) = self.known.remove(&listed.origin) {
+            return self.go_on(row, &listed).await;
+        }
+        if let Some(row) = self.by_hand.get(&asked_at(&listed.base_url)) {
+            let reason =
+                "An indexer that was made by hand has this URL; delete it to import this one".to_owned();
+            self.told.left.push((Some(row.clone()), listed.name, reason));
+            return Ok(());
+        }
+        let row = self.new_row(&listed);
+        let refused = match self.app.check(&row) {
+            Err(error) => Some(error.to_string()),
+            Ok(()) if self.count >= MAX_INDEXERS => Some(IndexerAreaError::TooMany.to_string()),
+            Ok(()) => None,
+        };
+        if let Some(reason) = refused {
+            self.fail(&listed, reason);
+            return Ok(());
+        }
+        self.count += 1;
+        let inserted = repo::indexers::insert(&mut self.tx, &row).await;
+        // Another server has taken it over in between, and knows all that this one does.
+        inserted.map_err(|error| {
+            if error.is_unique_violation() {
+                IndexerAreaError::Importing
+            } else {
+                error.into()
+            }
+        })?;
+        self.audit("indexer.create", &row).await?;
+        self.told.added.push(Row::of(&row));
+        Ok(())
+    }
+
+    /// An indexer that was taken over before.
+    async fn go_on(&mut self, old: Indexer, listed: &Listed) -> Result<(), IndexerAreaError> {
+        let mut new = old.clone();
+        let mut changed = follow(&mut new, listed);
+        let key_is_theirs = follows_url(&new, listed);
+        let has = new
+            .api_key
+            .as_deref()
+            .and_then(|sealed| self.app.cipher.decrypt(sealed));
+        if key_is_theirs && has.as_ref() != Some(&self.key) {
+            new.api_key = Some(self.app.cipher.encrypt(self.key.expose()));
+            changed.push("apiKey");
+        }
+        if changed.is_empty() && new.origin == old.origin {
+            self.told.unchanged += 1;
+            return Ok(());
+        }
+        let moved = changed.iter().any(|field| ["baseUrl", "apiKey"].contains(field));
+        if moved && let Err(error) = self.app.check(&new) {
+            self.fail(listed, error.to_string());
+            return Ok(());
+        }
+        self.store(&old, &mut new, moved).await?;
+        if changed.is_empty() {
+            self.told.unchanged += 1;
+        } else {
+            self.audit("indexer.update", &new).await?;
+            self.told.changed.push((Row::of(&new), changed));
+        }
+        Ok(())
+    }
+
+    /// What the aggregator no longer has is disabled, and comes back as it was.
+    async fn lose_the_rest(
+        &mut self,
+        unclear: &HashSet<String>,
+        all_clear: bool,
+    ) -> Result<(), IndexerAreaError> {
+        let mut rest: Vec<Indexer> = std::mem::take(&mut self.known).into_values().collect();
+        rest.sort_by(|one, other| (&one.name, &one.id).cmp(&(&other.name, &other.id)));
+        for old in rest {
+            let of = old.origin.as_ref().map_or("", |origin| place(&origin.of));
+            let number = of.rsplit(':').next().unwrap_or_default();
+            if !all_clear || unclear.contains(number) {
+                let reason = "It may be one of those that could not be read: it stays as it is".to_owned();
+                self.told.left.push((Some(Row::of(&old)), old.name, reason));
+                continue;
+            }
+            let mut new = old.clone();
+            match lose(&mut new) {
+                Gone::Known => self.told.unchanged += 1,
+                Gone::Enabled => {
+                    let reason =
+                        "The indexer proxy no longer has it, and it was enabled again since".to_owned();
+                    self.told.left.push((Some(Row::of(&old)), old.name, reason));
+                }
+                Gone::Noted => {
+                    self.store(&old, &mut new, false).await?;
+                    self.told.unchanged += 1;
+                }
+                Gone::Disabled => {
+                    self.store(&old, &mut new, false).await?;
+                    self.audit("indexer.update", &new).await?;
+                    self.told.disabled.push(Row::of(&new));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn new_row(&self, listed: &Listed) -> Indexer {
+        let now = self.app.ctx.now();
+        Indexer {
+            id: self.app.ctx.id(),
+            name: listed.name.clone(),
+            implementation: DEFAULT_IMPLEMENTATION.to_owned(),
+            protocol: PROTOCOLS[0].to_owned(),
+            base_url: listed.base_url.clone(),
+            api_key: Some(self.app.cipher.encrypt(self.key.expose())),
+            config: None,
+            is_enabled: listed.is_enabled,
+            priority: listed.priority,
+            categories: listed.categories.clone(),
+            min_seeders: None,
+            timeout_ms: DEFAULT_TIMEOUT_MS as u32,
+            requests_per_minute: DEFAULT_PACE as u32,
+            capabilities: None,
+            status: Status::Unknown,
+            status_message: None,
+            last_tested_at: None,
+            health: Health::default(),
+            origin: Some(listed.to_origin()),
+            created_at: now,
+            updated_at: now,
+        }
+    }
+
+    async fn store(&mut self, old: &Indexer, new: &mut Indexer, moved: bool) -> Result<(), IndexerAreaError> {
+        new.updated_at = self
+            .app
+            .ctx
+            .now()
+            .max(old.updated_at.plus(Duration::from_millis(1)));
+        Ok(repo::indexers::update(&mut self.tx, new, moved).await?)
+    }
+
+    async fn audit(&mut self, action: &'static str, row: &Indexer) -> Result<(), IndexerAreaError> {
+        let mut entry = self.actor.entry(action, self.caller.client);
+        entry.object_type = Some("indexer");
+        entry.object_id = Some(row.id.clone());
+        entry.metadata =
+            Some(json!({ "name": row.name, "implementation": row.implementation, "by": "indexer_proxy" }));
+        Ok(self.app.audit.record(&mut self.tx, entry).await?)
+    }
+
+    fn fail(&mut self, listed: &Listed, reason: String) {
+        let number = place(&listed.origin).rsplit(':').next();
+        self.told.failed.push(Unfit {
+            id: number.map(str::to_owned),
+            name: Some(listed.name.clone()),
+            reason,
+        });
+    }
+}

@@ -1,0 +1,253 @@
+//! The link to the aggregator: its settings, and whether it answers.
+
+use qm_kernel::{Permission, Secret, Timestamp};
+use qm_platform::{Actor, AuditEntry, AuditResult, judge_alone};
+use serde_json::{Value, json};
+
+use super::aggregator::{Aggregator, AggregatorError, LIST_PATIENCE, PATIENCE};
+use super::{Caller, Indexers};
+use crate::error::IndexerAreaError;
+use crate::model::indexer::Status;
+use crate::model::proxy::{Checked, Link, LinkChange, same_server, tidy_url, url_fault};
+use crate::settings::INDEXER_PROXY;
+
+/// Requests to the aggregator at a time.
+pub(super) const PROBES: usize = 4;
+
+/// The link as it may be shown.
+pub struct Shown {
+    pub link: Link,
+    pub has_key: bool,
+}
+
+/// Values to try that nobody has stored yet; what is none is as it is stored.
+#[derive(Default)]
+pub struct Trial {
+    pub internal_url: Option<String>,
+    pub api_key: Option<Secret>,
+}
+
+/// What is to change of the link; what is none stays.
+#[derive(Default)]
+pub struct Patch {
+    pub is_enabled: Option<bool>,
+    /// Blank: the default.
+    pub internal_url: Option<String>,
+    /// Blank: the default.
+    pub public_url: Option<String>,
+    /// The inner `None` takes it away.
+    pub api_key: Option<Option<Secret>>,
+}
+
+/// How the link does.
+pub struct Probe {
+    /// `disabled`, `unconfigured`, `ok` or `error`.
+    pub status: &'static str,
+    pub message: Option<String>,
+    pub version: Option<String>,
+    pub indexer_count: Option<u64>,
+    pub at: Option<Timestamp>,
+}
+
+impl Indexers {
+    pub async fn link(&self) -> Result<Shown, IndexerAreaError> {
+        let stored = self
+            .settings
+            .get(&mut self.db.begin_read().await?, &INDEXER_PROXY)
+            .await?;
+        let link = Link::of(&stored);
+        Ok(Shown {
+            has_key: self.link_key(&link).is_some(),
+            link,
+        })
+    }
+
+    /// Its key in clear; what no key opens is as good as none.
+    pub(super) fn link_key(&self, link: &Link) -> Option<Secret> {
+        link.api_key
+            .as_deref()
+            .and_then(|sealed| self.cipher.decrypt(sealed))
+    }
+
+    pub async fn change_link(&self, caller: Caller<'_>, patch: Patch) -> Result<Shown, IndexerAreaError> {
+        let _turn = self.link_changes.lock().await;
+        let mut tx = self.db.begin_write().await?;
+        let actor = self
+            .judge(&mut tx, caller, Permission::IntegrationsIndexerProxyManage)
+            .await?;
+        let new_key = patch.api_key.is_some();
+        let change = LinkChange {
+            is_enabled: patch.is_enabled,
+            internal_url: checked("internalUrl", patch.internal_url)?,
+            public_url: checked("publicUrl", patch.public_url)?,
+            api_key: patch
+                .api_key
+                .map(|key| key.map(|key| self.cipher.encrypt(key.expose()))),
+        };
+        let mut stored = self.settings.get(&mut tx, &INDEXER_PROXY).await?;
+        change.apply(&mut stored);
+        self.settings.put(&mut tx, &INDEXER_PROXY, &stored).await?;
+        let link = Link::of(&stored);
+        let updated = json!({ "enabled": link.is_enabled });
+        let entry = entry(&actor, caller, "indexer_proxy.settings.updated", Some(updated));
+        self.audit.record(&mut tx, entry).await?;
+        if new_key {
+            let entry = entry_of(&actor, caller, "indexer_proxy.apikey.changed");
+            self.audit.record(&mut tx, entry).await?;
+        }
+        tx.commit().await?;
+        self.link().await
+    }
+
+    /// Asks the aggregator, by values that nobody has stored yet where some are given. Stores what was found.
+    pub async fn try_link(
+        &self,
+        caller: Caller<'_>,
+        trial: Trial,
+    ) -> Result<Result<Checked, AggregatorError>, IndexerAreaError> {
+        let needed = &[Permission::IntegrationsIndexerProxyTest];
+        let actor = judge_alone(&*self.acting, &self.db, caller.principal, needed).await?;
+        let stored = self.link().await?.link;
+        let url = checked("internalUrl", trial.internal_url)?.filter(|url| !url.is_empty());
+        let url = url.unwrap_or_else(|| stored.internal_url.clone());
+        let key = match trial.api_key {
+            Some(key) => Some(key),
+            None => self.link_key(&stored).filter(|key| !key.is_empty()),
+        };
+        let key = key.ok_or(IndexerAreaError::NoLinkKey("test the connection"))?;
+        if !same_server(&url, &stored.internal_url) && self.link_key(&stored).as_ref() == Some(&key) {
+            // The stored key would go to another server: that is for those who may send it there for good.
+            let needed = &[Permission::IntegrationsIndexerProxyManage];
+            judge_alone(&*self.acting, &self.db, caller.principal, needed).await?;
+        }
+        let (checked, answer) = self.probe(&url, &key).await;
+        let _turn = self.link_changes.lock().await;
+        let mut tx = self.db.begin_write().await?;
+        let mut stored = self.settings.get(&mut tx, &INDEXER_PROXY).await?;
+        checked.put(&mut stored);
+        self.settings.put(&mut tx, &INDEXER_PROXY, &stored).await?;
+        let mut entry = entry_of(&actor, caller, "indexer_proxy.test");
+        match &answer {
+            Ok(()) => entry.metadata = Some(json!({ "version": checked.version })),
+            Err(error) => {
+                entry.result = AuditResult::Failure;
+                entry.metadata = Some(json!({ "message": error.to_string() }));
+            }
+        }
+        self.audit.record(&mut tx, entry).await?;
+        tx.commit().await?;
+        Ok(answer.map(|()| checked))
+    }
+
+    /// Whether the aggregator answers now; one that is disabled or has no key is not asked.
+    pub async fn link_status(&self) -> Result<Probe, IndexerAreaError> {
+        let link = self.link().await?.link;
+        let idle = |status: &'static str, message: &str| Probe {
+            status,
+            message: Some(message.to_owned()),
+            version: link.checked.version.clone(),
+            indexer_count: link.checked.indexer_count,
+            at: link.checked.at,
+        };
+        if !link.is_enabled {
+            return Ok(idle("disabled", "The link to the indexer proxy is disabled"));
+        }
+        let Some(key) = self.link_key(&link) else {
+            return Ok(idle("unconfigured", "No API key of the indexer proxy is set"));
+        };
+        let (checked, _) = self.probe(&link.internal_url, &key).await;
+        let _turn = self.link_changes.lock().await;
+        let mut tx = self.db.begin_write().await?;
+        let mut stored = self.settings.get(&mut tx, &INDEXER_PROXY).await?;
+        let now = Link::of(&stored);
+        // Of a link that was changed meanwhile it says nothing.
+        if (&now.internal_url, &now.api_key) == (&link.internal_url, &link.api_key) {
+            checked.put(&mut stored);
+            self.settings.put(&mut tx, &INDEXER_PROXY, &stored).await?;
+            tx.commit().await?;
+        }
+        Ok(Probe {
+            status: checked.status.as_str(),
+            message: checked.message,
+            version: checked.version,
+            indexer_count: checked.indexer_count,
+            at: checked.at,
+        })
+    }
+
+    /// What to tell people's browsers to open.
+    pub async fn open_link(&self, caller: Caller<'_>) -> Result<String, IndexerAreaError> {
+        let mut tx = self.db.begin_write().await?;
+        let actor = self
+            .judge(&mut tx, caller, Permission::IntegrationsIndexerProxyOpen)
+            .await?;
+        let stored = self.settings.get(&mut tx, &INDEXER_PROXY).await?;
+        let entry = entry_of(&actor, caller, "indexer_proxy.opened");
+        self.audit.record(&mut tx, entry).await?;
+        tx.commit().await?;
+        Ok(Link::of(&stored).public_url)
+    }
+
+    pub(super) fn aggregator<'a>(&'a self, base: &'a str, key: &'a Secret) -> Aggregator<'a> {
+        Aggregator {
+            dialer: self.net.dialer(),
+            base,
+            key,
+            patience: (PATIENCE, LIST_PATIENCE),
+        }
+    }
+
+    async fn probe(&self, url: &str, key: &Secret) -> (Checked, Result<(), AggregatorError>) {
+        let _turn = self.probes.acquire().await;
+        let answer = self.aggregator(url, key).probe().await;
+        let mut checked = Checked {
+            at: Some(self.ctx.now()),
+            url: Some(url.to_owned()),
+            ..Checked::default()
+        };
+        match answer {
+            Ok((about, count)) => {
+                checked.status = Status::Ok;
+                checked.version = about.version;
+                checked.indexer_count = count;
+                (checked, Ok(()))
+            }
+            Err(error) => {
+                checked.status = Status::Error;
+                checked.message = Some(error.to_string());
+                (checked, Err(error))
+            }
+        }
+    }
+}
+
+/// A URL as it is stored; blank stays blank, for the default.
+fn checked(name: &'static str, url: Option<String>) -> Result<Option<String>, IndexerAreaError> {
+    let Some(url) = url.map(|url| tidy_url(&url)) else {
+        return Ok(None);
+    };
+    match url_fault(&url) {
+        Some(fault) if !url.is_empty() => Err(IndexerAreaError::LinkUrl(name, fault)),
+        _ => Ok(Some(url)),
+    }
+}
+
+pub(super) fn entry_of<'a>(actor: &Actor, caller: Caller<'a>, action: &'static str) -> AuditEntry<'a> {
+    AuditEntry {
+        object_type: Some("setting"),
+        object_id: Some(INDEXER_PROXY.key.to_owned()),
+        ..actor.entry(action, caller.client)
+    }
+}
+
+fn entry<'a>(
+    actor: &Actor,
+    caller: Caller<'a>,
+    action: &'static str,
+    metadata: Option<Value>,
+) -> AuditEntry<'a> {
+    AuditEntry {
+        metadata,
+        ..entry_of(actor, caller, action)
+    }
+}
