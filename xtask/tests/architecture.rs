@@ -13,7 +13,7 @@ fn tier(name: &str) -> u8 {
         "qm-realtime" => 4,
         "qm-identity" | "qm-indexers" | "qm-jobs" | "qm-mail" => 5,
         "qm-torrents" | "qm-files" | "qm-automation" | "qm-notifications" | "qm-rss" | "qm-shows"
-        | "qm-titledb" => 6,
+        | "qm-titledb" | "qm-library" => 6,
         "qm-system" => 7,
         "qm-server" => 8,
         "qm-testkit" => 9,
@@ -128,6 +128,7 @@ const FEATURES: &[&str] = &[
     "identity",
     "indexers",
     "jobs",
+    "library",
     "mail",
     "notifications",
     "rss",

@@ -53,6 +53,8 @@ const MIGRATIONS: &[Migration] = migrations! {
     27 "0027_rss",
     28 "0028_titledb",
     29 "0029_shows",
+    30 "0030_old_notifications",
+    31 "0031_library",
     32 "0032_indexer_origins",
 };
 

@@ -72,6 +72,7 @@ sql! {
         "SELECT ", item_columns!(), " FROM platform_jobs WHERE ", visible!(),
         " AND module_key = $4 ORDER BY created_at DESC, id DESC LIMIT $5"
     );
+    FAILED_OF_MODULE = "SELECT COUNT(*) FROM platform_jobs WHERE module_key = $1 AND status = 'failed'";
     BY_STATUS = concat!("SELECT status, COUNT(*) FROM platform_jobs WHERE ", visible!(), " GROUP BY status");
     ENDED_SINCE = concat!(
         "SELECT status, COUNT(*) FROM platform_jobs WHERE ", visible!(), " AND updated_at >= $4 AND ( \
@@ -203,4 +204,11 @@ pub async fn ended_since(
         since.ms()
     )
     .await
+}
+
+/// Failed jobs of a module that are kept.
+pub async fn failed(tx: &mut Tx, module: &str) -> Result<u64, DbError> {
+    Ok(qm_db::value!(tx, i64, FAILED_OF_MODULE, module)
+        .await?
+        .unsigned_abs())
 }

@@ -42,6 +42,11 @@ impl Jobs {
         }))
     }
 
+    /// Failed jobs of a module that are kept, for the area that asked for them.
+    pub async fn failed(&self, tx: &mut Tx, module: &str) -> Result<u64, JobsError> {
+        Ok(repo::lists::failed(tx, module).await?)
+    }
+
     /// The latest jobs of each subsystem the caller may see, the newest first, each with its subsystem's name.
     pub async fn simple(
         &self,

@@ -1,0 +1,4 @@
+//! What is sent and what is answered.
+
+pub mod answers;
+pub mod requests;

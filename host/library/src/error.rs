@@ -1,0 +1,85 @@
+//! What can go wrong in this area, and what each means to the caller.
+
+use qm_db::DbError;
+use qm_jobs::JobsError;
+use qm_kernel::ErrorKind;
+use qm_platform::ActingError;
+use qm_web::ApiError;
+
+use crate::model::library::{MAX_LIBRARIES, Mode};
+
+#[derive(Debug, thiserror::Error)]
+pub enum LibraryError {
+    #[error("Library not found")]
+    NoSuchLibrary,
+    #[error("Item not found")]
+    NoSuchItem,
+    #[error("name and path are required")]
+    NameAndPath,
+    #[error("A path is required.")]
+    NoPath,
+    #[error("Path is a protected system directory.")]
+    Protected,
+    /// The roots, separated by commas.
+    #[error("Path is outside the allowed storage roots ({0}).")]
+    Outside(String),
+    #[error("A library cannot use mode preview; turn autoOrganize off instead")]
+    PreviewMode,
+    #[error("Unknown mode `{0}`: use one of {modes}", modes = Mode::WORDS.join(", "))]
+    UnknownMode(String),
+    #[error("There are {0} libraries, and {MAX_LIBRARIES} are the most: delete one first")]
+    TooMany(u64),
+    /// The caller's token allows it, but they no longer may.
+    #[error(transparent)]
+    Acting(#[from] ActingError),
+    #[error(transparent)]
+    Jobs(#[from] JobsError),
+    #[error("a path could not be looked at")]
+    Looking(#[from] tokio::task::JoinError),
+    #[error(transparent)]
+    Database(#[from] DbError),
+}
+
+impl LibraryError {
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            LibraryError::NoSuchLibrary | LibraryError::NoSuchItem => ErrorKind::NotFound,
+            LibraryError::NameAndPath
+            | LibraryError::NoPath
+            | LibraryError::PreviewMode
+            | LibraryError::UnknownMode(_) => ErrorKind::BadRequest,
+            LibraryError::Protected | LibraryError::Outside(_) => ErrorKind::Forbidden,
+            LibraryError::TooMany(_) => ErrorKind::Conflict,
+            LibraryError::Acting(error) => error.kind(),
+            LibraryError::Jobs(error) => error.kind(),
+            LibraryError::Looking(_) => ErrorKind::Internal,
+            LibraryError::Database(error) => error.kind(),
+        }
+    }
+
+    /// What stands in `code` of the answer; never changes.
+    pub fn code(&self) -> &'static str {
+        match self {
+            LibraryError::NoSuchLibrary => "not_found.media_library",
+            LibraryError::NoSuchItem => "not_found.media_item",
+            LibraryError::NameAndPath => "bad_request.library_name_and_path",
+            LibraryError::NoPath => "bad_request.path",
+            LibraryError::PreviewMode | LibraryError::UnknownMode(_) => "bad_request.library_mode",
+            LibraryError::Protected => "forbidden.protected_path",
+            LibraryError::Outside(_) => "forbidden.outside_roots",
+            LibraryError::TooMany(_) => "conflict.too_many_libraries",
+            LibraryError::Acting(error) => error.code(),
+            LibraryError::Jobs(error) => error.code(),
+            LibraryError::Looking(_) => ErrorKind::Internal.code(),
+            LibraryError::Database(error) => error.kind().code(),
+        }
+    }
+}
+
+impl From<LibraryError> for ApiError {
+    fn from(error: LibraryError) -> Self {
+        ApiError::new(error.kind(), error.to_string())
+            .with_code(error.code())
+            .with_source(error)
+    }
+}

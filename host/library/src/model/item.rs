@@ -1,0 +1,166 @@
+//! Items: what a file is, as far as its name says.
+
+use qm_kernel::Timestamp;
+
+/// A video file, and what it is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Item {
+    pub id: String,
+    pub library_id: String,
+    pub place: String,
+    pub media_type: String,
+    pub title: String,
+    pub sort_title: Option<String>,
+    pub year: Option<i64>,
+    pub season: Option<i64>,
+    pub episode: Option<i64>,
+    pub episode_end: Option<i64>,
+    pub match_status: String,
+    /// Hundredths.
+    pub confidence: i64,
+    pub locked: bool,
+    pub duplicate_group_id: Option<String>,
+    pub series_titledb_id: Option<String>,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+}
+
+/// The file of an item.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MediaFile {
+    pub id: String,
+    pub size: i64,
+    /// Nanoseconds since 1970.
+    pub mtime: i64,
+    pub tech: Tech,
+    pub probed_at: Option<Timestamp>,
+    pub probe_error: Option<String>,
+    pub probe_attempts: i64,
+    pub created_at: Timestamp,
+}
+
+/// What a file's name says of its making.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tech {
+    pub container: Option<String>,
+    pub video_codec: Option<String>,
+    pub audio_codec: Option<String>,
+    pub resolution: Option<String>,
+    pub hdr: Option<String>,
+    pub language: Option<String>,
+    pub release_group: Option<String>,
+    pub quality: Option<String>,
+}
+
+/// What an item's numbers and title are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    pub media_type: String,
+    pub title: String,
+    pub year: Option<i64>,
+    pub season: Option<i64>,
+    pub episode: Option<i64>,
+    pub episode_end: Option<i64>,
+}
+
+/// What lists are sorted and searched by.
+pub fn title_key(title: &str, sort_title: Option<&str>) -> String {
+    sort_title.unwrap_or(title).trim().to_lowercase()
+}
+
+/// Where the alphabet has a title.
+pub fn letter(title: &str) -> char {
+    let first = title
+        .trim()
+        .chars()
+        .next()
+        .map(|first| first.to_ascii_uppercase());
+    first.filter(char::is_ascii_uppercase).unwrap_or('#')
+}
+
+/// How a list of items is sorted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sort {
+    #[default]
+    Title,
+    TitleDesc,
+    AddedDesc,
+    AddedAsc,
+    YearDesc,
+    YearAsc,
+    UpdatedDesc,
+}
+
+impl Sort {
+    /// An unknown word sorts by title.
+    pub fn of(word: &str) -> Self {
+        match word {
+            "title_desc" => Sort::TitleDesc,
+            "added_desc" => Sort::AddedDesc,
+            "added_asc" => Sort::AddedAsc,
+            "year_desc" => Sort::YearDesc,
+            "year_asc" => Sort::YearAsc,
+            "updated_desc" => Sort::UpdatedDesc,
+            _ => Sort::Title,
+        }
+    }
+}
+
+/// What is wrong with the items that are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Issue {
+    Unmatched,
+    Duplicate,
+    MissingArtwork,
+    MissingSubtitles,
+}
+
+impl Issue {
+    pub const WORDS: [&str; 4] = ["unmatched", "duplicate", "missing_artwork", "missing_subtitles"];
+
+    pub fn of(word: &str) -> Option<Self> {
+        match word {
+            "unmatched" => Some(Issue::Unmatched),
+            "duplicate" => Some(Issue::Duplicate),
+            "missing_artwork" => Some(Issue::MissingArtwork),
+            "missing_subtitles" => Some(Issue::MissingSubtitles),
+            _ => None,
+        }
+    }
+}
+
+/// Which items are wanted.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    pub library_id: Option<String>,
+    pub media_type: Option<String>,
+    pub match_status: Option<String>,
+    /// The whole title.
+    pub title: Option<String>,
+    /// A part of the title, in any case.
+    pub search: Option<String>,
+    /// A letter, from which on titles are wanted.
+    pub starts_at: Option<char>,
+    pub issue: Option<Issue>,
+    pub sort: Sort,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn titles_have_a_letter() {
+        for (title, expected) in [
+            (" alien", 'A'),
+            ("Zulu", 'Z'),
+            ("12 Monkeys", '#'),
+            ("Élan", '#'),
+            ("", '#'),
+        ] {
+            assert_eq!(letter(title), expected, "{title}");
+        }
+        assert_eq!(title_key(" The Wire ", None), "the wire");
+        assert_eq!(title_key("The Wire", Some("Wire")), "wire");
+    }
+}

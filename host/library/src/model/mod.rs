@@ -1,0 +1,10 @@
+//! Libraries, what lies in them, and what names say of it. Pure.
+
+pub mod doubt;
+pub mod item;
+pub mod library;
+pub mod name;
+pub mod place;
+pub mod series;
+pub mod show;
+pub mod view;

@@ -1,0 +1,4 @@
+//! What touches the disk. It blocks: to be called off the async threads.
+
+pub mod guard;
+pub mod walk;

@@ -1,0 +1,89 @@
+//! Table `media_directories`.
+
+use qm_db::{DbError, FromRow, Tx, sql};
+
+use crate::model::doubt::{Known, KnownDirectory};
+
+sql! {
+    KNOWN = "SELECT d.id, d.place, d.device, d.inode, d.mtime, d.read_at, \
+        (SELECT COUNT(*) FROM media_items i WHERE i.directory_id = d.id) AS items \
+        FROM media_directories d WHERE d.library_id = $1";
+    INSERT = "INSERT INTO media_directories (id, library_id, place, device, inode, mtime, read_at) \
+        VALUES ($1, $2, $3, $4, $5, 0, NULL)";
+    READ = "UPDATE media_directories SET device = $2, inode = $3, mtime = $4, read_at = $5 WHERE id = $1";
+    UNSURE = "UPDATE media_directories SET read_at = NULL WHERE id = $1 AND read_at IS NOT NULL";
+    FORGET = "UPDATE media_directories SET device = NULL, inode = NULL, read_at = NULL WHERE library_id = $1";
+    DELETE = "DELETE FROM media_directories WHERE id = $1";
+}
+
+#[derive(FromRow)]
+struct Row {
+    id: String,
+    place: String,
+    device: Option<i64>,
+    inode: Option<i64>,
+    mtime: i64,
+    read_at: Option<i64>,
+    items: i64,
+}
+
+/// Every directory of a library that a scan saw.
+pub async fn known(tx: &mut Tx, library_id: &str) -> Result<Known, DbError> {
+    let rows = qm_db::all!(tx, Row, KNOWN, library_id).await?;
+    let known = rows.into_iter().map(|row| {
+        let directory = KnownDirectory {
+            id: row.id,
+            device: row.device,
+            inode: row.inode,
+            mtime: row.mtime,
+            read_at: row.read_at,
+            items: row.items,
+        };
+        (row.place, directory)
+    });
+    Ok(known.collect())
+}
+
+/// What a directory is now.
+#[derive(Clone, Copy, Debug)]
+pub struct Stand {
+    pub device: i64,
+    pub inode: i64,
+    pub mtime: i64,
+}
+
+/// Adds a directory whose entries are still to be stored.
+pub async fn insert(
+    tx: &mut Tx,
+    id: &str,
+    library_id: &str,
+    place: &str,
+    stand: Stand,
+) -> Result<(), DbError> {
+    qm_db::exec!(tx, INSERT, id, library_id, place, stand.device, stand.inode)
+        .await?
+        .exactly(1)
+}
+
+/// All entries of a directory are stored. `read_at`: when, in milliseconds, where that can be relied on.
+pub async fn read(tx: &mut Tx, id: &str, stand: Stand, read_at: Option<i64>) -> Result<(), DbError> {
+    let _ = qm_db::exec!(tx, READ, id, stand.device, stand.inode, stand.mtime, read_at).await?;
+    Ok(())
+}
+
+/// Its state is not to be relied on.
+pub async fn unsure(tx: &mut Tx, id: &str) -> Result<(), DbError> {
+    let _ = qm_db::exec!(tx, UNSURE, id).await?;
+    Ok(())
+}
+
+/// The library lies elsewhere now: nothing that is known of its directories holds.
+pub async fn forget(tx: &mut Tx, library_id: &str) -> Result<(), DbError> {
+    let _ = qm_db::exec!(tx, FORGET, library_id).await?;
+    Ok(())
+}
+
+pub async fn delete(tx: &mut Tx, id: &str) -> Result<(), DbError> {
+    let _ = qm_db::exec!(tx, DELETE, id).await?;
+    Ok(())
+}

@@ -1,0 +1,239 @@
+//! Tables `media_items` and `media_files`, as scans write them.
+
+use qm_db::{DbError, FromRow, Tx, bulk, sql};
+use qm_kernel::Timestamp;
+
+use super::clean;
+use crate::model::item::{Facts, Tech, letter, title_key};
+use crate::model::name::Identity;
+
+sql! {
+    OF_DIRECTORY = "SELECT i.id, i.place, i.title, i.season, i.episode, i.episode_end, i.locked, f.size, f.mtime, f.probed_at \
+        FROM media_items i JOIN media_files f ON f.item_id = i.id WHERE i.directory_id = $1";
+    SET_STATE = "UPDATE media_files SET size = $2, mtime = $3 WHERE item_id = $1";
+    SET_TECH = "UPDATE media_files SET container = $2, video_codec = $3, audio_codec = $4, resolution = $5, hdr = $6, \
+        language = $7, release_group = $8, quality = $9, tech_source = 'filename' WHERE item_id = $1 AND probed_at IS NULL";
+    SET_NUMBERS = "UPDATE media_items SET title = $2, title_key = $3, letter = $4, season = $5, episode = $6, \
+        episode_end = $7, updated_at = $8 WHERE id = $1";
+    DELETE = "DELETE FROM media_items WHERE id = $1";
+    DELETE_SOME = "DELETE FROM media_items WHERE id IN (SELECT id FROM media_items WHERE library_id = $1 LIMIT $2)";
+    DELETE_OF = "DELETE FROM media_items WHERE id IN (SELECT id FROM media_items WHERE directory_id = $1 LIMIT $2)";
+    UNMATCHED = "SELECT id, place, media_type, title, year, season, episode, episode_end, confidence, sort_title \
+        FROM media_items WHERE library_id = $1 AND match_status = 'unmatched' AND NOT locked AND id > $2 \
+        ORDER BY id LIMIT $3";
+    IDENTIFIED = "UPDATE media_items SET media_type = $2, title = $3, title_key = $4, letter = $5, year = $6, season = $7, \
+        episode = $8, episode_end = $9, confidence = $10, match_status = $11, updated_at = $12 \
+        WHERE id = $1 AND NOT locked AND match_status = 'unmatched'";
+    EPISODES = "SELECT d.place, COUNT(*) FROM media_items i JOIN media_directories d ON d.id = i.directory_id \
+        WHERE i.library_id = $1 AND i.media_type IN ('tv', 'anime', 'episode') GROUP BY d.place";
+}
+
+bulk! {
+    INSERT_ITEMS = "INSERT INTO media_items (id, library_id, directory_id, place, media_type, title, title_key, letter, \
+        year, season, episode, episode_end, match_status, confidence, locked, created_at, updated_at) VALUES", 17, "";
+    INSERT_FILES = "INSERT INTO media_files (id, item_id, size, mtime, container, video_codec, audio_codec, resolution, hdr, \
+        language, release_group, quality, tech_source, probe_attempts, created_at) VALUES", 15, "";
+}
+
+/// An item as a scan compares it.
+#[derive(Clone, Debug, FromRow)]
+pub struct Stored {
+    pub id: String,
+    pub place: String,
+    pub title: String,
+    pub season: Option<i64>,
+    pub episode: Option<i64>,
+    pub episode_end: Option<i64>,
+    pub locked: bool,
+    pub size: i64,
+    pub mtime: i64,
+    pub probed_at: Option<i64>,
+}
+
+/// Items right in a directory.
+pub async fn of_directory(tx: &mut Tx, directory_id: &str) -> Result<Vec<Stored>, DbError> {
+    qm_db::all!(tx, Stored, OF_DIRECTORY, directory_id).await
+}
+
+/// A file that is new.
+#[derive(Clone, Debug)]
+pub struct NewItem {
+    pub id: String,
+    pub file_id: String,
+    pub directory_id: String,
+    pub place: String,
+    pub size: i64,
+    pub mtime: i64,
+    pub facts: Facts,
+    pub tech: Tech,
+}
+
+/// Adds items, each with its file.
+pub async fn insert(tx: &mut Tx, library_id: &str, items: &[NewItem], now: Timestamp) -> Result<(), DbError> {
+    let _ = qm_db::batch!(
+        tx,
+        INSERT_ITEMS,
+        items,
+        |item| &item.id,
+        library_id,
+        &item.directory_id,
+        &item.place,
+        &item.facts.media_type,
+        clean(&item.facts.title),
+        title_key(&clean(&item.facts.title), None),
+        letter(&item.facts.title).to_string(),
+        item.facts.year,
+        item.facts.season,
+        item.facts.episode,
+        item.facts.episode_end,
+        "unmatched",
+        0_i64,
+        false,
+        now.ms(),
+        now.ms(),
+    )
+    .await?;
+    let _ = qm_db::batch!(
+        tx,
+        INSERT_FILES,
+        items,
+        |item| &item.file_id,
+        &item.id,
+        item.size,
+        item.mtime,
+        item.tech.container.as_deref(),
+        item.tech.video_codec.as_deref(),
+        item.tech.audio_codec.as_deref(),
+        item.tech.resolution.as_deref(),
+        item.tech.hdr.as_deref(),
+        item.tech.language.as_deref(),
+        item.tech.release_group.as_deref(),
+        item.tech.quality.as_deref(),
+        "filename",
+        0_i64,
+        now.ms(),
+    )
+    .await?;
+    Ok(())
+}
+
+/// A file changed.
+pub async fn set_state(tx: &mut Tx, id: &str, size: i64, mtime: i64) -> Result<(), DbError> {
+    let _ = qm_db::exec!(tx, SET_STATE, id, size, mtime).await?;
+    Ok(())
+}
+
+/// What the name says of a file that nobody has looked into.
+pub async fn set_tech(tx: &mut Tx, id: &str, tech: &Tech) -> Result<(), DbError> {
+    let _ = qm_db::exec!(
+        tx,
+        SET_TECH,
+        id,
+        tech.container.as_deref(),
+        tech.video_codec.as_deref(),
+        tech.audio_codec.as_deref(),
+        tech.resolution.as_deref(),
+        tech.hdr.as_deref(),
+        tech.language.as_deref(),
+        tech.release_group.as_deref(),
+        tech.quality.as_deref(),
+    )
+    .await?;
+    Ok(())
+}
+
+/// Which episode it is.
+pub async fn set_numbers(tx: &mut Tx, id: &str, facts: &Facts, now: Timestamp) -> Result<(), DbError> {
+    let title = clean(&facts.title);
+    let _ = qm_db::exec!(
+        tx,
+        SET_NUMBERS,
+        id,
+        &title,
+        title_key(&title, None),
+        letter(&title).to_string(),
+        facts.season,
+        facts.episode,
+        facts.episode_end,
+        now.ms(),
+    )
+    .await?;
+    Ok(())
+}
+
+pub async fn delete(tx: &mut Tx, id: &str) -> Result<u64, DbError> {
+    Ok(qm_db::exec!(tx, DELETE, id).await?.rows())
+}
+
+/// Deletes up to `most` items of a library; how many.
+pub async fn delete_some(tx: &mut Tx, library_id: &str, most: i64) -> Result<u64, DbError> {
+    Ok(qm_db::exec!(tx, DELETE_SOME, library_id, most).await?.rows())
+}
+
+/// Deletes up to `most` items of a directory; how many.
+pub async fn delete_of(tx: &mut Tx, directory_id: &str, most: i64) -> Result<u64, DbError> {
+    Ok(qm_db::exec!(tx, DELETE_OF, directory_id, most).await?.rows())
+}
+
+/// An item that nothing was recognised in.
+#[derive(Clone, Debug, FromRow)]
+pub struct Unmatched {
+    pub id: String,
+    pub place: String,
+    pub media_type: String,
+    pub title: String,
+    pub year: Option<i64>,
+    pub season: Option<i64>,
+    pub episode: Option<i64>,
+    pub episode_end: Option<i64>,
+    pub confidence: i64,
+    pub sort_title: Option<String>,
+}
+
+/// Unlocked items that are not matched, by their ids, behind `after`.
+pub async fn unmatched(
+    tx: &mut Tx,
+    library_id: &str,
+    after: &str,
+    most: i64,
+) -> Result<Vec<Unmatched>, DbError> {
+    qm_db::all!(tx, Unmatched, UNMATCHED, library_id, after, most).await
+}
+
+/// What was recognised; nothing where somebody locked or matched the item meanwhile.
+pub async fn identified(
+    tx: &mut Tx,
+    item: &Unmatched,
+    found: &Identity,
+    now: Timestamp,
+) -> Result<(), DbError> {
+    let title = clean(found.title.as_deref().unwrap_or(&item.title));
+    let status = if found.is_matched() {
+        "matched"
+    } else {
+        "unmatched"
+    };
+    let _ = qm_db::exec!(
+        tx,
+        IDENTIFIED,
+        &item.id,
+        found.media_type.unwrap_or(&item.media_type),
+        &title,
+        title_key(&title, item.sort_title.as_deref()),
+        letter(&title).to_string(),
+        found.year,
+        found.season,
+        found.episode,
+        found.episode_end,
+        found.confidence,
+        status,
+        now.ms(),
+    )
+    .await?;
+    Ok(())
+}
+
+/// Episodes by the directory they lie in.
+pub async fn episodes(tx: &mut Tx, library_id: &str) -> Result<Vec<(String, i64)>, DbError> {
+    qm_db::all!(tx, (String, i64), EPISODES, library_id).await
+}

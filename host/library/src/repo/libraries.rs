@@ -1,0 +1,154 @@
+//! Table `media_libraries`.
+
+use qm_db::{DbError, FromRow, Tx, sql};
+use qm_kernel::Timestamp;
+
+use super::clean;
+use crate::model::library::{Kind, MediaLibrary, Mode, Preset};
+
+macro_rules! columns {
+    () => {
+        "id, name, kind, path, preset, template, mode, auto_organize, is_enabled, scan_interval_minutes, last_scan_at, \
+         watch_enabled, scan_on_startup, nfo_enabled, artwork_enabled, created_at, updated_at"
+    };
+}
+
+sql! {
+    LIST = concat!("SELECT ", columns!(), " FROM media_libraries ORDER BY created_at, id");
+    FIND = concat!("SELECT ", columns!(), " FROM media_libraries WHERE id = $1");
+    COUNT = "SELECT COUNT(*) FROM media_libraries";
+    INSERT = concat!("INSERT INTO media_libraries (", columns!(), ") \
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)");
+    UPDATE = "UPDATE media_libraries SET name = $2, kind = $3, path = $4, preset = $5, template = $6, mode = $7, \
+        auto_organize = $8, is_enabled = $9, scan_interval_minutes = $10, watch_enabled = $11, scan_on_startup = $12, \
+        nfo_enabled = $13, artwork_enabled = $14, updated_at = $15 WHERE id = $1";
+    SCANNED = "UPDATE media_libraries SET last_scan_at = $2 WHERE id = $1";
+    DELETE = "DELETE FROM media_libraries WHERE id = $1";
+    COUNTS = "SELECT library_id, COUNT(*) FROM media_items GROUP BY library_id";
+}
+
+#[derive(FromRow)]
+struct Row {
+    id: String,
+    name: String,
+    kind: String,
+    path: String,
+    preset: String,
+    template: Option<String>,
+    mode: String,
+    auto_organize: bool,
+    is_enabled: bool,
+    scan_interval_minutes: Option<i64>,
+    last_scan_at: Option<i64>,
+    watch_enabled: bool,
+    scan_on_startup: bool,
+    nfo_enabled: bool,
+    artwork_enabled: bool,
+    created_at: i64,
+    updated_at: i64,
+}
+
+impl From<Row> for MediaLibrary {
+    fn from(row: Row) -> Self {
+        Self {
+            id: row.id,
+            name: row.name,
+            // The table holds no others.
+            kind: Kind::of(&row.kind).unwrap_or(Kind::General),
+            path: row.path,
+            preset: Preset::of(&row.preset).unwrap_or(Preset::Custom),
+            template: row.template,
+            mode: Mode::of(&row.mode).unwrap_or(Mode::Hardlink),
+            auto_organize: row.auto_organize,
+            is_enabled: row.is_enabled,
+            scan_interval_minutes: row.scan_interval_minutes,
+            last_scan_at: row.last_scan_at.map(Timestamp::from_ms),
+            watch_enabled: row.watch_enabled,
+            scan_on_startup: row.scan_on_startup,
+            nfo_enabled: row.nfo_enabled,
+            artwork_enabled: row.artwork_enabled,
+            created_at: Timestamp::from_ms(row.created_at),
+            updated_at: Timestamp::from_ms(row.updated_at),
+        }
+    }
+}
+
+/// Every library, the oldest first.
+pub async fn all(tx: &mut Tx) -> Result<Vec<MediaLibrary>, DbError> {
+    let rows = qm_db::all!(tx, Row, LIST).await?;
+    Ok(rows.into_iter().map(MediaLibrary::from).collect())
+}
+
+pub async fn find(tx: &mut Tx, id: &str) -> Result<Option<MediaLibrary>, DbError> {
+    Ok(qm_db::opt!(tx, Row, FIND, id).await?.map(MediaLibrary::from))
+}
+
+pub async fn count(tx: &mut Tx) -> Result<u64, DbError> {
+    Ok(qm_db::value!(tx, i64, COUNT).await?.unsigned_abs())
+}
+
+/// Items by library; one without any is not named.
+pub async fn item_counts(tx: &mut Tx) -> Result<Vec<(String, i64)>, DbError> {
+    qm_db::all!(tx, (String, i64), COUNTS).await
+}
+
+pub async fn insert(tx: &mut Tx, library: &MediaLibrary) -> Result<(), DbError> {
+    qm_db::exec!(
+        tx,
+        INSERT,
+        &library.id,
+        clean(&library.name),
+        library.kind.as_str(),
+        &library.path,
+        library.preset.as_str(),
+        library.template.as_deref().map(clean),
+        library.mode.as_str(),
+        library.auto_organize,
+        library.is_enabled,
+        library.scan_interval_minutes,
+        library.last_scan_at.map(Timestamp::ms),
+        library.watch_enabled,
+        library.scan_on_startup,
+        library.nfo_enabled,
+        library.artwork_enabled,
+        library.created_at.ms(),
+        library.updated_at.ms(),
+    )
+    .await?
+    .exactly(1)
+}
+
+pub async fn update(tx: &mut Tx, library: &MediaLibrary) -> Result<(), DbError> {
+    qm_db::exec!(
+        tx,
+        UPDATE,
+        &library.id,
+        clean(&library.name),
+        library.kind.as_str(),
+        &library.path,
+        library.preset.as_str(),
+        library.template.as_deref().map(clean),
+        library.mode.as_str(),
+        library.auto_organize,
+        library.is_enabled,
+        library.scan_interval_minutes,
+        library.watch_enabled,
+        library.scan_on_startup,
+        library.nfo_enabled,
+        library.artwork_enabled,
+        library.updated_at.ms(),
+    )
+    .await?
+    .exactly(1)
+}
+
+/// Notes that a scan went through.
+pub async fn scanned(tx: &mut Tx, id: &str, at: Timestamp) -> Result<(), DbError> {
+    let _ = qm_db::exec!(tx, SCANNED, id, at.ms()).await?;
+    Ok(())
+}
+
+/// Deletes a library whose items are gone already, but for a few that a scan added meanwhile.
+pub async fn delete(tx: &mut Tx, id: &str) -> Result<bool, DbError> {
+    Ok(qm_db::exec!(tx, DELETE, id).await?.rows() == 1)
+}

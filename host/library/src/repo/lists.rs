@@ -1,0 +1,233 @@
+//! Items as people look at them.
+
+use qm_db::{DbError, FromRow, Tx, sql};
+use qm_kernel::{PageQuery, Timestamp};
+
+use super::part;
+use crate::model::item::{Filter, Issue, Item, MediaFile, Sort, Tech};
+use crate::model::view::Counts;
+
+macro_rules! columns {
+    () => {
+        "i.id, i.library_id, i.place, i.media_type, i.title, i.sort_title, i.year, i.season, i.episode, i.episode_end, \
+         i.match_status, i.confidence, i.locked, i.duplicate_group_id, i.series_titledb_id, i.created_at, i.updated_at, \
+         f.id AS file_id, f.size, f.mtime, f.container, f.video_codec, f.audio_codec, f.resolution, f.hdr, f.language, \
+         f.release_group, f.quality, f.probed_at, f.probe_error, f.probe_attempts, f.created_at AS file_created_at"
+    };
+}
+
+/// What a parameter that is not given leaves in. The order is that of the macro below.
+macro_rules! wanted {
+    () => {
+        "(CAST($1 AS TEXT) IS NULL OR w.library_id = $1) AND (CAST($2 AS TEXT) IS NULL OR w.media_type = $2) \
+         AND (CAST($3 AS TEXT) IS NULL OR w.match_status = $3) AND (CAST($4 AS TEXT) IS NULL OR w.title = $4) \
+         AND (CAST($5 AS TEXT) IS NULL OR w.title_key LIKE $5 ESCAPE '\\') \
+         AND (CAST($6 AS TEXT) IS NULL OR w.title_key >= $6) \
+         AND (CAST($7 AS TEXT) IS NULL OR w.duplicate_group_id IS NOT NULL)"
+    };
+}
+
+macro_rules! page {
+    ($order:literal, $again:literal) => {
+        concat!(
+            "SELECT ", columns!(), " FROM (SELECT w.id FROM media_items w WHERE ", wanted!(), " ORDER BY ", $order,
+            " LIMIT $8 OFFSET $9) p JOIN media_items i ON i.id = p.id JOIN media_files f ON f.item_id = i.id ORDER BY ", $again
+        )
+    };
+}
+
+sql! {
+    BY_TITLE = page!("w.title_key, w.created_at, w.id", "i.title_key, i.created_at, i.id");
+    BY_TITLE_DESC = page!("w.title_key DESC, w.created_at DESC, w.id DESC", "i.title_key DESC, i.created_at DESC, i.id DESC");
+    BY_ADDED = page!("w.created_at, w.id", "i.created_at, i.id");
+    BY_ADDED_DESC = page!("w.created_at DESC, w.id DESC", "i.created_at DESC, i.id DESC");
+    BY_YEAR = page!("w.year NULLS LAST, w.id", "i.year NULLS LAST, i.id");
+    BY_YEAR_DESC = page!("w.year DESC NULLS LAST, w.id", "i.year DESC NULLS LAST, i.id");
+    BY_UPDATED_DESC = page!("w.updated_at DESC, w.id DESC", "i.updated_at DESC, i.id DESC");
+    BY_ID = page!("w.id", "i.id");
+    TOTAL = concat!("SELECT COUNT(*) FROM media_items w WHERE ", wanted!());
+    EVERYTHING = "SELECT COUNT(*) FROM media_items";
+    OF_LIBRARY = "SELECT COUNT(*) FROM media_items WHERE library_id = $1";
+    FIND = concat!("SELECT ", columns!(), " FROM media_items i JOIN media_files f ON f.item_id = i.id WHERE i.id = $1");
+    ALPHABET = concat!("SELECT w.letter, COUNT(*) FROM media_items w WHERE ", wanted!(), " GROUP BY w.letter");
+    BY_TYPE = "SELECT media_type, COUNT(*) FROM media_items GROUP BY media_type";
+    UNMATCHED = "SELECT COUNT(*) FROM media_items WHERE match_status = 'unmatched'";
+    UNSURE = "SELECT COUNT(*) FROM media_items WHERE confidence < 50";
+    SINCE = "SELECT COUNT(*) FROM media_items WHERE created_at >= $1";
+    ISSUES = "SELECT COUNT(*), COALESCE(CAST(SUM(CASE WHEN match_status = 'unmatched' THEN 1 ELSE 0 END) AS BIGINT), 0), \
+        COALESCE(CAST(SUM(CASE WHEN duplicate_group_id IS NOT NULL THEN 1 ELSE 0 END) AS BIGINT), 0) \
+        FROM media_items WHERE CAST($1 AS TEXT) IS NULL OR library_id = $1";
+}
+
+#[derive(FromRow)]
+struct Row {
+    id: String,
+    library_id: String,
+    place: String,
+    media_type: String,
+    title: String,
+    sort_title: Option<String>,
+    year: Option<i64>,
+    season: Option<i64>,
+    episode: Option<i64>,
+    episode_end: Option<i64>,
+    match_status: String,
+    confidence: i64,
+    locked: bool,
+    duplicate_group_id: Option<String>,
+    series_titledb_id: Option<String>,
+    created_at: i64,
+    updated_at: i64,
+    file_id: String,
+    size: i64,
+    mtime: i64,
+    container: Option<String>,
+    video_codec: Option<String>,
+    audio_codec: Option<String>,
+    resolution: Option<String>,
+    hdr: Option<String>,
+    language: Option<String>,
+    release_group: Option<String>,
+    quality: Option<String>,
+    probed_at: Option<i64>,
+    probe_error: Option<String>,
+    probe_attempts: i64,
+    file_created_at: i64,
+}
+
+impl From<Row> for (Item, MediaFile) {
+    fn from(row: Row) -> Self {
+        let item = Item {
+            id: row.id,
+            library_id: row.library_id,
+            place: row.place,
+            media_type: row.media_type,
+            title: row.title,
+            sort_title: row.sort_title,
+            year: row.year,
+            season: row.season,
+            episode: row.episode,
+            episode_end: row.episode_end,
+            match_status: row.match_status,
+            confidence: row.confidence,
+            locked: row.locked,
+            duplicate_group_id: row.duplicate_group_id,
+            series_titledb_id: row.series_titledb_id,
+            created_at: Timestamp::from_ms(row.created_at),
+            updated_at: Timestamp::from_ms(row.updated_at),
+        };
+        let file = MediaFile {
+            id: row.file_id,
+            size: row.size,
+            mtime: row.mtime,
+            tech: Tech {
+                container: row.container,
+                video_codec: row.video_codec,
+                audio_codec: row.audio_codec,
+                resolution: row.resolution,
+                hdr: row.hdr,
+                language: row.language,
+                release_group: row.release_group,
+                quality: row.quality,
+            },
+            probed_at: row.probed_at.map(Timestamp::from_ms),
+            probe_error: row.probe_error,
+            probe_attempts: row.probe_attempts,
+            created_at: Timestamp::from_ms(row.file_created_at),
+        };
+        (item, file)
+    }
+}
+
+/// Runs a statement with what a filter wants bound to `$1` to `$7`.
+macro_rules! filtered {
+    ($run:ident, $tx:expr, $row:ty, $statement:expr, $filter:expr $(, $more:expr)*) => {{
+        let filter: &Filter = $filter;
+        let search = filter.search.as_deref().filter(|_| filter.title.is_none());
+        let status = match filter.issue {
+            Some(Issue::Unmatched) => Some("unmatched"),
+            _ => filter.match_status.as_deref(),
+        };
+        qm_db::$run!(
+            $tx,
+            $row,
+            $statement,
+            filter.library_id.as_deref(),
+            filter.media_type.as_deref(),
+            status,
+            filter.title.as_deref(),
+            search.map(|text| part(&text.to_lowercase())),
+            filter.starts_at.map(|letter| letter.to_ascii_lowercase().to_string()),
+            (filter.issue == Some(Issue::Duplicate)).then_some("duplicate")
+            $(, $more)*
+        )
+        .await
+    }};
+}
+
+/// A page of items, and how many there are of them.
+pub async fn page(
+    tx: &mut Tx,
+    filter: &Filter,
+    page: PageQuery,
+) -> Result<(Vec<(Item, MediaFile)>, u64), DbError> {
+    // Nothing has artwork or subtitles yet.
+    let by_id = matches!(
+        filter.issue,
+        Some(Issue::MissingArtwork | Issue::MissingSubtitles)
+    );
+    let total = total(tx, filter).await?;
+    let (limit, offset) = (page.page_size as i64, page.offset() as i64);
+    let statement = match filter.sort {
+        _ if by_id => BY_ID,
+        Sort::Title => BY_TITLE,
+        Sort::TitleDesc => BY_TITLE_DESC,
+        Sort::AddedAsc => BY_ADDED,
+        Sort::AddedDesc => BY_ADDED_DESC,
+        Sort::YearAsc => BY_YEAR,
+        Sort::YearDesc => BY_YEAR_DESC,
+        Sort::UpdatedDesc => BY_UPDATED_DESC,
+    };
+    let rows = filtered!(all, tx, Row, statement, filter, limit, offset)?;
+    Ok((rows.into_iter().map(Into::into).collect(), total))
+}
+
+async fn total(tx: &mut Tx, filter: &Filter) -> Result<u64, DbError> {
+    let by_library_alone = filter.media_type.is_none()
+        && filter.match_status.is_none()
+        && filter.title.is_none()
+        && filter.search.is_none()
+        && filter.starts_at.is_none()
+        && filter.issue.is_none();
+    let total = match (&filter.library_id, by_library_alone) {
+        (None, true) => qm_db::value!(tx, i64, EVERYTHING).await?,
+        (Some(id), true) => qm_db::value!(tx, i64, OF_LIBRARY, id).await?,
+        (_, false) => filtered!(one, tx, (i64,), TOTAL, filter)?.0,
+    };
+    Ok(total.unsigned_abs())
+}
+
+pub async fn find(tx: &mut Tx, id: &str) -> Result<Option<(Item, MediaFile)>, DbError> {
+    Ok(qm_db::opt!(tx, Row, FIND, id).await?.map(Into::into))
+}
+
+/// Items by letter; those without any are not named.
+pub async fn alphabet(tx: &mut Tx, filter: &Filter) -> Result<Vec<(String, i64)>, DbError> {
+    filtered!(all, tx, (String, i64), ALPHABET, filter)
+}
+
+pub async fn counts(tx: &mut Tx, since: Timestamp) -> Result<Counts, DbError> {
+    let by_type = qm_db::all!(tx, (String, i64), BY_TYPE).await?;
+    Ok(Counts {
+        total: by_type.iter().map(|(_, count)| count).sum(),
+        by_type,
+        unmatched: qm_db::value!(tx, i64, UNMATCHED).await?,
+        unsure: qm_db::value!(tx, i64, UNSURE).await?,
+        recent: qm_db::value!(tx, i64, SINCE, since.ms()).await?,
+    })
+}
+
+/// Items of a library, or of all: all, unmatched, duplicate.
+pub async fn issues(tx: &mut Tx, library_id: Option<&str>) -> Result<(i64, i64, i64), DbError> {
+    qm_db::one!(tx, (i64, i64, i64), ISSUES, library_id).await
+}

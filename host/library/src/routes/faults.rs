@@ -1,0 +1,47 @@
+//! With which errors of this area each operation may refuse, for the document. What every guarded operation may answer
+//! is known without them.
+
+use qm_platform::ActingError;
+use qm_web::faults;
+
+use crate::error::LibraryError as E;
+
+faults! {
+    Create => with(input(), [E::TooMany(500)]);
+    Update => with(input(), [E::NoSuchLibrary]);
+    Delete => with(own(), [E::NoSuchLibrary]);
+    Scan => own();
+    Item => [E::NoSuchItem];
+}
+
+/// Stands for what is known only when it happens.
+fn some() -> String {
+    "…".to_owned()
+}
+
+fn with(mut errors: Vec<E>, others: impl IntoIterator<Item = E>) -> Vec<E> {
+    errors.extend(others);
+    errors
+}
+
+/// What may come of an account whose token outlives it.
+fn own() -> Vec<E> {
+    vec![
+        E::Acting(ActingError::Gone),
+        E::Acting(ActingError::Inactive),
+        E::Acting(ActingError::Lacks(some())),
+    ]
+}
+
+fn input() -> Vec<E> {
+    let mut errors = own();
+    errors.extend([
+        E::NameAndPath,
+        E::NoPath,
+        E::PreviewMode,
+        E::UnknownMode(some()),
+        E::Protected,
+        E::Outside(some()),
+    ]);
+    errors
+}

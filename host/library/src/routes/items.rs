@@ -1,0 +1,64 @@
+//! `/api/media/items`
+
+use axum::extract::State;
+use qm_web::{ApiResult, Json, Params, Path};
+
+use super::{App, faults};
+use crate::dto::answers::{DetailView, IssuesView, ItemPage, ItemView, LetterView};
+use crate::dto::requests::{AlphabetQuery, IssuesQuery, ItemsQuery};
+
+/// A page of items.
+#[utoipa::path(
+    get, path = "/api/media/items", tag = "media", params(Params::<ItemsQuery>),
+    responses((status = 200, body = ItemPage))
+)]
+pub async fn list_items(
+    State(app): App,
+    Params(ItemsQuery { filter, page }): Params<ItemsQuery>,
+) -> ApiResult<Json<ItemPage>> {
+    let (items, total) = app.items(&filter, page).await?;
+    Ok(Json(ItemPage {
+        items: items.into_iter().map(ItemView::from).collect(),
+        total,
+        page: page.page,
+        page_size: page.page_size,
+    }))
+}
+
+/// How many titles begin with each letter: 27 rows, `#` first.
+#[utoipa::path(
+    get, path = "/api/media/items/alphabet", tag = "media", params(Params::<AlphabetQuery>),
+    responses((status = 200, body = Vec<LetterView>))
+)]
+pub async fn item_alphabet(
+    State(app): App,
+    Params(AlphabetQuery(filter)): Params<AlphabetQuery>,
+) -> ApiResult<Json<Vec<LetterView>>> {
+    let letters = app.alphabet(&filter).await?.into_iter();
+    Ok(Json(
+        letters
+            .map(|(letter, count)| LetterView { letter, count })
+            .collect(),
+    ))
+}
+
+/// What is wrong with items, in numbers.
+#[utoipa::path(
+    get, path = "/api/media/items/issues", tag = "media", params(Params::<IssuesQuery>),
+    responses((status = 200, body = IssuesView))
+)]
+pub async fn item_issues(
+    State(app): App,
+    Params(IssuesQuery { library_id }): Params<IssuesQuery>,
+) -> ApiResult<Json<IssuesView>> {
+    Ok(Json(app.issues(library_id.as_deref()).await?.into()))
+}
+
+/// An item with all that is known of it.
+#[utoipa::path(
+    get, path = "/api/media/items/{id}", tag = "media", params(("id" = String, Path)),
+    responses((status = 200, body = DetailView), faults::Item)
+)]
+pub async fn get_item(State(app): App, Path(id): Path<String>) -> ApiResult<Json<DetailView>> {
+    Ok(Json(app.item(&id).await?.into()))
+}

@@ -1,0 +1,124 @@
+//! `/api/media/libraries`, and how they are all together.
+
+use axum::extract::State;
+use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Path};
+
+use super::{App, faults};
+use crate::dto::answers::{
+    CountedLibraryView, DashboardView, HealthView, JobView, LibraryView, ScannedLibraryView,
+};
+use crate::dto::requests::LibraryInput;
+use crate::service::Caller;
+
+/// How the libraries are, and how many items each has.
+#[utoipa::path(
+    get, path = "/api/media/dashboard", tag = "media", responses((status = 200, body = DashboardView))
+)]
+pub async fn media_dashboard(State(app): App) -> ApiResult<Json<DashboardView>> {
+    let health = app.health().await?.into();
+    let libraries = app.counted().await?.into_iter().map(CountedLibraryView::from);
+    Ok(Json(DashboardView {
+        health,
+        libraries: libraries.collect(),
+    }))
+}
+
+/// How the items of all libraries are, in numbers.
+#[utoipa::path(get, path = "/api/media/health", tag = "media", responses((status = 200, body = HealthView)))]
+pub async fn media_health(State(app): App) -> ApiResult<Json<HealthView>> {
+    Ok(Json(app.health().await?.into()))
+}
+
+/// Every library, the oldest first.
+#[utoipa::path(
+    get, path = "/api/media/libraries", tag = "media", responses((status = 200, body = Vec<LibraryView>))
+)]
+pub async fn list_libraries(State(app): App) -> ApiResult<Json<Vec<LibraryView>>> {
+    Ok(Json(
+        app.list().await?.into_iter().map(LibraryView::from).collect(),
+    ))
+}
+
+/// Makes a library, and scans it.
+#[utoipa::path(
+    post, path = "/api/media/libraries", tag = "media", request_body = Body<LibraryInput>,
+    responses((status = 201, body = ScannedLibraryView), faults::Create)
+)]
+pub async fn create_library(
+    State(app): App,
+    Auth(principal): Auth,
+    Client(client): Client,
+    Body(input): Body<LibraryInput>,
+) -> ApiResult<Created<ScannedLibraryView>> {
+    let caller = Caller {
+        principal: &principal,
+        client: &client,
+    };
+    let (change, mode) = input.into_change();
+    let (library, scan_job_id) = app.create(caller, change, mode).await?;
+    Ok(Created(ScannedLibraryView {
+        library: library.into(),
+        scan_job_id,
+    }))
+}
+
+/// Changes a library, and scans it.
+#[utoipa::path(
+    patch, path = "/api/media/libraries/{id}", tag = "media", params(("id" = String, Path)),
+    request_body = Body<LibraryInput>, responses((status = 200, body = ScannedLibraryView), faults::Update)
+)]
+pub async fn update_library(
+    State(app): App,
+    Auth(principal): Auth,
+    Client(client): Client,
+    Path(id): Path<String>,
+    Body(input): Body<LibraryInput>,
+) -> ApiResult<Json<ScannedLibraryView>> {
+    let caller = Caller {
+        principal: &principal,
+        client: &client,
+    };
+    let (change, mode) = input.into_change();
+    let (library, scan_job_id) = app.update(caller, &id, change, mode).await?;
+    Ok(Json(ScannedLibraryView {
+        library: library.into(),
+        scan_job_id,
+    }))
+}
+
+/// Deletes a library with what is known of it. Files stay on the disk.
+#[utoipa::path(
+    delete, path = "/api/media/libraries/{id}", tag = "media", params(("id" = String, Path)),
+    responses((status = 200, body = LibraryView), faults::Delete)
+)]
+pub async fn delete_library(
+    State(app): App,
+    Auth(principal): Auth,
+    Client(client): Client,
+    Path(id): Path<String>,
+) -> ApiResult<Json<LibraryView>> {
+    let caller = Caller {
+        principal: &principal,
+        client: &client,
+    };
+    Ok(Json(app.delete(caller, &id).await?.into()))
+}
+
+/// Asks for a scan that looks at every file of a library, and identifies what is not matched yet.
+#[utoipa::path(
+    post, path = "/api/media/libraries/{id}/scan", tag = "media", params(("id" = String, Path)),
+    responses((status = 201, body = JobView), faults::Scan)
+)]
+pub async fn scan_library(
+    State(app): App,
+    Auth(principal): Auth,
+    Client(client): Client,
+    Path(id): Path<String>,
+) -> ApiResult<Created<JobView>> {
+    let caller = Caller {
+        principal: &principal,
+        client: &client,
+    };
+    let job_id = app.scan(caller, &id).await?;
+    Ok(Created(JobView { job_id }))
+}

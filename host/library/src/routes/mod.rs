@@ -1,0 +1,32 @@
+//! The routes of the media library: parse, call the service, shape.
+
+mod faults;
+mod items;
+mod libraries;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use qm_kernel::Permission as P;
+use qm_web::{Routes, routes};
+
+use crate::service::Library;
+
+type App = axum::extract::State<Arc<Library>>;
+
+/// All routes of this area, still without their state.
+pub fn routes() -> Routes<Arc<Library>> {
+    Routes::new()
+        .add(routes!(libraries::media_dashboard).need(P::MediaManagerView))
+        .add(routes!(libraries::media_health).need(P::MediaManagerView))
+        .add(routes!(libraries::list_libraries).need(P::MediaManagerView))
+        .add(routes!(libraries::create_library).need(P::MediaManagerManageLibraries))
+        .add(routes!(libraries::update_library).need(P::MediaManagerManageLibraries))
+        .add(routes!(libraries::delete_library).need(P::MediaManagerManageLibraries))
+        .add(routes!(libraries::scan_library).need(P::MediaManagerScan))
+        .add(routes!(items::item_alphabet).need(P::MediaManagerView))
+        .add(routes!(items::list_items).need(P::MediaManagerView))
+        .add(routes!(items::item_issues).need(P::MediaManagerView))
+        .add(routes!(items::get_item).need(P::MediaManagerView))
+}

@@ -1,0 +1,201 @@
+//! The routes as a client sees them.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::{Request, header};
+use http_body_util::BodyExt;
+use qm_db::{Db, db_test};
+use qm_kernel::Ctx;
+use qm_test_base::RoleTokens;
+use qm_web::{Docs, WebConfig};
+use serde_json::{Value, json};
+use tower::ServiceExt;
+
+use super::routes;
+use crate::testing::House;
+
+struct Site {
+    house: House,
+    router: Router,
+}
+
+impl Site {
+    async fn new(db: &Db) -> Self {
+        let house = House::new(db);
+        house.starts_jobs().await;
+        let config = WebConfig {
+            throttle_limit: 0,
+            docs: Docs::Hidden,
+            ..WebConfig::default()
+        };
+        let state = routes().with_state(house.app.clone());
+        let router = qm_web::finish(state, config, Arc::new(RoleTokens), Ctx::system());
+        Self { house, router }
+    }
+
+    async fn ask(&self, role: &str, method: &str, path: &str, body: Option<Value>) -> (u16, Value) {
+        let mut request = Request::builder()
+            .method(method)
+            .uri(format!("/api/media{path}"))
+            .header(header::AUTHORIZATION, format!("Bearer {role}"));
+        if body.is_some() {
+            request = request.header(header::CONTENT_TYPE, "application/json");
+        }
+        let body = body.map_or_else(Body::empty, |body| Body::from(body.to_string()));
+        let reply = self
+            .router
+            .clone()
+            .oneshot(request.body(body).unwrap())
+            .await
+            .unwrap();
+        let status = reply.status().as_u16();
+        let bytes = reply.into_body().collect().await.unwrap().to_bytes();
+        (status, serde_json::from_slice(&bytes).unwrap_or_default())
+    }
+
+    async fn admin(&self, method: &str, path: &str, body: Option<Value>) -> (u16, Value) {
+        self.ask("ADMINISTRATOR", method, path, body).await
+    }
+
+    async fn get(&self, path: &str) -> Value {
+        let (status, value) = self.ask("READ_ONLY", "GET", path, None).await;
+        assert_eq!(status, 200, "{path}: {value}");
+        value
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.house.root.join(name).to_str().unwrap().to_owned()
+    }
+}
+
+db_test! {
+    async fn libraries_are_kept(db: Db) {
+        let site = Site::new(&db).await;
+        let body = json!({ "name": "Shows", "path": site.path("tv"), "unknown": 1 });
+        let (status, made) = site.admin("POST", "/libraries", Some(body)).await;
+        assert_eq!(status, 201, "{made}");
+        for (name, value) in [
+            ("kind", json!("tv")), ("preset", json!("plex")), ("mode", json!("hardlink")), ("autoOrganize", json!(false)),
+            ("isEnabled", json!(true)), ("scanIntervalMinutes", Value::Null), ("watchEnabled", json!(false)),
+            ("scanOnStartup", json!(false)), ("nfoEnabled", json!(false)), ("artworkEnabled", json!(true)),
+            ("template", Value::Null), ("lastScanAt", Value::Null), ("path", json!(site.path("tv"))),
+        ] {
+            assert_eq!(made[name], value, "{name}");
+        }
+        let one = format!("/libraries/{}", made["id"].as_str().unwrap());
+        // A directory that is not there costs nothing and says so.
+        let (ended, summary) = site.house.ended(made["scanJobId"].as_str().unwrap()).await;
+        assert_eq!((&*ended, &summary["scanned"]), ("completed_with_warnings", &json!(0)));
+        let change = json!({ "kind": "anime", "scanIntervalMinutes": 60, "template": "x", "mode": "copy" });
+        let (status, changed) = site.admin("PATCH", &one, Some(change)).await;
+        assert_eq!((status, &changed["kind"], &changed["scanIntervalMinutes"], &changed["name"]),
+            (200, &json!("anime"), &json!(60), &json!("Shows")));
+        let (_, changed) = site.admin("PATCH", &one, Some(json!({ "scanIntervalMinutes": null, "template": null }))).await;
+        assert_eq!((&changed["scanIntervalMinutes"], &changed["template"]), (&Value::Null, &Value::Null));
+        let listed = site.get("/libraries").await;
+        assert_eq!((listed.as_array().unwrap().len(), &listed[0]["mode"]), (1, &json!("copy")));
+        let (status, _) = site.admin("DELETE", &one, None).await;
+        assert_eq!(status, 200);
+        assert_eq!(site.get("/libraries").await, json!([]));
+        for (method, path) in [("PATCH", one.clone()), ("DELETE", one.clone())] {
+            let (status, body) = site.admin(method, &path, (method == "PATCH").then(|| json!({}))).await;
+            assert_eq!((status, &body["message"], &body["code"]),
+                (404, &json!("Library not found"), &json!("not_found.media_library")), "{method}");
+        }
+        let (status, asked) = site.admin("POST", &format!("{one}/scan"), None).await;
+        assert_eq!(status, 201);
+        assert_eq!(site.house.ended(asked["jobId"].as_str().unwrap()).await.0, "failed");
+        site.house.stops().await;
+    }
+
+    async fn what_makes_no_library_is_refused(db: Db) {
+        let site = Site::new(&db).await;
+        let good = site.path("tv");
+        for (body, status, code) in [
+            (json!({ "path": good }), 400, "bad_request.library_name_and_path"),
+            (json!({ "name": " ", "path": good }), 400, "bad_request.library_name_and_path"),
+            (json!({ "name": "a" }), 400, "bad_request.library_name_and_path"),
+            (json!({ "name": "a", "path": " " }), 400, "bad_request.path"),
+            (json!({ "name": "a", "path": good, "mode": "preview" }), 400, "bad_request.library_mode"),
+            (json!({ "name": "a", "path": good, "mode": "magic" }), 400, "bad_request.library_mode"),
+            (json!({ "name": "a", "path": good, "kind": "films" }), 400, "bad_request.validation"),
+            (json!({ "name": "a", "path": good, "isEnabled": "perhaps" }), 400, "bad_request.validation"),
+            (json!({ "name": "a", "path": "/etc" }), 403, "forbidden.protected_path"),
+            (json!({ "name": "a", "path": "/nowhere/tv" }), 403, "forbidden.outside_roots"),
+            (json!({ "name": "a", "path": site.path("own/tv") }), 403, "forbidden.outside_roots"),
+        ] {
+            let (got, answer) = site.admin("POST", "/libraries", Some(body.clone())).await;
+            assert_eq!(got, status, "{body}: {answer}");
+            if status != 400 || !code.ends_with("validation") {
+                assert_eq!(answer["code"], code, "{body}");
+            }
+        }
+        assert_eq!(site.get("/libraries").await, json!([]));
+        for (method, path) in [("POST", "/libraries"), ("PATCH", "/libraries/x"), ("DELETE", "/libraries/x"), ("POST", "/libraries/x/scan")] {
+            assert_eq!(site.ask("READ_ONLY", method, path, None).await.0, 403, "{method} {path}");
+        }
+        site.house.stops().await;
+    }
+
+    async fn items_are_listed_counted_and_shown(db: Db) {
+        let site = Site::new(&db).await;
+        for (path, size) in [
+            ("tv/The Wire/Season 1/The.Wire.S01E01.1080p.BluRay.x265.DTS-GRP.mkv", 5_000_000_000),
+            ("tv/12 Monkeys/12.Monkeys.S01E01.mkv", 1), ("tv/holiday.mkv", 2), ("tv/100%_real.mkv", 3),
+        ] {
+            site.house.file(path, size);
+        }
+        let (tv, job) = site.house.library("tv", crate::model::library::Kind::Tv).await;
+        site.house.ended(&job).await;
+        assert_eq!(site.house.scans(&tv).await.0, "completed");
+        let page = site.get("/items").await;
+        assert_eq!((&page["total"], &page["page"], &page["pageSize"]), (&json!(4), &json!(1), &json!(60)));
+        let titles = |page: &Value| -> Vec<String> {
+            page["items"].as_array().unwrap().iter().map(|item| item["title"].as_str().unwrap().to_owned()).collect()
+        };
+        assert_eq!(titles(&page)[3], "The Wire");
+        let wire = &page["items"][3];
+        assert_eq!((&wire["matchStatus"], &wire["confidence"], &wire["season"], &wire["locked"]),
+            (&json!("matched"), &json!(1.0), &json!(1), &json!(false)));
+        let file = &wire["files"][0];
+        assert_eq!((&file["size"], &file["quality"], &file["container"], &file["techSource"]),
+            (&json!("5000000000"), &json!("BluRay 1080p"), &json!("mkv"), &json!("filename")));
+        assert_eq!((&wire["metadata"], &wire["artwork"], &wire["externalIds"]), (&Value::Null, &json!([]), &json!([])));
+        let count = |page: Value| page["total"].as_u64().unwrap();
+        for (query, expected) in [
+            ("search=WIRE", 1), ("search=100%25_", 1), ("search=1%25m", 0), ("title=The%20Wire", 1), ("title=wire", 0),
+            ("startsAt=T", 1), ("issue=unmatched", 2), ("matchStatus=matched", 2), ("issue=duplicate", 0),
+            ("issue=missing_artwork", 4), ("mediaType=movie", 0), ("libraryId=x", 0), ("pageSize=2&page=2", 4),
+        ] {
+            assert_eq!(count(site.get(&format!("/items?{query}")).await), expected, "{query}");
+        }
+        for sort in ["title", "title_desc", "added_desc", "added_asc", "year_desc", "year_asc", "updated_desc", "odd"] {
+            assert_eq!(titles(&site.get(&format!("/items?sort={sort}")).await).len(), 4, "{sort}");
+        }
+        let mut back = titles(&site.get("/items?sort=title_desc").await);
+        back.reverse();
+        assert_eq!(back, titles(&page));
+        assert_eq!(site.ask("READ_ONLY", "GET", "/items?issue=odd", None).await.0, 400);
+        let letters = site.get("/items/alphabet").await;
+        let letters = letters.as_array().unwrap();
+        assert_eq!((letters.len(), &letters[0], &letters[20]),
+            (27, &json!({ "letter": "#", "count": 2 }), &json!({ "letter": "T", "count": 1 })));
+        let issues = json!({ "unmatched": 2, "missing_artwork": 4, "missing_subtitles": 4, "duplicate": 0 });
+        assert_eq!(site.get("/items/issues").await, issues);
+        let health = site.get("/health").await;
+        assert_eq!(health, json!({
+            "total": 4, "byMediaType": { "tv": 4 }, "unmatched": 2, "lowConfidence": 2, "missingArtwork": 4,
+            "missingSubtitles": 4, "recentlyAdded": 4, "duplicateGroups": 0, "failedJobs": 0,
+        }));
+        let dashboard = site.get("/dashboard").await;
+        assert_eq!((&dashboard["health"], &dashboard["libraries"][0]["itemCount"]), (&health, &json!(4)));
+        let detail = site.get(&format!("/items/{}", wire["id"].as_str().unwrap())).await;
+        assert_eq!((&detail["breadcrumb"]["showTitle"], &detail["library"]["id"], &detail["nfoFiles"]),
+            (&json!("The Wire"), &json!(tv.id), &json!([])));
+        let (status, missing) = site.ask("READ_ONLY", "GET", "/items/x", None).await;
+        assert_eq!((status, &missing["message"]), (404, &json!("Item not found")));
+        site.house.stops().await;
+    }
+}

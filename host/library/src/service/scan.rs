@@ -1,0 +1,391 @@
+//! The job of a scan: walk, compare, store, tell.
+//!
+//! A server that is killed leaves what it has stored; the job comes again and goes on with the rest.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use qm_db::DbError;
+use qm_jobs::{Capabilities, Done, JobContext, JobError, JobHandler, JobType, NewJob, Progress, Source};
+use qm_kernel::Permission;
+use serde_json::json;
+
+use super::Library;
+use super::index::{Index, Stop};
+use crate::model::doubt::{Known, suspects};
+use crate::model::library::{MediaLibrary, ScanSummary};
+use crate::model::place;
+use crate::ops::walk::{Entries, SeenDirectory, Task, WalkError, walk};
+use crate::repo;
+
+/// Type of the jobs.
+pub const TYPE: &str = "media.library_scan";
+/// Attempts of one scan: a server may be restarted as often while it runs.
+const ATTEMPTS: u32 = 25;
+/// Between two words on how far the walk is.
+const LOOK: Duration = Duration::from_millis(500);
+/// Warnings about directories that could not be read, of one scan.
+const WARNINGS: usize = 20;
+
+/// Why a scan was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// By hand: every file is looked at, and what it is is looked for.
+    Asked,
+    /// A library is new or another one.
+    Changed,
+    /// Its interval has passed: what it finds is looked for.
+    Periodic,
+    /// The server has started.
+    Startup,
+}
+
+impl Reason {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Reason::Asked => "asked",
+            Reason::Changed => "changed",
+            Reason::Periodic => "periodic",
+            Reason::Startup => "startup",
+        }
+    }
+
+    fn of(word: &str) -> Self {
+        match word {
+            "asked" => Reason::Asked,
+            "changed" => Reason::Changed,
+            "startup" => Reason::Startup,
+            _ => Reason::Periodic,
+        }
+    }
+
+    /// Whether directories that did not change are relied on.
+    const fn relies(self) -> bool {
+        !matches!(self, Reason::Asked)
+    }
+
+    /// Whether files are identified afterwards.
+    const fn identifies(self) -> bool {
+        matches!(self, Reason::Asked | Reason::Periodic)
+    }
+}
+
+/// A scan to be asked for.
+pub struct ScanRequest<'a> {
+    pub library_id: &'a str,
+    pub name: Option<&'a str>,
+    pub reason: Reason,
+    pub created_by: Option<&'a str>,
+}
+
+impl ScanRequest<'_> {
+    /// One at a time of a library: asked again meanwhile, it is the same job. A scan by hand is another one, as it looks at
+    /// more.
+    pub fn into_job(self) -> NewJob {
+        let kind = if self.reason.relies() { "quick" } else { "whole" };
+        NewJob {
+            name: self.name.map(str::to_owned),
+            source: match self.reason {
+                Reason::Asked | Reason::Changed => Source::Manual,
+                Reason::Periodic | Reason::Startup => Source::Scheduled,
+            },
+            resource: Some(("media_library".to_owned(), self.library_id.to_owned())),
+            library_id: Some(self.library_id.to_owned()),
+            created_by: self.created_by.map(str::to_owned),
+            idempotency_key: Some(format!("{TYPE}:{kind}:{}", self.library_id)),
+            ..NewJob::new(
+                TYPE,
+                json!({ "libraryId": self.library_id, "reason": self.reason.as_str() }),
+            )
+        }
+    }
+}
+
+pub fn job_type(library: &Arc<Library>) -> JobType {
+    JobType {
+        key: TYPE,
+        module: "media_manager",
+        workspace: Some("media"),
+        label_key: "jobs.type.media.library_scan",
+        description_key: None,
+        required_permission: Some(Permission::MediaManagerView),
+        capabilities: Capabilities {
+            cancellable: true,
+            retryable: true,
+            ..Capabilities::default()
+        },
+        max_attempts: ATTEMPTS,
+        timeout: None,
+        // One after the other: disks do not like more, and two of one library would be in each other's way.
+        at_once: Some(1),
+        handler: Arc::new(Scanning(Arc::downgrade(library))),
+    }
+}
+
+struct Scanning(Weak<Library>);
+
+#[async_trait]
+impl JobHandler for Scanning {
+    async fn run(&self, job: &JobContext) -> Result<Done, JobError> {
+        let gone = || JobError::new("stopping", "the server stops");
+        let library = self.0.upgrade().ok_or_else(gone)?;
+        let id = job.input()["libraryId"].as_str().unwrap_or_default().to_owned();
+        let reason = Reason::of(job.input()["reason"].as_str().unwrap_or_default());
+        loop {
+            let found = repo::libraries::find(&mut library.db.begin_read().await?, &id).await?;
+            let Some(found) = found else {
+                return Err(JobError::new("not_found.media_library", "Library not found").permanent());
+            };
+            let scan = Scan {
+                library: &library,
+                job,
+                of: &found,
+                reason,
+            };
+            match scan.run().await {
+                Ok(done) => return Ok(done),
+                // It lies elsewhere by now, or is gone: from the beginning.
+                Err(Stop::Changed) => {}
+                Err(Stop::Stopped) => return Err(JobError::new("interrupted", "Cancelled by the operator")),
+                Err(Stop::Database(error)) => return Err(error.into()),
+                Err(Stop::Job(error)) => return Err(error),
+            }
+        }
+    }
+}
+
+/// Tells a walk to end when nobody waits for it any more.
+struct Ends(Arc<AtomicBool>);
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+struct Scan<'a> {
+    library: &'a Arc<Library>,
+    job: &'a JobContext,
+    of: &'a MediaLibrary,
+    reason: Reason,
+}
+
+/// What a scan found, in order.
+struct Found {
+    known: Known,
+    seen: Vec<SeenDirectory>,
+    /// Places at or below which nothing is changed.
+    kept: Vec<String>,
+    /// Files that are there.
+    files: u64,
+}
+
+impl Scan<'_> {
+    async fn run(&self) -> Result<Done, Stop> {
+        let Some(found) = self.look().await? else {
+            return Ok(self.done(ScanSummary::default(), 0).await?);
+        };
+        let mut index = Index::new(self.library, self.job, self.of, &found.known);
+        index
+            .store(&found.seen, |place| is_kept(&found.kept, place))
+            .await?;
+        let may_remove = found.files > 0;
+        if may_remove {
+            index
+                .prune(&found.seen, |place| is_kept(&found.kept, place))
+                .await?;
+        } else if found.known.values().any(|known| known.items > 0) {
+            self.job
+                .warning(
+                    "Nothing was found; what is known of the library stays, for its disk may not be there",
+                )
+                .await?;
+        }
+        let mut summary = index.summary;
+        summary.scanned = found.files;
+        let (shows, duplicate_shows) = self.library.refresh_shows(self.of).await?;
+        (summary.shows, summary.duplicate_shows) = (shows, duplicate_shows);
+        let identified = if self.reason.identifies() {
+            self.tell(Progress::percent(70.0).phase("enrich")).await?;
+            self.library.identify_all(self.of, self.job).await?
+        } else {
+            0
+        };
+        Ok(self.done(summary, identified).await?)
+    }
+
+    /// Walks; `None` where the directory is not there.
+    async fn look(&self) -> Result<Option<Found>, Stop> {
+        let library = self.library;
+        let known = repo::directories::known(&mut library.db.begin_read().await?, &self.of.id).await?;
+        let ms = |duration: Duration| i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
+        let task = Task {
+            root: self.of.path.clone().into(),
+            roots: library.file_roots.clone(),
+            own: library.own.clone(),
+            now: library.ctx.now().ms(),
+            settles: ms(library.pace.settles),
+            relies: if self.reason.relies() {
+                ms(library.pace.relies)
+            } else {
+                0
+            },
+            known,
+        };
+        let total: i64 = task.known.values().map(|known| known.items).sum();
+        let files = Arc::new(AtomicU64::new(0));
+        let ends = Arc::new(AtomicBool::new(false));
+        let end = Ends(ends.clone());
+        let counted = files.clone();
+        let mut walking = tokio::task::spawn_blocking(move || {
+            let walked = walk(&task, &counted, &|| ends.load(Ordering::Relaxed));
+            (task.known, walked)
+        });
+        let (known, walked) = loop {
+            tokio::select! {
+                ended = &mut walking => break ended.map_err(|error| JobError::new("walk", error.to_string()))?,
+                () = self.job.cancelled() => return Err(Stop::Stopped),
+                () = tokio::time::sleep(LOOK) => {
+                    let seen = files.load(Ordering::Relaxed);
+                    let share = (seen as f64 / total.max(1) as f64).min(1.0);
+                    let progress = Progress { current: Some(seen), unit: Some("files"), ..Progress::percent(5.0 * share) };
+                    self.tell(progress.phase("scan")).await?;
+                }
+            }
+        };
+        drop(end);
+        let seen = match walked {
+            Ok(seen) => seen,
+            Err(WalkError::Stopped) => return Err(Stop::Stopped),
+            Err(error) => {
+                self.job.warning(&format!("Nothing was changed: {error}")).await?;
+                return Ok(None);
+            }
+        };
+        let kept = self.doubts(&known, &seen).await?;
+        let files = seen.iter().filter(|directory| !is_kept(&kept, &directory.place));
+        let files = files.map(|directory| match &directory.entries {
+            Entries::Same => known
+                .get(&directory.place)
+                .map_or(0, |known| known.items.unsigned_abs()),
+            Entries::Read(files) => files.len() as u64,
+            Entries::Unread(_) => 0,
+        });
+        Ok(Some(Found {
+            files: files.sum(),
+            known,
+            seen,
+            kept,
+        }))
+    }
+
+    /// Places where nothing may be taken for removed, each told of.
+    async fn doubts(&self, known: &Known, seen: &[SeenDirectory]) -> Result<Vec<String>, Stop> {
+        let by_place: HashMap<&str, &SeenDirectory> = seen
+            .iter()
+            .map(|directory| (&*directory.place, directory))
+            .collect();
+        let mut kept = Vec::new();
+        let mut reasons = Vec::new();
+        for directory in seen {
+            if let Entries::Unread(reason) = &directory.entries {
+                reasons.push(format!(
+                    "`{}` could not be read: {reason}",
+                    self.shown(&directory.place)
+                ));
+                kept.push(directory.place.clone());
+            }
+        }
+        let now = |place: &str| by_place.get(place).map(|seen| (seen.device, seen.inode));
+        for (place, is_there) in suspects(known, now) {
+            if is_kept(&kept, &place) || (is_there && self.recognises(known, &by_place, &place).await?) {
+                continue;
+            }
+            let items = known.iter().filter(|(below, _)| place::is_within(below, &place));
+            if items.map(|(_, known)| known.items).sum::<i64>() == 0 {
+                continue;
+            }
+            reasons.push(format!(
+                "the file system at `{}` is not the one that was there; what is known of it stays",
+                self.shown(&place)
+            ));
+            kept.push(place);
+        }
+        for reason in reasons.iter().take(WARNINGS) {
+            self.job.warning(reason).await?;
+        }
+        if reasons.len() > WARNINGS {
+            let more = format!(
+                "{} more directories were left as they were",
+                reasons.len() - WARNINGS
+            );
+            self.job.warning(&more).await?;
+        }
+        Ok(kept)
+    }
+
+    /// Whether something at a place is there that was there before.
+    async fn recognises(
+        &self,
+        known: &Known,
+        seen: &HashMap<&str, &SeenDirectory>,
+        place: &str,
+    ) -> Result<bool, DbError> {
+        let mut below = known
+            .keys()
+            .filter(|below| *below != place && place::is_within(below, place));
+        if below.any(|below| seen.contains_key(&**below)) {
+            return Ok(true);
+        }
+        let (Some(directory), Some(now)) = (known.get(place), seen.get(place)) else {
+            return Ok(false);
+        };
+        let Entries::Read(files) = &now.entries else {
+            return Ok(false);
+        };
+        let files: HashSet<&str> = files.iter().map(|file| &*file.place).collect();
+        let mut tx = self.library.db.begin_read().await?;
+        let stored = repo::items::of_directory(&mut tx, &directory.id).await?;
+        Ok(stored.iter().any(|item| files.contains(&*item.place)))
+    }
+
+    fn shown(&self, place: &str) -> String {
+        place::absolute(&self.of.path, place)
+    }
+
+    async fn tell(&self, progress: Progress) -> Result<(), Stop> {
+        // The lease was lost: another worker goes on with it.
+        self.job.progress(progress).await.map_err(Stop::Job)
+    }
+
+    async fn done(&self, summary: ScanSummary, identified: u64) -> Result<Done, JobError> {
+        let mut tx = self.library.db.begin_write().await?;
+        repo::libraries::scanned(&mut tx, &self.of.id, self.library.ctx.now()).await?;
+        tx.commit().await?;
+        // What is not built yet did nothing: see the documentation of the crate.
+        Ok(Done::result(json!({
+            "libraryId": self.of.id, "scanned": summary.scanned, "added": summary.added, "updated": summary.updated,
+            "removed": summary.removed, "artworkImported": 0, "metadataImported": 0, "shows": summary.shows,
+            "duplicateShows": summary.duplicate_shows, "organized": 0, "enriched": identified,
+        })))
+    }
+}
+
+fn is_kept(kept: &[String], place: &str) -> bool {
+    kept.iter().any(|above| place::is_within(place, above))
+}
+
+impl Library {
+    pub(super) fn scan_asked(&self, library: &MediaLibrary, reason: Reason, by: Option<&str>) -> NewJob {
+        let asked = ScanRequest {
+            library_id: &library.id,
+            name: Some(&library.name),
+            reason,
+            created_by: by,
+        };
+        asked.into_job()
+    }
+}

@@ -1,0 +1,41 @@
+//! Scans over real directories.
+
+use qm_db::{Db, db_test};
+use serde_json::json;
+
+use crate::model::library::Kind;
+use crate::testing::House;
+
+db_test! {
+    async fn a_library_is_scanned_when_it_is_made_and_follows_its_disk(db: Db) {
+        let house = House::new(&db);
+        house.starts_jobs().await;
+        house.file("tv/The Wire (2002)/Season 1/The.Wire.S01E01.1080p.mkv", 10);
+        house.file("tv/The Wire (2002)/Season 1/The.Wire.S01E02.1080p.mkv", 20);
+        house.file("tv/The Wire (2002)/Season 1/The.Wire.S01E02.srt", 1);
+        house.file("tv/Alone.S01E01.mkv", 30);
+        let (tv, job) = house.library("tv", Kind::Tv).await;
+        let (status, summary) = house.ended(&job).await;
+        assert_eq!(status, "completed", "{summary}");
+        assert_eq!(summary, json!({
+            "libraryId": tv.id, "scanned": 3, "added": 3, "updated": 0, "removed": 0, "artworkImported": 0,
+            "metadataImported": 0, "shows": 1, "duplicateShows": 0, "organized": 0, "enriched": 0,
+        }));
+        assert_eq!(house.fired.0.lock().unwrap().len(), 3);
+        house.file("tv/The Wire (2002)/Season 1/The.Wire.S01E02.1080p.mkv", 21);
+        std::fs::remove_file(house.root.join("tv/Alone.S01E01.mkv")).unwrap();
+        house.file("tv/the.wire.2002/The.Wire.S02E01.mkv", 5);
+        let (_, summary) = house.scans(&tv).await;
+        let told = |name: &str| summary[name].as_u64().unwrap();
+        assert_eq!((told("scanned"), told("added"), told("updated"), told("removed")), (3, 1, 1, 1), "{summary}");
+        assert_eq!((told("shows"), told("duplicateShows"), told("enriched")), (2, 1, 3), "{summary}");
+        let index: Vec<_> = house.index(&tv).await.into_iter().collect();
+        assert_eq!(index, [
+            ("The Wire (2002)/Season 1/The.Wire.S01E01.1080p.mkv".to_owned(), 10),
+            ("The Wire (2002)/Season 1/The.Wire.S01E02.1080p.mkv".to_owned(), 21),
+            ("the.wire.2002/The.Wire.S02E01.mkv".to_owned(), 5),
+        ]);
+        assert_eq!(house.fired.0.lock().unwrap().len(), 4, "once a file");
+        house.stops().await;
+    }
+}

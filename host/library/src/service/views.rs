@@ -1,0 +1,82 @@
+//! What is in the libraries, as people look at it.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use qm_kernel::PageQuery;
+
+use super::Library;
+use crate::error::LibraryError;
+use crate::model::item::Filter;
+use crate::model::library::MediaLibrary;
+use crate::model::view::{Detail, Health, Listed};
+use crate::repo;
+
+/// What was added later counts as recent.
+const RECENT: Duration = Duration::from_hours(7 * 24);
+
+impl Library {
+    pub async fn health(&self) -> Result<Health, LibraryError> {
+        let mut tx = self.db.begin_read().await?;
+        Ok(Health {
+            counts: repo::lists::counts(&mut tx, self.ctx.now().minus(RECENT)).await?,
+            failed_jobs: self.jobs.failed(&mut tx, "media_manager").await?,
+        })
+    }
+
+    /// Every library with the number of its items, the oldest first.
+    pub async fn counted(&self) -> Result<Vec<(MediaLibrary, i64)>, LibraryError> {
+        let mut tx = self.db.begin_read().await?;
+        let counts: HashMap<String, i64> = repo::libraries::item_counts(&mut tx).await?.into_iter().collect();
+        let libraries = repo::libraries::all(&mut tx).await?.into_iter().map(|library| {
+            let count = counts.get(&library.id).copied().unwrap_or(0);
+            (library, count)
+        });
+        Ok(libraries.collect())
+    }
+
+    /// A page of items, and how many there are of them.
+    pub async fn items(&self, filter: &Filter, page: PageQuery) -> Result<(Vec<Listed>, u64), LibraryError> {
+        let mut tx = self.db.begin_read().await?;
+        let (items, total) = repo::lists::page(&mut tx, filter, page).await?;
+        let paths = repo::libraries::all(&mut tx).await?.into_iter();
+        let paths: HashMap<String, String> = paths.map(|library| (library.id, library.path)).collect();
+        let listed = items.into_iter().map(|(item, file)| {
+            let path = paths.get(&item.library_id).cloned().unwrap_or_default();
+            (item, file, path)
+        });
+        Ok((listed.collect(), total))
+    }
+
+    pub async fn item(&self, id: &str) -> Result<Detail, LibraryError> {
+        let mut tx = self.db.begin_read().await?;
+        let found = repo::lists::find(&mut tx, id).await?;
+        let (item, file) = found.ok_or(LibraryError::NoSuchItem)?;
+        let library = repo::libraries::find(&mut tx, &item.library_id).await?;
+        let library = library.ok_or(LibraryError::NoSuchItem)?;
+        Ok(Detail { item, file, library })
+    }
+
+    /// Items by the letters of the alphabet, `#` first for what begins with none.
+    pub async fn alphabet(&self, filter: &Filter) -> Result<Vec<(String, i64)>, LibraryError> {
+        let mut tx = self.db.begin_read().await?;
+        let counts: HashMap<String, i64> = repo::lists::alphabet(&mut tx, filter)
+            .await?
+            .into_iter()
+            .collect();
+        let letters = std::iter::once('#')
+            .chain('A'..='Z')
+            .map(|letter| letter.to_string());
+        let rows = letters.map(|letter| {
+            let count = counts.get(&letter).copied().unwrap_or(0);
+            (letter, count)
+        });
+        Ok(rows.collect())
+    }
+
+    /// Items of a library, or of all: all, unmatched, duplicate.
+    pub async fn issues(&self, library_id: Option<&str>) -> Result<(i64, i64, i64), LibraryError> {
+        let mut tx = self.db.begin_read().await?;
+        Ok(repo::lists::issues(&mut tx, library_id).await?)
+    }
+}

@@ -1,0 +1,186 @@
+//! The area over a directory of its own, with a worker of jobs.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use qm_db::{Db, DbError, Tx};
+use qm_jobs::{Jobs, Pace as JobsPace};
+use qm_kernel::{ClientInfo, Ctx, PageQuery, Principal, Role};
+use qm_platform::testing::Claims;
+use qm_platform::{Audit, Background};
+use qm_test_base::{client, principal};
+use serde_json::{Map, Value};
+
+use crate::model::item::Filter;
+use crate::model::library::{Kind, LibraryChange, MediaLibrary};
+use crate::service::{Caller, Library, LibraryDeps, Pace, Triggers};
+
+/// Triggers that were fired, with their paths.
+#[derive(Default)]
+pub struct Fired(pub Mutex<Vec<(String, String)>>);
+
+#[async_trait]
+impl Triggers for Fired {
+    async fn fire(&self, _: &mut Tx, trigger: &str, context: &Map<String, Value>) -> Result<(), DbError> {
+        let path = context["path"].as_str().unwrap_or_default().to_owned();
+        self.0.lock().expect("whole").push((trigger.to_owned(), path));
+        Ok(())
+    }
+}
+
+pub struct House {
+    pub app: Arc<Library>,
+    pub jobs: Jobs,
+    pub fired: Arc<Fired>,
+    background: Background,
+    /// The one storage root.
+    pub root: PathBuf,
+    pub principal: Principal,
+    pub client: ClientInfo,
+    _home: Option<tempfile::TempDir>,
+}
+
+/// How often a test looks whether something has happened.
+const LOOK: Duration = Duration::from_millis(10);
+
+impl House {
+    /// Nothing that a scan saw is relied on, as all that a test makes is new.
+    pub fn new(db: &Db) -> Self {
+        Self::paced(db, Pace::default())
+    }
+
+    /// # Panics
+    /// When there is no room for a directory.
+    pub fn paced(db: &Db, pace: Pace) -> Self {
+        let home = tempfile::tempdir().expect("room");
+        let root = home.path().canonicalize().expect("it is there");
+        Self {
+            _home: Some(home),
+            ..Self::over(db, root, pace)
+        }
+    }
+
+    /// # Panics
+    /// When the metrics of an empty registry cannot be made.
+    pub fn over(db: &Db, root: PathBuf, pace: Pace) -> Self {
+        let ctx = Ctx::system();
+        let (jobs, background) = qm_jobs::testing::worker(db, JobsPace::default());
+        let fired = Arc::new(Fired::default());
+        let app = Library::new(LibraryDeps {
+            db: db.clone(),
+            ctx: ctx.clone(),
+            audit: Audit::new(ctx),
+            acting: Arc::new(Claims),
+            jobs: jobs.clone(),
+            triggers: fired.clone(),
+            file_roots: vec![root.to_str().expect("UTF-8").to_owned()],
+            own: vec![root.join("own")],
+            pace,
+        });
+        Self {
+            app,
+            jobs,
+            fired,
+            background,
+            root,
+            principal: principal(Role::Administrator),
+            client: client(),
+            _home: None,
+        }
+    }
+
+    /// # Panics
+    /// When they do not start.
+    pub async fn starts_jobs(&self) {
+        self.jobs.start().await.expect("they start");
+    }
+
+    pub async fn stops(&self) {
+        self.jobs.shutdown().await;
+        self.background.shutdown().await;
+    }
+
+    pub fn caller(&self) -> Caller<'_> {
+        Caller {
+            principal: &self.principal,
+            client: &self.client,
+        }
+    }
+
+    /// A library in the folder of that name, and the job of its first scan.
+    ///
+    /// # Panics
+    /// When it cannot be made.
+    pub async fn library(&self, folder: &str, kind: Kind) -> (MediaLibrary, String) {
+        let change = LibraryChange {
+            name: Some(folder.to_owned()),
+            path: Some(self.root.join(folder).to_str().expect("UTF-8").to_owned()),
+            kind: Some(kind),
+            ..LibraryChange::default()
+        };
+        self.app
+            .create(self.caller(), change, None)
+            .await
+            .expect("a library")
+    }
+
+    /// Waits for a job: how it ended, and what it had to show.
+    ///
+    /// # Panics
+    /// When it does not end within a minute.
+    pub async fn ended(&self, job: &str) -> (String, Value) {
+        for _ in 0..6000 {
+            let job = self.jobs.get(&self.principal, job).await.expect("a job");
+            if !job.status.is_active() {
+                let result = job.result_summary.clone().unwrap_or_default();
+                return (job.status.as_str().to_owned(), result);
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+        panic!("the job does not end");
+    }
+
+    /// Scans, looking at everything.
+    ///
+    /// # Panics
+    /// When it cannot be asked for.
+    pub async fn scans(&self, library: &MediaLibrary) -> (String, Value) {
+        let job = self.app.scan(self.caller(), &library.id).await.expect("a job");
+        self.ended(&job).await
+    }
+
+    /// Every item of a library, by its path: size of its file.
+    ///
+    /// # Panics
+    /// When the database does not answer.
+    pub async fn index(&self, library: &MediaLibrary) -> BTreeMap<String, i64> {
+        let filter = Filter {
+            library_id: Some(library.id.clone()),
+            ..Filter::default()
+        };
+        let page = PageQuery {
+            page: 1,
+            page_size: 20_000,
+        };
+        let (items, total) = self.app.items(&filter, page).await.expect("items");
+        assert_eq!(items.len() as u64, total);
+        items
+            .into_iter()
+            .map(|(item, file, _)| (item.place, file.size))
+            .collect()
+    }
+
+    /// A file of so many bytes, none of which takes room.
+    ///
+    /// # Panics
+    /// When it cannot be made.
+    pub fn file(&self, path: impl AsRef<Path>, size: u64) {
+        let path = self.root.join(path);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        let file = std::fs::File::create(path).expect("a file");
+        file.set_len(size).expect("a sparse file");
+    }
+}
