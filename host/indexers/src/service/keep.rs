@@ -18,6 +18,7 @@ use crate::model::indexer::{
     DEFAULT_CATEGORIES, DEFAULT_IMPLEMENTATION, DEFAULT_PACE, DEFAULT_PRIORITY, DEFAULT_TIMEOUT_MS, Indexer,
     MAX_INDEXERS, PROTOCOLS, Status,
 };
+use crate::model::proxy::same_server;
 use crate::repo;
 
 impl Indexers {
@@ -147,6 +148,14 @@ impl Indexers {
             || change.base_url.is_some()
             || change.api_key.is_some()
             || change.config.is_some();
+        let elsewhere = change
+            .base_url
+            .as_deref()
+            .is_some_and(|url| !same_server(url, &to.base_url));
+        if elsewhere && to.origin.is_some() {
+            // It is the aggregator's, and opens all that the aggregator has.
+            to.api_key = None;
+        }
         put(&mut to.name, change.name);
         put(&mut to.implementation, change.implementation);
         put(&mut to.protocol, change.protocol);
