@@ -404,15 +404,12 @@ impl App {
         let files = start_files(ground.files(&config, &secrets, &torrents, &jobs, &hub)?).await?;
         let mail = ground.mail();
         introduce(&torrents, &files, &mail, &plugins);
-        let shows = ground.shows(&hub);
-        let rss = ground.rss(&torrents, &shows, &hub);
-        let actions = brought.actions.unwrap_or_else(|| plugins.actions());
-        let actions = Arc::new(HouseFirst::new(rss.clone(), actions));
+        let (shows, rss) = ground.shows_and_rss(&torrents, &hub);
+        let others = brought.actions.unwrap_or_else(|| plugins.actions());
+        let actions = Arc::new(HouseFirst::new(rss.clone(), others));
         let automation = ground.automation(actions, &torrents, book).await?;
         let channels = brought.channels.unwrap_or_else(|| plugins.channels());
         let notifications = ground.notifications(channels, &hub)?;
-        let web = guarded(web_config(&config, &ground.metrics), &post);
-        let docs = !matches!(web.docs, Docs::Hidden);
         let areas = Areas::new(vec![
             qm_system::area(ground.system(&config, &plugins, &torrents, &hub)?),
             qm_identity::area(&ground.identity, &hub),
@@ -428,8 +425,14 @@ impl App {
             qm_titledb::area(&ground.titledb(&config, &jobs, &hub)),
         ]);
         let routes = areas.routes.mount(ws_router(hub.clone()));
-        let router = qm_web::finish(routes, web, ground.tokens.clone(), ctx);
-
+        let web = guarded(web_config(&config, &ground.metrics), &post);
+        let front = Front {
+            docs: !matches!(web.docs, Docs::Hidden),
+            proxied: config.trusted_proxies > 0,
+            router: qm_web::finish(routes, web, ground.tokens.clone(), ctx),
+            listener,
+            address,
+        };
         let consumers = brought.consumers.into_iter().chain(areas.consumers).collect();
         outbox.start(consumers, &ground.background).await?;
         // Every area has registered its types by now, and none has begun a job that would be taken for one that was left.
@@ -440,13 +443,6 @@ impl App {
         let first_admin = seeded
             .generated_password
             .map(|password| (config.admin.username, password));
-        let front = Front {
-            listener,
-            address,
-            router,
-            docs,
-            proxied: config.trusted_proxies > 0,
-        };
         Ok(Self {
             front,
             post,

@@ -66,8 +66,16 @@ impl Ground {
         })
     }
 
-    /// Feeds and their rules; nothing is fetched yet.
-    pub(super) fn rss(&self, torrents: &Arc<Torrents>, shows: &Arc<Shows>, hub: &Hub) -> Arc<Rss> {
+    /// Shows (whoever knows of media becomes a provider of them), and feeds with their rules, which hear of their shows.
+    /// Nothing is fetched yet.
+    pub(super) fn shows_and_rss(&self, torrents: &Arc<Torrents>, hub: &Hub) -> (Arc<Shows>, Arc<Rss>) {
+        let shows = Shows::new(ShowsDeps {
+            db: self.db.clone(),
+            ctx: self.ctx.clone(),
+            audit: self.audit.clone(),
+            hub: hub.clone(),
+            providers: Vec::new(),
+        });
         let rss = Rss::new(RssDeps {
             db: self.db.clone(),
             ctx: self.ctx.clone(),
@@ -81,7 +89,7 @@ impl Ground {
         });
         let rules: Arc<dyn ShowRules> = rss.clone();
         shows.use_rules(&rules);
-        rss
+        (shows, rss)
     }
 
     /// The data set of titles; its imports are jobs, none of which has begun.
@@ -98,17 +106,6 @@ impl Ground {
             net: self.net.clone(),
             file_roots: config.file_roots.iter().map(PathBuf::from).collect(),
             data_dir: config.data_dir.clone(),
-        })
-    }
-
-    /// Shows; whoever knows of media becomes a provider of them.
-    pub(super) fn shows(&self, hub: &Hub) -> Arc<Shows> {
-        Shows::new(ShowsDeps {
-            db: self.db.clone(),
-            ctx: self.ctx.clone(),
-            audit: self.audit.clone(),
-            hub: hub.clone(),
-            providers: Vec::new(),
         })
     }
 }
