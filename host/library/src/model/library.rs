@@ -162,6 +162,7 @@ impl MediaLibrary {
 
 /// What is to change of a library, or what is said of a new one; what is `None` stays.
 #[derive(Clone, Debug, Default)]
+#[expect(clippy::option_option, reason = "absent, null and a value are three things")]
 pub struct LibraryChange {
     pub name: Option<String>,
     /// As it was sent; guarded before it is kept.

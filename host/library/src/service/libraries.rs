@@ -7,6 +7,7 @@ use qm_kernel::Permission;
 use qm_platform::Actor;
 use serde_json::{Value, json};
 
+use super::scan::scan_asked;
 use super::scan::{Reason, ScanRequest};
 use super::{Caller, Library};
 use crate::error::LibraryError;
@@ -52,7 +53,7 @@ impl Library {
         repo::libraries::insert(&mut tx, &library).await?;
         self.note(&mut tx, caller, &actor, "media.library.create", &library)
             .await?;
-        let job = self.scan_asked(&library, Reason::Changed, Some(actor.user_id()));
+        let job = scan_asked(&library, Reason::Changed, Some(actor.user_id()));
         let job = self.jobs.enqueue(&mut tx, job).await?;
         tx.commit().await?;
         self.jobs.announce(&job);
@@ -91,7 +92,7 @@ impl Library {
         }
         self.note(&mut tx, caller, &actor, "media.library.update", &library)
             .await?;
-        let job = self.scan_asked(&library, Reason::Changed, Some(actor.user_id()));
+        let job = scan_asked(&library, Reason::Changed, Some(actor.user_id()));
         let job = self.jobs.enqueue(&mut tx, job).await?;
         tx.commit().await?;
         self.jobs.announce(&job);

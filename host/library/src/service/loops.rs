@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Library;
 use super::scan::Reason;
+use super::scan::scan_asked;
 use crate::error::LibraryError;
 use crate::repo;
 
@@ -53,7 +54,7 @@ impl Library {
             }
             let job = self
                 .jobs
-                .enqueue(&mut tx, self.scan_asked(&library, reason, None))
+                .enqueue(&mut tx, scan_asked(&library, reason, None))
                 .await?;
             tx.commit().await?;
             self.jobs.announce(&job);

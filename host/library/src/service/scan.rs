@@ -378,14 +378,12 @@ fn is_kept(kept: &[String], place: &str) -> bool {
     kept.iter().any(|above| place::is_within(place, above))
 }
 
-impl Library {
-    pub(super) fn scan_asked(&self, library: &MediaLibrary, reason: Reason, by: Option<&str>) -> NewJob {
-        let asked = ScanRequest {
-            library_id: &library.id,
-            name: Some(&library.name),
-            reason,
-            created_by: by,
-        };
-        asked.into_job()
-    }
+pub(super) fn scan_asked(library: &MediaLibrary, reason: Reason, by: Option<&str>) -> NewJob {
+    let asked = ScanRequest {
+        library_id: &library.id,
+        name: Some(&library.name),
+        reason,
+        created_by: by,
+    };
+    asked.into_job()
 }
