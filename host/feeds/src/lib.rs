@@ -45,6 +45,9 @@ pub struct Document {
     /// Reading broke off: there may be more items, and the next answer may have them. Whoever keeps validators for
     /// conditional requests keeps none of such a document.
     pub torn: bool,
+    /// It broke off within the last item, of which that is kept which could be read. Whoever remembers items by their guid
+    /// leaves it for the next answer: of what is known already the rest would never be looked at.
+    pub is_last_cut: bool,
     /// What was odd about the document, each once, for whoever follows the feed. They hold no text of an item.
     pub warnings: Vec<String>,
 }

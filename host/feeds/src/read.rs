@@ -46,6 +46,7 @@ pub fn read(bytes: &[u8], content_type: Option<&str>) -> Result<Document, FeedEr
         }
         match item(&mut walk, &prefix) {
             Some(Told { item, hash_of_link }) => {
+                document.is_last_cut = walk.broken.is_some();
                 if hash_of_link {
                     hashes_of_links.push(document.items.len());
                 }

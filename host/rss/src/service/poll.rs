@@ -211,7 +211,10 @@ impl Rss {
                 etag,
                 last_modified,
             } => {
-                let document = parse(bytes, content_type).await?;
+                let mut document = parse(bytes, content_type).await?;
+                if document.is_last_cut {
+                    document.items.pop();
+                }
                 read.warnings.clone_from(&document.warnings);
                 // Of a document that broke off the rest is still to be read: "not modified" must not hide it.
                 let whole = !document.torn;
