@@ -404,7 +404,8 @@ impl App {
         let files = start_files(ground.files(&config, &secrets, &torrents, &jobs, &hub)?).await?;
         let mail = ground.mail();
         introduce(&torrents, &files, &mail, &plugins);
-        let (shows, rss) = ground.shows_and_rss(&torrents, &hub);
+        let titledb = ground.titledb(&config, &jobs, &hub);
+        let (shows, rss) = ground.shows_and_rss(&torrents, &titledb, &hub);
         let others = brought.actions.unwrap_or_else(|| plugins.actions());
         let actions = Arc::new(HouseFirst::new(rss.clone(), others));
         let automation = ground.automation(actions, &torrents, book).await?;
@@ -422,7 +423,7 @@ impl App {
             qm_mail::area(&mail),
             qm_indexers::area(&ground.indexers(&plugins)),
             qm_shows::area(&shows),
-            qm_titledb::area(&ground.titledb(&config, &jobs, &hub)),
+            qm_titledb::area(&titledb),
         ]);
         let routes = areas.routes.mount(ws_router(hub.clone()));
         let web = guarded(web_config(&config, &ground.metrics), &post);

@@ -66,15 +66,20 @@ impl Ground {
         })
     }
 
-    /// Shows (whoever knows of media becomes a provider of them), and feeds with their rules, which hear of their shows.
-    /// Nothing is fetched yet.
-    pub(super) fn shows_and_rss(&self, torrents: &Arc<Torrents>, hub: &Hub) -> (Arc<Shows>, Arc<Rss>) {
+    /// Shows, of which the data set of titles tells, and feeds with their rules, which hear of their shows. Nothing is
+    /// fetched yet.
+    pub(super) fn shows_and_rss(
+        &self,
+        torrents: &Arc<Torrents>,
+        titledb: &Arc<Titledb>,
+        hub: &Hub,
+    ) -> (Arc<Shows>, Arc<Rss>) {
         let shows = Shows::new(ShowsDeps {
             db: self.db.clone(),
             ctx: self.ctx.clone(),
             audit: self.audit.clone(),
             hub: hub.clone(),
-            providers: Vec::new(),
+            providers: vec![titledb.clone()],
         });
         let rss = Rss::new(RssDeps {
             db: self.db.clone(),

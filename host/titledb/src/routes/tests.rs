@@ -1,5 +1,6 @@
 //! The routes as a client sees them, over jobs that really run and a server of files.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -14,6 +15,7 @@ use qm_kernel::{Ctx, Secret};
 use qm_net::{Net, NetConfig};
 use qm_platform::testing::Claims;
 use qm_platform::{Audit, AuditTrail, Background, Cipher, Settings};
+use qm_ports::shows::{ShowDetails, ShowProvider};
 use qm_realtime::{Hub, HubConfig};
 use qm_test_base::{NoTokens, RoleTokens};
 use qm_web::{Docs, WebConfig};
@@ -32,6 +34,7 @@ qm_db::sql! {
 }
 
 struct Site {
+    titledb: Arc<Titledb>,
     router: Router,
     jobs: Jobs,
     background: Background,
@@ -59,7 +62,7 @@ impl Site {
             ssrf_allow_hosts: vec!["127.0.0.1".to_owned()],
             ..NetConfig::default()
         });
-        let app = Titledb::new(TitledbDeps {
+        let titledb = Titledb::new(TitledbDeps {
             db: db.clone(),
             settings: Settings::new(ctx.clone(), cipher.clone()),
             cipher,
@@ -78,8 +81,14 @@ impl Site {
             docs: Docs::Hidden,
             ..WebConfig::default()
         };
-        let router = qm_web::finish(routes().with_state(app), config, Arc::new(RoleTokens), ctx);
+        let router = qm_web::finish(
+            routes().with_state(titledb.clone()),
+            config,
+            Arc::new(RoleTokens),
+            ctx,
+        );
         Self {
+            titledb,
             router,
             jobs,
             background,
@@ -214,6 +223,23 @@ async fn files(directory: PathBuf) -> (String, Arc<Mutex<Vec<String>>>) {
 
 const FULL: &str = "full";
 
+/// Titles of one name and others: running, over, no series, series that end by themselves.
+const SHOWS: &str =
+    "tconst\ttitleType\tprimaryTitle\toriginalTitle\tisAdult\tstartYear\tendYear\truntimeMinutes\tgenres
+tt0000101\ttvSeries\tHarbor Nine\tHarbor Nine\t0\t1999\t2004\t40\tDrama
+tt0000102\ttvSeries\tHarbor Nine\tHafen 9\t0\t2023\t\\N\t40\tDrama
+tt0000103\tmovie\tHarbor Nine\tHarbor Nine\t0\t2023\t\\N\t90\tDrama
+tt0000104\ttvMiniSeries\tQuiet Web\tQuiet Web\t0\t2010\t\\N\t40\tDrama
+tt0000105\ttvSeries\tHarbor Nine Stories\tHarbor Nine Stories\t0\t2023\t\\N\t40\tDrama
+";
+
+fn write_shows(folder: &Path) {
+    let file = std::fs::File::create(folder.join("title.basics.tsv.gz")).unwrap();
+    let mut gzip = flate2::write::GzEncoder::new(file, flate2::Compression::fast());
+    gzip.write_all(SHOWS.as_bytes()).unwrap();
+    gzip.finish().unwrap();
+}
+
 db_test! {
     async fn a_data_set_is_validated_imported_searched_and_removed(db: Db) {
         let site = Site::new(&db).await;
@@ -282,6 +308,53 @@ db_test! {
             "media.titledb.dataset.validate.started", "media.titledb.dataset.validate.completed"] {
             assert!(audited.iter().any(|row| row == action), "{action} in {audited:?}");
         }
+        site.stop().await;
+    }
+
+    async fn shows_are_known_by_when_they_began_and_ended(db: Db) {
+        let site = Site::new(&db).await;
+        write_shows(&site.root);
+        let shows: &dyn ShowProvider = &*site.titledb;
+        assert!(!shows.is_ready().await, "it is switched off");
+        assert!(shows.details("tt0000101").await.unwrap_err().0.contains("media.titledb"));
+        site.configure(json!({ "mode": "dataset", "importStrategy": FULL, "importTvShows": true })).await;
+        assert!(!shows.is_ready().await, "nothing is imported");
+        assert!(shows.search("Harbor Nine", None).await.unwrap().is_empty());
+        assert_eq!(site.import().await["status"], "completed");
+        assert!(shows.is_ready().await);
+
+        for (title, year, expected) in [
+            ("harbor NINE", None, &["tt0000102", "tt0000101"][..]),
+            ("Harbor Nine", Some(1999), &["tt0000101"]),
+            ("Harbor Nine", Some(2000), &[]),
+            ("Hafen 9", None, &[]),
+            ("Quiet Web", None, &["tt0000104"]),
+            ("Harbor", None, &[]),
+            ("???", None, &[]),
+        ] {
+            let found = shows.search(title, year).await.unwrap();
+            let ids: Vec<&str> = found.iter().map(|hit| hit.id.as_str()).collect();
+            assert_eq!(ids, expected, "{title} {year:?}");
+        }
+        let over = shows.details("tt0000101").await.unwrap().unwrap();
+        assert_eq!(over, ShowDetails {
+            title: "Harbor Nine".to_owned(),
+            end_year: Some(2004),
+            first_air_date: Some("1999-01-01".to_owned()),
+            last_air_date: Some("2004-12-31".to_owned()),
+            ..ShowDetails::default()
+        });
+        let runs = |id: &'static str| async move {
+            let told = shows.details(id).await.unwrap().unwrap();
+            (told.is_running_series, told.end_year)
+        };
+        assert_eq!(runs("tt0000102").await, (true, None));
+        assert_eq!(runs("tt0000104").await, (false, None), "a mini-series says nothing");
+        for none in ["tt0000103", "tt0000999", "Harbor Nine", "81123"] {
+            assert_eq!(shows.details(none).await.unwrap(), None, "{none}");
+        }
+        site.configure(json!({ "mode": "disabled" })).await;
+        assert!(!shows.is_ready().await);
         site.stop().await;
     }
 

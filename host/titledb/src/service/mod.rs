@@ -7,6 +7,7 @@ pub mod options;
 pub mod paths;
 pub mod port;
 pub mod search;
+mod shows;
 pub mod status;
 pub mod store;
 #[cfg(test)]
