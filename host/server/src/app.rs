@@ -441,9 +441,8 @@ impl App {
         for start in areas.loops {
             start(&ground.background);
         }
-        let first_admin = seeded
-            .generated_password
-            .map(|password| (config.admin.username, password));
+        let with_name = |password| (config.admin.username, password);
+        let first_admin = seeded.generated_password.map(with_name);
         Ok(Self {
             front,
             post,
