@@ -9,7 +9,7 @@ use qm_ports::indexer::IndexerError;
 use qm_web::ApiError;
 
 use crate::model::indexer::MAX_INDEXERS;
-use crate::service::AggregatorError;
+use crate::model::told::AggregatorError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum IndexerAreaError {

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 
 use crate::model::indexer::{MAX_KEY, MAX_URL};
 use crate::model::proxy::Checked;
-use crate::service::{AggregatorError, Imported, LinkPatch, Probe, Row, ShownLink, Trial};
+use crate::model::told::{AggregatorError, LinkPatch, Probe, Row, ShownLink, Takeover, Trial};
 
 /// The link to the indexer aggregator. Its key is never shown.
 #[derive(Serialize, ToSchema)]
@@ -286,8 +286,8 @@ impl From<Row> for ImportedView {
     }
 }
 
-impl From<Imported> for ImportView {
-    fn from(told: Imported) -> Self {
+impl From<Takeover> for ImportView {
+    fn from(told: Takeover) -> Self {
         let changed = told.changed.into_iter().map(|(row, fields)| ImportChangeView {
             id: row.id,
             name: row.name,

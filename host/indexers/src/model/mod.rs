@@ -8,3 +8,4 @@ pub mod indexer;
 pub mod listing;
 pub mod merge;
 pub mod proxy;
+pub mod told;

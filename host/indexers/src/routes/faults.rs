@@ -7,7 +7,7 @@ use qm_ports::indexer::IndexerError;
 use qm_web::faults;
 
 use crate::error::IndexerAreaError as E;
-use crate::service::AggregatorError;
+use crate::model::told::AggregatorError;
 
 faults! {
     Of => [E::NoSuchIndexer];

@@ -6,10 +6,11 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use qm_kernel::{ErrorKind, Secret};
+use qm_kernel::Secret;
 use qm_net::{DialError, Dialer, Grants, HttpRequest, Progress};
 
 use crate::model::listing::{About, Entry, about, count, entries};
+use crate::model::told::AggregatorError;
 
 pub const PATIENCE: Duration = Duration::from_secs(10);
 /// Tens of definitions with all their fields take an aggregator a while.
@@ -20,50 +21,6 @@ const MAX_LIST: usize = 16 << 20;
 
 const ABOUT: &str = "/api/v1/system/status";
 const LIST: &str = "/api/v1/indexer";
-
-/// Why the aggregator did not answer. No text holds the key, a path or a query.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum AggregatorError {
-    #[error("Could not reach {place}: {why}")]
-    Unreachable { place: String, why: String },
-    #[error("Could not reach {0}: it is never dialled")]
-    Denied(String),
-    #[error("{0} did not answer in time")]
-    Timeout(String),
-    #[error("{0} rejected the API key")]
-    Rejected(String),
-    #[error("{place} returned HTTP {status}")]
-    Status { place: String, status: u16 },
-    #[error("{place} sends elsewhere (HTTP {status}): enter the URL where it is itself")]
-    Redirected { place: String, status: u16 },
-    #[error("{place} answered more than {most} KiB")]
-    TooLarge { place: String, most: usize },
-    #[error("{place} answered something else than an indexer proxy does: {why}")]
-    Unreadable { place: String, why: String },
-}
-
-impl AggregatorError {
-    pub const fn kind(&self) -> ErrorKind {
-        match self {
-            Self::Denied(_) | Self::Rejected(_) => ErrorKind::BadRequest,
-            Self::Timeout(_) => ErrorKind::UpstreamTimeout,
-            Self::Unreachable { .. }
-            | Self::Status { .. }
-            | Self::Redirected { .. }
-            | Self::TooLarge { .. }
-            | Self::Unreadable { .. } => ErrorKind::Upstream,
-        }
-    }
-
-    pub const fn code(&self) -> &'static str {
-        match self {
-            Self::Denied(_) => "bad_request.indexer_proxy_address",
-            Self::Rejected(_) => "bad_request.indexer_proxy_key_rejected",
-            Self::Timeout(_) => "upstream_timeout.indexer_proxy",
-            _ => "upstream.indexer_proxy",
-        }
-    }
-}
 
 /// The aggregator at one URL, by one key.
 pub struct Aggregator<'a> {
@@ -174,6 +131,8 @@ mod tests {
     use qm_net::{Net, NetConfig};
     use qm_test_base::aggregator::FakeAggregator;
     use qm_test_base::indexer::KEY;
+
+    use qm_kernel::ErrorKind;
 
     use super::*;
 

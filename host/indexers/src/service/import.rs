@@ -21,40 +21,9 @@ use crate::model::indexer::{
 };
 use crate::model::listing::{About, Entry, Unfit};
 use crate::model::proxy::Link;
+use crate::model::told::{Row, Takeover};
 use crate::repo;
 use crate::settings::INDEXER_PROXY;
-
-/// What became of the aggregator's indexers.
-#[derive(Default)]
-pub struct Imported {
-    pub version: Option<String>,
-    pub added: Vec<Row>,
-    /// With the names of the fields that changed.
-    pub changed: Vec<(Row, Vec<&'static str>)>,
-    /// The aggregator no longer has them.
-    pub disabled: Vec<Row>,
-    /// Rows of ours that are as they should be.
-    pub unchanged: usize,
-    /// Left alone, and why; without an id where there is no row of ours.
-    pub left: Vec<(Option<Row>, String, String)>,
-    pub failed: Vec<Unfit>,
-}
-
-/// A row of ours.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
-    pub id: String,
-    pub name: String,
-}
-
-impl Row {
-    fn of(indexer: &Indexer) -> Self {
-        Self {
-            id: indexer.id.clone(),
-            name: indexer.name.clone(),
-        }
-    }
-}
 
 /// One import in its transaction.
 struct Import<'a> {
@@ -69,12 +38,12 @@ struct Import<'a> {
     by_hand: HashMap<String, Row>,
     /// Rows by origin that no indexer of the list has claimed yet.
     known: HashMap<String, Indexer>,
-    told: Imported,
+    told: Takeover,
 }
 
 impl Indexers {
     /// Takes over the aggregator's indexers for torrents.
-    pub async fn import(&self, caller: Caller<'_>) -> Result<Imported, IndexerAreaError> {
+    pub async fn import(&self, caller: Caller<'_>) -> Result<Takeover, IndexerAreaError> {
         let needed = &[Permission::IntegrationsIndexerProxyManage];
         judge_alone(&*self.acting, &self.db, caller.principal, needed).await?;
         let Ok(_turn) = self.import.try_lock() else {
@@ -114,14 +83,14 @@ impl Indexers {
                 .map(|row| (asked_at(&row.base_url), Row::of(row)))
                 .collect(),
             known: known.into_iter().filter_map(origin).collect(),
-            told: Imported::default(),
+            told: Takeover::default(),
         };
         import.run(about, entries).await
     }
 }
 
 impl Import<'_> {
-    async fn run(mut self, about: About, entries: Vec<Entry>) -> Result<Imported, IndexerAreaError> {
+    async fn run(mut self, about: About, entries: Vec<Entry>) -> Result<Takeover, IndexerAreaError> {
         self.told.version = about.version;
         // Of these it is unknown what they are, so the rows at their places are not taken for gone.
         let mut unclear = HashSet::new();

@@ -1,62 +1,28 @@
 //! The link to the aggregator: its settings, and whether it answers.
 
-use qm_kernel::{Permission, Secret, Timestamp};
+use qm_kernel::{Permission, Secret};
 use qm_platform::{Actor, AuditEntry, AuditResult, judge_alone};
 use serde_json::{Value, json};
 
-use super::aggregator::{Aggregator, AggregatorError, LIST_PATIENCE, PATIENCE};
+use super::aggregator::{Aggregator, LIST_PATIENCE, PATIENCE};
 use super::{Caller, Indexers};
 use crate::error::IndexerAreaError;
 use crate::model::indexer::Status;
 use crate::model::proxy::{Checked, Link, LinkChange, same_server, tidy_url, url_fault};
+use crate::model::told::{AggregatorError, LinkPatch, Probe, ShownLink, Trial};
 use crate::settings::INDEXER_PROXY;
 
 /// Requests to the aggregator at a time.
 pub(super) const PROBES: usize = 4;
 
-/// The link as it may be shown.
-pub struct Shown {
-    pub link: Link,
-    pub has_key: bool,
-}
-
-/// Values to try that nobody has stored yet; what is none is as it is stored.
-#[derive(Default)]
-pub struct Trial {
-    pub internal_url: Option<String>,
-    pub api_key: Option<Secret>,
-}
-
-/// What is to change of the link; what is none stays.
-#[derive(Default)]
-pub struct Patch {
-    pub is_enabled: Option<bool>,
-    /// Blank: the default.
-    pub internal_url: Option<String>,
-    /// Blank: the default.
-    pub public_url: Option<String>,
-    /// The inner `None` takes it away.
-    pub api_key: Option<Option<Secret>>,
-}
-
-/// How the link does.
-pub struct Probe {
-    /// `disabled`, `unconfigured`, `ok` or `error`.
-    pub status: &'static str,
-    pub message: Option<String>,
-    pub version: Option<String>,
-    pub indexer_count: Option<u64>,
-    pub at: Option<Timestamp>,
-}
-
 impl Indexers {
-    pub async fn link(&self) -> Result<Shown, IndexerAreaError> {
+    pub async fn link(&self) -> Result<ShownLink, IndexerAreaError> {
         let stored = self
             .settings
             .get(&mut self.db.begin_read().await?, &INDEXER_PROXY)
             .await?;
         let link = Link::of(&stored);
-        Ok(Shown {
+        Ok(ShownLink {
             has_key: self.link_key(&link).is_some(),
             link,
         })
@@ -69,7 +35,11 @@ impl Indexers {
             .and_then(|sealed| self.cipher.decrypt(sealed))
     }
 
-    pub async fn change_link(&self, caller: Caller<'_>, patch: Patch) -> Result<Shown, IndexerAreaError> {
+    pub async fn change_link(
+        &self,
+        caller: Caller<'_>,
+        patch: LinkPatch,
+    ) -> Result<ShownLink, IndexerAreaError> {
         let _turn = self.link_changes.lock().await;
         let mut tx = self.db.begin_write().await?;
         let actor = self

@@ -26,10 +26,6 @@ use crate::error::IndexerAreaError;
 use crate::model::indexer::Indexer;
 use crate::repo;
 
-pub use self::aggregator::AggregatorError;
-pub use self::import::{Imported, Row};
-pub use self::link::{Patch as LinkPatch, Probe, Shown as ShownLink, Trial};
-
 use self::notes::Notes;
 use self::pace::Pace;
 
