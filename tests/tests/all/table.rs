@@ -332,7 +332,7 @@ pub const TABLE: &[Row] = &[
     row("POST /api/media/providers/titledb/dataset/reset").body("{}"),
     row("GET /api/media/providers/titledb/dataset/imports"),
     row("GET /api/media/providers/titledb/search"),
-    row("GET /api/media/providers/titledb/title/{titledbId}"),
+    row("GET /api/media/providers/titledb/title/{titledbId}").unknown(400, "ids of titles have a form of their own"),
     // Notifications
     row("GET /api/account/notifications/events"),
     row("GET /api/account/notifications/preferences"),

@@ -10,6 +10,7 @@ faults! {
     Change => with(path());
     Validate => path();
     Import => with(path());
+    Test => with(Vec::new());
     Stop => with(vec![E::NotRunning]);
     Update => with(path());
     Reset => with([path(), vec![E::Active]].into_iter().flatten().collect());

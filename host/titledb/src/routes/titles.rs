@@ -57,7 +57,8 @@ pub async fn change_titledb_settings(
 
 /// Whether the API is configured, and titles can be asked for. Nothing is sent anywhere.
 #[utoipa::path(
-    post, path = "/api/media/providers/titledb/test", tag = "titledb", responses((status = 201, body = TestView))
+    post, path = "/api/media/providers/titledb/test", tag = "titledb",
+    responses((status = 201, body = TestView), faults::Test)
 )]
 pub async fn test_titledb(
     State(app): App,

@@ -9,7 +9,7 @@ use crate::error::TitledbError;
 use crate::model::options::Options;
 use crate::settings::TITLEDB;
 
-const NEEDED: &[Permission] = &[Permission::MediaManagerTitledbConfigure];
+pub(super) const NEEDED: &[Permission] = &[Permission::MediaManagerTitledbConfigure];
 
 /// A change: members by name, `null` for one that is to be its default again.
 pub type Change = Vec<(&'static str, Value)>;

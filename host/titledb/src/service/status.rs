@@ -1,7 +1,8 @@
 //! Whether titles can be asked for, and whence.
 
-use qm_platform::{AuditEntry, AuditResult};
+use qm_platform::{AuditEntry, AuditResult, judge_alone};
 
+use super::options::NEEDED;
 use super::{Caller, Titledb};
 use crate::error::TitledbError;
 use crate::model::options::{Mode, Options};
@@ -46,6 +47,8 @@ impl Titledb {
 
     /// Whether the API is configured, and titles can be asked for. Nothing is sent.
     pub async fn test(&self, caller: Caller<'_>) -> Result<(bool, bool), TitledbError> {
+        // It tells of a stored secret: who asks is judged first.
+        judge_alone(&*self.acting, &self.db, caller.principal, NEEDED).await?;
         let status = self.status().await?;
         let entry = AuditEntry {
             user_id: Some(caller.principal.user_id.to_string()),
