@@ -130,16 +130,19 @@ async fn what_a_person_entered_leads_outside_too() {
 }
 
 #[tokio::test]
-async fn an_answer_of_ten_mebibytes_is_an_error_of_its_call_alone() {
+async fn of_an_answer_of_ten_mebibytes_a_line_is_kept_and_nothing_stays_held() {
     let body = "x".repeat(10 << 20);
     let (large, _) = listen(vec![answer("200 OK", &body)], Duration::ZERO).await;
     let (small, _) = listen(vec![answer("200 OK", "n-1")], Duration::ZERO).await;
-    let bench = Bench::start(COURIER).await;
+    // Ten mebibytes are read in more time than the other tests let a guest compute.
+    let cpu = Duration::from_secs(5);
+    let bench = Bench::with(COURIER, Limits { cpu, ..limits() }).await;
     let to = |port: u16| config(json!({"url": format!("http://listed.example:{port}/")}));
     let channels = bench.host.channels();
     let flooded = channels.send("courier", to(large), "", message()).await;
     // The whole of it is the id of the message, of which a line is kept.
-    assert!(flooded.is_ok_and(|receipt| receipt.id.is_some_and(|id| id.len() <= 1 << 10)));
+    let receipt = flooded.expect("a line of it is a receipt");
+    assert!(receipt.id.is_some_and(|id| id.len() <= 1 << 10));
     assert!(channels.send("courier", to(small), "", message()).await.is_ok());
     // What it held is given back by the task that ran it, which may end after the answer is here.
     let is_free = |plugin: &PluginStatus| plugin.file == "courier.wasm" && plugin.memory_bytes == 0;
