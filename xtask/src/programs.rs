@@ -171,9 +171,8 @@ fn run_one(program: &Program, environment: &[(OsString, OsString)], gathered: bo
         command.output().map(|output| {
             let (said, complained) = (output.stdout, output.stderr);
             print!(
-                "\n     Ended {} after {} s\n{}{}",
+                "\n     Said by {}\n{}{}",
                 program.name,
-                begun.elapsed().as_secs(),
                 String::from_utf8_lossy(&said),
                 String::from_utf8_lossy(&complained)
             );
@@ -182,6 +181,11 @@ fn run_one(program: &Program, environment: &[(OsString, OsString)], gathered: bo
     } else {
         command.status()
     };
+    println!(
+        "     Ended {} after {} s",
+        program.name,
+        begun.elapsed().as_secs()
+    );
     match ended {
         Ok(status) if status.success() => true,
         Ok(status) => {

@@ -15,7 +15,11 @@ pub async fn backup(file: &Path, force: bool) -> Result<(), StartError> {
     let config = Config::from_env()?;
     logging::init(&config.log);
     let database = sqlite(&config, |target| {
-        format!("pg_dump --format=custom --file={} {target}", file.display())
+        // What was imported of titles can be had again, and is larger than everything else: SQLite's copy has none of it either.
+        format!(
+            "pg_dump --format=custom --exclude-schema='titledb*' --file={} {target}",
+            file.display()
+        )
     })?;
     let copied = database.backup(file, force).await?;
     say(format_args!(

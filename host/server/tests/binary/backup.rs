@@ -170,7 +170,7 @@ fn postgresql_has_tools_of_its_own() {
     for (arguments, command) in [
         (
             ["backup", "x"],
-            "pg_dump --format=custom --file=x --host=db.example --port=5432 --username=qm --dbname=media",
+            "pg_dump --format=custom --exclude-schema='titledb*' --file=x --host=db.example --port=5432 --username=qm --dbname=media",
         ),
         (
             ["restore", "x"],
