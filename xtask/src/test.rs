@@ -31,6 +31,7 @@ const NEEDS: &[Needs] = &[
     needs("qm-identity", &["postgresql"]),
     needs("qm-indexers", &["postgresql"]),
     needs("qm-jobs", &["postgresql"]),
+    needs("qm-library", &["postgresql"]),
     needs("qm-titledb", &["postgresql"]),
     needs("qm-torrents", &["postgresql"]),
     needs("qm-rss", &["postgresql"]),

@@ -63,7 +63,14 @@ pub struct AppParts {
     pub compiler: Compiler,
     /// Bounds on plugins.
     pub limits: Limits,
+    pub passwords: Passwords,
+}
+
+/// What it costs to try a password.
+pub struct Passwords {
     pub hash_cost: HashCost,
+    /// How long those wait who guess passwords and codes.
+    pub guesses: Pace,
 }
 
 /// What a test brings beside, or in place of, what installed plugins provide.
@@ -117,6 +124,24 @@ struct Front {
     proxied: bool,
 }
 
+impl Front {
+    fn new(
+        config: &Config,
+        listener: TcpListener,
+        web: WebConfig,
+        router: impl FnOnce(WebConfig) -> Router,
+    ) -> Result<Self, StartError> {
+        let address = listener.local_addr();
+        Ok(Self {
+            address: address.map_err(|source| StartError::listen(config.listen, source))?,
+            docs: !matches!(web.docs, Docs::Hidden),
+            proxied: config.trusted_proxies > 0,
+            router: router(web),
+            listener,
+        })
+    }
+}
+
 /// What every area stands on.
 struct Ground {
     db: Db,
@@ -142,7 +167,7 @@ impl Ground {
         secrets: &Secrets,
         post: &Post,
         net: &Net,
-        hash_cost: HashCost,
+        passwords: &Passwords,
         ctx: &Ctx,
     ) -> Result<Self, StartError> {
         let started = Instant::now();
@@ -166,8 +191,8 @@ impl Ground {
             audit: audit.clone(),
             cipher: cipher.clone(),
             tokens: tokens.clone(),
-            hash_cost,
-            pace: Pace::STANDARD,
+            hash_cost: passwords.hash_cost,
+            pace: passwords.guesses,
             refresh_ttl: config.refresh_ttl,
             ctx: ctx.clone(),
         });
@@ -377,14 +402,11 @@ impl App {
             brought,
             compiler,
             limits,
-            hash_cost,
+            passwords,
         } = parts;
         // Whatever it sends or changes outside the database, it may only while it is the active one.
         let net = net.under(post.mandate.clone());
-        let address = listener
-            .local_addr()
-            .map_err(|source| StartError::listen(config.listen, source))?;
-        let ground = Ground::lay(&config, &secrets, &post, &net, hash_cost, &ctx)?;
+        let ground = Ground::lay(&config, &secrets, &post, &net, &passwords, &ctx)?;
         let db = ground.db.clone();
         let outbox = ground.outbox().await?;
         // Neither waits for the other: one reads files, the other the database.
@@ -424,16 +446,13 @@ impl App {
             qm_indexers::area(&ground.indexers(&plugins)),
             qm_shows::area(&shows),
             qm_titledb::area(&titledb),
+            qm_library::area(&ground.library(&config, &jobs, &automation)?),
         ]);
         let routes = areas.routes.mount(ws_router(hub.clone()));
         let web = guarded(web_config(&config, &ground.metrics), &post);
-        let front = Front {
-            docs: !matches!(web.docs, Docs::Hidden),
-            proxied: config.trusted_proxies > 0,
-            router: qm_web::finish(routes, web, ground.tokens.clone(), ctx),
-            listener,
-            address,
-        };
+        let front = Front::new(&config, listener, web, |web| {
+            qm_web::finish(routes, web, ground.tokens.clone(), ctx)
+        })?;
         let consumers = brought.consumers.into_iter().chain(areas.consumers).collect();
         outbox.start(consumers, &ground.background).await?;
         // Every area has registered its types by now, and none has begun a job that would be taken for one that was left.

@@ -28,6 +28,7 @@ pub const AREAS: &[&AreaSpec] = &[
     &qm_indexers::AREA,
     &qm_shows::AREA,
     &qm_titledb::AREA,
+    &qm_library::AREA,
 ];
 /// Time for an area to give up what it has begun, or to store what it had not stored yet.
 const CLOSE: Duration = Duration::from_secs(10);
@@ -225,6 +226,7 @@ mod tests {
             "rss",
             "automation",
             "notifications",
+            "media_manager",
         ];
         assert_eq!(ids, known);
     }

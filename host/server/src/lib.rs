@@ -12,6 +12,7 @@ mod descriptors;
 pub mod failure;
 pub mod feeds;
 pub mod logging;
+pub mod media;
 pub mod node;
 mod plugins;
 pub mod secrets;

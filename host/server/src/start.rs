@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 
 use qm_db::{Db, DbError, SqliteFile};
 use qm_files::confined::{OwnKind, OwnPlace, check_roots};
-use qm_identity::HashCost;
+use qm_identity::{HashCost, Pace};
 use qm_kernel::Ctx;
 use qm_net::{Net, NetConfig};
 use qm_plugin_host::{Compiler, Limits};
 
-use crate::app::{App, AppParts, Brought};
+use crate::app::{App, AppParts, Brought, Passwords};
 use crate::config::{self, Config};
 use crate::failure::StartError;
 use crate::node::{Asked, Candidate};
@@ -75,7 +75,10 @@ pub async fn start(
             brought,
             compiler,
             limits: Limits::default(),
-            hash_cost: HashCost::STANDARD,
+            passwords: Passwords {
+                hash_cost: HashCost::STANDARD,
+                guesses: Pace::STANDARD,
+            },
         };
         App::build(parts).await
     };

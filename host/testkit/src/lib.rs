@@ -39,6 +39,7 @@ use std::path::{Path, PathBuf};
 pub use api::Api;
 pub use database::TestDb;
 pub use qm_db::Backend;
+pub use qm_identity::Pace;
 pub use server::TestServer;
 
 /// The checkout whose tests run. Cargo says at run time where that is: what was true when this was built may be another

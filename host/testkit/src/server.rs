@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use qm_db::Db;
-use qm_identity::{HashCost, NewUser, Subject, TokenService};
+use qm_identity::{HashCost, NewUser, Pace, Subject, TokenService};
 use qm_jobs::Jobs;
 use qm_kernel::{Ctx, PageQuery, PermissionSet, Role, Secret};
 use qm_net::{Net, NetConfig};
@@ -15,7 +15,7 @@ use qm_ports::action::Actions;
 use qm_ports::channel::Channels;
 use qm_ports::engine::EngineKinds;
 use qm_realtime::Hub;
-use qm_server::app::{App, AppParts, Brought, Ending};
+use qm_server::app::{App, AppParts, Brought, Ending, Passwords};
 use qm_server::config::Config;
 use qm_server::node::Post;
 use qm_server::secrets::Secrets;
@@ -48,6 +48,7 @@ pub struct Builder<'a> {
     /// `None`: compiled in this process, and waited for.
     compiler: Option<Compiler>,
     limits: Limits,
+    guesses: Pace,
     ctx: Ctx,
 }
 
@@ -96,6 +97,12 @@ impl<'a> Builder<'a> {
 
     pub fn limits(mut self, limits: Limits) -> Builder<'a> {
         self.limits = limits;
+        self
+    }
+
+    /// How long those wait who guess passwords and codes; as anybody's unless said otherwise.
+    pub fn guesses(mut self, pace: Pace) -> Builder<'a> {
+        self.guesses = pace;
         self
     }
 
@@ -162,7 +169,10 @@ impl<'a> Builder<'a> {
             },
             compiler: self.compiler.unwrap_or(Compiler::InProcess),
             limits: self.limits,
-            hash_cost: HashCost::CHEAP,
+            passwords: Passwords {
+                hash_cost: HashCost::CHEAP,
+                guesses: self.guesses,
+            },
             config,
         });
         let app = app
@@ -225,6 +235,7 @@ impl TestServer {
             mail_roots: Vec::new(),
             compiler: None,
             limits: Limits::default(),
+            guesses: Pace::STANDARD,
             ctx: Ctx::system(),
         }
     }

@@ -76,6 +76,7 @@ const AUTOMATION_RULE: &str = r#"{"name":"attacked","trigger":"ratio.reached","c
 /// A rule of a feed that is not there.
 const RSS_RULE: &str = r#"{"feedId":"00000000-0000-4000-8000-000000000000","name":"attacked"}"#;
 const RSS_CANDIDATE: &str = r#"{"name":"attacked","matchType":"contains_text","pattern":"attacked"}"#;
+const LIBRARY_LOOSE: &str = "clients send libraries back as they got them";
 const RSS_LOOSE: &str = "clients send members of their own, and those of another type count as not said";
 
 /// Why a channel that nobody provides is no 404.
@@ -333,6 +334,18 @@ pub const TABLE: &[Row] = &[
     row("GET /api/media/providers/titledb/dataset/imports"),
     row("GET /api/media/providers/titledb/search"),
     row("GET /api/media/providers/titledb/title/{titledbId}").unknown(400, "ids of titles have a form of their own"),
+    // Media libraries
+    row("GET /api/media/dashboard"),
+    row("GET /api/media/health"),
+    row("GET /api/media/libraries"),
+    row("POST /api/media/libraries").body(r#"{"name":"attacked","path":"{root}/library"}"#).loose(LIBRARY_LOOSE),
+    row("PATCH /api/media/libraries/{id}").body(r#"{"name":"attacked"}"#).loose(LIBRARY_LOOSE),
+    row("DELETE /api/media/libraries/{id}"),
+    row("POST /api/media/libraries/{id}/scan").unknown(201, "the job says that the library is gone"),
+    row("GET /api/media/items"),
+    row("GET /api/media/items/alphabet"),
+    row("GET /api/media/items/issues"),
+    row("GET /api/media/items/{id}"),
     // Notifications
     row("GET /api/account/notifications/events"),
     row("GET /api/account/notifications/preferences"),

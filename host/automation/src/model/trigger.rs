@@ -17,7 +17,7 @@ pub const RATIO: &str = "ratio.reached";
 pub const ALL: &[Trigger] = &[
     of(COMPLETED, "Download completes", "torrent"),
     of(RATIO, "Share ratio reached", "torrent"),
-    of("media.detected", "Media found in a download", "media"),
+    of("media.detected", "Media file found by a scan", "media"),
     of("media.matched", "Media identified", "media"),
     of("media.unmatched", "Media not identified", "media"),
     of("media.missing_artwork", "Artwork missing", "media"),

@@ -7,7 +7,7 @@ use qm_web::faults;
 use crate::error::IdentityError as E;
 
 faults! {
-    Login => [E::InvalidCredentials, E::TwoFactorRequired, E::InvalidTwoFactorCode, E::Busy];
+    Login => [E::InvalidCredentials, E::TwoFactorRequired, E::InvalidTwoFactorCode, E::TooManyAttempts, E::Busy];
     Refresh => [
         E::MalformedRefreshToken,
         E::InvalidRefreshToken,
@@ -19,16 +19,22 @@ faults! {
     /// The token is good, but its user is gone.
     OwnAccount => [E::NoSuchUser];
     ChangeProfile => [gone(), E::UnknownTimezone("…".to_owned()), E::EmailTaken];
-    ChangePassword => [gone(), E::WrongCurrentPassword, E::Busy];
+    ChangePassword => [gone(), E::WrongCurrentPassword, E::TooManyAttempts, E::Busy];
     SetUpTwoFactor => [gone(), E::TwoFactorAlreadyEnabled];
     EnableTwoFactor => [
         gone(),
         E::TwoFactorAlreadyEnabled,
         E::TwoFactorNotSetUp,
         E::InvalidVerificationCode,
+        E::TooManyAttempts,
     ];
-    DisableTwoFactor => [gone(), E::IncorrectPassword, E::Busy];
-    RenewRecoveryCodes => [gone(), E::TwoFactorNotEnabled, E::InvalidVerificationCode];
+    DisableTwoFactor => [gone(), E::IncorrectPassword, E::TooManyAttempts, E::Busy];
+    RenewRecoveryCodes => [
+        gone(),
+        E::TwoFactorNotEnabled,
+        E::InvalidVerificationCode,
+        E::TooManyAttempts,
+    ];
     CreateUser => [E::UnknownRoles, E::GrantsSuperAdmin, E::UsernameTaken, E::EmailTaken, E::Busy];
     UpdateUser => [
         E::UserNotFound,

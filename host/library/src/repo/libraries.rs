@@ -23,6 +23,7 @@ sql! {
         auto_organize = $8, is_enabled = $9, scan_interval_minutes = $10, watch_enabled = $11, scan_on_startup = $12, \
         nfo_enabled = $13, artwork_enabled = $14, updated_at = $15 WHERE id = $1";
     SCANNED = "UPDATE media_libraries SET last_scan_at = $2 WHERE id = $1";
+    UNSCANNED = "UPDATE media_libraries SET last_scan_at = NULL WHERE id = $1";
     DELETE = "DELETE FROM media_libraries WHERE id = $1";
     COUNTS = "SELECT library_id, COUNT(*) FROM media_items GROUP BY library_id";
 }
@@ -145,6 +146,12 @@ pub async fn update(tx: &mut Tx, library: &MediaLibrary) -> Result<(), DbError> 
 /// Notes that a scan went through.
 pub async fn scanned(tx: &mut Tx, id: &str, at: Timestamp) -> Result<(), DbError> {
     let _ = qm_db::exec!(tx, SCANNED, id, at.ms()).await?;
+    Ok(())
+}
+
+/// Notes that nothing is known of what lies in a library.
+pub async fn unscanned(tx: &mut Tx, id: &str) -> Result<(), DbError> {
+    let _ = qm_db::exec!(tx, UNSCANNED, id).await?;
     Ok(())
 }
 

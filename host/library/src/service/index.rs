@@ -251,7 +251,13 @@ impl<'a> Index<'a> {
             }
         }
         repo::items::insert(&mut tx, &self.of.id, &new, now).await?;
-        for item in &new {
+        // What the first scan finds was there all along: it is no news, and there may be a hundred thousand of it.
+        let news = if self.of.last_scan_at.is_some() {
+            &new[..]
+        } else {
+            &[]
+        };
+        for item in news {
             self.library
                 .triggers
                 .fire(&mut tx, "media.detected", &self.told(item))

@@ -89,6 +89,8 @@ impl Library {
         repo::libraries::update(&mut tx, &library).await?;
         if library.path != before {
             repo::directories::forget(&mut tx, id).await?;
+            repo::libraries::unscanned(&mut tx, id).await?;
+            library.last_scan_at = None;
         }
         self.note(&mut tx, caller, &actor, "media.library.update", &library)
             .await?;

@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use qm_automation::Automation;
 use qm_indexers::{Indexers, IndexersDeps};
 use qm_jobs::Jobs;
+use qm_library::{Library, LibraryDeps, Pace};
 use qm_mail::{Mail, MailDeps};
 use qm_notifications::{Notifications, NotificationsDeps};
 use qm_plugin_host::PluginHost;
@@ -20,6 +22,8 @@ use super::Ground;
 use crate::config::Config;
 use crate::failure::StartError;
 use crate::feeds::GuardedFeeds;
+use crate::media::MediaTriggers;
+use crate::start::own_places;
 
 impl Ground {
     /// What people are told; nothing is sent yet.
@@ -112,5 +116,26 @@ impl Ground {
             file_roots: config.file_roots.iter().map(PathBuf::from).collect(),
             data_dir: config.data_dir.clone(),
         })
+    }
+
+    /// The media libraries; their scans are jobs, none of which has begun.
+    pub(super) fn library(
+        &self,
+        config: &Config,
+        jobs: &Jobs,
+        automation: &Arc<Automation>,
+    ) -> Result<Arc<Library>, StartError> {
+        let own = own_places(config)?.into_iter().map(|place| place.path);
+        Ok(Library::new(LibraryDeps {
+            db: self.db.clone(),
+            ctx: self.ctx.clone(),
+            audit: self.audit.clone(),
+            acting: self.acting(),
+            jobs: jobs.clone(),
+            triggers: Arc::new(MediaTriggers::new(automation.clone())),
+            file_roots: config.file_roots.clone(),
+            own: own.collect(),
+            pace: Pace::default(),
+        }))
     }
 }

@@ -220,13 +220,15 @@ pub const FIELDS: &[Field] = &[
 ];
 
 /// Texts of other routes whose names sound like a path: handed to a torrent client, words that jobs are filtered by,
-/// or a directory that is read for files of known names alone, below the roots.
+/// or a directory below the roots that is read by the area that asks for it, through a guard of its own.
 pub const ELSEWHERE: &[&str] = &[
     "GET /api/jobs/list resourceId",
     "GET /api/jobs/list source",
+    "PATCH /api/media/libraries/{id} path",
     "PATCH /api/media/providers/titledb/settings datasetPath",
     "PATCH /api/rss/rules/{id} savePath",
     "POST /api/categories savePath",
+    "POST /api/media/libraries path",
     "POST /api/media/providers/titledb/dataset/import datasetPath",
     "POST /api/media/providers/titledb/dataset/validate datasetPath",
     "POST /api/rss/history/{id}/download savePath",
