@@ -3,7 +3,7 @@
 use crate::lex::{Bracket, Kind};
 use crate::model::Explanation;
 use crate::read::{CUTS, Reader, TAKEN};
-use crate::words::{COLLECTIVES, Field, REPOSTS, SPREADERS, Trust};
+use crate::words::{CODES, COLLECTIVES, Field, REPOSTS, SPREADERS, Trust};
 
 /// Longer words are no groups.
 const LONGEST: usize = 25;
@@ -235,7 +235,17 @@ impl Reader<'_> {
             word.field(),
             Field::Hdr | Field::Language | Field::Edition | Field::Noise | Field::Service | Field::Extra
         ) || (word.field() == Field::Resolution && word.trust() != Trust::Always);
-        codec && weak && (ends || runs_on)
+        // `720p.HDTV.x264.CZ-SDTV`: what the release is was told before, so this is who made it.
+        let told = word.field() == Field::Source
+            && before.is_some_and(|before| {
+                matches!(before.field(), Field::Codec | Field::Audio | Field::Language)
+            })
+            && self
+                .marks
+                .words
+                .iter()
+                .any(|other| other.field() == Field::Source && other.end < word.start);
+        (codec && weak && (ends || runs_on)) || (told && ends)
     }
 
     /// From here to the next space, dot or bracket; on to the end where nothing known comes any more.
@@ -382,13 +392,25 @@ impl Reader<'_> {
         let length = text.raw(start, end).len();
         let letters = (start..end).any(|at| text.kind(at) == Some(Kind::Latin));
         let free = start < end && (start..end).all(|at| !text.is_word(at) || !self.is_taken(at));
-        let before = text.skip_back(start, " ._-,");
+        let mut before = text.skip_back(start, " ._-,");
+        if before >= 2 && self.is_grade(before - 2) {
+            before = text.skip_back(before - 2, " ._-,");
+        }
         let known = before > 0
             && self.marks.word_at(before - 1).is_some_and(|word| {
                 !matches!(word.field(), Field::Event | Field::Extra) && word.start >= self.title.1
             });
-        (free && known && letters && (3..=LONGEST).contains(&length) && !self.is_amount(start))
+        let least = if self.is_short_group(start, end) { 2 } else { 3 };
+        (free && known && letters && (least..=LONGEST).contains(&length) && !self.is_amount(start))
             .then_some((start, end))
+    }
+
+    /// `HDTV.Espanol.SC`: two capitals behind a dot, in a name without spaces, that are no language's or country's.
+    fn is_short_group(&self, start: usize, end: usize) -> bool {
+        let text = &self.text;
+        let capitals = text.raw(start, end).bytes().all(|byte| byte.is_ascii_uppercase());
+        let dotted = text.mark(start.wrapping_sub(1)) == Some('.') && !text.raw.contains(' ');
+        capitals && dotted && !CODES.contains(&text.low(start))
     }
 
     /// `1400Mb`, `1.4GB`, `384kbps`

@@ -392,6 +392,7 @@ impl Marks {
         Place {
             text,
             cover: &self.cover,
+            words: &self.words,
         }
     }
 

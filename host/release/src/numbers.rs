@@ -127,7 +127,7 @@ impl Reader<'_> {
             Means::Mini => {
                 value(b'N').is_none_or(|of| of > 999 || value(b'E').is_some_and(|first| first <= of))
             }
-            Means::Season if self.is_in_date(found) => false,
+            Means::Season if self.is_in_date(found) || self.is_grade(found.start) => false,
             Means::Season => {
                 let season = value(b'S').unwrap_or_default();
                 let up = value(b'T').is_none_or(|last| last > season);
@@ -189,6 +189,10 @@ impl Reader<'_> {
             || self.is_decimal(found)
             || self.belongs_to_word(found)
         {
+            return false;
+        }
+        let in_a_row = found.numbers.value(b'B') == Some(first.value + 1);
+        if found.rule.name == "two numbers in a row" && !in_a_row {
             return false;
         }
         let in_brackets = found.rule.pattern.starts_with("{[}");

@@ -19,7 +19,8 @@
 //! is bounded by its own length, whatever the name.
 
 use crate::lex::{Kind, Text};
-use crate::words::{COUNTS, MONTHS};
+use crate::marks::Word;
+use crate::words::{COUNTS, MONTHS, Trust};
 
 /// How many elements of patterns and terms were tried: the measure of the reader's work.
 pub(crate) type Steps = u64;
@@ -195,13 +196,21 @@ pub(crate) fn matches(
 /// What patterns are matched against: no word or number that is known already takes part.
 pub(crate) struct Place<'t, 'n> {
     pub(crate) text: &'t Text<'n>,
-    /// Not zero for atoms of known words.
+    /// For each atom the number of the known word that covers it, counted from one; zero for none.
     pub(crate) cover: &'t [u32],
+    pub(crate) words: &'t [Word],
 }
 
 impl Place<'_, '_> {
     fn is_free(&self, at: usize) -> bool {
         self.cover.get(at).is_none_or(|number| *number == 0)
+    }
+
+    /// Whether a common word stands here by itself: a pattern that names it tells more (`[24 (END)]`).
+    fn is_common(&self, at: usize) -> bool {
+        let number = self.cover.get(at).map_or(0, |number| *number as usize);
+        let word = number.checked_sub(1).and_then(|index| self.words.get(index));
+        word.is_some_and(|word| word.trust() == Trust::Beside && word.end == word.start + 1)
     }
 }
 
@@ -246,10 +255,11 @@ fn run_later(
 fn one(step: &Step, place: &Place<'_, '_>, at: usize, numbers: &mut Numbers) -> Option<usize> {
     let text = place.text;
     match step {
-        Step::Words(_) | Step::Number { .. } | Step::Month | Step::Count if !place.is_free(at) => None,
+        Step::Number { .. } | Step::Month | Step::Count if !place.is_free(at) => None,
         Step::Words(words) => {
             let word = text.low(at);
-            (text.is_word(at) && words.contains(&word)).then_some(at + 1)
+            let named = text.is_word(at) && words.contains(&word);
+            (named && (place.is_free(at) || place.is_common(at))).then_some(at + 1)
         }
         Step::Number { letter, least, most } => {
             let value = text.number(at)?;
@@ -327,6 +337,7 @@ mod tests {
         let place = Place {
             text: &text,
             cover: &cover,
+            words: &[],
         };
         let (end, numbers) = matches(&compile(pattern), &place, 0, &mut 0)?;
         Some((text.raw(0, end).to_owned(), numbers))
@@ -366,6 +377,7 @@ mod tests {
         let place = Place {
             text: &text,
             cover: &[0, 0, 0, 1],
+            words: &[],
         };
         let steps = compile("e <A:2> (? {-} <B:4> )");
         let (end, numbers) = matches(&steps, &place, 0, &mut 0).unwrap();

@@ -390,6 +390,23 @@ impl Reader<'_> {
             && !self.text.is_plain_word(at + 1)
     }
 
+    /// `x265 10bit S82 Name`: within a bracket, how well somebody encoded it, behind what it was encoded with.
+    pub(crate) fn is_grade(&self, at: usize) -> bool {
+        let text = &self.text;
+        let before = text.skip_back(at, " ._-,").checked_sub(1);
+        let encoded = before
+            .and_then(|before| self.marks.word_at(before))
+            .is_some_and(|word| {
+                matches!(
+                    word.field(),
+                    Field::Codec | Field::Depth | Field::Audio | Field::Channels | Field::Hdr
+                )
+            });
+        let high = text.low(at + 1).len() == 2 && text.number(at + 1).is_some_and(|grade| grade >= 50);
+        let inside = text.atoms.get(at).is_some_and(|atom| atom.bracket > 0);
+        encoded && high && inside && text.low(at) == "s" && !text.is_plain_word(at + 2)
+    }
+
     /// Whether only separators stand between.
     pub(crate) fn is_gap(&self, from: usize, to: usize) -> bool {
         from <= to && self.text.skip(from, " ._-()[]") >= to

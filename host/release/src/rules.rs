@@ -114,6 +114,7 @@ pub(crate) static RULES: &[Rule] = rules! {
     Mini "episode between dashes" 0, "{-} e <E:2-3> {-}";
     Mini "one of several" 0, "<E:1-2> . of|iz|из <N:1-3>";
     Mini "one of several" NO_YEAR, "cd|part|pt _ <E:1-2> . of <N:1-2>";
+    Mini "one of several" NO_YEAR, "part|pt _ <E:1-2> . of .. <N:1-2>";
     Mini "part of a series" TELEVISION | NO_YEAR | OPEN, "part|pt . <E:1-2>";
     Mini "part of a series, in words" TELEVISION | NO_YEAR, "part|pt .. <count>";
     Mini "first and last episode" TELEVISION | NO_GROUP, "e|ep <E:2-4> {-} (? e|ep ) <F:2-4>";
@@ -141,6 +142,7 @@ pub(crate) static RULES: &[Rule] = rules! {
     Absolute "numbered episode" 0, "第 <A:1-4> 话|話|集|回";
     Absolute "numbered episode" 0, concat!("<A:1-3> . ", episode!());
     Absolute "numbers in brackets" 0, "{(} . <A:1-4> ~ <B:1-4> . {)}";
+    Absolute "two numbers in a row" INSIDE, "{ _.} {-} .. <A:1-4> {,} { } <B:1-4> .. {-}";
     Absolute "numbers behind a dash" ENDS | INSIDE, "{ _.} {-} .. <A:2-3> {-} <N:2-3> {-} <B:2-3>";
     Absolute "number behind a dash" ENDS | INSIDE, "{ _.} {-} .. <A:1-4> (? v <V:1> ) (? a|b|c|d ) (? ~ <B:2-4> )";
     Absolute "number in brackets" INSIDE, "{[} . <A:1-4> (? v <V:1> ) (? ~ <B:1-4> ) . (? {(} ) (? end|fin|final|完 ) (? {)} ) {]}";

@@ -104,6 +104,9 @@ impl Reader<'_> {
         if has(start, end, Kind::Latin) || !has(start, end, Kind::Script) {
             return (start, end);
         }
+        if let Some(title) = self.behind_slash(end, cuts) {
+            return title;
+        }
         let Some(bracket) = self.text.brackets.iter().rev().find(|bracket| {
             bracket.open >= end
                 && bracket.close < self.text.len()
@@ -124,6 +127,29 @@ impl Reader<'_> {
         } else {
             (start, end)
         }
+    }
+
+    /// `Название (S2E1) / Title (S2E1)`: a title in Latin letters behind a slash, when each has the number to itself.
+    fn behind_slash(&self, end: usize, cuts: &[(usize, usize, &'static str)]) -> Option<(usize, usize)> {
+        let text = &self.text;
+        let slash = (end..self.end).find(|at| {
+            text.mark(*at) == Some('/') && text.mark(at - 1) == Some(' ') && text.mark(at + 1) == Some(' ')
+        })?;
+        let numbered = |cut: &(usize, usize, &str)| cut.0 < slash && matches!(cut.2, "episode" | "season");
+        let from = text.skip(slash + 1, " ._-");
+        let cut = cuts.iter().map(|cut| cut.0).find(|cut| *cut > from);
+        let bracket = text
+            .brackets
+            .iter()
+            .map(|bracket| bracket.open)
+            .find(|open| *open > from);
+        let to = cut.unwrap_or(self.end).min(bracket.unwrap_or(self.end));
+        let words = (from..to).filter(|at| text.is_word(*at));
+        let latin = words.clone().any(|at| text.kind(at) == Some(Kind::Latin));
+        let free = words
+            .clone()
+            .all(|at| self.marks.word_at(at).is_none() && text.kind(at) != Some(Kind::Script));
+        (latin && free && cuts.iter().any(numbered)).then_some((from, to))
     }
 
     /// Behind a bracket of known words and behind separators.

@@ -260,7 +260,7 @@ pub(crate) const ROWS: &[Row] = &[
         "french vf vfq vfi vf2 vof français francais quebecois",
     ),
     (Language, "FRENCH", Beside, "fr"),
-    (Language, "GERMAN", Behind, "german deutsch swissgerman"),
+    (Language, "GERMAN", Behind, "german deutsch swissgerman ger deu"),
     (Language, "ITA", Behind, "ita"),
     (Language, "ITALIAN", Behind, "italian italiano"),
     (
@@ -278,7 +278,7 @@ pub(crate) const ROWS: &[Row] = &[
     (Language, "JAPANESE", Behind, "japanese jap"),
     (Language, "JPN", Behind, "jpn"),
     (Language, "NORDIC", Behind, "nordic"),
-    (Language, "DUTCH", Behind, "dutch flemish"),
+    (Language, "DUTCH", Behind, "dutch flemish nld"),
     (Language, "KOREAN", Behind, "korean"),
     (Language, "KOR", Behind, "kor"),
     (Language, "ENGLISH", Behind, "english eng"),
@@ -292,12 +292,13 @@ pub(crate) const ROWS: &[Row] = &[
     (Language, "RUSSIAN", Behind, "russian rus"),
     (Language, "UKRAINIAN", Behind, "ukrainian ukr"),
     (Language, "POLISH", Behind, "polish pldub"),
-    (Language, "CZECH", Behind, "czech"),
+    (Language, "CZECH", Behind, "czech cze"),
+    (Language, "CZECH", Beside, "cz"),
     (Language, "HUNGARIAN", Behind, "hungarian hun"),
     (Language, "ROMANIAN", Behind, "romanian"),
     (Language, "TURKISH", Behind, "turkish türkçe"),
     (Language, "GREEK", Behind, "greek"),
-    (Language, "HEBREW", Behind, "hebrew"),
+    (Language, "HEBREW", Behind, "hebrew heb"),
     (Language, "ARABIC", Behind, "arabic"),
     (Language, "HINDI", Behind, "hindi"),
     (Language, "TAMIL", Behind, "tamil"),
@@ -314,7 +315,7 @@ pub(crate) const ROWS: &[Row] = &[
         Behind,
         "chinese mandarin cantonese chs cht big5 chi",
     ),
-    (Language, "SWEDISH", Behind, "swedish"),
+    (Language, "SWEDISH", Behind, "swedish swe"),
     (Language, "NORWEGIAN", Behind, "norwegian"),
     (Language, "DANISH", Behind, "danish"),
     (Language, "FINNISH", Behind, "finnish"),
@@ -560,6 +561,12 @@ pub(crate) const SPREADERS: [&str; 22] = [
 
 /// Collectives that sign in brackets behind the member's name; the release is theirs.
 pub(crate) const COLLECTIVES: [&str; 4] = ["qxr", "taoe", "utr2", "silence"];
+
+/// Codes of languages and countries: two letters at the end of a name that are no group.
+pub(crate) const CODES: [&str; 24] = [
+    "cz", "de", "dk", "en", "es", "fi", "fr", "gr", "hu", "it", "jp", "kr", "nl", "no", "pl", "pt", "ro",
+    "ru", "se", "sk", "tr", "ua", "uk", "us",
+];
 
 /// Halves of words that are written with a dash: what leads a name with one is no group.
 pub(crate) const HYPHENATED: [&str; 18] = [
