@@ -15,6 +15,9 @@ const LANES: usize = 3;
 /// Crates whose programs run alone, at the end: guests that are given so much computing time and no more, and whole servers
 /// with their torrent clients, which fill the machine by themselves.
 const ALONE: [&str; 2] = ["qm-plugin-host", "qm-tests"];
+/// The program whose tests take longest and wait for most of that, and the folders of its tests that run beside the others:
+/// about half of its time. In one row what comes last by the alphabet would be waited for alone.
+const HALVED: (&str, &[&str]) = ("qm-tests all", &["notifications::", "torrents::"]);
 
 /// What cargo says of a program it has built; other messages have other fields.
 #[derive(Deserialize)]
@@ -40,13 +43,15 @@ struct Profile {
 }
 
 /// A program with tests.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Program {
     /// Its package and its target, e.g. `qm-db db`.
     name: String,
     executable: PathBuf,
     /// Folder of its package, in which cargo runs it.
     folder: PathBuf,
+    /// Which of its tests: as the test program takes it.
+    args: Vec<String>,
 }
 
 /// Builds the tests of the workspace with `build`, runs them all and then those of the documentation. One broken program does
@@ -58,7 +63,10 @@ pub fn run(command: impl Fn(&[&str]) -> Command) -> Result<(), String> {
         .partition(|program| ALONE.iter().any(|krate| program.name.starts_with(krate)));
     others.sort_by_key(|program| rank(&program.name));
     failed.extend(side_by_side(&command, others, LANES));
+    let (halved, alone): (Vec<_>, Vec<_>) = alone.into_iter().partition(|program| program.name == HALVED.0);
     failed.extend(side_by_side(&command, alone, 1));
+    let halves: Vec<Program> = halved.into_iter().flat_map(halves).collect();
+    failed.extend(side_by_side(&command, halves, 2));
     let doc = command(&["test", "--workspace", "--doc", "--quiet"]).status();
     if !doc.is_ok_and(|status| status.success()) {
         failed.push("the documentation's tests".to_owned());
@@ -68,6 +76,26 @@ pub fn run(command: impl Fn(&[&str]) -> Command) -> Result<(), String> {
     } else {
         Err(format!("tests failed: {}", failed.join(", ")))
     }
+}
+
+/// A program as two: the tests of some folders, and all others.
+fn halves(whole: Program) -> [Program; 2] {
+    let folders = HALVED.1.iter().map(|folder| (*folder).to_owned());
+    let others = HALVED
+        .1
+        .iter()
+        .flat_map(|folder| ["--skip".to_owned(), (*folder).to_owned()]);
+    let first = Program {
+        name: format!("{} ({})", whole.name, HALVED.1.join(", ")),
+        args: folders.collect(),
+        ..whole.clone()
+    };
+    let second = Program {
+        name: format!("{} (others)", whole.name),
+        args: others.collect(),
+        ..whole
+    };
+    [first, second]
 }
 
 /// The place of a program in the queue: what takes longest begins first, so that no lane waits for it at the end.
@@ -115,6 +143,7 @@ fn programs(messages: &str) -> Result<Vec<Program>, String> {
             name: format!("{} {}", package(&message.package_id), target.name),
             executable,
             folder,
+            args: Vec::new(),
         });
     }
     if programs.is_empty() {
@@ -163,6 +192,7 @@ fn run_one(program: &Program, environment: &[(OsString, OsString)], gathered: bo
     let begun = Instant::now();
     let mut command = Command::new(&program.executable);
     command
+        .args(&program.args)
         .current_dir(&program.folder)
         .envs(environment.iter().map(|(key, value)| (key, value)))
         .env("CARGO_MANIFEST_DIR", &program.folder);
@@ -216,6 +246,7 @@ mod tests {
             name: name.to_owned(),
             executable: executable.into(),
             folder: folder.into(),
+            args: Vec::new(),
         };
         assert_eq!(
             programs(messages),
@@ -227,12 +258,29 @@ mod tests {
         assert!(programs("{\"reason\":\"build-finished\",\"success\":true}").is_err());
     }
 
+    /// A test that is in neither half would never run.
+    #[test]
+    fn two_halves_are_the_whole() {
+        let whole = Program {
+            name: HALVED.0.to_owned(),
+            executable: "/bin/true".into(),
+            folder: "/".into(),
+            args: Vec::new(),
+        };
+        let [first, others] = halves(whole);
+        assert!(first.name != others.name && !first.args.is_empty());
+        let skipped: Vec<&String> = others.args.iter().filter(|word| *word != "--skip").collect();
+        assert_eq!(skipped, first.args.iter().collect::<Vec<_>>());
+        assert_eq!(others.args.len(), 2 * first.args.len());
+    }
+
     #[test]
     fn each_that_fails_is_named_and_the_others_run() {
         let program = |name: &str, executable: &str| Program {
             name: name.to_owned(),
             executable: executable.into(),
             folder: "/".into(),
+            args: Vec::new(),
         };
         let all = vec![
             program("good", "/bin/true"),

@@ -17,7 +17,7 @@ pub fn free_port() -> u16 {
     loop {
         // Processes of one run start at different places, and no port is handed out twice soon.
         let step = NEXT.fetch_add(1, Ordering::Relaxed);
-        let port = FIRST + (std::process::id().wrapping_mul(97).wrapping_add(step)) % COUNT;
+        let port = FIRST + (std::process::id().wrapping_mul(7919).wrapping_add(step)) % COUNT;
         let port = u16::try_from(port).expect("below 30,000");
         if TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok() {
             return port;
@@ -26,11 +26,14 @@ pub fn free_port() -> u16 {
     }
 }
 
-/// An address of 127.0.0.0/8 no other part of this test has. Torrent clients need one each: rTorrent knows a peer by its
+/// An address of 127.0.0.0/8 no other part of this test has, nor one of a test program beside it. Torrent clients need one each: rTorrent knows a peer by its
 /// address alone, so two clients on one address are one peer to it, and possibly itself.
 pub fn loopback_address() -> Ipv4Addr {
     static NEXT: AtomicU32 = AtomicU32::new(2);
-    Ipv4Addr::from(u32::from(Ipv4Addr::new(127, 0, 0, 0)) + NEXT.fetch_add(1, Ordering::Relaxed))
+    // A process has a thousand of its own, and its neighbours' are far away.
+    let own = (std::process::id().wrapping_mul(40_503) % (1 << 14)) << 10;
+    let step = NEXT.fetch_add(1, Ordering::Relaxed) % (1 << 10);
+    Ipv4Addr::from(u32::from(Ipv4Addr::new(127, 0, 0, 0)) + own + step)
 }
 
 /// A running child process.
