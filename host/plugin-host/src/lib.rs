@@ -29,6 +29,7 @@ use qm_ports::channel::Channels;
 use qm_ports::engine::{EngineConfig, EngineDriver, EngineError, EngineKind, EngineKinds, changes};
 use qm_ports::indexer::Protocols;
 use qm_ports::mail::Mailer;
+use qm_ports::media_server::MediaServerKinds;
 use qm_ports::metadata::Providers;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -52,7 +53,7 @@ use crate::core::runtime::Runtime;
 use crate::core::scan;
 use crate::core::services::Services;
 use crate::roles::engine::{self, driver::PluginEngine};
-use crate::roles::{actions, channel, indexer, metadata};
+use crate::roles::{actions, channel, indexer, media_server, metadata};
 
 /// Time for which a start waits for the plugins that need no compiling.
 const FIRST_LOOK: Duration = Duration::from_secs(3);
@@ -97,6 +98,7 @@ pub struct PluginHost {
     actions: Arc<actions::Desk>,
     indexers: Arc<indexer::Desk>,
     metadata: Arc<metadata::Desk>,
+    media_servers: Arc<media_server::Desk>,
     tasks: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -126,6 +128,7 @@ impl PluginHost {
             actions: Arc::new(actions::Desk::new(runtime.clone(), catalog.clone())),
             indexers: Arc::new(indexer::Desk::new(runtime.clone(), catalog.clone())),
             metadata: Arc::new(metadata::Desk::new(runtime.clone(), catalog.clone())),
+            media_servers: Arc::new(media_server::Desk::new(runtime.clone(), catalog.clone())),
             runtime,
             catalog,
             tasks: Mutex::new(tasks.into()),
@@ -206,6 +209,11 @@ impl PluginHost {
     /// The providers of metadata that the plugins speak to.
     pub fn providers(&self) -> Arc<dyn Providers> {
         self.metadata.clone()
+    }
+
+    /// The media servers that the plugins speak to.
+    pub fn media_servers(&self) -> Arc<dyn MediaServerKinds> {
+        self.media_servers.clone()
     }
 
     /// Says who touches torrents for plugins. Until then none is touched.

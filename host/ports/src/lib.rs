@@ -8,6 +8,7 @@
 //! | [`channel`] | the plugin host | notifications |
 //! | [`feed`] | the network, wired by `server` | whoever follows feeds |
 //! | [`indexer`] | the plugin host; [`indexer::Indexers`] indexers | indexers; whoever looks for releases |
+//! | [`media_server`] | the plugin host; [`media_server::MediaServers`] media servers | media servers; whoever refreshes them or asks who is watching |
 //! | [`metadata`] | the plugin host | whoever names films and shows |
 //! | [`payload`] | torrents | files |
 //! | [`probe`] | torrents | the system's health |
@@ -32,6 +33,7 @@ pub mod indexer;
 pub mod intake;
 pub mod list;
 pub mod mail;
+pub mod media_server;
 pub mod metadata;
 pub mod payload;
 pub mod probe;

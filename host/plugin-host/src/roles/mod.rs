@@ -6,6 +6,7 @@ pub(crate) mod channel;
 mod claims;
 pub(crate) mod engine;
 pub(crate) mod indexer;
+pub(crate) mod media_server;
 pub(crate) mod metadata;
 mod vetted;
 
@@ -18,4 +19,5 @@ pub(crate) const ALL: Roles = &[
     &actions::ActionsRole,
     &indexer::IndexerRole,
     &metadata::MetadataRole,
+    &media_server::MediaServerRole,
 ];

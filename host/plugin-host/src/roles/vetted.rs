@@ -1,9 +1,13 @@
 //! Rules for what plugins say of the things they provide, the same for every role.
 
-use serde_json::Value;
+use qm_net::Grants;
+use serde_json::{Map, Value};
 
 /// Bytes of a schema.
 const MAX_SCHEMA: usize = 16 << 10;
+
+/// The property that says where a product is.
+const BASE_URL: &str = "baseUrl";
 
 /// Whether it can stand in the database and in the API as an id.
 pub(super) fn is_id(id: &str) -> bool {
@@ -32,6 +36,30 @@ pub(super) fn object_schema(whose: &str, text: &str) -> Result<Value, String> {
         return Err(format!("{whose} holds a reference"));
     }
     Ok(schema)
+}
+
+/// Checks that by a configuration of this schema a call reaches one thing: the base URL.
+pub(super) fn only_base_url(whose: &str, schema: &Value) -> Result<(), String> {
+    Grants::from_config(schema, &Map::new()).map_err(|why| format!("{whose} cannot be used: {why}"))?;
+    let none = Map::new();
+    let properties = schema
+        .get("properties")
+        .and_then(Value::as_object)
+        .unwrap_or(&none);
+    let marked: Vec<&str> = properties
+        .iter()
+        .filter(|(_, property)| property.get("x-grant").is_some())
+        .map(|(name, _)| name.as_str())
+        .collect();
+    let mark = properties
+        .get(BASE_URL)
+        .and_then(|property| property.get("x-grant"));
+    if marked != [BASE_URL] || mark.and_then(Value::as_str) != Some("http-url") {
+        return Err(format!(
+            "{whose} must mark the property `{BASE_URL}` with \"x-grant\": \"http-url\", and no other one"
+        ));
+    }
+    Ok(())
 }
 
 /// Whether there is a reference anywhere in it: what refers to itself can cost more to judge by than anybody has.

@@ -12,6 +12,7 @@ mod files;
 mod hostile;
 mod indexer;
 mod isolation;
+mod media_server;
 mod metadata;
 mod metadata_b;
 mod network;

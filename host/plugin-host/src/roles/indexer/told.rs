@@ -5,18 +5,15 @@
 
 use std::collections::BTreeSet;
 
-use qm_net::Grants;
 use qm_ports::indexer::ProtocolKind;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::roles::vetted::{is_id, is_line, object_schema};
+use crate::roles::vetted::{is_id, is_line, object_schema, only_base_url};
 
 /// Where the protocols stand in the traits of a plugin.
 const PROTOCOLS: &str = "protocols";
 const MAX_PROTOCOLS: usize = 32;
-/// The property that says where an indexer is.
-const BASE_URL: &str = "baseUrl";
 
 /// A protocol as its plugin tells it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -70,25 +67,7 @@ pub(super) fn kinds(traits: &Map<String, Value>, plugin: &str, version: &str) ->
 pub(super) fn schema(id: &str, text: &str) -> Result<Value, String> {
     let whose = format!("the schema of the configuration of `{id}`");
     let schema = object_schema(&whose, text)?;
-    Grants::from_config(&schema, &Map::new()).map_err(|why| format!("{whose} cannot be used: {why}"))?;
-    let none = Map::new();
-    let properties = schema
-        .get("properties")
-        .and_then(Value::as_object)
-        .unwrap_or(&none);
-    let marked: Vec<&str> = properties
-        .iter()
-        .filter(|(_, property)| property.get("x-grant").is_some())
-        .map(|(name, _)| name.as_str())
-        .collect();
-    let mark = properties
-        .get(BASE_URL)
-        .and_then(|property| property.get("x-grant"));
-    if marked != [BASE_URL] || mark.and_then(Value::as_str) != Some("http-url") {
-        return Err(format!(
-            "{whose} must mark the property `{BASE_URL}` with \"x-grant\": \"http-url\", and no other one"
-        ));
-    }
+    only_base_url(&whose, &schema)?;
     Ok(schema)
 }
 

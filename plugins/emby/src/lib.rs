@@ -1,0 +1,3 @@
+//! Speaks to Emby.
+
+media_shell::media_server!(media_core::Home::EMBY);

@@ -1,0 +1,3 @@
+//! Speaks to Jellyfin.
+
+media_shell::media_server!(media_core::Home::JELLYFIN);

@@ -1,0 +1,3 @@
+//! Speaks to Kodi.
+
+media_shell::media_server!(media_core::Kodi);

@@ -1,0 +1,3 @@
+//! Speaks to Plex Media Server.
+
+media_shell::media_server!(media_core::Plex);
