@@ -30,6 +30,7 @@ const NEEDS: &[Needs] = &[
     needs("qm-platform", &["postgresql"]),
     needs("qm-identity", &["postgresql"]),
     needs("qm-indexers", &["postgresql"]),
+    needs("qm-media-servers", &["postgresql"]),
     needs("qm-jobs", &["postgresql"]),
     needs("qm-library", &["postgresql"]),
     needs("qm-titledb", &["postgresql"]),

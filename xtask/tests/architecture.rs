@@ -11,7 +11,7 @@ fn tier(name: &str) -> u8 {
         "qm-plugin-host" | "qm-test-base" => 2,
         "qm-platform" => 3,
         "qm-realtime" => 4,
-        "qm-identity" | "qm-indexers" | "qm-jobs" | "qm-mail" => 5,
+        "qm-identity" | "qm-indexers" | "qm-jobs" | "qm-mail" | "qm-media-servers" => 5,
         "qm-torrents" | "qm-files" | "qm-automation" | "qm-notifications" | "qm-rss" | "qm-shows"
         | "qm-titledb" | "qm-library" => 6,
         "qm-system" => 7,
@@ -130,6 +130,7 @@ const FEATURES: &[&str] = &[
     "jobs",
     "library",
     "mail",
+    "media-servers",
     "notifications",
     "rss",
     "shows",

@@ -56,6 +56,7 @@ const MIGRATIONS: &[Migration] = migrations! {
     30 "0030_old_notifications",
     31 "0031_library",
     32 "0032_indexer_origins",
+    33 "0033_media_servers",
 };
 
 sql! {

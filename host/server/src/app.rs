@@ -447,6 +447,7 @@ impl App {
             qm_shows::area(&shows),
             qm_titledb::area(&titledb),
             qm_library::area(&ground.library(&config, &jobs, &automation)?),
+            qm_media_servers::area(&ground.media_servers(&plugins)),
         ]);
         let routes = areas.routes.mount(ws_router(hub.clone()));
         let web = guarded(web_config(&config, &ground.metrics), &post);

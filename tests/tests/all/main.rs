@@ -15,6 +15,7 @@ mod indexers;
 mod jobs;
 mod killed;
 mod mail;
+mod media_servers;
 mod nodes;
 mod notifications;
 mod plugins;

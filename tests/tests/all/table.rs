@@ -346,6 +346,13 @@ pub const TABLE: &[Row] = &[
     row("GET /api/media/items/alphabet"),
     row("GET /api/media/items/issues"),
     row("GET /api/media/items/{id}"),
+    // Media servers
+    row("GET /api/media/server-integrations"),
+    row("POST /api/media/server-integrations").body(r#"{"name":"attacked","kind":"plex"}"#),
+    row("PATCH /api/media/server-integrations/{id}").body(r#"{"name":"attacked"}"#),
+    row("DELETE /api/media/server-integrations/{id}"),
+    row("POST /api/media/server-integrations/{id}/test"),
+    row("POST /api/media/server-integrations/{id}/refresh"),
     // Notifications
     row("GET /api/account/notifications/events"),
     row("GET /api/account/notifications/preferences"),

@@ -8,6 +8,7 @@ use qm_indexers::{Indexers, IndexersDeps};
 use qm_jobs::Jobs;
 use qm_library::{Library, LibraryDeps, Pace};
 use qm_mail::{Mail, MailDeps};
+use qm_media_servers::{Integrations, IntegrationsDeps};
 use qm_notifications::{Notifications, NotificationsDeps};
 use qm_plugin_host::PluginHost;
 use qm_ports::channel::Channels;
@@ -67,6 +68,18 @@ impl Ground {
             settings: self.settings.clone(),
             net: self.net.clone(),
             protocols: plugins.protocols(),
+        })
+    }
+
+    /// The media servers that people play with; none is asked yet.
+    pub(super) fn media_servers(&self, plugins: &PluginHost) -> Arc<Integrations> {
+        Integrations::new(IntegrationsDeps {
+            db: self.db.clone(),
+            ctx: self.ctx.clone(),
+            audit: self.audit.clone(),
+            acting: self.acting(),
+            cipher: self.cipher.clone(),
+            kinds: plugins.media_servers(),
         })
     }
 

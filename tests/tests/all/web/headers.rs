@@ -80,6 +80,8 @@ const BUDGETS: &[(&str, u32)] = &[
     ("POST /api/account/notifications/channels/{type}/confirm", 30),
     ("POST /api/account/notifications/channels/{type}/test", 10),
     ("POST /api/media-server-analytics/settings/email/test", 10),
+    ("POST /api/media/server-integrations/{id}/test", 60),
+    ("POST /api/media/server-integrations/{id}/refresh", 60),
     ("POST /api/indexers/search", 60),
     ("POST /api/indexers/{id}/test", 60),
     ("GET /api/indexers/{id}/search", 60),

@@ -1,0 +1,4 @@
+//! The SQL of this area.
+
+pub mod integrations;
+pub mod sealed;

@@ -1,0 +1,174 @@
+//! Media servers as people keep them. Who changes one is judged in the transaction of the change.
+
+use std::time::Duration;
+
+use qm_db::Tx;
+use qm_platform::Actor;
+use qm_platform::config_schema::broken_rules;
+use serde_json::{Map, Value, json};
+
+use super::{Caller, Integrations};
+use crate::error::MediaServersError;
+use crate::model::{Change, Integration, MAX_INTEGRATIONS, Shown, Status, changed, handed_on, shown};
+use crate::repo;
+
+impl Integrations {
+    /// Every media server, the oldest first.
+    pub async fn list(&self) -> Result<Vec<Shown>, MediaServersError> {
+        let all = repo::integrations::all(&mut self.db.begin_read().await?).await?;
+        Ok(all.into_iter().map(|one| self.shown(one)).collect())
+    }
+
+    fn shown(&self, integration: Integration) -> Shown {
+        let kind = self.kind(&integration.kind);
+        let stored = self.opened(&integration).unwrap_or_default();
+        Shown {
+            config: shown(kind.as_ref().map(|kind| &kind.config_schema), &stored),
+            integration,
+        }
+    }
+
+    /// Makes one; it is not asked anything yet.
+    pub async fn create(&self, caller: Caller<'_>, new: Change) -> Result<Shown, MediaServersError> {
+        let now = self.ctx.now();
+        let mut tx = self.db.begin_write().await?;
+        let actor = self.judge(&mut tx, caller).await?;
+        let named = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.is_empty());
+        if !named(&new.name) || !named(&new.kind) {
+            return Err(MediaServersError::Nameless);
+        }
+        let mut integration = Integration {
+            id: self.ctx.id(),
+            name: String::new(),
+            kind: String::new(),
+            is_enabled: true,
+            config: self.sealed(&Map::new()),
+            status: Status::Unknown,
+            last_refresh_at: None,
+            last_health_check_at: None,
+            server_version: None,
+            created_at: now,
+            updated_at: now,
+        };
+        self.apply(new, &mut integration)?;
+        if repo::integrations::count(&mut tx).await? >= MAX_INTEGRATIONS {
+            return Err(MediaServersError::TooMany);
+        }
+        repo::integrations::insert(&mut tx, &integration).await?;
+        self.audited(tx, caller, &actor, "media.integration.create", &integration)
+            .await?;
+        Ok(self.shown(integration))
+    }
+
+    /// Changes one. With another configuration or kind, what was learnt of the earlier one is forgotten.
+    pub async fn update(
+        &self,
+        caller: Caller<'_>,
+        id: &str,
+        change: Change,
+    ) -> Result<Shown, MediaServersError> {
+        let mut tx = self.db.begin_write().await?;
+        let actor = self.judge(&mut tx, caller).await?;
+        let stored = repo::integrations::find(&mut tx, id).await?;
+        let old = stored.ok_or(MediaServersError::NoSuchIntegration)?;
+        let mut new = old.clone();
+        self.apply(change, &mut new)?;
+        if new.kind != old.kind || new.config != old.config {
+            new.status = Status::Unknown;
+            new.server_version = None;
+        }
+        // Two changes within a millisecond are two versions.
+        new.updated_at = self.ctx.now().max(old.updated_at.plus(Duration::from_millis(1)));
+        repo::integrations::update(&mut tx, &new).await?;
+        self.audited(tx, caller, &actor, "media.integration.update", &new)
+            .await?;
+        Ok(self.shown(new))
+    }
+
+    pub async fn delete(&self, caller: Caller<'_>, id: &str) -> Result<(), MediaServersError> {
+        let mut tx = self.db.begin_write().await?;
+        let actor = self.judge(&mut tx, caller).await?;
+        let stored = repo::integrations::find(&mut tx, id).await?;
+        let integration = stored.ok_or(MediaServersError::NoSuchIntegration)?;
+        repo::integrations::delete(&mut tx, id).await?;
+        self.audited(tx, caller, &actor, "media.integration.delete", &integration)
+            .await
+    }
+
+    async fn audited(
+        &self,
+        mut tx: Tx,
+        caller: Caller<'_>,
+        actor: &Actor,
+        action: &'static str,
+        integration: &Integration,
+    ) -> Result<(), MediaServersError> {
+        let mut entry = actor.entry(action, caller.client);
+        entry.object_type = Some("media_server_integration");
+        entry.object_id = Some(integration.id.clone());
+        entry.metadata = Some(json!({ "name": integration.name, "kind": integration.kind }));
+        self.audit.record(&mut tx, entry).await?;
+        Ok(tx.commit().await?)
+    }
+
+    /// Changes one. What its plugin is configured with is judged by the plugin's schema when any of that changes; one whose
+    /// plugin is gone may be renamed or disabled all the same.
+    fn apply(&self, change: Change, to: &mut Integration) -> Result<(), MediaServersError> {
+        let configures = change.kind.is_some() || change.config.is_some();
+        if let Some(name) = change.name {
+            if name.is_empty() {
+                return Err(MediaServersError::Nameless);
+            }
+            to.name = name;
+        }
+        if let Some(kind) = change.kind {
+            to.kind = kind;
+        }
+        if let Some(is_enabled) = change.is_enabled {
+            to.is_enabled = is_enabled;
+        }
+        let mut config = self.opened(to).unwrap_or_default();
+        if let Some(sent) = change.config {
+            let new = changed(&config, sent);
+            if new != config {
+                to.config = self.sealed(&new);
+                config = new;
+            }
+        }
+        if configures {
+            self.check(&to.kind, config)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Refuses a kind that no plugin speaks to, and values that its plugin does not take. What its schema does not name is kept
+    /// for nobody.
+    fn check(&self, kind: &str, config: Map<String, Value>) -> Result<(), MediaServersError> {
+        let kinds = self.kinds.kinds();
+        let Some(kind) = kinds.iter().find(|known| known.id == kind) else {
+            let known: Vec<&str> = kinds.iter().map(|kind| kind.id.as_str()).collect();
+            let none = known.is_empty();
+            return Err(MediaServersError::NoSuchKind {
+                asked: kind.to_owned(),
+                known: if none { "none".to_owned() } else { known.join(", ") },
+            });
+        };
+        let broken = broken_rules(&kind.config_schema, &handed_on(config))
+            .map_err(|error| MediaServersError::BadSchema(kind.label.clone(), error))?;
+        if broken.is_empty() {
+            return Ok(());
+        }
+        let messages = broken.iter().map(|rule| rule.message());
+        Err(MediaServersError::Config(messages.collect()))
+    }
+
+    fn sealed(&self, config: &Map<String, Value>) -> String {
+        self.cipher.encrypt(&Value::Object(config.clone()).to_string())
+    }
+
+    /// A stored configuration in clear; `None` when it cannot be read.
+    pub(super) fn opened(&self, integration: &Integration) -> Option<Map<String, Value>> {
+        serde_json::from_str(self.cipher.decrypt(&integration.config)?.expose()).ok()
+    }
+}

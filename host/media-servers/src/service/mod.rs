@@ -1,0 +1,72 @@
+//! Media servers as people keep them, and what is asked of them.
+
+mod ask;
+mod health;
+mod keep;
+
+use std::sync::Arc;
+
+use qm_db::{Db, Tx};
+use qm_kernel::{Ctx, Permission};
+pub use qm_platform::Caller;
+use qm_platform::{Acting, Actor, Audit, Cipher};
+use qm_ports::media_server::{MediaServerKind, MediaServerKinds};
+use tokio::sync::Semaphore;
+
+use crate::error::MediaServersError;
+use crate::model::Integration;
+use crate::repo;
+
+/// Media servers that are asked at a time.
+pub const AT_ONCE: usize = 4;
+/// What all of it needs.
+const NEEDED: Permission = Permission::MediaManagerManageIntegrations;
+
+/// What the area is given.
+pub struct IntegrationsDeps {
+    pub db: Db,
+    pub ctx: Ctx,
+    pub audit: Audit,
+    pub acting: Arc<dyn Acting>,
+    pub cipher: Cipher,
+    pub kinds: Arc<dyn MediaServerKinds>,
+}
+
+/// The connected media servers, all together.
+pub struct Integrations {
+    db: Db,
+    ctx: Ctx,
+    audit: Audit,
+    acting: Arc<dyn Acting>,
+    cipher: Cipher,
+    kinds: Arc<dyn MediaServerKinds>,
+    /// Servers are asked by so many at a time.
+    asking: Semaphore,
+}
+
+impl Integrations {
+    pub fn new(deps: IntegrationsDeps) -> Arc<Self> {
+        Arc::new(Self {
+            db: deps.db,
+            ctx: deps.ctx,
+            audit: deps.audit,
+            acting: deps.acting,
+            cipher: deps.cipher,
+            kinds: deps.kinds,
+            asking: Semaphore::new(AT_ONCE),
+        })
+    }
+
+    fn kind(&self, id: &str) -> Option<MediaServerKind> {
+        self.kinds.kinds().into_iter().find(|kind| kind.id == id)
+    }
+
+    async fn stored(&self, id: &str) -> Result<Integration, MediaServersError> {
+        let found = repo::integrations::find(&mut self.db.begin_read().await?, id).await?;
+        found.ok_or(MediaServersError::NoSuchIntegration)
+    }
+
+    async fn judge(&self, tx: &mut Tx, caller: Caller<'_>) -> Result<Actor, MediaServersError> {
+        Ok(self.acting.judge(tx, caller.principal, &[NEEDED]).await?)
+    }
+}
