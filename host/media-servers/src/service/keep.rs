@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use qm_db::Tx;
 use qm_platform::Actor;
-use qm_platform::config_schema::broken_rules;
+use qm_platform::config_schema::{BrokenRule, broken_rules};
 use serde_json::{Map, Value, json};
 
 use super::{Caller, Integrations};
@@ -159,7 +159,7 @@ impl Integrations {
         if broken.is_empty() {
             return Ok(());
         }
-        let messages = broken.iter().map(|rule| rule.message());
+        let messages = broken.iter().map(BrokenRule::message);
         Err(MediaServersError::Config(messages.collect()))
     }
 
