@@ -10,6 +10,8 @@ use std::time::Instant;
 
 use serde::Deserialize;
 
+use crate::test::{THREADS, threads};
+
 /// Programs at once.
 const LANES: usize = 3;
 /// Crates whose programs run alone, at the end: guests that are given so much computing time and no more, and whole servers
@@ -80,6 +82,11 @@ pub fn run(command: impl Fn(&[&str]) -> Command) -> Result<(), String> {
 
 /// A program as two: the tests of some folders, and all others.
 fn halves(whole: Program) -> [Program; 2] {
+    // Not twice as many tests at once: while they do not wait, they need the machine.
+    let threads = std::env::var_os(THREADS)
+        .is_none()
+        .then(|| threads() - threads() / 4);
+    let threads = threads.map(|count| format!("--test-threads={count}"));
     let folders = HALVED.1.iter().map(|folder| (*folder).to_owned());
     let others = HALVED
         .1
@@ -87,12 +94,12 @@ fn halves(whole: Program) -> [Program; 2] {
         .flat_map(|folder| ["--skip".to_owned(), (*folder).to_owned()]);
     let first = Program {
         name: format!("{} ({})", whole.name, HALVED.1.join(", ")),
-        args: folders.collect(),
+        args: folders.chain(threads.clone()).collect(),
         ..whole.clone()
     };
     let second = Program {
         name: format!("{} (others)", whole.name),
-        args: others.collect(),
+        args: others.chain(threads).collect(),
         ..whole
     };
     [first, second]
@@ -269,9 +276,21 @@ mod tests {
         };
         let [first, others] = halves(whole);
         assert!(first.name != others.name && !first.args.is_empty());
-        let skipped: Vec<&String> = others.args.iter().filter(|word| *word != "--skip").collect();
-        assert_eq!(skipped, first.args.iter().collect::<Vec<_>>());
-        assert_eq!(others.args.len(), 2 * first.args.len());
+        let folders: Vec<&str> = first
+            .args
+            .iter()
+            .map(String::as_str)
+            .take(HALVED.1.len())
+            .collect();
+        let skipped: Vec<&str> = others
+            .args
+            .iter()
+            .map(String::as_str)
+            .take(2 * folders.len())
+            .collect();
+        assert_eq!(folders, HALVED.1);
+        let skips = folders.iter().flat_map(|folder| ["--skip", *folder]);
+        assert_eq!(skipped, skips.collect::<Vec<_>>());
     }
 
     #[test]

@@ -124,12 +124,12 @@ fn named(args: &[String]) -> Vec<&str> {
 }
 
 /// Tests at once in one program.
-const THREADS: &str = "RUST_TEST_THREADS";
+pub const THREADS: &str = "RUST_TEST_THREADS";
 /// More than this, and whole servers with their clients fill the memory.
 const MOST_THREADS: usize = 12;
 
 /// The longest tests wait for torrent clients most of their time: more of them than cores take a third of the time.
-fn threads() -> usize {
+pub fn threads() -> usize {
     let cores = std::thread::available_parallelism().map_or(2, usize::from);
     cores.max((3 * cores).min(MOST_THREADS))
 }
