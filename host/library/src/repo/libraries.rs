@@ -22,7 +22,7 @@ sql! {
     UPDATE = "UPDATE media_libraries SET name = $2, kind = $3, path = $4, preset = $5, template = $6, mode = $7, \
         auto_organize = $8, is_enabled = $9, scan_interval_minutes = $10, watch_enabled = $11, scan_on_startup = $12, \
         nfo_enabled = $13, artwork_enabled = $14, updated_at = $15 WHERE id = $1";
-    SCANNED = "UPDATE media_libraries SET last_scan_at = $2 WHERE id = $1";
+    SCANNED = "UPDATE media_libraries SET last_scan_at = $3 WHERE id = $1 AND path = $2";
     UNSCANNED = "UPDATE media_libraries SET last_scan_at = NULL WHERE id = $1";
     DELETE = "DELETE FROM media_libraries WHERE id = $1";
     COUNTS = "SELECT library_id, COUNT(*) FROM media_items GROUP BY library_id";
@@ -143,9 +143,9 @@ pub async fn update(tx: &mut Tx, library: &MediaLibrary) -> Result<(), DbError> 
     .exactly(1)
 }
 
-/// Notes that a scan went through.
-pub async fn scanned(tx: &mut Tx, id: &str, at: Timestamp) -> Result<(), DbError> {
-    let _ = qm_db::exec!(tx, SCANNED, id, at.ms()).await?;
+/// Notes that a scan of `path` went through; of a library that is elsewhere by now it says nothing.
+pub async fn scanned(tx: &mut Tx, id: &str, path: &str, at: Timestamp) -> Result<(), DbError> {
+    let _ = qm_db::exec!(tx, SCANNED, id, path, at.ms()).await?;
     Ok(())
 }
 

@@ -363,7 +363,7 @@ impl Scan<'_> {
 
     async fn done(&self, summary: ScanSummary, identified: u64) -> Result<Done, JobError> {
         let mut tx = self.library.db.begin_write().await?;
-        repo::libraries::scanned(&mut tx, &self.of.id, self.library.ctx.now()).await?;
+        repo::libraries::scanned(&mut tx, &self.of.id, &self.of.path, self.library.ctx.now()).await?;
         tx.commit().await?;
         // What is not built yet did nothing: see the documentation of the crate.
         Ok(Done::result(json!({

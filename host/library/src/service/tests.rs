@@ -1,9 +1,11 @@
 //! Scans over real directories.
 
 use qm_db::{Db, db_test};
+use qm_kernel::Timestamp;
 use serde_json::json;
 
 use crate::model::library::Kind;
+use crate::repo;
 use crate::testing::House;
 
 db_test! {
@@ -36,6 +38,15 @@ db_test! {
             ("the.wire.2002/The.Wire.S02E01.mkv".to_owned(), 5),
         ]);
         assert_eq!(house.fired.0.lock().unwrap().len(), 1, "once a file");
+        // A scan that ends when its library has moved knows nothing of the new place.
+        let mut tx = db.begin_write().await.unwrap();
+        repo::libraries::unscanned(&mut tx, &tv.id).await.unwrap();
+        for (path, is_scanned) in [("/elsewhere", false), (&*tv.path, true)] {
+            repo::libraries::scanned(&mut tx, &tv.id, path, Timestamp::from_ms(1)).await.unwrap();
+            let now = repo::libraries::find(&mut tx, &tv.id).await.unwrap().unwrap();
+            assert_eq!(now.last_scan_at.is_some(), is_scanned, "{path}");
+        }
+        drop(tx);
         house.stops().await;
     }
 }
