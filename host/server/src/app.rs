@@ -125,18 +125,13 @@ struct Front {
 }
 
 impl Front {
-    fn new(
-        config: &Config,
-        listener: TcpListener,
-        web: WebConfig,
-        router: impl FnOnce(WebConfig) -> Router,
-    ) -> Result<Self, StartError> {
+    fn new(config: &Config, listener: TcpListener, router: Router, docs: bool) -> Result<Self, StartError> {
         let address = listener.local_addr();
         Ok(Self {
             address: address.map_err(|source| StartError::listen(config.listen, source))?,
-            docs: !matches!(web.docs, Docs::Hidden),
+            docs,
             proxied: config.trusted_proxies > 0,
-            router: router(web),
+            router,
             listener,
         })
     }
@@ -451,9 +446,9 @@ impl App {
         ]);
         let routes = areas.routes.mount(ws_router(hub.clone()));
         let web = guarded(web_config(&config, &ground.metrics), &post);
-        let front = Front::new(&config, listener, web, |web| {
-            qm_web::finish(routes, web, ground.tokens.clone(), ctx)
-        })?;
+        let docs = !matches!(web.docs, Docs::Hidden);
+        let router = qm_web::finish(routes, web, ground.tokens.clone(), ctx);
+        let front = Front::new(&config, listener, router, docs)?;
         let consumers = brought.consumers.into_iter().chain(areas.consumers).collect();
         outbox.start(consumers, &ground.background).await?;
         // Every area has registered its types by now, and none has begun a job that would be taken for one that was left.
