@@ -5,6 +5,7 @@ use std::time::Duration;
 use qm_db::Tx;
 use qm_platform::Actor;
 use qm_platform::config_schema::{BrokenRule, broken_rules};
+use qm_ports::media_server::MediaServerKind;
 use serde_json::{Map, Value, json};
 
 use super::{Caller, Integrations};
@@ -16,14 +17,15 @@ impl Integrations {
     /// Every media server, the oldest first.
     pub async fn list(&self) -> Result<Vec<Shown>, MediaServersError> {
         let all = repo::integrations::all(&mut self.db.begin_read().await?).await?;
-        Ok(all.into_iter().map(|one| self.shown(one)).collect())
+        let kinds = self.kinds.kinds();
+        Ok(all.into_iter().map(|one| self.shown(one, &kinds)).collect())
     }
 
-    fn shown(&self, integration: Integration) -> Shown {
-        let kind = self.kind(&integration.kind);
+    fn shown(&self, integration: Integration, kinds: &[MediaServerKind]) -> Shown {
+        let kind = kinds.iter().find(|kind| kind.id == integration.kind);
         let stored = self.opened(&integration).unwrap_or_default();
         Shown {
-            config: shown(kind.as_ref().map(|kind| &kind.config_schema), &stored),
+            config: shown(kind.map(|kind| &kind.config_schema), &stored),
             integration,
         }
     }
@@ -57,7 +59,7 @@ impl Integrations {
         repo::integrations::insert(&mut tx, &integration).await?;
         self.audited(tx, caller, &actor, "media.integration.create", &integration)
             .await?;
-        Ok(self.shown(integration))
+        Ok(self.shown(integration, &self.kinds.kinds()))
     }
 
     /// Changes one. With another configuration or kind, what was learnt of the earlier one is forgotten.
@@ -82,7 +84,7 @@ impl Integrations {
         repo::integrations::update(&mut tx, &new).await?;
         self.audited(tx, caller, &actor, "media.integration.update", &new)
             .await?;
-        Ok(self.shown(new))
+        Ok(self.shown(new, &self.kinds.kinds()))
     }
 
     pub async fn delete(&self, caller: Caller<'_>, id: &str) -> Result<(), MediaServersError> {

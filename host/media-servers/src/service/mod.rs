@@ -10,7 +10,7 @@ use qm_db::{Db, Tx};
 use qm_kernel::{Ctx, Permission};
 pub use qm_platform::Caller;
 use qm_platform::{Acting, Actor, Audit, Cipher};
-use qm_ports::media_server::{MediaServerKind, MediaServerKinds};
+use qm_ports::media_server::MediaServerKinds;
 use tokio::sync::Semaphore;
 
 use crate::error::MediaServersError;
@@ -55,10 +55,6 @@ impl Integrations {
             kinds: deps.kinds,
             asking: Semaphore::new(AT_ONCE),
         })
-    }
-
-    fn kind(&self, id: &str) -> Option<MediaServerKind> {
-        self.kinds.kinds().into_iter().find(|kind| kind.id == id)
     }
 
     async fn stored(&self, id: &str) -> Result<Integration, MediaServersError> {
