@@ -1,9 +1,8 @@
 //! Requests to a configured server, all of a call within one time limit.
 
 use media_core::{Access, Answer, Fault, MAX_BODY, Net, Product, Request};
-use sdk_media::http::Response;
 use sdk_media::transport::NetError;
-use sdk_media::{Config, HttpRequest, PluginError, ServerError, clock, header};
+use sdk_media::{Config, HttpRequest, PluginError, ServerError, clock, header, read_until};
 
 use crate::convert::fault;
 
@@ -11,8 +10,6 @@ use crate::convert::fault;
 const USER_AGENT: &str = "Quartermaster";
 /// Time limit on a call when the configuration names none, in milliseconds.
 const TIMEOUT_MS: u64 = 8000;
-/// Bytes of one piece of a body.
-const PIECE: u32 = 256 << 10;
 
 /// A server that is asked.
 pub struct Site {
@@ -77,18 +74,6 @@ impl Site {
         ))
     }
 
-    fn body(&self, response: &Response) -> Result<Vec<u8>, Fault> {
-        let mut body = Vec::new();
-        loop {
-            self.left()?;
-            let piece = response.read(PIECE).map_err(|error| self.network(error))?;
-            if piece.is_empty() {
-                return Ok(body);
-            }
-            body.extend_from_slice(&piece);
-        }
-    }
-
     fn network(&self, error: NetError) -> Fault {
         let name = self.name;
         match error {
@@ -122,7 +107,7 @@ impl Net for Site {
         Ok(Answer {
             status: response.status(),
             location: header(&response.headers(), "location").map(str::to_owned),
-            body: self.body(&response)?,
+            body: read_until(&response, self.deadline).map_err(|error| self.network(error))?,
         })
     }
 }

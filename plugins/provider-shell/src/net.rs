@@ -1,8 +1,7 @@
 //! One request to a product.
 
-use sdk_provider::http::Response;
 use sdk_provider::transport::NetError;
-use sdk_provider::{Config, HttpRequest, PluginError, ProviderError, clock, header};
+use sdk_provider::{Config, HttpRequest, PluginError, ProviderError, clock, header, read_until};
 
 use provider_model::{Answer, MAX_BODY};
 
@@ -10,8 +9,6 @@ use provider_model::{Answer, MAX_BODY};
 const USER_AGENT: &str = "Quartermaster";
 /// Time limit on a request when the configuration names none, in milliseconds.
 const TIMEOUT_MS: u64 = 8000;
-/// Bytes of one piece of a body.
-const PIECE: u32 = 256 << 10;
 
 /// A product that is asked, and how long it is waited for.
 pub struct Site {
@@ -83,22 +80,8 @@ impl Site {
             status: response.status(),
             retry_after: of("retry-after"),
             location: of("location"),
-            body: self.body(&response, deadline)?,
+            body: read_until(&response, deadline).map_err(|error| self.network(error))?,
         })
-    }
-
-    fn body(&self, response: &Response, deadline: u64) -> Result<Vec<u8>, ProviderError> {
-        let mut body = Vec::new();
-        loop {
-            if clock::monotonic_ms() >= deadline {
-                return Err(self.late());
-            }
-            let piece = response.read(PIECE).map_err(|error| self.network(error))?;
-            if piece.is_empty() {
-                return Ok(body);
-            }
-            body.extend_from_slice(&piece);
-        }
     }
 
     fn late(&self) -> ProviderError {

@@ -31,7 +31,7 @@ pub use bindings::quartermaster::base::common::{Descriptor, PluginError};
 pub use bindings::quartermaster::base::{clock, common, http, http_guarded, kv, log, mail, transport};
 pub use config::Config;
 pub use error::plugin_error;
-pub use net::{HttpRequest, connect_tcp, connect_unix, header};
+pub use net::{HttpRequest, connect_tcp, connect_unix, header, read_until};
 
 /// Sends the text of a panic to the service's log; without it nobody ever reads it. Call it first in every exported
 /// function that may be the first call of an instance.

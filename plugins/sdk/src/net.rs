@@ -2,7 +2,7 @@
 
 use crate::http_guarded::{self, GuardedError};
 use crate::transport::{self, Connection, Endpoint, NetError, TcpAddress};
-use crate::{PluginError, http, plugin_error};
+use crate::{PluginError, clock, http, plugin_error};
 
 /// Dials `host`:`port` as the operator entered it. `idle_ms` bounds every silence.
 pub fn connect_tcp(host: &str, port: u16, idle_ms: u32) -> Result<Connection, NetError> {
@@ -78,6 +78,25 @@ impl HttpRequest {
             GuardedError::Net(error) => plugin_error("the address", error),
             GuardedError::Other((name, why)) => PluginError::Unreachable(format!("{name}: {why}")),
         })
+    }
+}
+
+/// Bytes of one piece of a body.
+const PIECE: u32 = 256 << 10;
+
+/// The whole body of an answer. `deadline`: when it has to be here, in the milliseconds of [`clock::monotonic_ms`]; what comes later
+/// is a timeout.
+pub fn read_until(response: &http::Response, deadline: u64) -> Result<Vec<u8>, NetError> {
+    let mut body = Vec::new();
+    loop {
+        if clock::monotonic_ms() >= deadline {
+            return Err(NetError::Timeout);
+        }
+        let piece = response.read(PIECE)?;
+        if piece.is_empty() {
+            return Ok(body);
+        }
+        body.extend_from_slice(&piece);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use sdk_indexer::http::Response;
 use sdk_indexer::transport::NetError;
-use sdk_indexer::{HttpRequest, IndexerError, clock, header};
+use sdk_indexer::{HttpRequest, IndexerError, clock, header, read_until};
 use torznab_core as core;
 
 use crate::convert;
@@ -11,8 +11,6 @@ use crate::convert;
 const USER_AGENT: &str = "Quartermaster";
 /// Redirects that are followed.
 const MAX_REDIRECTS: usize = 5;
-/// Bytes of one piece of a body.
-const PIECE: u32 = 256 << 10;
 
 /// The bounds of a call.
 pub struct Fetch {
@@ -82,7 +80,7 @@ impl Fetch {
                 status,
                 content_type: text("content-type"),
                 retry_after: text("retry-after"),
-                body: self.body(&response)?,
+                body: read_until(&response, self.deadline).map_err(|error| self.network(error))?,
             }));
         }
         Err(IndexerError::Redirected(format!(
@@ -112,18 +110,6 @@ impl Fetch {
             .max_body(self.max_body)
             .send_raw()
             .map_err(|(_, error)| self.network(error))
-    }
-
-    fn body(&self, response: &Response) -> Result<Vec<u8>, IndexerError> {
-        let mut body = Vec::new();
-        loop {
-            self.left()?;
-            let piece = response.read(PIECE).map_err(|error| self.network(error))?;
-            if piece.is_empty() {
-                return Ok(body);
-            }
-            body.extend_from_slice(&piece);
-        }
     }
 
     /// Never with the URL: it may hold the key.
