@@ -31,6 +31,20 @@ pub struct Check {
     pub detail: String,
 }
 
+/// Notes what became of a contract test: a fact worth showing, or what came instead.
+pub(crate) fn note(checks: &mut Vec<Check>, name: &'static str, result: Result<String, String>) {
+    checks.push(Check {
+        name,
+        passed: result.is_ok(),
+        detail: result.unwrap_or_else(|why| why),
+    });
+}
+
+/// An answer, whatever kept it away.
+pub(crate) fn word<T, E: std::fmt::Display>(answer: Result<Result<T, E>, String>) -> Result<T, String> {
+    answer?.map_err(|error| error.to_string())
+}
+
 /// The results of a check.
 #[derive(Clone, Debug, Serialize)]
 pub struct CheckReport {

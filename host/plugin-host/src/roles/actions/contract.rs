@@ -7,7 +7,7 @@ use qm_ports::action::{ActionCall, ActionError, Occasion};
 use serde_json::{Map, Value};
 
 use super::{desk, told};
-use crate::core::check::Check;
+use crate::core::check::{Check, note};
 use crate::core::conduct::{Conduct, Traces, drive};
 use crate::core::load::Loaded;
 use crate::core::runtime::Runtime;
@@ -47,14 +47,6 @@ pub(super) async fn run(
         ended,
     );
     checks
-}
-
-fn note(checks: &mut Vec<Check>, name: &'static str, result: Result<String, String>) {
-    checks.push(Check {
-        name,
-        passed: result.is_ok(),
-        detail: result.unwrap_or_else(|why| why),
-    });
 }
 
 /// One run in an instance of its own: the plugin's word, or why there was none.

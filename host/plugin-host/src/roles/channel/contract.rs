@@ -7,7 +7,7 @@ use qm_ports::channel::ChannelError;
 use serde_json::{Map, Value};
 
 use super::{Answer, Component};
-use crate::core::check::Check;
+use crate::core::check::{Check, note};
 use crate::core::conduct::{Conduct, End, Traces, drive};
 use crate::core::load::Loaded;
 use crate::core::runtime::Runtime;
@@ -58,14 +58,6 @@ pub(super) async fn run(
     };
     note(&mut checks, "link is as its description says", linked);
     checks
-}
-
-fn note(checks: &mut Vec<Check>, name: &'static str, result: Result<String, String>) {
-    checks.push(Check {
-        name,
-        passed: result.is_ok(),
-        detail: result.unwrap_or_else(|why| why),
-    });
 }
 
 /// One call in an instance of its own: the plugin's word, or why there was none.

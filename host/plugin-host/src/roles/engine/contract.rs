@@ -9,7 +9,7 @@ use qm_ports::engine::*;
 use serde_json::{Map, Value};
 
 use super::{Answer, Session, open};
-use crate::core::check::Check;
+use crate::core::check::{Check, note, word};
 use crate::core::conduct::{Traces, Witness};
 use crate::core::load::Loaded;
 use crate::core::runtime::{Runtime, Tenant};
@@ -84,12 +84,7 @@ impl Contract {
     }
 
     fn note(&mut self, name: &'static str, result: Result<String, String>) {
-        let passed = result.is_ok();
-        self.checks.push(Check {
-            name,
-            passed,
-            detail: result.unwrap_or_else(|why| why),
-        });
+        note(&mut self.checks, name, result);
     }
 
     async fn open(&mut self) -> Result<(), String> {
@@ -335,10 +330,6 @@ impl Contract {
 
 fn late() -> String {
     format!("it took longer than {} s", DEADLINE.as_secs())
-}
-
-fn word<T>(heard: Heard<T>) -> Result<T, String> {
-    heard?.map_err(|error| error.to_string())
 }
 
 fn missing(heard: Heard<()>) -> Result<String, String> {

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use wasmtime::Store;
 
 use super::{Answer, IndexerCode, desk, told};
-use crate::core::check::Check;
+use crate::core::check::{Check, note};
 use crate::core::conduct::{Conduct, End, Traces, drive};
 use crate::core::load::Loaded;
 use crate::core::runtime::Runtime;
@@ -97,14 +97,6 @@ pub(super) async fn run(
         );
     }
     checks
-}
-
-fn note(checks: &mut Vec<Check>, name: &'static str, result: Result<String, String>) {
-    checks.push(Check {
-        name,
-        passed: result.is_ok(),
-        detail: result.unwrap_or_else(|why| why),
-    });
 }
 
 /// What every call of the tests is made with.

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use wasmtime::Store;
 
 use super::{Answer, ServerCode, desk, told};
-use crate::core::check::Check;
+use crate::core::check::{Check, note, word};
 use crate::core::conduct::{Conduct, End, Traces, drive};
 use crate::core::load::Loaded;
 use crate::core::runtime::Runtime;
@@ -76,19 +76,6 @@ pub(super) async fn run(
         note(&mut checks, "it refuses to end sessions", refused(ended));
     }
     checks
-}
-
-fn note(checks: &mut Vec<Check>, name: &'static str, result: Result<String, String>) {
-    checks.push(Check {
-        name,
-        passed: result.is_ok(),
-        detail: result.unwrap_or_else(|why| why),
-    });
-}
-
-/// An answer, whatever kept it away.
-fn word<T>(answer: Result<Result<T, MediaServerError>, String>) -> Result<T, String> {
-    answer.and_then(|word| word.map_err(|error| error.to_string()))
 }
 
 /// Whether what is not offered is refused.

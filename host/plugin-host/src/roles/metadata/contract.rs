@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use wasmtime::Store;
 
 use super::{Answer, ProviderCode, desk, told};
-use crate::core::check::Check;
+use crate::core::check::{Check, note, word};
 use crate::core::conduct::{Conduct, End, Traces, drive};
 use crate::core::load::Loaded;
 use crate::core::pins::Granted;
@@ -71,19 +71,6 @@ pub(super) async fn run(
     });
     note(&mut checks, "it refuses ids of a source it does not take", found);
     checks
-}
-
-fn note(checks: &mut Vec<Check>, name: &'static str, result: Result<String, String>) {
-    checks.push(Check {
-        name,
-        passed: result.is_ok(),
-        detail: result.unwrap_or_else(|why| why),
-    });
-}
-
-/// An answer, whatever kept it away.
-fn word<T>(answer: Result<Result<T, ProviderError>, String>) -> Result<T, String> {
-    answer.and_then(|word| word.map_err(|error| error.to_string()))
 }
 
 fn kind_word(kind: TitleKind) -> &'static str {
