@@ -30,7 +30,7 @@ pub struct Bench {
 pub fn limits() -> Limits {
     Limits {
         memory_bytes: 32 << 20,
-        cpu: Duration::from_millis(100),
+        cpu: Duration::from_millis(300),
         silence: Duration::from_millis(800),
         poll_total: Duration::from_secs(4),
         call_total: Duration::from_secs(4),

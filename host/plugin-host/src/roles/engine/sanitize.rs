@@ -76,15 +76,19 @@ pub(super) fn instant(seconds: Option<u64>) -> Option<Timestamp> {
 
 /// Returns how many rows were dropped.
 pub(super) fn delta(delta: &mut Delta) -> usize {
+    within(delta, LIST_LIMIT)
+}
+
+/// The same, of lists of at most `limit` rows.
+fn within(delta: &mut Delta, limit: usize) -> usize {
     let before = delta.changed.len() + delta.removed.len();
     let told = delta.stats.torrent_count as usize;
-    delta.cut =
-        delta.changed.len().max(delta.removed.len()) > LIST_LIMIT || (delta.full && told > LIST_LIMIT);
-    delta.changed.truncate(LIST_LIMIT);
+    delta.cut = delta.changed.len().max(delta.removed.len()) > limit || (delta.full && told > limit);
+    delta.changed.truncate(limit);
     delta
         .changed
         .retain_mut(|torrent| is_hash(&torrent.hash) && torrent_row(torrent));
-    delta.removed.truncate(LIST_LIMIT);
+    delta.removed.truncate(limit);
     delta.removed.retain(|hash| is_hash(hash));
     once_each(delta);
     let stats = &mut delta.stats;
@@ -301,32 +305,28 @@ mod tests {
 
     #[test]
     fn a_list_that_is_cut_says_so() {
-        let small = Torrent {
-            name: String::new(),
-            tags: vec![],
-            ..row("x")
-        };
+        const LIMIT: usize = 3;
         let listing = |rows: usize, told: u32| {
             let mut given = Delta {
                 full: true,
-                changed: vec![small.clone(); rows],
+                changed: vec![row("x"); rows],
                 ..Delta::default()
             };
             given.stats.torrent_count = told;
-            delta(&mut given);
+            within(&mut given, LIMIT);
             given.cut
         };
-        assert!(!listing(LIST_LIMIT, 0), "as long as it may be");
-        assert!(listing(LIST_LIMIT + 1, 0), "one is left out");
+        assert!(!listing(LIMIT, 0), "as long as it may be");
+        assert!(listing(LIMIT + 1, 0), "one is left out");
         assert!(
-            listing(1, LIST_LIMIT as u32 + 1),
+            listing(1, LIMIT as u32 + 1),
             "the client has more than it may list"
         );
         let mut gone = Delta {
-            removed: vec![String::new(); LIST_LIMIT + 1],
+            removed: vec![String::new(); LIMIT + 1],
             ..Delta::default()
         };
-        delta(&mut gone);
+        within(&mut gone, LIMIT);
         assert!(gone.cut);
     }
 
