@@ -34,5 +34,5 @@ pub use routes::routes;
 pub use service::context::{JobContext, Progress};
 pub use service::hosted::{Hosted, HostedView};
 pub use service::types::{Done, JobError, JobHandler, JobType};
-pub use service::views::Standing;
+pub use service::views::{Ending, Standing};
 pub use service::{Enqueued, Jobs, JobsDeps};

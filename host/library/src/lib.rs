@@ -10,7 +10,7 @@
 //!
 //! Bounds: directories 128 deep; 256 files a transaction; 150 words on how far a scan is.
 //!
-//! Events: none. Realtime: `media_manager.job.*`, by the jobs.
+//! Events: none. An action of automation: `media_scan_library`. Realtime: `media_manager.job.*`, by the jobs.
 
 mod area;
 mod dto;

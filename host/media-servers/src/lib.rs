@@ -10,7 +10,7 @@
 //!
 //! Bounds: [`model::MAX_INTEGRATIONS`] servers, [`service::AT_ONCE`] of them asked at a time, eight seconds for an answer.
 //!
-//! Events: none.
+//! Events: none. An action of automation: `media_server_refresh`. Jobs: `media.media_server_refresh`.
 
 mod area;
 mod dto;

@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use qm_db::{Db, all, sql};
+use qm_jobs::Jobs;
 use qm_kernel::Secret;
 use qm_platform::testing::Claims;
-use qm_platform::{Audit, Cipher};
+use qm_platform::{Audit, Background, Cipher};
 use qm_ports::media_server::*;
 use qm_test_base::{Hands as Clock, START_MS};
 use serde_json::{Map, Value, json};
@@ -127,6 +128,8 @@ pub struct House {
     pub db: Db,
     pub clock: Arc<Clock>,
     pub servers: Arc<FakeServers>,
+    pub jobs: Jobs,
+    pub background: Background,
 }
 
 impl House {
@@ -135,6 +138,7 @@ impl House {
         let ctx = clock.ctx();
         let servers = Arc::<FakeServers>::default();
         let key = Secret::new("an encryption key of no fewer than 32 characters");
+        let (jobs, background) = qm_jobs::testing::worker(db, qm_jobs::Pace::default());
         let app = Integrations::new(IntegrationsDeps {
             db: db.clone(),
             ctx: ctx.clone(),
@@ -142,12 +146,15 @@ impl House {
             acting: Arc::new(Claims),
             cipher: Cipher::new(&key, ctx),
             kinds: servers.clone(),
+            jobs: jobs.clone(),
         });
         Self {
             app,
             db: db.clone(),
             clock,
             servers,
+            jobs,
+            background,
         }
     }
 

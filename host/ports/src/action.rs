@@ -1,7 +1,7 @@
 //! Actions that rules run, as the host sees them: one trait, [`Actions`], whatever the product behind an action and whatever
 //! the version of the plugin API its component was written against; and [`TorrentHands`], what an action may do to torrents.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock, Weak};
 
 use async_trait::async_trait;
 use qm_kernel::ErrorKind;
@@ -132,38 +132,63 @@ pub trait Actions: Send + Sync {
 /// What stands in [`ActionKind::plugin`] of an action that an area of the host provides.
 pub const HOUSE: &str = "quartermaster";
 
-/// The actions of an area of the host, and those that plugins provide. An id that both have is the area's.
+/// The actions of areas of the host, and those that plugins provide. An id that several have is the area's that was added
+/// first, before any plugin's.
 pub struct HouseFirst {
-    house: Arc<dyn Actions>,
+    house: RwLock<Vec<Weak<dyn Actions>>>,
     plugins: Arc<dyn Actions>,
 }
 
 impl HouseFirst {
-    pub fn new(house: Arc<dyn Actions>, plugins: Arc<dyn Actions>) -> Self {
-        Self { house, plugins }
+    pub fn new(plugins: Arc<dyn Actions>) -> Self {
+        Self {
+            house: RwLock::default(),
+            plugins,
+        }
+    }
+
+    /// Adds the actions of an area, for as long as the area is there. It may come after automation was handed this list: an
+    /// area whose events run rules needs automation first.
+    pub fn add(&self, area: &Arc<impl Actions + 'static>) -> &Self {
+        let area: Arc<dyn Actions> = area.clone();
+        let mut house = self.house.write().unwrap_or_else(PoisonError::into_inner);
+        house.push(Arc::downgrade(&area));
+        drop(house);
+        self
+    }
+
+    /// Every provider, in the order in which an id is looked for.
+    fn providers(&self) -> Vec<Arc<dyn Actions>> {
+        let house = self.house.read().unwrap_or_else(PoisonError::into_inner);
+        let areas = house.iter().filter_map(Weak::upgrade);
+        areas.chain([self.plugins.clone()]).collect()
     }
 }
 
 #[async_trait]
 impl Actions for HouseFirst {
     fn actions(&self) -> Vec<ActionKind> {
-        let mut all = self.house.actions();
-        let mut plugins = self.plugins.actions();
-        plugins.retain(|kind| all.iter().all(|own| own.id != kind.id));
-        all.append(&mut plugins);
+        let mut all: Vec<ActionKind> = Vec::new();
+        for provider in self.providers() {
+            let mut more = provider.actions();
+            more.retain(|kind| all.iter().all(|own| own.id != kind.id));
+            all.append(&mut more);
+        }
         all.sort_by(|a, b| a.id.cmp(&b.id));
         all
     }
 
     async fn settled(&self) {
-        self.house.settled().await;
-        self.plugins.settled().await;
+        for provider in self.providers() {
+            provider.settled().await;
+        }
     }
 
     async fn run(&self, action: &str, call: ActionCall) -> Result<(), ActionError> {
-        let is_own = self.house.actions().iter().any(|kind| kind.id == action);
-        let whose = if is_own { &self.house } else { &self.plugins };
-        whose.run(action, call).await
+        let providers = self.providers();
+        let mut areas = providers.iter().take(providers.len() - 1);
+        let area = areas.find(|area| area.actions().iter().any(|kind| kind.id == action));
+        area.unwrap_or(&self.plugins).run(action, call).await
     }
 }
 

@@ -424,8 +424,10 @@ impl App {
         let titledb = ground.titledb(&config, &jobs, &hub);
         let (shows, rss) = ground.shows_and_rss(&torrents, &titledb, &hub);
         let others = brought.actions.unwrap_or_else(|| plugins.actions());
-        let actions = Arc::new(HouseFirst::new(rss.clone(), others));
-        let automation = ground.automation(actions, &torrents, book).await?;
+        let actions = Arc::new(HouseFirst::new(others));
+        let automation = ground.automation(actions.clone(), &torrents, book).await?;
+        let (library, media_servers) = ground.media(&config, &plugins, &jobs, &automation)?;
+        actions.add(&rss).add(&library).add(&media_servers);
         let channels = brought.channels.unwrap_or_else(|| plugins.channels());
         let notifications = ground.notifications(channels, &hub)?;
         let areas = Areas::new(vec![
@@ -441,8 +443,8 @@ impl App {
             qm_indexers::area(&ground.indexers(&plugins)),
             qm_shows::area(&shows),
             qm_titledb::area(&titledb),
-            qm_library::area(&ground.library(&config, &jobs, &automation)?),
-            qm_media_servers::area(&ground.media_servers(&plugins)),
+            qm_library::area(&library),
+            qm_media_servers::area(&media_servers),
         ]);
         let routes = areas.routes.mount(ws_router(hub.clone()));
         let web = guarded(web_config(&config, &ground.metrics), &post);

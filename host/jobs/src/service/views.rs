@@ -1,5 +1,7 @@
 //! Reading: lists, one job, its events and children, the overview.
 
+use std::time::Duration;
+
 use qm_db::Tx;
 use qm_kernel::{PageQuery, Permission, Principal, Timestamp};
 
@@ -15,6 +17,9 @@ use crate::repo;
 
 /// Jobs of one subsystem that the simple list looks at.
 const RECENT: i64 = 100;
+/// Pauses between two looks at a job that somebody waits for.
+const FIRST_LOOK: Duration = Duration::from_millis(20);
+const LONGEST_LOOK: Duration = Duration::from_secs(1);
 /// Children that are listed.
 const CHILDREN: i64 = 500;
 
@@ -31,6 +36,15 @@ pub enum Standing {
     Ended,
 }
 
+/// How a job ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ending {
+    Completed,
+    Cancelled,
+    /// With the sentence that tells why.
+    Failed(String),
+}
+
 impl Jobs {
     /// How a job stands, for the area that asked for it; `None` when it is not kept any more.
     pub async fn standing(&self, tx: &mut Tx, id: &str) -> Result<Option<Standing>, JobsError> {
@@ -40,6 +54,26 @@ impl Jobs {
             status if status.is_active() => Standing::Active,
             _ => Standing::Ended,
         }))
+    }
+
+    /// Waits until a job has ended, however long that takes, for the area that asked for it. One that was deleted meanwhile
+    /// counts as cancelled.
+    pub async fn ended(&self, id: &str) -> Result<Ending, JobsError> {
+        let mut pause = FIRST_LOOK;
+        loop {
+            let job = repo::jobs::find(&mut self.0.db.begin_read().await?, id).await?;
+            let Some(job) = job else {
+                return Ok(Ending::Cancelled);
+            };
+            match job.status {
+                Status::Cancelled => return Ok(Ending::Cancelled),
+                Status::Failed => return Ok(Ending::Failed(job.error_message.unwrap_or_default())),
+                status if !status.is_active() => return Ok(Ending::Completed),
+                _ => {}
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(LONGEST_LOOK);
+        }
     }
 
     /// Failed jobs of a module that are kept, for the area that asked for them.

@@ -1,5 +1,6 @@
 //! The use cases of this area. [`Library`] is what the server wires.
 
+mod actions;
 mod index;
 mod libraries;
 pub mod loops;

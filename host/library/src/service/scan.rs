@@ -41,6 +41,8 @@ pub enum Reason {
     Periodic,
     /// The server has started.
     Startup,
+    /// A rule of automation wants it: what it finds is looked for.
+    Rule,
 }
 
 impl Reason {
@@ -50,6 +52,7 @@ impl Reason {
             Reason::Changed => "changed",
             Reason::Periodic => "periodic",
             Reason::Startup => "startup",
+            Reason::Rule => "rule",
         }
     }
 
@@ -58,6 +61,7 @@ impl Reason {
             "asked" => Reason::Asked,
             "changed" => Reason::Changed,
             "startup" => Reason::Startup,
+            "rule" => Reason::Rule,
             _ => Reason::Periodic,
         }
     }
@@ -69,7 +73,7 @@ impl Reason {
 
     /// Whether files are identified afterwards.
     const fn identifies(self) -> bool {
-        matches!(self, Reason::Asked | Reason::Periodic)
+        matches!(self, Reason::Asked | Reason::Periodic | Reason::Rule)
     }
 }
 
@@ -91,6 +95,7 @@ impl ScanRequest<'_> {
             source: match self.reason {
                 Reason::Asked | Reason::Changed => Source::Manual,
                 Reason::Periodic | Reason::Startup => Source::Scheduled,
+                Reason::Rule => Source::Automation,
             },
             resource: Some(("media_library".to_owned(), self.library_id.to_owned())),
             library_id: Some(self.library_id.to_owned()),

@@ -1,9 +1,11 @@
 //! Scans over real directories.
 
 use qm_db::{Db, db_test};
-use qm_kernel::Timestamp;
-use serde_json::json;
+use qm_kernel::{PageQuery, Timestamp};
+use qm_ports::action::{ActionCall, Actions as _, Occasion};
+use serde_json::{Map, Value, json};
 
+use crate::model::item::Filter;
 use crate::model::library::Kind;
 use crate::repo;
 use crate::testing::House;
@@ -47,6 +49,36 @@ db_test! {
             assert_eq!(now.last_scan_at.is_some(), is_scanned, "{path}");
         }
         drop(tx);
+        house.stops().await;
+    }
+
+    async fn a_rule_has_a_library_scanned_and_waits_for_it(db: Db) {
+        let house = House::new(&db);
+        house.file("films/Tide (2003)/Tide.2003.mkv", 1);
+        let (films, first) = house.library("films", Kind::Movie).await;
+        // The scan that waits already may have begun by the time it is joined: another one follows it.
+        house.starts_jobs().await;
+        house.file("films/Ebb (2004)/Ebb.2004.mkv", 1);
+        let run = async |action: &str, params: Value| {
+            let call = ActionCall {
+                run_id: "r".into(), occasion: Occasion::Torrent, params: params.as_object().unwrap().clone(),
+                context: Map::new(), torrent: None,
+            };
+            house.app.run(action, call).await.map_err(|error| error.to_string())
+        };
+        assert_eq!(run("media_scan_library", json!({ "libraryId": films.id })).await, Ok(()));
+        assert_eq!(house.ended(&first).await.0, "completed");
+        assert_eq!(house.index(&films).await.len(), 2);
+        let (items, _) = house.app.items(&Filter::default(), PageQuery { page: 1, page_size: 9 }).await.unwrap();
+        assert!(items.iter().all(|(item, ..)| item.match_status == "matched"), "what it finds is looked for");
+        for (action, params, why) in [
+            ("media_scan_library", json!({}), "libraryId is required"),
+            ("media_scan_library", json!({ "libraryId": "" }), "libraryId is required"),
+            ("media_scan_library", json!({ "libraryId": "nowhere" }), "Library not found"),
+            ("pause", json!({}), "Unknown action type: pause"),
+        ] {
+            assert_eq!(run(action, params).await, Err(why.to_owned()));
+        }
         house.stops().await;
     }
 }

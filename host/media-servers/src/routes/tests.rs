@@ -10,6 +10,7 @@ use http_body_util::BodyExt;
 use qm_db::{Db, db_test};
 use qm_kernel::secret::MASK;
 use qm_platform::SealedValues as _;
+use qm_ports::action::{ActionCall, Actions as _, Occasion};
 use qm_ports::media_server::{Extent, MediaServerError, MediaServers};
 use qm_test_base::RoleTokens;
 use qm_web::{Docs, WebConfig};
@@ -219,6 +220,35 @@ db_test! {
         assert_eq!(app.terminate(&up, "s1", None).await, Ok(()));
         assert_eq!(app.refresh(&off, Extent::default()).await, Err(MediaServerError::Disabled));
         assert!(matches!(app.sessions("nobody").await, Err(MediaServerError::Missing(_))));
+    }
+
+    async fn a_rule_has_a_server_refreshed_and_fails_with_it(db: Db) {
+        let site = Site::new(&db);
+        let (up, dead) = (site.make("up", json!({})).await, site.make("dead", json!({})).await);
+        let off = site.make("off", json!({ "isEnabled": false })).await;
+        site.house.servers.fail("http://dead", Some(down()));
+        site.house.jobs.start().await.unwrap();
+        let run = async |params: Value| {
+            let call = ActionCall {
+                run_id: "r".into(), occasion: Occasion::Media, params: params.as_object().unwrap().clone(),
+                context: serde_json::Map::new(), torrent: None,
+            };
+            site.house.app.run("media_server_refresh", call).await.map_err(|error| error.to_string())
+        };
+        assert_eq!(run(json!({ "integrationId": up })).await, Ok(()));
+        assert_eq!(site.house.servers.asked().len(), 1);
+        for (params, why) in [
+            (json!({}), "integrationId is required"), (json!({ "integrationId": " " }), "integrationId is required"),
+            (json!({ "integrationId": "nobody" }), "Integration not found"),
+            (json!({ "integrationId": dead }), "Refresh failed: nobody listens at the address of Plex"),
+            (json!({ "integrationId": off }), "Refresh failed: Integration is disabled."),
+        ] {
+            assert_eq!(run(params).await, Err(why.to_owned()));
+        }
+        let kinds: Vec<_> = site.house.app.actions().into_iter().map(|kind| (kind.id, kind.occasions)).collect();
+        assert_eq!(kinds, [("media_server_refresh".to_owned(), vec![Occasion::Torrent, Occasion::Media])]);
+        site.house.jobs.shutdown().await;
+        site.house.background.shutdown().await;
     }
 
     async fn sealed_values_are_listed_and_replaced(db: Db) {

@@ -1,5 +1,6 @@
 //! Media servers as people keep them, and what is asked of them.
 
+mod actions;
 mod ask;
 mod health;
 mod keep;
@@ -7,6 +8,7 @@ mod keep;
 use std::sync::Arc;
 
 use qm_db::{Db, Tx};
+use qm_jobs::Jobs;
 use qm_kernel::{Ctx, Permission};
 pub use qm_platform::Caller;
 use qm_platform::{Acting, Actor, Audit, Cipher};
@@ -30,6 +32,7 @@ pub struct IntegrationsDeps {
     pub acting: Arc<dyn Acting>,
     pub cipher: Cipher,
     pub kinds: Arc<dyn MediaServerKinds>,
+    pub jobs: Jobs,
 }
 
 /// The connected media servers, all together.
@@ -40,21 +43,26 @@ pub struct Integrations {
     acting: Arc<dyn Acting>,
     cipher: Cipher,
     kinds: Arc<dyn MediaServerKinds>,
+    jobs: Jobs,
     /// Servers are asked by so many at a time.
     asking: Semaphore,
 }
 
 impl Integrations {
+    /// Its type of jobs is registered; nothing runs before the jobs do.
     pub fn new(deps: IntegrationsDeps) -> Arc<Self> {
-        Arc::new(Self {
+        let servers = Arc::new(Self {
             db: deps.db,
             ctx: deps.ctx,
             audit: deps.audit,
             acting: deps.acting,
             cipher: deps.cipher,
             kinds: deps.kinds,
+            jobs: deps.jobs,
             asking: Semaphore::new(AT_ONCE),
-        })
+        });
+        servers.jobs.register(actions::job_type(&servers));
+        servers
     }
 
     async fn stored(&self, id: &str) -> Result<Integration, MediaServersError> {

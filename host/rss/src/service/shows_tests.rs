@@ -280,7 +280,8 @@ db_test! {
 
     async fn an_id_of_the_house_is_no_plugin_s(db: Db) {
         let house = House::new(&db);
-        let both = HouseFirst::new(house.app.clone(), Arc::new(Plugins(house.app.actions())));
+        let both = HouseFirst::new(Arc::new(Plugins(house.app.actions())));
+        both.add(&house.app);
         let listed: Vec<_> = both.actions().into_iter().map(|kind| (kind.id, kind.plugin)).collect();
         assert_eq!(listed, [("convert_rule_to_backfill", HOUSE), ("disable_rss_rule", HOUSE), ("pause", "plugin"),
             ("refresh_rss_show_status", HOUSE)].map(|(id, plugin)| (id.to_owned(), plugin.to_owned())));

@@ -71,8 +71,20 @@ impl Ground {
         })
     }
 
+    /// The media libraries, and the media servers that people play with.
+    pub(super) fn media(
+        &self,
+        config: &Config,
+        plugins: &PluginHost,
+        jobs: &Jobs,
+        automation: &Arc<Automation>,
+    ) -> Result<(Arc<Library>, Arc<Integrations>), StartError> {
+        let library = self.library(config, jobs, automation)?;
+        Ok((library, self.media_servers(plugins, jobs)))
+    }
+
     /// The media servers that people play with; none is asked yet.
-    pub(super) fn media_servers(&self, plugins: &PluginHost) -> Arc<Integrations> {
+    fn media_servers(&self, plugins: &PluginHost, jobs: &Jobs) -> Arc<Integrations> {
         Integrations::new(IntegrationsDeps {
             db: self.db.clone(),
             ctx: self.ctx.clone(),
@@ -80,6 +92,7 @@ impl Ground {
             acting: self.acting(),
             cipher: self.cipher.clone(),
             kinds: plugins.media_servers(),
+            jobs: jobs.clone(),
         })
     }
 
@@ -132,7 +145,7 @@ impl Ground {
     }
 
     /// The media libraries; their scans are jobs, none of which has begun.
-    pub(super) fn library(
+    fn library(
         &self,
         config: &Config,
         jobs: &Jobs,
