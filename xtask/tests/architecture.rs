@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 /// A crate's tier: it may depend on lower tiers only (and `server` and what tests it, on everything).
 fn tier(name: &str) -> u8 {
     match name {
-        "qm-kernel" | "qm-conditions" | "qm-release" | "qm-generations" | "qm-templates" => 0,
+        "qm-kernel" | "qm-conditions" | "qm-release" | "qm-generations" | "qm-templates" | "qm-titles" => 0,
         "qm-ports" | "qm-db" | "qm-web" | "qm-net" | "qm-feeds" | "qm-matching" => 1,
         "qm-plugin-host" | "qm-test-base" => 2,
         "qm-platform" => 3,
         "qm-realtime" => 4,
         "qm-identity" | "qm-indexers" | "qm-jobs" | "qm-mail" | "qm-media-servers" => 5,
         "qm-torrents" | "qm-files" | "qm-automation" | "qm-notifications" | "qm-rss" | "qm-shows"
-        | "qm-titledb" | "qm-library" => 6,
+        | "qm-titledb" | "qm-library" | "qm-metadata" => 6,
         "qm-system" => 7,
         "qm-server" => 8,
         "qm-testkit" => 9,
@@ -131,6 +131,7 @@ const FEATURES: &[&str] = &[
     "library",
     "mail",
     "media-servers",
+    "metadata",
     "notifications",
     "rss",
     "shows",

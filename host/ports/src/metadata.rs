@@ -367,3 +367,112 @@ pub trait Providers: Send + Sync {
         language: Option<&str>,
     ) -> Result<Vec<TitleHit>, ProviderError>;
 }
+
+/// What kind of thing is looked up, in the words of a library.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum LookupKind {
+    Movie,
+    Tv,
+    Anime,
+    General,
+}
+
+impl LookupKind {
+    /// Shows have an order of providers of their own.
+    pub const fn is_show(self) -> bool {
+        matches!(self, Self::Tv | Self::Anime)
+    }
+
+    /// What providers are asked for.
+    pub const fn title_kind(self) -> TitleKind {
+        if self.is_show() {
+            TitleKind::Show
+        } else {
+            TitleKind::Movie
+        }
+    }
+}
+
+/// A question of a library about one item.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Lookup {
+    pub kind: LookupKind,
+    pub title: String,
+    pub year: Option<u32>,
+    /// Of an episode; both or none.
+    pub season: Option<u32>,
+    pub episode: Option<u32>,
+    /// Ids that are known already: a provider whose own is among them is not searched.
+    pub ids: Vec<ExternalId>,
+}
+
+/// Somebody with what they do: a character or a job.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Person {
+    pub name: String,
+    pub role: Option<String>,
+}
+
+/// What is known about one item: of an episode its own title, day and so on, with the cast of its show.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Metadata {
+    /// The provider's id, or `universal`.
+    pub provider: String,
+    pub title: Option<String>,
+    /// Of an episode the original name of its show.
+    pub original_title: Option<String>,
+    pub overview: Option<String>,
+    /// `YYYY-MM-DD`.
+    pub release_date: Option<String>,
+    pub year: Option<u32>,
+    /// Minutes.
+    pub runtime: Option<u32>,
+    pub genres: Vec<String>,
+    pub studios: Vec<String>,
+    pub cast: Vec<Person>,
+    pub crew: Vec<Person>,
+    pub directors: Vec<String>,
+    pub writers: Vec<String>,
+    pub rating: Option<f64>,
+    pub certification: Option<String>,
+    pub tags: Vec<String>,
+    /// Each source once.
+    pub ids: Vec<ExternalId>,
+    /// Which provider a field came from, by the field; empty unless several were merged.
+    pub field_sources: std::collections::BTreeMap<String, String>,
+}
+
+/// A provider that did not answer, and why: a sentence without a secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Silent {
+    pub provider: String,
+    pub reason: String,
+}
+
+/// The answer to a [`Lookup`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Told {
+    /// Complete, or none: of a provider that stopped answering in the middle nothing is here.
+    pub metadata: Option<Metadata>,
+    /// Providers that were asked in vain because they did not answer. One that answered and knows nothing is not among them.
+    pub silent: Vec<Silent>,
+    /// Ids of titles of which none was better than the others, the provider's own; empty when there is metadata.
+    pub ambiguous: Vec<ExternalId>,
+}
+
+/// It cannot be said who is to be asked.
+#[derive(Debug, thiserror::Error)]
+#[error("the settings of providers cannot be read: {0}")]
+pub struct Unsettled(pub String);
+
+/// How a library asks for metadata, whoever the providers are and in which order they are asked.
+#[async_trait]
+pub trait MetadataChain: Send + Sync {
+    /// Providers in the order they are asked: those that have a key.
+    async fn chain(&self, kind: LookupKind) -> Result<Vec<String>, Unsettled>;
+    /// Never longer than half a minute for a provider. Whoever stores the answer does it after this has ended, so that a provider that
+    /// dies leaves every item as it was.
+    async fn details(&self, lookup: &Lookup) -> Result<Told, Unsettled>;
+}

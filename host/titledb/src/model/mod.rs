@@ -5,7 +5,6 @@ pub mod file;
 pub mod grams;
 pub mod ids;
 pub mod import;
-pub mod name;
 pub mod options;
 
 pub mod plan;

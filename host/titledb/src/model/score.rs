@@ -1,7 +1,6 @@
 //! How well a title answers what was asked for.
 
 use super::file::Sort;
-use super::name::similarity;
 
 /// What is looked for.
 #[derive(Clone, Debug)]
@@ -19,21 +18,12 @@ pub fn confidence<'a>(
     year: Option<i64>,
     sort: Sort,
 ) -> f64 {
-    let likeness = names
-        .map(|name| similarity(&wanted.name, name))
-        .fold(0.0, f64::max);
-    let by_year = match (wanted.year, year) {
-        (Some(one), Some(other)) if one == other => 0.15,
-        (Some(one), Some(other)) if (one - other).abs() == 1 => 0.05,
-        (Some(_), Some(_)) => -0.1,
-        _ => 0.0,
-    };
-    let by_sort = match wanted.sort {
-        Some(wanted) if wanted == sort => 0.05,
-        _ => 0.0,
-    };
-    let score: f64 = likeness * 0.8 + by_year + by_sort;
-    (score.clamp(0.0, 1.0) * 100.0).round() / 100.0
+    qm_titles::score(
+        &wanted.name,
+        names,
+        (wanted.year, year),
+        wanted.sort == Some(sort),
+    )
 }
 
 #[cfg(test)]

@@ -17,11 +17,11 @@ use super::store::Store;
 use crate::model::file::Sort;
 use crate::model::grams;
 use crate::model::ids::IdSet;
-use crate::model::name::{key, normalise};
 use crate::model::plan::{Loaded, Plan, Stage};
 use crate::ops::read::{self, FileFault, Piece, Present};
 use crate::repo::names::{self, Named, NewName, NewSeries};
 use crate::repo::{load, schema};
+use qm_titles::{key, normalise};
 
 const WAITING: usize = 2;
 /// Share of the files in all of the work, in percent.

@@ -11,12 +11,12 @@ use super::store::Live;
 use crate::error::TitledbError;
 use crate::model::file::{Sort, named_title, number_of};
 use crate::model::grams::Narrow;
-use crate::model::name::{key, normalise, similarity};
 use crate::model::options::Options;
 use crate::model::score::{Wanted, confidence};
 use crate::model::titles::{Found, Whole};
 use crate::repo::search::{Asked, Hit};
 use crate::repo::{search, titles};
+use qm_titles::{key, normalise, similarity};
 
 /// Names of each way that are looked at, those of titles with more votes first.
 const NAMES: i64 = 120;

@@ -7,10 +7,10 @@ use super::Titledb;
 use crate::error::TitledbError;
 use crate::model::file::{Sort, named_title, title_id};
 use crate::model::grams::Narrow;
-use crate::model::name::normalise;
 use crate::model::titles::Title;
 use crate::repo::search::Asked;
 use crate::repo::{search, titles};
+use qm_titles::normalise;
 
 /// Names that are the one asked for and are looked at, those of titles with more votes first.
 const NAMES: i64 = 120;

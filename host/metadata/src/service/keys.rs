@@ -1,0 +1,181 @@
+//! Keys of the providers that the service has settings for, and their test.
+
+use std::time::Duration;
+
+use qm_db::{DbError, Tx};
+use qm_kernel::{ClientInfo, Permission, Principal, Secret};
+use qm_platform::{AuditEntry, AuditResult, SecretSetting, judge_alone};
+use qm_ports::metadata::{ProviderConfig, ProviderError};
+use serde_json::{Map, json};
+
+use super::{MetadataArea, member};
+use crate::dto::KeyTestView;
+use crate::error::MetadataError;
+use crate::settings::{PROVIDER_A_API_KEY, PROVIDER_B_API_KEY, PROVIDER_B_PIN};
+
+/// Time for the answer of a provider.
+const PATIENCE: Duration = Duration::from_secs(8);
+const PATIENCE_MS: u32 = 8000;
+/// Beyond that, for the plugin to say so itself.
+const PARTING: Duration = Duration::from_secs(1);
+/// Characters of a reason that are told.
+const REASON: usize = 300;
+
+/// Keys that the server was started with.
+#[derive(Clone, Debug, Default)]
+pub struct EnvironmentKeys {
+    pub provider_a: Option<Secret>,
+    pub provider_b: Option<Secret>,
+    pub provider_b_pin: Option<Secret>,
+}
+
+/// Keys as they hold now: of the settings, else of the environment.
+#[derive(Default)]
+pub(super) struct Keys {
+    a: Option<Secret>,
+    b: Option<Secret>,
+    pin: Option<Secret>,
+}
+
+/// Whose key is tested.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyOf {
+    ProviderA,
+    ProviderB,
+}
+
+impl KeyOf {
+    const fn id(self) -> &'static str {
+        match self {
+            KeyOf::ProviderA => "provider_a",
+            KeyOf::ProviderB => "provider_b",
+        }
+    }
+
+    const fn action(self) -> &'static str {
+        match self {
+            KeyOf::ProviderA => "media.provider_a.key_tested",
+            KeyOf::ProviderB => "media.provider_b.key_tested",
+        }
+    }
+}
+
+impl Keys {
+    /// What a provider is asked with: of one that was dropped in that is what an administrator entered for it.
+    pub(super) fn config(&self, provider: &str) -> ProviderConfig {
+        let members = match provider {
+            "provider_a" => vec![("apiKey", member(self.a.as_ref()))],
+            "provider_b" => vec![
+                ("apiKey", member(self.b.as_ref())),
+                ("pin", member(self.pin.as_ref())),
+            ],
+            _ => Vec::new(),
+        };
+        let given = members
+            .into_iter()
+            .filter_map(|(name, value)| Some((name.to_owned(), value?)));
+        ProviderConfig {
+            fields: given.collect::<Map<_, _>>(),
+            timeout_ms: Some(PATIENCE_MS),
+        }
+    }
+}
+
+fn blank(secret: &Secret) -> bool {
+    secret.expose().trim().is_empty()
+}
+
+impl MetadataArea {
+    async fn key(
+        &self,
+        tx: &mut Tx,
+        setting: &SecretSetting,
+        environment: Option<&Secret>,
+    ) -> Result<Option<Secret>, DbError> {
+        let stored = self.settings.get_secret(tx, setting).await?;
+        let stored = stored.filter(|secret| !blank(secret));
+        Ok(stored.or_else(|| environment.filter(|secret| !blank(secret)).cloned()))
+    }
+
+    pub(super) async fn keys(&self, tx: &mut Tx) -> Result<Keys, DbError> {
+        let environment = &self.environment;
+        Ok(Keys {
+            a: self
+                .key(tx, &PROVIDER_A_API_KEY, environment.provider_a.as_ref())
+                .await?,
+            b: self
+                .key(tx, &PROVIDER_B_API_KEY, environment.provider_b.as_ref())
+                .await?,
+            pin: self
+                .key(tx, &PROVIDER_B_PIN, environment.provider_b_pin.as_ref())
+                .await?,
+        })
+    }
+
+    /// Asks a provider whether a key is good. What was not supplied is what holds now.
+    pub async fn test_key(
+        &self,
+        principal: &Principal,
+        client: &ClientInfo,
+        of: KeyOf,
+        (key, pin): (Option<String>, Option<String>),
+    ) -> Result<KeyTestView, MetadataError> {
+        let needed = &[Permission::SettingsManage];
+        let actor = judge_alone(&*self.acting, &self.db, principal, needed).await?;
+        let used_supplied_key = key.is_some();
+        let mut config = {
+            let mut tx = self.db.begin_read().await?;
+            self.keys(&mut tx).await?.config(of.id())
+        };
+        for (name, value) in [("apiKey", key), ("pin", pin)] {
+            if let Some(value) = value {
+                config.fields.insert(name.to_owned(), value.into());
+            }
+        }
+        let (ok, message) = self.verdict(of, config).await;
+        let entry = AuditEntry {
+            object_type: Some("metadata_provider"),
+            object_id: Some(of.id().to_owned()),
+            result: if ok {
+                AuditResult::Success
+            } else {
+                AuditResult::Failure
+            },
+            metadata: Some(json!({ "usedSuppliedKey": used_supplied_key, "message": message })),
+            ..actor.entry(of.action(), client)
+        };
+        self.audit.record_alone(&self.db, entry).await;
+        Ok(KeyTestView { ok, message })
+    }
+
+    /// Whether the key is good, and in words why not. The plugin host has taken secrets out of what a provider says.
+    async fn verdict(&self, of: KeyOf, config: ProviderConfig) -> (bool, String) {
+        let id = of.id();
+        if !config.fields.contains_key("apiKey") {
+            // Somebody may have entered one for the plugin itself.
+            match self.providers.is_configured(id, config.clone()).await {
+                Ok(()) => {}
+                Err(ProviderError::InvalidConfig(_)) => return (false, "No API key is set.".to_owned()),
+                Err(other) => return (false, short(&other.to_string())),
+            }
+        }
+        let asked = tokio::time::timeout(PATIENCE + PARTING, self.providers.verify(id, config)).await;
+        let late = || "Could not reach the provider: timed out (8 s).".to_owned();
+        match asked {
+            Ok(Ok(())) => (true, "The key is valid.".to_owned()),
+            Err(_) | Ok(Err(ProviderError::Timeout(_))) => (false, late()),
+            Ok(Err(ProviderError::Auth(_))) => (false, "The key was rejected (401).".to_owned()),
+            Ok(Err(ProviderError::Status { status, .. })) => {
+                (false, format!("Unexpected response (HTTP {status})."))
+            }
+            Ok(Err(ProviderError::Unreachable(why))) => {
+                (false, format!("Could not reach the provider: {}", short(&why)))
+            }
+            Ok(Err(other)) => (false, short(&other.to_string())),
+        }
+    }
+}
+
+fn short(text: &str) -> String {
+    text.chars().take(REASON).collect()
+}

@@ -1,0 +1,208 @@
+//! One question of a library: the chain, or all at once.
+
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use qm_ports::metadata::{
+    ExternalId, Lookup, Metadata, ProviderError, Silent, TitleHit, TitleQuery, TitleSubject, Told,
+};
+
+use super::cache::{Answer, Question};
+use super::{Arrangement, MetadataArea, Usable};
+use crate::model::answer::told;
+use crate::model::merge::merged;
+use crate::model::pick::{self, Picked};
+
+/// What one provider comes to.
+enum One {
+    Told(Box<Metadata>),
+    Unknown,
+    Ambiguous(Vec<ExternalId>),
+    Silent(Silent),
+}
+
+/// Which title is meant.
+enum Meant {
+    Id(String),
+    Unknown,
+    Ambiguous(Vec<ExternalId>),
+}
+
+impl MetadataArea {
+    pub(super) async fn look_up(&self, all: &Arrangement, lookup: &Lookup) -> Told {
+        let chain = all.chain(lookup.kind);
+        let chain = chain
+            .iter()
+            .filter_map(|id| all.usable.iter().find(|usable| usable.kind.id == *id));
+        let mut whole = Told::default();
+        if all.is_merging() {
+            let answers = join_all(chain.map(|usable| self.ask_one(usable, lookup))).await;
+            let told: Vec<_> = answers.into_iter().filter_map(|one| whole.take(one)).collect();
+            whole.metadata = merged(&told, &all.fields);
+        } else {
+            for usable in chain {
+                let one = self.ask_one(usable, lookup).await;
+                whole.metadata = whole.take(one);
+                if whole.metadata.is_some() {
+                    break;
+                }
+            }
+        }
+        if whole.metadata.is_some() {
+            whole.ambiguous.clear();
+        }
+        whole
+    }
+
+    /// All that a provider says, or nothing: what failed in the middle is no answer.
+    async fn ask_one(&self, usable: &Usable, lookup: &Lookup) -> One {
+        match self.one(usable, lookup).await {
+            Ok(one) => one,
+            Err(error) => {
+                let provider = usable.kind.id.clone();
+                tracing::info!(provider, error = &*error, "a metadata provider does not answer");
+                One::Silent(Silent {
+                    provider,
+                    reason: error,
+                })
+            }
+        }
+    }
+
+    async fn one(&self, usable: &Usable, lookup: &Lookup) -> Result<One, String> {
+        let id = match self.meant(usable, lookup).await? {
+            Meant::Id(id) => id,
+            Meant::Unknown => return Ok(One::Unknown),
+            Meant::Ambiguous(ids) => return Ok(One::Ambiguous(ids)),
+        };
+        let subject = TitleSubject {
+            kind: lookup.kind.title_kind(),
+            id: id.clone(),
+            language: None,
+            country: None,
+        };
+        let Answer::Title(title) = self.ask(usable, Question::Details(subject)).await? else {
+            return Ok(One::Unknown);
+        };
+        let mut episode = None;
+        if let (true, Some(season), Some(number)) = (lookup.kind.is_show(), lookup.season, lookup.episode) {
+            let answer = self.ask(usable, Question::Episodes { show: id, season }).await?;
+            // Of an episode that is not known there its show is told.
+            if let Answer::Episodes(all) = answer {
+                episode = all.iter().find(|episode| episode.number == number).cloned();
+            }
+        }
+        let told = told(&usable.kind.id, Arc::unwrap_or_clone(title), episode);
+        Ok(One::Told(Box::new(told)))
+    }
+
+    async fn meant(&self, usable: &Usable, lookup: &Lookup) -> Result<Meant, String> {
+        let provider = &usable.kind.id;
+        if let Some(own) = lookup.ids.iter().find(|id| id.source == *provider) {
+            return Ok(Meant::Id(own.id.clone()));
+        }
+        let query = TitleQuery {
+            year: lookup.year,
+            ..TitleQuery::of(lookup.kind.title_kind(), &lookup.title)
+        };
+        let mut hits = self.hits(usable, query.clone()).await?;
+        if hits.is_empty() && lookup.kind.is_show() && lookup.year.is_some() {
+            hits = self.hits(usable, TitleQuery { year: None, ..query }).await?;
+        }
+        if lookup.kind.is_show() {
+            // The provider's order is by what people mean.
+            return Ok(hits
+                .into_iter()
+                .next()
+                .map_or(Meant::Unknown, |hit| Meant::Id(hit.id)));
+        }
+        let id = |hit: &TitleHit| ExternalId {
+            source: provider.clone(),
+            id: hit.id.clone(),
+        };
+        Ok(match pick::film(&lookup.title, lookup.year, &hits) {
+            Picked::One(hit) => Meant::Id(hit.id.clone()),
+            Picked::None => Meant::Unknown,
+            Picked::Ambiguous(hits) => Meant::Ambiguous(hits.into_iter().map(id).collect()),
+        })
+    }
+
+    async fn hits(&self, usable: &Usable, query: TitleQuery) -> Result<Vec<TitleHit>, String> {
+        match self.ask(usable, Question::Search(query)).await? {
+            Answer::Found(found) => Ok(found.hits.clone()),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// An answer that is kept, or the provider's, when it is its turn.
+    async fn ask(&self, usable: &Usable, question: Question) -> Result<Answer, String> {
+        let (provider, config) = (usable.kind.id.as_str(), &usable.config);
+        let fingerprint = fingerprint(usable);
+        let key = (provider.to_owned(), fingerprint, question);
+        if let Some(kept) = self.cache.get(&key) {
+            return Ok(kept);
+        }
+        let place = self.paces.turn(provider, fingerprint).await?;
+        // Whoever was before may have asked the same.
+        if let Some(kept) = self.cache.get(&key) {
+            return Ok(kept);
+        }
+        let providers = &self.providers;
+        let answer = match &key.2 {
+            Question::Search(query) => {
+                let found = providers.search(provider, config.clone(), query.clone()).await;
+                found.map(|found| Answer::Found(Arc::new(found)))
+            }
+            Question::Details(subject) => {
+                let title = providers.details(provider, config.clone(), subject.clone()).await;
+                title.map(|title| Answer::Title(Arc::new(title)))
+            }
+            Question::Episodes { show, season } => {
+                let all = providers
+                    .episodes(provider, config.clone(), show, *season, None)
+                    .await;
+                all.map(|all| Answer::Episodes(Arc::new(all)))
+            }
+        };
+        drop(place);
+        let answer = match answer {
+            Ok(answer) => answer,
+            Err(ProviderError::NotFound(_) | ProviderError::Unsupported(_)) => Answer::Unknown,
+            Err(error) => {
+                self.paces.failed(provider, fingerprint, &error);
+                return Err(error.to_string());
+            }
+        };
+        self.paces.answered(provider, fingerprint);
+        self.cache.put(key, answer.clone());
+        Ok(answer)
+    }
+}
+
+/// Tells apart what a provider is asked with, and lives as long as the process: nothing can be read from it there.
+fn fingerprint(usable: &Usable) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    usable.kind.version.hash(&mut hasher);
+    for (name, value) in &usable.config.fields {
+        (name, value.to_string()).hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
+trait Take {
+    /// Keeps what is no metadata.
+    fn take(&mut self, one: One) -> Option<Metadata>;
+}
+
+impl Take for Told {
+    fn take(&mut self, one: One) -> Option<Metadata> {
+        match one {
+            One::Told(metadata) => return Some(*metadata),
+            One::Unknown => {}
+            One::Ambiguous(ids) => self.ambiguous.extend(ids),
+            One::Silent(silent) => self.silent.push(silent),
+        }
+        None
+    }
+}
