@@ -11,9 +11,9 @@ fn tier(name: &str) -> u8 {
         "qm-plugin-host" | "qm-test-base" => 2,
         "qm-platform" => 3,
         "qm-realtime" => 4,
-        "qm-identity" | "qm-indexers" | "qm-jobs" | "qm-mail" | "qm-media-servers" => 5,
+        "qm-identity" | "qm-indexers" | "qm-jobs" | "qm-mail" => 5,
         "qm-torrents" | "qm-files" | "qm-automation" | "qm-notifications" | "qm-rss" | "qm-shows"
-        | "qm-titledb" | "qm-library" | "qm-metadata" => 6,
+        | "qm-titledb" | "qm-library" | "qm-media-servers" | "qm-metadata" => 6,
         "qm-system" => 7,
         "qm-server" => 8,
         "qm-testkit" => 9,

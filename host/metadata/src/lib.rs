@@ -18,6 +18,8 @@ mod model;
 mod routes;
 mod service;
 mod settings;
+#[cfg(test)]
+mod testing;
 
 pub use area::{AREA, area};
 pub use error::MetadataError;

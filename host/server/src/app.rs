@@ -425,12 +425,12 @@ impl App {
         let (shows, rss) = ground.shows_and_rss(&torrents, &titledb, &hub);
         let others = brought.actions.unwrap_or_else(|| plugins.actions());
         let actions = Arc::new(HouseFirst::new(others));
+        actions.add(&rss);
         let automation = ground.automation(actions.clone(), &torrents, book).await?;
-        let (library, media_servers) = ground.media(&config, &plugins, &jobs, &automation)?;
-        actions.add(&rss).add(&library).add(&media_servers);
+        let media = ground.media(&config, &plugins, &jobs, &automation, &actions)?;
         let channels = brought.channels.unwrap_or_else(|| plugins.channels());
         let notifications = ground.notifications(channels, &hub)?;
-        let areas = Areas::new(vec![
+        let mut areas = vec![
             qm_system::area(ground.system(&config, &plugins, &torrents, &hub)?),
             qm_identity::area(&ground.identity, &hub),
             qm_torrents::area(&torrents),
@@ -443,9 +443,9 @@ impl App {
             qm_indexers::area(&ground.indexers(&plugins)),
             qm_shows::area(&shows),
             qm_titledb::area(&titledb),
-            qm_library::area(&library),
-            qm_media_servers::area(&media_servers),
-        ]);
+        ];
+        areas.extend(media);
+        let areas = Areas::new(areas);
         let routes = areas.routes.mount(ws_router(hub.clone()));
         let web = guarded(web_config(&config, &ground.metrics), &post);
         let docs = !matches!(web.docs, Docs::Hidden);

@@ -30,6 +30,7 @@ pub const AREAS: &[&AreaSpec] = &[
     &qm_titledb::AREA,
     &qm_library::AREA,
     &qm_media_servers::AREA,
+    &qm_metadata::AREA,
 ];
 /// Time for an area to give up what it has begun, or to store what it had not stored yet.
 const CLOSE: Duration = Duration::from_secs(10);

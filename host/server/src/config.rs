@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use qm_identity::FirstAdmin;
 use qm_kernel::Secret;
+use qm_metadata::EnvironmentKeys;
 use qm_platform::EnvEntry;
 
 pub use read::ConfigError;
@@ -47,6 +48,9 @@ pub struct Config {
     pub update_check_url: Option<String>,
     /// `NODE_NAME`: what this server is called among those of its database.
     pub node_name: Option<String>,
+    /// `PROVIDER_A_API_KEY`, `PROVIDER_B_API_KEY`, `PROVIDER_B_PIN`: what providers of metadata are asked with where the
+    /// settings have nothing.
+    pub provider_keys: EnvironmentKeys,
     pub secrets: SuppliedSecrets,
     /// `JWT_ACCESS_TTL`
     pub access_ttl: Duration,
@@ -129,6 +133,11 @@ impl Config {
             plugin_relays: reader.list("PLUGIN_RELAYS")?.unwrap_or_default(),
             update_check_url: update_check_url(&reader)?,
             node_name: node_name(&reader)?,
+            provider_keys: EnvironmentKeys {
+                provider_a: reader.secret("PROVIDER_A_API_KEY")?,
+                provider_b: reader.secret("PROVIDER_B_API_KEY")?,
+                provider_b_pin: reader.secret("PROVIDER_B_PIN")?,
+            },
             secrets: SuppliedSecrets {
                 jwt_access: reader.secret("JWT_ACCESS_SECRET")?,
                 encryption: reader.secret("ENCRYPTION_KEY")?,

@@ -55,24 +55,6 @@ settings! {
     MEDIA_SEEDING_TORRENT: Object = "media.seedingTorrent",
         || object(json!({ "action": "remove" })), by_route("PATCH /api/media/settings/seeding-torrent"), to_come();
 
-    /// Metadata providers in the order they are asked; empty: an order by kind of library.
-    METADATA_PROVIDER_ORDER: Vec<String> = "media.metadataProviderOrder", Vec::new, to_come();
-
-    /// Whether fields of several metadata providers are merged.
-    UNIVERSAL_SCRAPER: bool = "media.universalScraper.enabled", || false, to_come();
-
-    /// The provider preferred for a field, by field.
-    UNIVERSAL_SCRAPER_FIELDS: Object = "media.universalScraper.fields", Object::new, to_come();
-
-    /// The API key of metadata provider A.
-    secret PROVIDER_A_API_KEY = "media.providerAApiKey", to_come();
-
-    /// The API key of metadata provider B.
-    secret PROVIDER_B_API_KEY = "media.providerBApiKey", to_come();
-
-    /// The subscriber PIN of metadata provider B.
-    secret PROVIDER_B_PIN = "media.providerBPin", to_come();
-
     /// The API key of the rating look-up that steps in when no data set rates a title.
     secret OMDB_API_KEY = "media.omdbApiKey", to_come();
 }

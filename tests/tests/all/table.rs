@@ -353,6 +353,9 @@ pub const TABLE: &[Row] = &[
     row("DELETE /api/media/server-integrations/{id}"),
     row("POST /api/media/server-integrations/{id}/test"),
     row("POST /api/media/server-integrations/{id}/refresh"),
+    row("GET /api/media/providers"),
+    row("POST /api/media/providers/provider_a/test"),
+    row("POST /api/media/providers/provider_b/test"),
     // Notifications
     row("GET /api/account/notifications/events"),
     row("GET /api/account/notifications/preferences"),

@@ -1,6 +1,8 @@
 //! `/api/media/providers`: who is asked, and tests of keys.
 
 mod faults;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 

@@ -52,6 +52,14 @@ impl KeyOf {
         }
     }
 
+    /// The setting that holds the key.
+    const fn setting(self) -> &'static str {
+        match self {
+            KeyOf::ProviderA => "media.providerAApiKey",
+            KeyOf::ProviderB => "media.providerBApiKey",
+        }
+    }
+
     const fn action(self) -> &'static str {
         match self {
             KeyOf::ProviderA => "media.provider_a.key_tested",
@@ -134,8 +142,8 @@ impl MetadataArea {
         }
         let (ok, message) = self.verdict(of, config).await;
         let entry = AuditEntry {
-            object_type: Some("metadata_provider"),
-            object_id: Some(of.id().to_owned()),
+            object_type: Some("setting"),
+            object_id: Some(of.setting().to_owned()),
             result: if ok {
                 AuditResult::Success
             } else {

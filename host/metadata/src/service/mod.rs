@@ -4,6 +4,8 @@ mod cache;
 mod keys;
 mod lookup;
 mod pace;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

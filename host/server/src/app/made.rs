@@ -9,8 +9,11 @@ use qm_jobs::Jobs;
 use qm_library::{Library, LibraryDeps, Pace};
 use qm_mail::{Mail, MailDeps};
 use qm_media_servers::{Integrations, IntegrationsDeps};
+use qm_metadata::{MetadataArea, MetadataDeps};
 use qm_notifications::{Notifications, NotificationsDeps};
+use qm_platform::area::Area;
 use qm_plugin_host::PluginHost;
+use qm_ports::action::HouseFirst;
 use qm_ports::channel::Channels;
 use qm_ports::shows::ShowRules;
 use qm_realtime::Hub;
@@ -71,16 +74,36 @@ impl Ground {
         })
     }
 
-    /// The media libraries, and the media servers that people play with.
+    /// The media libraries, the media servers that people play with, and who tells what is in their media. What rules may do
+    /// with them is added to `actions`.
     pub(super) fn media(
         &self,
         config: &Config,
         plugins: &PluginHost,
         jobs: &Jobs,
         automation: &Arc<Automation>,
-    ) -> Result<(Arc<Library>, Arc<Integrations>), StartError> {
+        actions: &HouseFirst,
+    ) -> Result<[Area; 3], StartError> {
         let library = self.library(config, jobs, automation)?;
-        Ok((library, self.media_servers(plugins, jobs)))
+        let servers = self.media_servers(plugins, jobs);
+        actions.add(&library).add(&servers);
+        Ok([
+            qm_library::area(&library),
+            qm_media_servers::area(&servers),
+            qm_metadata::area(&self.metadata(config, plugins)),
+        ])
+    }
+
+    /// Who tells what films and shows are; nobody is asked yet.
+    fn metadata(&self, config: &Config, plugins: &PluginHost) -> Arc<MetadataArea> {
+        MetadataArea::new(MetadataDeps {
+            db: self.db.clone(),
+            settings: self.settings.clone(),
+            audit: self.audit.clone(),
+            acting: self.acting(),
+            providers: plugins.providers(),
+            environment: config.provider_keys.clone(),
+        })
     }
 
     /// The media servers that people play with; none is asked yet.

@@ -205,6 +205,24 @@ pub const VARIABLES: &[Variable] = &[
         "Where hosts that plugins ask for by themselves are asked for instead, as https://host=http://elsewhere:port, \
          separated by commas; private addresses will do.",
     ),
+    secret(
+        NETWORK,
+        "PROVIDER_A_API_KEY",
+        "Key of TMDB",
+        "What TMDB is asked with, while the setting `media.providerAApiKey` is empty.",
+    ),
+    secret(
+        NETWORK,
+        "PROVIDER_B_API_KEY",
+        "Key of TheTVDB",
+        "What TheTVDB is asked with, while the setting `media.providerBApiKey` is empty.",
+    ),
+    secret(
+        NETWORK,
+        "PROVIDER_B_PIN",
+        "PIN of TheTVDB",
+        "The subscriber's PIN at TheTVDB, while the setting `media.providerBPin` is empty.",
+    ),
     variable(
         SEED_ADMIN,
         "ADMIN_USERNAME",

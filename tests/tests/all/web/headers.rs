@@ -82,6 +82,8 @@ const BUDGETS: &[(&str, u32)] = &[
     ("POST /api/media-server-analytics/settings/email/test", 10),
     ("POST /api/media/server-integrations/{id}/test", 60),
     ("POST /api/media/server-integrations/{id}/refresh", 60),
+    ("POST /api/media/providers/provider_a/test", 20),
+    ("POST /api/media/providers/provider_b/test", 20),
     ("POST /api/indexers/search", 60),
     ("POST /api/indexers/{id}/test", 60),
     ("GET /api/indexers/{id}/search", 60),

@@ -1,0 +1,161 @@
+//! Questions of libraries, and whose answer they get.
+
+use qm_db::{Db, db_test};
+use qm_kernel::Secret;
+use qm_ports::metadata::{ExternalId, Lookup, LookupKind, MetadataChain as _, ProviderError, TitleDetails};
+use serde_json::{Map, json};
+
+use crate::EnvironmentKeys;
+use crate::settings::{
+    METADATA_PROVIDER_ORDER, PROVIDER_A_API_KEY, UNIVERSAL_SCRAPER, UNIVERSAL_SCRAPER_FIELDS,
+};
+use crate::testing::{House, film, show};
+
+fn of(kind: LookupKind, title: &str, year: u32) -> Lookup {
+    Lookup {
+        kind,
+        title: title.to_owned(),
+        year: Some(year),
+        season: None,
+        episode: None,
+        ids: Vec::new(),
+    }
+}
+
+fn episode(title: &str, year: u32, season: u32, number: u32) -> Lookup {
+    Lookup {
+        season: Some(season),
+        episode: Some(number),
+        ..of(LookupKind::Tv, title, year)
+    }
+}
+
+fn throttled() -> ProviderError {
+    ProviderError::Throttled {
+        seconds: Some(60),
+        message: "too many requests".into(),
+    }
+}
+
+db_test! {
+    async fn the_first_that_knows_answers(db: Db) {
+        let house = House::with_keys(&db);
+        house.providers.knows("provider_a", film("1", "Tide", 2003));
+        house.providers.knows("provider_b", film("9", "Ebb", 2004));
+        let told = house.app.details(&of(LookupKind::Movie, "Tide", 2003)).await.unwrap();
+        assert_eq!(told.metadata.unwrap().title.as_deref(), Some("Tide"));
+        assert_eq!(house.providers.asked(), ["provider_a search Tide 2003", "provider_a details 1"], "nobody else is asked");
+        // What was answered is kept.
+        house.app.details(&of(LookupKind::Movie, "Tide", 2003)).await.unwrap();
+        assert_eq!(house.providers.asked(), [""; 0]);
+        let told = house.app.details(&of(LookupKind::Movie, "Ebb", 2004)).await.unwrap();
+        assert_eq!(told.metadata.unwrap().provider, "provider_b");
+        assert_eq!(told.silent, [], "one that knows nothing has answered");
+        house.providers.asked();
+        // An id that is known is not searched for; one of another source is.
+        let id = |source: &str| ExternalId { source: source.into(), id: "9".into() };
+        let known = Lookup { ids: vec![id("titledb"), id("provider_b")], ..of(LookupKind::Movie, "whatever", 1950) };
+        let told = house.app.details(&known).await.unwrap();
+        assert_eq!(told.metadata.unwrap().title.as_deref(), Some("Ebb"));
+        assert_eq!(house.providers.asked(), ["provider_a search whatever 1950"], "its details are kept");
+        // Two of one name and one year are nobody.
+        house.providers.knows("provider_a", film("2", "Twin", 2000));
+        house.providers.knows("provider_a", film("3", "Twin", 2000));
+        let told = house.app.details(&of(LookupKind::Movie, "Twin", 2000)).await.unwrap();
+        assert_eq!((told.metadata, told.ambiguous.len()), (None, 2));
+    }
+
+    async fn one_that_fails_is_left_alone_and_the_next_is_asked(db: Db) {
+        let house = House::with_keys(&db);
+        for provider in ["provider_a", "provider_b"] {
+            house.providers.knows(provider, film("1", "Tide", 2003));
+            house.providers.knows(provider, film("2", "Ebb", 2004));
+        }
+        house.providers.fail("provider_a", "search", Some(throttled()));
+        let told = house.app.details(&of(LookupKind::Movie, "Tide", 2003)).await.unwrap();
+        assert_eq!(told.metadata.unwrap().provider, "provider_b");
+        assert_eq!((told.silent.len(), &*told.silent[0].provider, &*told.silent[0].reason), (1, "provider_a", "too many requests"));
+        house.providers.asked();
+        house.providers.fail("provider_a", "search", None);
+        let told = house.app.details(&of(LookupKind::Movie, "Ebb", 2004)).await.unwrap();
+        assert_eq!(told.metadata.unwrap().provider, "provider_b");
+        assert!(told.silent[0].reason.contains("left alone"), "{:?}", told.silent);
+        assert!(house.providers.asked().iter().all(|asked| asked.starts_with("provider_b")), "it asked for a minute");
+        // Another key is another customer.
+        let mut tx = db.begin_write().await.unwrap();
+        house.settings.put_secret(&mut tx, &PROVIDER_A_API_KEY, &Secret::new("another")).await.unwrap();
+        tx.commit().await.unwrap();
+        let told = house.app.details(&of(LookupKind::Movie, "Ebb", 2004)).await.unwrap();
+        assert_eq!(told.metadata.unwrap().provider, "provider_a");
+        assert_eq!(house.providers.keys.lock().unwrap().last().unwrap().as_deref(), Some("another"));
+    }
+
+    async fn what_dies_in_the_middle_is_no_answer(db: Db) {
+        let house = House::with_keys(&db);
+        for provider in ["provider_a", "provider_b"] {
+            house.providers.knows(provider, show("7", "Harbor", 2010));
+        }
+        let broken = ProviderError::Unparsable("a page in HTML instead of JSON".into());
+        house.providers.fail("provider_b", "episodes", Some(broken.clone()));
+        let told = house.app.details(&episode("Harbor", 2010, 1, 2)).await.unwrap();
+        let metadata = told.metadata.unwrap();
+        assert_eq!((&*metadata.provider, metadata.title.as_deref()), ("provider_a", Some("1x2 of provider_a")));
+        assert_eq!(told.silent[0].reason, broken.to_string());
+        house.providers.fail("provider_a", "details", Some(ProviderError::Timeout("nothing came for 8 s".into())));
+        let told = house.app.details(&episode("Harbor", 2010, 2, 1)).await.unwrap();
+        assert_eq!(told.metadata.map(|metadata| metadata.provider), Some("provider_a".to_owned()), "the show itself is kept");
+        house.providers.knows("provider_a", show("8", "Pier", 2011));
+        let told = house.app.details(&episode("Pier", 2011, 1, 1)).await.unwrap();
+        assert_eq!(told.metadata, None);
+        // An episode that is not known there is told as its show.
+        house.providers.fail("provider_b", "episodes", None);
+        let told = house.app.details(&episode("Harbor", 2010, 1, 9)).await.unwrap();
+        assert_eq!(told.metadata.unwrap().title.as_deref(), Some("Harbor"));
+        // A year that is wrong in a folder's name does not hide a show.
+        let told = house.app.details(&of(LookupKind::Tv, "Harbor", 1999)).await.unwrap();
+        assert_eq!(told.metadata.unwrap().title.as_deref(), Some("Harbor"));
+    }
+
+    async fn several_are_merged_field_by_field(db: Db) {
+        let house = House::with_keys(&db);
+        let told_by = |overview: &str, genres: &[&str]| TitleDetails {
+            overview: Some(overview.into()), genres: genres.iter().map(|genre| (*genre).to_owned()).collect(),
+            ..film("1", "Tide", 2003)
+        };
+        house.providers.knows("provider_a", told_by("a's", &[]));
+        house.providers.knows("provider_b", told_by("b's", &["Drama"]));
+        let mut tx = db.begin_write().await.unwrap();
+        house.settings.put(&mut tx, &UNIVERSAL_SCRAPER, &true).await.unwrap();
+        let fields: Map<_, _> = json!({ "overview": "provider_b", "title": 7 }).as_object().unwrap().clone();
+        house.settings.put(&mut tx, &UNIVERSAL_SCRAPER_FIELDS, &fields).await.unwrap();
+        tx.commit().await.unwrap();
+        let metadata = house.app.details(&of(LookupKind::Movie, "Tide", 2003)).await.unwrap().metadata.unwrap();
+        assert_eq!((&*metadata.provider, metadata.overview.as_deref()), ("universal", Some("b's")));
+        assert_eq!(metadata.genres, ["Drama"]);
+        assert_eq!(metadata.field_sources["title"], "provider_a");
+        assert_eq!((&*metadata.field_sources["overview"], &*metadata.field_sources["genres"]), ("provider_b", "provider_b"));
+        assert_eq!(metadata.ids.len(), 2, "{:?}", metadata.ids);
+        // One that fails is missing, and that is all.
+        house.providers.knows("provider_a", film("2", "Ebb", 2004));
+        house.providers.knows("provider_b", film("2", "Ebb", 2004));
+        house.providers.fail("provider_b", "details", Some(throttled()));
+        let told = house.app.details(&of(LookupKind::Movie, "Ebb", 2004)).await.unwrap();
+        assert_eq!((told.metadata.unwrap().ids.len(), told.silent.len()), (1, 1));
+    }
+
+    async fn what_was_dropped_in_is_asked_in_its_turn(db: Db) {
+        let house = House::new(&db, EnvironmentKeys::default());
+        assert_eq!(house.app.chain(LookupKind::Tv).await.unwrap(), [""; 0], "nobody has a key");
+        house.providers.dropped_in.lock().unwrap().push("archive".into());
+        house.providers.knows("archive", film("1", "Tide", 2003));
+        assert_eq!(house.app.chain(LookupKind::Movie).await.unwrap(), ["archive"]);
+        let told = house.app.details(&of(LookupKind::Movie, "Tide", 2003)).await.unwrap();
+        assert_eq!(told.metadata.unwrap().provider, "archive");
+        let mut tx = db.begin_write().await.unwrap();
+        let order = vec!["nobody".to_owned(), "provider_a".to_owned(), "archive".to_owned()];
+        house.settings.put(&mut tx, &METADATA_PROVIDER_ORDER, &order).await.unwrap();
+        house.settings.put_secret(&mut tx, &PROVIDER_A_API_KEY, &Secret::new("k")).await.unwrap();
+        tx.commit().await.unwrap();
+        assert_eq!(house.app.chain(LookupKind::Tv).await.unwrap(), ["provider_a", "archive"]);
+    }
+}
