@@ -14,6 +14,8 @@ pub enum LibraryError {
     NoSuchLibrary,
     #[error("Item not found")]
     NoSuchItem,
+    #[error("Item is locked: unlock it first")]
+    Locked,
     #[error("name and path are required")]
     NameAndPath,
     #[error("A path is required.")]
@@ -49,7 +51,7 @@ impl LibraryError {
             | LibraryError::PreviewMode
             | LibraryError::UnknownMode(_) => ErrorKind::BadRequest,
             LibraryError::Protected | LibraryError::Outside(_) => ErrorKind::Forbidden,
-            LibraryError::TooMany(_) => ErrorKind::Conflict,
+            LibraryError::TooMany(_) | LibraryError::Locked => ErrorKind::Conflict,
             LibraryError::Acting(error) => error.kind(),
             LibraryError::Jobs(error) => error.kind(),
             LibraryError::Looking(_) => ErrorKind::Internal,
@@ -62,6 +64,7 @@ impl LibraryError {
         match self {
             LibraryError::NoSuchLibrary => "not_found.media_library",
             LibraryError::NoSuchItem => "not_found.media_item",
+            LibraryError::Locked => "conflict.media_item_locked",
             LibraryError::NameAndPath => "bad_request.library_name_and_path",
             LibraryError::NoPath => "bad_request.path",
             LibraryError::PreviewMode | LibraryError::UnknownMode(_) => "bad_request.library_mode",

@@ -77,6 +77,7 @@ const AUTOMATION_RULE: &str = r#"{"name":"attacked","trigger":"ratio.reached","c
 const RSS_RULE: &str = r#"{"feedId":"00000000-0000-4000-8000-000000000000","name":"attacked"}"#;
 const RSS_CANDIDATE: &str = r#"{"name":"attacked","matchType":"contains_text","pattern":"attacked"}"#;
 const LIBRARY_LOOSE: &str = "clients send libraries back as they got them";
+const ITEM_LOOSE: &str = "clients send items back as they got them";
 const RSS_LOOSE: &str = "clients send members of their own, and those of another type count as not said";
 
 /// Why a channel that nobody provides is no 404.
@@ -346,6 +347,11 @@ pub const TABLE: &[Row] = &[
     row("GET /api/media/items/alphabet"),
     row("GET /api/media/items/issues"),
     row("GET /api/media/items/{id}"),
+    row("PATCH /api/media/items/{id}").body(r#"{"title":"attacked"}"#).loose(ITEM_LOOSE),
+    row("POST /api/media/items/{id}/match").body(r#"{"title":"attacked"}"#).loose(ITEM_LOOSE),
+    row("POST /api/media/items/{id}/unmatch"),
+    row("POST /api/media/items/{id}/lock"),
+    row("POST /api/media/items/{id}/unlock"),
     // Media servers
     row("GET /api/media/server-integrations"),
     row("POST /api/media/server-integrations").body(r#"{"name":"attacked","kind":"plex"}"#),

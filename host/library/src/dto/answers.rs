@@ -306,6 +306,59 @@ impl From<Listed> for ItemView {
     }
 }
 
+/// An item alone, without what belongs to it.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = MediaItemRow)]
+pub struct RowView {
+    pub id: String,
+    pub library_id: String,
+    pub media_type: String,
+    /// Of an episode: that of its series.
+    pub title: String,
+    pub sort_title: Option<String>,
+    pub year: Option<i64>,
+    pub season: Option<i64>,
+    pub episode: Option<i64>,
+    pub episode_end: Option<i64>,
+    /// `unmatched`, `matched` or `manual`
+    pub match_status: String,
+    /// 0 to 1.
+    pub confidence: f64,
+    pub locked: bool,
+    pub path: String,
+    pub duplicate_group_id: Option<String>,
+    pub series_titledb_id: Option<String>,
+    #[schema(value_type = String, format = DateTime)]
+    pub created_at: Timestamp,
+    #[schema(value_type = String, format = DateTime)]
+    pub updated_at: Timestamp,
+}
+
+impl From<Listed> for RowView {
+    fn from((item, _, library): Listed) -> Self {
+        Self {
+            path: place::absolute(&library, &item.place),
+            id: item.id,
+            library_id: item.library_id,
+            media_type: item.media_type,
+            title: item.title,
+            sort_title: item.sort_title,
+            year: item.year,
+            season: item.season,
+            episode: item.episode,
+            episode_end: item.episode_end,
+            match_status: item.match_status,
+            confidence: item.confidence as f64 / 100.0,
+            locked: item.locked,
+            duplicate_group_id: item.duplicate_group_id,
+            series_titledb_id: item.series_titledb_id,
+            created_at: item.created_at,
+            updated_at: item.updated_at,
+        }
+    }
+}
+
 /// A page of items.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]

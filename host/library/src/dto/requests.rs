@@ -4,13 +4,17 @@ use qm_kernel::PageQuery;
 use qm_web::{Fields, FromBody, FromQuery};
 use utoipa::ToSchema;
 
-use crate::model::item::{Filter, Issue, Sort};
+use crate::model::item::{Edit, Filter, Issue, MEDIA_TYPES, Sort};
 use crate::model::library::{
     Kind, LibraryChange, MAX_INTERVAL, MAX_NAME, MAX_PATH, MAX_TEMPLATE, Mode, Preset,
 };
 
 /// Characters of a text that something is looked for by.
 const MAX_TEXT: usize = 512;
+/// Beyond any film.
+const MAX_YEAR: i64 = 9999;
+/// Beyond any season and any episode; years are seasons too.
+const MAX_NUMBER: i64 = 99_999;
 
 /// A library to make, or what changes of one; what is absent stays, or is as usual.
 #[derive(ToSchema)]
@@ -97,6 +101,108 @@ impl LibraryInput {
         };
         (change, unknown)
     }
+}
+
+/// What changes of an item; what is absent stays, what is null is cleared.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase", as = MediaItemInput)]
+pub struct ItemInput {
+    /// `movie`, `tv`, `anime`, `music_video`, `documentary` or `other_video`
+    pub media_type: Option<String>,
+    /// Of an episode: that of its series.
+    pub title: Option<String>,
+    #[schema(value_type = Option<String>)]
+    pub sort_title: Option<Option<String>>,
+    #[schema(value_type = Option<i64>)]
+    pub year: Option<Option<i64>>,
+    /// 0: specials.
+    #[schema(value_type = Option<i64>)]
+    pub season: Option<Option<i64>>,
+    #[schema(value_type = Option<i64>)]
+    pub episode: Option<Option<i64>>,
+}
+
+impl FromBody for ItemInput {
+    fn from_body(f: &mut Fields<'_>) -> Self {
+        f.allow_unknown();
+        let is_null = f.is_null("sortTitle");
+        let sort_title = f.string("sortTitle").max(MAX_TEXT).optional();
+        Self {
+            media_type: f.string("mediaType").one_of(&MEDIA_TYPES).optional(),
+            title: title(f),
+            sort_title: sort_title.map(Some).or(is_null.then_some(None)),
+            year: number(f, "year", MAX_YEAR),
+            season: number(f, "season", MAX_NUMBER),
+            episode: number(f, "episode", MAX_NUMBER),
+        }
+    }
+}
+
+impl From<ItemInput> for Edit {
+    fn from(input: ItemInput) -> Self {
+        Self {
+            media_type: input.media_type,
+            title: input.title,
+            sort_title: input.sort_title,
+            year: input.year,
+            season: input.season,
+            episode: input.episode,
+        }
+    }
+}
+
+/// What an item is; nothing said: its name and folders are read again. What is null or absent stays.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase", as = MediaMatchInput)]
+pub struct MatchInput {
+    /// `movie`, `tv`, `anime`, `music_video`, `documentary` or `other_video`
+    pub media_type: Option<String>,
+    /// Of an episode: that of its series.
+    pub title: Option<String>,
+    pub year: Option<i64>,
+    /// 0: specials.
+    pub season: Option<i64>,
+    pub episode: Option<i64>,
+}
+
+impl FromBody for MatchInput {
+    const OPTIONAL: bool = true;
+
+    fn from_body(f: &mut Fields<'_>) -> Self {
+        f.allow_unknown();
+        Self {
+            media_type: f.string("mediaType").one_of(&MEDIA_TYPES).optional(),
+            title: title(f),
+            year: number(f, "year", MAX_YEAR).flatten(),
+            season: number(f, "season", MAX_NUMBER).flatten(),
+            episode: number(f, "episode", MAX_NUMBER).flatten(),
+        }
+    }
+}
+
+impl From<MatchInput> for Edit {
+    fn from(input: MatchInput) -> Self {
+        Self {
+            media_type: input.media_type,
+            title: input.title,
+            sort_title: None,
+            year: input.year.map(Some),
+            season: input.season.map(Some),
+            episode: input.episode.map(Some),
+        }
+    }
+}
+
+fn title(f: &mut Fields<'_>) -> Option<String> {
+    let title = f.string("title").not_empty().max(MAX_TEXT).optional();
+    title.map(|title| title.trim().to_owned())
+}
+
+/// A number from 0; `Some(None)`: it is null.
+fn number(f: &mut Fields<'_>, name: &'static str, most: i64) -> Option<Option<i64>> {
+    let is_null = f.is_null(name);
+    let number = f.integer(name).min(0).max(most).optional();
+    number.map(Some).or(is_null.then_some(None))
 }
 
 fn text(f: &mut Fields<'_>, name: &'static str) -> Option<String> {

@@ -2,6 +2,18 @@
 
 use qm_kernel::Timestamp;
 
+use super::name::Identity;
+
+/// Words of what an item may be.
+pub const MEDIA_TYPES: [&str; 6] = [
+    "movie",
+    "tv",
+    "anime",
+    "music_video",
+    "documentary",
+    "other_video",
+];
+
 /// A video file, and what it is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Item {
@@ -61,6 +73,63 @@ pub struct Facts {
     pub season: Option<i64>,
     pub episode: Option<i64>,
     pub episode_end: Option<i64>,
+}
+
+/// What somebody says of an item; what is `None` stays, what is `Some(None)` is taken away.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Edit {
+    pub media_type: Option<String>,
+    pub title: Option<String>,
+    pub sort_title: Option<Option<String>>,
+    pub year: Option<Option<i64>>,
+    pub season: Option<Option<i64>>,
+    pub episode: Option<Option<i64>>,
+}
+
+impl Edit {
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl Item {
+    /// Changes what was said.
+    pub fn take(&mut self, edit: Edit) {
+        fn set<T>(field: &mut T, value: Option<T>) {
+            if let Some(value) = value {
+                *field = value;
+            }
+        }
+        let before = (self.season, self.episode);
+        set(&mut self.media_type, edit.media_type);
+        set(&mut self.title, edit.title);
+        set(&mut self.sort_title, edit.sort_title);
+        set(&mut self.year, edit.year);
+        set(&mut self.season, edit.season);
+        set(&mut self.episode, edit.episode);
+        // The last of several episodes was that of another first one.
+        if before != (self.season, self.episode) {
+            self.episode_end = None;
+        }
+    }
+
+    /// What its name and the folders above it say.
+    pub fn recognised(&mut self, found: Identity) {
+        let status = if found.is_matched() {
+            "matched"
+        } else {
+            "unmatched"
+        };
+        if let Some(kind) = found.media_type {
+            kind.clone_into(&mut self.media_type);
+        }
+        if let Some(title) = found.title {
+            self.title = title;
+        }
+        (self.year, self.season) = (found.year, found.season);
+        (self.episode, self.episode_end) = (found.episode, found.episode_end);
+        (self.confidence, self.match_status) = (found.confidence, status.to_owned());
+    }
 }
 
 /// What lists are sorted and searched by.

@@ -4,7 +4,7 @@ use qm_db::{DbError, FromRow, Tx, bulk, sql};
 use qm_kernel::Timestamp;
 
 use super::clean;
-use crate::model::item::{Facts, Tech, letter, title_key};
+use crate::model::item::{Facts, Item, Tech, letter, title_key};
 use crate::model::name::Identity;
 
 sql! {
@@ -24,6 +24,9 @@ sql! {
     IDENTIFIED = "UPDATE media_items SET media_type = $2, title = $3, title_key = $4, letter = $5, year = $6, season = $7, \
         episode = $8, episode_end = $9, confidence = $10, match_status = $11, updated_at = $12 \
         WHERE id = $1 AND NOT locked AND match_status = 'unmatched'";
+    EDIT = "UPDATE media_items SET media_type = $2, title = $3, sort_title = $4, title_key = $5, letter = $6, year = $7, \
+        season = $8, episode = $9, episode_end = $10, match_status = $11, confidence = $12, locked = $13, \
+        series_titledb_id = $14, updated_at = $15 WHERE id = $1";
     EPISODES = "SELECT d.place, COUNT(*) FROM media_items i JOIN media_directories d ON d.id = i.directory_id \
         WHERE i.library_id = $1 AND i.media_type IN ('tv', 'anime', 'episode') GROUP BY d.place";
 }
@@ -228,6 +231,33 @@ pub async fn identified(
         found.confidence,
         status,
         now.ms(),
+    )
+    .await?;
+    Ok(())
+}
+
+/// An item as somebody left it.
+pub async fn edit(tx: &mut Tx, item: &Item) -> Result<(), DbError> {
+    let title = clean(&item.title);
+    let sort_title = item.sort_title.as_deref().map(clean);
+    let _ = qm_db::exec!(
+        tx,
+        EDIT,
+        &item.id,
+        &item.media_type,
+        &title,
+        sort_title.as_deref(),
+        title_key(&title, sort_title.as_deref()),
+        letter(&title).to_string(),
+        item.year,
+        item.season,
+        item.episode,
+        item.episode_end,
+        &item.match_status,
+        item.confidence,
+        item.locked,
+        item.series_titledb_id.as_deref(),
+        item.updated_at.ms(),
     )
     .await?;
     Ok(())

@@ -12,6 +12,8 @@ faults! {
     Delete => with(own(), [E::NoSuchLibrary]);
     Scan => own();
     Item => [E::NoSuchItem];
+    Edit => with(own(), [E::NoSuchItem, E::Locked]);
+    Lock => with(own(), [E::NoSuchItem]);
 }
 
 /// Stands for what is known only when it happens.

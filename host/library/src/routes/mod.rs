@@ -1,5 +1,6 @@
 //! The routes of the media library: parse, call the service, shape.
 
+mod edit;
 mod faults;
 mod items;
 mod libraries;
@@ -29,4 +30,9 @@ pub fn routes() -> Routes<Arc<Library>> {
         .add(routes!(items::list_items).need(P::MediaManagerView))
         .add(routes!(items::item_issues).need(P::MediaManagerView))
         .add(routes!(items::get_item).need(P::MediaManagerView))
+        .add(routes!(edit::update_item).need(P::MediaManagerEditMetadata))
+        .add(routes!(edit::match_item).need(P::MediaManagerMatch))
+        .add(routes!(edit::unmatch_item).need(P::MediaManagerMatch))
+        .add(routes!(edit::lock_item).need(P::MediaManagerEditMetadata))
+        .add(routes!(edit::unlock_item).need(P::MediaManagerEditMetadata))
 }

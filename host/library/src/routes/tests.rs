@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use tower::ServiceExt;
 
 use super::routes;
+use crate::model::library::Kind;
 use crate::testing::House;
 
 struct Site {
@@ -196,6 +197,57 @@ db_test! {
             (&json!("The Wire"), &json!(tv.id), &json!([])));
         let (status, missing) = site.ask("READ_ONLY", "GET", "/items/x", None).await;
         assert_eq!((status, &missing["message"]), (404, &json!("Item not found")));
+        site.house.stops().await;
+    }
+
+    async fn people_say_what_an_item_is(db: Db) {
+        let site = Site::new(&db).await;
+        site.house.file("films/Tide.2003.1080p.mkv", 1);
+        let (films, job) = site.house.library("films", Kind::Movie).await;
+        site.house.ended(&job).await;
+        let items = site.get("/items").await;
+        let id = items["items"][0]["id"].as_str().unwrap().to_owned();
+        let of = |verb: &str| format!("/items/{id}{verb}");
+        let (status, edited) = site.admin("PATCH", &of(""), Some(json!({
+            "title": " The Tide ", "sortTitle": "Tide", "year": null, "season": 1, "episode": 2, "mediaType": "tv", "whatever": 1,
+        }))).await;
+        assert_eq!((status, &edited["title"], &edited["sortTitle"], &edited["year"]),
+            (200, &json!("The Tide"), &json!("Tide"), &json!(null)), "{edited}");
+        assert!(edited.get("files").is_none(), "a row alone");
+        assert_eq!(site.get("/items?search=tide&mediaType=tv").await["total"], 1, "it is found as what it is now");
+        assert_eq!(site.get("/items/alphabet").await[20], json!({ "letter": "T", "count": 1 }));
+        // By hand: what is not said stays, also where null says it.
+        let (status, matched) = site.admin("POST", &of("/match"), Some(json!({ "year": 2003, "season": null }))).await;
+        assert_eq!((status, &matched["matchStatus"], &matched["confidence"]), (201, &json!("manual"), &json!(1.0)), "{matched}");
+        assert_eq!((&matched["year"], &matched["season"], &matched["title"]), (&json!(2003), &json!(1), &json!("The Tide")));
+        site.house.scans(&films).await;
+        assert_eq!(site.get(&of("")).await["title"], "The Tide", "no scan says otherwise");
+        let (_, unmatched) = site.admin("POST", &of("/unmatch"), None).await;
+        assert_eq!((&unmatched["matchStatus"], &unmatched["confidence"], &unmatched["year"]), (&json!("unmatched"), &json!(0.0), &json!(2003)));
+        // Nothing said: the name is read again.
+        for body in [None, Some(json!({}))] {
+            let (_, read) = site.admin("POST", &of("/match"), body).await;
+            assert_eq!((&read["title"], &read["matchStatus"], &read["mediaType"]), (&json!("Tide"), &json!("matched"), &json!("movie")), "{read}");
+            assert_eq!((&read["season"], &read["sortTitle"]), (&json!(null), &json!("Tide")));
+        }
+        for _ in 0..2 {
+            let (status, locked) = site.admin("POST", &of("/lock"), None).await;
+            assert_eq!((status, &locked["locked"]), (201, &json!(true)));
+        }
+        for (method, verb, body) in [("PATCH", "", Some(json!({ "title": "x" }))), ("POST", "/match", None), ("POST", "/unmatch", None)] {
+            let (status, refused) = site.admin(method, &of(verb), body).await;
+            assert_eq!((status, &refused["message"]), (409, &json!("Item is locked: unlock it first")), "{verb}");
+        }
+        assert_eq!(site.admin("POST", &of("/unlock"), None).await.1["locked"], false);
+        for body in [json!({ "title": "" }), json!({ "year": "late" }), json!({ "season": -1 }), json!({ "mediaType": "song" })] {
+            let (status, refused) = site.admin("PATCH", &of(""), Some(body)).await;
+            assert_eq!(status, 400, "{refused}");
+        }
+        for (method, verb) in [("PATCH", ""), ("POST", "/match"), ("POST", "/unmatch"), ("POST", "/lock"), ("POST", "/unlock")] {
+            let body = (method == "PATCH").then(|| json!({}));
+            assert_eq!(site.admin(method, &format!("/items/nobody{verb}"), body.clone()).await.0, 404, "{verb}");
+            assert_eq!(site.ask("READ_ONLY", method, &of(verb), body).await.0, 403, "{verb}");
+        }
         site.house.stops().await;
     }
 }

@@ -156,7 +156,7 @@ impl Library {
         ))
     }
 
-    async fn judge(
+    pub(super) async fn judge(
         &self,
         tx: &mut Tx,
         caller: Caller<'_>,

@@ -1,6 +1,7 @@
 //! The use cases of this area. [`Library`] is what the server wires.
 
 mod actions;
+mod edit;
 mod index;
 mod libraries;
 pub mod loops;
