@@ -6,7 +6,7 @@ use qm_kernel::Permission;
 use qm_platform::area::{Area, AreaSpec, MenuEntry, Module};
 
 use crate::routes;
-use crate::service::Library;
+use crate::service::{FileEvents, Library};
 
 pub static AREA: AreaSpec = AreaSpec {
     name: "library",
@@ -32,7 +32,9 @@ pub static AREA: AreaSpec = AreaSpec {
 
 /// The started area.
 pub fn area(library: &Arc<Library>) -> Area {
-    let scanning = library.clone();
+    let (scanning, watching) = (library.clone(), library.clone());
     Area::new(&AREA, routes().with_state(library.clone()))
         .looping(Library::SCANS, move |stop| scanning.clone().scans_loop(stop))
+        .looping(Library::WATCHES, move |stop| watching.clone().watch_loop(stop))
+        .consuming(Arc::new(FileEvents(library.clone())))
 }

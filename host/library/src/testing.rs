@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use qm_db::{Db, DbError, Tx};
-use qm_jobs::{Jobs, Pace as JobsPace};
+use qm_jobs::{
+    Capabilities, Done, JobContext, JobError, JobHandler, JobType, Jobs, NewJob, Pace as JobsPace,
+};
 use qm_kernel::{ClientInfo, Ctx, PageQuery, Principal, Role};
 use qm_platform::testing::Claims;
 use qm_platform::{Audit, Background};
@@ -28,6 +30,16 @@ impl Triggers for Fired {
         let path = context["path"].as_str().unwrap_or_default().to_owned();
         self.0.lock().expect("whole").push((trigger.to_owned(), path));
         Ok(())
+    }
+}
+
+/// Does nothing.
+struct Nothing;
+
+#[async_trait]
+impl JobHandler for Nothing {
+    async fn run(&self, _: &JobContext) -> Result<Done, JobError> {
+        Ok(Done::result(Value::Null))
     }
 }
 
@@ -125,6 +137,56 @@ impl House {
             .create(self.caller(), change, None)
             .await
             .expect("a library")
+    }
+
+    /// A job of another area, which waits.
+    ///
+    /// # Panics
+    /// When it cannot be asked for.
+    pub async fn foreign_job(&self) -> String {
+        self.jobs.register(JobType {
+            key: "other.work",
+            module: "other",
+            workspace: None,
+            label_key: "other",
+            description_key: None,
+            required_permission: None,
+            capabilities: Capabilities {
+                cancellable: true,
+                ..Capabilities::default()
+            },
+            max_attempts: 1,
+            timeout: None,
+            at_once: None,
+            handler: Arc::new(Nothing),
+        });
+        let new = NewJob::new("other.work", Value::Null);
+        self.jobs.submit(new).await.expect("a job")
+    }
+
+    /// Ids of the scans that were asked for.
+    ///
+    /// # Panics
+    /// When the database does not answer.
+    pub async fn scan_jobs(&self) -> Vec<String> {
+        let page = PageQuery {
+            page: 1,
+            page_size: 100,
+        };
+        let wanted = Default::default();
+        let listed = self.jobs.list(&self.principal, &wanted, page).await;
+        let (jobs, _) = listed.expect("jobs");
+        jobs.into_iter().map(|job| job.id).collect()
+    }
+
+    /// Waits until every scan that was asked for has ended.
+    ///
+    /// # Panics
+    /// When one does not end within a minute.
+    pub async fn all_ended(&self) {
+        for job in self.scan_jobs().await {
+            self.ended(&job).await;
+        }
     }
 
     /// Waits for a job: how it ended, and what it had to show.

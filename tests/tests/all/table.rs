@@ -343,6 +343,8 @@ pub const TABLE: &[Row] = &[
     row("PATCH /api/media/libraries/{id}").body(r#"{"name":"attacked"}"#).loose(LIBRARY_LOOSE),
     row("DELETE /api/media/libraries/{id}"),
     row("POST /api/media/libraries/{id}/scan").unknown(201, "the job says that the library is gone"),
+    row("POST /api/media/jobs/{jobId}/cancel").unknown(201, "nothing was asked to end"),
+    row("GET /api/media/libraries/watch-status"),
     row("GET /api/media/items"),
     row("GET /api/media/items/alphabet"),
     row("GET /api/media/items/issues"),

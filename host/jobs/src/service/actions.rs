@@ -61,6 +61,38 @@ impl Jobs {
         Err(JobsError::KeyInUse(id.to_owned()))
     }
 
+    /// Cancels a job of a module in the caller's transaction, who has judged that they may; whether there was something to
+    /// cancel. What is unknown, of another module or over is left as it is.
+    pub async fn cancel_of(
+        &self,
+        tx: &mut Tx,
+        caller: qm_platform::Caller<'_>,
+        module: &str,
+        id: &str,
+    ) -> Result<bool, JobsError> {
+        let found = repo::jobs::find(tx, id).await?;
+        let Some(mut job) = found.filter(|job| job.module_key == module && job.capabilities.cancellable)
+        else {
+            return Ok(false);
+        };
+        let caller = Caller {
+            principal: caller.principal.clone(),
+            client: caller.client.clone(),
+        };
+        let mut after = After::default();
+        let acted = self.cancel(tx, &mut job, &mut after).await?;
+        if acted.ok {
+            self.audit_action(tx, &caller, Verb::Cancel, &job, &acted).await?;
+            let jobs = self.clone();
+            tx.after_commit(move || {
+                jobs.signal(&job);
+                jobs.0.wake.notify_one();
+                jobs.tell_all(&after.messages);
+            });
+        }
+        Ok(acted.ok)
+    }
+
     async fn act_once(&self, caller: &Caller, verb: Verb, id: &str) -> Result<Acted, JobsError> {
         let mut after = After::default();
         let mut tx = self.0.db.begin_write().await?;

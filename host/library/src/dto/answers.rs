@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 
 use crate::model::item::{Item, MediaFile};
 use crate::model::library::MediaLibrary;
-use crate::model::view::{Detail, Health, Listed};
+use crate::model::view::{Detail, Health, Listed, WatchState};
 use crate::model::{place, series};
 
 /// A library.
@@ -80,6 +80,42 @@ pub struct ScannedLibraryView {
 #[schema(as = MediaJobAsked)]
 pub struct JobView {
     pub job_id: String,
+}
+
+/// How a library is watched.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = MediaWatchStatus)]
+pub struct WatchView {
+    pub library_id: String,
+    pub name: String,
+    pub watching: bool,
+    /// Directories that are watched.
+    pub watch_count: usize,
+    /// Why it is not watched, though it should be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub degraded_reason: Option<String>,
+}
+
+impl From<(MediaLibrary, WatchState)> for WatchView {
+    fn from((library, state): (MediaLibrary, WatchState)) -> Self {
+        Self {
+            library_id: library.id,
+            name: library.name,
+            watching: state.count.is_some(),
+            watch_count: state.count.unwrap_or(0),
+            degraded_reason: state.degraded,
+        }
+    }
+}
+
+/// Whether a job was asked to end.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = MediaJobCancelled)]
+pub struct CancelledView {
+    /// False: it is unknown, or over.
+    pub requested: bool,
 }
 
 /// How the libraries are, all together.

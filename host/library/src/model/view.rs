@@ -31,3 +31,12 @@ pub struct Detail {
 
 /// An item with its file and the path of its library.
 pub type Listed = (Item, MediaFile, String);
+
+/// How a library is watched.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WatchState {
+    /// Directories that are watched; `None`: it is not watched.
+    pub count: Option<usize>,
+    /// Why it is not, though it should be.
+    pub degraded: Option<String>,
+}

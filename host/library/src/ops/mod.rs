@@ -2,3 +2,4 @@
 
 pub mod guard;
 pub mod walk;
+pub mod watch;

@@ -21,6 +21,9 @@ use crate::model::place;
 /// Deeper directories are told of and not entered.
 const MAX_DEPTH: usize = 128;
 
+/// Bytes of a place, which PostgreSQL keeps no longer in an index; what lies at a longer one is told of and passed over.
+const MAX_PLACE: usize = 2_500;
+
 const HOLD: OFlags = OFlags::PATH
     .union(OFlags::DIRECTORY)
     .union(OFlags::NOFOLLOW)
@@ -41,6 +44,9 @@ pub struct Task {
     pub settles: i64,
     /// A directory that was read earlier than this many milliseconds ago is read again; 0: all are.
     pub relies: i64,
+    /// Paths of the directories that are gone into; `None`: the whole library. Those themselves are read, whatever their state;
+    /// what lies elsewhere is taken as it is known.
+    pub within: Option<Vec<Vec<u8>>>,
 }
 
 /// A file that was seen.
@@ -120,7 +126,8 @@ pub fn walk(
         own: task.own.iter().filter_map(identity).collect(),
         seen: Vec::new(),
     };
-    walker.directory(&root, &mut Vec::new(), 0)?;
+    let is_inside = task.within.is_none();
+    walker.directory(&root, &mut Vec::new(), 0, is_inside)?;
     Ok(walker.seen)
 }
 
@@ -144,6 +151,27 @@ fn mtime(stat: &Stat) -> i64 {
     stat.st_mtime.saturating_mul(1_000_000_000).saturating_add(nanos)
 }
 
+/// Whether a directory of this name may be there. What cannot be asked is told of where it is opened.
+fn is_directory(dir: &OwnedFd, name: &[u8]) -> bool {
+    let stat = fs::statat(dir, OsStr::from_bytes(name), AtFlags::SYMLINK_NOFOLLOW);
+    stat.map_or_else(
+        |errno| !matches!(errno, Errno::NOENT | Errno::NOTDIR),
+        |stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory,
+    )
+}
+
+fn too_long() -> String {
+    format!("its path below the library's directory is longer than {MAX_PLACE} bytes")
+}
+
+/// What is left of a path below another one.
+fn below<'a>(path: &'a [u8], above: &[u8]) -> Option<&'a [u8]> {
+    if above.is_empty() {
+        return Some(path);
+    }
+    path.strip_prefix(above)?.strip_prefix(b"/")
+}
+
 struct Walker<'a> {
     task: &'a Task,
     files: &'a AtomicU64,
@@ -163,7 +191,14 @@ struct Listing {
 }
 
 impl Walker<'_> {
-    fn directory(&mut self, dir: &OwnedFd, path: &mut Vec<u8>, depth: usize) -> Result<(), WalkError> {
+    /// `is_inside`: whether all of it is gone into; otherwise what lies on the way to what is.
+    fn directory(
+        &mut self,
+        dir: &OwnedFd,
+        path: &mut Vec<u8>,
+        depth: usize,
+        is_inside: bool,
+    ) -> Result<(), WalkError> {
         if (self.stopped)() {
             return Err(WalkError::Stopped);
         }
@@ -188,10 +223,22 @@ impl Walker<'_> {
             entries: Entries::Same,
             place,
         };
+        let within = self.task.within.as_deref().unwrap_or_default();
+        let is_named = within.iter().any(|named| named == path);
+        if !is_inside
+            && !is_named
+            && self.task.known.contains_key(&seen.place)
+            && let Some(leading) = self.leading(dir, path)
+        {
+            return self.pass(dir, seen, path, depth, &leading);
+        }
         let directories = if depth >= MAX_DEPTH {
             seen.entries = Entries::Unread(format!("it lies deeper than {MAX_DEPTH} directories"));
             Vec::new()
-        } else if self.is_same(&seen) {
+        } else if seen.place.len() > MAX_PLACE {
+            seen.entries = Entries::Unread(too_long());
+            Vec::new()
+        } else if !is_named && self.is_same(&seen) && self.has_all(dir, &seen.place) {
             let items = self.task.known.get(&seen.place).map_or(0, |known| known.items);
             self.files.fetch_add(items.unsigned_abs(), Ordering::Relaxed);
             self.children.get(&seen.place).cloned().unwrap_or_default()
@@ -212,9 +259,65 @@ impl Walker<'_> {
         };
         self.seen.push(seen);
         for name in directories {
-            self.child(dir, &name, path, depth)?;
+            self.child(dir, &name, path, depth, true)?;
         }
         Ok(())
+    }
+
+    /// Names of the directories in one that is on the way, which lead on; `None` where one of them is not there any more, so
+    /// that this one is to be read.
+    fn leading(&self, dir: &OwnedFd, path: &[u8]) -> Option<HashSet<Vec<u8>>> {
+        let within = self.task.within.as_deref().unwrap_or_default();
+        let names: HashSet<Vec<u8>> = within
+            .iter()
+            .filter_map(|named| below(named, path))
+            .map(|rest| {
+                rest.split(|byte| *byte == b'/')
+                    .next()
+                    .unwrap_or_default()
+                    .to_vec()
+            })
+            .collect();
+        names.iter().all(|name| is_directory(dir, name)).then_some(names)
+    }
+
+    /// Goes through a directory that only lies on the way.
+    fn pass(
+        &mut self,
+        dir: &OwnedFd,
+        seen: SeenDirectory,
+        path: &mut Vec<u8>,
+        depth: usize,
+        leading: &HashSet<Vec<u8>>,
+    ) -> Result<(), WalkError> {
+        let known = self.children.get(&seen.place).cloned().unwrap_or_default();
+        self.seen.push(seen);
+        for name in known.iter().filter(|name| !leading.contains(*name)) {
+            self.as_known(place::encode(&place::join(path, OsStr::from_bytes(name))));
+        }
+        for name in leading.iter().filter(|name| !is_skipped(name)) {
+            self.child(dir, name, path, depth, false)?;
+        }
+        Ok(())
+    }
+
+    /// A directory nobody looks at, and what lies below it.
+    fn as_known(&mut self, place: String) {
+        let mut at = vec![place];
+        while let Some(place) = at.pop() {
+            let path = place::decode(&place);
+            let names = self.children.get(&place).into_iter().flatten();
+            at.extend(names.map(|name| place::encode(&place::join(&path, OsStr::from_bytes(name)))));
+            let known = self.task.known.get(&place);
+            self.seen.push(SeenDirectory {
+                device: known.and_then(|known| known.device).unwrap_or(0),
+                inode: known.and_then(|known| known.inode).unwrap_or(0),
+                mtime: known.map_or(0, |known| known.mtime),
+                is_settled: false,
+                entries: Entries::Same,
+                place,
+            });
+        }
     }
 
     fn child(
@@ -223,19 +326,20 @@ impl Walker<'_> {
         name: &[u8],
         path: &mut Vec<u8>,
         depth: usize,
+        is_inside: bool,
     ) -> Result<(), WalkError> {
         let length = path.len();
         let child = place::join(path, OsStr::from_bytes(name));
         match fs::openat(dir, OsStr::from_bytes(name), HOLD, Mode::empty()) {
             Ok(opened) => {
                 path.extend_from_slice(&child[length..]);
-                let done = self.directory(&opened, path, depth + 1);
+                let done = self.directory(&opened, path, depth + 1, is_inside);
                 path.truncate(length);
                 done?;
             }
             // It is something else by now, or a link.
             Err(Errno::NOTDIR | Errno::LOOP) => {}
-            // Of a directory that is known and did not change above, this is a mount that went away, or a rename just now.
+            // A rename just now, or a mount that went away.
             Err(errno) => self.unread(place::encode(&child), errno.to_string()),
         }
         Ok(())
@@ -264,13 +368,20 @@ impl Walker<'_> {
         })
     }
 
+    /// Whether the directories that are known in one that looks unchanged are there: a scan that was cut off, or found nothing
+    /// at all, has stored its state and not that they are gone.
+    fn has_all(&self, dir: &OwnedFd, place: &str) -> bool {
+        let names = self.children.get(place).into_iter().flatten();
+        names.into_iter().all(|name| is_directory(dir, name))
+    }
+
     /// Whether nothing in it was touched lately: what is still written changes no directory.
     fn is_settled(&self, mtime: i64, files: &[SeenFile]) -> bool {
         let edge = (self.task.now - self.task.settles).saturating_mul(1_000_000);
         mtime <= edge && files.iter().all(|file| file.mtime <= edge)
     }
 
-    fn list(&self, dir: &OwnedFd, path: &[u8]) -> Result<Listing, Errno> {
+    fn list(&mut self, dir: &OwnedFd, path: &[u8]) -> Result<Listing, Errno> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let opened = fs::openat(dir, ".", flags, Mode::empty())?;
         let mut listing = Listing::default();
@@ -300,9 +411,14 @@ impl Walker<'_> {
         }
         for (name, kind) in files {
             let full = place::join(path, OsStr::from_bytes(&name));
+            let place = place::encode(&full);
+            if place.len() > MAX_PLACE {
+                self.unread(place, too_long());
+                continue;
+            }
             if let Some(stat) = self.file(dir.as_fd(), &name, kind, &full) {
                 listing.files.push(SeenFile {
-                    place: place::encode(&full),
+                    place,
                     size: stat.st_size,
                     mtime: mtime(&stat),
                 });

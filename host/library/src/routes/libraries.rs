@@ -5,7 +5,7 @@ use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Path};
 
 use super::{App, faults};
 use crate::dto::answers::{
-    CountedLibraryView, DashboardView, HealthView, JobView, LibraryView, ScannedLibraryView,
+    CountedLibraryView, DashboardView, HealthView, JobView, LibraryView, ScannedLibraryView, WatchView,
 };
 use crate::dto::requests::LibraryInput;
 use crate::service::Caller;
@@ -36,6 +36,20 @@ pub async fn media_health(State(app): App) -> ApiResult<Json<HealthView>> {
 pub async fn list_libraries(State(app): App) -> ApiResult<Json<Vec<LibraryView>>> {
     Ok(Json(
         app.list().await?.into_iter().map(LibraryView::from).collect(),
+    ))
+}
+
+/// How the libraries are watched that were since the server started, the oldest first.
+#[utoipa::path(
+    get, path = "/api/media/libraries/watch-status", tag = "media", responses((status = 200, body = Vec<WatchView>))
+)]
+pub async fn watch_status(State(app): App) -> ApiResult<Json<Vec<WatchView>>> {
+    Ok(Json(
+        app.watch_status()
+            .await?
+            .into_iter()
+            .map(WatchView::from)
+            .collect(),
     ))
 }
 

@@ -3,6 +3,7 @@
 mod edit;
 mod faults;
 mod items;
+mod jobs;
 mod libraries;
 #[cfg(test)]
 mod tests;
@@ -26,6 +27,8 @@ pub fn routes() -> Routes<Arc<Library>> {
         .add(routes!(libraries::update_library).need(P::MediaManagerManageLibraries))
         .add(routes!(libraries::delete_library).need(P::MediaManagerManageLibraries))
         .add(routes!(libraries::scan_library).need(P::MediaManagerScan))
+        .add(routes!(libraries::watch_status).need(P::MediaManagerView))
+        .add(routes!(jobs::cancel_media_job).need(P::MediaManagerScan))
         .add(routes!(items::item_alphabet).need(P::MediaManagerView))
         .add(routes!(items::list_items).need(P::MediaManagerView))
         .add(routes!(items::item_issues).need(P::MediaManagerView))

@@ -24,8 +24,14 @@ struct Site {
 
 impl Site {
     async fn new(db: &Db) -> Self {
+        let site = Self::idle(db);
+        site.house.starts_jobs().await;
+        site
+    }
+
+    /// No job begins.
+    fn idle(db: &Db) -> Self {
         let house = House::new(db);
-        house.starts_jobs().await;
         let config = WebConfig {
             throttle_limit: 0,
             docs: Docs::Hidden,
@@ -248,6 +254,20 @@ db_test! {
             assert_eq!(site.admin(method, &format!("/items/nobody{verb}"), body.clone()).await.0, 404, "{verb}");
             assert_eq!(site.ask("READ_ONLY", method, &of(verb), body).await.0, 403, "{verb}");
         }
+        site.house.stops().await;
+    }
+
+    async fn a_job_of_the_area_is_asked_to_end(db: Db) {
+        let site = Site::idle(&db);
+        let (_, job) = site.house.library("tv", crate::model::library::Kind::Tv).await;
+        let foreign = site.house.foreign_job().await;
+        let cancel = async |role: &str, id: &str| site.ask(role, "POST", &format!("/jobs/{id}/cancel"), None).await;
+        assert_eq!(cancel("READ_ONLY", &job).await.0, 403);
+        for (id, requested) in [(&*foreign, false), ("nobody", false), (&*job, true), (&*job, false)] {
+            let (status, answer) = cancel("ADMINISTRATOR", id).await;
+            assert_eq!((status, answer), (201, json!({ "requested": requested })), "{id}");
+        }
+        assert_eq!(site.house.ended(&job).await.0, "cancelled", "it waited, and never begins");
         site.house.stops().await;
     }
 }

@@ -54,6 +54,7 @@ impl Library {
                 name: Some(&library.name),
                 reason: Reason::Rule,
                 created_by: None,
+                places: None,
             };
             let mut tx = self.db.begin_write().await.map_err(stored)?;
             let job = self.jobs.enqueue(&mut tx, asked.into_job()).await.map_err(jobs)?;

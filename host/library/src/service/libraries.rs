@@ -7,8 +7,7 @@ use qm_kernel::Permission;
 use qm_platform::Actor;
 use serde_json::{Value, json};
 
-use super::scan::scan_asked;
-use super::scan::{Reason, ScanRequest};
+use super::scan::{MODULE, Reason, ScanRequest, scan_asked};
 use super::{Caller, Library};
 use crate::error::LibraryError;
 use crate::model::library::{LibraryChange, MAX_LIBRARIES, MediaLibrary};
@@ -57,6 +56,7 @@ impl Library {
         let job = self.jobs.enqueue(&mut tx, job).await?;
         tx.commit().await?;
         self.jobs.announce(&job);
+        self.watching.changed.notify_one();
         Ok((library, job.id().to_owned()))
     }
 
@@ -98,6 +98,7 @@ impl Library {
         let job = self.jobs.enqueue(&mut tx, job).await?;
         tx.commit().await?;
         self.jobs.announce(&job);
+        self.watching.changed.notify_one();
         Ok((library, job.id().to_owned()))
     }
 
@@ -121,6 +122,7 @@ impl Library {
             self.note(&mut tx, caller, &actor, "media.library.delete", &library)
                 .await?;
             tx.commit().await?;
+            self.watching.changed.notify_one();
             return Ok(library);
         }
     }
@@ -135,11 +137,21 @@ impl Library {
             name: found.as_ref().map(|library| library.name.as_str()),
             reason: Reason::Asked,
             created_by: Some(actor.user_id()),
+            places: None,
         };
         let job = self.jobs.enqueue(&mut tx, asked.into_job()).await?;
         tx.commit().await?;
         self.jobs.announce(&job);
         Ok(job.id().to_owned())
+    }
+
+    /// Asks a job of this area to end; whether there was one that could.
+    pub async fn cancel_job(&self, caller: Caller<'_>, id: &str) -> Result<bool, LibraryError> {
+        let mut tx = self.db.begin_write().await?;
+        self.judge(&mut tx, caller, Permission::MediaManagerScan).await?;
+        let is_asked = self.jobs.cancel_of(&mut tx, caller, MODULE, id).await?;
+        tx.commit().await?;
+        Ok(is_asked)
     }
 
     /// What of a path is to be kept. The answer is told once the caller has been judged.

@@ -1,27 +1,38 @@
 //! The use cases of this area. [`Library`] is what the server wires.
 
 mod actions;
+#[cfg(test)]
+mod awkward;
 mod edit;
+mod follow_up;
 mod index;
 mod libraries;
 pub mod loops;
+#[cfg(test)]
+mod property;
 pub mod scan;
 mod shows;
 #[cfg(test)]
 mod tests;
 mod views;
+mod watch;
+#[cfg(test)]
+mod watched;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+pub use follow_up::FileEvents;
 use qm_db::{Db, DbError, Tx};
 use qm_jobs::Jobs;
 use qm_kernel::Ctx;
 pub use qm_platform::Caller;
 use qm_platform::{Acting, Audit};
 use serde_json::{Map, Value};
+
+use watch::Watching;
 
 /// Runs the rules of a trigger. Offered by automation, wired by the server.
 #[async_trait]
@@ -47,6 +58,8 @@ pub struct Pace {
     pub settles: Duration,
     /// A directory that was read longer ago is read again, whatever its state.
     pub relies: Duration,
+    /// What changes within this of the first change is scanned together.
+    pub gathers: Duration,
 }
 
 impl Default for Pace {
@@ -54,6 +67,7 @@ impl Default for Pace {
         Self {
             settles: Duration::from_mins(10),
             relies: Duration::from_hours(24),
+            gathers: Duration::from_secs(10),
         }
     }
 }
@@ -85,6 +99,7 @@ pub struct Library {
     file_roots: Vec<String>,
     own: Vec<PathBuf>,
     pace: Pace,
+    watching: Watching,
 }
 
 impl Library {
@@ -100,6 +115,7 @@ impl Library {
             file_roots: deps.file_roots,
             own: deps.own,
             pace: deps.pace,
+            watching: Watching::default(),
         });
         library.jobs.register(scan::job_type(&library));
         library

@@ -23,12 +23,18 @@ use crate::repo;
 
 /// Type of the jobs.
 pub const TYPE: &str = "media.library_scan";
+/// Module of the jobs of this area.
+pub const MODULE: &str = "media_manager";
 /// Attempts of one scan: a server may be restarted as often while it runs.
 const ATTEMPTS: u32 = 25;
 /// Between two words on how far the walk is.
 const LOOK: Duration = Duration::from_millis(500);
 /// Warnings about directories that could not be read, of one scan.
 const WARNINGS: usize = 20;
+
+/// Until a scan begins that waits for more to look at, whatever the clock says.
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+const CANCELLED: &str = "Cancelled by the operator";
 
 /// Why a scan was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +49,8 @@ pub enum Reason {
     Startup,
     /// A rule of automation wants it: what it finds is looked for.
     Rule,
+    /// Something changed in the directories that are named: what it finds is looked for.
+    Noticed,
 }
 
 impl Reason {
@@ -53,6 +61,7 @@ impl Reason {
             Reason::Periodic => "periodic",
             Reason::Startup => "startup",
             Reason::Rule => "rule",
+            Reason::Noticed => "noticed",
         }
     }
 
@@ -62,6 +71,7 @@ impl Reason {
             "changed" => Reason::Changed,
             "startup" => Reason::Startup,
             "rule" => Reason::Rule,
+            "noticed" => Reason::Noticed,
             _ => Reason::Periodic,
         }
     }
@@ -73,7 +83,10 @@ impl Reason {
 
     /// Whether files are identified afterwards.
     const fn identifies(self) -> bool {
-        matches!(self, Reason::Asked | Reason::Periodic | Reason::Rule)
+        matches!(
+            self,
+            Reason::Asked | Reason::Periodic | Reason::Rule | Reason::Noticed
+        )
     }
 }
 
@@ -83,28 +96,32 @@ pub struct ScanRequest<'a> {
     pub name: Option<&'a str>,
     pub reason: Reason,
     pub created_by: Option<&'a str>,
+    /// Places of the directories that are gone into; `None`: the whole library.
+    pub places: Option<&'a [String]>,
 }
 
 impl ScanRequest<'_> {
     /// One at a time of a library: asked again meanwhile, it is the same job. A scan by hand is another one, as it looks at
-    /// more.
+    /// more; and one of some directories is always another one, as it may be of other ones, or have passed them already.
     pub fn into_job(self) -> NewJob {
         let kind = if self.reason.relies() { "quick" } else { "whole" };
+        let key = format!("{TYPE}:{kind}:{}", self.library_id);
+        let mut input = json!({ "libraryId": self.library_id, "reason": self.reason.as_str() });
+        if let Some(places) = self.places {
+            input["places"] = json!(places);
+        }
         NewJob {
             name: self.name.map(str::to_owned),
             source: match self.reason {
                 Reason::Asked | Reason::Changed => Source::Manual,
-                Reason::Periodic | Reason::Startup => Source::Scheduled,
+                Reason::Periodic | Reason::Startup | Reason::Noticed => Source::Scheduled,
                 Reason::Rule => Source::Automation,
             },
             resource: Some(("media_library".to_owned(), self.library_id.to_owned())),
             library_id: Some(self.library_id.to_owned()),
             created_by: self.created_by.map(str::to_owned),
-            idempotency_key: Some(format!("{TYPE}:{kind}:{}", self.library_id)),
-            ..NewJob::new(
-                TYPE,
-                json!({ "libraryId": self.library_id, "reason": self.reason.as_str() }),
-            )
+            idempotency_key: self.places.is_none().then_some(key),
+            ..NewJob::new(TYPE, input)
         }
     }
 }
@@ -112,7 +129,7 @@ impl ScanRequest<'_> {
 pub fn job_type(library: &Arc<Library>) -> JobType {
     JobType {
         key: TYPE,
-        module: "media_manager",
+        module: MODULE,
         workspace: Some("media"),
         label_key: "jobs.type.media.library_scan",
         description_key: None,
@@ -139,6 +156,17 @@ impl JobHandler for Scanning {
         let library = self.0.upgrade().ok_or_else(gone)?;
         let id = job.input()["libraryId"].as_str().unwrap_or_default().to_owned();
         let reason = Reason::of(job.input()["reason"].as_str().unwrap_or_default());
+        let places = job.input()["places"].as_array().map(|places| {
+            let places = places.iter().filter_map(serde_json::Value::as_str);
+            places.map(str::to_owned).collect::<Vec<_>>()
+        });
+        let until = job.input()["notBefore"].as_i64().unwrap_or(0) - library.ctx.now().ms();
+        // What is to be scanned together is told of meanwhile.
+        let pause = Duration::from_millis(until.max(0).unsigned_abs()).min(LONGEST_PAUSE);
+        tokio::select! {
+            () = job.cancelled() => return Err(JobError::new("interrupted", CANCELLED)),
+            () = tokio::time::sleep(pause) => {}
+        }
         loop {
             let found = repo::libraries::find(&mut library.db.begin_read().await?, &id).await?;
             let Some(found) = found else {
@@ -149,12 +177,13 @@ impl JobHandler for Scanning {
                 job,
                 of: &found,
                 reason,
+                places: places.as_deref(),
             };
             match scan.run().await {
                 Ok(done) => return Ok(done),
                 // It lies elsewhere by now, or is gone: from the beginning.
                 Err(Stop::Changed) => {}
-                Err(Stop::Stopped) => return Err(JobError::new("interrupted", "Cancelled by the operator")),
+                Err(Stop::Stopped) => return Err(JobError::new("interrupted", CANCELLED)),
                 Err(Stop::Database(error)) => return Err(error.into()),
                 Err(Stop::Job(error)) => return Err(error),
             }
@@ -162,8 +191,8 @@ impl JobHandler for Scanning {
     }
 }
 
-/// Tells a walk to end when nobody waits for it any more.
-struct Ends(Arc<AtomicBool>);
+/// Tells what blocks to end when nobody waits for it any more.
+pub(super) struct Ends(pub Arc<AtomicBool>);
 
 impl Drop for Ends {
     fn drop(&mut self) {
@@ -176,6 +205,7 @@ struct Scan<'a> {
     job: &'a JobContext,
     of: &'a MediaLibrary,
     reason: Reason,
+    places: Option<&'a [String]>,
 }
 
 /// What a scan found, in order.
@@ -213,7 +243,8 @@ impl Scan<'_> {
         summary.scanned = found.files;
         let (shows, duplicate_shows) = self.library.refresh_shows(self.of).await?;
         (summary.shows, summary.duplicate_shows) = (shows, duplicate_shows);
-        let identified = if self.reason.identifies() {
+        let is_nothing_new = self.places.is_some() && summary.added == 0;
+        let identified = if self.reason.identifies() && !is_nothing_new {
             self.tell(Progress::percent(70.0).phase("enrich")).await?;
             self.library.identify_all(self.of, self.job).await?
         } else {
@@ -238,6 +269,9 @@ impl Scan<'_> {
             } else {
                 0
             },
+            within: self
+                .places
+                .map(|places| places.iter().map(|place| place::decode(place)).collect()),
             known,
         };
         let total: i64 = task.known.values().map(|known| known.items).sum();
@@ -367,9 +401,12 @@ impl Scan<'_> {
     }
 
     async fn done(&self, summary: ScanSummary, identified: u64) -> Result<Done, JobError> {
-        let mut tx = self.library.db.begin_write().await?;
-        repo::libraries::scanned(&mut tx, &self.of.id, &self.of.path, self.library.ctx.now()).await?;
-        tx.commit().await?;
+        // When the whole library was scanned last is what its interval goes by.
+        if self.places.is_none() {
+            let mut tx = self.library.db.begin_write().await?;
+            repo::libraries::scanned(&mut tx, &self.of.id, &self.of.path, self.library.ctx.now()).await?;
+            tx.commit().await?;
+        }
         // What is not built yet did nothing: see the documentation of the crate.
         Ok(Done::result(json!({
             "libraryId": self.of.id, "scanned": summary.scanned, "added": summary.added, "updated": summary.updated,
@@ -389,6 +426,7 @@ pub(super) fn scan_asked(library: &MediaLibrary, reason: Reason, by: Option<&str
         name: Some(&library.name),
         reason,
         created_by: by,
+        places: None,
     };
     asked.into_job()
 }

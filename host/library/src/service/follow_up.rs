@@ -1,0 +1,187 @@
+//! What others did to files below a library: the folder it happened in is scanned, once for what happens shortly after each
+//! other. The job is stored with the consumer's place, so nothing is missed, whenever the server dies.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use qm_db::Tx;
+use qm_jobs::JobsError;
+use qm_platform::outbox::{ConsumeError, Consumer, StoredEvent};
+use serde::Deserialize;
+
+use super::Library;
+use super::scan::{Reason, ScanRequest, TYPE};
+use crate::model::library::MediaLibrary;
+use crate::model::place;
+use crate::repo;
+
+/// What happens within so many milliseconds is scanned together.
+const GATHERS: i64 = 5_000;
+/// Bytes of a key of a job, which PostgreSQL keeps no longer in an index: what lies deeper is scanned once an event.
+const MAX_KEY: usize = 2_000;
+
+/// Asks for scans of the folders in which files were moved, deleted or finished.
+pub struct FileEvents(pub Arc<Library>);
+
+/// What is read of an event: absolute paths.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Said {
+    from: Option<String>,
+    to: Option<String>,
+    path: Option<String>,
+    content_path: Option<String>,
+}
+
+#[async_trait]
+impl Consumer for FileEvents {
+    fn name(&self) -> &'static str {
+        "library.file_events"
+    }
+
+    fn keys(&self) -> &'static [&'static str] {
+        &["file.moved", "file.deleted", "torrent.completed"]
+    }
+
+    async fn handle(&self, tx: &mut Tx, stored: &StoredEvent) -> Result<(), ConsumeError> {
+        let said = Said::deserialize(&stored.event.payload)?;
+        let libraries = repo::libraries::all(tx).await?;
+        for library in libraries.iter().filter(|library| library.is_enabled) {
+            let changed = [&said.from, &said.to, &said.path];
+            let mut folders: BTreeSet<Vec<String>> = BTreeSet::new();
+            for path in changed.into_iter().flatten() {
+                folders.extend(
+                    below(library, path)
+                        .and_then(|at| place::parent(&at))
+                        .map(|folder| vec![folder]),
+                );
+            }
+            // A watcher saw it as well, and comes by itself.
+            if self.0.is_watched(&library.id) {
+                folders.clear();
+            }
+            // A file or a folder: what lies in it may have been there all along, and be another one now.
+            if let Some(at) = said.content_path.as_deref().and_then(|path| below(library, path)) {
+                folders.insert(place::parent(&at).into_iter().chain([at]).collect());
+            }
+            for places in folders {
+                self.ask(tx, library, &places).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl FileEvents {
+    async fn ask(&self, tx: &mut Tx, library: &MediaLibrary, places: &[String]) -> Result<(), ConsumeError> {
+        let asked = ScanRequest {
+            library_id: &library.id,
+            name: Some(&library.name),
+            reason: Reason::Noticed,
+            created_by: None,
+            places: Some(places),
+        };
+        let mut job = asked.into_job();
+        // The job begins behind all that joins it.
+        let turn = self.0.ctx.now().ms().div_euclid(GATHERS) + 1;
+        job.input["notBefore"] = (turn * GATHERS).into();
+        let key = format!("{TYPE}:events:{}:{turn}:{places:?}", library.id);
+        job.idempotency_key = (key.len() <= MAX_KEY).then_some(key);
+        let jobs = self.0.jobs.clone();
+        let enqueued = jobs.enqueue(tx, job).await.map_err(refused)?;
+        tx.after_commit(move || jobs.announce(&enqueued));
+        Ok(())
+    }
+}
+
+/// A database that cannot be reached is no fault of the event.
+fn refused(error: JobsError) -> ConsumeError {
+    match error {
+        JobsError::Database(error) => ConsumeError::Database(error),
+        error => ConsumeError::Failed(error.to_string()),
+    }
+}
+
+/// The place of a path in a library; `None` where it lies elsewhere.
+fn below(library: &MediaLibrary, path: &str) -> Option<String> {
+    let path = Path::new(path).strip_prefix(&library.path).ok()?;
+    let is_plain = path
+        .components()
+        .all(|part| matches!(part, std::path::Component::Normal(_)));
+    let text: Vec<&[u8]> = path.iter().map(OsStr::as_bytes).collect();
+    is_plain.then(|| place::encode(&text.join(&b'/')))
+}
+
+#[cfg(test)]
+mod tests {
+    use qm_db::{Db, db_test};
+    use qm_kernel::Ctx;
+    use qm_kernel::event::{Cause, DomainEvent};
+    use serde::Serialize;
+
+    use super::*;
+    use crate::model::library::Kind;
+    use crate::testing::House;
+
+    qm_kernel::events! {
+        struct Moved: "file.moved" about "file" {
+            from: String,
+            to: String,
+        }
+
+        struct Completed: "torrent.completed" about "torrent" {
+            content_path: String,
+        }
+    }
+
+    async fn happens<E: qm_kernel::event::Event + Serialize>(house: &House, db: &Db, payload: &E) {
+        let event = DomainEvent::new(&Ctx::system(), Cause::NONE, "x", payload);
+        let consumer = FileEvents(house.app.clone());
+        assert!(consumer.keys().contains(&&*event.event_key));
+        let mut tx = db.begin_write().await.unwrap();
+        consumer
+            .handle(&mut tx, &StoredEvent { position: 1, event })
+            .await
+            .unwrap();
+        tx.commit().await.unwrap();
+    }
+
+    db_test! {
+        async fn what_others_did_is_scanned_where_they_did_it(db: Db) {
+            let house = House::new(&db);
+            house.starts_jobs().await;
+            for file in ["A/a.S01E01.mkv", "A/a.S01E02.mkv", "B/b.S01E01.mkv", "C/c.S01E01.mkv"] {
+                house.file(format!("tv/{file}"), 1);
+            }
+            let (tv, job) = house.library("tv", Kind::Tv).await;
+            house.ended(&job).await;
+            let at = |place: &str| house.root.join("tv").join(place).to_str().unwrap().to_owned();
+            // Two moves within one folder, a third one out of it; somewhere else something is new that nobody told of.
+            for (from, to) in [("A/a.S01E01.mkv", "A/x.S01E01.mkv"), ("A/a.S01E02.mkv", "B/a.S01E02.mkv")] {
+                std::fs::rename(at(from), at(to)).unwrap();
+            }
+            house.file("tv/C/untold.S01E02.mkv", 1);
+            let before = house.scan_jobs().await;
+            for (from, to) in [("A/a.S01E01.mkv", "A/x.S01E01.mkv"), ("A/a.S01E02.mkv", "B/a.S01E02.mkv")] {
+                happens(&house, &db, &Moved { from: at(from), to: at(to) }).await;
+            }
+            happens(&house, &db, &Moved { from: "/elsewhere/a.mkv".to_owned(), to: at("../up.mkv") }).await;
+            let asked = house.scan_jobs().await.len() - before.len();
+            assert!((2..=3).contains(&asked), "one a folder, or one more where the second turned meanwhile: {asked}");
+            house.all_ended().await;
+            let index: Vec<String> = house.index(&tv).await.into_keys().collect();
+            assert_eq!(index, ["A/x.S01E01.mkv", "B/a.S01E02.mkv", "B/b.S01E01.mkv", "C/c.S01E01.mkv"]);
+            // A download that is whole: what lies in its folder is looked at, though the folder did not change.
+            house.file("tv/C/c.S01E01.mkv", 7);
+            happens(&house, &db, &Completed { content_path: at("C") }).await;
+            house.all_ended().await;
+            let index = house.index(&tv).await;
+            assert_eq!((index.get("C/c.S01E01.mkv"), index.contains_key("C/untold.S01E02.mkv")), (Some(&7), true));
+            house.stops().await;
+        }
+    }
+}
