@@ -106,6 +106,7 @@ impl LibraryInput {
 /// What changes of an item; what is absent stays, what is null is cleared.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase", as = MediaItemInput)]
+#[expect(clippy::option_option, reason = "absent, null and a value are three things")]
 pub struct ItemInput {
     /// `movie`, `tv`, `anime`, `music_video`, `documentary` or `other_video`
     pub media_type: Option<String>,
@@ -199,6 +200,7 @@ fn title(f: &mut Fields<'_>) -> Option<String> {
 }
 
 /// A number from 0; `Some(None)`: it is null.
+#[expect(clippy::option_option, reason = "absent, null and a value are three things")]
 fn number(f: &mut Fields<'_>, name: &'static str, most: i64) -> Option<Option<i64>> {
     let is_null = f.is_null(name);
     let number = f.integer(name).min(0).max(most).optional();
