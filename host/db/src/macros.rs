@@ -170,3 +170,49 @@ macro_rules! batch {
         }
     };
 }
+
+/// The rows that a slice of keys names, 64 keys a statement: `each!(tx, TagRow, NAMED, keys, |key| key.a, &key.b).await` is
+/// `Result<Vec<TagRow>, DbError>`. The [`bulk!`](crate::bulk) selects `FROM (VALUES`, and names its columns `column1`,
+/// `column2` and so on, as both databases do. What is found for one key stands before what is found for a key of a later
+/// statement; otherwise there is no order.
+#[macro_export]
+macro_rules! each {
+    ($tx:expr, $row:ty, $bulk:expr, $keys:expr, |$key:pat_param| $($bind:expr),+ $(,)?) => {
+        async {
+            let tx: &mut $crate::Tx = $tx;
+            let bulk: &'static $crate::Bulk = &$bulk;
+            let mut keys = &$keys[..];
+            let mut found: Vec<$row> = Vec::new();
+            let mut failed = None;
+            while let Some((chunk, text)) = bulk.next(&mut keys) {
+                let rows = match tx.connection() {
+                    $crate::private::Connection::Sqlite(connection) => {
+                        let mut query = $crate::private::sqlx::query_as::<$crate::private::sqlx::Sqlite, $row>(text);
+                        for $key in chunk {
+                            query = query$(.bind($bind))+;
+                        }
+                        query.fetch_all(&mut **connection).await
+                    }
+                    $crate::private::Connection::Postgres(connection) => {
+                        let mut query = $crate::private::sqlx::query_as::<$crate::private::sqlx::Postgres, $row>(text);
+                        for $key in chunk {
+                            query = query$(.bind($bind))+;
+                        }
+                        query.fetch_all(&mut **connection).await
+                    }
+                };
+                match rows {
+                    Ok(rows) => found.extend(rows),
+                    Err(error) => {
+                        failed = Some(error);
+                        break;
+                    }
+                }
+            }
+            match failed {
+                None => Ok(found),
+                Some(error) => Err(tx.failed(error)),
+            }
+        }
+    };
+}

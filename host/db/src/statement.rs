@@ -22,7 +22,8 @@ pub struct Registered {
 #[allow(unsafe_code, reason = "the registry is a section of the linked program")]
 pub static STATEMENTS: [Registered];
 
-/// An INSERT of many rows at once. Made by [`bulk!`](crate::bulk), run by [`batch!`](crate::batch).
+/// An INSERT of many rows at once, run by [`batch!`](crate::batch), or a SELECT by many keys, run by [`each!`](crate::each).
+/// Made by [`bulk!`](crate::bulk).
 ///
 /// Rows go in chunks of fixed sizes, so that three texts are prepared at most, whatever the number of rows.
 pub struct Bulk {
@@ -46,7 +47,7 @@ impl Bulk {
         }
     }
 
-    /// Takes the next chunk off `rows`, with the text that inserts it; `None` when none are left.
+    /// Takes the next chunk off `rows`, with the text for it; `None` when none are left.
     #[doc(hidden)]
     pub fn next<'r, T>(&self, rows: &mut &'r [T]) -> Option<(&'r [T], &str)> {
         let (cell, size) = self

@@ -70,7 +70,7 @@ pub use client::{Client, HungUp, Origin, Peer, RequestId};
 pub use config::{Docs, DocumentMaker, Doorkeeper, WebConfig};
 pub use error::{ApiError, ApiResult};
 pub use fields::{
-    AnyField, Fields, FlagField, FloatField, FromBody, FromQuery, IntegerField, ListField, ObjectField,
+    AnyField, Fields, FlagField, FloatField, FromBody, FromQuery, IntegerField, ListField, ObjectField, Rows,
     TextField,
 };
 pub use guard::Auth;

@@ -1,6 +1,6 @@
 //! Statements, rows and values that read back as they were written.
 
-use qm_db::{Backend, Db, DbError, Json, all, batch, bulk, db_test, exec, one, opt, sql, value};
+use qm_db::{Backend, Db, DbError, Json, all, batch, bulk, db_test, each, exec, one, opt, sql, value};
 use qm_kernel::ErrorKind;
 
 sql! {
@@ -23,6 +23,8 @@ sql! {
 bulk! {
     UPSERT_TAGS = "INSERT INTO torrent_tags (id, name, created_at) VALUES", 3,
         "ON CONFLICT (id) DO UPDATE SET name = excluded.name";
+    NAMED_TAGS = "SELECT t.id FROM (VALUES", 2,
+        ") w CROSS JOIN torrent_tags t WHERE t.id = w.column1 AND t.name = w.column2";
 }
 
 #[derive(Debug, PartialEq, qm_db::FromRow)]
@@ -114,6 +116,20 @@ db_test! {
         assert_eq!(stored.len(), 333);
         assert!(stored.iter().all(|row| row.name == format!("tag {} again", row.id.trim_start_matches('0').parse::<u32>().unwrap_or(0))));
         assert!(stored.iter().all(|row| row.created_at == 7));
+    }
+
+    async fn rows_are_found_by_many_keys_at_once(db: Db) {
+        let rows: Vec<(String, String)> = (0..150).map(|n| (format!("{n:03}"), format!("tag {n}"))).collect();
+        let mut tx = db.begin_write().await.unwrap();
+        batch!(&mut tx, UPSERT_TAGS, rows, |row| &row.0, &row.1, 7_i64).await.unwrap().exactly(150).unwrap();
+        // Every second one is there under its name, the others are there under another.
+        let keys: Vec<(String, String)> = (0..300).step_by(2)
+            .flat_map(|n| [(format!("{n:03}"), format!("tag {n}")), (format!("{:03}", n + 1), "another".to_owned())]).collect();
+        let mut found = each!(&mut tx, (String,), NAMED_TAGS, keys, |(id, name)| id, name).await.unwrap();
+        found.sort();
+        let expected: Vec<(String,)> = (0..150).step_by(2).map(|n| (format!("{n:03}"),)).collect();
+        assert_eq!(found, expected);
+        assert_eq!(each!(&mut tx, (String,), NAMED_TAGS, keys[..0], |(id, name)| id, name).await.unwrap(), []);
     }
 
     async fn constraint_violations_say_what_they_hit(db: Db) {

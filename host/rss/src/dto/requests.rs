@@ -1,10 +1,11 @@
 //! What is asked for.
 
 use qm_kernel::{PageQuery, Timestamp};
-use qm_web::{Fields, FromBody, FromQuery};
+use qm_web::{Fields, FromBody, FromQuery, Rows};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
+use crate::model::bundle::is_bundle;
 use crate::model::candidate::CandidateDraft;
 use crate::model::feed::{self, DEFAULT_INTERVAL, Feed, FeedChange, MAX_INTERVAL, MIN_INTERVAL};
 use crate::model::history::{HistoryFilter, Standing, day};
@@ -282,6 +283,39 @@ impl Loose {
     pub fn objects(&self, name: &str) -> Vec<Value> {
         let items = self.0.get(name).and_then(Value::as_array);
         items.cloned().unwrap_or_default()
+    }
+}
+
+/// Rules that were exported. They may be thousands, so each is read when it is its turn.
+#[derive(ToSchema)]
+#[schema(as = RssBundleBody)]
+pub struct BundleBody {
+    /// What an export says that it is: it ends with `.rss-export`.
+    #[schema(value_type = String)]
+    kind: Option<Value>,
+    /// As they were exported, 65,536 at most.
+    #[schema(value_type = Vec<Object>)]
+    rules: Option<Rows>,
+}
+
+impl FromBody for BundleBody {
+    const OPTIONAL: bool = true;
+
+    fn from_body(f: &mut Fields<'_>) -> Self {
+        f.allow_unknown();
+        Self {
+            kind: f.any("kind").optional(),
+            rules: f.rows("rules"),
+        }
+    }
+}
+
+impl BundleBody {
+    /// The rows of what is a bundle, each of them read or what is wrong with it.
+    pub fn rows(&self) -> Option<impl ExactSizeIterator<Item = Result<Value, &'static str>> + Send> {
+        let kind = self.kind.as_ref().and_then(Value::as_str)?;
+        let rules = self.rules.as_ref()?;
+        is_bundle(kind).then(|| rules.read())
     }
 }
 

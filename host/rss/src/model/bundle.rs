@@ -2,7 +2,7 @@
 
 use qm_kernel::Timestamp;
 use qm_matching::Candidate;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::candidate::StoredCandidate;
 use super::feed::Feed;
@@ -54,6 +54,19 @@ pub struct Imported {
     pub problems: Vec<Problem>,
 }
 
+impl Imported {
+    /// Leaves a row out, and says why.
+    pub fn skip(&mut self, row: usize, rule: Option<String>, reason: String) {
+        self.rules_skipped += 1;
+        self.problems.push(Problem {
+            row,
+            rule,
+            candidate: None,
+            reason,
+        });
+    }
+}
+
 /// A row of a bundle that was left out, or a part of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
@@ -65,10 +78,9 @@ pub struct Problem {
     pub reason: String,
 }
 
-/// Whether a body says that it is a bundle.
-pub fn is_bundle(body: &Map<String, Value>) -> bool {
-    let kind = body.get("kind").and_then(Value::as_str);
-    kind.is_some_and(|kind| kind.ends_with(SUFFIX)) && body.get("rules").is_some_and(Value::is_array)
+/// Whether it is a bundle, by what it says that it is.
+pub fn is_bundle(kind: &str) -> bool {
+    kind.ends_with(SUFFIX)
 }
 
 /// A bundle of rules, each with its feed and its candidates.

@@ -25,6 +25,9 @@ sql! {
     DECIDED = "SELECT MIN(priority_order) FROM rss_grabs WHERE rule_id = $1 AND identity = $2 AND state = 'pending'";
     HAS_HASH = "SELECT 1 FROM rss_grabs WHERE info_hash = $1 AND state IN ('pending', 'done') LIMIT 1";
     HAS_TITLE = "SELECT 1 FROM rss_grabs WHERE rule_id = $1 AND title_key = $2 AND state IN ('pending', 'done') LIMIT 1";
+    /// Another one has brought the torrent to a client, before this one or while this one was asking.
+    TWIN = "SELECT 1 FROM rss_grabs WHERE torrent_hash = $1 AND id <> $2 AND state = 'done' \
+        AND (CAST($3 AS BOOLEAN) OR ended_at >= $4) LIMIT 1";
     BEGIN = "UPDATE rss_grabs SET attempts = attempts + 1, engine_id = $2 WHERE id = $1 AND state = 'pending'";
     AGAIN = "UPDATE rss_grabs SET next_attempt_at = $2, error = $3 WHERE id = $1 AND state = 'pending'";
     END = "UPDATE rss_grabs SET state = $2, error = $3, torrent_hash = $4, retires = $5, ended_at = $6, info_hash = $7 \
@@ -125,6 +128,19 @@ pub async fn has_hash(tx: &mut Tx, hash: &str) -> Result<bool, DbError> {
 pub async fn has_title(tx: &mut Tx, rule_id: &str, title: &str) -> Result<bool, DbError> {
     let key = clean(&title_key(title));
     Ok(qm_db::opt!(tx, (i32,), HAS_TITLE, rule_id, key).await?.is_some())
+}
+
+/// Whether another grab has brought a torrent to a client: at any time where the client `existed` it already, otherwise since
+/// this one `began` to ask.
+pub async fn has_twin(
+    tx: &mut Tx,
+    id: &str,
+    hash: &str,
+    existed: bool,
+    began: Timestamp,
+) -> Result<bool, DbError> {
+    let row = qm_db::opt!(tx, (i32,), TWIN, hash, id, existed, began.ms()).await?;
+    Ok(row.is_some())
 }
 
 /// Notes that a client is about to be asked; `false`: it is no longer pending.

@@ -1,6 +1,8 @@
 //! Table `rss_history`.
 
-use qm_db::{DbError, FromRow, Tx, sql};
+use std::collections::HashMap;
+
+use qm_db::{DbError, FromRow, Tx, bulk, sql};
 use qm_kernel::{PageQuery, Timestamp};
 
 use super::clean;
@@ -30,7 +32,6 @@ macro_rules! chosen {
 }
 
 sql! {
-    KNOWN = concat!("SELECT ", columns!(), with_grab!(), " WHERE h.feed_id = $1 AND h.guid_key = $2");
     FIND = concat!("SELECT ", columns!(), with_grab!(), " WHERE h.id = $1");
     PAGE = concat!("SELECT ", columns!(), with_grab!(), chosen!(), " AND CASE CAST($5 AS TEXT) WHEN 'downloaded' THEN h.downloaded \
         WHEN 'matched' THEN h.matched AND NOT h.downloaded WHEN 'seen' THEN NOT h.matched AND NOT h.downloaded \
@@ -54,7 +55,16 @@ sql! {
     RESET_HASH = "UPDATE rss_history SET downloaded = FALSE, regrab_requested_at = $2 WHERE info_hash = $1";
     RESET = "UPDATE rss_history SET downloaded = FALSE, regrab_requested_at = $2 WHERE id = $1";
     WANTED = "SELECT 1 FROM rss_history WHERE feed_id = $1 AND regrab_requested_at IS NOT NULL LIMIT 1";
+    HASH = "UPDATE rss_history SET info_hash = COALESCE(info_hash, $2) WHERE id = $1";
     PRUNE = "DELETE FROM rss_history WHERE id IN (SELECT id FROM rss_history WHERE seen_at < $1 LIMIT $2)";
+}
+
+bulk! {
+    /// What became of its grab is for people, and nobody is told here.
+    KNOWN = "SELECT h.id, h.feed_id, h.item_guid, h.title, h.link, h.magnet, h.info_hash, h.size_bytes, h.matched, h.downloaded, \
+        h.regrab_requested_at, h.created_at, h.seen_at, NULL AS grab_state, CAST(NULL AS BIGINT) AS grab_attempts, \
+        NULL AS grab_error, CAST(NULL AS BIGINT) AS grab_next FROM (VALUES", 2,
+        ") w CROSS JOIN rss_history h WHERE h.feed_id = w.column1 AND h.guid_key = w.column2";
 }
 
 #[derive(FromRow)]
@@ -120,10 +130,21 @@ fn items(rows: Vec<Row>) -> Vec<HistoryItem> {
     rows.into_iter().map(HistoryItem::from).collect()
 }
 
-/// The item of a feed with this guid.
-pub async fn known(tx: &mut Tx, feed_id: &str, guid: &str) -> Result<Option<HistoryItem>, DbError> {
-    let row = qm_db::opt!(tx, Row, KNOWN, feed_id, clean(&guid_key(guid))).await?;
-    Ok(row.map(HistoryItem::from))
+/// The items of a feed with these guids, each by its [`key`], as far as the feed has shown them.
+pub async fn known<'a>(
+    tx: &mut Tx,
+    feed_id: &str,
+    guids: impl Iterator<Item = &'a str>,
+) -> Result<HashMap<String, HistoryItem>, DbError> {
+    let keys: Vec<String> = guids.map(key).collect();
+    let rows = qm_db::each!(tx, Row, KNOWN, keys, |key| feed_id, key).await?;
+    let known = rows.into_iter().map(HistoryItem::from);
+    Ok(known.map(|item| (key(&item.item_guid), item)).collect())
+}
+
+/// By which an item of a feed is known again, as it is stored.
+pub fn key(guid: &str) -> String {
+    clean(&guid_key(guid))
 }
 
 pub async fn find(tx: &mut Tx, id: &str) -> Result<Option<HistoryItem>, DbError> {
@@ -203,7 +224,7 @@ pub async fn insert(tx: &mut Tx, item: &HistoryItem) -> Result<bool, DbError> {
         &item.id,
         &item.feed_id,
         clean(&item.item_guid),
-        clean(&guid_key(&item.item_guid)),
+        key(&item.item_guid),
         clean(&item.title),
         clean(&item.link),
         item.magnet.as_deref().map(clean),
@@ -237,6 +258,12 @@ pub async fn set_magnet(tx: &mut Tx, id: &str, magnet: &str, hash: Option<&str>)
 /// A client has it, under this hash.
 pub async fn set_downloaded(tx: &mut Tx, id: &str, hash: &str) -> Result<(), DbError> {
     let _ = qm_db::exec!(tx, DOWNLOADED, id, hash).await?;
+    Ok(())
+}
+
+/// It is this torrent, which a client has by another item.
+pub async fn set_hash(tx: &mut Tx, id: &str, hash: &str) -> Result<(), DbError> {
+    let _ = qm_db::exec!(tx, HASH, id, hash).await?;
     Ok(())
 }
 

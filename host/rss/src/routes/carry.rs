@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use super::{App, faults};
 use crate::dto::answers::ImportedView;
-use crate::dto::requests::{ExportQuery, ImportQuery, Loose};
+use crate::dto::requests::{BundleBody, ExportQuery, ImportQuery};
+use crate::error::RssError;
 use crate::model::bundle::Mode;
 use crate::service::Caller;
 
@@ -32,7 +33,7 @@ pub async fn export_rules(State(app): App, Params(query): Params<ExportQuery>) -
 /// Takes over a bundle of rules. What is there is left (`skip`), replaced (`overwrite`) or added to (`merge`). A row that cannot be
 /// read is left out and named in `problems`.
 #[utoipa::path(
-    post, path = "/api/rss/rules-import", tag = "rss", params(Params::<ImportQuery>), request_body = Body<Loose>,
+    post, path = "/api/rss/rules-import", tag = "rss", params(Params::<ImportQuery>), request_body = Body<BundleBody>,
     responses((status = 201, body = ImportedView), faults::Import)
 )]
 pub async fn import_rules(
@@ -40,13 +41,14 @@ pub async fn import_rules(
     Auth(principal): Auth,
     Client(client): Client,
     Params(query): Params<ImportQuery>,
-    Body(body): Body<Loose>,
+    Body(body): Body<BundleBody>,
 ) -> ApiResult<Created<ImportedView>> {
     let caller = Caller {
         principal: &principal,
         client: &client,
     };
     let mode = Mode::of(&query.mode);
-    let imported = app.import(caller, &body.0, mode).await?;
+    let rows = body.rows().ok_or(RssError::NoBundle)?;
+    let imported = app.import(caller, rows, mode).await?;
     Ok(Created(ImportedView::new(mode, imported)))
 }

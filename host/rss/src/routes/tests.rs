@@ -92,6 +92,31 @@ db_test! {
         assert_eq!(site.admin("GET", "/rules", None).await.1, json!([]));
     }
 
+    /// All of these rules as one tree would be beyond what a body may take in memory.
+    async fn a_bundle_of_thousands_of_rules_is_taken_over(db: Db) {
+        let site = Site::new(&db);
+        let row = |name: String, url: Option<&str>| json!({
+            "name": name, "feed": { "name": "Main", "url": url },
+            "candidates": (1..=5).map(|order| json!({
+                "priorityOrder": order, "name": format!("candidate {order}"), "matchType": "smart_episode_match",
+                "pattern": "Harbor Nine", "qualityRules": { "resolution": "1080p" }, "sizeRules": { "maxBytes": 3_000_000 },
+            })).collect::<Vec<_>>(),
+        });
+        // Those without an address cost no more than to be read.
+        let mut rows: Vec<Value> = (0..3000).map(|n| row(format!("rule {n}"), None)).collect();
+        rows.push(row("last".to_owned(), Some("https://feeds.test/rss")));
+        let bundle = json!({ "kind": "some.rss-export", "version": 1, "rules": rows });
+        let (status, done) = site.admin("POST", "/rules-import", Some(bundle)).await;
+        assert_eq!((status, &done["rulesCreated"], &done["rulesSkipped"], &done["candidatesCreated"]),
+            (201, &json!(1), &json!(3000), &json!(5)));
+        assert_eq!(done["problems"][2999]["reason"], "the rule's feed has no url");
+        for body in [json!({ "kind": "some.rss-export", "rules": { "0": {} } }), json!({ "kind": 7, "rules": [] }), json!({ "rules": [] }),
+            json!({ "kind": "some.rss-export" })] {
+            let (status, answer) = site.admin("POST", "/rules-import", Some(body)).await;
+            assert_eq!((status, &answer["message"]), (400, &json!("Not a valid Quartermaster RSS export")));
+        }
+    }
+
     async fn refusals_have_their_words(db: Db) {
         let site = Site::new(&db);
         let message = |answer: &Value| answer["message"].as_str().unwrap_or_default().to_owned();

@@ -68,29 +68,25 @@ impl Rss {
     pub async fn import(
         self: &Arc<Self>,
         caller: Caller<'_>,
-        body: &Map<String, Value>,
+        rows: impl ExactSizeIterator<Item = Result<Value, &'static str>> + Send,
         mode: Mode,
     ) -> Result<Imported, RssError> {
-        if !bundle::is_bundle(body) {
-            return Err(RssError::NoBundle);
-        }
-        let rows = body
-            .get("rules")
-            .and_then(Value::as_array)
-            .ok_or(RssError::NoBundle)?;
+        let count = rows.len();
+        let mut rows = rows.enumerate().peekable();
         let mut imported = Imported::default();
         let _turn = self.changing.lock().await;
-        let mut at = 0;
-        for part in rows.chunks(ROWS) {
+        while rows.peek().is_some() {
             let mut tx = self.db.begin_write().await?;
             let actor = self.judge(&mut tx, caller).await?;
-            for row in part {
-                self.import_row(&mut tx, at, row, mode, &mut imported).await?;
-                at += 1;
+            for (at, row) in rows.by_ref().take(ROWS) {
+                match row {
+                    Ok(row) => self.import_row(&mut tx, at, &row, mode, &mut imported).await?,
+                    Err(fault) => imported.skip(at, None, format!("the rule {fault}")),
+                }
             }
-            if at == rows.len() {
+            if rows.peek().is_none() {
                 let told = json!({
-                    "mode": mode.as_str(), "rules": rows.len(), "created": imported.rules_created,
+                    "mode": mode.as_str(), "rules": count, "created": imported.rules_created,
                     "overwritten": imported.rules_overwritten, "merged": imported.rules_merged,
                     "skipped": imported.rules_skipped,
                 });
@@ -120,24 +116,16 @@ impl Rss {
         imported: &mut Imported,
     ) -> Result<(), RssError> {
         let named = row.get("name").and_then(Value::as_str).map(str::to_owned);
-        let problem = |candidate, reason: String| Problem {
-            row: at,
-            rule: named.clone(),
-            candidate,
-            reason,
-        };
         let read = match self.read_row(row) {
             Ok(read) => read,
             Err(reason) => {
-                imported.rules_skipped += 1;
-                imported.problems.push(problem(None, reason));
+                imported.skip(at, named, reason);
                 return Ok(());
             }
         };
         let Some((feed, is_new)) = self.feed_of(tx, &read.feed).await? else {
-            imported.rules_skipped += 1;
             let reason = format!("there are {MAX_FEEDS} feeds, and more are not kept");
-            imported.problems.push(problem(None, reason));
+            imported.skip(at, named, reason);
             return Ok(());
         };
         imported.feeds_created += u64::from(is_new);
@@ -168,9 +156,8 @@ impl Rss {
             }
             (None, _) => {
                 if repo::rules::count(tx).await? >= MAX_RULES {
-                    imported.rules_skipped += 1;
                     let reason = format!("there are {MAX_RULES} rules, and more are not kept");
-                    imported.problems.push(problem(None, reason));
+                    imported.skip(at, named, reason);
                     return Ok(());
                 }
                 let rule = Rule {
@@ -182,7 +169,12 @@ impl Rss {
                 rule
             }
         };
-        let problem = |place, reason| problem(Some(place), reason);
+        let problem = |place, reason| Problem {
+            row: at,
+            rule: named.clone(),
+            candidate: Some(place),
+            reason,
+        };
         let given = Given {
             rule: &rule,
             candidates: &read.candidates,

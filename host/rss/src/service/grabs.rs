@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use futures_util::stream;
+use qm_kernel::Timestamp;
 use qm_ports::intake::{IntakeError, NewTorrent, TakenTorrent};
 use tokio_util::sync::CancellationToken;
 
@@ -174,6 +175,7 @@ impl Rss {
         }
         // From here on a crash leaves a grab that may be with its client.
         tx.commit().await?;
+        let began = self.ctx.now();
         grab.attempts += 1;
         let torrent = NewTorrent {
             source: grab.source.clone(),
@@ -181,16 +183,20 @@ impl Rss {
             save_path: grab.save_path.clone(),
         };
         match self.torrents.take_in(torrent).await {
-            Ok(taken) => {
-                self.store_done(&grab, &taken, is_first).await?;
-                Ok(Settled::Done(taken.hash))
-            }
+            Ok(taken) => self.store_done(&grab, &taken, is_first, began).await,
             Err(error) => self.store_setback(&grab, &error).await,
         }
     }
 
-    /// A client has it: the item is downloaded, the rule holds the release, and what it held before is to go.
-    async fn store_done(&self, grab: &Grab, taken: &TakenTorrent, is_first: bool) -> Result<(), RssError> {
+    /// A client has it: the item is downloaded, the rule holds the release, and what it held before is to go. Where another
+    /// item has brought the torrent, by a link that told no info-hash, this one is its duplicate and was not downloaded.
+    async fn store_done(
+        &self,
+        grab: &Grab,
+        taken: &TakenTorrent,
+        is_first: bool,
+        began: Timestamp,
+    ) -> Result<Settled, RssError> {
         let now = self.ctx.now();
         let hash = taken.hash.to_ascii_lowercase();
         let _turn = self.deciding.lock().await;
@@ -226,9 +232,20 @@ impl Rss {
         } else {
             grab.info_hash.as_deref().or(Some(&hash))
         };
+        // Whoever asks for an item themselves gets it.
+        let is_twin = grab.rule_id.is_some()
+            && repo::grabs::has_twin(&mut tx, &grab.id, &hash, taken.existed, began).await?;
+        let (state, error) = if is_twin {
+            (
+                GrabState::Superseded,
+                Some("Another item has brought the same torrent"),
+            )
+        } else {
+            (GrabState::Done, None)
+        };
         let end = End {
-            state: GrabState::Done,
-            error: None,
+            state,
+            error,
             torrent_hash: Some(&hash),
             retires: retires.as_deref(),
             info_hash,
@@ -236,13 +253,22 @@ impl Rss {
         };
         // Whoever deleted the rule meanwhile has deleted the grab; the torrent is there, and the item says so.
         repo::grabs::end(&mut tx, &grab.id, &end).await?;
-        if let Some(item) = &grab.history_id {
-            repo::history::set_downloaded(&mut tx, item, &hash).await?;
+        match &grab.history_id {
+            Some(item) if is_twin => repo::history::set_hash(&mut tx, item, &hash).await?,
+            Some(item) => repo::history::set_downloaded(&mut tx, item, &hash).await?,
+            None => {}
         }
         repo::evaluations::grabbed(&mut tx, &grab.id, &hash).await?;
+        if is_twin {
+            repo::evaluations::failed(&mut tx, &grab.id, Action::SkippedDuplicate.as_str()).await?;
+        }
         tx.commit().await?;
-        tracing::info!(grab = grab.id, hash, existed = taken.existed, "grabbed");
-        Ok(())
+        tracing::info!(grab = grab.id, hash, existed = taken.existed, is_twin, "grabbed");
+        Ok(if is_twin {
+            Settled::Elsewhere
+        } else {
+            Settled::Done(hash)
+        })
     }
 
     async fn store_setback(&self, grab: &Grab, error: &IntakeError) -> Result<Settled, RssError> {

@@ -3,7 +3,7 @@
 //! Bounds: [`SITES`] sites at once, of each one request at a time with [`SPACING`] between two that the loop makes; [`DUE`] feeds
 //! a round. Of a feed one document is in memory, items beyond it are a chunk.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ const DUE: usize = 500;
 const PAUSE: Duration = Duration::from_secs(5);
 /// An item that is still shown is noted so often.
 const SEEN_EVERY: Duration = Duration::from_hours(24);
-/// Known items that are looked up in one transaction.
+/// Items that are looked up in one transaction, and judged before the next are.
 const LOOKED_UP: usize = 500;
 
 /// Turns at asking a site, by host; those that nobody holds or waits for are dropped when the next is taken.
@@ -253,9 +253,18 @@ impl Rss {
     async fn unknown(&self, feed: &Feed, items: &[Item]) -> Result<Vec<HistoryItem>, RssError> {
         let now = self.ctx.now();
         let mut tx = self.db.begin_read().await?;
-        let (mut new, mut seen) = (Vec::new(), Vec::new());
+        let guids = items.iter().map(|item| item.guid.as_str());
+        let mut known = repo::history::known(&mut tx, &feed.id, guids).await?;
+        drop(tx);
+        let (mut new, mut seen, mut met) = (Vec::new(), Vec::new(), HashSet::new());
         for item in items {
-            match repo::history::known(&mut tx, &feed.id, &item.guid).await? {
+            let key = repo::history::key(&item.guid);
+            let before = known.remove(&key);
+            if !met.insert(key) {
+                // Twice in one document.
+                continue;
+            }
+            match before {
                 None => new.push(HistoryItem::new(self.ctx.id(), &feed.id, item, now)),
                 Some(known) => {
                     if now.since(known.seen_at) >= SEEN_EVERY {
@@ -270,7 +279,6 @@ impl Rss {
                 }
             }
         }
-        drop(tx);
         if !seen.is_empty() {
             let mut tx = self.db.begin_write().await?;
             for id in &seen {
@@ -296,7 +304,7 @@ impl Rss {
         for (item, mut judgements) in judged {
             let is_again = item.regrab_requested_at.is_some();
             if !is_again && !repo::history::insert(&mut tx, &item).await? {
-                // Twice in one document.
+                // Twice in one document, or another look was faster.
                 continue;
             }
             new_items += u64::from(!is_again);

@@ -6,7 +6,7 @@ use qm_db::{Db, db_test};
 use qm_kernel::PageQuery;
 use qm_ports::feed::FetchError;
 use qm_ports::intake::IntakeError;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::error::RssError;
 use crate::model::bundle::Mode;
@@ -50,6 +50,32 @@ db_test! {
             linked("g2", "The News", "https://a.test/01.torrent?k=2")]);
         assert_eq!(house.app.refresh(&a.id).await.unwrap(), (2, 1));
         assert_eq!(house.listed(), [hash(1)]);
+    }
+
+    async fn an_item_by_a_link_whose_torrent_another_item_brought_was_not_downloaded(db: Db) {
+        let house = House::new(&db);
+        let (a, b) = (house.feed(A).await, house.feed(B).await);
+        house.rule(&a, "one", &[(SHOW, "1080p")]).await;
+        let two = house.rule(&b, "two", &[(SHOW, "1080p"), (SHOW, "720p")]).await;
+        house.sites.show(A, &[item("g1", FULL, &hash(1))]);
+        house.sites.show(B, &[linked("g2", FULL, "https://b.test/01.torrent")]);
+        assert_eq!(house.app.refresh(&a.id).await.unwrap(), (1, 1));
+        assert_eq!(house.app.refresh(&b.id).await.unwrap(), (1, 0), "what the link led to is there");
+        let found = house.history(&b).await.remove(0);
+        assert_eq!((found.matched, found.downloaded, found.info_hash), (true, false, Some(hash(1))));
+        let grab = found.grab.unwrap();
+        assert_eq!((grab.state.as_str(), grab.error.as_deref()), ("superseded", Some("Another item has brought the same torrent")));
+        let page = PageQuery { page: 1, page_size: 50 };
+        let log = house.app.evaluations(&two.id, page).await.unwrap().0;
+        assert_eq!((log[0].action_taken.as_str(), log[0].torrent_hash.clone()), ("skipped_duplicate", Some(hash(1))));
+        // The rule has its release all the same: it asks for nothing worse, and never again for this.
+        house.sites.show(B, &[item("g3", SMALL, &hash(3))]);
+        assert_eq!(house.app.refresh(&b.id).await.unwrap(), (1, 0));
+        assert_eq!(house.app.backfill(&two.id).await.unwrap().downloaded, 0);
+        assert_eq!((house.torrents.taken.lock().unwrap().len(), house.listed()), (2, vec![hash(1)]));
+        // Who asks for it themselves gets it.
+        let id = house.history(&b).await.into_iter().find(|item| item.item_guid == "g2").unwrap().id;
+        assert!(house.app.download(house.caller(), &id, None).await.unwrap().item.downloaded);
     }
 
     async fn a_decision_outlives_the_server_and_is_done_once(db: Db) {
@@ -257,24 +283,45 @@ db_test! {
         let bundle = house.app.export(Some(&a.id), None).await.unwrap();
         assert_eq!(bundle["rules"][0]["candidates"][1]["qualityRules"], json!({ "resolution": "720p" }));
         house.app.delete_feed(house.caller(), &a.id).await.unwrap();
-        let mut body = bundle.as_object().unwrap().clone();
-        let rules = body["rules"].as_array_mut().unwrap();
+        let mut rules = bundle["rules"].as_array().unwrap().clone();
         let mut second = rules[0].clone();
         second["name"] = "two".into();
         second["candidates"][0]["matchType"] = "nonsense".into();
         rules.extend([json!({ "name": "no feed" }), json!(7), second]);
-        let done = house.app.import(house.caller(), &body, Mode::Skip).await.unwrap();
-        assert_eq!((done.feeds_created, done.rules_created, done.rules_skipped), (1, 2, 2));
+        let rows = || rules.iter().cloned().map(Ok).chain([Err("must not hold a name twice")]).collect::<Vec<_>>().into_iter();
+        let done = house.app.import(house.caller(), rows(), Mode::Skip).await.unwrap();
+        assert_eq!((done.feeds_created, done.rules_created, done.rules_skipped), (1, 2, 3));
         assert_eq!((done.candidates_created, done.candidates_skipped), (3, 1));
         let told: Vec<_> = done.problems.iter().map(|p| (p.row, p.candidate, p.reason.as_str())).collect();
         assert_eq!(told, [(1, None, "the rule names no feed"), (2, None, "the rule has no name"),
-            (3, Some(0), "Invalid match type: nonsense")]);
-        let again = house.app.import(house.caller(), &body, Mode::Merge).await.unwrap();
+            (3, Some(0), "Invalid match type: nonsense"), (4, None, "the rule must not hold a name twice")]);
+        let again = house.app.import(house.caller(), rows(), Mode::Merge).await.unwrap();
         assert_eq!((again.rules_merged, again.candidates_created, again.rules_created), (2, 0, 0));
-        let over = house.app.import(house.caller(), &body, Mode::Overwrite).await.unwrap();
+        let over = house.app.import(house.caller(), rows(), Mode::Overwrite).await.unwrap();
         assert_eq!((over.rules_overwritten, over.candidates_created), (2, 3));
-        body.insert("kind".into(), Value::from("other"));
-        assert!(matches!(house.app.import(house.caller(), &body, Mode::Skip).await, Err(RssError::NoBundle)));
+    }
+
+    async fn what_a_feed_has_shown_is_known_again_in_a_long_document(db: Db) {
+        let house = House::new(&db);
+        let a = house.feed(A).await;
+        let shown = |from: usize, to: usize| (from..to).map(|n| linked(&format!("g{n}"), &format!("Other.S01E{n:02}"), "")).collect::<Vec<_>>();
+        // A long guid is known by its digest, and one with what PostgreSQL cannot hold by what is stored.
+        let odd = [linked(&"g".repeat(300), "Long", ""), linked("g1000", "Other", "")];
+        house.sites.show(A, &[&shown(0, 599)[..], &odd[..]].concat());
+        assert_eq!(house.app.refresh(&a.id).await.unwrap(), (601, 0));
+        // Every second one of a part is new, and one stands there twice.
+        let mixed: Vec<String> = shown(300, 599).into_iter().zip(shown(2000, 2299)).flat_map(|(old, new)| [old, new]).collect();
+        house.clock.advance(Duration::from_hours(25));
+        house.sites.show(A, &[&mixed[..], &odd[..], &shown(2000, 2001)[..]].concat());
+        assert_eq!(house.app.refresh(&a.id).await.unwrap(), (299, 0));
+        let seen = house.clock.ctx().now();
+        let of = |guid: &str| (a.id.clone(), guid.to_owned());
+        let mut tx = house.db.begin_read().await.unwrap();
+        for ((feed, guid), again) in [(of("g10"), false), (of("g400"), true), (of(&"g".repeat(300)), true), (of("g2298"), true)] {
+            let mut known = crate::repo::history::known(&mut tx, &feed, [guid.as_str()].into_iter()).await.unwrap();
+            let item = known.remove(&crate::repo::history::key(&guid)).unwrap();
+            assert_eq!((item.item_guid == guid, item.seen_at == seen), (true, again), "{guid}");
+        }
     }
 
     async fn a_long_feed_is_stored_in_parts_and_old_things_are_forgotten(db: Db) {

@@ -1,6 +1,6 @@
 //! A JSON body without a tree of it: the names at its top, each with the slice of the body that is its value. A slice
 //! is read when a rule asks for it, as the type that was asked for; what nobody asks for is checked to be JSON, no more.
-//! Bounds: 1,024 properties, 65,536 items of a list of texts, some 8 MiB for all trees of one body, nested 128 deep.
+//! Bounds: 1,024 properties, 65,536 items of a list, some 8 MiB for all trees of one body, or for one row of it, nested 128 deep.
 //! So a body costs a few times its own size, whatever it says.
 
 use std::borrow::Cow;
@@ -15,7 +15,7 @@ use crate::error::ApiError;
 
 /// Properties of one body, and parameters of one query.
 pub(crate) const MAX_PROPERTIES: usize = 1024;
-/// Items of one list of texts. Rules of the property bound it further.
+/// Items of one list of texts, or of rows. Rules of the property bound it further.
 pub(super) const MAX_ITEMS: usize = 65_536;
 
 /// What trees may take in memory, all of one body together, in bytes as counted below.
@@ -264,6 +264,60 @@ fn rest<'de, A: SeqAccess<'de>>(mut seq: A, found: Texts) -> Result<Items, A::Er
     Ok(Items(found))
 }
 
+/// A long list of which each item is read when it is its turn: it costs its own size once more, and one tree at a time.
+#[derive(Debug, Default)]
+pub struct Rows(Vec<Box<RawValue>>);
+
+impl Rows {
+    /// `None`: it is no list. The error says what is wrong, to follow the name of the property.
+    pub(super) fn cut(raw: &RawValue) -> Result<Option<Self>, String> {
+        if !raw.get().starts_with('[') {
+            return Ok(None);
+        }
+        let rows: CutRows = serde_json::from_str(raw.get()).map_err(|_| "must be valid JSON".to_owned())?;
+        match rows.0 {
+            Some(rows) => Ok(Some(Self(rows))),
+            None => Err(format!("must contain no more than {MAX_ITEMS} elements")),
+        }
+    }
+
+    /// Each row in turn, or what is wrong with it, to follow the name of the row.
+    pub fn read(&self) -> impl ExactSizeIterator<Item = Result<Value, &'static str>> + Send {
+        self.0.iter().map(|raw| Trees::new().grow(raw))
+    }
+}
+
+/// `None`: there are too many.
+struct CutRows(Option<Vec<Box<RawValue>>>);
+
+impl<'de> serde::Deserialize<'de> for CutRows {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(CutVisitor)
+    }
+}
+
+struct CutVisitor;
+
+impl<'de> Visitor<'de> for CutVisitor {
+    type Value = CutRows;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<CutRows, A::Error> {
+        let mut rows = Vec::new();
+        while let Some(row) = seq.next_element::<&RawValue>()? {
+            if rows.len() == MAX_ITEMS {
+                while seq.next_element::<IgnoredAny>()?.is_some() {}
+                return Ok(CutRows(None));
+            }
+            rows.push(row.to_owned());
+        }
+        Ok(CutRows(Some(rows)))
+    }
+}
+
 /// Room for the trees of one body, where it is declared to hold any JSON.
 pub(super) struct Trees {
     left: usize,
@@ -404,6 +458,37 @@ mod tests {
         assert_eq!(Trees::new().grow(&twice), Err("must not hold a name twice"));
         let deep = raw(&("[".repeat(200) + &"]".repeat(200)));
         assert!(Trees::new().grow(&deep).is_err());
+    }
+
+    #[test]
+    fn of_rows_each_has_the_room_of_a_tree() {
+        let one = format!("[{}0]", "{\"\":0},".repeat(5_000));
+        let many = raw(&format!("[{}{one}]", format!("{one},").repeat(40)));
+        assert!(
+            Trees::new().grow(&many).is_err(),
+            "all of them together have none"
+        );
+        let rows = Rows::cut(&many).unwrap().unwrap();
+        assert_eq!(rows.read().len(), 41);
+        assert!(rows.read().all(|row| row.is_ok()));
+        let told: Vec<_> = Rows::cut(&raw(r#"[{"a":1,"a":2}, null, "x"]"#))
+            .unwrap()
+            .unwrap()
+            .read()
+            .collect();
+        assert_eq!(
+            told,
+            [Err("must not hold a name twice"), Ok(Value::Null), Ok("x".into())]
+        );
+        for other in ["{}", "7", "\"[]\"", "null"] {
+            assert!(Rows::cut(&raw(other)).unwrap().is_none(), "{other}");
+        }
+        let crowd = |count: usize| Rows::cut(&raw(&format!("[{}0]", "0,".repeat(count - 1))));
+        assert_eq!(crowd(MAX_ITEMS).unwrap().unwrap().read().len(), MAX_ITEMS);
+        assert_eq!(
+            crowd(MAX_ITEMS + 1).unwrap_err(),
+            "must contain no more than 65536 elements"
+        );
     }
 
     #[test]

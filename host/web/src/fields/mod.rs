@@ -19,6 +19,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 pub use flag::{AnyField, FlagField, ObjectField};
+pub use json::Rows;
 pub use list::ListField;
 pub use number::{FloatField, IntegerField};
 pub(crate) use outline::{Kind, Outline, Property};
@@ -134,6 +135,22 @@ impl<'a> Fields<'a> {
     /// Any JSON value but `null`.
     pub fn any(&mut self, name: &'static str) -> AnyField<'_, 'a> {
         AnyField::read(self, name)
+    }
+
+    /// A list of any values, each of which is read when it is its turn; `None` for anything else. For a loosely declared body
+    /// whose list may be longer than the room for trees.
+    pub fn rows(&mut self, name: &'static str) -> Option<Rows> {
+        self.tell_asked(name, Kind::Any);
+        let Raw::Json(raw) = self.take(name) else {
+            return None;
+        };
+        match Rows::cut(raw) {
+            Ok(rows) => rows,
+            Err(fault) => {
+                self.broken.push(format!("{name} {fault}"));
+                None
+            }
+        }
     }
 
     /// `page` and `pageSize`, clamped to 1..=`max`; never a broken rule.
