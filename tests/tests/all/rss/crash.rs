@@ -1,0 +1,444 @@
+//! Kill -9 between the decision to grab a release and the day it is done, with real clients: the release is in the client
+//! once, the client was asked to add it once, and of all items that show it one was downloaded.
+//!
+//! Each release is shown by two feeds: one leads to its .torrent, the other names it by magnet links under two guids. What
+//! the server asks of the feeds' site and of the client goes through a [`Gate`], which stops at one request until the
+//! server is killed.
+
+use std::collections::{BTreeSet, HashMap};
+use std::net::Ipv4Addr;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use qm_testkit::binary::Binary;
+use qm_testkit::files::{self, FileServer};
+use qm_testkit::plugins;
+use qm_testkit::qbittorrent::Qbittorrent;
+use qm_testkit::rtorrent::{Mode, Rtorrent};
+use qm_testkit::sample::{Format, Sample};
+use qm_testkit::wait::until_true;
+use qm_testkit::{Api, TestDb, both_databases};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
+
+use super::{ANNOUNCE, feed_of};
+
+/// Where the server is killed, one release after the other.
+const KILLS: [Point; 5] = [
+    Point::Fetching,
+    Point::Asking,
+    Point::Answered,
+    Point::Decided,
+    Point::Told,
+];
+
+/// How far a grab is when the server is killed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Point {
+    /// It is in the database; the client knows nothing of it.
+    Decided,
+    /// The .torrent was asked for, and does not come.
+    Fetching,
+    /// The client was asked, and has not read it.
+    Asking,
+    /// The client has it, and the server does not hear of it.
+    Answered,
+    /// The server has just heard of it.
+    Told,
+}
+
+impl Point {
+    /// Whether the feed that is read first is the one that leads to a .torrent.
+    fn is_by_link(self) -> bool {
+        matches!(self, Point::Fetching | Point::Asking | Point::Answered)
+    }
+}
+
+/// What a gate does with the next request that holds some bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Trap {
+    Open,
+    BeforeRequest,
+    BeforeAnswer,
+    /// It lets request and answer pass, and says that the answer has.
+    AfterAnswer,
+}
+
+struct Watched {
+    trap: Mutex<Trap>,
+    /// A request is held, or its answer has passed.
+    caught: Mutex<bool>,
+    /// Requests that were let through.
+    passed: AtomicUsize,
+    /// What is looked for in a request.
+    needle: &'static str,
+    ports: (u16, u16),
+}
+
+impl Watched {
+    fn trap(&self) -> Trap {
+        *self.trap.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn catch(&self) {
+        *self.caught.lock().unwrap_or_else(PoisonError::into_inner) = true;
+    }
+
+    fn is_caught(&self) -> bool {
+        *self.caught.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A client that is asked by name expects its own port in it.
+    fn renamed(&self, bytes: &[u8]) -> Vec<u8> {
+        let (from, to) = self.ports;
+        let text: String = bytes.iter().map(|byte| char::from(*byte)).collect();
+        let text = text.replace(&format!("127.0.0.1:{from}"), &format!("127.0.0.1:{to}"));
+        text.chars().filter_map(|char| u8::try_from(char).ok()).collect()
+    }
+
+    async fn carry(self: Arc<Self>, mut near: TcpStream) {
+        let Ok(mut far) = TcpStream::connect((Ipv4Addr::LOCALHOST, self.ports.1)).await else {
+            return;
+        };
+        let (mut up, mut down) = (vec![0; 64 << 10], vec![0; 64 << 10]);
+        let mut tail: Vec<u8> = Vec::new();
+        // The request of this connection that was looked for is being answered.
+        let mut is_meant = false;
+        loop {
+            tokio::select! {
+                read = near.read(&mut up) => {
+                    let Ok(read @ 1..) = read else { return };
+                    tail.extend(&up[..read]);
+                    if tail.windows(self.needle.len()).any(|part| part == self.needle.as_bytes()) {
+                        tail.clear();
+                        if self.trap() == Trap::BeforeRequest {
+                            self.catch();
+                            // Until whoever asks is gone.
+                            while matches!(near.read(&mut up).await, Ok(1..)) {}
+                            return;
+                        }
+                        self.passed.fetch_add(1, Ordering::SeqCst);
+                        is_meant = true;
+                    }
+                    tail.drain(..tail.len().saturating_sub(self.needle.len() - 1));
+                    if far.write_all(&self.renamed(&up[..read])).await.is_err() {
+                        return;
+                    }
+                }
+                read = far.read(&mut down) => {
+                    let Ok(read @ 1..) = read else { return };
+                    if is_meant && self.trap() == Trap::BeforeAnswer {
+                        self.catch();
+                        while matches!(near.read(&mut up).await, Ok(1..)) {}
+                        return;
+                    }
+                    if near.write_all(&down[..read]).await.is_err() {
+                        return;
+                    }
+                    if is_meant && self.trap() == Trap::AfterAnswer {
+                        self.catch();
+                    }
+                    is_meant = false;
+                }
+            }
+        }
+    }
+}
+
+/// Stands before a server on loopback, and stops at one of the requests to it.
+struct Gate {
+    watched: Arc<Watched>,
+    task: JoinHandle<()>,
+}
+
+impl Gate {
+    async fn before(port: u16, needle: &'static str) -> Gate {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+            .await
+            .expect("a free port");
+        let own = listener
+            .local_addr()
+            .expect("a bound socket has an address")
+            .port();
+        let watched = Arc::new(Watched {
+            trap: Mutex::new(Trap::Open),
+            caught: Mutex::new(false),
+            passed: AtomicUsize::new(0),
+            needle,
+            ports: (own, port),
+        });
+        let shared = watched.clone();
+        let task = tokio::spawn(async move {
+            while let Ok((near, _)) = listener.accept().await {
+                tokio::spawn(shared.clone().carry(near));
+            }
+        });
+        Gate { watched, task }
+    }
+
+    fn port(&self) -> u16 {
+        self.watched.ports.0
+    }
+
+    fn set(&self, trap: Trap) {
+        *self.watched.caught.lock().unwrap_or_else(PoisonError::into_inner) = false;
+        *self.watched.trap.lock().unwrap_or_else(PoisonError::into_inner) = trap;
+    }
+
+    async fn caught(&self) {
+        until_true("the server to be caught at its request", || async {
+            self.watched.is_caught()
+        })
+        .await;
+    }
+
+    fn passed(&self) -> usize {
+        self.watched.passed.load(Ordering::SeqCst)
+    }
+}
+
+impl Drop for Gate {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// Any of the clients.
+trait Client {
+    /// The adapter's file and kind.
+    const PLUGIN: (&'static str, &'static str);
+    /// What stands in a request that adds a torrent, and in no other.
+    const ADDS: &'static str;
+
+    fn port(&self) -> u16;
+    /// `config` of the engine, at another port.
+    fn config_at(&self, port: u16) -> Value;
+    async fn hashes(&self) -> Vec<String>;
+}
+
+impl Client for Qbittorrent {
+    const PLUGIN: (&'static str, &'static str) = ("webapi_client.wasm", "webapi_client");
+    const ADDS: &'static str = "/api/v2/torrents/add ";
+
+    fn port(&self) -> u16 {
+        let url = self.base_url();
+        let port = url.rsplit(':').next().and_then(|port| port.parse().ok());
+        port.expect("a url with a port")
+    }
+
+    fn config_at(&self, port: u16) -> Value {
+        let mut config = self.config();
+        config["baseUrl"] = format!("http://127.0.0.1:{port}").into();
+        config
+    }
+
+    async fn hashes(&self) -> Vec<String> {
+        Qbittorrent::hashes(self).await
+    }
+}
+
+impl Client for Rtorrent {
+    const PLUGIN: (&'static str, &'static str) = ("scgi_client.wasm", "scgi_client");
+    const ADDS: &'static str = ">load.";
+
+    fn port(&self) -> u16 {
+        let port = self.config()["port"]
+            .as_u64()
+            .and_then(|port| u16::try_from(port).ok());
+        port.expect("a port")
+    }
+
+    fn config_at(&self, port: u16) -> Value {
+        let mut config = self.config();
+        config["port"] = port.into();
+        config
+    }
+
+    async fn hashes(&self) -> Vec<String> {
+        Rtorrent::hashes(self).await
+    }
+}
+
+fn name(release: usize) -> String {
+    format!("Harbor.Nine.S01E0{release}.1080p.WEB.x264-TIDE")
+}
+
+async fn start(dir: &Path, db: &TestDb) -> (Binary, Api) {
+    let env = [("THROTTLE_LIMIT", "1000000"), ("SSRF_ALLOW_HOSTS", "127.0.0.1")];
+    let server = Binary::start_with(dir, db.url(), &env).await;
+    let admin = server.admin().await;
+    (server, admin)
+}
+
+/// A feed that is read when somebody asks for it, with a rule on it.
+async fn follow(admin: &Api, name: &str, url: String) -> String {
+    let new = json!({ "name": name, "url": url, "isEnabled": false });
+    let feed = admin.post("/api/rss/feeds", new).await;
+    let feed = feed["id"].as_str().expect("an id").to_owned();
+    let rule = admin
+        .post("/api/rss/rules", json!({ "feedId": feed, "name": name }))
+        .await;
+    let id = rule["id"].as_str().expect("an id");
+    let candidate = json!({ "name": "any", "matchType": "smart_episode_match", "pattern": "Harbor Nine" });
+    admin
+        .post(&format!("/api/rss/rules/{id}/match-candidates"), candidate)
+        .await;
+    feed
+}
+
+/// Asks a feed for what it shows, for somebody who may not live to hear of it.
+fn refresh(admin: &Api, feed: &str) -> JoinHandle<()> {
+    let (admin, path) = (admin.clone(), format!("/api/rss/feeds/{feed}/refresh"));
+    tokio::spawn(async move {
+        let _ = admin.request("POST", &path).send().await;
+    })
+}
+
+async fn items(admin: &Api, feed: &str) -> Vec<Value> {
+    let history = admin.get(&format!("/api/rss/feeds/{feed}/history")).await;
+    history["items"].as_array().cloned().unwrap_or_default()
+}
+
+/// The feeds of a release: by its .torrent, and by magnet links.
+type Feeds = [String; 2];
+
+async fn grabbed_once_however_often_the_server_is_killed<C: Client>(db: &TestDb, client: &C) {
+    let releases = 1..=KILLS.len();
+    let samples: Vec<Sample> = releases
+        .clone()
+        .map(|release| Sample::new(&name(release), 100_000, 70 + release as u64, Format::V1, ANNOUNCE))
+        .collect();
+    let torrents = FileServer::start(
+        samples
+            .iter()
+            .enumerate()
+            .map(|(at, sample)| (format!("/{}.torrent", at + 1), files::ok(&sample.metainfo)))
+            .collect(),
+    )
+    .await;
+    let links = Gate::before(torrents.port(), ".torrent ").await;
+    let adds = Gate::before(client.port(), C::ADDS).await;
+    let mut documents = HashMap::new();
+    for (release, sample) in releases.clone().zip(&samples) {
+        let link = format!("http://127.0.0.1:{}/{release}.torrent", links.port());
+        let magnet = format!("magnet:?xt=urn:btih:{}&dn={}", sample.hash, sample.name);
+        documents.insert(format!("/link/{release}"), feed_of(&sample.name, &[("1", &link)]));
+        let twice = [("a", magnet.as_str()), ("b", magnet.as_str())];
+        documents.insert(format!("/magnet/{release}"), feed_of(&sample.name, &twice));
+    }
+    let site = FileServer::start(documents).await;
+
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let installed = dir.path().join("plugins");
+    std::fs::create_dir(&installed).expect("our own directory");
+    plugins::install(C::PLUGIN.0, &installed);
+    let (mut server, mut admin) = start(dir.path(), db).await;
+    admin
+        .add_engine("client", C::PLUGIN.1, client.config_at(adds.port()))
+        .await;
+    let mut feeds: Vec<Feeds> = Vec::new();
+    for release in releases {
+        let one = follow(
+            &admin,
+            &format!("link {release}"),
+            site.url(&format!("/link/{release}")),
+        )
+        .await;
+        let two = follow(
+            &admin,
+            &format!("magnet {release}"),
+            site.url(&format!("/magnet/{release}")),
+        )
+        .await;
+        feeds.push([one, two]);
+    }
+
+    for (at, point) in KILLS.into_iter().enumerate() {
+        let [by_link, by_magnet] = &feeds[at];
+        let first = if point.is_by_link() { by_link } else { by_magnet };
+        links.set(if point == Point::Fetching {
+            Trap::BeforeRequest
+        } else {
+            Trap::Open
+        });
+        adds.set(match point {
+            Point::Decided | Point::Asking => Trap::BeforeRequest,
+            Point::Answered => Trap::BeforeAnswer,
+            Point::Told => Trap::AfterAnswer,
+            Point::Fetching => Trap::Open,
+        });
+        let asking = refresh(&admin, first);
+        match point {
+            Point::Decided => {
+                until_true("the decision to be stored", || async {
+                    items(&admin, first)
+                        .await
+                        .iter()
+                        .any(|item| item["grab"]["state"] == "pending")
+                })
+                .await;
+            }
+            Point::Fetching => links.caught().await,
+            Point::Asking | Point::Answered | Point::Told => adds.caught().await,
+        }
+        server.kill();
+        asking.await.expect("it only asks");
+        links.set(Trap::Open);
+        adds.set(Trap::Open);
+        (server, admin) = start(dir.path(), db).await;
+        until_true("what was decided to be with the client", || async {
+            items(&admin, first)
+                .await
+                .iter()
+                .any(|item| item["downloaded"] == true)
+        })
+        .await;
+        for feed in [by_link, by_magnet] {
+            admin.act(&format!("/api/rss/feeds/{feed}/refresh")).await;
+        }
+    }
+
+    let expected: BTreeSet<String> = samples.iter().map(|sample| sample.hash.clone()).collect();
+    for (release, feeds) in feeds.iter().enumerate() {
+        let mut shown = items(&admin, &feeds[0]).await;
+        shown.extend(items(&admin, &feeds[1]).await);
+        assert_eq!(shown.len(), 3, "{shown:?}");
+        let downloaded = shown.iter().filter(|item| item["downloaded"] == true).count();
+        assert_eq!(
+            downloaded,
+            1,
+            "release {} killed at {:?}: {shown:#?}",
+            release + 1,
+            KILLS[release]
+        );
+        assert!(shown.iter().all(|item| item["matched"] == true), "{shown:#?}");
+        assert!(
+            shown.iter().all(|item| item["grab"]["state"] != "pending"),
+            "{shown:#?}"
+        );
+    }
+    let listed = client.hashes().await;
+    assert_eq!(
+        (listed.len(), listed.into_iter().collect()),
+        (expected.len(), expected)
+    );
+    assert_eq!(
+        adds.passed(),
+        KILLS.len(),
+        "the client was asked to add each once"
+    );
+    server.kill();
+}
+
+both_databases! {
+    async fn a_release_is_in_qbittorrent_once_however_often_the_server_is_killed(db: &TestDb) {
+        grabbed_once_however_often_the_server_is_killed(db, &Qbittorrent::start().await).await;
+    }
+
+    async fn a_release_is_in_rtorrent_once_however_often_the_server_is_killed(db: &TestDb) {
+        grabbed_once_however_often_the_server_is_killed(db, &Rtorrent::start(Mode::Tcp).await).await;
+    }
+}
