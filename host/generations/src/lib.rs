@@ -6,15 +6,19 @@
 //! paths, ports and processes are shared with the test. Never used by production code.
 //! Bounds: a program is asked for its version once a process.
 
+mod death;
+mod ports;
 mod program;
 mod proven;
 mod suite;
 
+pub use death::died;
+pub use ports::free_port;
 pub use program::{Program, version};
 pub use suite::{Suite, suites};
 
 use proven::is_newer;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// A torrent client as a product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -94,11 +98,11 @@ impl Generation {
 
     /// Runs a test with this generation's client, on the test's own thread. Where the client is missing the test is
     /// skipped, and says so; with `CI=true` that is a failure. A failure with a version newer than the proven one is
-    /// printed and lets the test pass.
+    /// printed and lets the test pass. Where the client itself has [`died`], the test is run once more, and says so.
     ///
     /// # Panics
     /// When the test does, with a proven version; when the client is missing in CI.
-    pub fn test(self, test: impl FnOnce(&Program)) {
+    pub fn test(self, test: impl Fn(&Program)) {
         let program = match self.find() {
             Ok(program) => program,
             Err(missing) => {
@@ -112,9 +116,18 @@ impl Generation {
 }
 
 /// Runs a test, whose failure counts only with a version that is not newer than the proven one.
-fn judge(program: &Program, proven: &str, test: impl FnOnce(&Program)) {
+fn judge(program: &Program, proven: &str, test: impl Fn(&Program)) {
     if !is_newer(program.version(), proven) {
-        return test(program);
+        death::take();
+        let outcome = catch_unwind(AssertUnwindSafe(|| test(program)));
+        return match (outcome, death::take()) {
+            (Ok(()), _) => {}
+            (Err(_), Some(death)) => {
+                say(&format!("{death}; the test is run once more"));
+                test(program);
+            }
+            (Err(failure), None) => resume_unwind(failure),
+        };
     }
     let outcome = catch_unwind(AssertUnwindSafe(|| test(program)));
     say(&verdict(program, proven, outcome.as_ref().err().map(reason)));
@@ -166,6 +179,9 @@ macro_rules! each_generation {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+    use std::process::ExitStatus;
+
     use super::*;
 
     #[test]
@@ -183,6 +199,31 @@ mod tests {
             line,
             "unproven: rtorrent 0.17.0 of sid (tests/clients.toml knows 0.16.17) FAILS: no answer"
         );
+    }
+
+    #[test]
+    fn a_client_that_died_by_itself_gives_a_test_one_more_chance() {
+        use std::os::unix::process::ExitStatusExt as _;
+        let program = Program::saying(Generation::oldest(Product::Rtorrent), "0.9.8");
+        let runs = |deaths: usize, failures: usize| {
+            let run = Cell::new(0);
+            let outcome = catch_unwind(AssertUnwindSafe(|| {
+                judge(&program, "0.9.8", |program| {
+                    run.set(run.get() + 1);
+                    if run.get() <= deaths {
+                        died(program, ExitStatus::from_raw(11));
+                    }
+                    assert!(run.get() > failures, "on purpose");
+                });
+            }));
+            (run.get(), outcome.is_ok())
+        };
+        assert_eq!(runs(0, 0), (1, true));
+        assert_eq!(runs(0, 1), (1, false), "nobody died");
+        assert_eq!(runs(1, 1), (2, true));
+        assert_eq!(runs(2, 2), (2, false), "it dies of what we do");
+        assert_eq!(runs(1, 0), (1, true), "the test wants it so");
+        assert_eq!(runs(0, 1), (1, false), "a death before is forgotten");
     }
 
     #[test]

@@ -45,6 +45,6 @@ macro_rules! every_generation {
 }
 
 /// What [`every_generation!`] expands to.
-pub fn run(backend: Backend, generation: Generation, body: impl AsyncFnOnce(&TestDb, &Program)) {
+pub fn run(backend: Backend, generation: Generation, body: impl AsyncFn(&TestDb, &Program)) {
     generation.test(|program| database::run(backend, async |db| body(db, program).await));
 }

@@ -3,28 +3,12 @@
 //! Never ends a process it did not start. When a test fails, the end of the child's log goes into the test's output.
 
 use std::fs::{File, OpenOptions};
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A port of 127.0.0.1 that was free a moment ago, from below the range outgoing connections take theirs from: nothing
-/// but another part can have it by the time ours binds it. Parts check that they could, where they can.
-pub fn free_port() -> u16 {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    const FIRST: u32 = 10_000;
-    const COUNT: u32 = 20_000;
-    loop {
-        // Processes of one run start at different places, and no port is handed out twice soon.
-        let step = NEXT.fetch_add(1, Ordering::Relaxed);
-        let port = FIRST + (std::process::id().wrapping_mul(7919).wrapping_add(step)) % COUNT;
-        let port = u16::try_from(port).expect("below 30,000");
-        if TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok() {
-            return port;
-        }
-        assert!(step < COUNT, "no free port on 127.0.0.1");
-    }
-}
+pub use qm_generations::free_port;
 
 /// An address of 127.0.0.0/8 no other part of this test has, nor one of a test program beside it. Torrent clients need one each: rTorrent knows a peer by its
 /// address alone, so two clients on one address are one peer to it, and possibly itself.

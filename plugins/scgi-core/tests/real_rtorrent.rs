@@ -551,15 +551,23 @@ fn adding(program: &Program) {
     rig.client.add(&magnet).unwrap();
     assert_eq!(rig.text("d.custom1", &hash), "films%2C%20%5C%20new");
     assert_eq!(rig.poll()[&hash].state, State::Downloading);
-    assert!(
-        rig.client
-            .add(&AddRequest {
-                hash: UNKNOWN.to_owned(),
-                source: Source::Magnet("/etc/passwd".to_owned()),
-                ..magnet
-            })
-            .is_err()
-    );
+    let another = |link: String| AddRequest {
+        hash: UNKNOWN.to_owned(),
+        source: Source::Magnet(link),
+        ..magnet.clone()
+    };
+    assert!(rig.client.add(&another("/etc/passwd".to_owned())).is_err());
+    // Without a tracker and without DHT; some versions drop it without a word.
+    match rig.client.add(&another(format!("magnet:?xt=urn:btih:{UNKNOWN}"))) {
+        Ok(()) => assert!(rig.poll().contains_key(UNKNOWN)),
+        Err(error) => {
+            assert!(
+                matches!(&error, Error::Rejected(why) if why.contains("DHT")),
+                "{error:?}"
+            );
+            assert!(!rig.poll().contains_key(UNKNOWN));
+        }
+    }
 
     // Larger than rTorrent takes unasked.
     let names: Vec<String> = (0..6000).map(|number| format!("{number:0100}")).collect();

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use qm_generations::Program;
+use qm_generations::{Program, died, free_port};
 use scgi_core::native::{Native, NativeClock};
 use scgi_core::{Client, Endpoint};
 
@@ -13,6 +13,9 @@ pub type NativeClient = Client<Native, NativeClock>;
 /// A daemon that ends with the test.
 pub struct Daemon {
     child: Child,
+    program: Program,
+    /// Where what it prints goes.
+    log: PathBuf,
     pub endpoint: Endpoint,
     /// Where it saves by default.
     pub downloads: PathBuf,
@@ -59,16 +62,20 @@ impl Daemon {
         );
         let file = home.join("rtorrent.rc");
         std::fs::write(&file, settings).unwrap();
+        let log = home.join("rtorrent.log");
+        let printed = std::fs::File::create(&log).unwrap();
         let child = program
             .command()
             .args(["-n", "-o", &format!("import={}", file.display())])
             .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
+            .stdout(printed.try_clone().unwrap())
+            .stderr(printed)
             .spawn()
             .unwrap();
         let daemon = Self {
             child,
+            program: program.clone(),
+            log,
             endpoint,
             downloads,
             peer_port,
@@ -85,17 +92,16 @@ impl Daemon {
 
 impl Drop for Daemon {
     fn drop(&mut self) {
+        if std::thread::panicking()
+            && let Ok(Some(status)) = self.child.try_wait()
+        {
+            died(&self.program, status);
+            let printed = std::fs::read(&self.log).unwrap_or_default();
+            eprintln!("{} said: {}", self.program, String::from_utf8_lossy(&printed));
+        }
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-fn free_port() -> u16 {
-    std::net::TcpListener::bind(("127.0.0.1", 0))
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .port()
 }
 
 /// Looks again and again until there is something to see, for 30 s.

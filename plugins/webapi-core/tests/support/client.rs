@@ -1,13 +1,12 @@
 //! A real qbittorrent-nox, of any generation, with a profile of its own, on the loopback interface alone.
 
-use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use qm_generations::Program;
+use qm_generations::{Program, died, free_port};
 use serde_json::Value;
 use webapi_core::{Answer, NetError, Request};
 
@@ -138,6 +137,11 @@ impl Client {
 
 impl Drop for Client {
     fn drop(&mut self) {
+        if std::thread::panicking()
+            && let Ok(Some(status)) = self.child.try_wait()
+        {
+            died(&self.program, status);
+        }
         self.kill();
     }
 }
@@ -167,13 +171,6 @@ fn request(port: u16, method: &'static str, path: &str, form: &str, cookie: &str
         max_body: u64::MAX,
     };
     send(&request)
-}
-
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0")
-        .and_then(|listener| listener.local_addr())
-        .expect("a free port")
-        .port()
 }
 
 fn write_settings(home: &Path, port: u16, ban_after: u32) {
