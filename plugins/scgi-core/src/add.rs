@@ -58,15 +58,16 @@ impl<T: Transport, C: Clock> Client<T, C> {
         params.extend(commands.iter().map(Param::from));
         self.make_room(xml::call(method, &params).len())?;
         self.call(method, &params)??;
-        let listed = self.wait_until_listed(&target)?;
-        match request.source {
-            // It shows once rTorrent gets round to it; the next polls will tell.
-            Source::Magnet(_) => Ok(()),
-            Source::Metainfo(_) if listed => Ok(()),
-            Source::Metainfo(_) => Err(Error::Rejected(
-                "rTorrent accepted the torrent but never registered it within 6s".to_owned(),
-            )),
+        if self.wait_until_listed(&target)? {
+            return Ok(());
         }
+        let why = match request.source {
+            Source::Magnet(_) => {
+                "rTorrent accepted the magnet link but never registered it within 6s; a link without trackers (tr=) needs DHT"
+            }
+            Source::Metainfo(_) => "rTorrent accepted the torrent but never registered it within 6s",
+        };
+        Err(Error::Rejected(why.to_owned()))
     }
 
     fn is_listed(&self, target: &str) -> Result<bool, Error> {
