@@ -7,7 +7,7 @@ use std::path::Path;
 use qm_db::{Db, exec, sql};
 use qm_kernel::Role;
 use qm_testkit::wait::until_true;
-use qm_testkit::{Api, TestDb, TestServer, both_databases};
+use qm_testkit::{Api, TestServer, both_databases};
 use serde_json::{Value, json};
 
 sql! {
