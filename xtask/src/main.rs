@@ -1,6 +1,7 @@
 //! The project's own tasks: `cargo xtask <task>`.
 
 mod bench;
+mod cargo;
 mod foreign;
 mod generated;
 mod paths;

@@ -5,7 +5,6 @@
 //! A file is replaced in one step and only when its bytes changed, so a running server reloads nothing needlessly.
 
 use std::collections::BTreeSet;
-use std::ffi::OsString;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -13,6 +12,7 @@ use std::process::{Command, Stdio};
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
+use crate::cargo::cargo;
 use crate::{paths, setup};
 
 /// Examples that tests load like fixtures: each a crate of its own, as somebody outside has it.
@@ -146,8 +146,7 @@ impl Toolchain {
     }
 
     fn cargo_for(&self, target: &str) -> Command {
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
-        let mut command = Command::new(cargo);
+        let mut command = cargo();
         command.args(["build", "--release", "--target", target]);
         if let Self::Distribution { linker } = self {
             command

@@ -4,6 +4,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::Command;
 
+use crate::cargo::cargo;
 use crate::{paths, plugins, setup};
 
 /// Sets the machine up, builds the plugins and the server, and becomes the server.
@@ -23,7 +24,7 @@ pub fn run(dev: bool, args: &[String]) -> Result<(), String> {
 /// Builds the server in the profile, with the hashes of the plugins that were built on this machine. Answers its program.
 pub fn build_server(profile: &str) -> Result<PathBuf, String> {
     println!("building the server ({profile})");
-    let mut cargo = Command::new("cargo");
+    let mut cargo = cargo();
     cargo
         .args([
             "build",

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
+use crate::cargo::cargo;
 use crate::{foreign, paths, suites};
 
 /// What is about to be done, each including the ones before it.
@@ -384,10 +385,11 @@ pub fn unless_made_of(
 /// Runs a program to its end; its output is the user's.
 pub fn command(program: &str, args: &[&str]) -> Result<(), String> {
     let shown = format!("{program} {}", args.join(" "));
-    let status = Command::new(program)
-        .args(args)
-        .current_dir(paths::root())
-        .status();
+    let mut command = match program {
+        "cargo" => cargo(),
+        _ => Command::new(program),
+    };
+    let status = command.args(args).current_dir(paths::root()).status();
     match status {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(format!("`{shown}` ended with {status}")),

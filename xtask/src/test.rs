@@ -144,7 +144,7 @@ fn cargo(args: &[&str], target: Option<&std::path::Path>) -> Result<(), String> 
 
 /// Cargo with what tests find in their environment.
 fn command(args: &[&str], target: Option<&std::path::Path>) -> Command {
-    let mut command = Command::new("cargo");
+    let mut command = crate::cargo::cargo();
     command.args(args).current_dir(paths::root());
     command
         .env("QM_PLUGINS_DIR", paths::plugins())
