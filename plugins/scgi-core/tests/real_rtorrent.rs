@@ -19,7 +19,7 @@ use scgi_core::xml::Param;
 use scgi_core::{Error, Subject};
 use support::daemon::{Daemon, Listen, wait_for};
 use support::metainfo;
-use support::rig::{Rig, add, ask, home, with};
+use support::rig::{Rig, add, add_magnet, ask, home, with};
 
 const UNKNOWN: &str = "0123456789abcdef0123456789abcdef01234567";
 
@@ -538,30 +538,19 @@ fn adding(program: &Program) {
 
     // A magnet keeps its options until the metadata is there.
     let hash = "ab".repeat(20);
-    let magnet = AddRequest {
-        hash: hash.clone(),
-        source: Source::Magnet(format!(
-            "magnet:?xt=urn:btih:{hash}&dn=a+b&tr=http%3A%2F%2F127.0.0.1%3A9%2F"
-        )),
-        ..add(&metainfo::single("x", b"x", 16_384), &downloads.join("magnets"))
-    };
-    let magnet = with(magnet, |options| {
+    let magnets = downloads.join("magnets");
+    let link = format!("magnet:?xt=urn:btih:{hash}&dn=a+b&tr=http%3A%2F%2F127.0.0.1%3A9%2F");
+    let magnet = with(add_magnet(&hash, &link, &magnets), |options| {
         options.category = Some("films, \\ new".to_owned());
     });
     rig.client.add(&magnet).unwrap();
     assert_eq!(rig.text("d.custom1", &hash), "films%2C%20%5C%20new");
     assert_eq!(rig.poll()[&hash].state, State::Downloading);
-    let another = |link: String| AddRequest {
-        hash: UNKNOWN.to_owned(),
-        source: Source::Magnet(link),
-        ..magnet.clone()
-    };
-    assert!(rig.client.add(&another("/etc/passwd".to_owned())).is_err());
+    let path = rig.client.add(&add_magnet(UNKNOWN, "/etc/passwd", &magnets));
+    assert!(matches!(path, Err(Error::Rejected(_))), "{path:?}");
     // Without a tracker and without DHT some versions drop it without a word.
-    let refused = rig
-        .client
-        .add(&another(format!("magnet:?xt=urn:btih:{UNKNOWN}")))
-        .err();
+    let link = format!("magnet:?xt=urn:btih:{UNKNOWN}");
+    let refused = rig.client.add(&add_magnet(UNKNOWN, &link, &magnets)).err();
     assert!(matches!(&refused, None | Some(Error::Rejected(_))), "{refused:?}");
     assert_eq!(rig.poll().contains_key(UNKNOWN), refused.is_none());
 

@@ -126,6 +126,18 @@ pub fn add(metainfo: &Metainfo, save_path: &Path) -> AddRequest {
     }
 }
 
+/// What adds a magnet link of this hash.
+pub fn add_magnet(hash: &str, link: &str, save_path: &Path) -> AddRequest {
+    AddRequest {
+        hash: hash.to_owned(),
+        source: Source::Magnet(link.to_owned()),
+        options: AddOptions {
+            save_path: Some(save_path.display().to_string()),
+            ..AddOptions::default()
+        },
+    }
+}
+
 /// The same with other options.
 pub fn with(mut request: AddRequest, change: impl FnOnce(&mut AddOptions)) -> AddRequest {
     change(&mut request.options);
