@@ -14,6 +14,12 @@ pub enum LibraryError {
     NoSuchLibrary,
     #[error("Item not found")]
     NoSuchItem,
+    #[error("Show not found")]
+    NoSuchShow,
+    #[error("No show record for this key")]
+    NoSuchKey,
+    #[error("Invalid series key")]
+    NoSeriesKey,
     #[error("Item is locked: unlock it first")]
     Locked,
     #[error("name and path are required")]
@@ -45,8 +51,12 @@ pub enum LibraryError {
 impl LibraryError {
     pub fn kind(&self) -> ErrorKind {
         match self {
-            LibraryError::NoSuchLibrary | LibraryError::NoSuchItem => ErrorKind::NotFound,
+            LibraryError::NoSuchLibrary
+            | LibraryError::NoSuchItem
+            | LibraryError::NoSuchShow
+            | LibraryError::NoSuchKey => ErrorKind::NotFound,
             LibraryError::NameAndPath
+            | LibraryError::NoSeriesKey
             | LibraryError::NoPath
             | LibraryError::PreviewMode
             | LibraryError::UnknownMode(_) => ErrorKind::BadRequest,
@@ -64,6 +74,8 @@ impl LibraryError {
         match self {
             LibraryError::NoSuchLibrary => "not_found.media_library",
             LibraryError::NoSuchItem => "not_found.media_item",
+            LibraryError::NoSuchShow | LibraryError::NoSuchKey => "not_found.media_show",
+            LibraryError::NoSeriesKey => "bad_request.series_key",
             LibraryError::Locked => "conflict.media_item_locked",
             LibraryError::NameAndPath => "bad_request.library_name_and_path",
             LibraryError::NoPath => "bad_request.path",

@@ -207,7 +207,7 @@ fn number(f: &mut Fields<'_>, name: &'static str, most: i64) -> Option<Option<i6
     number.map(Some).or(is_null.then_some(None))
 }
 
-fn text(f: &mut Fields<'_>, name: &'static str) -> Option<String> {
+pub(super) fn text(f: &mut Fields<'_>, name: &'static str) -> Option<String> {
     let text = f.string(name).max(MAX_TEXT).optional();
     text.filter(|text| !text.trim().is_empty())
 }

@@ -5,6 +5,8 @@ pub mod item;
 pub mod library;
 pub mod name;
 pub mod place;
+pub mod score;
 pub mod series;
 pub mod show;
+pub mod table;
 pub mod view;

@@ -12,6 +12,7 @@ pub struct Show {
     pub title: String,
     pub year: Option<i64>,
     pub titledb_id: Option<String>,
+    pub provider_a_id: Option<String>,
     pub canonical_key: String,
     pub episode_count: i64,
     pub created_at: Timestamp,

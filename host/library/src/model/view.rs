@@ -1,5 +1,7 @@
 //! What is in the libraries, as people look at it.
 
+use std::collections::BTreeMap;
+
 use super::item::{Item, MediaFile};
 use super::library::MediaLibrary;
 
@@ -39,4 +41,58 @@ pub struct WatchState {
     pub count: Option<usize>,
     /// Why it is not, though it should be.
     pub degraded: Option<String>,
+}
+
+/// What an episode is worth.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Judged {
+    pub item_id: String,
+    pub season: Option<i64>,
+    pub episode: Option<i64>,
+    pub score: i64,
+    pub reasons: Vec<&'static str>,
+}
+
+/// What the episodes of a series are worth.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SeriesHealth {
+    /// By season and episode.
+    pub episodes: Vec<Judged>,
+    pub bytes: i64,
+}
+
+/// Something that is known and is not there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MissingFile {
+    /// Of the row that says it is there.
+    pub id: String,
+    pub path: String,
+    pub kind: &'static str,
+}
+
+/// What of a library is not there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Consistency {
+    /// Paths that were looked for.
+    pub checked: u64,
+    /// The first of them.
+    pub missing: Vec<MissingFile>,
+    pub by_kind: BTreeMap<&'static str, u64>,
+}
+
+impl Consistency {
+    /// Files that are named.
+    const NAMED: usize = 500;
+
+    pub fn add(&mut self, missing: MissingFile) {
+        *self.by_kind.entry(missing.kind).or_default() += 1;
+        if self.missing.len() < Self::NAMED {
+            self.missing.push(missing);
+        }
+    }
+
+    /// Whether more is missing than is named.
+    pub fn is_truncated(&self) -> bool {
+        self.by_kind.values().sum::<u64>() > self.missing.len() as u64
+    }
 }

@@ -24,7 +24,7 @@ const MAX_DEPTH: usize = 128;
 /// Bytes of a place, which PostgreSQL keeps no longer in an index; what lies at a longer one is told of and passed over.
 const MAX_PLACE: usize = 2_500;
 
-const HOLD: OFlags = OFlags::PATH
+pub(super) const HOLD: OFlags = OFlags::PATH
     .union(OFlags::DIRECTORY)
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);
@@ -132,7 +132,7 @@ pub fn walk(
 }
 
 /// Opens a directory from `/` on, through no link.
-fn open_root(path: &Path) -> Result<OwnedFd, Errno> {
+pub(super) fn open_root(path: &Path) -> Result<OwnedFd, Errno> {
     let mut dir = fs::openat(fs::CWD, "/", HOLD, Mode::empty())?;
     for part in path.components() {
         if let Component::Normal(name) = part {

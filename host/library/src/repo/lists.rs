@@ -16,6 +16,8 @@ macro_rules! columns {
     };
 }
 
+pub(super) use columns;
+
 /// What a parameter that is not given leaves in. The order is that of the macro below.
 macro_rules! wanted {
     () => {
@@ -45,6 +47,10 @@ sql! {
     BY_YEAR_DESC = page!("w.year DESC NULLS LAST, w.id", "i.year DESC NULLS LAST, i.id");
     BY_UPDATED_DESC = page!("w.updated_at DESC, w.id DESC", "i.updated_at DESC, i.id DESC");
     BY_ID = page!("w.id", "i.id");
+    BEHIND = concat!(
+        "SELECT ", columns!(), " FROM (SELECT w.id FROM media_items w WHERE ", wanted!(), " AND w.id > $8 ORDER BY w.id LIMIT $9) p \
+         JOIN media_items i ON i.id = p.id JOIN media_files f ON f.item_id = i.id ORDER BY i.id"
+    );
     TOTAL = concat!("SELECT COUNT(*) FROM media_items w WHERE ", wanted!());
     EVERYTHING = "SELECT COUNT(*) FROM media_items";
     OF_LIBRARY = "SELECT COUNT(*) FROM media_items WHERE library_id = $1";
@@ -60,7 +66,7 @@ sql! {
 }
 
 #[derive(FromRow)]
-struct Row {
+pub(super) struct Row {
     id: String,
     library_id: String,
     place: String,
@@ -190,6 +196,17 @@ pub async fn page(
     };
     let rows = filtered!(all, tx, Row, statement, filter, limit, offset)?;
     Ok((rows.into_iter().map(Into::into).collect(), total))
+}
+
+/// Items by their ids, behind `after`.
+pub async fn behind(
+    tx: &mut Tx,
+    filter: &Filter,
+    after: &str,
+    most: i64,
+) -> Result<Vec<(Item, MediaFile)>, DbError> {
+    let rows = filtered!(all, tx, Row, BEHIND, filter, after, most)?;
+    Ok(rows.into_iter().map(Into::into).collect())
 }
 
 async fn total(tx: &mut Tx, filter: &Filter) -> Result<u64, DbError> {

@@ -4,6 +4,7 @@ pub mod directories;
 pub mod items;
 pub mod libraries;
 pub mod lists;
+pub mod series;
 pub mod shows;
 
 /// A text that PostgreSQL can hold.

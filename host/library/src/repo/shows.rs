@@ -6,11 +6,19 @@ use qm_kernel::Timestamp;
 use super::clean;
 use crate::model::show::Show;
 
+macro_rules! columns {
+    () => {
+        "id, library_id, place, media_type, title, year, titledb_id, provider_a_id, canonical_key, episode_count, created_at, \
+         updated_at"
+    };
+}
+
 sql! {
-    OF_LIBRARY = "SELECT id, library_id, place, media_type, title, year, titledb_id, canonical_key, episode_count, \
-        created_at, updated_at FROM media_shows WHERE library_id = $1 ORDER BY place";
-    INSERT = "INSERT INTO media_shows (id, library_id, place, media_type, title, year, titledb_id, canonical_key, \
-        episode_count, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
+    OF_LIBRARY = concat!("SELECT ", columns!(), " FROM media_shows WHERE library_id = $1 ORDER BY place");
+    OF_TITLE = concat!("SELECT ", columns!(), " FROM media_shows WHERE title = $1 \
+        AND (CAST($2 AS TEXT) IS NULL OR library_id = $2) ORDER BY created_at, id");
+    FIND = concat!("SELECT ", columns!(), " FROM media_shows WHERE id = $1");
+    INSERT = concat!("INSERT INTO media_shows (", columns!(), ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)");
     COUNTED = "UPDATE media_shows SET episode_count = $2, media_type = $3, updated_at = $4 WHERE id = $1";
     DELETE = "DELETE FROM media_shows WHERE id = $1";
 }
@@ -24,29 +32,46 @@ struct Row {
     title: String,
     year: Option<i64>,
     titledb_id: Option<String>,
+    provider_a_id: Option<String>,
     canonical_key: String,
     episode_count: i64,
     created_at: i64,
     updated_at: i64,
 }
 
+impl From<Row> for Show {
+    fn from(row: Row) -> Self {
+        Self {
+            id: row.id,
+            library_id: row.library_id,
+            place: row.place,
+            media_type: row.media_type,
+            title: row.title,
+            year: row.year,
+            titledb_id: row.titledb_id,
+            provider_a_id: row.provider_a_id,
+            canonical_key: row.canonical_key,
+            episode_count: row.episode_count,
+            created_at: Timestamp::from_ms(row.created_at),
+            updated_at: Timestamp::from_ms(row.updated_at),
+        }
+    }
+}
+
 /// The shows of a library, by their folders.
 pub async fn of_library(tx: &mut Tx, library_id: &str) -> Result<Vec<Show>, DbError> {
     let rows = qm_db::all!(tx, Row, OF_LIBRARY, library_id).await?;
-    let shows = rows.into_iter().map(|row| Show {
-        id: row.id,
-        library_id: row.library_id,
-        place: row.place,
-        media_type: row.media_type,
-        title: row.title,
-        year: row.year,
-        titledb_id: row.titledb_id,
-        canonical_key: row.canonical_key,
-        episode_count: row.episode_count,
-        created_at: Timestamp::from_ms(row.created_at),
-        updated_at: Timestamp::from_ms(row.updated_at),
-    });
-    Ok(shows.collect())
+    Ok(rows.into_iter().map(Show::from).collect())
+}
+
+/// The shows of a title, in a library or in all, the oldest first.
+pub async fn of_title(tx: &mut Tx, title: &str, library_id: Option<&str>) -> Result<Vec<Show>, DbError> {
+    let rows = qm_db::all!(tx, Row, OF_TITLE, clean(title), library_id).await?;
+    Ok(rows.into_iter().map(Show::from).collect())
+}
+
+pub async fn find(tx: &mut Tx, id: &str) -> Result<Option<Show>, DbError> {
+    Ok(qm_db::opt!(tx, Row, FIND, id).await?.map(Show::from))
 }
 
 pub async fn insert(tx: &mut Tx, show: &Show) -> Result<(), DbError> {
@@ -60,6 +85,7 @@ pub async fn insert(tx: &mut Tx, show: &Show) -> Result<(), DbError> {
         clean(&show.title),
         show.year,
         show.titledb_id.as_deref(),
+        show.provider_a_id.as_deref(),
         clean(&show.canonical_key),
         show.episode_count,
         show.created_at.ms(),

@@ -12,6 +12,9 @@ faults! {
     Delete => with(own(), [E::NoSuchLibrary]);
     Scan => own();
     Item => [E::NoSuchItem];
+    Series => [E::NoSeriesKey];
+    Show => [E::NoSuchShow];
+    ShowKey => [E::NoSuchKey];
     Edit => with(own(), [E::NoSuchItem, E::Locked]);
     Lock => with(own(), [E::NoSuchItem]);
 }

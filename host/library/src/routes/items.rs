@@ -1,11 +1,16 @@
 //! `/api/media/items`
 
+use axum::body::Body;
 use axum::extract::State;
-use qm_web::{ApiResult, Json, Params, Path};
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use futures_util::stream;
+use qm_web::{ApiResult, Auth, Client, Json, Params, Path};
 
 use super::{App, faults};
 use crate::dto::answers::{DetailView, IssuesView, ItemPage, ItemView, LetterView};
 use crate::dto::requests::{AlphabetQuery, IssuesQuery, ItemsQuery};
+use crate::error::LibraryError;
 
 /// A page of items.
 #[utoipa::path(
@@ -61,4 +66,32 @@ pub async fn item_issues(
 )]
 pub async fn get_item(State(app): App, Path(id): Path<String>) -> ApiResult<Json<DetailView>> {
     Ok(Json(app.item(&id).await?.into()))
+}
+
+/// All items that are wanted as a table, in the order of their ids. A cell that a spreadsheet would take for a formula has `'` before it.
+#[utoipa::path(
+    get, path = "/api/media/items/export.csv", tag = "media", params(Params::<AlphabetQuery>),
+    responses((status = 200, description = "The table", content_type = "text/csv"))
+)]
+pub async fn export_items(
+    State(app): App,
+    Auth(principal): Auth,
+    Client(client): Client,
+    Params(AlphabetQuery(filter)): Params<AlphabetQuery>,
+) -> ApiResult<Response> {
+    let mut export = app.export(filter, &principal, &client);
+    // What cannot be read at all is said before the answer begins.
+    let first = export.next().await?;
+    let lines = stream::try_unfold((first, export), |(ready, mut export)| async move {
+        let lines = match ready {
+            Some(lines) => Some(lines),
+            None => export.next().await?,
+        };
+        Ok::<_, LibraryError>(lines.map(|lines| (lines, (None, export))))
+    });
+    let headers = [
+        (header::CONTENT_TYPE, "text/csv; charset=utf-8"),
+        (header::CONTENT_DISPOSITION, "attachment; filename=\"media-items.csv\""),
+    ];
+    Ok((headers, Body::from_stream(lines)).into_response())
 }

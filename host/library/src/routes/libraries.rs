@@ -8,6 +8,7 @@ use crate::dto::answers::{
     CountedLibraryView, DashboardView, HealthView, JobView, LibraryView, ScannedLibraryView, WatchView,
 };
 use crate::dto::requests::LibraryInput;
+use crate::dto::series::ConsistencyView;
 use crate::service::Caller;
 
 /// How the libraries are, and how many items each has.
@@ -135,4 +136,17 @@ pub async fn scan_library(
     };
     let job_id = app.scan(caller, &id).await?;
     Ok(Created(JobView { job_id }))
+}
+
+/// Looks on the disk for every file that is known of a library. Nothing is changed.
+#[utoipa::path(
+    get, path = "/api/media/libraries/{id}/consistency", tag = "media", params(("id" = String, Path)),
+    responses((status = 200, body = ConsistencyView))
+)]
+pub async fn library_consistency(
+    State(app): App,
+    Path(id): Path<String>,
+) -> ApiResult<Json<ConsistencyView>> {
+    let report = app.consistency(&id).await?;
+    Ok(Json((id, report).into()))
 }

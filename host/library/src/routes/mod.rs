@@ -5,6 +5,7 @@ mod faults;
 mod items;
 mod jobs;
 mod libraries;
+mod series;
 #[cfg(test)]
 mod tests;
 
@@ -38,4 +39,11 @@ pub fn routes() -> Routes<Arc<Library>> {
         .add(routes!(edit::unmatch_item).need(P::MediaManagerMatch))
         .add(routes!(edit::lock_item).need(P::MediaManagerEditMetadata))
         .add(routes!(edit::unlock_item).need(P::MediaManagerEditMetadata))
+        .add(routes!(items::export_items).need(P::MediaManagerExport))
+        .add(routes!(libraries::library_consistency).need(P::MediaManagerView))
+        .add(routes!(series::list_series).need(P::MediaManagerView))
+        .add(routes!(series::series_episodes).need(P::MediaManagerView))
+        .add(routes!(series::series_health).need(P::MediaManagerView))
+        .add(routes!(series::show_by_key).need(P::MediaManagerView))
+        .add(routes!(series::get_show).need(P::MediaManagerView))
 }

@@ -6,11 +6,13 @@ mod awkward;
 mod edit;
 mod follow_up;
 mod index;
+mod inspect;
 mod libraries;
 pub mod loops;
 #[cfg(test)]
 mod property;
 pub mod scan;
+mod series;
 mod shows;
 #[cfg(test)]
 mod tests;
@@ -31,6 +33,7 @@ use qm_kernel::Ctx;
 pub use qm_platform::Caller;
 use qm_platform::{Acting, Audit};
 use serde_json::{Map, Value};
+use tokio::sync::Semaphore;
 
 use watch::Watching;
 
@@ -100,6 +103,8 @@ pub struct Library {
     own: Vec<PathBuf>,
     pace: Pace,
     watching: Watching,
+    /// Turns of those who look at whole disks.
+    looks: Semaphore,
 }
 
 impl Library {
@@ -116,6 +121,7 @@ impl Library {
             own: deps.own,
             pace: deps.pace,
             watching: Watching::default(),
+            looks: Semaphore::new(2),
         });
         library.jobs.register(scan::job_type(&library));
         library

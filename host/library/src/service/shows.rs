@@ -65,6 +65,7 @@ impl Library {
                         title,
                         year,
                         titledb_id: None,
+                        provider_a_id: None,
                         canonical_key: key,
                         episode_count: *episodes,
                         created_at: now,

@@ -1,0 +1,156 @@
+//! Episodes, as series are made of them.
+
+use qm_db::{DbError, FromRow, Tx, sql};
+
+use super::lists::{Row, columns};
+use crate::model::item::{Filter, Item, MediaFile};
+use crate::model::series::Bunch;
+
+macro_rules! episodes {
+    () => {
+        "i.media_type IN ('tv', 'anime', 'episode')"
+    };
+}
+
+/// What a parameter that is not given leaves in.
+macro_rules! wanted {
+    () => {
+        "(CAST($1 AS TEXT) IS NULL OR i.library_id = $1) AND (CAST($2 AS TEXT) IS NULL OR i.media_type = $2) \
+         AND (CAST($3 AS TEXT) IS NULL OR i.match_status = $3)"
+    };
+}
+
+macro_rules! sums {
+    () => {
+        "COUNT(*) AS episodes, MIN(i.year) AS year, MAX(i.series_titledb_id) AS titledb_id, MAX(i.created_at) AS added, \
+         MAX(i.updated_at) AS updated"
+    };
+}
+
+sql! {
+    BY_DIRECTORY = concat!("SELECT d.id AS directory_id, d.library_id, d.place, i.season, ", sums!(), " FROM media_items i \
+        JOIN media_directories d ON d.id = i.directory_id WHERE ", episodes!(), " AND ", wanted!(), " \
+        GROUP BY d.id, d.library_id, d.place, i.season");
+    BY_TITLE = concat!("SELECT i.title, i.season, ", sums!(), " FROM media_items i WHERE ", episodes!(), " AND ", wanted!(), " \
+        AND i.directory_id = $4 GROUP BY i.title, i.season");
+    // What is not UTF-8 stands behind a slash, wherever it lies.
+    BELOW = concat!("SELECT ", columns!(), " FROM media_items i JOIN media_files f ON f.item_id = i.id WHERE ", episodes!(), " \
+        AND i.library_id = $1 AND ((i.place >= $2 AND i.place < $3) OR (i.place >= '/' AND i.place < '0')) \
+        AND (CAST($4 AS TEXT) IS NULL OR i.match_status = $4) ORDER BY i.place");
+    OF_TITLE = concat!("SELECT ", columns!(), " FROM media_items i JOIN media_files f ON f.item_id = i.id WHERE ", episodes!(), " \
+        AND i.title = $1 AND (CAST($2 AS TEXT) IS NULL OR i.library_id = $2) \
+        AND (CAST($3 AS TEXT) IS NULL OR i.match_status = $3) ORDER BY i.place, i.id");
+}
+
+#[derive(FromRow)]
+struct InDirectory {
+    directory_id: String,
+    library_id: String,
+    place: String,
+    season: Option<i64>,
+    episodes: i64,
+    year: Option<i64>,
+    titledb_id: Option<String>,
+    added: i64,
+    updated: i64,
+}
+
+/// Episodes of a season in one directory.
+pub struct Lying {
+    pub directory_id: String,
+    pub library_id: String,
+    pub place: String,
+    pub bunch: Bunch,
+}
+
+/// All episodes, a season of a directory each. Of a filter its library, its type and its status count.
+pub async fn by_directory(tx: &mut Tx, filter: &Filter) -> Result<Vec<Lying>, DbError> {
+    let rows = qm_db::all!(
+        tx,
+        InDirectory,
+        BY_DIRECTORY,
+        filter.library_id.as_deref(),
+        filter.media_type.as_deref(),
+        filter.match_status.as_deref()
+    )
+    .await?;
+    let lying = rows.into_iter().map(|row| Lying {
+        directory_id: row.directory_id,
+        library_id: row.library_id,
+        place: row.place,
+        bunch: Bunch {
+            season: row.season,
+            episodes: row.episodes,
+            year: row.year,
+            titledb_id: row.titledb_id,
+            added: row.added,
+            updated: row.updated,
+        },
+    });
+    Ok(lying.collect())
+}
+
+#[derive(FromRow)]
+struct Titled {
+    title: String,
+    season: Option<i64>,
+    episodes: i64,
+    year: Option<i64>,
+    titledb_id: Option<String>,
+    added: i64,
+    updated: i64,
+}
+
+/// The episodes of one directory, a season of a title each.
+pub async fn by_title(
+    tx: &mut Tx,
+    filter: &Filter,
+    directory_id: &str,
+) -> Result<Vec<(String, Bunch)>, DbError> {
+    let rows = qm_db::all!(
+        tx,
+        Titled,
+        BY_TITLE,
+        filter.library_id.as_deref(),
+        filter.media_type.as_deref(),
+        filter.match_status.as_deref(),
+        directory_id
+    )
+    .await?;
+    let titled = rows.into_iter().map(|row| {
+        let bunch = Bunch {
+            season: row.season,
+            episodes: row.episodes,
+            year: row.year,
+            titledb_id: row.titledb_id,
+            added: row.added,
+            updated: row.updated,
+        };
+        (row.title, bunch)
+    });
+    Ok(titled.collect())
+}
+
+/// Episodes below a folder of a library, and those anywhere in it whose paths are not UTF-8.
+pub async fn below(
+    tx: &mut Tx,
+    library_id: &str,
+    folder: &str,
+    match_status: Option<&str>,
+) -> Result<Vec<(Item, MediaFile)>, DbError> {
+    // A zero follows the slash.
+    let (from, to) = (format!("{folder}/"), format!("{folder}0"));
+    let rows = qm_db::all!(tx, Row, BELOW, library_id, from, to, match_status).await?;
+    Ok(rows.into_iter().map(Into::into).collect())
+}
+
+/// Episodes of a title, wherever they lie.
+pub async fn of_title(
+    tx: &mut Tx,
+    title: &str,
+    library_id: Option<&str>,
+    match_status: Option<&str>,
+) -> Result<Vec<(Item, MediaFile)>, DbError> {
+    let rows = qm_db::all!(tx, Row, OF_TITLE, title, library_id, match_status).await?;
+    Ok(rows.into_iter().map(Into::into).collect())
+}

@@ -1,0 +1,138 @@
+//! Long looks at a whole library: what is missing on its disk, and all its items as a table.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use qm_kernel::{ClientInfo, Principal};
+use qm_platform::AuditEntry;
+use serde_json::json;
+
+use super::Library;
+use crate::error::LibraryError;
+use crate::model::item::Filter;
+use crate::model::place;
+use crate::model::table;
+use crate::model::view::{Consistency, MissingFile};
+use crate::ops::guard::resolve;
+use crate::ops::reach::Reach;
+use crate::repo;
+
+/// Items whose files are looked for at once.
+const LOOKED_FOR: i64 = 2000;
+/// Rows of a table that are read at once.
+const ROWS: i64 = 1000;
+
+impl Library {
+    /// Looks for every file of a library. Of one that is not there nothing is missing.
+    pub async fn consistency(&self, id: &str) -> Result<Consistency, LibraryError> {
+        let found = repo::libraries::find(&mut self.db.begin_read().await?, id).await?;
+        let mut report = Consistency::default();
+        let Some(library) = found else {
+            return Ok(report);
+        };
+        // Disks do not like more, and one that hangs holds up those who look, not the server.
+        let _turn = self.looks.acquire().await;
+        let filter = Filter {
+            library_id: Some(library.id.clone()),
+            ..Filter::default()
+        };
+        let mut after = String::new();
+        loop {
+            let mut tx = self.db.begin_read().await?;
+            let items = repo::lists::behind(&mut tx, &filter, &after, LOOKED_FOR).await?;
+            drop(tx);
+            let Some((last, _)) = items.last() else {
+                return Ok(report);
+            };
+            after.clone_from(&last.id);
+            report.checked += 2 * items.len() as u64;
+            let (path, roots) = (library.path.clone(), self.file_roots.clone());
+            let looking = tokio::task::spawn_blocking(move || {
+                let reach = Reach::open(Path::new(&path)).ok();
+                let roots: Vec<PathBuf> = roots.iter().map(|root| resolve(Path::new(root))).collect();
+                let is_there = |place: &str| {
+                    reach
+                        .as_ref()
+                        .is_some_and(|reach| reach.is_file(&place::decode(place), &roots))
+                };
+                let missing = items.into_iter().filter(|(item, _)| !is_there(&item.place));
+                missing
+                    .map(|(item, file)| (item.id, file.id, place::absolute(&path, &item.place)))
+                    .collect::<Vec<_>>()
+            });
+            for (item, file, path) in looking.await? {
+                for (id, kind) in [(item, "item"), (file, "file")] {
+                    let path = path.clone();
+                    report.add(MissingFile { id, path, kind });
+                }
+            }
+        }
+    }
+
+    /// All items that are wanted, as lines of a table that are read while they are sent.
+    pub fn export(self: &Arc<Self>, filter: Filter, principal: &Principal, client: &ClientInfo) -> Export {
+        Export {
+            library: self.clone(),
+            filter,
+            user_id: principal.user_id.clone(),
+            client: client.clone(),
+            after: Some(String::new()),
+            rows: 0,
+        }
+    }
+}
+
+/// A table that is being sent.
+pub struct Export {
+    library: Arc<Library>,
+    filter: Filter,
+    user_id: String,
+    client: ClientInfo,
+    /// Id of the last item that was sent; `None`: all were.
+    after: Option<String>,
+    rows: u64,
+}
+
+impl Export {
+    /// The next lines; `None` behind the last ones, which are then noted in the audit.
+    pub async fn next(&mut self) -> Result<Option<String>, LibraryError> {
+        let Some(after) = self.after.take() else {
+            return Ok(None);
+        };
+        let mut tx = self.library.db.begin_read().await?;
+        let items = repo::lists::behind(&mut tx, &self.filter, &after, ROWS).await?;
+        drop(tx);
+        let mut lines = String::new();
+        if after.is_empty() {
+            lines.push_str(table::HEADER);
+        }
+        for (item, file) in &items {
+            table::line(&mut lines, item, file);
+        }
+        self.rows += items.len() as u64;
+        match items.last() {
+            Some((last, _)) if items.len() as u64 == ROWS.unsigned_abs() => self.after = Some(last.id.clone()),
+            _ => self.note().await,
+        }
+        Ok(Some(lines))
+    }
+
+    async fn note(&self) {
+        let entry = AuditEntry {
+            user_id: Some(self.user_id.clone()),
+            action: "media.export.csv",
+            object_type: Some("media_library"),
+            object_id: self.filter.library_id.clone(),
+            client: Some(&self.client),
+            metadata: Some(json!({
+                "rows": self.rows,
+                "filters": {
+                    "libraryId": self.filter.library_id, "mediaType": self.filter.media_type,
+                    "matchStatus": self.filter.match_status, "search": self.filter.search,
+                },
+            })),
+            ..AuditEntry::default()
+        };
+        self.library.audit.record_alone(&self.library.db, entry).await;
+    }
+}
