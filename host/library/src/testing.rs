@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use qm_db::{Db, DbError, Tx};
+use qm_db::{Db, DbError, Tx, sql};
 use qm_jobs::{
     Capabilities, Done, JobContext, JobError, JobHandler, JobType, Jobs, NewJob, Pace as JobsPace,
 };
@@ -41,6 +41,24 @@ impl JobHandler for Nothing {
     async fn run(&self, _: &JobContext) -> Result<Done, JobError> {
         Ok(Done::result(Value::Null))
     }
+}
+
+sql! {
+    AUDITED = "SELECT COALESCE(object_id, ''), COALESCE(metadata, '') FROM audit_logs WHERE action = $1 ORDER BY created_at, id";
+}
+
+/// Rows of the audit about an action: what it was done to, and what is told of it.
+///
+/// # Panics
+/// When the database does not answer.
+pub async fn audited(db: &Db, action: &str) -> Vec<(String, Value)> {
+    let mut tx = db.begin_read().await.expect("a database");
+    let rows = qm_db::all!(&mut tx, (String, String), AUDITED, action).await;
+    let told = |text: String| serde_json::from_str(&text).unwrap_or_default();
+    rows.expect("rows")
+        .into_iter()
+        .map(|(id, text)| (id, told(text)))
+        .collect()
 }
 
 pub struct House {

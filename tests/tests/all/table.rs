@@ -354,6 +354,13 @@ pub const TABLE: &[Row] = &[
     row("POST /api/media/items/{id}/unmatch"),
     row("POST /api/media/items/{id}/lock"),
     row("POST /api/media/items/{id}/unlock"),
+    row("GET /api/media/items/export.csv"),
+    row("GET /api/media/libraries/{id}/consistency").unknown(200, "of a library that is gone nothing is missing"),
+    row("GET /api/media/series"),
+    row("GET /api/media/series/episodes"),
+    row("GET /api/media/series/health"),
+    row("GET /api/media/shows/by-key"),
+    row("GET /api/media/shows/{id}"),
     // Media servers
     row("GET /api/media/server-integrations"),
     row("POST /api/media/server-integrations").body(r#"{"name":"attacked","kind":"plex"}"#),

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 /// What an item has and has not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a thing of its own that counts")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a thing of its own that counts"
+)]
 pub struct Merits {
     pub is_matched: bool,
     pub is_duplicate: bool,
@@ -61,7 +64,9 @@ pub fn names_episode(folder: &str) -> bool {
         is_start
             && bytes[at].eq_ignore_ascii_case(&b's')
             && (1..=4).contains(&season)
-            && bytes.get(at + 1 + season).is_some_and(|byte| byte.eq_ignore_ascii_case(&b'e'))
+            && bytes
+                .get(at + 1 + season)
+                .is_some_and(|byte| byte.eq_ignore_ascii_case(&b'e'))
             && digits(at + 2 + season) > 0
     })
 }
@@ -108,22 +113,46 @@ mod tests {
             has_subtitles: true,
         };
         assert_eq!(all.judge(), (100, vec![]));
-        let duplicate = Merits { is_duplicate: true, has_subtitles: false, ..all };
+        let duplicate = Merits {
+            is_duplicate: true,
+            has_subtitles: false,
+            ..all
+        };
         assert_eq!(duplicate.judge(), (58, vec!["duplicate", "missing_subtitles"]));
-        let (none, reasons) = Merits { is_duplicate: true, ..Merits::default() }.judge();
+        let (none, reasons) = Merits {
+            is_duplicate: true,
+            ..Merits::default()
+        }
+        .judge();
         assert_eq!((none, reasons.len()), (0, 7));
-        for (score, word) in [(None, "unknown"), (Some(0), "problem"), (Some(54), "problem"), (Some(55), "attention"),
-            (Some(84), "attention"), (Some(85), "healthy"), (Some(100), "healthy")] {
+        for (score, word) in [
+            (None, "unknown"),
+            (Some(0), "problem"),
+            (Some(54), "problem"),
+            (Some(55), "attention"),
+            (Some(84), "attention"),
+            (Some(85), "healthy"),
+            (Some(100), "healthy"),
+        ] {
             assert_eq!(status(score), word, "{score:?}");
         }
-        assert_eq!((mean(&[]), mean(&[1, 2]), mean(&[1, 1, 2])), (None, Some(2), Some(1)));
+        assert_eq!(
+            (mean(&[]), mean(&[1, 2]), mean(&[1, 1, 2])),
+            (None, Some(2), Some(1))
+        );
     }
 
     #[test]
     fn a_folder_may_be_named_after_an_episode() {
         for (folder, expected) in [
-            ("The.Wire.S01E02.1080p-GRP", true), ("s1e2", true), ("The Wire S01", false), ("Season 1", false),
-            ("Aces1e5", false), ("S01E", false), ("", false), ("Ünï S02E10", true),
+            ("The.Wire.S01E02.1080p-GRP", true),
+            ("s1e2", true),
+            ("The Wire S01", false),
+            ("Season 1", false),
+            ("Aces1e5", false),
+            ("S01E", false),
+            ("", false),
+            ("Ünï S02E10", true),
         ] {
             assert_eq!(names_episode(folder), expected, "{folder}");
         }

@@ -10,9 +10,6 @@ use super::item::Sort;
 use super::name::{is_extras, is_release_folder, is_season};
 use super::place;
 
-/// Words of what an episode may be.
-pub const TV_TYPES: [&str; 3] = ["tv", "anime", "episode"];
-
 /// What a series is known by.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Key {
@@ -33,7 +30,11 @@ impl Key {
 
     /// `None`: it is no key.
     pub fn of(text: &str) -> Option<Self> {
-        let engine = if text.ends_with('=') { URL_SAFE } else { URL_SAFE_NO_PAD };
+        let engine = if text.ends_with('=') {
+            URL_SAFE
+        } else {
+            URL_SAFE_NO_PAD
+        };
         let key = String::from_utf8(engine.decode(text).ok()?).ok()?;
         match key.split_once(':')? {
             ("dir", path) if !path.is_empty() => Some(Key::Folder(path.to_owned())),
@@ -220,11 +221,20 @@ mod tests {
         let padded = URL_SAFE.encode("title:x");
         assert!(padded.ends_with('='));
         assert_eq!(Key::of(&padded), Some(Key::Title("x".to_owned())));
-        for bad in ["", "?", "x", &URL_SAFE_NO_PAD.encode("dir:"), &URL_SAFE_NO_PAD.encode("show:x")] {
+        for bad in [
+            "",
+            "?",
+            "x",
+            &URL_SAFE_NO_PAD.encode("dir:"),
+            &URL_SAFE_NO_PAD.encode("show:x"),
+        ] {
             assert_eq!(Key::of(bad), None, "{bad}");
         }
         let key = Key::Folder("/tv/The Wire".to_owned());
-        assert_eq!((key.below("/tv"), key.below("/tv/")), (Some("The Wire"), Some("The Wire")));
+        assert_eq!(
+            (key.below("/tv"), key.below("/tv/")),
+            (Some("The Wire"), Some("The Wire"))
+        );
         assert_eq!((key.below("/t"), key.below("/tv/The Wire")), (None, None));
     }
 
@@ -232,13 +242,23 @@ mod tests {
     fn bunches_make_series() {
         let mut gathered = Gathered::default();
         let key = |title: &str| (Key::Title(title.to_owned()), title.to_owned());
-        let bunch = |season, year, added| Bunch { season, episodes: 2, year, added, updated: added, ..Bunch::default() };
+        let bunch = |season, year, added| Bunch {
+            season,
+            episodes: 2,
+            year,
+            added,
+            updated: added,
+            ..Bunch::default()
+        };
         gathered.add(key("b"), bunch(Some(1), Some(2003), 5));
         gathered.add(key("b"), bunch(Some(1), Some(2002), 7));
         gathered.add(key("b"), bunch(None, None, 6));
         gathered.add(key("A"), bunch(Some(2), None, 9));
         let sorted = gathered.sorted(None, Sort::YearDesc);
-        let told: Vec<_> = sorted.iter().map(|one| (&*one.title, one.year, one.episodes, one.seasons, one.added.ms())).collect();
+        let told: Vec<_> = sorted
+            .iter()
+            .map(|one| (&*one.title, one.year, one.episodes, one.seasons, one.added.ms()))
+            .collect();
         assert_eq!(told, [("b", Some(2002), 6, 2, 7), ("A", None, 2, 1, 9)]);
     }
 }

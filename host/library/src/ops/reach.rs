@@ -53,9 +53,8 @@ impl Reach {
             Ok(FileType::RegularFile) => true,
             Ok(FileType::Symlink) => {
                 let target = self.path.join(OsStr::from_bytes(path)).canonicalize();
-                target.is_ok_and(|target| {
-                    target.is_file() && roots.iter().any(|root| target.starts_with(root))
-                })
+                target
+                    .is_ok_and(|target| target.is_file() && roots.iter().any(|root| target.starts_with(root)))
             }
             _ => false,
         }
@@ -82,10 +81,22 @@ mod tests {
         let reach = Reach::open(&library).unwrap();
         let is_file = |path: &str| reach.is_file(path.as_bytes(), std::slice::from_ref(&library));
         assert!(is_file("a/one.mkv"));
-        for path in ["a", "a/none.mkv", "out/two.mkv", "a/two.mkv", "../beside/two.mkv", "a//one.mkv", "", "a/../a/one.mkv"] {
+        for path in [
+            "a",
+            "a/none.mkv",
+            "out/two.mkv",
+            "a/two.mkv",
+            "../beside/two.mkv",
+            "a//one.mkv",
+            "",
+            "a/../a/one.mkv",
+        ] {
             assert!(!is_file(path), "{path}");
         }
-        assert!(reach.is_file(b"a/two.mkv", std::slice::from_ref(&home)), "a link inside the roots");
+        assert!(
+            reach.is_file(b"a/two.mkv", std::slice::from_ref(&home)),
+            "a link inside the roots"
+        );
         assert!(Reach::open(&library.join("out")).is_err(), "a link is no library");
     }
 }

@@ -91,7 +91,10 @@ pub async fn export_items(
     });
     let headers = [
         (header::CONTENT_TYPE, "text/csv; charset=utf-8"),
-        (header::CONTENT_DISPOSITION, "attachment; filename=\"media-items.csv\""),
+        (
+            header::CONTENT_DISPOSITION,
+            "attachment; filename=\"media-items.csv\"",
+        ),
     ];
     Ok((headers, Body::from_stream(lines)).into_response())
 }

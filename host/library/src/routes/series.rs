@@ -59,10 +59,7 @@ pub async fn series_health(
     get, path = "/api/media/shows/by-key", tag = "media", params(Params::<KeyQuery>),
     responses((status = 200, body = ShowView), faults::ShowKey)
 )]
-pub async fn show_by_key(
-    State(app): App,
-    Params(query): Params<KeyQuery>,
-) -> ApiResult<Json<ShowView>> {
+pub async fn show_by_key(State(app): App, Params(query): Params<KeyQuery>) -> ApiResult<Json<ShowView>> {
     let found = app.show_of_key(&query.key, query.library_id.as_deref()).await?;
     Ok(Json(found.into()))
 }

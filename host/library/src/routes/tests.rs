@@ -1,5 +1,7 @@
 //! The routes as a client sees them.
 
+mod series;
+
 use std::sync::Arc;
 
 use axum::Router;
@@ -60,6 +62,19 @@ impl Site {
         let status = reply.status().as_u16();
         let bytes = reply.into_body().collect().await.unwrap().to_bytes();
         (status, serde_json::from_slice(&bytes).unwrap_or_default())
+    }
+
+    /// A GET whose answer is no JSON: with its headers, as one text.
+    async fn text(&self, role: &str, path: &str) -> (u16, String, String) {
+        let request = Request::builder()
+            .uri(format!("/api/media{path}"))
+            .header(header::AUTHORIZATION, format!("Bearer {role}"))
+            .body(Body::empty())
+            .unwrap();
+        let reply = self.router.clone().oneshot(request).await.unwrap();
+        let (status, headers) = (reply.status().as_u16(), format!("{:?}", reply.headers()));
+        let bytes = reply.into_body().collect().await.unwrap().to_bytes();
+        (status, headers, String::from_utf8(bytes.to_vec()).unwrap())
     }
 
     async fn admin(&self, method: &str, path: &str, body: Option<Value>) -> (u16, Value) {

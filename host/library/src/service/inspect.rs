@@ -74,7 +74,7 @@ impl Library {
         Export {
             library: self.clone(),
             filter,
-            user_id: principal.user_id.clone(),
+            user_id: principal.user_id.to_string(),
             client: client.clone(),
             after: Some(String::new()),
             rows: 0,
@@ -111,7 +111,9 @@ impl Export {
         }
         self.rows += items.len() as u64;
         match items.last() {
-            Some((last, _)) if items.len() as u64 == ROWS.unsigned_abs() => self.after = Some(last.id.clone()),
+            Some((last, _)) if items.len() as u64 == ROWS.unsigned_abs() => {
+                self.after = Some(last.id.clone());
+            }
             _ => self.note().await,
         }
         Ok(Some(lines))

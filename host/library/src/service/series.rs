@@ -9,21 +9,17 @@ use super::Library;
 use crate::error::LibraryError;
 use crate::model::item::{Filter, Item, MediaFile};
 use crate::model::library::MediaLibrary;
+use crate::model::place;
 use crate::model::score::{Merits, names_episode};
 use crate::model::series::{self, Gathered, Key, Series};
 use crate::model::show::Show;
 use crate::model::view::{Judged, Listed, SeriesHealth};
-use crate::model::place;
 use crate::repo;
 use crate::repo::series::Lying;
 
 impl Library {
     /// A page of series, and how many there are of them. Of a filter its library, type, status, search and order count.
-    pub async fn series(
-        &self,
-        filter: &Filter,
-        page: PageQuery,
-    ) -> Result<(Vec<Series>, u64), LibraryError> {
+    pub async fn series(&self, filter: &Filter, page: PageQuery) -> Result<(Vec<Series>, u64), LibraryError> {
         let mut tx = self.db.begin_read().await?;
         let libraries = repo::libraries::all(&mut tx).await?;
         let lying = repo::series::by_directory(&mut tx, filter).await?;
