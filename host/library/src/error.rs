@@ -6,6 +6,7 @@ use qm_kernel::ErrorKind;
 use qm_platform::ActingError;
 use qm_web::ApiError;
 
+use crate::model::bulk::MOST;
 use crate::model::library::{MAX_LIBRARIES, Mode};
 
 #[derive(Debug, thiserror::Error)]
@@ -20,6 +21,14 @@ pub enum LibraryError {
     NoSuchKey,
     #[error("Invalid series key")]
     NoSeriesKey,
+    #[error("No items selected.")]
+    NothingSelected,
+    #[error("{0} items are selected, and {MOST} are the most: select fewer")]
+    TooManySelected(usize),
+    #[error("targetLibraryId is required.")]
+    NoTarget,
+    #[error("Target library not found.")]
+    NoSuchTarget,
     #[error("Item is locked: unlock it first")]
     Locked,
     #[error("name and path are required")]
@@ -57,6 +66,10 @@ impl LibraryError {
             | LibraryError::NoSuchKey => ErrorKind::NotFound,
             LibraryError::NameAndPath
             | LibraryError::NoSeriesKey
+            | LibraryError::NothingSelected
+            | LibraryError::TooManySelected(_)
+            | LibraryError::NoTarget
+            | LibraryError::NoSuchTarget
             | LibraryError::NoPath
             | LibraryError::PreviewMode
             | LibraryError::UnknownMode(_) => ErrorKind::BadRequest,
@@ -75,6 +88,9 @@ impl LibraryError {
             LibraryError::NoSuchLibrary => "not_found.media_library",
             LibraryError::NoSuchItem => "not_found.media_item",
             LibraryError::NoSuchShow | LibraryError::NoSuchKey => "not_found.media_show",
+            LibraryError::NothingSelected => "bad_request.no_items",
+            LibraryError::TooManySelected(_) => "bad_request.too_many_items",
+            LibraryError::NoTarget | LibraryError::NoSuchTarget => "bad_request.target_library",
             LibraryError::NoSeriesKey => "bad_request.series_key",
             LibraryError::Locked => "conflict.media_item_locked",
             LibraryError::NameAndPath => "bad_request.library_name_and_path",

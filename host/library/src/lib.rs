@@ -28,4 +28,4 @@ mod testing;
 pub use area::{AREA, area};
 pub use error::LibraryError;
 pub use routes::routes;
-pub use service::{Library, LibraryDeps, NoTriggers, Pace, Triggers};
+pub use service::{Library, LibraryDeps, NoTriggers, Outside, Pace, Triggers};

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -10,15 +11,18 @@ use qm_db::{Db, DbError, Tx, sql};
 use qm_jobs::{
     Capabilities, Done, JobContext, JobError, JobHandler, JobType, Jobs, NewJob, Pace as JobsPace,
 };
-use qm_kernel::{ClientInfo, Ctx, PageQuery, Principal, Role};
+use qm_kernel::{ClientInfo, Ctx, ErrorKind, PageQuery, Permission, Principal, Role};
 use qm_platform::testing::Claims;
 use qm_platform::{Audit, Background};
+use qm_ports::action::{ActionError, TorrentHands, TorrentRef};
+use qm_ports::carry::{CarryError, DataCheck, DataFile, DataMove, DataMover, Whereabouts};
+use qm_ports::{Holders, TorrentPayload, TorrentPayloads};
 use qm_test_base::{client, principal};
 use serde_json::{Map, Value};
 
 use crate::model::item::Filter;
 use crate::model::library::{Kind, LibraryChange, MediaLibrary};
-use crate::service::{Caller, Library, LibraryDeps, Pace, Triggers};
+use crate::service::{Caller, Library, LibraryDeps, Outside, Pace, Triggers};
 
 /// Triggers that were fired, with their paths.
 #[derive(Default)]
@@ -61,7 +65,150 @@ pub async fn audited(db: &Db, action: &str) -> Vec<(String, Value)> {
         .collect()
 }
 
+/// The areas around: files that are renamed, torrents that are listed, people who may.
+pub struct Around {
+    pub torrents: Mutex<Vec<TorrentPayload>>,
+    /// Torrents that were removed, and whether with their data.
+    pub removed: Mutex<Vec<(String, bool)>>,
+    /// Permissions that nobody holds any more.
+    pub lost: Mutex<Vec<Permission>>,
+    /// Moves to come that end before anything is moved, and those that end right after.
+    pub before: AtomicBool,
+    pub after: AtomicBool,
+}
+
+impl Around {
+    fn new() -> Arc<Self> {
+        Arc::new(Self {
+            torrents: Mutex::default(),
+            removed: Mutex::default(),
+            lost: Mutex::default(),
+            before: AtomicBool::new(false),
+            after: AtomicBool::new(false),
+        })
+    }
+}
+
+#[async_trait]
+impl Holders for Around {
+    async fn holds(&self, _: &str, permission: Permission) -> Result<bool, String> {
+        Ok(!self.lost.lock().expect("whole").contains(&permission))
+    }
+}
+
+#[async_trait]
+impl TorrentPayloads for Around {
+    fn touching(&self, paths: &[&Path]) -> Vec<TorrentPayload> {
+        let torrents = self.torrents.lock().expect("whole");
+        let touches = |data: &Path| {
+            let mut paths = paths.iter();
+            paths.any(|path| path.starts_with(data) || data.starts_with(path))
+        };
+        let found = torrents
+            .iter()
+            .filter(|torrent| touches(Path::new(&torrent.path)));
+        found.cloned().collect()
+    }
+
+    async fn remove(&self, _: &TorrentPayload, _: bool, _: &Principal, _: &ClientInfo) -> Result<(), String> {
+        Err("nobody asks for this".to_owned())
+    }
+}
+
+fn unasked<T>() -> Result<T, ActionError> {
+    Err(ActionError::Rejected("nobody asks for this".to_owned()))
+}
+
+#[async_trait]
+impl TorrentHands for Around {
+    async fn read(&self, _: &TorrentRef) -> Result<Option<Map<String, Value>>, ActionError> {
+        unasked()
+    }
+
+    async fn pause(&self, _: &TorrentRef) -> Result<(), ActionError> {
+        unasked()
+    }
+
+    async fn stop(&self, _: &TorrentRef) -> Result<(), ActionError> {
+        unasked()
+    }
+
+    async fn start(&self, _: &TorrentRef) -> Result<(), ActionError> {
+        unasked()
+    }
+
+    async fn relocate(&self, _: &TorrentRef, _: &str) -> Result<(), ActionError> {
+        unasked()
+    }
+
+    async fn remove(&self, torrent: &TorrentRef, with_data: bool) -> Result<(), ActionError> {
+        let removed = (torrent.hash.clone(), with_data);
+        self.removed.lock().expect("whole").push(removed);
+        Ok(())
+    }
+
+    async fn label(&self, _: &TorrentRef, _: &str) -> Result<(), ActionError> {
+        unasked()
+    }
+
+    async fn tags(&self, _: &TorrentRef, _: &[String], _: &[String]) -> Result<(), ActionError> {
+        unasked()
+    }
+}
+
+fn carried(job: &DataMove) -> (PathBuf, PathBuf) {
+    let source = PathBuf::from(&job.source);
+    let target = Path::new(&job.directory).join(source.file_name().expect("a name"));
+    (source, target)
+}
+
+fn refused(message: &str) -> CarryError {
+    CarryError {
+        kind: ErrorKind::Conflict,
+        code: "conflict.exists",
+        message: message.to_owned(),
+    }
+}
+
+#[async_trait]
+impl DataMover for Around {
+    async fn check(&self, _: &DataMove, _: &[DataFile]) -> Result<DataCheck, CarryError> {
+        Err(refused("nobody asks for this"))
+    }
+
+    async fn carry(&self, job: &DataMove, _: Option<(&Principal, &ClientInfo)>) -> Result<(), CarryError> {
+        if self.before.swap(false, Ordering::SeqCst) {
+            return Err(refused("the disk is full"));
+        }
+        let (source, target) = carried(job);
+        if target.exists() {
+            return Err(refused("it exists already"));
+        }
+        std::fs::rename(source, target).map_err(|error| refused(&error.to_string()))?;
+        // As a server that is killed: nothing is told of what was done.
+        if self.after.swap(false, Ordering::SeqCst) {
+            std::future::pending::<()>().await;
+        }
+        Ok(())
+    }
+
+    async fn whereabouts(&self, job: &DataMove) -> Result<Whereabouts, CarryError> {
+        let (source, target) = carried(job);
+        Ok(match (source.exists(), target.exists()) {
+            (true, true) => Whereabouts::Both,
+            (true, false) => Whereabouts::Source,
+            (false, true) => Whereabouts::Destination,
+            (false, false) => Whereabouts::Neither,
+        })
+    }
+
+    async fn remove_original(&self, _: &DataMove) -> Result<bool, CarryError> {
+        Ok(false)
+    }
+}
+
 pub struct House {
+    pub around: Arc<Around>,
     pub app: Arc<Library>,
     pub jobs: Jobs,
     pub fired: Arc<Fired>,
@@ -99,6 +246,7 @@ impl House {
         let ctx = Ctx::system();
         let (jobs, background) = qm_jobs::testing::worker(db, JobsPace::default());
         let fired = Arc::new(Fired::default());
+        let around = Around::new();
         let app = Library::new(LibraryDeps {
             db: db.clone(),
             ctx: ctx.clone(),
@@ -109,8 +257,16 @@ impl House {
             file_roots: vec![root.to_str().expect("UTF-8").to_owned()],
             own: vec![root.join("own")],
             pace,
+            outside: Outside {
+                mover: around.clone(),
+                payloads: around.clone(),
+                hands: around.clone(),
+                holders: around.clone(),
+            },
         });
+
         Self {
+            around,
             app,
             jobs,
             fired,

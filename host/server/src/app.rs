@@ -427,7 +427,8 @@ impl App {
         let actions = Arc::new(HouseFirst::new(others));
         actions.add(&rss);
         let automation = ground.automation(actions.clone(), &torrents, book).await?;
-        let media = ground.media(&config, &plugins, &jobs, &automation, &actions)?;
+        let outside = ground.outside(&torrents, &files);
+        let media = ground.media(&config, &plugins, &jobs, &automation, &actions, outside)?;
         let channels = brought.channels.unwrap_or_else(|| plugins.channels());
         let notifications = ground.notifications(channels, &hub)?;
         let mut areas = vec![

@@ -1,5 +1,6 @@
 //! Libraries, what lies in them, and what names say of it. Pure.
 
+pub mod bulk;
 pub mod doubt;
 pub mod item;
 pub mod library;

@@ -1,5 +1,6 @@
 //! What touches the disk. It blocks: to be called off the async threads.
 
+pub mod erase;
 pub mod guard;
 pub mod reach;
 pub mod walk;

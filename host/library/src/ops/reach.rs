@@ -25,6 +25,11 @@ impl Reach {
         })
     }
 
+    /// The directory itself.
+    pub fn dir(&self) -> &OwnedFd {
+        &self.dir
+    }
+
     /// The directory that a path below the library's lies in, and its name there.
     pub fn parent<'a>(&self, path: &'a [u8]) -> Result<(OwnedFd, &'a OsStr), Errno> {
         let mut parts = path.split(|byte| *byte == b'/');

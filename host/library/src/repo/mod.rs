@@ -1,5 +1,6 @@
 //! The tables of this area.
 
+pub mod bulk;
 pub mod directories;
 pub mod items;
 pub mod libraries;

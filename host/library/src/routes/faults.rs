@@ -13,6 +13,9 @@ faults! {
     Scan => own();
     Item => [E::NoSuchItem];
     Series => [E::NoSeriesKey];
+    Order => with(own(), order());
+    Preview => with(own(), [E::TooManySelected(1001)]);
+    Move => with(own(), with(order(), [E::NoTarget, E::NoSuchTarget]));
     Show => [E::NoSuchShow];
     ShowKey => [E::NoSuchKey];
     Edit => with(own(), [E::NoSuchItem, E::Locked]);
@@ -36,6 +39,10 @@ fn own() -> Vec<E> {
         E::Acting(ActingError::Inactive),
         E::Acting(ActingError::Lacks(some())),
     ]
+}
+
+fn order() -> Vec<E> {
+    vec![E::NothingSelected, E::TooManySelected(1001)]
 }
 
 fn input() -> Vec<E> {

@@ -1,5 +1,6 @@
 //! The routes of the media library: parse, call the service, shape.
 
+mod bulk;
 mod edit;
 mod faults;
 mod items;
@@ -46,4 +47,10 @@ pub fn routes() -> Routes<Arc<Library>> {
         .add(routes!(series::series_health).need(P::MediaManagerView))
         .add(routes!(series::show_by_key).need(P::MediaManagerView))
         .add(routes!(series::get_show).need(P::MediaManagerView))
+        .add(routes!(bulk::lock_items).need(P::MediaManagerEditMetadata))
+        .add(routes!(bulk::unlock_items).need(P::MediaManagerEditMetadata))
+        .add(routes!(bulk::remove_items).need(P::MediaManagerDelete))
+        .add(routes!(bulk::preview_delete_files).need(P::MediaManagerDeleteFiles))
+        .add(routes!(bulk::delete_item_files).need(P::MediaManagerDeleteFiles))
+        .add(routes!(bulk::move_items).need(P::MediaManagerMoveFiles))
 }

@@ -1,5 +1,6 @@
 //! The routes as a client sees them.
 
+mod bulk;
 mod series;
 
 use std::sync::Arc;

@@ -3,14 +3,18 @@
 mod actions;
 #[cfg(test)]
 mod awkward;
+mod bulk;
 mod edit;
+mod erase;
 mod follow_up;
 mod index;
 mod inspect;
 mod libraries;
 pub mod loops;
+mod orders;
 #[cfg(test)]
 mod property;
+mod relocate;
 pub mod scan;
 mod series;
 mod shows;
@@ -32,6 +36,9 @@ use qm_jobs::Jobs;
 use qm_kernel::Ctx;
 pub use qm_platform::Caller;
 use qm_platform::{Acting, Audit};
+use qm_ports::action::TorrentHands;
+use qm_ports::carry::DataMover;
+use qm_ports::{Holders, TorrentPayloads};
 use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
 
@@ -75,6 +82,19 @@ impl Default for Pace {
     }
 }
 
+/// What the area may do outside itself, for those who may.
+#[derive(Clone)]
+pub struct Outside {
+    /// Moves files.
+    pub mover: Arc<dyn DataMover>,
+    /// Tells whose data files are.
+    pub payloads: Arc<dyn TorrentPayloads>,
+    /// Removes torrents.
+    pub hands: Arc<dyn TorrentHands>,
+    /// Tells whether somebody still may what they ordered.
+    pub holders: Arc<dyn Holders>,
+}
+
 /// What the area is given.
 pub struct LibraryDeps {
     pub db: Db,
@@ -89,6 +109,7 @@ pub struct LibraryDeps {
     /// The service's own directories and files, which are in no library.
     pub own: Vec<PathBuf>,
     pub pace: Pace,
+    pub outside: Outside,
 }
 
 /// The libraries, and what lies in them.
@@ -102,13 +123,14 @@ pub struct Library {
     file_roots: Vec<String>,
     own: Vec<PathBuf>,
     pace: Pace,
+    outside: Outside,
     watching: Watching,
     /// Turns of those who look at whole disks.
     looks: Semaphore,
 }
 
 impl Library {
-    /// Its type of jobs is registered; nothing runs before the jobs do.
+    /// Its types of jobs are registered; nothing runs before the jobs do.
     pub fn new(deps: LibraryDeps) -> Arc<Self> {
         let library = Arc::new(Self {
             db: deps.db,
@@ -120,10 +142,13 @@ impl Library {
             file_roots: deps.file_roots,
             own: deps.own,
             pace: deps.pace,
+            outside: deps.outside,
             watching: Watching::default(),
             looks: Semaphore::new(2),
         });
         library.jobs.register(scan::job_type(&library));
+        library.jobs.register(erase::job_type(&library));
+        library.jobs.register(relocate::job_type(&library));
         library
     }
 }

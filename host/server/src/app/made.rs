@@ -4,9 +4,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use qm_automation::Automation;
+use qm_files::Files;
 use qm_indexers::{Indexers, IndexersDeps};
 use qm_jobs::Jobs;
-use qm_library::{Library, LibraryDeps, Pace};
+use qm_library::{Library, LibraryDeps, Outside, Pace};
 use qm_mail::{Mail, MailDeps};
 use qm_media_servers::{Integrations, IntegrationsDeps};
 use qm_metadata::{MetadataArea, MetadataDeps};
@@ -83,8 +84,9 @@ impl Ground {
         jobs: &Jobs,
         automation: &Arc<Automation>,
         actions: &HouseFirst,
+        outside: Outside,
     ) -> Result<[Area; 3], StartError> {
-        let library = self.library(config, jobs, automation)?;
+        let library = self.library(config, jobs, automation, outside)?;
         let servers = self.media_servers(plugins, jobs);
         actions.add(&library).add(&servers);
         Ok([
@@ -173,6 +175,7 @@ impl Ground {
         config: &Config,
         jobs: &Jobs,
         automation: &Arc<Automation>,
+        outside: Outside,
     ) -> Result<Arc<Library>, StartError> {
         let own = own_places(config)?.into_iter().map(|place| place.path);
         Ok(Library::new(LibraryDeps {
@@ -185,6 +188,17 @@ impl Ground {
             file_roots: config.file_roots.clone(),
             own: own.collect(),
             pace: Pace::default(),
+            outside,
         }))
+    }
+
+    /// What the media libraries may do to files and torrents, and who tells them for whom.
+    pub(super) fn outside(&self, torrents: &Arc<Torrents>, files: &Arc<Files>) -> Outside {
+        Outside {
+            mover: files.clone(),
+            payloads: torrents.clone(),
+            hands: torrents.clone(),
+            holders: Arc::new(self.identity.clone()),
+        }
     }
 }

@@ -1,0 +1,67 @@
+//! Many items at once: which there are, and where they lie now.
+
+use qm_db::{DbError, Tx, sql};
+use qm_kernel::Timestamp;
+
+sql! {
+    EXISTS = "SELECT COUNT(*) FROM media_items WHERE id = $1";
+    LOCK = "UPDATE media_items SET locked = $2, updated_at = $3 WHERE id = $1 AND locked <> $2";
+    // What is not UTF-8 stands behind a slash, wherever it lies.
+    BELOW = "SELECT id, place FROM media_items WHERE library_id = $1 \
+        AND ((place >= $2 AND place < $3) OR (place >= '/' AND place < '0'))";
+    OF_LIBRARY = "SELECT id, place FROM media_items WHERE library_id = $1";
+    DIRECTORY = "SELECT id FROM media_directories WHERE library_id = $1 AND place = $2";
+    NEW_DIRECTORY = "INSERT INTO media_directories (id, library_id, place, device, inode, mtime, read_at) \
+        VALUES ($1, $2, $3, NULL, NULL, 0, NULL)";
+    DELETE_AT = "DELETE FROM media_items WHERE library_id = $1 AND place = $2";
+    MOVE = "UPDATE media_items SET library_id = $2, directory_id = $3, place = $4, updated_at = $5 WHERE id = $1";
+}
+
+pub async fn exists(tx: &mut Tx, id: &str) -> Result<bool, DbError> {
+    Ok(qm_db::value!(tx, i64, EXISTS, id).await? > 0)
+}
+
+/// Locks or unlocks an item; whether it was not so before.
+pub async fn lock(tx: &mut Tx, id: &str, locked: bool, now: Timestamp) -> Result<bool, DbError> {
+    Ok(qm_db::exec!(tx, LOCK, id, locked, now.ms()).await?.rows() > 0)
+}
+
+/// Ids and places of the items below a folder of a library; empty: of all. Some that lie elsewhere may be among them.
+pub async fn below(tx: &mut Tx, library_id: &str, folder: &str) -> Result<Vec<(String, String)>, DbError> {
+    if folder.is_empty() {
+        return qm_db::all!(tx, (String, String), OF_LIBRARY, library_id).await;
+    }
+    // A zero follows the slash.
+    let (from, to) = (format!("{folder}/"), format!("{folder}0"));
+    qm_db::all!(tx, (String, String), BELOW, library_id, from, to).await
+}
+
+/// The row of a directory of a library, made where there is none, of which nothing is known. `new_id`: of a new one.
+pub async fn directory(
+    tx: &mut Tx,
+    library_id: &str,
+    place: &str,
+    new_id: String,
+) -> Result<String, DbError> {
+    if let Some((id,)) = qm_db::opt!(tx, (String,), DIRECTORY, library_id, place).await? {
+        return Ok(id);
+    }
+    qm_db::exec!(tx, NEW_DIRECTORY, &new_id, library_id, place)
+        .await?
+        .exactly(1)?;
+    Ok(new_id)
+}
+
+/// An item lies elsewhere now. What was known of that place counts no more.
+pub async fn relocate(
+    tx: &mut Tx,
+    id: &str,
+    library_id: &str,
+    directory_id: &str,
+    place: &str,
+    now: Timestamp,
+) -> Result<(), DbError> {
+    let _ = qm_db::exec!(tx, DELETE_AT, library_id, place).await?;
+    let _ = qm_db::exec!(tx, MOVE, id, library_id, directory_id, place, now.ms()).await?;
+    Ok(())
+}

@@ -1,0 +1,270 @@
+//! Orders about many items: who may give them, and what is done at once.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use qm_db::Tx;
+use qm_jobs::NewJob;
+use qm_kernel::Permission;
+use qm_platform::Actor;
+use serde_json::{Value, json};
+
+use super::{Caller, Library, erase, relocate};
+use crate::error::LibraryError;
+use crate::model::bulk::{Accepted, MOST, SourceTorrent, TorrentAction, once};
+use crate::model::place;
+use crate::ops::erase::size;
+use crate::ops::guard::guarded;
+use crate::repo;
+
+/// An order that may be given, of items that are there.
+struct Order {
+    actor: Actor,
+    ids: Vec<String>,
+    missing: Vec<String>,
+}
+
+impl Order {
+    fn accepted(self, job_id: Option<String>) -> Accepted {
+        Accepted {
+            job_id,
+            count: self.ids.len(),
+            missing: self.missing,
+        }
+    }
+}
+
+impl Library {
+    /// Keeps items as they are, or lets them be changed again.
+    pub async fn lock_items(
+        &self,
+        caller: Caller<'_>,
+        ids: Vec<String>,
+        locked: bool,
+    ) -> Result<Accepted, LibraryError> {
+        let mut tx = self.db.begin_write().await?;
+        let needed = [Permission::MediaManagerEditMetadata];
+        let order = self.order(&mut tx, caller, &needed, ids).await?;
+        let now = self.ctx.now();
+        for id in &order.ids {
+            repo::bulk::lock(&mut tx, id, locked, now).await?;
+        }
+        let action = if locked {
+            "media.bulk.lock"
+        } else {
+            "media.bulk.unlock"
+        };
+        self.note_order(&mut tx, caller, &order, action, json!({}))
+            .await?;
+        tx.commit().await?;
+        Ok(order.accepted(None))
+    }
+
+    /// Forgets items, locked ones too. Their files stay.
+    pub async fn remove_items(&self, caller: Caller<'_>, ids: Vec<String>) -> Result<Accepted, LibraryError> {
+        let mut tx = self.db.begin_write().await?;
+        let needed = [Permission::MediaManagerDelete];
+        let order = self.order(&mut tx, caller, &needed, ids).await?;
+        let mut libraries = BTreeSet::new();
+        for id in &order.ids {
+            if let Some((item, _)) = repo::lists::find(&mut tx, id).await? {
+                libraries.insert(item.library_id);
+            }
+            repo::items::delete(&mut tx, id).await?;
+        }
+        self.note_order(&mut tx, caller, &order, "media.bulk.remove", json!({}))
+            .await?;
+        tx.commit().await?;
+        self.recount(&libraries).await?;
+        Ok(order.accepted(None))
+    }
+
+    /// Torrents whose data lies where items do.
+    pub async fn source_torrents(
+        &self,
+        caller: Caller<'_>,
+        ids: Vec<String>,
+    ) -> Result<Vec<SourceTorrent>, LibraryError> {
+        let mut tx = self.db.begin_write().await?;
+        self.judge(&mut tx, caller, Permission::MediaManagerDeleteFiles)
+            .await?;
+        drop(tx);
+        let ids = bounded(ids)?;
+        let items = self.paths_of(&ids).await?;
+        let paths: Vec<&Path> = items.iter().map(|(_, path)| Path::new(path)).collect();
+        let mut found: Vec<SourceTorrent> = Vec::new();
+        for payload in self.outside.payloads.touching(&paths) {
+            if found.iter().any(|torrent| torrent.hash == payload.hash) {
+                continue;
+            }
+            let data = Path::new(&payload.path);
+            let touches = |path: &str| Path::new(path).starts_with(data) || data.starts_with(path);
+            let item_ids = items.iter().filter(|(_, path)| touches(path));
+            found.push(SourceTorrent {
+                item_ids: item_ids.map(|(id, _)| id.clone()).collect(),
+                hash: payload.hash,
+                engine_id: payload.engine_id,
+                name: payload.name,
+                path: payload.path,
+                state: payload.state,
+                size: 0,
+            });
+        }
+        let (roots, own) = (self.file_roots.clone(), self.own.clone());
+        let measuring = tokio::task::spawn_blocking(move || {
+            for torrent in &mut found {
+                // What lies elsewhere is nobody's business here.
+                if let Ok(path) = guarded(&torrent.path, &roots, &own) {
+                    torrent.size = size(Path::new(&path));
+                }
+            }
+            found
+        });
+        Ok(measuring.await?)
+    }
+
+    /// Has the files of items deleted, with what lies in folders that hold nothing else.
+    pub async fn delete_files(
+        &self,
+        caller: Caller<'_>,
+        ids: Vec<String>,
+        torrents: TorrentAction,
+    ) -> Result<Accepted, LibraryError> {
+        let mut tx = self.db.begin_write().await?;
+        let needed = erase::needed(torrents);
+        let order = self.order(&mut tx, caller, &needed, ids).await?;
+        let told = json!({ "torrentAction": torrents.as_str() });
+        self.note_order(&mut tx, caller, &order, "media.bulk.delete_files", told)
+            .await?;
+        let input = json!({ "itemIds": order.ids, "torrentAction": torrents.as_str() });
+        self.enqueue_order(tx, order, erase::TYPE, input, None).await
+    }
+
+    /// Has items moved into another library.
+    pub async fn move_items(
+        &self,
+        caller: Caller<'_>,
+        ids: Vec<String>,
+        target: Option<String>,
+    ) -> Result<Accepted, LibraryError> {
+        let mut tx = self.db.begin_write().await?;
+        let needed = [Permission::MediaManagerMoveFiles];
+        let order = self.order(&mut tx, caller, &needed, ids).await?;
+        let target = target.filter(|id| !id.trim().is_empty());
+        let target = target.ok_or(LibraryError::NoTarget)?;
+        let library = repo::libraries::find(&mut tx, &target).await?;
+        let library = library.ok_or(LibraryError::NoSuchTarget)?;
+        let told = json!({ "targetLibraryId": library.id });
+        self.note_order(&mut tx, caller, &order, "media.bulk.move", told)
+            .await?;
+        let input = json!({ "itemIds": order.ids, "targetLibraryId": library.id });
+        self.enqueue_order(tx, order, relocate::TYPE, input, Some(library.id))
+            .await
+    }
+
+    /// Judges who gives an order, then looks at it.
+    async fn order(
+        &self,
+        tx: &mut Tx,
+        caller: Caller<'_>,
+        needed: &[Permission],
+        ids: Vec<String>,
+    ) -> Result<Order, LibraryError> {
+        let actor = self.acting.judge(tx, caller.principal, needed).await?;
+        let ids = bounded(ids)?;
+        if ids.is_empty() {
+            return Err(LibraryError::NothingSelected);
+        }
+        let mut order = Order {
+            actor,
+            ids: Vec::new(),
+            missing: Vec::new(),
+        };
+        for id in ids {
+            // No database keeps a NUL, and no id has one.
+            let is_there = !id.contains('\0') && repo::bulk::exists(tx, &id).await?;
+            if is_there {
+                order.ids.push(id);
+            } else {
+                order.missing.push(id);
+            }
+        }
+        Ok(order)
+    }
+
+    async fn note_order(
+        &self,
+        tx: &mut Tx,
+        caller: Caller<'_>,
+        order: &Order,
+        action: &'static str,
+        mut told: Value,
+    ) -> Result<(), LibraryError> {
+        told["itemIds"] = json!(order.ids);
+        told["count"] = json!(order.ids.len());
+        let mut entry = order.actor.entry(action, caller.client);
+        entry.object_type = Some("media_item");
+        entry.metadata = Some(told);
+        Ok(self.audit.record(tx, entry).await?)
+    }
+
+    async fn enqueue_order(
+        &self,
+        mut tx: Tx,
+        order: Order,
+        type_key: &'static str,
+        input: Value,
+        library_id: Option<String>,
+    ) -> Result<Accepted, LibraryError> {
+        if order.ids.is_empty() {
+            tx.commit().await?;
+            return Ok(order.accepted(None));
+        }
+        let job = NewJob {
+            created_by: Some(order.actor.user_id().to_owned()),
+            input_summary: Some(json!({ "items": order.ids.len() })),
+            library_id,
+            ..NewJob::new(type_key, input)
+        };
+        let job = self.jobs.enqueue(&mut tx, job).await?;
+        tx.commit().await?;
+        self.jobs.announce(&job);
+        Ok(order.accepted(Some(job.id().to_owned())))
+    }
+
+    /// The whole paths of items that are there.
+    pub(super) async fn paths_of(&self, ids: &[String]) -> Result<Vec<(String, String)>, LibraryError> {
+        let mut tx = self.db.begin_read().await?;
+        let libraries = repo::libraries::all(&mut tx).await?;
+        let mut paths = Vec::new();
+        for id in ids.iter().filter(|id| !id.contains('\0')) {
+            let Some((item, _)) = repo::lists::find(&mut tx, id).await? else {
+                continue;
+            };
+            let library = libraries.iter().find(|library| library.id == item.library_id);
+            if let Some(library) = library {
+                paths.push((item.id, place::absolute(&library.path, &item.place)));
+            }
+        }
+        Ok(paths)
+    }
+
+    /// Tells the shows of libraries how many episodes they have now.
+    pub(super) async fn recount(&self, libraries: &BTreeSet<String>) -> Result<(), LibraryError> {
+        for id in libraries {
+            let found = repo::libraries::find(&mut self.db.begin_read().await?, id).await?;
+            if let Some(library) = found.filter(|library| library.kind.has_shows()) {
+                self.refresh_shows(&library).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn bounded(ids: Vec<String>) -> Result<Vec<String>, LibraryError> {
+    let ids = once(ids);
+    if ids.len() > MOST {
+        return Err(LibraryError::TooManySelected(ids.len()));
+    }
+    Ok(ids)
+}

@@ -1,0 +1,291 @@
+//! The job that deletes the files of items, and what becomes of the torrents they are the data of.
+//!
+//! A file goes before its item: a server that is killed in between goes on with the item, whose file is not there any more.
+
+use std::collections::{BTreeSet, HashSet};
+use std::path::Path;
+use std::sync::{Arc, Weak};
+
+use async_trait::async_trait;
+use qm_jobs::{Done, JobContext, JobError, JobHandler, JobType};
+use qm_kernel::Permission;
+use qm_ports::action::TorrentRef;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::Library;
+use super::orders::{self, Standing, Whereabouts};
+use crate::error::LibraryError;
+use crate::model::bulk::TorrentAction;
+use crate::model::place;
+use crate::ops::erase::{identities, told};
+use crate::ops::guard::guarded;
+use crate::ops::reach::Reach;
+use crate::repo;
+
+/// Type of the jobs.
+pub const TYPE: &str = "media.media_delete_files";
+/// Torrents of one order.
+const MOST_TORRENTS: usize = 500;
+
+/// What whoever orders it must be allowed.
+pub fn needed(torrents: TorrentAction) -> Vec<Permission> {
+    let also = match torrents {
+        TorrentAction::Keep => None,
+        TorrentAction::Stop => Some(Permission::TorrentsDelete),
+        TorrentAction::StopAndDelete => Some(Permission::TorrentsDeleteData),
+    };
+    std::iter::once(Permission::MediaManagerDeleteFiles)
+        .chain(also)
+        .collect()
+}
+
+pub fn job_type(library: &Arc<Library>) -> JobType {
+    let handler = Arc::new(Erasing(Arc::downgrade(library)));
+    orders::job_type(TYPE, "jobs.type.media.media_delete_files", handler)
+}
+
+struct Erasing(Weak<Library>);
+
+/// A torrent that is dealt with once the files are gone.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Source {
+    engine: String,
+    hash: String,
+    /// Whether something that stays is its data too.
+    shared: bool,
+}
+
+/// How the order stands.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct State {
+    #[serde(flatten)]
+    standing: Standing,
+    removed_files: u64,
+    /// Looked for before anything is deleted.
+    torrents: Option<Vec<Source>>,
+    handled: usize,
+    torrents_failed: usize,
+}
+
+#[async_trait]
+impl JobHandler for Erasing {
+    async fn run(&self, job: &JobContext) -> Result<Done, JobError> {
+        let gone = || JobError::new("stopping", "the server stops");
+        let library = self.0.upgrade().ok_or_else(gone)?;
+        let action = job.input()["torrentAction"].as_str().and_then(TorrentAction::of);
+        library.erase_ordered(job, action.unwrap_or_default()).await
+    }
+}
+
+impl Library {
+    async fn erase_ordered(&self, job: &JobContext, action: TorrentAction) -> Result<Done, JobError> {
+        let ids = orders::ids(job);
+        let needed = needed(action);
+        let saved = job.checkpoint().cloned().unwrap_or_default();
+        let mut state: State = serde_json::from_value(saved).unwrap_or_default();
+        self.still_may(job, &needed).await?;
+        if state.torrents.is_none() {
+            state.torrents = Some(
+                self.sources(&ids, action)
+                    .await
+                    .map_err(|error| orders::passing(&error))?,
+            );
+            save(job, &state).await?;
+        }
+        let going: HashSet<String> = ids.iter().cloned().collect();
+        let mut libraries = BTreeSet::new();
+        for id in &ids[state.standing.done.min(ids.len())..] {
+            if job.is_cancelled() {
+                return Err(orders::stopped());
+            }
+            self.still_may(job, &needed).await?;
+            let at = self
+                .whereabouts(id)
+                .await
+                .map_err(|error| orders::passing(&error))?;
+            // Gone: with its folder, in an attempt before, or by somebody else.
+            let became = match at {
+                None => Ok(()),
+                Some(at) => {
+                    libraries.insert(at.library.id.clone());
+                    let erased = self.erase_item(&at, &going).await;
+                    let (removed, became) = erased.map_err(|error| orders::passing(&error))?;
+                    state.removed_files += removed;
+                    became
+                }
+            };
+            state.standing.note(job, id, became).await?;
+            save(job, &state).await?;
+            job.progress(orders::progress(state.standing.done, ids.len()))
+                .await?;
+        }
+        self.recount(&libraries)
+            .await
+            .map_err(|error| orders::passing(&error))?;
+        self.drop_torrents(job, action, &mut state).await?;
+        let Standing {
+            completed,
+            failed,
+            failures,
+            ..
+        } = state.standing;
+        Ok(Done::result(json!({
+            "total": ids.len(), "completed": completed, "failed": failed, "removedFiles": state.removed_files,
+            "torrentAction": action.as_str(), "torrentsHandled": state.handled,
+            "torrentsFailed": state.torrents_failed, "failures": failures,
+        })))
+    }
+
+    /// Torrents that are to be dealt with, found by where the items lie.
+    async fn sources(&self, ids: &[String], action: TorrentAction) -> Result<Vec<Source>, LibraryError> {
+        if action == TorrentAction::Keep {
+            return Ok(Vec::new());
+        }
+        let going: HashSet<&String> = ids.iter().collect();
+        let items = self.paths_of(ids).await?;
+        let paths: Vec<&Path> = items.iter().map(|(_, path)| Path::new(path)).collect();
+        let mut payloads = self.outside.payloads.touching(&paths);
+        payloads.truncate(MOST_TORRENTS);
+        let mut tx = self.db.begin_read().await?;
+        let libraries = repo::libraries::all(&mut tx).await?;
+        let mut sources = Vec::new();
+        for payload in payloads {
+            let data = Path::new(&payload.path);
+            let mut shared = false;
+            for library in &libraries {
+                let root = Path::new(&library.path);
+                let folder = match data.strip_prefix(root) {
+                    Ok(below) => below.to_string_lossy().into_owned(),
+                    Err(_) if root.starts_with(data) => String::new(),
+                    Err(_) => continue,
+                };
+                let rows = repo::bulk::below(&mut tx, &library.id, &folder).await?;
+                shared |= rows.iter().any(|(id, item)| {
+                    let is_in = Path::new(&place::absolute(&library.path, item)).starts_with(data);
+                    is_in && !going.contains(id)
+                });
+            }
+            sources.push(Source {
+                engine: payload.engine_id,
+                hash: payload.hash,
+                shared,
+            });
+        }
+        Ok(sources)
+    }
+
+    /// Deletes the files of one item, and then the item: how many files went, and why not all.
+    async fn erase_item(
+        &self,
+        at: &Whereabouts,
+        going: &HashSet<String>,
+    ) -> Result<(u64, Result<(), String>), LibraryError> {
+        let folder = place::parent(&at.item.place).unwrap_or_default();
+        // What lies right in the library's directory has no folder of its own.
+        let rows = if folder.is_empty() {
+            None
+        } else {
+            self.all_going(at, &folder, going).await?
+        };
+        let (path, item) = (at.library.path.clone(), at.item.place.clone());
+        let (roots, own) = (self.file_roots.clone(), self.own.clone());
+        let with = rows.clone();
+        let erasing = tokio::task::spawn_blocking(move || {
+            let mut gone = 0;
+            let failed = |why: String| format!("{}: {why}", place::absolute(&path, &item));
+            // The roots may be others than they were when the library was made.
+            let is_same = guarded(&path, &roots, &own).is_ok_and(|guarded| guarded == path);
+            if !is_same {
+                let outside = LibraryError::Outside(roots.join(", "));
+                return (gone, Err(failed(outside.to_string())), false);
+            }
+            let reach = match Reach::open(Path::new(&path)) {
+                Ok(reach) => reach,
+                Err(errno) => {
+                    return (
+                        gone,
+                        Err(failed(format!(
+                            "the library's directory cannot be opened: {errno}"
+                        ))),
+                        false,
+                    );
+                }
+            };
+            let own = identities(&own);
+            if let Some(rows) = with {
+                let folder = place::decode(&folder);
+                let files: HashSet<Vec<u8>> = rows.iter().map(|(_, item)| place::decode(item)).collect();
+                match reach.is_own_folder(&folder, &files, &own) {
+                    Ok(true) => {
+                        let erased = reach.erase_folder(&folder, &files, &mut gone);
+                        return (gone, erased.map_err(|errno| failed(told(errno))), true);
+                    }
+                    Ok(false) => {}
+                    Err(errno) => return (gone, Err(failed(told(errno))), false),
+                }
+            }
+            let erased = reach.erase_file(&place::decode(&item));
+            gone += u64::from(erased == Ok(true));
+            (
+                gone,
+                erased.map(|_| ()).map_err(|errno| failed(told(errno))),
+                false,
+            )
+        });
+        let (gone, became, is_whole) = erasing.await?;
+        if became.is_ok() {
+            let mut tx = self.db.begin_write().await?;
+            repo::items::delete(&mut tx, &at.item.id).await?;
+            // Those that went along.
+            for (id, _) in rows.into_iter().flatten().filter(|_| is_whole) {
+                repo::items::delete(&mut tx, &id).await?;
+            }
+            tx.commit().await?;
+        }
+        Ok((gone, became))
+    }
+
+    async fn drop_torrents(
+        &self,
+        job: &JobContext,
+        action: TorrentAction,
+        state: &mut State,
+    ) -> Result<(), JobError> {
+        let torrents = state.torrents.clone().unwrap_or_default();
+        let with_data = action == TorrentAction::StopAndDelete;
+        for source in &torrents[(state.handled + state.torrents_failed).min(torrents.len())..] {
+            if job.is_cancelled() {
+                return Err(orders::stopped());
+            }
+            self.still_may(job, &needed(action)).await?;
+            let torrent = TorrentRef {
+                engine_id: source.engine.clone(),
+                hash: source.hash.clone(),
+            };
+            let removed = if with_data && source.shared {
+                Err("items that stay are its data too".to_owned())
+            } else {
+                let removed = self.outside.hands.remove(&torrent, with_data).await;
+                removed.map_err(|error| error.to_string())
+            };
+            match removed {
+                Ok(()) => state.handled += 1,
+                Err(why) => {
+                    state.torrents_failed += 1;
+                    job.warning(&format!("Torrent {} was not removed: {why}", source.hash))
+                        .await?;
+                }
+            }
+            save(job, state).await?;
+        }
+        Ok(())
+    }
+}
+
+async fn save(job: &JobContext, state: &State) -> Result<(), JobError> {
+    let saved =
+        serde_json::to_value(state).map_err(|error| JobError::new("checkpoint", error.to_string()))?;
+    job.save(&saved).await
+}

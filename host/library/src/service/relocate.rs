@@ -1,0 +1,274 @@
+//! The job that moves items into another library: their folders where nothing else lies in them, their files alone otherwise.
+//!
+//! Files are moved by the area of files, which leaves them whole at one place at every moment. What is about to be moved is
+//! stored before, so that a server that is killed looks where it is and writes down where it lies.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::path::Path;
+use std::sync::{Arc, Weak};
+
+use async_trait::async_trait;
+use qm_jobs::{Done, JobContext, JobError, JobHandler, JobType};
+use qm_kernel::Permission;
+use qm_ports::carry::{DataMove, Whereabouts as Lies};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::Library;
+use super::orders::{self, Standing, Whereabouts};
+use crate::error::LibraryError;
+use crate::model::bulk::{folder_along, moved};
+use crate::model::library::MediaLibrary;
+use crate::model::place;
+use crate::ops::erase::{identities, told};
+use crate::ops::guard::guarded;
+use crate::ops::reach::Reach;
+use crate::repo;
+
+/// Type of the jobs.
+pub const TYPE: &str = "media.media_move";
+const NEEDED: [Permission; 1] = [Permission::MediaManagerMoveFiles];
+
+pub fn job_type(library: &Arc<Library>) -> JobType {
+    let handler = Arc::new(Relocating(Arc::downgrade(library)));
+    orders::job_type(TYPE, "jobs.type.media.media_move", handler)
+}
+
+struct Relocating(Weak<Library>);
+
+/// What is moved in one go.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Unit {
+    /// Place of the folder, or of the file, in the library it comes from.
+    place: String,
+    /// Whole path of it.
+    source: String,
+    /// Whole path of the directory it goes into.
+    directory: String,
+}
+
+/// How the order stands.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct State {
+    #[serde(flatten)]
+    standing: Standing,
+    /// What is on its way, or has arrived and is not written down.
+    moving: Option<Unit>,
+}
+
+#[async_trait]
+impl JobHandler for Relocating {
+    async fn run(&self, job: &JobContext) -> Result<Done, JobError> {
+        let gone = || JobError::new("stopping", "the server stops");
+        let library = self.0.upgrade().ok_or_else(gone)?;
+        let target = job.input()["targetLibraryId"].as_str().unwrap_or_default();
+        library.move_ordered(job, target).await
+    }
+}
+
+impl Library {
+    async fn move_ordered(&self, job: &JobContext, target: &str) -> Result<Done, JobError> {
+        let ids = orders::ids(job);
+        let saved = job.checkpoint().cloned().unwrap_or_default();
+        let mut state: State = serde_json::from_value(saved).unwrap_or_default();
+        let going: HashSet<String> = ids.iter().cloned().collect();
+        let mut libraries = BTreeSet::from([target.to_owned()]);
+        for id in &ids[state.standing.done.min(ids.len())..] {
+            if job.is_cancelled() {
+                return Err(orders::stopped());
+            }
+            // What is on its way is written down all the same.
+            if state.moving.is_none() {
+                self.still_may(job, &NEEDED).await?;
+            }
+            let at = self
+                .whereabouts(id)
+                .await
+                .map_err(|error| orders::passing(&error))?;
+            let became = match at {
+                None => Err("Item not found".to_owned()),
+                // Its folder came before, or it was there all along.
+                Some(at) if at.library.id == target => Ok(()),
+                Some(at) => {
+                    libraries.insert(at.library.id.clone());
+                    self.move_item(job, &at, target, &going, &mut state).await?
+                }
+            };
+            state.moving = None;
+            state.standing.note(job, id, became).await?;
+            save(job, &state).await?;
+            job.progress(orders::progress(state.standing.done, ids.len()))
+                .await?;
+        }
+        self.recount(&libraries)
+            .await
+            .map_err(|error| orders::passing(&error))?;
+        let Standing {
+            completed,
+            failed,
+            failures,
+            ..
+        } = state.standing;
+        // Nothing renames files yet.
+        Ok(Done::result(json!({
+            "total": ids.len(), "completed": completed, "failed": failed, "renamed": 0, "failures": failures,
+        })))
+    }
+
+    /// Moves one item, with its folder where that is its own. An error of the job leaves it to another attempt.
+    async fn move_item(
+        &self,
+        job: &JobContext,
+        at: &Whereabouts,
+        target: &str,
+        going: &HashSet<String>,
+        state: &mut State,
+    ) -> Result<Result<(), String>, JobError> {
+        let Some(target) = at.libraries.iter().find(|library| library.id == target) else {
+            return Ok(Err("Target library not found.".to_owned()));
+        };
+        let passing = |error: LibraryError| orders::passing(&error);
+        let begun = state.moving.take().filter(|unit| {
+            unit.source == place::absolute(&at.library.path, &unit.place)
+                && place::is_within(&at.item.place, &unit.place)
+        });
+        let is_begun = begun.is_some();
+        let unit = match begun {
+            Some(unit) => unit,
+            None => match self.unit(at, target, going).await.map_err(passing)? {
+                Ok(unit) => unit,
+                Err(why) => return Ok(Err(why)),
+            },
+        };
+        let carried = DataMove {
+            id: self.ctx.id(),
+            source: unit.source.clone(),
+            directory: unit.directory.clone(),
+        };
+        let mover = &self.outside.mover;
+        let lies = match mover.whereabouts(&carried).await {
+            Ok(lies) => lies,
+            Err(error) => return Ok(Err(format!("{}: {error}", unit.source))),
+        };
+        let exists = || format!("{} exists already in {}", name(&unit.source), unit.directory);
+        let carry = match lies {
+            Lies::Source => true,
+            Lies::Neither => return Ok(Err(format!("{} is not there", unit.source))),
+            Lies::Destination if is_begun => false,
+            Lies::Both if is_begun => match mover.remove_original(&carried).await {
+                Ok(true) => false,
+                Ok(false) => return Ok(Err(exists())),
+                Err(error) => return Ok(Err(format!("{}: {error}", unit.source))),
+            },
+            Lies::Destination => return Ok(Err(format!("{} is not there", unit.source))),
+            Lies::Both => return Ok(Err(exists())),
+        };
+        if carry {
+            state.moving = Some(unit.clone());
+            save(job, state).await?;
+            if let Err(error) = mover.carry(&carried, None).await {
+                return Ok(Err(format!("{}: {error}", unit.source)));
+            }
+        }
+        self.write_down(at, target, &unit).await.map_err(passing)?;
+        Ok(Ok(()))
+    }
+
+    /// What is moved with an item.
+    async fn unit(
+        &self,
+        at: &Whereabouts,
+        target: &MediaLibrary,
+        going: &HashSet<String>,
+    ) -> Result<Result<Unit, String>, LibraryError> {
+        // Folders of which all items go, with those items; from the one it lies in upwards.
+        let mut whole: HashMap<String, HashSet<Vec<u8>>> = HashMap::new();
+        let mut above = place::parent(&at.item.place);
+        while let Some(folder) = above.filter(|folder| !folder.is_empty()) {
+            let Some(rows) = self.all_going(at, &folder, going).await? else {
+                break;
+            };
+            let files = rows.iter().map(|(_, item)| place::decode(item)).collect();
+            above = place::parent(&folder);
+            whole.insert(folder, files);
+        }
+        let (library, item) = (at.library.path.clone(), at.item.place.clone());
+        let (target, roots, own) = (target.path.clone(), self.file_roots.clone(), self.own.clone());
+        let choosing = tokio::task::spawn_blocking(move || {
+            for path in [&library, &target] {
+                let is_same = guarded(path, &roots, &own).is_ok_and(|guarded| guarded == *path);
+                if !is_same {
+                    return Err(format!("{path}: {}", LibraryError::Outside(roots.join(", "))));
+                }
+            }
+            if !Path::new(&target).is_dir() {
+                return Err(format!("{target} is not there: make it, or mount its disk"));
+            }
+            let reach =
+                Reach::open(Path::new(&library)).map_err(|errno| format!("{library}: {}", told(errno)))?;
+            let own = identities(&own);
+            let is_owned = |folder: &str| {
+                whole.get(folder).is_some_and(|files| {
+                    // The target may lie in what would be moved into it.
+                    let is_above = Path::new(&target).starts_with(place::absolute(&library, folder));
+                    let owned = reach.is_own_folder(&place::decode(folder), files, &own);
+                    !is_above && owned == Ok(true)
+                })
+            };
+            let place = folder_along(&item, is_owned).unwrap_or(item);
+            Ok(Unit {
+                source: place::absolute(&library, &place),
+                directory: target,
+                place,
+            })
+        });
+        Ok(choosing.await?)
+    }
+
+    /// Writes down where the items of a unit lie now.
+    async fn write_down(
+        &self,
+        at: &Whereabouts,
+        target: &MediaLibrary,
+        unit: &Unit,
+    ) -> Result<(), LibraryError> {
+        let mut tx = self.db.begin_write().await?;
+        let is_file = unit.place == at.item.place;
+        let rows = if is_file {
+            vec![(at.item.id.clone(), at.item.place.clone())]
+        } else {
+            repo::bulk::below(&mut tx, &at.library.id, &unit.place).await?
+        };
+        let now = self.ctx.now();
+        let mut directories: HashMap<String, String> = HashMap::new();
+        for (id, item) in rows
+            .iter()
+            .filter(|(_, item)| place::is_within(item, &unit.place))
+        {
+            let item = moved(item, &unit.place);
+            let folder = place::parent(&item).unwrap_or_default();
+            let directory = match directories.get(&folder) {
+                Some(known) => known.clone(),
+                None => {
+                    let new = self.ctx.id();
+                    repo::bulk::directory(&mut tx, &target.id, &folder, new).await?
+                }
+            };
+            repo::bulk::relocate(&mut tx, id, &target.id, &directory, &item, now).await?;
+            directories.insert(folder, directory);
+        }
+        tx.commit().await?;
+        Ok(())
+    }
+}
+
+fn name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+async fn save(job: &JobContext, state: &State) -> Result<(), JobError> {
+    let saved =
+        serde_json::to_value(state).map_err(|error| JobError::new("checkpoint", error.to_string()))?;
+    job.save(&saved).await
+}
