@@ -18,7 +18,7 @@ use qm_ports::action::{ActionError, TorrentHands, TorrentRef};
 use qm_ports::carry::{CarryError, DataCheck, DataFile, DataMove, DataMover, Whereabouts};
 use qm_ports::{Holders, TorrentPayload, TorrentPayloads};
 use qm_test_base::{client, principal};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::model::item::Filter;
 use crate::model::library::{Kind, LibraryChange, MediaLibrary};
@@ -48,7 +48,19 @@ impl JobHandler for Nothing {
 }
 
 sql! {
+    ADD_USER = "INSERT INTO users (id, username, email, password_hash, created_at, updated_at) \
+        VALUES ('u', 'u', 'u@example.org', '', 0, 0) ON CONFLICT DO NOTHING";
     AUDITED = "SELECT COALESCE(object_id, ''), COALESCE(metadata, '') FROM audit_logs WHERE action = $1 ORDER BY created_at, id";
+}
+
+/// Stores the user whom callers are, without whom jobs are nobody's.
+///
+/// # Panics
+/// When the database does not answer.
+pub async fn has_user(db: &Db) {
+    let mut tx = db.begin_write().await.expect("a database");
+    let _ = qm_db::exec!(&mut tx, ADD_USER).await.expect("a user");
+    tx.commit().await.expect("a user");
 }
 
 /// Rows of the audit about an action: what it was done to, and what is told of it.
@@ -371,7 +383,8 @@ impl House {
         for _ in 0..6000 {
             let job = self.jobs.get(&self.principal, job).await.expect("a job");
             if !job.status.is_active() {
-                let result = job.result_summary.clone().unwrap_or_default();
+                let why = job.error_message.clone().map(|why| json!({ "error": why }));
+                let result = job.result_summary.clone().or(why).unwrap_or_default();
                 return (job.status.as_str().to_owned(), result);
             }
             tokio::time::sleep(LOOK).await;

@@ -77,6 +77,8 @@ const AUTOMATION_RULE: &str = r#"{"name":"attacked","trigger":"ratio.reached","c
 const RSS_RULE: &str = r#"{"feedId":"00000000-0000-4000-8000-000000000000","name":"attacked"}"#;
 const RSS_CANDIDATE: &str = r#"{"name":"attacked","matchType":"contains_text","pattern":"attacked"}"#;
 const LIBRARY_LOOSE: &str = "clients send libraries back as they got them";
+const BULK_LOOSE: &str = "clients send the form of another order";
+const MEDIA_ITEMS: &str = r#"{"itemIds":["00000000-0000-4000-8000-000000000000"]}"#;
 const ITEM_LOOSE: &str = "clients send items back as they got them";
 const RSS_LOOSE: &str = "clients send members of their own, and those of another type count as not said";
 
@@ -361,6 +363,14 @@ pub const TABLE: &[Row] = &[
     row("GET /api/media/series/health"),
     row("GET /api/media/shows/by-key"),
     row("GET /api/media/shows/{id}"),
+    row("POST /api/media/items/bulk/lock").body(MEDIA_ITEMS).loose(BULK_LOOSE),
+    row("POST /api/media/items/bulk/unlock").body(MEDIA_ITEMS).loose(BULK_LOOSE),
+    row("POST /api/media/items/bulk/remove").body(MEDIA_ITEMS).loose(BULK_LOOSE),
+    row("POST /api/media/items/bulk/delete-files/preview").body(MEDIA_ITEMS).loose(BULK_LOOSE),
+    row("POST /api/media/items/bulk/delete-files").body(MEDIA_ITEMS).loose(BULK_LOOSE),
+    row("POST /api/media/items/bulk/move")
+        .body(r#"{"itemIds":["00000000-0000-4000-8000-000000000000"],"targetLibraryId":"nowhere"}"#)
+        .loose(BULK_LOOSE),
     // Media servers
     row("GET /api/media/server-integrations"),
     row("POST /api/media/server-integrations").body(r#"{"name":"attacked","kind":"plex"}"#),

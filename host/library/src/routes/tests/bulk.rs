@@ -10,10 +10,11 @@ use serde_json::{Value, json};
 
 use super::Site;
 use crate::model::library::{Kind, MediaLibrary};
-use crate::testing::{House, audited};
+use crate::testing::{House, audited, has_user};
 
 /// A site with these files in libraries of these names, scanned.
 async fn shelf(db: &Db, files: &[&str], libraries: &[(&str, Kind)]) -> (Site, Vec<MediaLibrary>) {
+    has_user(db).await;
     let site = Site::new(db).await;
     for file in files {
         site.house.file(file, 5);
@@ -94,7 +95,7 @@ db_test! {
                 let (status, refused) = site.admin("POST", &path, Some(body)).await;
                 assert_eq!((status, &refused["code"]), (400, &json!(code)), "{verb}: {refused}");
             }
-            let (status, refused) = site.admin("POST", &path, Some(json!({ "itemIds": [1] }))).await;
+            let (status, refused) = site.admin("POST", &path, Some(json!({ "itemIds": "1" }))).await;
             assert_eq!(status, 400, "{verb}: {refused}");
             assert_eq!(site.ask("READ_ONLY", "POST", &path, Some(json!({ "itemIds": [a] }))).await.0, 403, "{verb}");
         }
@@ -221,9 +222,13 @@ db_test! {
         site.house.around.after.store(true, Ordering::SeqCst);
         let body = json!({ "itemIds": [id], "targetLibraryId": libraries[1].id });
         let (_, asked) = site.admin("POST", "/items/bulk/move", Some(body)).await;
-        while !site.is_there("attic/A/a.2001.mkv") {
+        for _ in 0..1000 {
+            if site.is_there("attic/A/a.2001.mkv") {
+                break;
+            }
             tokio::time::sleep(std::time::Duration::from_millis(10)).await;
         }
+        assert!(site.is_there("attic/A/a.2001.mkv"));
         assert_eq!(site.get(&format!("/items/{id}")).await["libraryId"], libraries[0].id, "not written down yet");
         site.house.stops().await;
         let next = House::over(&db, site.house.root.clone(), Default::default());
