@@ -57,6 +57,7 @@ const MIGRATIONS: &[Migration] = migrations! {
     31 "0031_library",
     32 "0032_indexer_origins",
     33 "0033_media_servers",
+    36 "0036_show_metadata",
 };
 
 sql! {

@@ -21,6 +21,8 @@ pub enum LibraryError {
     NoSuchKey,
     #[error("Invalid series key")]
     NoSeriesKey,
+    #[error("Invalid season number")]
+    NoSeason,
     #[error("No items selected.")]
     NothingSelected,
     #[error("{0} items are selected, and {MOST} are the most: select fewer")]
@@ -66,6 +68,7 @@ impl LibraryError {
             | LibraryError::NoSuchKey => ErrorKind::NotFound,
             LibraryError::NameAndPath
             | LibraryError::NoSeriesKey
+            | LibraryError::NoSeason
             | LibraryError::NothingSelected
             | LibraryError::TooManySelected(_)
             | LibraryError::NoTarget
@@ -88,6 +91,7 @@ impl LibraryError {
             LibraryError::NoSuchLibrary => "not_found.media_library",
             LibraryError::NoSuchItem => "not_found.media_item",
             LibraryError::NoSuchShow | LibraryError::NoSuchKey => "not_found.media_show",
+            LibraryError::NoSeason => "bad_request.season_number",
             LibraryError::NothingSelected => "bad_request.no_items",
             LibraryError::TooManySelected(_) => "bad_request.too_many_items",
             LibraryError::NoTarget | LibraryError::NoSuchTarget => "bad_request.target_library",

@@ -363,6 +363,12 @@ pub const TABLE: &[Row] = &[
     row("GET /api/media/series/health"),
     row("GET /api/media/shows/by-key"),
     row("GET /api/media/shows/{id}"),
+    row("PATCH /api/media/shows/{id}/identity").body(r#"{"titledbId":"tt0000001"}"#).loose(ITEM_LOOSE),
+    row("PATCH /api/media/shows/{id}/metadata").body(r#"{"title":"attacked"}"#).loose(ITEM_LOOSE),
+    row("PATCH /api/media/shows/{id}/seasons/{seasonNumber}")
+        .body(r#"{"title":"attacked"}"#)
+        .loose(ITEM_LOOSE)
+        .unknown(400, "seasons have numbers"),
     row("POST /api/media/items/bulk/lock").body(MEDIA_ITEMS).loose(BULK_LOOSE),
     row("POST /api/media/items/bulk/unlock").body(MEDIA_ITEMS).loose(BULK_LOOSE),
     row("POST /api/media/items/bulk/remove").body(MEDIA_ITEMS).loose(BULK_LOOSE),

@@ -4,3 +4,4 @@ pub mod answers;
 pub mod bulk;
 pub mod requests;
 pub mod series;
+pub mod shows;

@@ -201,7 +201,7 @@ fn title(f: &mut Fields<'_>) -> Option<String> {
 
 /// A number from 0; `Some(None)`: it is null.
 #[expect(clippy::option_option, reason = "absent, null and a value are three things")]
-fn number(f: &mut Fields<'_>, name: &'static str, most: i64) -> Option<Option<i64>> {
+pub(super) fn number(f: &mut Fields<'_>, name: &'static str, most: i64) -> Option<Option<i64>> {
     let is_null = f.is_null(name);
     let number = f.integer(name).min(0).max(most).optional();
     number.map(Some).or(is_null.then_some(None))

@@ -335,21 +335,6 @@ impl From<(Show, String)> for ShowView {
     }
 }
 
-/// A show with all that is known of it.
-#[derive(Serialize, ToSchema)]
-#[schema(as = MediaShowDetail)]
-pub struct ShowDetailView {
-    pub show: ShowView,
-    /// Null: none is known.
-    #[schema(value_type = Option<Object>)]
-    pub metadata: Option<Value>,
-    /// Those that somebody has said something of.
-    #[schema(value_type = Vec<Object>)]
-    pub seasons: Vec<Value>,
-    #[schema(value_type = Vec<Object>)]
-    pub artwork: Vec<Value>,
-}
-
 /// A file that is known and is not there.
 #[derive(Serialize, ToSchema)]
 #[schema(as = MediaMissingFile)]

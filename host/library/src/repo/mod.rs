@@ -1,6 +1,7 @@
 //! The tables of this area.
 
 pub mod bulk;
+pub mod details;
 pub mod directories;
 pub mod items;
 pub mod libraries;

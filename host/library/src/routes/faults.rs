@@ -16,6 +16,8 @@ faults! {
     Order => with(own(), order());
     Preview => with(own(), [E::TooManySelected(1001)]);
     Move => with(own(), with(order(), [E::NoTarget, E::NoSuchTarget]));
+    EditShow => with(own(), [E::NoSuchShow]);
+    EditSeason => with(own(), [E::NoSuchShow, E::NoSeason]);
     Show => [E::NoSuchShow];
     ShowKey => [E::NoSuchKey];
     Edit => with(own(), [E::NoSuchItem, E::Locked]);

@@ -7,6 +7,7 @@ mod items;
 mod jobs;
 mod libraries;
 mod series;
+mod shows;
 #[cfg(test)]
 mod tests;
 
@@ -46,7 +47,10 @@ pub fn routes() -> Routes<Arc<Library>> {
         .add(routes!(series::series_episodes).need(P::MediaManagerView))
         .add(routes!(series::series_health).need(P::MediaManagerView))
         .add(routes!(series::show_by_key).need(P::MediaManagerView))
-        .add(routes!(series::get_show).need(P::MediaManagerView))
+        .add(routes!(shows::get_show).need(P::MediaManagerView))
+        .add(routes!(shows::update_show_identity).need(P::MediaManagerEditMetadata))
+        .add(routes!(shows::update_show_metadata).need(P::MediaManagerEditMetadata))
+        .add(routes!(shows::update_season).need(P::MediaManagerEditMetadata))
         .add(routes!(bulk::lock_items).need(P::MediaManagerEditMetadata))
         .add(routes!(bulk::unlock_items).need(P::MediaManagerEditMetadata))
         .add(routes!(bulk::remove_items).need(P::MediaManagerDelete))

@@ -1,12 +1,11 @@
-//! `/api/media/series` and `/api/media/shows`, as they are looked at.
+//! `/api/media/series`, and the shows that are found by them.
 
 use axum::extract::State;
-use qm_web::{ApiResult, Json, Params, Path};
+use qm_web::{ApiResult, Json, Params};
 
 use super::{App, faults};
 use crate::dto::series::{
-    EpisodesQuery, EpisodesView, KeyQuery, SeriesHealthView, SeriesPage, SeriesQuery, SeriesView,
-    ShowDetailView, ShowView,
+    EpisodesQuery, EpisodesView, KeyQuery, SeriesHealthView, SeriesPage, SeriesQuery, SeriesView, ShowView,
 };
 
 /// A page of series: episodes by the folder of their show, or by their title where no folder is one's.
@@ -62,19 +61,4 @@ pub async fn series_health(
 pub async fn show_by_key(State(app): App, Params(query): Params<KeyQuery>) -> ApiResult<Json<ShowView>> {
     let found = app.show_of_key(&query.key, query.library_id.as_deref()).await?;
     Ok(Json(found.into()))
-}
-
-/// A show with all that is known of it.
-#[utoipa::path(
-    get, path = "/api/media/shows/{id}", tag = "media", params(("id" = String, Path)),
-    responses((status = 200, body = ShowDetailView), faults::Show)
-)]
-pub async fn get_show(State(app): App, Path(id): Path<String>) -> ApiResult<Json<ShowDetailView>> {
-    let show = app.show(&id).await?.into();
-    Ok(Json(ShowDetailView {
-        show,
-        metadata: None,
-        seasons: Vec::new(),
-        artwork: Vec::new(),
-    }))
 }

@@ -4,6 +4,7 @@ mod actions;
 #[cfg(test)]
 mod awkward;
 mod bulk;
+mod details;
 mod edit;
 mod erase;
 mod follow_up;

@@ -122,6 +122,62 @@ db_test! {
         site.house.stops().await;
     }
 
+    async fn people_say_what_shows_are(db: Db) {
+        let site = shelf(&db).await;
+        let page = site.get("/series?search=wire").await;
+        let key = page["items"][0]["key"].as_str().unwrap();
+        let show = site.get(&format!("/shows/by-key?key={key}")).await;
+        let of = |verb: &str| format!("/shows/{}{verb}", show["id"].as_str().unwrap());
+        let (status, said) = site.admin("PATCH", &of("/identity"), Some(json!({ "titledbId": " tt0306414 ", "providerAId": "1438", "x": 1 }))).await;
+        assert_eq!((status, &said["episodesUpdated"], &said["show"]["titledbId"], &said["show"]["providerAId"]),
+            (200, &json!(5), &json!("tt0306414"), &json!("1438")), "{said}");
+        assert_eq!(site.get("/series?search=wire").await["items"][0]["seriesTitledbId"], "tt0306414");
+        let (_, said) = site.admin("PATCH", &of("/identity"), Some(json!({ "titledbId": "tt0306414" }))).await;
+        assert_eq!(said["show"]["providerAId"], "1438", "the same title has the same id elsewhere");
+        let (_, said) = site.admin("PATCH", &of("/identity"), Some(json!({ "titledbId": "" }))).await;
+        assert_eq!((&said["show"]["titledbId"], &said["show"]["providerAId"]), (&Value::Null, &Value::Null));
+        assert_eq!(site.get("/series?search=wire").await["items"][0]["seriesTitledbId"], Value::Null);
+        let (status, told) = site.admin("PATCH", &of("/metadata"), Some(json!({
+            "title": "The Wire", "overview": "Baltimore\0", "year": 2002, "rating": 9.3, "genres": ["Crime", "Drama"], "status": "ended",
+        }))).await;
+        assert_eq!((status, &told["providerName"], &told["rating"], &told["genres"], &told["cast"]),
+            (200, &json!("manual"), &json!(9.3), &json!(["Crime", "Drama"]), &json!([])), "{told}");
+        let (_, told) = site.admin("PATCH", &of("/metadata"), Some(json!({ "title": null, "genres": [], "rating": null }))).await;
+        assert_eq!((&told["title"], &told["year"], &told["genres"], &told["rating"], &told["fieldSources"]["genres"]),
+            (&Value::Null, &json!(2002), &json!([]), &Value::Null, &json!("manual")));
+        for number in [2, 0] {
+            let path = of(&format!("/seasons/{number}"));
+            let (status, season) = site.admin("PATCH", &path, Some(json!({ "title": "Docks", "overview": "x" }))).await;
+            assert_eq!((status, &season["seasonNumber"], &season["title"]), (200, &json!(number), &json!("Docks")), "{season}");
+            let (_, season) = site.admin("PATCH", &path, Some(json!({ "overview": null }))).await;
+            assert_eq!((&season["title"], &season["overview"], &season["providerName"]), (&json!("Docks"), &Value::Null, &json!("manual")));
+        }
+        let detail = site.get(&of("")).await;
+        assert_eq!((&detail["metadata"]["year"], &detail["seasons"][0]["seasonNumber"], &detail["seasons"][1]["seasonNumber"]),
+            (&json!(2002), &json!(0), &json!(2)), "{detail}");
+        for number in ["-1", "x", "1.5", "100000", "99999999999999999999"] {
+            let (status, refused) = site.admin("PATCH", &of(&format!("/seasons/{number}")), Some(json!({}))).await;
+            assert_eq!((status, &refused["message"]), (400, &json!("Invalid season number")), "{number}");
+        }
+        for body in [json!({ "year": "late" }), json!({ "rating": 11 }), json!({ "genres": "Crime" }), json!({ "title": 1 })] {
+            assert_eq!(site.admin("PATCH", &of("/metadata"), Some(body.clone())).await.0, 400, "{body}");
+        }
+        for verb in ["/identity", "/metadata", "/seasons/1"] {
+            let (status, refused) = site.admin("PATCH", &format!("/shows/nobody{verb}"), Some(json!({}))).await;
+            assert_eq!((status, &refused["message"]), (404, &json!("Show not found")), "{verb}");
+            assert_eq!(site.ask("READ_ONLY", "PATCH", &of(verb), Some(json!({}))).await.0, 403, "{verb}");
+        }
+        for (action, count) in [("media.show.identity_set", 3), ("media.show.metadata_update", 2), ("media.show.season_update", 4)] {
+            assert_eq!(audited(&db, action).await.len(), count, "{action}");
+        }
+        // What was said goes with the show.
+        let libraries = site.get("/libraries").await;
+        let tv = libraries[0]["id"].as_str().unwrap();
+        assert_eq!(site.admin("DELETE", &format!("/libraries/{tv}"), None).await.0, 200);
+        assert_eq!(site.ask("READ_ONLY", "GET", &of(""), None).await.0, 404);
+        site.house.stops().await;
+    }
+
     async fn what_is_missing_is_told(db: Db) {
         let site = shelf(&db).await;
         let libraries = site.get("/libraries").await;

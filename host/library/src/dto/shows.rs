@@ -1,0 +1,286 @@
+//! What is said of shows and seasons, as it is sent and answered.
+
+use qm_kernel::Timestamp;
+use qm_web::{Fields, FromBody};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+use super::requests::number;
+use super::series::ShowView;
+use crate::model::details::{IdentityEdit, Season, SeasonEdit, ShowEdit, ShowMetadata};
+
+/// Characters of a title or a word.
+const MAX_TEXT: usize = 512;
+/// Characters of what a show is about.
+const MAX_OVERVIEW: usize = 20_000;
+/// Genres, networks, studios or tags of a show.
+const MAX_LIST: usize = 100;
+/// Beyond any show.
+const MAX_YEAR: i64 = 9999;
+
+/// A text; `Some(None)`: it is null.
+#[expect(clippy::option_option, reason = "absent, null and a value are three things")]
+fn text(f: &mut Fields<'_>, name: &'static str, most: usize) -> Option<Option<String>> {
+    let is_null = f.is_null(name);
+    let text = f.string(name).max(most).optional();
+    text.map(Some).or(is_null.then_some(None))
+}
+
+fn list(f: &mut Fields<'_>, name: &'static str) -> Option<Vec<String>> {
+    f.strings(name).max_items(MAX_LIST).each_max(MAX_TEXT).optional()
+}
+
+/// Which show a folder holds; what is absent stays, what is null or empty is cleared.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase", as = MediaShowIdentityInput)]
+#[expect(clippy::option_option, reason = "absent, null and a value are three things")]
+pub struct IdentityInput {
+    /// Another one clears `providerAId` where that is not given.
+    #[schema(value_type = Option<String>)]
+    pub titledb_id: Option<Option<String>>,
+    #[schema(value_type = Option<String>)]
+    pub provider_a_id: Option<Option<String>>,
+}
+
+impl FromBody for IdentityInput {
+    fn from_body(f: &mut Fields<'_>) -> Self {
+        f.allow_unknown();
+        let given = |id: Option<Option<String>>| {
+            id.map(|id| id.map(|id| id.trim().to_owned()).filter(|id| !id.is_empty()))
+        };
+        Self {
+            titledb_id: given(text(f, "titledbId", MAX_TEXT)),
+            provider_a_id: given(text(f, "providerAId", MAX_TEXT)),
+        }
+    }
+}
+
+impl From<IdentityInput> for IdentityEdit {
+    fn from(input: IdentityInput) -> Self {
+        Self {
+            titledb_id: input.titledb_id,
+            provider_a_id: input.provider_a_id,
+        }
+    }
+}
+
+/// What is said of a show; what is absent stays, what is null is cleared.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase", as = MediaShowMetadataInput)]
+#[expect(clippy::option_option, reason = "absent, null and a value are three things")]
+pub struct ShowMetadataInput {
+    #[schema(value_type = Option<String>)]
+    pub title: Option<Option<String>>,
+    #[schema(value_type = Option<String>)]
+    pub original_title: Option<Option<String>>,
+    #[schema(value_type = Option<String>)]
+    pub sort_title: Option<Option<String>>,
+    #[schema(value_type = Option<String>)]
+    pub overview: Option<Option<String>>,
+    #[schema(value_type = Option<i64>)]
+    pub year: Option<Option<i64>>,
+    #[schema(value_type = Option<String>)]
+    pub status: Option<Option<String>>,
+    pub networks: Option<Vec<String>>,
+    pub genres: Option<Vec<String>>,
+    pub studios: Option<Vec<String>>,
+    /// 0 to 10.
+    #[schema(value_type = Option<f64>)]
+    pub rating: Option<Option<f64>>,
+    #[schema(value_type = Option<String>)]
+    pub certification: Option<Option<String>>,
+    pub tags: Option<Vec<String>>,
+}
+
+impl FromBody for ShowMetadataInput {
+    fn from_body(f: &mut Fields<'_>) -> Self {
+        f.allow_unknown();
+        let no_rating = f.is_null("rating");
+        let rating = f.number("rating").min(0.0).max(10.0).optional();
+        Self {
+            title: text(f, "title", MAX_TEXT),
+            original_title: text(f, "originalTitle", MAX_TEXT),
+            sort_title: text(f, "sortTitle", MAX_TEXT),
+            overview: text(f, "overview", MAX_OVERVIEW),
+            year: number(f, "year", MAX_YEAR),
+            status: text(f, "status", MAX_TEXT),
+            networks: list(f, "networks"),
+            genres: list(f, "genres"),
+            studios: list(f, "studios"),
+            rating: rating.map(Some).or(no_rating.then_some(None)),
+            certification: text(f, "certification", MAX_TEXT),
+            tags: list(f, "tags"),
+        }
+    }
+}
+
+impl From<ShowMetadataInput> for ShowEdit {
+    fn from(input: ShowMetadataInput) -> Self {
+        Self {
+            title: input.title,
+            original_title: input.original_title,
+            sort_title: input.sort_title,
+            overview: input.overview,
+            year: input.year,
+            status: input.status,
+            networks: input.networks,
+            genres: input.genres,
+            studios: input.studios,
+            rating: input.rating,
+            certification: input.certification,
+            tags: input.tags,
+        }
+    }
+}
+
+/// What is said of a season; what is absent stays, what is null is cleared.
+#[derive(ToSchema)]
+#[schema(as = MediaSeasonInput)]
+#[expect(clippy::option_option, reason = "absent, null and a value are three things")]
+pub struct SeasonInput {
+    #[schema(value_type = Option<String>)]
+    pub title: Option<Option<String>>,
+    #[schema(value_type = Option<String>)]
+    pub overview: Option<Option<String>>,
+}
+
+impl FromBody for SeasonInput {
+    fn from_body(f: &mut Fields<'_>) -> Self {
+        f.allow_unknown();
+        Self {
+            title: text(f, "title", MAX_TEXT),
+            overview: text(f, "overview", MAX_OVERVIEW),
+        }
+    }
+}
+
+impl From<SeasonInput> for SeasonEdit {
+    fn from(input: SeasonInput) -> Self {
+        Self {
+            title: input.title,
+            overview: input.overview,
+        }
+    }
+}
+
+/// A show that somebody said what it is of.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = MediaShowIdentity)]
+pub struct IdentityView {
+    pub show: ShowView,
+    /// Items below its folder, which are of its series now.
+    pub episodes_updated: usize,
+}
+
+/// What is said of a show.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = MediaShowMetadata)]
+pub struct ShowMetadataView {
+    pub id: String,
+    pub show_id: String,
+    pub title: Option<String>,
+    pub original_title: Option<String>,
+    pub sort_title: Option<String>,
+    pub overview: Option<String>,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub first_aired_at: Option<Timestamp>,
+    pub year: Option<i64>,
+    pub status: Option<String>,
+    pub networks: Vec<String>,
+    pub genres: Vec<String>,
+    pub studios: Vec<String>,
+    #[schema(value_type = Vec<Object>)]
+    pub cast: Vec<Value>,
+    #[schema(value_type = Vec<Object>)]
+    pub crew: Vec<Value>,
+    /// 0 to 10.
+    pub rating: Option<f64>,
+    pub certification: Option<String>,
+    pub tags: Vec<String>,
+    /// `manual`: a person said something last.
+    pub provider_name: Option<String>,
+    /// Who said each field.
+    #[schema(value_type = Option<Object>)]
+    pub field_sources: Option<Map<String, Value>>,
+    #[schema(value_type = String, format = DateTime)]
+    pub updated_at: Timestamp,
+}
+
+impl From<ShowMetadata> for ShowMetadataView {
+    fn from(of: ShowMetadata) -> Self {
+        Self {
+            id: of.id,
+            show_id: of.show_id,
+            title: of.title,
+            original_title: of.original_title,
+            sort_title: of.sort_title,
+            overview: of.overview,
+            first_aired_at: of.first_aired_at,
+            year: of.year,
+            status: of.status,
+            networks: of.networks,
+            genres: of.genres,
+            studios: of.studios,
+            cast: of.cast,
+            crew: of.crew,
+            rating: of.rating,
+            certification: of.certification,
+            tags: of.tags,
+            provider_name: of.provider_name,
+            field_sources: of.field_sources,
+            updated_at: of.updated_at,
+        }
+    }
+}
+
+/// What is said of a season.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = MediaSeason)]
+pub struct SeasonView {
+    pub id: String,
+    pub show_id: String,
+    pub season_number: i64,
+    pub title: Option<String>,
+    pub overview: Option<String>,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub first_aired_at: Option<Timestamp>,
+    /// `manual`: a person said something last.
+    pub provider_name: Option<String>,
+    #[schema(value_type = String, format = DateTime)]
+    pub created_at: Timestamp,
+    #[schema(value_type = String, format = DateTime)]
+    pub updated_at: Timestamp,
+}
+
+impl From<Season> for SeasonView {
+    fn from(season: Season) -> Self {
+        Self {
+            id: season.id,
+            show_id: season.show_id,
+            season_number: season.number,
+            title: season.title,
+            overview: season.overview,
+            first_aired_at: season.first_aired_at,
+            provider_name: season.provider_name,
+            created_at: season.created_at,
+            updated_at: season.updated_at,
+        }
+    }
+}
+
+/// A show with all that is known of it.
+#[derive(Serialize, ToSchema)]
+#[schema(as = MediaShowDetail)]
+pub struct ShowDetailView {
+    pub show: ShowView,
+    /// Null: nobody said anything.
+    pub metadata: Option<ShowMetadataView>,
+    /// Those that somebody said something of, by their numbers.
+    pub seasons: Vec<SeasonView>,
+    #[schema(value_type = Vec<Object>)]
+    pub artwork: Vec<Value>,
+}

@@ -1,0 +1,89 @@
+//! `/api/media/shows/{id}`: what is said of a show and its seasons.
+
+use axum::extract::State;
+use qm_web::{ApiResult, Auth, Body, Client, Json, Path};
+
+use super::{App, faults};
+use crate::dto::shows::{
+    IdentityInput, IdentityView, SeasonInput, SeasonView, ShowDetailView, ShowMetadataInput, ShowMetadataView,
+};
+use crate::service::Caller;
+
+/// A show with all that is known of it.
+#[utoipa::path(
+    get, path = "/api/media/shows/{id}", tag = "media", params(("id" = String, Path)),
+    responses((status = 200, body = ShowDetailView), faults::Show)
+)]
+pub async fn get_show(State(app): App, Path(id): Path<String>) -> ApiResult<Json<ShowDetailView>> {
+    let show = app.show(&id).await?.into();
+    let (metadata, seasons) = app.show_details(&id).await?;
+    Ok(Json(ShowDetailView {
+        show,
+        metadata: metadata.map(ShowMetadataView::from),
+        seasons: seasons.into_iter().map(SeasonView::from).collect(),
+        artwork: Vec::new(),
+    }))
+}
+
+/// Says which show a folder holds. All items below it are of that series then.
+#[utoipa::path(
+    patch, path = "/api/media/shows/{id}/identity", tag = "media", params(("id" = String, Path)),
+    request_body = Body<IdentityInput>, responses((status = 200, body = IdentityView), faults::EditShow)
+)]
+pub async fn update_show_identity(
+    State(app): App,
+    Auth(principal): Auth,
+    Client(client): Client,
+    Path(id): Path<String>,
+    Body(input): Body<IdentityInput>,
+) -> ApiResult<Json<IdentityView>> {
+    let caller = Caller {
+        principal: &principal,
+        client: &client,
+    };
+    let (show, path, episodes_updated) = app.identify_show(caller, &id, input.into()).await?;
+    Ok(Json(IdentityView {
+        show: (show, path).into(),
+        episodes_updated,
+    }))
+}
+
+/// Says something of a show.
+#[utoipa::path(
+    patch, path = "/api/media/shows/{id}/metadata", tag = "media", params(("id" = String, Path)),
+    request_body = Body<ShowMetadataInput>, responses((status = 200, body = ShowMetadataView), faults::EditShow)
+)]
+pub async fn update_show_metadata(
+    State(app): App,
+    Auth(principal): Auth,
+    Client(client): Client,
+    Path(id): Path<String>,
+    Body(input): Body<ShowMetadataInput>,
+) -> ApiResult<Json<ShowMetadataView>> {
+    let caller = Caller {
+        principal: &principal,
+        client: &client,
+    };
+    Ok(Json(app.describe_show(caller, &id, input.into()).await?.into()))
+}
+
+/// Says something of a season, also of one without episodes. Specials are season 0.
+#[utoipa::path(
+    patch, path = "/api/media/shows/{id}/seasons/{seasonNumber}", tag = "media",
+    params(("id" = String, Path), ("seasonNumber" = String, Path)),
+    request_body = Body<SeasonInput>, responses((status = 200, body = SeasonView), faults::EditSeason)
+)]
+pub async fn update_season(
+    State(app): App,
+    Auth(principal): Auth,
+    Client(client): Client,
+    Path((id, number)): Path<(String, String)>,
+    Body(input): Body<SeasonInput>,
+) -> ApiResult<Json<SeasonView>> {
+    let caller = Caller {
+        principal: &principal,
+        client: &client,
+    };
+    let season = app.describe_season(caller, &id, &number, input.into()).await?;
+    Ok(Json(season.into()))
+}

@@ -1,0 +1,157 @@
+//! What people say of shows and seasons.
+
+use qm_db::Tx;
+use qm_kernel::Permission;
+use qm_platform::Actor;
+use serde_json::{Value, json};
+
+use super::{Caller, Library};
+use crate::error::LibraryError;
+use crate::model::details::{IdentityEdit, MANUAL, Season, SeasonEdit, ShowEdit, ShowMetadata};
+use crate::model::place;
+use crate::model::show::Show;
+use crate::repo;
+
+/// Seasons beyond this number are none; years are seasons too.
+const MAX_SEASON: i64 = 99_999;
+
+impl Library {
+    /// What is said of a show, and of its seasons.
+    pub async fn show_details(&self, id: &str) -> Result<(Option<ShowMetadata>, Vec<Season>), LibraryError> {
+        let mut tx = self.db.begin_read().await?;
+        let metadata = repo::details::metadata(&mut tx, id).await?;
+        Ok((metadata, repo::details::seasons(&mut tx, id).await?))
+    }
+
+    /// Says which show a folder holds: the show with the directory of its library, and how many items belong to its series.
+    pub async fn identify_show(
+        &self,
+        caller: Caller<'_>,
+        id: &str,
+        edit: IdentityEdit,
+    ) -> Result<(Show, String, usize), LibraryError> {
+        let mut tx = self.db.begin_write().await?;
+        let actor = self.may_edit(&mut tx, caller).await?;
+        let mut show = found(&mut tx, id).await?;
+        let before = show.titledb_id.clone();
+        if let Some(titledb_id) = edit.titledb_id {
+            show.titledb_id = titledb_id;
+        }
+        match edit.provider_a_id {
+            Some(provider_a_id) => show.provider_a_id = provider_a_id,
+            // That of another show.
+            None if show.titledb_id != before => show.provider_a_id = None,
+            None => {}
+        }
+        let now = self.ctx.now();
+        show.updated_at = now;
+        repo::details::identify(&mut tx, &show).await?;
+        let below = repo::bulk::below(&mut tx, &show.library_id, &show.place).await?;
+        let mut episodes = 0;
+        for (item, at) in below {
+            if place::is_within(&at, &show.place) {
+                repo::details::identify_episode(&mut tx, &item, show.titledb_id.as_deref(), now).await?;
+                episodes += 1;
+            }
+        }
+        let told =
+            json!({ "titledbId": show.titledb_id, "providerAId": show.provider_a_id, "episodes": episodes });
+        self.note_show(&mut tx, caller, &actor, "media.show.identity_set", &show, told)
+            .await?;
+        let library = repo::libraries::find(&mut tx, &show.library_id).await?;
+        let path = library.ok_or(LibraryError::NoSuchShow)?.path;
+        tx.commit().await?;
+        Ok((show, path, episodes))
+    }
+
+    /// Says something of a show.
+    pub async fn describe_show(
+        &self,
+        caller: Caller<'_>,
+        id: &str,
+        edit: ShowEdit,
+    ) -> Result<ShowMetadata, LibraryError> {
+        let mut tx = self.db.begin_write().await?;
+        let actor = self.may_edit(&mut tx, caller).await?;
+        let show = found(&mut tx, id).await?;
+        let now = self.ctx.now();
+        let stored = repo::details::metadata(&mut tx, id).await?;
+        let mut metadata = stored.unwrap_or_else(|| ShowMetadata::new(self.ctx.id(), show.id.clone(), now));
+        metadata.take(edit, now);
+        repo::details::put_metadata(&mut tx, &metadata).await?;
+        let told = json!({ "title": metadata.title, "year": metadata.year });
+        self.note_show(&mut tx, caller, &actor, "media.show.metadata_update", &show, told)
+            .await?;
+        tx.commit().await?;
+        Ok(metadata)
+    }
+
+    /// Says something of a season. `number`: as the caller wrote it.
+    pub async fn describe_season(
+        &self,
+        caller: Caller<'_>,
+        id: &str,
+        number: &str,
+        edit: SeasonEdit,
+    ) -> Result<Season, LibraryError> {
+        let mut tx = self.db.begin_write().await?;
+        let actor = self.may_edit(&mut tx, caller).await?;
+        let number = number
+            .parse()
+            .ok()
+            .filter(|number| (0..=MAX_SEASON).contains(number));
+        let number = number.ok_or(LibraryError::NoSeason)?;
+        let show = found(&mut tx, id).await?;
+        let now = self.ctx.now();
+        let stored = repo::details::season(&mut tx, id, number).await?;
+        let mut season = stored.unwrap_or_else(|| Season {
+            id: self.ctx.id(),
+            show_id: show.id.clone(),
+            number,
+            title: None,
+            overview: None,
+            first_aired_at: None,
+            provider_name: None,
+            created_at: now,
+            updated_at: now,
+        });
+        if let Some(title) = edit.title {
+            season.title = title;
+        }
+        if let Some(overview) = edit.overview {
+            season.overview = overview;
+        }
+        (season.provider_name, season.updated_at) = (Some(MANUAL.to_owned()), now);
+        repo::details::put_season(&mut tx, &season).await?;
+        let told = json!({ "seasonNumber": number, "title": season.title });
+        self.note_show(&mut tx, caller, &actor, "media.show.season_update", &show, told)
+            .await?;
+        tx.commit().await?;
+        Ok(season)
+    }
+
+    async fn may_edit(&self, tx: &mut Tx, caller: Caller<'_>) -> Result<Actor, LibraryError> {
+        self.judge(tx, caller, Permission::MediaManagerEditMetadata).await
+    }
+
+    async fn note_show(
+        &self,
+        tx: &mut Tx,
+        caller: Caller<'_>,
+        actor: &Actor,
+        action: &'static str,
+        show: &Show,
+        told: Value,
+    ) -> Result<(), LibraryError> {
+        let mut entry = actor.entry(action, caller.client);
+        entry.object_type = Some("media_show");
+        entry.object_id = Some(show.id.clone());
+        entry.metadata = Some(told);
+        Ok(self.audit.record(tx, entry).await?)
+    }
+}
+
+async fn found(tx: &mut Tx, id: &str) -> Result<Show, LibraryError> {
+    let found = repo::shows::find(tx, id).await?;
+    found.ok_or(LibraryError::NoSuchShow)
+}
