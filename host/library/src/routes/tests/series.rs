@@ -159,7 +159,7 @@ db_test! {
             let (status, refused) = site.admin("PATCH", &of(&format!("/seasons/{number}")), Some(json!({}))).await;
             assert_eq!((status, &refused["message"]), (400, &json!("Invalid season number")), "{number}");
         }
-        for body in [json!({ "year": "late" }), json!({ "rating": 11 }), json!({ "genres": "Crime" }), json!({ "title": 1 })] {
+        for body in [json!({ "year": "late" }), json!({ "rating": 11 }), json!({ "genres": "Crime" }), json!({ "title": {} })] {
             assert_eq!(site.admin("PATCH", &of("/metadata"), Some(body.clone())).await.0, 400, "{body}");
         }
         for verb in ["/identity", "/metadata", "/seasons/1"] {
