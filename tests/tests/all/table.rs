@@ -320,7 +320,11 @@ pub const TABLE: &[Row] = &[
     row("POST /api/rss/history/{id}/download").body("{}"),
     row("POST /api/rss/history/{id}/reset"),
     row("GET /api/rss/rules-export"),
-    row("POST /api/rss/rules-import").body(r#"{"kind":"quartermaster.rss-export","version":1,"rules":[]}"#).loose(RSS_LOOSE),
+    // What is no bundle is refused as one.
+    row("POST /api/rss/rules-import")
+        .body(r#"{"kind":"quartermaster.rss-export","version":1,"rules":[]}"#)
+        .loose(RSS_LOOSE)
+        .lenient(&["kind", "rules"]),
     // Shows
     row("GET /api/rss/show-status/lookup"),
     row("POST /api/rss/show-status/lookup-batch").body(r#"{"queries":[{"title":"Harbor Nine"}]}"#),
@@ -385,8 +389,8 @@ pub const TABLE: &[Row] = &[
     row("POST /api/media/server-integrations/{id}/test"),
     row("POST /api/media/server-integrations/{id}/refresh"),
     row("GET /api/media/providers"),
-    row("POST /api/media/providers/provider_a/test"),
-    row("POST /api/media/providers/provider_b/test"),
+    row("POST /api/media/providers/provider_a/test").body("{}"),
+    row("POST /api/media/providers/provider_b/test").body("{}"),
     // Notifications
     row("GET /api/account/notifications/events"),
     row("GET /api/account/notifications/preferences"),
