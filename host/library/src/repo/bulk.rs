@@ -52,7 +52,7 @@ pub async fn directory(
     Ok(new_id)
 }
 
-/// An item lies elsewhere now. What was known of that place counts no more.
+/// An item lies elsewhere now. What was known of that place counts no more. Nothing of one that a scan has forgotten meanwhile.
 pub async fn relocate(
     tx: &mut Tx,
     id: &str,
@@ -61,6 +61,9 @@ pub async fn relocate(
     place: &str,
     now: Timestamp,
 ) -> Result<(), DbError> {
+    if !exists(tx, id).await? {
+        return Ok(());
+    }
     let _ = qm_db::exec!(tx, DELETE_AT, library_id, place).await?;
     let _ = qm_db::exec!(tx, MOVE, id, library_id, directory_id, place, now.ms()).await?;
     Ok(())
