@@ -102,7 +102,8 @@ pub struct ScanRequest<'a> {
 
 impl ScanRequest<'_> {
     /// One at a time of a library: asked again meanwhile, it is the same job. A scan by hand is another one, as it looks at
-    /// more; and one of some directories is always another one, as it may be of other ones, or have passed them already.
+    /// more; and one of some directories is always another one, as it may be of other ones, or have passed them already. So is
+    /// one of a library that was changed: a scan that runs may have read how it was, and be about to end.
     pub fn into_job(self) -> NewJob {
         let kind = if self.reason.relies() { "quick" } else { "whole" };
         let key = format!("{TYPE}:{kind}:{}", self.library_id);
@@ -120,7 +121,7 @@ impl ScanRequest<'_> {
             resource: Some(("media_library".to_owned(), self.library_id.to_owned())),
             library_id: Some(self.library_id.to_owned()),
             created_by: self.created_by.map(str::to_owned),
-            idempotency_key: self.places.is_none().then_some(key),
+            idempotency_key: (self.places.is_none() && self.reason != Reason::Changed).then_some(key),
             ..NewJob::new(TYPE, input)
         }
     }

@@ -5,8 +5,9 @@ use qm_kernel::{PageQuery, Timestamp};
 use qm_ports::action::{ActionCall, Actions as _, Occasion};
 use serde_json::{Map, Value, json};
 
+use super::scan::{Reason, scan_asked};
 use crate::model::item::Filter;
-use crate::model::library::Kind;
+use crate::model::library::{Kind, LibraryChange};
 use crate::repo;
 use crate::testing::House;
 
@@ -49,6 +50,26 @@ db_test! {
             assert_eq!(now.last_scan_at.is_some(), is_scanned, "{path}");
         }
         drop(tx);
+        house.stops().await;
+    }
+
+    async fn a_change_of_a_library_joins_no_scan_of_how_it_was(db: Db) {
+        let house = House::new(&db);
+        house.file("tv/Alone.S01E01.mkv", 1);
+        house.file("other/Another.S01E01.mkv", 2);
+        let (tv, made) = house.library("tv", Kind::Tv).await;
+        // What its interval or the server's start asks for is one job, however often.
+        let asked = || scan_asked(&tv, Reason::Periodic, None);
+        let periodic = house.jobs.submit(asked()).await.unwrap();
+        assert_eq!(house.jobs.submit(asked()).await.unwrap(), periodic);
+        let path = house.root.join("other").to_str().unwrap().to_owned();
+        let change = LibraryChange { path: Some(path), ..LibraryChange::default() };
+        let (tv, changed) = house.app.update(house.caller(), &tv.id, change, None).await.unwrap();
+        assert!(changed != made && changed != periodic, "a job of its own");
+        house.starts_jobs().await;
+        assert_eq!(house.ended(&changed).await.0, "completed");
+        let index: Vec<_> = house.index(&tv).await.into_iter().collect();
+        assert_eq!(index, [("Another.S01E01.mkv".to_owned(), 2)]);
         house.stops().await;
     }
 
