@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 pub type Object = Map<String, Value>;
 
 settings! {
-    of "media";
+    of "metadata";
 
     /// Metadata providers in the order they are asked; empty: an order by kind of library.
     pub METADATA_PROVIDER_ORDER: Vec<String> = "media.metadataProviderOrder", Vec::new;

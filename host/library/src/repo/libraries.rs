@@ -16,6 +16,8 @@ macro_rules! columns {
 sql! {
     LIST = concat!("SELECT ", columns!(), " FROM media_libraries ORDER BY created_at, id");
     FIND = concat!("SELECT ", columns!(), " FROM media_libraries WHERE id = $1");
+    /// Writes nothing new: whoever else would change the row waits.
+    HOLD = "UPDATE media_libraries SET path = path WHERE id = $1 AND path = $2 AND kind = $3";
     COUNT = "SELECT COUNT(*) FROM media_libraries";
     INSERT = concat!("INSERT INTO media_libraries (", columns!(), ") \
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)");
@@ -82,6 +84,12 @@ pub async fn all(tx: &mut Tx) -> Result<Vec<MediaLibrary>, DbError> {
 
 pub async fn find(tx: &mut Tx, id: &str) -> Result<Option<MediaLibrary>, DbError> {
     Ok(qm_db::opt!(tx, Row, FIND, id).await?.map(MediaLibrary::from))
+}
+
+/// Whether a library still lies where it lay and is of the same kind; then both stay so until the transaction ends.
+pub async fn hold(tx: &mut Tx, library: &MediaLibrary) -> Result<bool, DbError> {
+    let held = qm_db::exec!(tx, HOLD, &library.id, &library.path, library.kind.as_str()).await?;
+    Ok(held.rows() > 0)
 }
 
 pub async fn count(tx: &mut Tx) -> Result<u64, DbError> {

@@ -179,17 +179,17 @@ impl<'a> Index<'a> {
         Ok(())
     }
 
-    /// A transaction in which the library is as it was when the scan began.
+    /// A transaction in which the library is as it was when the scan began, and until whose end it stays so.
     async fn begin(&self) -> Result<Tx, Stop> {
         if self.job.is_cancelled() {
             return Err(Stop::Stopped);
         }
         let mut tx = self.library.db.begin_write().await?;
-        let now = repo::libraries::find(&mut tx, &self.of.id).await?;
-        if now.is_none_or(|now| now.path != self.of.path || now.kind != self.of.kind) {
-            return Err(Stop::Changed);
+        if repo::libraries::hold(&mut tx, self.of).await? {
+            Ok(tx)
+        } else {
+            Err(Stop::Changed)
         }
-        Ok(tx)
     }
 
     /// Stores what has come together, as long as it is `least` or more.
