@@ -1,7 +1,7 @@
 //! What can go wrong in this area, and what each means to the caller.
 
 use qm_db::DbError;
-use qm_jobs::JobsError;
+use qm_jobs::{JobError, JobsError};
 use qm_kernel::ErrorKind;
 use qm_platform::ActingError;
 use qm_web::ApiError;
@@ -108,6 +108,13 @@ impl LibraryError {
             LibraryError::Looking(_) => ErrorKind::Internal.code(),
             LibraryError::Database(error) => error.kind().code(),
         }
+    }
+}
+
+/// Another attempt may get past it.
+impl From<LibraryError> for JobError {
+    fn from(error: LibraryError) -> Self {
+        Self::new(error.code(), error.to_string())
     }
 }
 

@@ -9,12 +9,9 @@ use crate::model::bulk::{Accepted, SourceTorrent, TorrentAction};
 /// Characters of an id.
 const MAX_ID: usize = 200;
 
-fn ids(f: &mut Fields<'_>) -> Vec<String> {
+fn ids(f: &mut Fields<'_>) -> Option<Vec<String>> {
     f.allow_unknown();
-    f.strings("itemIds")
-        .each_max(MAX_ID)
-        .optional()
-        .unwrap_or_default()
+    f.strings("itemIds").each_max(MAX_ID).optional()
 }
 
 /// The items an order is about.
@@ -27,9 +24,7 @@ pub struct ItemsInput {
 
 impl FromBody for ItemsInput {
     fn from_body(f: &mut Fields<'_>) -> Self {
-        Self {
-            item_ids: Some(ids(f)),
-        }
+        Self { item_ids: ids(f) }
     }
 }
 
@@ -46,7 +41,7 @@ pub struct DeleteFilesInput {
 impl FromBody for DeleteFilesInput {
     fn from_body(f: &mut Fields<'_>) -> Self {
         Self {
-            item_ids: Some(ids(f)),
+            item_ids: ids(f),
             torrent_action: f.string("torrentAction").one_of(&TorrentAction::WORDS).optional(),
         }
     }
@@ -65,7 +60,7 @@ pub struct MoveInput {
 impl FromBody for MoveInput {
     fn from_body(f: &mut Fields<'_>) -> Self {
         Self {
-            item_ids: Some(ids(f)),
+            item_ids: ids(f),
             target_library_id: f.string("targetLibraryId").max(MAX_ID).optional(),
         }
     }

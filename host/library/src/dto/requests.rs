@@ -126,12 +126,10 @@ pub struct ItemInput {
 impl FromBody for ItemInput {
     fn from_body(f: &mut Fields<'_>) -> Self {
         f.allow_unknown();
-        let is_null = f.is_null("sortTitle");
-        let sort_title = f.string("sortTitle").max(MAX_TEXT).optional();
         Self {
             media_type: f.string("mediaType").one_of(&MEDIA_TYPES).optional(),
             title: title(f),
-            sort_title: sort_title.map(Some).or(is_null.then_some(None)),
+            sort_title: nullable_text(f, "sortTitle", MAX_TEXT),
             year: number(f, "year", MAX_YEAR),
             season: number(f, "season", MAX_NUMBER),
             episode: number(f, "episode", MAX_NUMBER),
@@ -205,6 +203,14 @@ pub(super) fn number(f: &mut Fields<'_>, name: &'static str, most: i64) -> Optio
     let is_null = f.is_null(name);
     let number = f.integer(name).min(0).max(most).optional();
     number.map(Some).or(is_null.then_some(None))
+}
+
+/// A text; `Some(None)`: it is null.
+#[expect(clippy::option_option, reason = "absent, null and a value are three things")]
+pub(super) fn nullable_text(f: &mut Fields<'_>, name: &'static str, most: usize) -> Option<Option<String>> {
+    let is_null = f.is_null(name);
+    let text = f.string(name).max(most).optional();
+    text.map(Some).or(is_null.then_some(None))
 }
 
 pub(super) fn text(f: &mut Fields<'_>, name: &'static str) -> Option<String> {

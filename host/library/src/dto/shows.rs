@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::requests::number;
+use super::requests::{nullable_text, number};
 use super::series::ShowView;
 use crate::model::details::{IdentityEdit, Season, SeasonEdit, ShowEdit, ShowMetadata};
 
@@ -18,14 +18,6 @@ const MAX_OVERVIEW: usize = 20_000;
 const MAX_LIST: usize = 100;
 /// Beyond any show.
 const MAX_YEAR: i64 = 9999;
-
-/// A text; `Some(None)`: it is null.
-#[expect(clippy::option_option, reason = "absent, null and a value are three things")]
-fn text(f: &mut Fields<'_>, name: &'static str, most: usize) -> Option<Option<String>> {
-    let is_null = f.is_null(name);
-    let text = f.string(name).max(most).optional();
-    text.map(Some).or(is_null.then_some(None))
-}
 
 fn list(f: &mut Fields<'_>, name: &'static str) -> Option<Vec<String>> {
     f.strings(name).max_items(MAX_LIST).each_max(MAX_TEXT).optional()
@@ -50,8 +42,8 @@ impl FromBody for IdentityInput {
             id.map(|id| id.map(|id| id.trim().to_owned()).filter(|id| !id.is_empty()))
         };
         Self {
-            titledb_id: given(text(f, "titledbId", MAX_TEXT)),
-            provider_a_id: given(text(f, "providerAId", MAX_TEXT)),
+            titledb_id: given(nullable_text(f, "titledbId", MAX_TEXT)),
+            provider_a_id: given(nullable_text(f, "providerAId", MAX_TEXT)),
         }
     }
 }
@@ -99,17 +91,17 @@ impl FromBody for ShowMetadataInput {
         let no_rating = f.is_null("rating");
         let rating = f.number("rating").min(0.0).max(10.0).optional();
         Self {
-            title: text(f, "title", MAX_TEXT),
-            original_title: text(f, "originalTitle", MAX_TEXT),
-            sort_title: text(f, "sortTitle", MAX_TEXT),
-            overview: text(f, "overview", MAX_OVERVIEW),
+            title: nullable_text(f, "title", MAX_TEXT),
+            original_title: nullable_text(f, "originalTitle", MAX_TEXT),
+            sort_title: nullable_text(f, "sortTitle", MAX_TEXT),
+            overview: nullable_text(f, "overview", MAX_OVERVIEW),
             year: number(f, "year", MAX_YEAR),
-            status: text(f, "status", MAX_TEXT),
+            status: nullable_text(f, "status", MAX_TEXT),
             networks: list(f, "networks"),
             genres: list(f, "genres"),
             studios: list(f, "studios"),
             rating: rating.map(Some).or(no_rating.then_some(None)),
-            certification: text(f, "certification", MAX_TEXT),
+            certification: nullable_text(f, "certification", MAX_TEXT),
             tags: list(f, "tags"),
         }
     }
@@ -149,8 +141,8 @@ impl FromBody for SeasonInput {
     fn from_body(f: &mut Fields<'_>) -> Self {
         f.allow_unknown();
         Self {
-            title: text(f, "title", MAX_TEXT),
-            overview: text(f, "overview", MAX_OVERVIEW),
+            title: nullable_text(f, "title", MAX_TEXT),
+            overview: nullable_text(f, "overview", MAX_OVERVIEW),
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Many items at once: which there are, and where they lie now.
 
-use qm_db::{DbError, Tx, sql};
+use std::collections::HashMap;
+
+use qm_db::{DbError, FromRow, Tx, bulk, sql};
 use qm_kernel::Timestamp;
 
 sql! {
@@ -15,6 +17,27 @@ sql! {
         VALUES ($1, $2, $3, NULL, NULL, 0, NULL)";
     DELETE_AT = "DELETE FROM media_items WHERE library_id = $1 AND place = $2";
     MOVE = "UPDATE media_items SET library_id = $2, directory_id = $3, place = $4, updated_at = $5 WHERE id = $1";
+}
+
+bulk! {
+    LYING = "SELECT i.id, i.library_id, i.place FROM (VALUES", 1,
+        ") w CROSS JOIN media_items i WHERE i.id = w.column1";
+}
+
+/// Where an item lies.
+#[derive(FromRow)]
+pub struct Lying {
+    id: String,
+    pub library_id: String,
+    pub place: String,
+}
+
+/// Where items lie, by their ids; one that is not there is not among them.
+pub async fn lying(tx: &mut Tx, ids: &[String]) -> Result<HashMap<String, Lying>, DbError> {
+    // No database keeps a NUL, and no id has one.
+    let ids: Vec<&String> = ids.iter().filter(|id| !id.contains('\0')).collect();
+    let rows = qm_db::each!(tx, Lying, LYING, ids, |id| *id).await?;
+    Ok(rows.into_iter().map(|row| (row.id.clone(), row)).collect())
 }
 
 pub async fn exists(tx: &mut Tx, id: &str) -> Result<bool, DbError> {

@@ -1,9 +1,8 @@
 //! Tables `media_show_metadata` and `media_seasons`.
 
-use qm_db::{DbError, FromRow, Tx, sql};
+use qm_db::{DbError, FromRow, Json, Tx, sql};
 use qm_kernel::Timestamp;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 
 use super::clean;
 use crate::model::details::{Season, ShowMetadata};
@@ -52,26 +51,17 @@ struct MetadataRow {
     first_aired_at: Option<i64>,
     year: Option<i64>,
     status: Option<String>,
-    networks: String,
-    genres: String,
-    studios: String,
-    cast_members: String,
-    crew_members: String,
+    networks: Json<Vec<String>>,
+    genres: Json<Vec<String>>,
+    studios: Json<Vec<String>>,
+    cast_members: Json<Vec<Value>>,
+    crew_members: Json<Vec<Value>>,
     rating: Option<f64>,
     certification: Option<String>,
-    tags: String,
+    tags: Json<Vec<String>>,
     provider_name: Option<String>,
-    field_sources: Option<String>,
+    field_sources: Option<Json<Map<String, Value>>>,
     updated_at: i64,
-}
-
-/// What a column holds as JSON; the table holds nothing else.
-fn read<T: DeserializeOwned + Default>(text: &str) -> T {
-    serde_json::from_str(text).unwrap_or_default()
-}
-
-fn written<T: Serialize>(value: &T) -> String {
-    serde_json::to_string(value).unwrap_or_else(|_| "[]".to_owned())
 }
 
 impl From<MetadataRow> for ShowMetadata {
@@ -86,16 +76,16 @@ impl From<MetadataRow> for ShowMetadata {
             first_aired_at: row.first_aired_at.map(Timestamp::from_ms),
             year: row.year,
             status: row.status,
-            networks: read(&row.networks),
-            genres: read(&row.genres),
-            studios: read(&row.studios),
-            cast: read(&row.cast_members),
-            crew: read(&row.crew_members),
+            networks: row.networks.0,
+            genres: row.genres.0,
+            studios: row.studios.0,
+            cast: row.cast_members.0,
+            crew: row.crew_members.0,
             rating: row.rating,
             certification: row.certification,
-            tags: read(&row.tags),
+            tags: row.tags.0,
             provider_name: row.provider_name,
-            field_sources: row.field_sources.as_deref().map(read),
+            field_sources: row.field_sources.map(|sources| sources.0),
             updated_at: Timestamp::from_ms(row.updated_at),
         }
     }
@@ -121,16 +111,16 @@ pub async fn put_metadata(tx: &mut Tx, of: &ShowMetadata) -> Result<(), DbError>
         of.first_aired_at.map(Timestamp::ms),
         of.year,
         text(&of.status),
-        written(&of.networks),
-        written(&of.genres),
-        written(&of.studios),
-        written(&of.cast),
-        written(&of.crew),
+        Json(&of.networks),
+        Json(&of.genres),
+        Json(&of.studios),
+        Json(&of.cast),
+        Json(&of.crew),
         of.rating,
         text(&of.certification),
-        written(&of.tags),
+        Json(&of.tags),
         of.provider_name.as_deref(),
-        of.field_sources.as_ref().map(written),
+        of.field_sources.as_ref().map(Json),
         of.updated_at.ms(),
     )
     .await?

@@ -42,17 +42,37 @@ sql! {
         AND (CAST($3 AS TEXT) IS NULL OR i.match_status = $3) ORDER BY i.place, i.id");
 }
 
+/// What is selected of the episodes of a season together.
 #[derive(FromRow)]
-struct InDirectory {
-    directory_id: String,
-    library_id: String,
-    place: String,
+struct Sums {
     season: Option<i64>,
     episodes: i64,
     year: Option<i64>,
     titledb_id: Option<String>,
     added: i64,
     updated: i64,
+}
+
+impl From<Sums> for Bunch {
+    fn from(sums: Sums) -> Self {
+        Self {
+            season: sums.season,
+            episodes: sums.episodes,
+            year: sums.year,
+            titledb_id: sums.titledb_id,
+            added: sums.added,
+            updated: sums.updated,
+        }
+    }
+}
+
+#[derive(FromRow)]
+struct InDirectory {
+    directory_id: String,
+    library_id: String,
+    place: String,
+    #[sqlx(flatten)]
+    sums: Sums,
 }
 
 /// Episodes of a season in one directory.
@@ -78,14 +98,7 @@ pub async fn by_directory(tx: &mut Tx, filter: &Filter) -> Result<Vec<Lying>, Db
         directory_id: row.directory_id,
         library_id: row.library_id,
         place: row.place,
-        bunch: Bunch {
-            season: row.season,
-            episodes: row.episodes,
-            year: row.year,
-            titledb_id: row.titledb_id,
-            added: row.added,
-            updated: row.updated,
-        },
+        bunch: row.sums.into(),
     });
     Ok(lying.collect())
 }
@@ -93,12 +106,8 @@ pub async fn by_directory(tx: &mut Tx, filter: &Filter) -> Result<Vec<Lying>, Db
 #[derive(FromRow)]
 struct Titled {
     title: String,
-    season: Option<i64>,
-    episodes: i64,
-    year: Option<i64>,
-    titledb_id: Option<String>,
-    added: i64,
-    updated: i64,
+    #[sqlx(flatten)]
+    sums: Sums,
 }
 
 /// The episodes of one directory, a season of a title each.
@@ -117,17 +126,7 @@ pub async fn by_title(
         directory_id
     )
     .await?;
-    let titled = rows.into_iter().map(|row| {
-        let bunch = Bunch {
-            season: row.season,
-            episodes: row.episodes,
-            year: row.year,
-            titledb_id: row.titledb_id,
-            added: row.added,
-            updated: row.updated,
-        };
-        (row.title, bunch)
-    });
+    let titled = rows.into_iter().map(|row| (row.title, row.sums.into()));
     Ok(titled.collect())
 }
 

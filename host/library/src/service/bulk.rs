@@ -9,6 +9,7 @@ use qm_kernel::Permission;
 use qm_platform::Actor;
 use serde_json::{Value, json};
 
+use super::views::paths;
 use super::{Caller, Library, erase, relocate};
 use crate::error::LibraryError;
 use crate::model::bulk::{Accepted, MOST, SourceTorrent, TorrentAction, once};
@@ -65,11 +66,9 @@ impl Library {
         let mut tx = self.db.begin_write().await?;
         let needed = [Permission::MediaManagerDelete];
         let order = self.order(&mut tx, caller, &needed, ids).await?;
-        let mut libraries = BTreeSet::new();
+        let lying = repo::bulk::lying(&mut tx, &order.ids).await?;
+        let libraries = lying.into_values().map(|item| item.library_id).collect();
         for id in &order.ids {
-            if let Some((item, _)) = repo::lists::find(&mut tx, id).await? {
-                libraries.insert(item.library_id);
-            }
             repo::items::delete(&mut tx, id).await?;
         }
         self.note_order(&mut tx, caller, &order, "media.bulk.remove", json!({}))
@@ -175,21 +174,9 @@ impl Library {
         if ids.is_empty() {
             return Err(LibraryError::NothingSelected);
         }
-        let mut order = Order {
-            actor,
-            ids: Vec::new(),
-            missing: Vec::new(),
-        };
-        for id in ids {
-            // No database keeps a NUL, and no id has one.
-            let is_there = !id.contains('\0') && repo::bulk::exists(tx, &id).await?;
-            if is_there {
-                order.ids.push(id);
-            } else {
-                order.missing.push(id);
-            }
-        }
-        Ok(order)
+        let lying = repo::bulk::lying(tx, &ids).await?;
+        let (ids, missing) = ids.into_iter().partition(|id| lying.contains_key(id));
+        Ok(Order { actor, ids, missing })
     }
 
     async fn note_order(
@@ -235,18 +222,14 @@ impl Library {
     /// The whole paths of items that are there.
     pub(super) async fn paths_of(&self, ids: &[String]) -> Result<Vec<(String, String)>, LibraryError> {
         let mut tx = self.db.begin_read().await?;
-        let libraries = repo::libraries::all(&mut tx).await?;
-        let mut paths = Vec::new();
-        for id in ids.iter().filter(|id| !id.contains('\0')) {
-            let Some((item, _)) = repo::lists::find(&mut tx, id).await? else {
-                continue;
-            };
-            let library = libraries.iter().find(|library| library.id == item.library_id);
-            if let Some(library) = library {
-                paths.push((item.id, place::absolute(&library.path, &item.place)));
-            }
-        }
-        Ok(paths)
+        let lying = repo::bulk::lying(&mut tx, ids).await?;
+        let libraries = paths(repo::libraries::all(&mut tx).await?);
+        let whole = |id: &String| {
+            let item = lying.get(id)?;
+            let library = libraries.get(&item.library_id)?;
+            Some((id.clone(), place::absolute(library, &item.place)))
+        };
+        Ok(ids.iter().filter_map(whole).collect())
     }
 
     /// Tells the shows of libraries how many episodes they have now.

@@ -5,6 +5,7 @@ use qm_kernel::Permission;
 use qm_platform::Actor;
 use serde_json::{Value, json};
 
+use super::series::with_directory;
 use super::{Caller, Library};
 use crate::error::LibraryError;
 use crate::model::details::{IdentityEdit, MANUAL, Season, SeasonEdit, ShowEdit, ShowMetadata};
@@ -32,7 +33,7 @@ impl Library {
     ) -> Result<(Show, String, usize), LibraryError> {
         let mut tx = self.db.begin_write().await?;
         let actor = self.may_edit(&mut tx, caller).await?;
-        let mut show = found(&mut tx, id).await?;
+        let (mut show, path) = with_directory(&mut tx, id).await?;
         let before = show.titledb_id.clone();
         if let Some(titledb_id) = edit.titledb_id {
             show.titledb_id = titledb_id;
@@ -58,8 +59,6 @@ impl Library {
             json!({ "titledbId": show.titledb_id, "providerAId": show.provider_a_id, "episodes": episodes });
         self.note_show(&mut tx, caller, &actor, "media.show.identity_set", &show, told)
             .await?;
-        let library = repo::libraries::find(&mut tx, &show.library_id).await?;
-        let path = library.ok_or(LibraryError::NoSuchShow)?.path;
         tx.commit().await?;
         Ok((show, path, episodes))
     }

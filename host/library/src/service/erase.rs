@@ -15,6 +15,7 @@ use serde_json::json;
 
 use super::Library;
 use super::orders::{self, Standing, Whereabouts};
+use super::scan::{in_service, stopped};
 use crate::error::LibraryError;
 use crate::model::bulk::TorrentAction;
 use crate::model::place;
@@ -72,8 +73,7 @@ struct State {
 #[async_trait]
 impl JobHandler for Erasing {
     async fn run(&self, job: &JobContext) -> Result<Done, JobError> {
-        let gone = || JobError::new("stopping", "the server stops");
-        let library = self.0.upgrade().ok_or_else(gone)?;
+        let library = in_service(&self.0)?;
         let action = job.input()["torrentAction"].as_str().and_then(TorrentAction::of);
         library.erase_ordered(job, action.unwrap_or_default()).await
     }
@@ -83,47 +83,36 @@ impl Library {
     async fn erase_ordered(&self, job: &JobContext, action: TorrentAction) -> Result<Done, JobError> {
         let ids = orders::ids(job);
         let needed = needed(action);
-        let saved = job.checkpoint().cloned().unwrap_or_default();
-        let mut state: State = serde_json::from_value(saved).unwrap_or_default();
+        let mut state: State = orders::saved(job);
         self.still_may(job, &needed).await?;
         if state.torrents.is_none() {
-            state.torrents = Some(
-                self.sources(&ids, action)
-                    .await
-                    .map_err(|error| orders::passing(&error))?,
-            );
-            save(job, &state).await?;
+            state.torrents = Some(self.sources(&ids, action).await?);
+            orders::save(job, &state).await?;
         }
         let going: HashSet<String> = ids.iter().cloned().collect();
         let mut libraries = BTreeSet::new();
         for id in &ids[state.standing.done.min(ids.len())..] {
             if job.is_cancelled() {
-                return Err(orders::stopped());
+                return Err(stopped());
             }
             self.still_may(job, &needed).await?;
-            let at = self
-                .whereabouts(id)
-                .await
-                .map_err(|error| orders::passing(&error))?;
+            let at = self.whereabouts(id).await?;
             // Gone: with its folder, in an attempt before, or by somebody else.
             let became = match at {
                 None => Ok(()),
                 Some(at) => {
                     libraries.insert(at.library.id.clone());
-                    let erased = self.erase_item(&at, &going).await;
-                    let (removed, became) = erased.map_err(|error| orders::passing(&error))?;
+                    let (removed, became) = self.erase_item(&at, &going).await?;
                     state.removed_files += removed;
                     became
                 }
             };
             state.standing.note(job, id, became).await?;
-            save(job, &state).await?;
+            orders::save(job, &state).await?;
             job.progress(orders::progress(state.standing.done, ids.len()))
                 .await?;
         }
-        self.recount(&libraries)
-            .await
-            .map_err(|error| orders::passing(&error))?;
+        self.recount(&libraries).await?;
         self.drop_torrents(job, action, &mut state).await?;
         let Standing {
             completed,
@@ -257,7 +246,7 @@ impl Library {
         let with_data = action == TorrentAction::StopAndDelete;
         for source in &torrents[(state.handled + state.torrents_failed).min(torrents.len())..] {
             if job.is_cancelled() {
-                return Err(orders::stopped());
+                return Err(stopped());
             }
             self.still_may(job, &needed(action)).await?;
             let torrent = TorrentRef {
@@ -278,14 +267,8 @@ impl Library {
                         .await?;
                 }
             }
-            save(job, state).await?;
+            orders::save(job, state).await?;
         }
         Ok(())
     }
-}
-
-async fn save(job: &JobContext, state: &State) -> Result<(), JobError> {
-    let saved =
-        serde_json::to_value(state).map_err(|error| JobError::new("checkpoint", error.to_string()))?;
-    job.save(&saved).await
 }

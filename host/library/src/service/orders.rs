@@ -2,15 +2,16 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use qm_jobs::{Capabilities, JobContext, JobError, JobHandler, JobType, Progress};
 use qm_kernel::Permission;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use std::sync::Arc;
 
 use super::Library;
-use super::scan::MODULE;
+use super::scan::{ATTEMPTS, MODULE};
 use crate::error::LibraryError;
 use crate::model::item::Item;
 use crate::model::library::MediaLibrary;
@@ -21,8 +22,6 @@ use crate::repo;
 const NAMED: usize = 100;
 /// Warnings of one order.
 const WARNINGS: usize = 20;
-
-pub const CANCELLED: &str = "Cancelled by the operator";
 
 /// How an order stands: stored after each item, so that a server that is killed goes on with the next one.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -85,7 +84,7 @@ pub fn job_type(key: &'static str, label_key: &'static str, handler: Arc<dyn Job
             retryable: true,
             ..Capabilities::default()
         },
-        max_attempts: 25,
+        max_attempts: ATTEMPTS,
         timeout: None,
         // Two at once could each take a folder for its own.
         at_once: Some(1),
@@ -100,13 +99,17 @@ pub fn ids(job: &JobContext) -> Vec<String> {
     ids.map(str::to_owned).collect()
 }
 
-pub fn stopped() -> JobError {
-    JobError::new("interrupted", CANCELLED)
+/// How an order stood when it was saved last.
+pub fn saved<T: DeserializeOwned + Default>(job: &JobContext) -> T {
+    let saved = job.checkpoint().cloned().unwrap_or_default();
+    serde_json::from_value(saved).unwrap_or_default()
 }
 
-/// A word of a repository or another area that another attempt may get past.
-pub fn passing(error: &LibraryError) -> JobError {
-    JobError::new(error.code(), error.to_string())
+/// Saves how an order stands.
+pub async fn save<T: Serialize>(job: &JobContext, state: &T) -> Result<(), JobError> {
+    let saved =
+        serde_json::to_value(state).map_err(|error| JobError::new("checkpoint", error.to_string()))?;
+    job.save(&saved).await
 }
 
 /// Where an item lies, and what else does.

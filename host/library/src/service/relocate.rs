@@ -16,6 +16,7 @@ use serde_json::json;
 
 use super::Library;
 use super::orders::{self, Standing, Whereabouts};
+use super::scan::{in_service, stopped};
 use crate::error::LibraryError;
 use crate::model::bulk::{folder_along, moved};
 use crate::model::library::MediaLibrary;
@@ -60,8 +61,7 @@ struct State {
 #[async_trait]
 impl JobHandler for Relocating {
     async fn run(&self, job: &JobContext) -> Result<Done, JobError> {
-        let gone = || JobError::new("stopping", "the server stops");
-        let library = self.0.upgrade().ok_or_else(gone)?;
+        let library = in_service(&self.0)?;
         let target = job.input()["targetLibraryId"].as_str().unwrap_or_default();
         library.move_ordered(job, target).await
     }
@@ -70,22 +70,18 @@ impl JobHandler for Relocating {
 impl Library {
     async fn move_ordered(&self, job: &JobContext, target: &str) -> Result<Done, JobError> {
         let ids = orders::ids(job);
-        let saved = job.checkpoint().cloned().unwrap_or_default();
-        let mut state: State = serde_json::from_value(saved).unwrap_or_default();
+        let mut state: State = orders::saved(job);
         let going: HashSet<String> = ids.iter().cloned().collect();
         let mut libraries = BTreeSet::from([target.to_owned()]);
         for id in &ids[state.standing.done.min(ids.len())..] {
             if job.is_cancelled() {
-                return Err(orders::stopped());
+                return Err(stopped());
             }
             // What is on its way is written down all the same.
             if state.moving.is_none() {
                 self.still_may(job, &NEEDED).await?;
             }
-            let at = self
-                .whereabouts(id)
-                .await
-                .map_err(|error| orders::passing(&error))?;
+            let at = self.whereabouts(id).await?;
             let became = match at {
                 None => Err("Item not found".to_owned()),
                 // Its folder came before, or it was there all along.
@@ -97,13 +93,11 @@ impl Library {
             };
             state.moving = None;
             state.standing.note(job, id, became).await?;
-            save(job, &state).await?;
+            orders::save(job, &state).await?;
             job.progress(orders::progress(state.standing.done, ids.len()))
                 .await?;
         }
-        self.recount(&libraries)
-            .await
-            .map_err(|error| orders::passing(&error))?;
+        self.recount(&libraries).await?;
         let Standing {
             completed,
             failed,
@@ -128,7 +122,6 @@ impl Library {
         let Some(target) = at.libraries.iter().find(|library| library.id == target) else {
             return Ok(Err("Target library not found.".to_owned()));
         };
-        let passing = |error: LibraryError| orders::passing(&error);
         let begun = state.moving.take().filter(|unit| {
             unit.source == place::absolute(&at.library.path, &unit.place)
                 && place::is_within(&at.item.place, &unit.place)
@@ -136,7 +129,7 @@ impl Library {
         let is_begun = begun.is_some();
         let unit = match begun {
             Some(unit) => unit,
-            None => match self.unit(at, target, going).await.map_err(passing)? {
+            None => match self.unit(at, target, going).await? {
                 Ok(unit) => unit,
                 Err(why) => return Ok(Err(why)),
             },
@@ -166,12 +159,12 @@ impl Library {
         };
         if carry {
             state.moving = Some(unit.clone());
-            save(job, state).await?;
+            orders::save(job, state).await?;
             if let Err(error) = mover.carry(&carried, None).await {
                 return Ok(Err(format!("{}: {error}", unit.source)));
             }
         }
-        self.write_down(at, target, &unit).await.map_err(passing)?;
+        self.write_down(at, target, &unit).await?;
         Ok(Ok(()))
     }
 
@@ -265,10 +258,4 @@ impl Library {
 
 fn name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
-}
-
-async fn save(job: &JobContext, state: &State) -> Result<(), JobError> {
-    let saved =
-        serde_json::to_value(state).map_err(|error| JobError::new("checkpoint", error.to_string()))?;
-    job.save(&saved).await
 }

@@ -25,8 +25,8 @@ use crate::repo;
 pub const TYPE: &str = "media.library_scan";
 /// Module of the jobs of this area.
 pub const MODULE: &str = "media_manager";
-/// Attempts of one scan: a server may be restarted as often while it runs.
-const ATTEMPTS: u32 = 25;
+/// Attempts of one job: a server may be restarted as often while it runs.
+pub const ATTEMPTS: u32 = 25;
 /// Between two words on how far the walk is.
 const LOOK: Duration = Duration::from_millis(500);
 /// Warnings about directories that could not be read, of one scan.
@@ -34,7 +34,6 @@ const WARNINGS: usize = 20;
 
 /// Until a scan begins that waits for more to look at, whatever the clock says.
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
-const CANCELLED: &str = "Cancelled by the operator";
 
 /// Why a scan was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,6 +126,17 @@ impl ScanRequest<'_> {
     }
 }
 
+/// A job of this area was cancelled.
+pub fn stopped() -> JobError {
+    JobError::new("interrupted", "Cancelled by the operator")
+}
+
+/// The area, unless the server stops.
+pub fn in_service(library: &Weak<Library>) -> Result<Arc<Library>, JobError> {
+    let gone = || JobError::new("stopping", "the server stops");
+    library.upgrade().ok_or_else(gone)
+}
+
 pub fn job_type(library: &Arc<Library>) -> JobType {
     JobType {
         key: TYPE,
@@ -153,8 +163,7 @@ struct Scanning(Weak<Library>);
 #[async_trait]
 impl JobHandler for Scanning {
     async fn run(&self, job: &JobContext) -> Result<Done, JobError> {
-        let gone = || JobError::new("stopping", "the server stops");
-        let library = self.0.upgrade().ok_or_else(gone)?;
+        let library = in_service(&self.0)?;
         let id = job.input()["libraryId"].as_str().unwrap_or_default().to_owned();
         let reason = Reason::of(job.input()["reason"].as_str().unwrap_or_default());
         let places = job.input()["places"].as_array().map(|places| {
@@ -165,7 +174,7 @@ impl JobHandler for Scanning {
         // What is to be scanned together is told of meanwhile.
         let pause = Duration::from_millis(until.max(0).unsigned_abs()).min(LONGEST_PAUSE);
         tokio::select! {
-            () = job.cancelled() => return Err(JobError::new("interrupted", CANCELLED)),
+            () = job.cancelled() => return Err(stopped()),
             () = tokio::time::sleep(pause) => {}
         }
         loop {
@@ -184,7 +193,7 @@ impl JobHandler for Scanning {
                 Ok(done) => return Ok(done),
                 // It lies elsewhere by now, or is gone: from the beginning.
                 Err(Stop::Changed) => {}
-                Err(Stop::Stopped) => return Err(JobError::new("interrupted", CANCELLED)),
+                Err(Stop::Stopped) => return Err(stopped()),
                 Err(Stop::Database(error)) => return Err(error.into()),
                 Err(Stop::Job(error)) => return Err(error),
             }

@@ -6,6 +6,7 @@ use qm_db::Tx;
 use qm_kernel::PageQuery;
 
 use super::Library;
+use super::views::paths;
 use crate::error::LibraryError;
 use crate::model::item::{Filter, Item, MediaFile};
 use crate::model::library::MediaLibrary;
@@ -23,10 +24,7 @@ impl Library {
         let mut tx = self.db.begin_read().await?;
         let libraries = repo::libraries::all(&mut tx).await?;
         let lying = repo::series::by_directory(&mut tx, filter).await?;
-        let paths: HashMap<String, String> = libraries
-            .into_iter()
-            .map(|library| (library.id, library.path))
-            .collect();
+        let paths = paths(libraries);
         let grouped = tokio::task::spawn_blocking(move || group(&lying, &paths));
         let (mut gathered, loose) = grouped.await?;
         for directory in loose {
@@ -57,10 +55,7 @@ impl Library {
         libraries.retain(|library| library_id.is_none_or(|id| id == library.id));
         let found = of_series(&mut tx, &key, &libraries, library_id, match_status).await?;
         drop(tx);
-        let paths: HashMap<String, String> = libraries
-            .into_iter()
-            .map(|library| (library.id, library.path))
-            .collect();
+        let paths = paths(libraries);
         let choosing = tokio::task::spawn_blocking(move || {
             let mut folders = Folders::default();
             let mut listed: Vec<Listed> = found
@@ -138,13 +133,17 @@ impl Library {
 
     /// A show, and the directory of its library.
     pub async fn show(&self, id: &str) -> Result<(Show, String), LibraryError> {
-        let mut tx = self.db.begin_read().await?;
-        let found = repo::shows::find(&mut tx, id).await?;
-        let show = found.ok_or(LibraryError::NoSuchShow)?;
-        let library = repo::libraries::find(&mut tx, &show.library_id).await?;
-        let path = library.ok_or(LibraryError::NoSuchShow)?.path;
-        Ok((show, path))
+        with_directory(&mut self.db.begin_read().await?, id).await
     }
+}
+
+/// A show, and the directory of its library.
+pub(super) async fn with_directory(tx: &mut Tx, id: &str) -> Result<(Show, String), LibraryError> {
+    let found = repo::shows::find(tx, id).await?;
+    let show = found.ok_or(LibraryError::NoSuchShow)?;
+    let library = repo::libraries::find(tx, &show.library_id).await?;
+    let path = library.ok_or(LibraryError::NoSuchShow)?.path;
+    Ok((show, path))
 }
 
 /// What may be of a series: more, where paths are not UTF-8 or titles stand in folders.

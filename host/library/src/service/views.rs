@@ -39,8 +39,7 @@ impl Library {
     pub async fn items(&self, filter: &Filter, page: PageQuery) -> Result<(Vec<Listed>, u64), LibraryError> {
         let mut tx = self.db.begin_read().await?;
         let (items, total) = repo::lists::page(&mut tx, filter, page).await?;
-        let paths = repo::libraries::all(&mut tx).await?.into_iter();
-        let paths: HashMap<String, String> = paths.map(|library| (library.id, library.path)).collect();
+        let paths = paths(repo::libraries::all(&mut tx).await?);
         let listed = items.into_iter().map(|(item, file)| {
             let path = paths.get(&item.library_id).cloned().unwrap_or_default();
             (item, file, path)
@@ -79,4 +78,12 @@ impl Library {
         let mut tx = self.db.begin_read().await?;
         Ok(repo::lists::issues(&mut tx, library_id).await?)
     }
+}
+
+/// The directories of libraries, by their ids.
+pub(super) fn paths(libraries: Vec<MediaLibrary>) -> HashMap<String, String> {
+    libraries
+        .into_iter()
+        .map(|library| (library.id, library.path))
+        .collect()
 }
