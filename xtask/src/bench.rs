@@ -11,7 +11,7 @@ pub fn run(args: &[String]) -> Result<(), String> {
     foreign::setup()?;
     foreign::run()?;
     let server = run::build_server("release")?;
-    setup::command("cargo", &["build", "--release", "--package", "qm-bench"])?;
+    crate::cargo::run(&["build", "--release", "--package", "qm-bench"])?;
     let release = run::target().join("release");
     let status = Command::new(release.join("qm-bench"))
         .args(args)

@@ -3,6 +3,8 @@
 use std::ffi::OsString;
 use std::process::Command;
 
+use crate::{paths, setup};
+
 /// Cargo, without what the cargo that runs us has told of *our* package: build scripts that ask for such a variable (ring's
 /// does) would run again, and all that stands on them would be compiled anew, whenever cargo is started from here after it
 /// was started from a shell.
@@ -14,6 +16,11 @@ pub fn cargo() -> Command {
         }
     }
     command
+}
+
+/// Runs cargo to its end; its output is the user's.
+pub fn run(args: &[&str]) -> Result<(), String> {
+    setup::ended("cargo", args, cargo().args(args).current_dir(paths::root()))
 }
 
 fn is_of_a_package(name: &str) -> bool {

@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
-use crate::cargo::cargo;
-use crate::{foreign, paths, suites};
+use crate::{cargo, foreign, paths, suites};
 
 /// What is about to be done, each including the ones before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
@@ -149,7 +148,7 @@ pub fn run(purpose: Purpose) -> Result<(), String> {
     if purpose >= Purpose::Ci {
         for tool in CI_TOOLS {
             if !has(tool) {
-                command("cargo", &["install", tool, "--locked"])?;
+                cargo::run(&["install", tool, "--locked"])?;
             }
         }
     }
@@ -384,13 +383,17 @@ pub fn unless_made_of(
 
 /// Runs a program to its end; its output is the user's.
 pub fn command(program: &str, args: &[&str]) -> Result<(), String> {
+    ended(
+        program,
+        args,
+        Command::new(program).args(args).current_dir(paths::root()),
+    )
+}
+
+/// Runs a command to its end. `program` and `args` are how it is called where that fails.
+pub fn ended(program: &str, args: &[&str], command: &mut Command) -> Result<(), String> {
     let shown = format!("{program} {}", args.join(" "));
-    let mut command = match program {
-        "cargo" => cargo(),
-        _ => Command::new(program),
-    };
-    let status = command.args(args).current_dir(paths::root()).status();
-    match status {
+    match command.status() {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(format!("`{shown}` ended with {status}")),
         Err(error) => Err(format!("`{shown}` did not start: {error}")),

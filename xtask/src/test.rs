@@ -135,11 +135,7 @@ pub fn threads() -> usize {
 }
 
 fn cargo(args: &[&str], target: Option<&std::path::Path>) -> Result<(), String> {
-    match command(args, target).status() {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("`cargo {}` ended with {status}", args.join(" "))),
-        Err(error) => Err(format!("cargo did not start: {error}")),
-    }
+    setup::ended("cargo", args, &mut command(args, target))
 }
 
 /// Cargo with what tests find in their environment.
