@@ -116,21 +116,19 @@ impl Rig {
 }
 
 pub fn add(metainfo: &Metainfo, save_path: &Path) -> AddRequest {
-    AddRequest {
-        hash: metainfo.hash.clone(),
-        source: Source::Metainfo(metainfo.bytes.clone()),
-        options: AddOptions {
-            save_path: Some(save_path.display().to_string()),
-            ..AddOptions::default()
-        },
-    }
+    let source = Source::Metainfo(metainfo.bytes.clone());
+    saved_at(&metainfo.hash, source, save_path)
 }
 
 /// What adds a magnet link of this hash.
 pub fn add_magnet(hash: &str, link: &str, save_path: &Path) -> AddRequest {
+    saved_at(hash, Source::Magnet(link.to_owned()), save_path)
+}
+
+fn saved_at(hash: &str, source: Source, save_path: &Path) -> AddRequest {
     AddRequest {
         hash: hash.to_owned(),
-        source: Source::Magnet(link.to_owned()),
+        source,
         options: AddOptions {
             save_path: Some(save_path.display().to_string()),
             ..AddOptions::default()
