@@ -361,33 +361,14 @@ fn seconds(time: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
-    use qm_kernel::Ctx;
-    use qm_net::{Net, NetConfig};
     use wasmtime::{Linker, Module};
 
     use super::*;
-    use crate::core::services::Services;
-    use crate::core::values::ValuesInMemory;
 
     #[tokio::test]
     async fn a_panic_in_a_host_function_is_the_end_of_its_call_alone() {
-        let net = Net::new(NetConfig::default()).unwrap();
-        let dialer = net.dialer().clone();
-        let services = Services::new(Arc::<ValuesInMemory>::default(), |_, _| Ok(()));
-        let roles = crate::roles::ALL;
-        let runtime = Runtime::new(Limits::default(), dialer, services, Ctx::system(), roles).unwrap();
-        let mut store = runtime.store(Tenant {
-            plugin: "p",
-            owner: "e",
-            lane: "sync",
-            first_party: false,
-            grants: Grants::none(),
-            rights: Rights::default(),
-            secrets: Secrets::default(),
-            log_dropped: Arc::default(),
-            refusals: Arc::default(),
-            memory: Arc::default(),
-        });
+        let runtime = Runtime::of_test(Limits::default());
+        let mut store = runtime.store_of_test(Arc::default());
         let text = r#"(module (import "h" "boom" (func $boom)) (func (export "run") (call $boom)))"#;
         let module = Module::new(&runtime.engine, wat::parse_str(text).unwrap()).unwrap();
         let mut linker = Linker::new(&runtime.engine);

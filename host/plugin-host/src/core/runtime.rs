@@ -153,6 +153,35 @@ impl Runtime {
     }
 }
 
+#[cfg(test)]
+impl Runtime {
+    /// All roles and the system's network, for tests of what a guest does to the host.
+    pub(crate) fn of_test(limits: Limits) -> Arc<Self> {
+        let net = qm_net::Net::new(qm_net::NetConfig::default()).unwrap();
+        let services = Services::new(Arc::<crate::core::values::ValuesInMemory>::default(), |_, _| {
+            Ok(())
+        });
+        let roles = crate::roles::ALL;
+        Self::new(limits, net.dialer().clone(), services, Ctx::system(), roles).unwrap()
+    }
+
+    /// A store of a plugin nobody knows, which may nothing. It counts the lines it drops in `log_dropped`.
+    pub(crate) fn store_of_test(&self, log_dropped: Arc<AtomicU64>) -> Store<State> {
+        self.store(Tenant {
+            plugin: "p",
+            owner: "e",
+            lane: "sync",
+            first_party: false,
+            grants: Grants::none(),
+            rights: Rights::default(),
+            secrets: Secrets::default(),
+            log_dropped,
+            refusals: Arc::default(),
+            memory: Arc::default(),
+        })
+    }
+}
+
 /// What the guest hands over is about to be copied: never more of it than its account has left.
 fn bound_transfer(store: &mut StoreContextMut<'_, State>, most: usize) {
     let left = store.data().account.left();

@@ -18,7 +18,8 @@ use tracing::Level;
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 use wasmtime_wasi::p2::{OutputStream, Pollable, StreamError, StreamResult};
 
-const LINE: usize = 4 << 10;
+/// Bytes of a line.
+pub(crate) const LINE: usize = 4 << 10;
 const BURST: f64 = 64.0 * 1024.0;
 const PER_SECOND: f64 = 4.0 * 1024.0;
 /// Bytes that a line costs beyond its own length, so that empty ones are not free.
@@ -118,23 +119,41 @@ impl Voice {
 
     /// One line of the plugin's.
     pub(crate) fn say(&self, level: Level, text: &str) {
-        let cost = (text.len().min(LINE) + LINE_COST) as f64;
-        {
-            let mut flow = self.flow();
-            let now = Instant::now();
-            flow.allowance = (flow.allowance + (now - flow.at).as_secs_f64() * PER_SECOND).min(BURST);
-            flow.at = now;
-            if flow.allowance < cost {
-                flow.dropped += 1;
-                return;
-            }
-            flow.allowance -= cost;
+        if self.may_say(text.len()) {
+            self.say_now(level, text);
         }
+    }
+
+    /// Whether a line as long as this is logged now, for which it is paid; otherwise it is counted as dropped, and nobody need
+    /// read it.
+    pub(crate) fn may_say(&self, length: usize) -> bool {
+        let cost = (length.min(LINE) + LINE_COST) as f64;
+        let mut flow = self.flow();
+        let now = Instant::now();
+        flow.allowance = (flow.allowance + (now - flow.at).as_secs_f64() * PER_SECOND).min(BURST);
+        flow.at = now;
+        let may = flow.allowance >= cost;
+        if may {
+            flow.allowance -= cost;
+        } else {
+            flow.dropped += 1;
+        }
+        may
+    }
+
+    /// Logs a line that [`Self::may_say`] allowed.
+    pub(crate) fn say_now(&self, level: Level, text: &str) {
         let line = self.who.secrets.blot(one_line(text, LINE));
         self.emit(level, &line);
         if level == Level::ERROR {
             self.flow().last_error = Some(line);
         }
+    }
+
+    /// Takes its allowance away for longer than a test runs.
+    #[cfg(test)]
+    pub(crate) fn spend_all(&self) {
+        self.flow().allowance = f64::from(i32::MIN);
     }
 
     fn emit(&self, level: Level, line: &str) {

@@ -8,6 +8,7 @@ mod http_guarded;
 mod kv;
 mod log;
 mod mail;
+mod text;
 pub(crate) mod torrents;
 mod transport;
 mod wasi_http;

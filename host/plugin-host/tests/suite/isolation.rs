@@ -10,6 +10,18 @@ use crate::bench::{Bench, limits, plugin_error, told};
 
 const MISBEHAVE: &[(&str, &str)] = &[("misbehave.wasm", "misbehave.wasm")];
 
+/// For what is not about time: a guest that computes on a busy machine is slow, and not silent. The bound of its computing is its
+/// thread's own time, which other threads do not use up.
+fn patient() -> Limits {
+    Limits {
+        cpu: Duration::from_secs(1),
+        silence: Duration::from_mins(1),
+        poll_total: Duration::from_mins(2),
+        call_total: Duration::from_mins(2),
+        ..limits()
+    }
+}
+
 /// The instance failed once, is replaced by the next call, and the neighbour works on.
 async fn replaced_and_alone(bench: &Bench, bad: &dyn EngineDriver, good: &dyn EngineDriver) {
     assert_eq!(
@@ -29,10 +41,10 @@ async fn traps_of_every_sort_are_contained() {
     for (mode, says) in [
         ("trap", "misbehave was asked to trap"),
         ("recurse", "wasm trap"),
-        ("loop", "computed for more than 0.3 s"),
+        ("loop", "computed for more than 1 s"),
         ("allocate_abort", "32 MiB of memory"),
     ] {
-        let bench = Bench::start(MISBEHAVE).await;
+        let bench = Bench::with(MISBEHAVE, patient()).await;
         let bad = bench.engine("bad", json!({"mode": mode, "after": 0})).await;
         let good = bench.engine("good", json!({})).await;
         let text = plugin_error(bad.poll(None, Attention::Watched).await);
@@ -51,7 +63,7 @@ async fn memory_is_refused_and_given_back() {
         MISBEHAVE,
         Limits {
             memory_total_bytes: 56 << 20,
-            ..limits()
+            ..patient()
         },
     )
     .await;
@@ -100,16 +112,16 @@ async fn memory_is_refused_and_given_back() {
 
 #[tokio::test]
 async fn a_call_that_sleeps_is_cut_off() {
-    let bench = Bench::start(MISBEHAVE).await;
+    // More than an honest call takes on the slowest machine, less than the sleep.
+    let silence = Duration::from_secs(3);
+    let bench = Bench::with(MISBEHAVE, Limits { silence, ..patient() }).await;
     let bad = bench.engine("bad", json!({"mode": "sleep"})).await;
     let good = bench.engine("good", json!({})).await;
-    let started = Instant::now();
     let error = bad.poll(None, Attention::Watched).await.unwrap_err();
     assert!(
-        matches!(&error, EngineError::Timeout(text) if text.contains("0.8 s")),
+        matches!(&error, EngineError::Timeout(text) if text.contains("3 s")),
         "{error}"
     );
-    assert!(started.elapsed() < Duration::from_secs(20), "it sleeps a minute");
     let lane = bench.lane("bad", "sync");
     assert_eq!((lane.traps, lane.timeouts), (0, 1));
     replaced_and_alone(&bench, &*bad, &*good).await;
@@ -121,7 +133,7 @@ async fn failures_back_off_and_end_parked_until_a_reload() {
         MISBEHAVE,
         Limits {
             strikes: 3,
-            ..limits()
+            ..patient()
         },
     )
     .await;
@@ -183,7 +195,7 @@ async fn failures_back_off_and_end_parked_until_a_reload() {
 
 #[tokio::test]
 async fn expected_failures_cost_nothing() {
-    let bench = Bench::start(MISBEHAVE).await;
+    let bench = Bench::with(MISBEHAVE, patient()).await;
     for (case, check) in [
         (
             "unreachable",
@@ -230,7 +242,7 @@ async fn expected_failures_cost_nothing() {
 
 #[tokio::test]
 async fn a_session_that_cannot_be_opened_is_a_plain_error() {
-    let bench = Bench::start(MISBEHAVE).await;
+    let bench = Bench::with(MISBEHAVE, patient()).await;
     let refused =
         json!({"mode": "error", "on": "open", "error": "invalid-config", "message": "`x` is wrong"});
     let engine = bench.engine("refused", refused).await;
@@ -264,40 +276,55 @@ async fn a_session_that_cannot_be_opened_is_a_plain_error() {
 
 #[tokio::test]
 async fn a_slow_poll_does_not_delay_a_command_and_a_full_queue_says_busy() {
-    let bench = Bench::with(MISBEHAVE, Limits { queue: 2, ..limits() }).await;
-    let engine = bench.engine("slow", json!({"mode": "sleep", "ms": 700})).await;
-    let poll = tokio::spawn({
+    let bench = Bench::with(
+        MISBEHAVE,
+        Limits {
+            queue: 2,
+            ..patient()
+        },
+    )
+    .await;
+    // It sleeps as long as the test lets it.
+    let engine = bench.engine("slow", json!({"mode": "sleep"})).await;
+    let poll = || {
         let engine = engine.clone();
-        async move { engine.poll(None, Attention::Watched).await }
-    });
+        tokio::spawn(async move { engine.poll(None, Attention::Watched).await })
+    };
+    let running = poll();
     bench
         .until("the poll runs", |list| {
             list[0].lanes.iter().any(|l| l.state == LaneState::Running)
         })
         .await;
     assert!(engine.health().await.is_ok());
-    assert!(!poll.is_finished(), "the command did not wait for the poll");
-    let waiting: Vec<_> = (0..2)
-        .map(|_| {
-            let engine = engine.clone();
-            tokio::spawn(async move { engine.poll(None, Attention::Watched).await })
-        })
-        .collect();
+    assert!(!running.is_finished(), "the command did not wait for the poll");
+    let waiting = [poll(), poll()];
+    // This test has one thread: both have been asked for when it comes back here.
     tokio::task::yield_now().await;
-    tokio::time::sleep(Duration::from_millis(20)).await;
     assert_eq!(
         engine.poll(None, Attention::Watched).await.unwrap_err(),
         EngineError::Busy
     );
-    assert!(poll.await.unwrap().is_ok());
-    for call in waiting {
-        assert!(call.await.unwrap().is_ok());
+    engine.close().await;
+    for call in [running].into_iter().chain(waiting) {
+        assert!(matches!(call.await.unwrap(), Err(EngineError::Unreachable(_))));
     }
 }
 
 #[tokio::test]
+async fn calls_that_waited_are_answered() {
+    let bench = Bench::with(MISBEHAVE, patient()).await;
+    let engine = bench.engine("slow", json!({"mode": "sleep", "ms": 100})).await;
+    let polls = (0..3).map(|_| engine.poll(None, Attention::Watched));
+    for answer in futures_util::future::join_all(polls).await {
+        assert_eq!(answer.unwrap().changed.len(), 3);
+    }
+    assert_eq!(bench.lane("slow", "sync").calls, 3);
+}
+
+#[tokio::test]
 async fn a_caller_that_goes_away_costs_nothing() {
-    let bench = Bench::start(MISBEHAVE).await;
+    let bench = Bench::with(MISBEHAVE, patient()).await;
     let engine = bench.engine("slow", json!({"mode": "sleep", "ms": 300})).await;
     let gone = tokio::time::timeout(Duration::from_millis(50), engine.poll(None, Attention::Watched)).await;
     assert!(gone.is_err());
@@ -308,7 +335,7 @@ async fn a_caller_that_goes_away_costs_nothing() {
 
 #[tokio::test]
 async fn closing_ends_a_call_at_once_and_every_later_one() {
-    let bench = Bench::start(MISBEHAVE).await;
+    let bench = Bench::with(MISBEHAVE, patient()).await;
     let engine = bench.engine("slow", json!({"mode": "sleep"})).await;
     let poll = tokio::spawn({
         let engine = engine.clone();
@@ -329,13 +356,7 @@ async fn closing_ends_a_call_at_once_and_every_later_one() {
 /// One thread runs everything here: a guest that did not give it back would keep the timer from ever firing.
 #[tokio::test(flavor = "current_thread")]
 async fn a_guest_that_spins_starves_nobody() {
-    let limits = Limits {
-        cpu: Duration::from_secs(1),
-        silence: Duration::from_secs(20),
-        poll_total: Duration::from_secs(20),
-        ..limits()
-    };
-    let bench = Bench::with(MISBEHAVE, limits).await;
+    let bench = Bench::with(MISBEHAVE, patient()).await;
     let engines = [
         bench.engine("a", json!({"mode": "loop"})).await,
         bench.engine("b", json!({"mode": "loop"})).await,
@@ -363,8 +384,7 @@ async fn a_log_flood_is_dropped_and_counted() {
         MISBEHAVE,
         Limits {
             cpu: Duration::from_secs(20),
-            silence: Duration::from_secs(20),
-            ..limits()
+            ..patient()
         },
     )
     .await;
@@ -378,7 +398,7 @@ async fn a_log_flood_is_dropped_and_counted() {
 
 #[tokio::test]
 async fn counters_add_up_over_engines() {
-    let bench = Bench::start(MISBEHAVE).await;
+    let bench = Bench::with(MISBEHAVE, patient()).await;
     for id in ["a", "b"] {
         let engine = bench.engine(id, json!({})).await;
         engine.poll(None, Attention::Watched).await.unwrap();
