@@ -17,6 +17,7 @@
 
 mod address;
 mod allow;
+mod authorities;
 mod dial;
 mod feed;
 mod grants;
@@ -114,12 +115,19 @@ impl Net {
             surroundings: RwLock::new(Arc::new(Surroundings::of_this_machine())),
         });
         let relays = Relays::parse(&config.plugin_relays)?;
+        authorities::begin();
         let dialer = Dialer::new(resolver, outside.clone(), relays)?;
         Ok(Self {
             outside,
             dialer,
             mandate: Mandate::for_ever(),
         })
+    }
+
+    /// Returns once the certificate authorities of this machine were read, which [`Net::new`] has begun. A server without them
+    /// does not start.
+    pub async fn has_authorities(&self) -> Result<(), NetError> {
+        authorities::read().await.map_err(NetError::Certificates)
     }
 
     /// Lets nothing out while `mandate` does not hold. To be said before anything takes the [`Net::dialer`].

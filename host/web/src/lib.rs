@@ -77,7 +77,7 @@ pub use guard::Auth;
 pub use listen::listen;
 pub use openapi::{describe, document, refusals};
 pub use reply::{Created, Framable, Json, Prepared};
-pub use routes::{Access, Described, GuardedLine, Line, Routes};
+pub use routes::{Access, Answering, Described, GuardedLine, Line, Routes};
 pub use serve::{ConnectionLimits, serve};
 pub use surface::finish;
 pub use upload::{Upload, UploadedFile};

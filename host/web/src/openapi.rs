@@ -46,9 +46,8 @@ pub fn describe(config: &WebConfig, routes: &Routes) -> OpenApi {
                 .security_schemes
                 .insert(TICKET.to_owned(), ticket_scheme(parameter));
         }
-        let (schemas, described, _) = &line.described;
-        names::register(&mut components, schemas, &mut mistakes);
-        let mut described = described.clone();
+        let (schemas, mut described) = line.describe();
+        names::register(&mut components, &schemas, &mut mistakes);
         for (path, item) in &mut described.paths {
             let has_parameter = path.contains('{');
             for (method, operation) in operations(item) {

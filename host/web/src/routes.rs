@@ -2,10 +2,11 @@
 //! say who may call it does not compile, because [`Routes::add`] takes only a [`GuardedLine`].
 
 use std::convert::Infallible;
+use std::sync::Arc;
 
 use axum::routing::MethodRouter;
 use qm_kernel::Permission;
-use utoipa::openapi::path::Paths;
+use utoipa::openapi::path::{HttpMethod, Paths};
 use utoipa::openapi::{RefOr, Schema};
 
 use crate::body::BodyBounds;
@@ -14,20 +15,70 @@ use crate::body::BodyBounds;
 /// Each carries `#[utoipa::path]`; all of them get the same access.
 #[macro_export]
 macro_rules! routes {
-    ($($handlers:tt)+) => {
-        $crate::Line::new($crate::utoipa_axum::routes!($($handlers)+))
+    ($($handler:path),+ $(,)?) => {
+        $crate::Line::new(
+            $crate::Answering::new()$(.with(
+                // As utoipa_axum finds what `#[utoipa::path]` has written.
+                $crate::utoipa_axum::paste! {
+                    (
+                        $crate::utoipa_axum::routes!(@path [path()] of $handler),
+                        $crate::utoipa_axum::routes!(@path [methods()] of $handler),
+                    )
+                },
+                |router, method| router.on($crate::utoipa_axum::PathItemExt::to_method_filter(method), $handler),
+            ))+,
+            || $crate::utoipa_axum::routes!($($handler),+),
+        )
     };
 }
 
-/// What [`crate::routes!`] makes of handlers.
+/// What [`crate::routes!`] describes handlers by.
 pub type Described<S> = (Vec<(String, RefOr<Schema>)>, Paths, MethodRouter<S, Infallible>);
 
-/// Handlers of one path that nobody may call yet.
-pub struct Line<S>(Described<S>);
+/// What answers, and where.
+pub struct Answering<S> {
+    /// The paths as they are matched, each once.
+    pub(crate) paths: Vec<String>,
+    pub(crate) handlers: MethodRouter<S, Infallible>,
+}
 
-impl<S> Line<S> {
-    pub fn new(described: Described<S>) -> Self {
-        Self(described)
+impl<S: Clone + Send + Sync + 'static> Answering<S> {
+    #[expect(clippy::new_without_default, reason = "only the macro makes one")]
+    pub fn new() -> Self {
+        Self {
+            paths: Vec::new(),
+            handlers: MethodRouter::new(),
+        }
+    }
+
+    /// And one handler more, by the methods it has.
+    pub fn with(
+        mut self,
+        (path, methods): (String, Vec<HttpMethod>),
+        on: impl Fn(MethodRouter<S, Infallible>, &HttpMethod) -> MethodRouter<S, Infallible>,
+    ) -> Self {
+        if !self.paths.contains(&path) {
+            self.paths.push(path);
+        }
+        self.handlers = methods.iter().fold(self.handlers, on);
+        self
+    }
+}
+
+/// What is said of the handlers of a line: schemas and operations. Made when the document is: it is large, and most starts
+/// need none of it.
+type Description = Arc<dyn Fn() -> (Vec<(String, RefOr<Schema>)>, Paths) + Send + Sync>;
+
+/// Handlers of one path that nobody may call yet.
+pub struct Line<S>(Answering<S>, Description);
+
+impl<S: 'static> Line<S> {
+    pub fn new(answering: Answering<S>, describe: fn() -> Described<S>) -> Self {
+        let description = move || {
+            let (schemas, paths, _) = describe();
+            (schemas, paths)
+        };
+        Self(answering, Arc::new(description))
     }
 
     /// For callers that hold this permission.
@@ -57,7 +108,8 @@ impl<S> Line<S> {
 
     fn guarded(self, access: Access) -> GuardedLine<S> {
         GuardedLine {
-            described: self.0,
+            answering: self.0,
+            description: self.1,
             access,
             limit: Limit::Default,
             body: None,
@@ -86,7 +138,8 @@ pub(crate) enum Limit {
 
 /// Handlers of one path with their access.
 pub struct GuardedLine<S> {
-    pub(crate) described: Described<S>,
+    pub(crate) answering: Answering<S>,
+    description: Description,
     pub(crate) access: Access,
     pub(crate) limit: Limit,
     /// Bytes; `None`: the usual size.
@@ -99,6 +152,11 @@ impl<S> GuardedLine<S> {
     pub fn body(mut self, most: usize) -> Self {
         self.body = Some(most);
         self
+    }
+
+    /// Schemas and operations.
+    pub(crate) fn describe(&self) -> (Vec<(String, RefOr<Schema>)>, Paths) {
+        (self.description)()
     }
 
     pub(crate) fn body_bounds(&self) -> BodyBounds {
@@ -157,10 +215,11 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
     /// Hands the area its state; the routes of several areas merge once each has its own.
     pub fn with_state<S2>(self, state: S) -> Routes<S2> {
         let lines = self.lines.into_iter().map(|line| {
-            let (schemas, paths, router) = line.described;
-            let described = (schemas, paths, router.with_state(state.clone()));
+            let Answering { paths, handlers } = line.answering;
+            let handlers = handlers.with_state(state.clone());
             GuardedLine {
-                described,
+                answering: Answering { paths, handlers },
+                description: line.description,
                 access: line.access,
                 limit: line.limit,
                 body: line.body,
@@ -175,9 +234,13 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
     /// What the lines answer to, without their handlers: for the document of a server that is not running.
     pub fn described(self) -> Routes {
         let lines = self.lines.into_iter().map(|line| {
-            let (schemas, paths, _) = line.described;
+            let answering = Answering {
+                paths: line.answering.paths,
+                handlers: MethodRouter::new(),
+            };
             GuardedLine {
-                described: (schemas, paths, MethodRouter::new()),
+                answering,
+                description: line.description,
                 access: line.access,
                 limit: line.limit,
                 body: line.body,

@@ -9,7 +9,7 @@ use crate::config::{Docs, DocumentMaker, WebConfig};
 use crate::edge::{EdgeLayer, method_not_allowed, not_found};
 use crate::guard::{Gate, GuardLayer};
 use crate::metrics::HttpMetrics;
-use crate::routes::{Limit, Routes};
+use crate::routes::{Answering, Limit, Routes};
 use crate::{docs, openapi};
 
 /// Guards every line, wraps everything in the edge, and describes it. Two lines for one method and path, or two
@@ -18,7 +18,7 @@ pub fn finish(routes: Routes<()>, config: WebConfig, verifier: Arc<dyn TokenVeri
     // Whoever builds it finds out at its first start if the routes would be described wrongly.
     let api = (cfg!(debug_assertions) || matches!(config.docs, Docs::Described))
         .then(|| openapi::describe(&config, &routes));
-    let patterns = routes.lines.iter().flat_map(|line| line.described.1.paths.keys());
+    let patterns = routes.lines.iter().flat_map(|line| &line.answering.paths);
     let metrics = match HttpMetrics::new(&config.metrics, patterns.map(String::as_str)) {
         Ok(metrics) => Arc::new(metrics),
         Err(error) => panic!("requests cannot be counted: {error}"),
@@ -40,8 +40,8 @@ pub fn finish(routes: Routes<()>, config: WebConfig, verifier: Arc<dyn TokenVeri
             Limit::None => None,
         };
         let bodies = line.body_bounds();
-        let (_, paths, handlers) = line.described;
-        for path in paths.paths.keys() {
+        let Answering { paths, handlers } = line.answering;
+        for path in &paths {
             let guard = GuardLayer::new(Arc::clone(&gate), line.access.clone(), limit, bodies, next_route);
             router = router.route(path, handlers.clone().route_layer(guard));
             next_route += 1;

@@ -26,8 +26,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use qm_db::{Db, DbError, Tx};
-use qm_kernel::Ctx;
 use qm_kernel::event::DomainEvent;
+use qm_kernel::{BEAT, Ctx, next_beat};
+use tokio::time::Instant;
 
 pub use self::metrics::OutboxMetrics;
 use self::reader::Reader;
@@ -75,6 +76,31 @@ pub async fn position(tx: &mut Tx) -> Result<i64, DbError> {
     repo::last(tx).await
 }
 
+/// The position of the last stored event of these keys that a consumer has not passed; `None` where there is none, and where
+/// the database does not know the consumer. It passes other events without writing that down each time.
+pub async fn ahead(tx: &mut Tx, consumer: &str, keys: &[&str]) -> Result<Option<i64>, DbError> {
+    let Some(mut after) = passed(tx, consumer).await? else {
+        return Ok(None);
+    };
+    let mut last = None;
+    loop {
+        let rows = repo::page(tx, after, PAGE).await?;
+        let own = rows.iter().rfind(|row| keys.contains(&&*row.event_key));
+        last = own.map(|row| row.position).or(last);
+        match rows.last() {
+            Some(row) if rows.len() == PAGE => after = row.position,
+            _ => return Ok(last),
+        }
+    }
+}
+
+/// The position of the last event that a consumer has passed; `None` where the database does not know it.
+pub async fn passed(tx: &mut Tx, consumer: &str) -> Result<Option<i64>, DbError> {
+    Ok(repo::standing(tx, consumer)
+        .await?
+        .map(|standing| standing.position))
+}
+
 /// Why an event was not handled.
 #[derive(Debug, thiserror::Error)]
 pub enum ConsumeError {
@@ -93,7 +119,8 @@ pub enum ConsumeError {
 pub struct Patience {
     /// How often the database is looked at for what other servers stored.
     pub poll: Duration,
-    /// How often it is looked at by a server that has it to itself: only commands that run beside it store anything.
+    /// How often it is looked at by a server that has it to itself: only commands that run beside it store anything. Where the
+    /// database tells that nobody has, it is not asked.
     pub rest: Duration,
     /// How long a server that consumes keeps others off after its last event.
     pub lease: Duration,
@@ -108,7 +135,7 @@ pub struct Patience {
 impl Patience {
     pub const STANDARD: Patience = Patience {
         poll: Duration::from_secs(2),
-        rest: Duration::from_secs(10),
+        rest: BEAT.saturating_mul(11),
         lease: Duration::from_secs(10),
         handling: Duration::from_secs(5),
         attempts: 6,
@@ -182,8 +209,10 @@ impl Outbox {
         let names = consumers.iter().map(|consumer| consumer.name()).collect();
         for consumer in consumers {
             let name = consumer.name();
-            let reader = Reader::new(self.clone(), consumer);
-            background.supervise(name, self.patience.poll, move |stop| reader.clone().run(stop));
+            let outbox = self.clone();
+            background.supervise(name, self.patience.poll, move |stop| {
+                Reader::new(outbox.clone(), consumer.clone()).run(stop)
+            });
         }
         let upkeep = upkeep::Upkeep::new(self.clone(), names);
         background.every("events.upkeep", PRUNE_EVERY, move || {
@@ -193,13 +222,18 @@ impl Outbox {
         Ok(())
     }
 
-    /// Pause between two looks while this process stores nothing.
-    fn pause(&self) -> Duration {
-        if self.db.is_sole() {
+    /// When to look again while this process stores nothing: all consumers at once, so that an idle server wakes seldom.
+    fn next_look(&self) -> Instant {
+        let pause = if self.db.is_sole() {
             self.patience.rest
         } else {
             self.patience.poll
+        };
+        let now = Instant::now();
+        if pause < BEAT {
+            return now + pause;
         }
+        next_beat(now.into_std(), pause).into()
     }
 
     async fn register(&self, consumer: &dyn Consumer) -> Result<(), DbError> {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
-use qm_db::{DbError, Tx};
+use qm_db::{Changes, DbError, Tx};
 use qm_kernel::{ErrorKind, Timestamp};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -25,13 +25,14 @@ const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 const ENDED_OVER_IT: &str = "the server ended while it was being handled";
 
 /// The loop of one consumer.
-#[derive(Clone)]
 pub(super) struct Reader {
     outbox: Outbox,
     consumer: Arc<dyn Consumer>,
     keys: HashSet<&'static str>,
     /// Changes when this process stored an event.
     wake: watch::Receiver<u64>,
+    /// Tells whether anybody else may have stored one.
+    changes: Changes,
     /// Events to take one by one.
     singly: usize,
     /// Up to here nothing is for this consumer, though the database says less.
@@ -73,6 +74,7 @@ impl Reader {
         Self {
             keys: consumer.keys().iter().copied().collect(),
             wake: outbox.bus.stored(),
+            changes: outbox.db.changes(),
             outbox,
             consumer,
             singly: PAGE,
@@ -87,10 +89,7 @@ impl Reader {
         while let Some(next) = stop.run_until_cancelled(self.look()).await {
             let pause = match next {
                 Next::Now => continue,
-                Next::Stored => {
-                    let poll = tokio::time::timeout(self.outbox.pause(), self.wake.changed());
-                    stop.run_until_cancelled(poll).await.map(drop)
-                }
+                Next::Stored => stop.run_until_cancelled(self.stored()).await,
                 Next::After(pause) => stop.run_until_cancelled(tokio::time::sleep(pause)).await,
             };
             if pause.is_none() {
@@ -100,6 +99,16 @@ impl Reader {
         if let Err(error) = self.release().await {
             let error = &error as &dyn std::error::Error;
             tracing::debug!(error, "the lease of a consumer runs out by itself");
+        }
+    }
+
+    /// Returns when something was stored, or somebody else may have stored something.
+    async fn stored(&mut self) {
+        loop {
+            let told = tokio::time::timeout_at(self.outbox.next_look(), self.wake.changed()).await;
+            if told.is_ok() || self.changes.any() {
+                return;
+            }
         }
     }
 

@@ -285,6 +285,14 @@ impl Rows {
     pub fn read(&self) -> impl ExactSizeIterator<Item = Result<Value, &'static str>> + Send {
         self.0.iter().map(|raw| Trees::new().grow(raw))
     }
+
+    /// The rows that are texts.
+    pub(super) fn texts(&self) -> impl Iterator<Item = String> {
+        self.0.iter().filter_map(|raw| match scalar(raw) {
+            Some(Scalar::Text(text)) => Some(text),
+            _ => None,
+        })
+    }
 }
 
 /// `None`: there are too many.
@@ -480,6 +488,8 @@ mod tests {
             told,
             [Err("must not hold a name twice"), Ok(Value::Null), Ok("x".into())]
         );
+        let mixed = Rows::cut(&raw(r#"["a", 1, null, {"b":"c"}, true, "\u0064"]"#));
+        assert!(mixed.unwrap().unwrap().texts().eq(["a", "d"]));
         for other in ["{}", "7", "\"[]\"", "null"] {
             assert!(Rows::cut(&raw(other)).unwrap().is_none(), "{other}");
         }

@@ -153,6 +153,23 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// The texts of a list, of which every other value is left out; `None` where there is no list. For a list that is declared so.
+    pub fn strings_among(&mut self, name: &'static str) -> Option<Vec<String>> {
+        self.tell_asked(name, Kind::Texts);
+        let rows = match self.take(name) {
+            Raw::Absent => return None,
+            Raw::Json(raw) => Rows::cut(raw),
+            Raw::Text(_) => Ok(None),
+        };
+        match rows.and_then(|rows| rows.ok_or_else(|| "must be an array".to_owned())) {
+            Ok(rows) => Some(rows.texts().collect()),
+            Err(fault) => {
+                self.broken.push(format!("{name} {fault}"));
+                None
+            }
+        }
+    }
+
     /// `page` and `pageSize`, clamped to 1..=`max`; never a broken rule.
     pub fn page(&mut self, max: u64) -> PageQuery {
         self.page_or(PageQuery::DEFAULT_SIZE, max)
