@@ -57,7 +57,12 @@ const MIGRATIONS: &[Migration] = migrations! {
     31 "0031_library",
     32 "0032_indexer_origins",
     33 "0033_media_servers",
+    34 "0034_probes",
+    35 "0035_media_metadata",
     36 "0036_show_metadata",
+    37 "0037_moves",
+    38 "0038_media_ids",
+    39 "0039_owned_media",
 };
 
 sql! {

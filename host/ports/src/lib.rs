@@ -14,6 +14,7 @@
 //! | [`probe`] | torrents | the system's health |
 //! | [`carry`] | files | torrents |
 //! | [`intake`] | torrents | RSS |
+//! | [`library`] | the media library | whoever asks what people own |
 //! | [`list`] | torrents | automation |
 //! | [`rules`] | automation | torrents |
 //! | [`mail`] | mail | the plugin host |
@@ -31,6 +32,7 @@ pub mod feed;
 pub mod holder;
 pub mod indexer;
 pub mod intake;
+pub mod library;
 pub mod list;
 pub mod mail;
 pub mod media_server;

@@ -5,6 +5,10 @@ use async_trait::async_trait;
 /// Offered by titledb. Where no data set is imported, or the operator does not want it used, nothing is found.
 #[async_trait]
 pub trait TitleData: Send + Sync {
+    /// What is asked: it changes with the data set and with what of it people want to see. `None`: there is none, or it is not
+    /// wanted; that nothing is found then says nothing. Two answers belong together when it did not change meanwhile.
+    async fn edition(&self) -> Result<Option<String>, TitleDataError>;
+
     /// A title by its id (`tt` and digits).
     async fn title(&self, id: &str) -> Result<Option<TitleRecord>, TitleDataError>;
 

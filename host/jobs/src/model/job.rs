@@ -293,6 +293,6 @@ impl Job {
 
     /// Whether a failure of this attempt is followed by another one.
     pub fn has_attempts_left(&self) -> bool {
-        self.capabilities.retryable && self.attempt < self.max_attempts
+        self.attempt < self.max_attempts
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use qm_db::Tx;
 use serde_json::{Value, json};
 use tokio_util::sync::WaitForCancellationFuture;
 
@@ -224,6 +225,15 @@ impl JobContext {
     pub async fn save(&self, checkpoint: &Value) -> Result<(), JobError> {
         bounded("checkpoint", &self.job.type_key, checkpoint)?;
         self.beat(Some(checkpoint)).await.map_err(JobError::from)
+    }
+
+    /// As [`JobContext::save`], in the transaction of what was done: both hold, or neither does. A run that was taken away writes
+    /// nothing any more.
+    pub async fn save_in(&self, tx: &mut Tx, checkpoint: &Value) -> Result<(), JobError> {
+        bounded("checkpoint", &self.job.type_key, checkpoint)?;
+        let now = self.jobs.0.ctx.now();
+        let beaten = repo::moves::beat(tx, self.lease(), Some(checkpoint), now).await?;
+        if beaten { Ok(()) } else { Err(self.lost().into()) }
     }
 
     /// Asks for a job that belongs to this one; its id.

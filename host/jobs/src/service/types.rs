@@ -28,9 +28,10 @@ pub struct JobType {
     pub description_key: Option<&'static str>,
     /// Who may see and control jobs of it; `None`: everybody who may see jobs.
     pub required_permission: Option<Permission>,
-    /// What people may do with its jobs; only what is retryable has more than one attempt.
+    /// What people may do with its jobs. What they may not retry the service may still repeat.
     pub capabilities: Capabilities,
-    /// Attempts a job of it has in all, 1 at least, unless it is asked for with another number.
+    /// Attempts the service itself makes of a job, 1 at least, unless it is asked for with another number: another one
+    /// follows one that failed, or that was cut off by a crash.
     pub max_attempts: u32,
     /// How long one attempt may take, in whole seconds, unless it is asked for with another limit; the attempt fails as
     /// `timeout` then. `None`: as long as it likes.
@@ -44,7 +45,7 @@ pub struct JobType {
 /// Does the work of a type.
 ///
 /// It is told of a cancellation by [`JobContext::cancelled`] and of a pause by [`JobContext::paused`]: it is expected to
-/// end soon after, with whatever result it has. A run that was cut off by a crash comes again where the type is retryable,
+/// end soon after, with whatever result it has. A run that was cut off by a crash comes again where attempts are left,
 /// so what it does must bear being done twice, or be kept track of in a checkpoint.
 #[async_trait]
 pub trait JobHandler: Send + Sync {

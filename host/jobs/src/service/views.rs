@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use qm_db::Tx;
 use qm_kernel::{PageQuery, Permission, Principal, Timestamp};
+use serde_json::Value;
 
 use super::Jobs;
 use crate::error::JobsError;
@@ -74,6 +75,12 @@ impl Jobs {
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(LONGEST_LOOK);
         }
+    }
+
+    /// What a job had to show, for the area that asked for it; `None`: nothing yet, or it is not kept any more.
+    pub async fn result(&self, id: &str) -> Result<Option<Value>, JobsError> {
+        let job = repo::jobs::find(&mut self.0.db.begin_read().await?, id).await?;
+        Ok(job.and_then(|job| job.result_summary))
     }
 
     /// Failed jobs of a module that are kept, for the area that asked for them.

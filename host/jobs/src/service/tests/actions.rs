@@ -168,6 +168,25 @@ db_test! {
         assert_eq!(audited(&db).await.len(), 3, "a refusal is not audited");
     }
 
+    async fn what_people_may_not_retry_the_service_repeats(db: Db) {
+        let house = House::new(&db).await;
+        let admin = caller(Role::SuperAdmin, "u");
+        let plain = JobType {
+            capabilities: Capabilities::default(),
+            max_attempts: 2,
+            ..type_of("test.plain", Arc::new(Script(house.stage.clone())))
+        };
+        house.jobs.register(plain);
+        let id = house.jobs.submit(NewJob::new("test.plain", json!({ "do": ["fail", "fail"] }))).await.unwrap();
+        house.run_all().await;
+        let job = house.job(&id).await;
+        assert_eq!((job.status, job.attempt), (Status::Queued, 2), "its own second attempt");
+        house.advance(std::time::Duration::from_secs(1));
+        house.run_all().await;
+        assert_eq!(house.job(&id).await.status, Status::Failed);
+        assert_eq!(house.jobs.act(&admin, Verb::Retry, &id).await.unwrap(), no(Some("not_retryable")));
+    }
+
     async fn who_sees_a_job_and_who_controls_it(db: Db) {
         use Permission as P;
         let house = House::new(&db).await;
