@@ -1,9 +1,10 @@
 //! Who made the release: behind the last dash, in brackets, at the end, or in front.
 
+use crate::around::{REPOSTS, SPREADERS};
 use crate::lex::{Bracket, Kind};
 use crate::model::Explanation;
 use crate::read::{CUTS, Reader, TAKEN};
-use crate::words::{CODES, COLLECTIVES, Field, REPOSTS, SPREADERS, Trust};
+use crate::words::{CODES, COLLECTIVES, Field, Trust};
 
 /// Longer words are no groups.
 const LONGEST: usize = 25;

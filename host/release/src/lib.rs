@@ -6,6 +6,7 @@
 //! The words and the shapes of numbers are tables (`words.rs`, `rules.rs`); the rest is how to choose among what they
 //! find.
 
+mod around;
 mod group;
 mod identity;
 mod judge;

@@ -59,6 +59,7 @@ impl Reader<'_> {
             .filter(|index| self.counts(*index))
             .collect();
         let exact = self.exact(&counted);
+        let kept = self.kept_lines(&counted);
         for field in SINGLE {
             let best = counted
                 .iter()
@@ -67,6 +68,7 @@ impl Reader<'_> {
                 .min_by_key(|word| {
                     (
                         Self::precedence(word.field(), word.value(), &exact),
+                        field == Field::Resolution && kept.is_some_and(|kept| kept != word.start),
                         word.order,
                         word.start,
                     )
@@ -140,6 +142,33 @@ impl Reader<'_> {
             }
         }
         exact
+    }
+
+    /// Of several numbers of lines the one that the release has: `4K to 1080p` says so, and elsewhere the larger is of
+    /// what it was made from. Of a list (`1080p, 720p`), which is a pack's, the larger counts, as the table has it.
+    fn kept_lines(&self, counted: &[usize]) -> Option<usize> {
+        let text = &self.text;
+        let lines: Vec<Word> = counted
+            .iter()
+            .map(|index| self.marks.words[*index])
+            .filter(|word| word.field() == Field::Resolution && word.trust() == Trust::Always)
+            .collect();
+        let between = |pair: &[Word]| (text.skip(pair[0].end, " ._-"), pair[1].start);
+        for pair in lines.windows(2) {
+            let (from, to) = between(pair);
+            if from + 1 < to && text.low(from) == "to" && text.skip(from + 1, " ._-") == to {
+                return Some(pair[1].start);
+            }
+            let listed = from < to && text.mark(from).is_some_and(|mark| ",/&+|".contains(mark));
+            if listed && text.skip(from + 1, " ._-") == to {
+                return None;
+            }
+        }
+        let height = |word: &Word| word.value().trim_end_matches(['p', 'i']).parse::<u32>().ok();
+        lines
+            .iter()
+            .min_by_key(|word| (height(word), word.order, word.start))
+            .map(|word| word.start)
     }
 
     /// A remux of a disc is a remux; of what was streamed or broadcast it tells nothing.

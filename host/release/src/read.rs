@@ -1,11 +1,12 @@
 //! The full reading of a release name, in stages: known words and numbers in known shapes are found first, then
 //! chosen among, then the title is what stands before them and the group what stands behind.
 
+use crate::around::{DOMAINS, EXTENSIONS};
 use crate::lex::{Kind, Text};
 use crate::marks::{Marks, Word};
 use crate::model::{Explanation, Release};
 use crate::pattern::Steps;
-use crate::words::{DOMAINS, EXTENSIONS, Field, HYPHENATED, TELEVISION, Trust};
+use crate::words::{Field, HYPHENATED, TELEVISION, Trust};
 
 /// A part of the name that was taken for something.
 #[derive(Clone, Copy, Debug)]

@@ -74,14 +74,16 @@ macro_rules! rules {
 macro_rules! season {
     () => {
         "season|seasons|saison|temporada|temporadas|temp|tem|stagione|staffel|seizoen|сезон|сезоны|sezon|sezonul|\
-         sezona|sez|säsong|sæson|sesong|kausi|évad|cezon"
+         sezona|sez|säsong|sæson|sesong|kausi|évad|cezon|\
+         saisons|stagioni|staffeln|seizoenen|sezony|sezóna|сезона|сез|sæsonen|säsongen"
     };
 }
 
 macro_rules! episode {
     () => {
         "episode|episodes|ep|eps|episodio|episódio|episodios|epizod|capitulo|capítulo|cap|folge|afl|aflevering|серия|\
-         серии|серій|сер|эпизод|эпизоды|выпуск|seriya|serii|seria|serija|serya|serie|ser|avsnitt|afsnit|jakso|bölüm|bolum|blm|odcinek|odc|epizoda"
+         серии|серій|сер|эпизод|эпизоды|выпуск|seriya|serii|seria|serija|serya|serie|ser|avsnitt|afsnit|jakso|bölüm|bolum|blm|odcinek|odc|epizoda|\
+         folgen|épisode|épisodes|odcinki|capitulos|capítulos|episodi|afleveringen|avsnitten|эпизода|серію|серія|épizód"
     };
 }
 
