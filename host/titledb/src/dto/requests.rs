@@ -70,8 +70,14 @@ pub struct SettingsPatch {
 
 fn is_http(text: &str) -> bool {
     let text = text.trim();
-    text.is_empty()
-        || url::Url::parse(text).is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
+    // Whoever sees the settings would see a password in it.
+    let is_plain = |url: url::Url| {
+        matches!(url.scheme(), "http" | "https")
+            && url.has_host()
+            && url.username().is_empty()
+            && url.password().is_none()
+    };
+    text.is_empty() || url::Url::parse(text).is_ok_and(is_plain)
 }
 
 impl FromBody for SettingsPatch {
@@ -107,7 +113,7 @@ impl FromBody for SettingsPatch {
             }
             let mut field = f.string(name).max(most);
             if name.ends_with("BaseUrl") {
-                field = field.check(is_http, "must be a valid http(s) URL");
+                field = field.check(is_http, "must be a valid http(s) URL without a name and password");
             }
             let text = field.optional().map(|text| text.trim().to_owned());
             put(

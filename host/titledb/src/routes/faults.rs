@@ -8,7 +8,7 @@ use crate::error::TitledbError as E;
 
 faults! {
     Change => with(path());
-    Validate => path();
+    Validate => with(path());
     Import => with(path());
     Test => with(Vec::new());
     Stop => with(vec![E::NotRunning]);

@@ -383,10 +383,18 @@ db_test! {
         let (_, defaults) = site.ask("USER", "GET", "/settings", None).await;
         assert_eq!((&defaults["mode"], &defaults["apiKey"], &defaults["hasApiKey"]), (&json!("disabled"), &Value::Null, &json!(false)));
         for bad in [json!({ "mode": "x" }), json!({ "minImportYear": 1800 }), json!({ "autoUpdateIntervalHours": 0 }),
-            json!({ "datasetBaseUrl": "ftp://a" }), json!({ "importStrategy": "some" }), json!({ "minVotes": -1 }), json!({ "cacheTtl": -1 }),
+            json!({ "datasetBaseUrl": "ftp://a" }), json!({ "datasetBaseUrl": "https://jo:secret@mirror.example/" }),
+            json!({ "apiBaseUrl": "https://jo@api.example/" }), json!({ "importStrategy": "some" }), json!({ "minVotes": -1 }), json!({ "cacheTtl": -1 }),
             json!({ "importAkas": "maybe" }), json!({ "unknown": 1 }), json!({ "datasetPath": " " })] {
             let (status, answer) = site.admin("PATCH", "/settings", Some(bad.clone())).await;
             assert_eq!(status, 400, "{bad}: {answer}");
+        }
+        let changes = async || actions(&db).await.into_iter().filter(|action| action.ends_with("dataset_path.changed")).count();
+        for _ in 0..2 {
+            let (status, report) = site.admin("POST", "/dataset/validate", Some(json!({}))).await;
+            assert_eq!(status, 201, "{report}");
+            let (_, settings) = site.admin("GET", "/settings", None).await;
+            assert_eq!((&settings["datasetPath"], changes().await), (&report["datasetPath"], 1), "where it looked is noted once");
         }
         std::os::unix::fs::symlink("/etc", site.root.join("link")).unwrap();
         for (path, status) in [("/", 403), ("/etc", 403), ("/etc/x", 403), ("relative", 403), ("", 400), (" ", 400)] {

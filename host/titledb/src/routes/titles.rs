@@ -2,7 +2,6 @@
 
 use axum::extract::State;
 use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Params, Path};
-use serde_json::Value;
 
 use super::{App, faults};
 use crate::dto::answers::{FoundView, SettingsView, StatusView, TestView, TitleView};
@@ -42,17 +41,7 @@ pub async fn change_titledb_settings(
         principal: &principal,
         client: &client,
     };
-    let mut change = patch.change;
-    for (name, value) in &mut change {
-        match (*name, value.as_str()) {
-            ("datasetPath", Some(path)) => {
-                *value = Value::from(app.guarded(path)?.to_string_lossy().into_owned());
-            }
-            ("apiKey", Some(key)) => *value = app.seal(key).into(),
-            _ => {}
-        }
-    }
-    Ok(Json(app.change(caller, change).await?.into()))
+    Ok(Json(app.change(caller, patch.change).await?.into()))
 }
 
 /// Whether the API is configured, and titles can be asked for. Nothing is sent anywhere.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use qm_db::Tx;
 use qm_jobs::{Enqueued, NewJob, Source, Standing};
 use qm_kernel::Permission;
-use qm_platform::{Actor, AuditEntry, AuditResult};
+use qm_platform::{Actor, AuditEntry, AuditResult, judge_alone};
 use serde_json::{Value, json};
 
 use super::work::{TYPE, Task};
@@ -23,12 +23,14 @@ impl Titledb {
     /// Looks at the files of a directory without importing them. A blank path is that of the settings; the service's own
     /// where they have none, which they have from then on.
     pub async fn validate(&self, caller: Caller<'_>, path: Option<&str>) -> Result<Report, TitledbError> {
+        // A disk is looked at, and a setting may be written.
+        judge_alone(&*self.acting, &self.db, caller.principal, NEEDED).await?;
         let path = path.map(str::trim).filter(|path| !path.is_empty());
         let directory = match path {
-            Some(path) => self.guarded(path)?,
+            Some(path) => self.guarded(path).await?,
             None => {
                 let directory = self.directory().await?;
-                self.remember_directory(&directory).await?;
+                self.remember_directory(caller, NEEDED, &directory).await?;
                 directory
             }
         };
@@ -98,12 +100,16 @@ impl Titledb {
     /// The directory of the settings, or the service's own.
     pub async fn directory(&self) -> Result<PathBuf, TitledbError> {
         let stored = self.options().await?.dataset_path;
-        stored.map_or_else(|| Ok(self.own_directory()), |path| self.guarded(&path))
+        match stored {
+            Some(path) => self.guarded(&path).await,
+            None => Ok(self.own_directory()),
+        }
     }
 
     /// Begins an import. One that is active is answered instead, and nothing begins.
     pub async fn import(&self, caller: Caller<'_>, path: &str) -> Result<Import, TitledbError> {
-        let directory = self.guarded(path)?;
+        judge_alone(&*self.acting, &self.db, caller.principal, NEEDED).await?;
+        let directory = self.guarded(path).await?;
         let (import, _) = self.ask(Some(caller), &directory, Task::Import).await?;
         Ok(import)
     }

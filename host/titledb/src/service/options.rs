@@ -2,6 +2,7 @@
 
 use qm_db::DbError;
 use qm_kernel::Permission;
+use qm_platform::{AuditEntry, judge_alone};
 use serde_json::{Value, json};
 
 use super::{Caller, Titledb};
@@ -29,8 +30,18 @@ impl Titledb {
         Ok(options)
     }
 
-    /// Makes the change. A key in it is sealed already by [`Titledb::seal`]; a directory is a guarded one.
-    pub async fn change(&self, caller: Caller<'_>, change: Change) -> Result<Options, TitledbError> {
+    /// Makes the change; a directory in it is resolved, and a key sealed.
+    pub async fn change(&self, caller: Caller<'_>, mut change: Change) -> Result<Options, TitledbError> {
+        judge_alone(&*self.acting, &self.db, caller.principal, NEEDED).await?;
+        for (name, value) in &mut change {
+            match (*name, value.as_str()) {
+                ("datasetPath", Some(path)) => {
+                    *value = Value::from(self.guarded(path).await?.to_string_lossy().into_owned());
+                }
+                ("apiKey", Some(key)) => *value = self.cipher.encrypt(key).into(),
+                _ => {}
+            }
+        }
         let mut tx = self.db.begin_write().await?;
         let actor = self.acting.judge(&mut tx, caller.principal, NEEDED).await?;
         let mut stored = self.settings.get(&mut tx, &TITLEDB).await?;
@@ -55,7 +66,7 @@ impl Titledb {
             .flatten()
             {
                 // Names only: one value is a secret.
-                let entry = qm_platform::AuditEntry {
+                let entry = AuditEntry {
                     object_type: Some("titledb_settings"),
                     metadata: Some(json!({ "members": names })),
                     ..actor.entry(action, caller.client)
@@ -67,18 +78,26 @@ impl Titledb {
         self.options().await
     }
 
-    pub fn seal(&self, key: &str) -> String {
-        self.cipher.encrypt(key)
-    }
-
     /// The settings name this directory from now on, where they named none.
-    pub(super) async fn remember_directory(&self, directory: &std::path::Path) -> Result<(), TitledbError> {
+    pub(super) async fn remember_directory(
+        &self,
+        caller: Caller<'_>,
+        needed: &[Permission],
+        directory: &std::path::Path,
+    ) -> Result<(), TitledbError> {
         let mut tx = self.db.begin_write().await?;
+        let actor = self.acting.judge(&mut tx, caller.principal, needed).await?;
         let mut stored = self.settings.get(&mut tx, &TITLEDB).await?;
         if Options::of(&stored).dataset_path.is_none() {
             let path = directory.to_string_lossy().into_owned();
             stored.insert("datasetPath".to_owned(), path.into());
             self.settings.put(&mut tx, &TITLEDB, &stored).await?;
+            let entry = AuditEntry {
+                object_type: Some("titledb_settings"),
+                metadata: Some(json!({ "members": ["datasetPath"] })),
+                ..actor.entry("media.titledb.dataset_path.changed", caller.client)
+            };
+            self.audit.record(&mut tx, entry).await?;
         }
         Ok(tx.commit().await?)
     }

@@ -2,6 +2,8 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use qm_db::DbError;
+
 use super::Titledb;
 use crate::error::TitledbError;
 
@@ -19,40 +21,42 @@ impl Titledb {
         std::path::absolute(&own).unwrap_or(own)
     }
 
-    /// The directory that `path` names, links resolved as far as it exists.
-    pub fn guarded(&self, path: &str) -> Result<PathBuf, TitledbError> {
-        let path = path.trim();
-        if path.is_empty() {
-            return Err(TitledbError::NoPath);
-        }
-        let named = Path::new(path);
-        let outside = || {
-            let roots: Vec<String> = self
-                .file_roots
-                .iter()
-                .map(|root| root.display().to_string())
-                .collect();
-            TitledbError::Outside(roots.join(", "))
-        };
-        let is_plain = named.is_absolute()
-            && !path.contains('\0')
-            && named
-                .components()
-                .all(|part| !matches!(part, Component::ParentDir));
-        if !is_plain {
-            return Err(outside());
-        }
-        let resolved = resolve(named);
-        let own = self.own_directory();
-        let mut allowed = self.file_roots.iter().chain([&own]);
-        if allowed.any(|root| resolved.starts_with(resolve(root))) {
-            return Ok(resolved);
-        }
-        if PROTECTED.iter().any(|protected| resolved == Path::new(protected)) {
-            return Err(TitledbError::Protected);
-        }
-        Err(outside())
+    /// The directory that `path` names, links resolved as far as it exists. A disk that hangs holds up this alone.
+    pub async fn guarded(&self, path: &str) -> Result<PathBuf, TitledbError> {
+        let (path, roots, own) = (path.to_owned(), self.file_roots.clone(), self.own_directory());
+        let looking = tokio::task::spawn_blocking(move || guarded(&path, &roots, &own));
+        // It fails only when the process ends.
+        looking.await.unwrap_or_else(|_| Err(DbError::Aborted.into()))
     }
+}
+
+fn guarded(path: &str, roots: &[PathBuf], own: &Path) -> Result<PathBuf, TitledbError> {
+    let path = path.trim();
+    if path.is_empty() {
+        return Err(TitledbError::NoPath);
+    }
+    let named = Path::new(path);
+    let outside = || {
+        let roots: Vec<String> = roots.iter().map(|root| root.display().to_string()).collect();
+        TitledbError::Outside(roots.join(", "))
+    };
+    let is_plain = named.is_absolute()
+        && !path.contains('\0')
+        && named
+            .components()
+            .all(|part| !matches!(part, Component::ParentDir));
+    if !is_plain {
+        return Err(outside());
+    }
+    let resolved = resolve(named);
+    let mut allowed = roots.iter().map(PathBuf::as_path).chain([own]);
+    if allowed.any(|root| resolved.starts_with(resolve(root))) {
+        return Ok(resolved);
+    }
+    if PROTECTED.iter().any(|protected| resolved == Path::new(protected)) {
+        return Err(TitledbError::Protected);
+    }
+    Err(outside())
 }
 
 /// The path with the links of what exists of it resolved.

@@ -1,5 +1,7 @@
 //! The port by which other areas ask for titles.
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
 use async_trait::async_trait;
 use qm_ports::titledb::{
     CreditRecord, EpisodeRecord, TitleData, TitleDataError, TitleKind, TitleMatch, TitleQuestion, TitleRecord,
@@ -63,6 +65,20 @@ impl Titledb {
 
 #[async_trait]
 impl TitleData for Titledb {
+    async fn edition(&self) -> Result<Option<String>, TitleDataError> {
+        let options = self.options().await.map_err(fault)?;
+        if !options.mode.uses_dataset() {
+            return Ok(None);
+        }
+        let Some(live) = self.store.live().await.map_err(fault)? else {
+            return Ok(None);
+        };
+        let mut hasher = DefaultHasher::new();
+        (&live.loaded.fingerprint, options.include_adult).hash(&mut hasher);
+        options.min_votes.hash(&mut hasher);
+        Ok(Some(format!("{:016x}", hasher.finish())))
+    }
+
     async fn title(&self, id: &str) -> Result<Option<TitleRecord>, TitleDataError> {
         if self.usable(id).await?.is_none() {
             return Ok(None);
