@@ -124,6 +124,9 @@ fn answer(way: &str, target: &str, head: &str, port: u16, list: &Value) -> Vec<u
     });
     let is_status = target.ends_with("/api/v1/system/status");
     let is_list = target.ends_with("/api/v1/indexer");
+    if let Some(answer) = jackett(way, target) {
+        return answer;
+    }
     if !is_status && !is_list {
         return torznab("good", target, port);
     }
@@ -151,5 +154,22 @@ fn answer(way: &str, target: &str, head: &str, port: u16, list: &Value) -> Vec<u
         "nolist" if is_list => http("200 OK", JSON, b"{\"indexers\": []}"),
         "endless" if is_list => http("200 OK", JSON, format!("[{}0]", "0,".repeat(3000)).as_bytes()),
         _ => status("Prowlarr"),
+    }
+}
+
+/// What Jackett answers at addresses that are none of its own, and without its key at one that is; none: it is another.
+fn jackett(way: &str, target: &str) -> Option<Vec<u8>> {
+    let is_own = target.contains("/api/v2.0/indexers/");
+    let sign_in = || http("302 Found", "location: /UI/Login?ReturnUrl=%2F\r\n", b"");
+    match way {
+        "jackett" if is_own && !target.contains("/system/") => Some(http(
+            "401 Unauthorized",
+            "content-type: application/xml\r\n",
+            br#"<?xml version="1.0" encoding="UTF-8"?><error code="100" description="Invalid API Key" />"#,
+        )),
+        "jackett" => Some(http("404 Not Found", "", b"")),
+        "jackett-login" => Some(sign_in()),
+        _ if is_own => Some(http("404 Not Found", "", b"")),
+        _ => None,
     }
 }

@@ -163,6 +163,8 @@ pub(crate) fn answer(way: &str, target: &str, port: u16) -> Vec<u8> {
             let there = target.replacen("/hop", "/open", 1);
             http("301 Moved Permanently", &format!("location: {there}\r\n"), b"")
         }
+        // As Jackett does to whoever has no key.
+        "sign-in" => http("302 Found", "location: /UI/Login?ReturnUrl=%2F\r\n", b""),
         "away" => http("302 Found", "location: http://127.0.0.1:1/elsewhere?apikey=x\r\n", b""),
         "xxe" => http(
             "200 OK",

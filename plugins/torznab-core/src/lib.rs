@@ -20,5 +20,5 @@ pub use date::unix_ms;
 pub use feed::feed;
 pub use model::{Caps, Category, Fault, Found, Limits, Query, Release, Server};
 pub use query::{caps_params, search_params, term};
-pub use url::{Origin, endpoint, host_of, redirect, with_params};
+pub use url::{Origin, endpoint, host_of, is_sign_in, redirect, with_params};
 pub use verdict::{Answer, document};

@@ -128,6 +128,20 @@ pub fn redirect(from: &str, location: &str) -> Option<String> {
     Some(format!("{directory}{location}"))
 }
 
+/// Whether a URL leads to a page on which people sign in, by a part of its path: Jackett sends there whoever has no key or a
+/// wrong one, and so do proxies that stand before an indexer.
+pub fn is_sign_in(url: &str) -> bool {
+    let path = url.split(['?', '#']).next().unwrap_or(url);
+    let path = path.split_once("://").map_or(path, |(_, rest)| rest);
+    let mut parts = path.split('/').skip(1);
+    parts.any(|part| {
+        let bare = part.split('.').next().unwrap_or(part);
+        ["login", "signin", "sign-in", "sign_in"]
+            .iter()
+            .any(|word| bare.eq_ignore_ascii_case(word))
+    })
+}
+
 fn has_scheme(text: &str) -> bool {
     let end = text.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.')));
     end.is_some_and(|end| end > 0 && text[end..].starts_with(':'))
@@ -204,6 +218,22 @@ mod tests {
             Some("http://h:81")
         );
         assert_eq!(host_of("https://h/secret?apikey=k"), "https://h");
+    }
+
+    #[test]
+    fn pages_to_sign_in_are_known_by_their_paths() {
+        for (url, is_one) in [
+            ("http://h:9117/UI/Login?ReturnUrl=%2Fapi", true),
+            ("https://auth.h/login", true),
+            ("https://h/login.php?back=x", true),
+            ("https://h/users/sign_in#x", true),
+            ("https://login.h/api", false),
+            ("https://h/api?next=/login", false),
+            ("https://h/dl/catalogin/file.torrent", false),
+            ("magnet:?xt=urn:btih:00&dn=login", false),
+        ] {
+            assert_eq!(is_sign_in(url), is_one, "{url}");
+        }
     }
 
     #[test]

@@ -70,6 +70,12 @@ impl Fetch {
                 let next = core::redirect(&url, &location).ok_or_else(|| {
                     IndexerError::Redirected("redirects to something that is no address".to_owned())
                 })?;
+                if core::is_sign_in(&next) {
+                    return Err(IndexerError::LoginPage(
+                        "redirects to a page on which people sign in: check the base URL and the API key"
+                            .to_owned(),
+                    ));
+                }
                 if core::Origin::of(&next).is_none() || core::Origin::of(&next) != origin {
                     return Ok(Landed::Away(next));
                 }

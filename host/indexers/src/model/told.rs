@@ -25,12 +25,25 @@ pub enum AggregatorError {
     TooLarge { place: String, most: usize },
     #[error("{place} answered something else than an indexer proxy does: {why}")]
     Unreadable { place: String, why: String },
+    #[error(
+        "{0} is Jackett, which lists its indexers in another way: add each by POST /api/indexers, with the address that \
+         Jackett copies as its Torznab feed (…/api/v2.0/indexers/NAME/results/torznab) and the same API key"
+    )]
+    Jackett(String),
 }
 
 impl AggregatorError {
+    /// Whether something answered that need not be an indexer proxy.
+    pub const fn is_of_something_else(&self) -> bool {
+        matches!(
+            self,
+            Self::Unreadable { .. } | Self::Redirected { .. } | Self::Status { status: 404, .. }
+        )
+    }
+
     pub const fn kind(&self) -> ErrorKind {
         match self {
-            Self::Denied(_) | Self::Rejected(_) => ErrorKind::BadRequest,
+            Self::Denied(_) | Self::Rejected(_) | Self::Jackett(_) => ErrorKind::BadRequest,
             Self::Timeout(_) => ErrorKind::UpstreamTimeout,
             Self::Unreachable { .. }
             | Self::Status { .. }
@@ -45,6 +58,7 @@ impl AggregatorError {
             Self::Denied(_) => "bad_request.indexer_proxy_address",
             Self::Rejected(_) => "bad_request.indexer_proxy_key_rejected",
             Self::Timeout(_) => "upstream_timeout.indexer_proxy",
+            Self::Jackett(_) => "bad_request.indexer_proxy_is_jackett",
             _ => "upstream.indexer_proxy",
         }
     }

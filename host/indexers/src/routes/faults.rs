@@ -27,6 +27,7 @@ faults! {
             E::Importing,
             E::Aggregator(AggregatorError::Denied(some())),
             E::Aggregator(AggregatorError::Rejected(some())),
+            E::Aggregator(AggregatorError::Jackett(some())),
             E::Aggregator(AggregatorError::Timeout(some())),
             E::Aggregator(AggregatorError::Unreachable { place: some(), why: some() }),
         ],

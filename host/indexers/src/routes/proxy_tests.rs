@@ -162,6 +162,19 @@ db_test! {
         }
         assert!(aggregator.heard().iter().all(|head| !head.contains("/stolen/")), "the key went along");
         site.house.clock.advance(Duration::from_mins(1));
+        // Jackett is told by its name, also by the address of one of its feeds; what it is asked there is without the key.
+        for way in ["jackett", "jackett-login", "jackett/api/v2.0/indexers/all/results/torznab"] {
+            site.link(&aggregator, way).await;
+            let (status, answer) = site.proxy("POST", "/import", Value::Null).await;
+            let told = (status, &answer["code"]);
+            assert_eq!(told, (400, &json!("bad_request.indexer_proxy_is_jackett")), "{way}: {answer}");
+            let text = answer["message"].as_str().unwrap();
+            assert!(text.contains("is Jackett") && text.contains("/results/torznab"), "{way}: {text}");
+            let heard = aggregator.heard();
+            let head = heard.last().unwrap();
+            let wanted = format!("GET /{}/api/v2.0/indexers/all/", way.split('/').next().unwrap());
+            assert!(head.starts_with(&wanted) && !head.contains(KEY), "{way}: {head}");
+        }
         for (url, status, wanted) in [
             ("http://127.0.0.1:1", 502, "Could not reach http://127.0.0.1:1: "),
             ("http://169.254.169.254", 400, "it is never dialled"),

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use qm_kernel::Secret;
-use qm_net::{DialError, Dialer, Grants, HttpRequest, Progress};
+use qm_net::{DialError, Dialer, Grants, HttpRequest, HttpResponse, Progress};
 
 use crate::model::listing::{About, Entry, about, count, entries};
 use crate::model::told::AggregatorError;
@@ -21,6 +21,12 @@ const MAX_LIST: usize = 16 << 20;
 
 const ABOUT: &str = "/api/v1/system/status";
 const LIST: &str = "/api/v1/indexer";
+/// Where Jackett, and nothing else that is known, answers a document of Torznab; asked without a key it refuses.
+const JACKETT: &str = "/api/v2.0/indexers/all/results/torznab/api?t=caps";
+/// What each path of Jackett's API begins with: people copy the address of one of its feeds.
+const JACKETT_API: &str = "/api/v2.0/";
+/// Where Jackett sends whoever has not signed in.
+const JACKETT_LOGIN: &str = "/UI/Login";
 
 /// The aggregator at one URL, by one key.
 pub struct Aggregator<'a> {
@@ -60,8 +66,32 @@ impl Aggregator<'_> {
     }
 
     async fn about(&self) -> Result<About, AggregatorError> {
-        let body = self.get(ABOUT, MAX_ABOUT).await?;
-        about(&body).ok_or_else(|| self.unreadable("its status is no JSON object".to_owned()))
+        let got = self.get(ABOUT, MAX_ABOUT).await;
+        let told = got.and_then(|body| {
+            about(&body).ok_or_else(|| self.unreadable("its status is no JSON object".to_owned()))
+        });
+        match told {
+            Err(error) if error.is_of_something_else() && self.is_jackett().await => {
+                Err(AggregatorError::Jackett(self.place()))
+            }
+            told => told,
+        }
+    }
+
+    /// Whether Jackett answers there. It is asked without the key, which is none of its business.
+    async fn is_jackett(&self) -> bool {
+        let root = self.base.split(JACKETT_API).next().unwrap_or(self.base);
+        let Ok(mut answer) = self.send(format!("{root}{JACKETT}"), None, MAX_ABOUT).await else {
+            return false;
+        };
+        let location = answer.headers().get("location");
+        if location.is_some_and(|to| to.to_str().is_ok_and(|to| to.contains(JACKETT_LOGIN))) {
+            return true;
+        }
+        let body = answer.read_to_end().await.unwrap_or_default();
+        let text = String::from_utf8_lossy(&body);
+        let text = text.trim_start_matches(['\u{feff}', ' ', '\r', '\n']);
+        text.starts_with('<') && (text.contains("<error ") || text.contains("<caps"))
     }
 
     async fn within<T>(
@@ -86,42 +116,55 @@ impl Aggregator<'_> {
     }
 
     async fn get(&self, path: &str, most: usize) -> Result<Vec<u8>, AggregatorError> {
+        let url = format!("{}{path}", self.base);
+        let mut answer = self.send(url, Some(self.key), most).await?;
         let place = self.place();
+        match answer.status() {
+            200..=299 => answer.read_to_end().await.map_err(|error| self.told(error, most)),
+            401 | 403 => Err(AggregatorError::Rejected(place)),
+            status @ 300..=399 => Err(AggregatorError::Redirected { place, status }),
+            status => Err(AggregatorError::Status { place, status }),
+        }
+    }
+
+    /// `url` is of the same server as the base, whatever its path: nothing else is granted.
+    async fn send(
+        &self,
+        url: String,
+        key: Option<&Secret>,
+        most: usize,
+    ) -> Result<HttpResponse, AggregatorError> {
         let grants =
             Grants::of_url("internalUrl", self.base).map_err(|why| AggregatorError::Unreachable {
                 place: self.base.to_owned(),
                 why,
             })?;
+        let key = key.map(|key| ("X-Api-Key".to_owned(), key.expose().as_bytes().to_vec()));
+        let accept = ("Accept".to_owned(), b"application/json".to_vec());
         let request = HttpRequest {
             method: "GET".to_owned(),
-            url: format!("{}{path}", self.base),
-            headers: vec![
-                ("X-Api-Key".to_owned(), self.key.expose().as_bytes().to_vec()),
-                ("Accept".to_owned(), b"application/json".to_vec()),
-            ],
+            url,
+            headers: key.into_iter().chain([accept]).collect(),
             body: Bytes::new(),
             idle: self.patience.1,
             max_body: most,
         };
-        let told = |error: DialError| match error {
+        let sent = self.dialer.send(request, &grants, Progress::default()).await;
+        sent.map_err(|error| self.told(error, most))
+    }
+
+    fn told(&self, error: DialError, most: usize) -> AggregatorError {
+        match error {
             DialError::Denied(_) => AggregatorError::Denied(self.base.to_owned()),
-            DialError::Timeout => AggregatorError::Timeout(place.clone()),
+            DialError::Timeout => AggregatorError::Timeout(self.place()),
             DialError::TooLarge => AggregatorError::TooLarge {
-                place: place.clone(),
+                place: self.place(),
                 most: most >> 10,
             },
             other => AggregatorError::Unreachable {
                 place: self.base.to_owned(),
                 why: other.to_string(),
             },
-        };
-        let sent = self.dialer.send(request, &grants, Progress::default()).await;
-        let mut answer = sent.map_err(told)?;
-        match answer.status() {
-            200..=299 => answer.read_to_end().await.map_err(told),
-            401 | 403 => Err(AggregatorError::Rejected(place)),
-            status @ 300..=399 => Err(AggregatorError::Redirected { place, status }),
-            status => Err(AggregatorError::Status { place, status }),
         }
     }
 }
