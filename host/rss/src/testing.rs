@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use qm_db::Db;
+use qm_db::{Db, all, sql};
 use qm_kernel::{ClientInfo, Ctx, Principal, Role, Secret, Timestamp};
 use qm_platform::testing::Claims;
 use qm_platform::{Audit, Cipher, Settings};
@@ -20,6 +20,10 @@ use crate::model::feed::Feed;
 use crate::model::history::HistoryItem;
 use crate::model::rule::{Rule, RuleChange};
 use crate::service::{Caller, Rss, RssDeps};
+
+sql! {
+    AUDITED = "SELECT COALESCE(metadata, 'null') FROM audit_logs WHERE action = $1 ORDER BY created_at, id";
+}
 
 /// Sites by address; what none is set for cannot be reached.
 #[derive(Default)]
@@ -316,6 +320,15 @@ impl House {
         };
         let filter = crate::model::history::HistoryFilter::default();
         self.app.history(&feed.id, &filter, page).await.unwrap().0
+    }
+
+    /// What was noted with each change of this kind.
+    pub async fn audited(&self, action: &str) -> Vec<Value> {
+        let mut tx = self.db.begin_read().await.unwrap();
+        let rows = all!(&mut tx, (String,), AUDITED, action).await.unwrap();
+        rows.iter()
+            .map(|(text,)| serde_json::from_str(text).unwrap())
+            .collect()
     }
 
     pub fn listed(&self) -> Vec<String> {

@@ -45,10 +45,12 @@ pub struct ListOnTitle {
 #[serde(rename_all = "camelCase")]
 #[schema(as = RssHistoryTrial)]
 pub struct HistoryTrial {
-    /// Those that match, the newest first.
+    /// Those that match, the newest 500 first.
     pub results: Vec<ListOnItem>,
     /// Items that were looked at.
     pub history_count: usize,
+    /// All that match.
+    pub matched: usize,
 }
 
 /// What a list made of an item.

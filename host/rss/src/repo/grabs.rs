@@ -21,6 +21,9 @@ sql! {
     FIND = concat!("SELECT ", columns!(), " FROM rss_grabs WHERE id = $1");
     DUE = concat!("SELECT ", columns!(), " FROM rss_grabs WHERE state = 'pending' AND next_attempt_at <= $1 \
         ORDER BY next_attempt_at, created_at, id LIMIT $2");
+    /// One that is to be tried at some time, or that has something to remove.
+    OPEN = "SELECT 1 FROM rss_grabs WHERE state = 'pending' UNION ALL \
+        SELECT 1 FROM rss_grabs WHERE retires IS NOT NULL LIMIT 1";
     /// The best that is being grabbed of a release.
     DECIDED = "SELECT MIN(priority_order) FROM rss_grabs WHERE rule_id = $1 AND identity = $2 AND state = 'pending'";
     HAS_HASH = "SELECT 1 FROM rss_grabs WHERE info_hash = $1 AND state IN ('pending', 'done') LIMIT 1";
@@ -113,6 +116,11 @@ pub async fn find(tx: &mut Tx, id: &str) -> Result<Option<Grab>, DbError> {
 pub async fn due(tx: &mut Tx, now: Timestamp, most: usize) -> Result<Vec<Grab>, DbError> {
     let rows = qm_db::all!(tx, Row, DUE, now.ms(), most as i64).await?;
     Ok(rows.into_iter().map(Grab::from).collect())
+}
+
+/// Whether any is to be tried at some time, or has something to remove.
+pub async fn any_open(tx: &mut Tx) -> Result<bool, DbError> {
+    Ok(qm_db::opt!(tx, (i32,), OPEN).await?.is_some())
 }
 
 /// The best place of what is being grabbed of a release.

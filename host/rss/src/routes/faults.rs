@@ -9,7 +9,8 @@ use crate::error::RssError as E;
 faults! {
     CreateFeed => with(own(), [E::TooManyFeeds(1000)]);
     OfFeed => with(own(), [E::NoSuchFeed(some())]);
-    Refresh => [E::NoSuchFeed(some()), E::Fetch(some())];
+    Refresh => with(own(), [E::NoSuchFeed(some()), E::Fetch(some())]);
+    Backfill => own();
     History => [E::NoSuchFeed(some())];
     Export => [E::FeedNotFound];
     Import => with(own(), [E::NoBundle]);

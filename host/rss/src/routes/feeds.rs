@@ -78,8 +78,17 @@ pub async fn delete_feed(
     post, path = "/api/rss/feeds/{id}/refresh", tag = "rss", params(("id" = String, Path)),
     responses((status = 201, body = RefreshedView), faults::Refresh)
 )]
-pub async fn refresh_feed(State(app): App, Path(id): Path<String>) -> ApiResult<Created<RefreshedView>> {
-    let (new_items, downloaded) = app.refresh(&id).await?;
+pub async fn refresh_feed(
+    State(app): App,
+    Auth(principal): Auth,
+    Client(client): Client,
+    Path(id): Path<String>,
+) -> ApiResult<Created<RefreshedView>> {
+    let caller = Caller {
+        principal: &principal,
+        client: &client,
+    };
+    let (new_items, downloaded) = app.refresh_for(caller, &id).await?;
     Ok(Created(RefreshedView {
         new_items,
         downloaded,

@@ -22,6 +22,9 @@ type App = axum::extract::State<Arc<Rss>>;
 /// Bundles of many rules are large.
 const BUNDLE: usize = 25 << 20;
 
+/// Feeds that one address may have read in 60 s: each is a request to somebody else's server.
+const REFRESHES: u32 = 60;
+
 /// All routes of this area, still without their state.
 pub fn routes() -> Routes<Arc<Rss>> {
     Routes::new()
@@ -29,7 +32,7 @@ pub fn routes() -> Routes<Arc<Rss>> {
         .add(routes!(feeds::create_feed).need(P::RssManage))
         .add(routes!(feeds::update_feed).need(P::RssManage))
         .add(routes!(feeds::delete_feed).need(P::RssManage))
-        .add(routes!(feeds::refresh_feed).need(P::RssManage))
+        .add(routes!(feeds::refresh_feed).need(P::RssManage).limit(REFRESHES))
         .add(routes!(feeds::feed_history).need(P::RssView))
         .add(routes!(carry::export_feed_rules).need(P::RssView))
         .add(routes!(rules::list_rss_rules).need(P::RssView))

@@ -91,10 +91,19 @@ pub async fn delete_rss_rule(
 /// Shows a rule the newest 500 items of its feeds that were not downloaded; zeros for a rule that is not there or is disabled.
 #[utoipa::path(
     post, path = "/api/rss/rules/{id}/backfill", tag = "rss", params(("id" = String, Path)),
-    responses((status = 201, body = TallyView))
+    responses((status = 201, body = TallyView), faults::Backfill)
 )]
-pub async fn backfill_rule(State(app): App, Path(id): Path<String>) -> ApiResult<Created<TallyView>> {
-    Ok(Created(app.backfill(&id).await?.into()))
+pub async fn backfill_rule(
+    State(app): App,
+    Auth(principal): Auth,
+    Client(client): Client,
+    Path(id): Path<String>,
+) -> ApiResult<Created<TallyView>> {
+    let caller = Caller {
+        principal: &principal,
+        client: &client,
+    };
+    Ok(Created(app.backfill_for(caller, &id).await?.into()))
 }
 
 /// What a rule made of items, the newest first.

@@ -111,8 +111,8 @@ pub async fn test_preference_list(
     responses((status = 201, body = HistoryTrial), faults::OfRule)
 )]
 pub async fn test_history(State(app): App, Path(id): Path<String>) -> ApiResult<Created<HistoryTrial>> {
-    let (results, history_count) = app.try_history(&id).await?;
-    let results = results.into_iter().map(|(item, evaluated)| ListOnItem {
+    let tried = app.try_history(&id).await?;
+    let results = tried.results.into_iter().map(|(item, evaluated)| ListOnItem {
         history_id: item.id,
         downloaded: item.downloaded,
         has_magnet: item.magnet.is_some(),
@@ -121,7 +121,8 @@ pub async fn test_history(State(app): App, Path(id): Path<String>) -> ApiResult<
     });
     Ok(Created(HistoryTrial {
         results: results.collect(),
-        history_count,
+        history_count: tried.looked_at,
+        matched: tried.matched,
     }))
 }
 

@@ -6,9 +6,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use qm_feeds::Item;
+use serde_json::json;
 
-use super::Rss;
 use super::items::{chunk_of, judge_all};
+use super::rules::OBJECT;
+use super::{Caller, Rss};
 use crate::error::RssError;
 use crate::model::evaluation::Tally;
 use crate::model::history::HistoryItem;
@@ -20,6 +22,30 @@ const MOST: usize = 500;
 pub(super) type ShownNow = HashMap<String, Option<Vec<Item>>>;
 
 impl Rss {
+    /// The backfill of a rule, because somebody asks for it.
+    pub async fn backfill_for(
+        self: &Arc<Self>,
+        caller: Caller<'_>,
+        rule_id: &str,
+    ) -> Result<Tally, RssError> {
+        let mut tx = self.db.begin_write().await?;
+        let actor = self.judge(&mut tx, caller).await?;
+        if let Some(rule) = repo::rules::find(&mut tx, rule_id).await? {
+            let told = json!({ "name": rule.name });
+            self.note(
+                &mut tx,
+                caller,
+                &actor,
+                "rss.rule.backfill",
+                (OBJECT, Some(rule_id)),
+                told,
+            )
+            .await?;
+            tx.commit().await?;
+        }
+        self.backfill(rule_id).await
+    }
+
     /// Nothing for a rule that is not there or is disabled.
     pub async fn backfill(self: &Arc<Self>, rule_id: &str) -> Result<Tally, RssError> {
         let rules = self.rules_alive().await?;

@@ -71,6 +71,7 @@ impl Rss {
         rows: impl ExactSizeIterator<Item = Result<Value, &'static str>> + Send,
         mode: Mode,
     ) -> Result<Imported, RssError> {
+        self.admit(caller).await?;
         let count = rows.len();
         let mut rows = rows.enumerate().peekable();
         let mut imported = Imported::default();

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use qm_db::Tx;
 use qm_matching::Candidate;
+use qm_platform::Actor;
 use serde_json::{Value, json};
 
 use super::rules::OBJECT;
@@ -43,6 +44,7 @@ impl Rss {
     ) -> Result<(StoredCandidate, Tally), RssError> {
         let turn = self.changing.lock().await;
         let mut tx = self.db.begin_write().await?;
+        let actor = self.judge(&mut tx, caller).await?;
         let rule = repo::rules::find(&mut tx, rule_id)
             .await?
             .ok_or(RssError::RuleNotFound)?;
@@ -51,7 +53,7 @@ impl Rss {
         let candidate = draft.make(self.ctx.id(), next_order(&there))?;
         let stored = self.stored(rule_id, candidate);
         repo::candidates::insert(&mut tx, &stored).await?;
-        self.changed(tx, caller, rule).await?;
+        self.changed(tx, (caller, &actor), rule).await?;
         drop(turn);
         let filled = self.backfill(rule_id).await?;
         Ok((stored, filled))
@@ -66,6 +68,7 @@ impl Rss {
     ) -> Result<(StoredCandidate, Tally), RssError> {
         let turn = self.changing.lock().await;
         let mut tx = self.db.begin_write().await?;
+        let actor = self.judge(&mut tx, caller).await?;
         let rule = there::rule(&mut tx, rule_id).await?;
         let there = repo::candidates::of_rule(&mut tx, rule_id).await?;
         let mut stored = there
@@ -75,7 +78,7 @@ impl Rss {
         draft.apply(&mut stored.candidate)?;
         stored.updated_at = self.ctx.now();
         repo::candidates::update(&mut tx, &stored).await?;
-        self.changed(tx, caller, rule).await?;
+        self.changed(tx, (caller, &actor), rule).await?;
         drop(turn);
         let filled = self.backfill(rule_id).await?;
         Ok((stored, filled))
@@ -89,11 +92,12 @@ impl Rss {
     ) -> Result<(), RssError> {
         let _turn = self.changing.lock().await;
         let mut tx = self.db.begin_write().await?;
+        let actor = self.judge(&mut tx, caller).await?;
         let rule = there::rule(&mut tx, rule_id).await?;
         if !repo::candidates::delete(&mut tx, rule_id, id).await? {
             return Err(RssError::NoSuchCandidate);
         }
-        self.changed(tx, caller, rule).await
+        self.changed(tx, (caller, &actor), rule).await
     }
 
     /// Gives the candidates of a rule the places 1, 2, … in this order.
@@ -105,6 +109,7 @@ impl Rss {
     ) -> Result<Vec<StoredCandidate>, RssError> {
         let _turn = self.changing.lock().await;
         let mut tx = self.db.begin_write().await?;
+        let actor = self.judge(&mut tx, caller).await?;
         let rule = there::rule(&mut tx, rule_id).await?;
         let there = repo::candidates::of_rule(&mut tx, rule_id).await?;
         let known: BTreeSet<&str> = there.iter().map(|stored| stored.candidate.id.as_str()).collect();
@@ -124,7 +129,7 @@ impl Rss {
             repo::candidates::set_order(&mut tx, rule_id, id, place).await?;
         }
         let ordered = repo::candidates::of_rule(&mut tx, rule_id).await?;
-        self.changed(tx, caller, rule).await?;
+        self.changed(tx, (caller, &actor), rule).await?;
         Ok(ordered)
     }
 
@@ -140,6 +145,7 @@ impl Rss {
         }
         let turn = self.changing.lock().await;
         let mut tx = self.db.begin_write().await?;
+        let actor = self.judge(&mut tx, caller).await?;
         let rule = there::rule(&mut tx, rule_id).await?;
         let there = repo::candidates::of_rule(&mut tx, rule_id).await?;
         within_list(there.len() + suggestion.candidates.len())?;
@@ -159,7 +165,7 @@ impl Rss {
             at: self.ctx.now(),
         };
         repo::templates::insert(&mut tx, &template).await?;
-        self.changed(tx, caller, rule).await?;
+        self.changed(tx, (caller, &actor), rule).await?;
         drop(turn);
         self.backfill(rule_id).await?;
         self.candidates(rule_id).await
@@ -181,17 +187,16 @@ impl Rss {
     async fn changed(
         self: &Arc<Self>,
         mut tx: Tx,
-        caller: Caller<'_>,
+        (caller, actor): (Caller<'_>, &Actor),
         mut rule: Rule,
     ) -> Result<(), RssError> {
-        let actor = self.judge(&mut tx, caller).await?;
         rule.touched_by_person(self.ctx.now());
         repo::rules::update(&mut tx, &rule).await?;
         let told = json!({ "name": rule.name, "candidates": true });
         self.note(
             &mut tx,
             caller,
-            &actor,
+            actor,
             "rss.rule.updated",
             (OBJECT, Some(&rule.id)),
             told,

@@ -61,28 +61,44 @@ impl Rss {
     /// Hands over what was decided until it is stopped. An add that is under way then ends by itself, and is looked at by the
     /// next start.
     pub async fn grabs_loop(self: Arc<Self>, stop: CancellationToken) {
+        let mut changes = self.db.changes();
         loop {
-            if let Some(Err(error)) = stop.run_until_cancelled(self.settle_due()).await {
-                tracing::warn!(
-                    error = &error as &dyn std::error::Error,
-                    "what was decided cannot be read"
-                );
+            match stop.run_until_cancelled(self.settle_due()).await {
+                None | Some(Ok(false)) => {}
+                // What waits is tried again, though nothing was written.
+                Some(Ok(true)) => changes.forget(),
+                Some(Err(error)) => {
+                    changes.forget();
+                    tracing::warn!(
+                        error = &error as &dyn std::error::Error,
+                        "what was decided cannot be read"
+                    );
+                }
             }
-            tokio::select! {
-                biased;
-                () = stop.cancelled() => return,
-                () = self.decided.notified() => {}
-                () = tokio::time::sleep(INTERVAL) => {}
+            // While nothing is open, a database that nobody changed is not asked.
+            loop {
+                tokio::select! {
+                    biased;
+                    () = stop.cancelled() => return,
+                    () = self.decided.notified() => break,
+                    () = tokio::time::sleep(INTERVAL) => {}
+                }
+                if changes.any() {
+                    break;
+                }
             }
         }
     }
 
-    /// Tries what may be tried, and removes what was replaced.
-    pub(super) async fn settle_due(&self) -> Result<(), RssError> {
+    /// Tries what may be tried, and removes what was replaced. True where something was left for later.
+    pub(super) async fn settle_due(&self) -> Result<bool, RssError> {
         if !self.db.mandate().holds() {
-            return Ok(());
+            return Ok(true);
         }
         let mut tx = self.db.begin_read().await?;
+        if !repo::grabs::any_open(&mut tx).await? {
+            return Ok(false);
+        }
         let due = repo::grabs::due(&mut tx, self.ctx.now(), READ).await?;
         drop(tx);
         let is_silent = &AtomicBool::new(false);
@@ -97,7 +113,8 @@ impl Rss {
                 }
             })
             .await;
-        self.retire().await
+        self.retire().await?;
+        Ok(true)
     }
 
     /// Settles grabs for somebody who waits; how many a client has.

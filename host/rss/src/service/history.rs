@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use qm_kernel::Permission;
+use qm_platform::judge_alone;
 use serde_json::json;
 
 use super::backfill::ShownNow;
@@ -11,6 +12,8 @@ use super::{Caller, Rss};
 use crate::error::RssError;
 use crate::model::history::HistoryItem;
 use crate::repo;
+
+const OBJECT: &str = "rss_history";
 
 /// An item that was downloaded.
 pub struct Taken {
@@ -32,6 +35,8 @@ impl Rss {
         id: &str,
         save_path: Option<String>,
     ) -> Result<Taken, RssError> {
+        // A site may be asked before anything is decided.
+        self.admit(caller).await?;
         let save_path = match save_path.filter(|path| !path.trim().is_empty()) {
             Some(path) => Some(self.torrents.check_save_path(&path).map_err(RssError::Path)?),
             None => None,
@@ -42,7 +47,7 @@ impl Rss {
         let mut grab = self.new_grab(&item, &source, None, None);
         grab.save_path = save_path;
         let mut tx = self.db.begin_write().await?;
-        self.judge(&mut tx, caller).await?;
+        let actor = self.judge(&mut tx, caller).await?;
         if let Some(hash) = &item.info_hash {
             repo::grabs::release(&mut tx, hash).await?;
         }
@@ -50,6 +55,16 @@ impl Rss {
         if !repo::grabs::decide(&mut tx, &grab).await? {
             return Err(RssError::Download("it is being downloaded already".into()));
         }
+        let told = json!({ "title": item.title, "savePath": grab.save_path });
+        self.note(
+            &mut tx,
+            caller,
+            &actor,
+            "rss.history.download",
+            (OBJECT, Some(id)),
+            told,
+        )
+        .await?;
         tx.commit().await?;
         let rss = self.clone();
         // The add goes on when whoever asked hangs up: it may be with the client already.
@@ -66,6 +81,7 @@ impl Rss {
 
     /// Removes an item's torrent with its data, and lets polls take it for new.
     pub async fn reset(self: &Arc<Self>, caller: Caller<'_>, id: &str) -> Result<Reset, RssError> {
+        self.admit(caller).await?;
         let item = self.item(id).await?;
         let engines = item
             .info_hash
@@ -80,9 +96,7 @@ impl Rss {
         } else {
             &[Permission::RssManage]
         };
-        let mut tx = self.db.begin_write().await?;
-        self.acting.judge(&mut tx, caller.principal, needed).await?;
-        drop(tx);
+        judge_alone(&*self.acting, &self.db, caller.principal, needed).await?;
         if let Some(hash) = &item.info_hash {
             for engine in engines {
                 let removed = self.torrents.remove(&engine, hash).await;
@@ -109,7 +123,7 @@ impl Rss {
             caller,
             &actor,
             "rss.history.reset",
-            ("rss_history", Some(id)),
+            (OBJECT, Some(id)),
             told,
         )
         .await?;

@@ -26,13 +26,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use qm_db::{Db, DbError, Tx};
 use qm_kernel::{Ctx, Permission};
 pub use qm_platform::Caller;
-use qm_platform::{Acting, Actor, Audit, Settings};
+use qm_platform::{Acting, Actor, Audit, Settings, judge_alone};
 use qm_ports::feed::FeedSource;
 use qm_ports::intake::TorrentIntake;
 use qm_ports::shows::ShowStatuses;
 use qm_realtime::Hub;
 use serde_json::Value;
-use tokio::sync::{Mutex as Turn, Notify};
+use tokio::sync::{Mutex as Turn, Notify, Semaphore};
 
 use self::poll::Sites;
 use crate::error::RssError;
@@ -42,6 +42,8 @@ use crate::repo;
 
 pub use self::candidates::Suggestion;
 pub use self::trial::{Previewed, Tried};
+
+const NEEDED: &[Permission] = &[Permission::RssManage];
 
 /// What the area needs of the house.
 pub struct RssDeps {
@@ -78,6 +80,8 @@ pub struct Rss {
     /// One decision at a time: each looks at what the others decided.
     deciding: Turn<()>,
     sites: Sites,
+    /// Those who try rules, see [`trial`].
+    trials: Arc<Semaphore>,
     /// Grabs that are being settled.
     settling: Mutex<HashSet<String>>,
     /// A feed may be due.
@@ -103,6 +107,7 @@ impl Rss {
             changing: Turn::new(()),
             deciding: Turn::new(()),
             sites: Sites::default(),
+            trials: Arc::new(Semaphore::new(trial::AT_ONCE)),
             settling: Mutex::default(),
             due: Notify::new(),
             decided: Notify::new(),
@@ -162,8 +167,13 @@ impl Rss {
     }
 
     async fn judge(&self, tx: &mut Tx, caller: Caller<'_>) -> Result<Actor, RssError> {
-        let needed = &[Permission::RssManage];
-        Ok(self.acting.judge(tx, caller.principal, needed).await?)
+        Ok(self.acting.judge(tx, caller.principal, NEEDED).await?)
+    }
+
+    /// Judges who has a site or a client asked, before it is.
+    async fn admit(&self, caller: Caller<'_>) -> Result<(), RssError> {
+        judge_alone(&*self.acting, &self.db, caller.principal, NEEDED).await?;
+        Ok(())
     }
 
     async fn note(

@@ -16,7 +16,7 @@ use tokio::sync::{Mutex as Turn, OwnedMutexGuard};
 use tokio_util::sync::CancellationToken;
 
 use super::items::{chunk_of, judge_all};
-use super::{Rss, there};
+use super::{Caller, Rss, there};
 use crate::error::RssError;
 use crate::model::feed::{Feed, seconds};
 use crate::model::history::HistoryItem;
@@ -158,7 +158,13 @@ impl Rss {
     }
 
     /// Reads a feed now, because somebody asks for it.
-    pub async fn refresh(self: &Arc<Self>, id: &str) -> Result<(u64, u64), RssError> {
+    pub async fn refresh_for(self: &Arc<Self>, caller: Caller<'_>, id: &str) -> Result<(u64, u64), RssError> {
+        self.admit(caller).await?;
+        self.refresh(id).await
+    }
+
+    /// Reads a feed now.
+    pub(super) async fn refresh(self: &Arc<Self>, id: &str) -> Result<(u64, u64), RssError> {
         let mut tx = self.db.begin_read().await?;
         let feed = there::feed(&mut tx, id).await?;
         drop(tx);

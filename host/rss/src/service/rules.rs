@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use qm_db::Tx;
-use qm_kernel::{PageQuery, Permission};
-use qm_platform::judge_alone;
+use qm_kernel::PageQuery;
 use qm_ports::shows::ShowSnapshot;
 use serde_json::json;
 
@@ -54,13 +53,7 @@ impl Rss {
         rule.apply(change);
         if rule.named_show().is_some() {
             // A provider is not asked for just anybody.
-            judge_alone(
-                &*self.acting,
-                &self.db,
-                caller.principal,
-                &[Permission::RssManage],
-            )
-            .await?;
+            self.admit(caller).await?;
         }
         let show = self.look_up(&rule).await;
         let _turn = self.changing.lock().await;

@@ -228,8 +228,57 @@ db_test! {
         let again = house.app.backfill(&rule.id).await.unwrap();
         assert_eq!((again.evaluated, again.matched, again.downloaded), (1, 0, 0));
         assert_eq!(house.app.backfill("nobody").await.unwrap().evaluated, 0);
-        let (found, looked_at) = house.app.try_history(&rule.id).await.unwrap();
-        assert_eq!((found.len(), looked_at), (1, 2));
+        let tried = house.app.try_history(&rule.id).await.unwrap();
+        assert_eq!((tried.results.len(), tried.matched, tried.looked_at), (1, 1, 2));
+    }
+
+    async fn an_answer_to_a_trial_holds_so_much_however_much_matches(db: Db) {
+        let house = House::new(&db);
+        let a = house.feed(A).await;
+        let items: Vec<String> = (1..=510)
+            .map(|n| linked(&format!("g{n}"), &format!("Harbor.Nine.S01E{n:03}.1080p.WEB-TIDE"), "https://a.test/1"))
+            .collect();
+        house.sites.show(A, &items);
+        assert_eq!(house.app.refresh(&a.id).await.unwrap(), (510, 0));
+        let change = RuleChange {
+            name: Some("quiet".into()), auto_download: Some(false), include_regex: Some(Some("harbor".into())),
+            ..RuleChange::default()
+        };
+        let rule = house.app.create_rule(house.caller(), &a.id, change).await.unwrap();
+        let tried = house.app.try_history(&rule.id).await.unwrap();
+        assert_eq!((tried.results.len(), tried.matched, tried.looked_at), (500, 510, 510));
+    }
+
+    /// Readers may try rules: however many do, others have their threads.
+    async fn trials_wait_for_their_turn(db: Db) {
+        let house = House::new(&db);
+        let a = house.feed(A).await;
+        let rule = house.rule(&a, "one", &[(SHOW, "1080p")]).await;
+        let all = u32::try_from(crate::service::trial::AT_ONCE).unwrap();
+        let turns = house.app.trials.clone().acquire_many_owned(all).await.unwrap();
+        let trial = |what: &'static str| {
+            let (app, rule, feed) = (house.app.clone(), rule.id.clone(), a.id.clone());
+            let change = RuleChange { name: Some("tried".into()), ..RuleChange::default() };
+            tokio::spawn(async move {
+                match what {
+                    "titles" => app.try_list(&rule, vec![FULL.into()]).await.map(drop),
+                    "history" => app.try_history(&rule).await.map(drop),
+                    "preview" => app.preview(&feed, change, Vec::new()).await.map(drop),
+                    _ => app.try_suggestions(FULL, Vec::new(), None).await.map(drop),
+                }
+            })
+        };
+        let mut trials = Vec::new();
+        for what in ["titles", "history", "preview", "suggestions"] {
+            let mut trial = trial(what);
+            let early = tokio::time::timeout(Duration::from_millis(100), &mut trial).await;
+            assert!(early.is_err(), "{what} was tried out of turn");
+            trials.push(trial);
+        }
+        drop(turns);
+        for trial in trials {
+            trial.await.unwrap().unwrap();
+        }
     }
 
     async fn an_item_is_downloaded_by_hand_and_reset(db: Db) {
@@ -244,6 +293,12 @@ db_test! {
         assert!(house.listed().is_empty());
         assert_eq!(house.app.refresh(&a.id).await.unwrap(), (0, 1), "its rule grabs it again, though nothing is new");
         let taken = house.app.download(house.caller(), &id, Some("/data/x".into())).await.unwrap();
+        assert_eq!(house.audited("rss.history.download").await, [json!({
+            "title": FULL, "savePath": "/data/x",
+        })]);
+        house.app.backfill_for(house.caller(), &rule.id).await.unwrap();
+        house.app.backfill_for(house.caller(), "nobody").await.unwrap();
+        assert_eq!(house.audited("rss.rule.backfill").await, [json!({ "name": "one" })]);
         assert_eq!((taken.torrent_hash, taken.item.downloaded), (hash(1), true));
         let outside = house.app.download(house.caller(), &id, Some("/etc".into())).await.err().unwrap();
         assert!(matches!(outside, RssError::Path(_)));

@@ -1,11 +1,13 @@
 //! Rules and candidates that are tried; nothing is stored.
 //!
-//! Bounds: [`MAX_TITLES`] sample titles; the newest [`MOST`] items of a history; [`SHOWN`] traces of a preview.
+//! Bounds: [`MAX_TITLES`] sample titles; the newest [`MOST`] items of a history; [`SHOWN`] traces of an answer; [`AT_ONCE`] trials,
+//! for whoever may look at rules may try them, and judging takes a while.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use qm_matching::{Analysis, Candidate, Compiled, ListResult, Outcome, Verdict};
+use tokio::sync::OwnedSemaphorePermit;
 
 use super::{Rss, there};
 use crate::error::RssError;
@@ -17,6 +19,8 @@ use crate::model::rule::{Rule, RuleChange};
 use crate::repo;
 
 pub const MAX_TITLES: usize = 500;
+/// Trials that are judged at once, also of those who went away meanwhile.
+pub(super) const AT_ONCE: usize = 2;
 const MOST: usize = 5000;
 const SHOWN: usize = 500;
 /// Of items that do not match the newest ones are shown, with the reason.
@@ -28,6 +32,14 @@ const FEED_TITLES: usize = 30;
 pub struct Tried {
     pub title: String,
     pub evaluated: ListResult,
+}
+
+/// What a list made of the stored history.
+pub struct OnHistory {
+    pub looked_at: usize,
+    pub matched: usize,
+    /// Those that match, the newest first.
+    pub results: Vec<(HistoryItem, ListResult)>,
 }
 
 /// What a rule would make of an item.
@@ -85,7 +97,7 @@ impl Rss {
             (None, None) => return Err(RssError::NoCandidate),
         };
         candidate.enabled = true;
-        let tried = try_list(vec![candidate], some_titles(titles)?).await?;
+        let tried = self.try_on(vec![candidate], some_titles(titles)?).await?;
         let outcomes = tried.into_iter().filter_map(|tried| {
             let outcome = tried.evaluated.candidates.into_iter().next()?;
             Some((tried.title, outcome))
@@ -98,32 +110,38 @@ impl Rss {
         let titles = some_titles(titles)?;
         let (rule, list) = self.list_of(rule_id).await?;
         drop(rule);
-        try_list(list, titles).await
+        self.try_on(list, titles).await
     }
 
-    /// What a rule prefers, on what its feeds have shown: those that match, and how many were looked at.
-    pub async fn try_history(
-        &self,
-        rule_id: &str,
-    ) -> Result<(Vec<(HistoryItem, ListResult)>, usize), RssError> {
+    /// What a rule prefers, on what its feeds have shown.
+    pub async fn try_history(&self, rule_id: &str) -> Result<OnHistory, RssError> {
         let (rule, list) = self.list_of(rule_id).await?;
         let stored = self.candidates(rule_id).await?;
         let targets = crate::model::live::targets(&rule, &stored);
+        let turn = self.turn().await;
         let items = self.newest(&targets).await?;
-        let count = items.len();
+        let looked_at = items.len();
         let judge = move || {
             let list = Compiled::new(list);
-            let matching = items.into_iter().filter_map(|item| {
+            let (mut results, mut matched) = (Vec::new(), 0);
+            for item in items {
                 let evaluated = {
                     let name = prepared(&item.title, item.size, Some(&item.feed_id));
-                    qm_matching::matches(&list, &name)?;
-                    qm_matching::evaluate(&list, &name)
+                    if qm_matching::matches(&list, &name).is_none() {
+                        continue;
+                    }
+                    (results.len() < SHOWN).then(|| qm_matching::evaluate(&list, &name))
                 };
-                Some((item, evaluated))
-            });
-            matching.collect()
+                matched += 1;
+                results.extend(evaluated.map(|evaluated| (item, evaluated)));
+            }
+            OnHistory {
+                looked_at,
+                matched,
+                results,
+            }
         };
-        Ok((tokio::task::spawn_blocking(judge).await?, count))
+        in_turn(turn, judge).await
     }
 
     /// What a rule that is not stored would have grabbed of what its feeds have shown, had it been there from the beginning.
@@ -149,8 +167,9 @@ impl Rss {
             candidates.push(self.stored("preview", candidate));
         }
         let live = Arc::new(LiveRule::new(rule, candidates));
+        let turn = self.turn().await;
         let items = self.newest(&live.targets).await?;
-        Ok(tokio::task::spawn_blocking(move || play(&live, items)).await?)
+        in_turn(turn, move || play(&live, items)).await
     }
 
     /// Suggestions made of a name, tried on samples and on what a feed has shown, else on the name itself.
@@ -173,7 +192,7 @@ impl Rss {
             .zip(analysis.recommended_candidates.clone())
             .map(|(place, suggested)| suggested.into_candidate(format!("{place}"), place))
             .collect();
-        let own = try_list(list.clone(), vec![name.trim().to_owned()]).await?;
+        let own = self.try_on(list.clone(), vec![name.trim().to_owned()]).await?;
         let winner = own.into_iter().next().and_then(|tried| {
             let outcomes = tried.evaluated.candidates.into_iter();
             let won = outcomes
@@ -182,7 +201,7 @@ impl Rss {
             Some((won.candidate_id, won.name))
         });
         Ok(Suggested {
-            results: try_list(list, samples).await?,
+            results: self.try_on(list, samples).await?,
             analysis,
             winner,
         })
@@ -214,6 +233,24 @@ impl Rss {
         items.truncate(MOST);
         Ok(items)
     }
+
+    /// Waits until fewer than [`AT_ONCE`] try something.
+    async fn turn(&self) -> Option<OwnedSemaphorePermit> {
+        // Nobody closes it.
+        self.trials.clone().acquire_owned().await.ok()
+    }
+
+    async fn try_on(&self, list: Vec<Candidate>, titles: Vec<String>) -> Result<Vec<Tried>, RssError> {
+        let judge = move || {
+            let list = Compiled::new(list);
+            let tried = titles.into_iter().map(|title| {
+                let evaluated = qm_matching::evaluate(&list, &prepared(&title, None, None));
+                Tried { title, evaluated }
+            });
+            tried.collect()
+        };
+        in_turn(self.turn().await, judge).await
+    }
 }
 
 fn some_titles(mut titles: Vec<String>) -> Result<Vec<String>, RssError> {
@@ -225,16 +262,17 @@ fn some_titles(mut titles: Vec<String>) -> Result<Vec<String>, RssError> {
     Ok(titles)
 }
 
-async fn try_list(list: Vec<Candidate>, titles: Vec<String>) -> Result<Vec<Tried>, RssError> {
-    let judge = move || {
-        let list = Compiled::new(list);
-        let tried = titles.into_iter().map(|title| {
-            let evaluated = qm_matching::evaluate(&list, &prepared(&title, None, None));
-            Tried { title, evaluated }
-        });
-        tried.collect()
-    };
-    Ok(tokio::task::spawn_blocking(judge).await?)
+/// Judges on a thread that may take its time, and has the turn until that ends, whoever went away.
+async fn in_turn<T: Send + 'static>(
+    turn: Option<OwnedSemaphorePermit>,
+    judge: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, RssError> {
+    let judging = tokio::task::spawn_blocking(move || {
+        let judged = judge();
+        drop(turn);
+        judged
+    });
+    Ok(judging.await?)
 }
 
 /// Plays a rule on items, the oldest first, as if it had been there.
