@@ -16,7 +16,7 @@ pub const MAX_CONFIG: usize = 16 << 10;
 pub const TIMEOUT_MS: u32 = 8000;
 
 /// Names that are secrets whatever a schema says.
-const SECRETS: [&str; 3] = ["token", "apiKey", "password"];
+pub const SECRETS: [&str; 3] = ["token", "apiKey", "password"];
 /// Names that are none, also while the plugin of a kind is not installed.
 const PLAIN: [&str; 4] = ["baseUrl", "url", "username", "librarySectionId"];
 
@@ -101,7 +101,9 @@ pub fn shown(schema: Option<&Value>, config: &Map<String, Value>) -> Map<String,
 fn shown_value(name: &str, property: Option<&Value>, value: &Value) -> Value {
     let is_blank = value.as_str().is_some_and(str::is_empty);
     let is_plain = match property {
-        _ if SECRETS.contains(&name) => false,
+        _ if SECRETS.contains(&name) || value.as_str().is_some_and(|text| names_somebody(name, text)) => {
+            false
+        }
         Some(property) => !is_secret(name, property) && !holds_secret(name, property) && !value.is_object(),
         None => PLAIN.contains(&name) && !value.is_object() && !value.is_array(),
     };
@@ -110,6 +112,14 @@ fn shown_value(name: &str, property: Option<&Value>, value: &Value) -> Value {
     } else {
         MASK.into()
     }
+}
+
+/// Whether a URL holds a user name or a password. It is shown as it is, so none may.
+pub fn names_somebody(name: &str, text: &str) -> bool {
+    let rest = text.split_once("://").map(|(_, rest)| rest);
+    let is_url = rest.is_some() || matches!(name, "baseUrl" | "url");
+    let authority = rest.unwrap_or(text).split(['/', '?', '#', '\\']).next();
+    is_url && authority.is_some_and(|authority| authority.contains('@'))
 }
 
 /// Puts what was sent over what is stored: null takes a property away, what is only a mask keeps it.
@@ -167,6 +177,22 @@ mod tests {
         let wanted = json!({"baseUrl": "http://h", "page": MASK});
         let config = map(json!({"baseUrl": "http://h", "page": 2}));
         assert_eq!(Value::from(shown(None, &config)), wanted);
+    }
+
+    #[test]
+    fn urls_that_name_somebody_are_told() {
+        for (name, text, names) in [
+            ("baseUrl", "http://jo:secret@den:32400/", true),
+            ("url", "jo@den", true),
+            ("other", "https://@den", true),
+            ("baseUrl", "http://den/@jo?to=a@b", false),
+            ("other", "jo@example.org", false),
+            ("baseUrl", "", false),
+        ] {
+            assert_eq!(names_somebody(name, text), names, "{name} {text}");
+        }
+        let config = map(json!({"baseUrl": "http://jo:secret@den"}));
+        assert_eq!(Value::from(shown(None, &config)), json!({"baseUrl": MASK}));
     }
 
     #[test]

@@ -151,6 +151,8 @@ db_test! {
             json!({ "name": "x", "kind": "plex", "config": [] }),
             json!({ "name": "x", "kind": "plex", "config": { "baseUrl": 5 } }),
             json!({ "name": "x", "kind": "plex", "config": { "odd": "x".repeat(17 << 10) } }),
+            json!({ "name": "x", "kind": "plex", "config": { "baseUrl": "http://jo:secret@den:32400", "token": "t" } }),
+            json!({ "name": "x", "kind": "plex", "config": { "url": "http://jo@den:32400", "token": "t" } }),
         ] {
             let (status, told) = site.ask("POST", "", Some(body)).await;
             assert_eq!(status, 400, "{told}");

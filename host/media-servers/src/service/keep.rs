@@ -10,7 +10,9 @@ use serde_json::{Map, Value, json};
 
 use super::{Caller, Integrations};
 use crate::error::MediaServersError;
-use crate::model::{Change, Integration, MAX_INTEGRATIONS, Shown, Status, changed, handed_on, shown};
+use crate::model::{
+    Change, Integration, MAX_INTEGRATIONS, SECRETS, Shown, Status, changed, handed_on, names_somebody, shown,
+};
 use crate::repo;
 
 impl Integrations {
@@ -132,6 +134,19 @@ impl Integrations {
         let mut config = self.opened(to).unwrap_or_default();
         if let Some(sent) = change.config {
             let new = changed(&config, sent);
+            let told = |(name, value): (&String, &Value)| {
+                let tells = !SECRETS.contains(&name.as_str()) && names_somebody(name, value.as_str()?);
+                tells.then(|| {
+                    format!(
+                        "config.{name} must not hold a user name or a password: `username` and `password` are for that, and \
+                         are encrypted"
+                    )
+                })
+            };
+            let told: Vec<String> = new.iter().filter_map(told).collect();
+            if !told.is_empty() {
+                return Err(MediaServersError::Config(told));
+            }
             if new != config {
                 to.config = self.sealed(&new);
                 config = new;

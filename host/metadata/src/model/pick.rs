@@ -1,10 +1,7 @@
 //! Which hit of a search is meant.
 
 use qm_ports::metadata::TitleHit;
-use qm_titles::{normalise, score, sequel, similarity};
-
-/// The least score of a film that is taken.
-const LEAST: f64 = 0.7;
+use qm_titles::{Candidate, Picked as Place};
 
 /// What a search comes to.
 #[derive(Debug, PartialEq)]
@@ -15,40 +12,22 @@ pub enum Picked<'h> {
     Ambiguous(Vec<&'h TitleHit>),
 }
 
-/// The film that a title and a year mean, when exactly one is best and good enough. One of another year (by more than one), and
-/// another part of a series, is none.
+/// The film that a title and a year mean, see [`qm_titles::film`].
 pub fn film<'h>(title: &str, year: Option<u32>, hits: &'h [TitleHit]) -> Picked<'h> {
-    let wanted = normalise(title);
-    let mut best: Vec<(f64, f64, &TitleHit)> = Vec::new();
-    for hit in hits {
-        let name = normalise(&hit.title);
-        let original = hit.original_title.as_deref().map(normalise);
-        let years = (year.map(i64::from), year_of(hit));
-        let is_far = matches!(years, (Some(one), Some(other)) if one.abs_diff(other) > 1);
-        if is_far || sequel(&wanted, &name) {
-            continue;
-        }
-        let names = std::iter::once(&*name).chain(original.as_deref());
-        let rank = (score(&wanted, names, years, true), similarity(&wanted, &name));
-        // What is listed twice is one title.
-        if rank.0 < LEAST || best.iter().any(|(_, _, other)| other.id == hit.id) {
-            continue;
-        }
-        match best.first() {
-            Some((of_best, like, _)) if (*of_best, *like) > rank => {}
-            Some((of_best, like, _)) if same((*of_best, *like), rank) => best.push((rank.0, rank.1, hit)),
-            _ => best = vec![(rank.0, rank.1, hit)],
-        }
+    let candidates: Vec<Candidate<'_>> = hits
+        .iter()
+        .map(|hit| Candidate {
+            id: &hit.id,
+            title: &hit.title,
+            original: hit.original_title.as_deref(),
+            year: year_of(hit),
+        })
+        .collect();
+    match qm_titles::film(title, year.map(i64::from), &candidates) {
+        Place::One(at) => Picked::One(&hits[at]),
+        Place::None => Picked::None,
+        Place::Ambiguous(several) => Picked::Ambiguous(several.into_iter().map(|at| &hits[at]).collect()),
     }
-    match best.as_slice() {
-        [] => Picked::None,
-        [(_, _, hit)] => Picked::One(hit),
-        several => Picked::Ambiguous(several.iter().map(|(_, _, hit)| *hit).collect()),
-    }
-}
-
-fn same(one: (f64, f64), other: (f64, f64)) -> bool {
-    (one.0 - other.0).abs() < 1e-9 && (one.1 - other.1).abs() < 1e-9
 }
 
 fn year_of(hit: &TitleHit) -> Option<i64> {
