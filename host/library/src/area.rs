@@ -5,12 +5,13 @@ use std::sync::Arc;
 use qm_kernel::Permission;
 use qm_platform::area::{Area, AreaSpec, MenuEntry, Module};
 
+use crate::events::EVENTS;
 use crate::routes;
 use crate::service::{FileEvents, Library};
 
 pub static AREA: AreaSpec = AreaSpec {
     name: "library",
-    events: &[],
+    events: EVENTS,
     sealed: Vec::new,
     modules: &[Module {
         id: "media_manager",
@@ -32,9 +33,12 @@ pub static AREA: AreaSpec = AreaSpec {
 
 /// The started area.
 pub fn area(library: &Arc<Library>) -> Area {
-    let (scanning, watching) = (library.clone(), library.clone());
+    let (scanning, watching, probing) = (library.clone(), library.clone(), library.clone());
+    let moving = library.clone();
     Area::new(&AREA, routes().with_state(library.clone()))
         .looping(Library::SCANS, move |stop| scanning.clone().scans_loop(stop))
+        .looping(Library::PROBES, move |stop| probing.clone().probes_loop(stop))
         .looping(Library::WATCHES, move |stop| watching.clone().watch_loop(stop))
+        .looping(Library::MOVES, move |stop| moving.clone().moves_loop(stop))
         .consuming(Arc::new(FileEvents(library.clone())))
 }

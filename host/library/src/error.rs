@@ -4,6 +4,8 @@ use qm_db::DbError;
 use qm_jobs::{JobError, JobsError};
 use qm_kernel::ErrorKind;
 use qm_platform::ActingError;
+use qm_ports::metadata::Unsettled;
+use qm_ports::titledb::TitleDataError;
 use qm_web::ApiError;
 
 use crate::model::bulk::MOST;
@@ -31,8 +33,22 @@ pub enum LibraryError {
     NoTarget,
     #[error("Target library not found.")]
     NoSuchTarget,
+    #[error("Invalid id")]
+    NoTitledbId,
+    /// Why a job that somebody waited for did not come to its end.
+    #[error("Not all was done: {0}")]
+    Unfinished(String),
+    #[error(transparent)]
+    Titles(#[from] TitleDataError),
+    #[error(transparent)]
+    Unsettled(#[from] Unsettled),
     #[error("Item is locked: unlock it first")]
     Locked,
+    #[error("Item became another one while providers were asked about it: ask again")]
+    Changed,
+    /// Who did not answer, and why.
+    #[error("No provider of metadata answers, and the item is as it was; try again later ({0})")]
+    Silent(String),
     #[error("name and path are required")]
     NameAndPath,
     #[error("A path is required.")]
@@ -53,6 +69,8 @@ pub enum LibraryError {
     Acting(#[from] ActingError),
     #[error(transparent)]
     Jobs(#[from] JobsError),
+    #[error("a table could not be written")]
+    Table(#[from] csv::Error),
     #[error("a path could not be looked at")]
     Looking(#[from] tokio::task::JoinError),
     #[error(transparent)]
@@ -72,15 +90,21 @@ impl LibraryError {
             | LibraryError::NothingSelected
             | LibraryError::TooManySelected(_)
             | LibraryError::NoTarget
+            | LibraryError::NoTitledbId
             | LibraryError::NoSuchTarget
             | LibraryError::NoPath
             | LibraryError::PreviewMode
             | LibraryError::UnknownMode(_) => ErrorKind::BadRequest,
             LibraryError::Protected | LibraryError::Outside(_) => ErrorKind::Forbidden,
-            LibraryError::TooMany(_) | LibraryError::Locked => ErrorKind::Conflict,
+            LibraryError::TooMany(_)
+            | LibraryError::Locked
+            | LibraryError::Changed
+            | LibraryError::Unfinished(_) => ErrorKind::Conflict,
+            LibraryError::Silent(_) => ErrorKind::Upstream,
+            LibraryError::Titles(_) | LibraryError::Unsettled(_) => ErrorKind::Unavailable,
             LibraryError::Acting(error) => error.kind(),
             LibraryError::Jobs(error) => error.kind(),
-            LibraryError::Looking(_) => ErrorKind::Internal,
+            LibraryError::Looking(_) | LibraryError::Table(_) => ErrorKind::Internal,
             LibraryError::Database(error) => error.kind(),
         }
     }
@@ -96,7 +120,13 @@ impl LibraryError {
             LibraryError::TooManySelected(_) => "bad_request.too_many_items",
             LibraryError::NoTarget | LibraryError::NoSuchTarget => "bad_request.target_library",
             LibraryError::NoSeriesKey => "bad_request.series_key",
+            LibraryError::NoTitledbId => "bad_request.titledb_id",
+            LibraryError::Unfinished(_) => "conflict.media_job_unfinished",
+            LibraryError::Titles(_) => "unavailable.titledb",
+            LibraryError::Unsettled(_) => "unavailable.metadata_providers",
             LibraryError::Locked => "conflict.media_item_locked",
+            LibraryError::Changed => "conflict.media_item_changed",
+            LibraryError::Silent(_) => "upstream.metadata_providers",
             LibraryError::NameAndPath => "bad_request.library_name_and_path",
             LibraryError::NoPath => "bad_request.path",
             LibraryError::PreviewMode | LibraryError::UnknownMode(_) => "bad_request.library_mode",
@@ -105,7 +135,7 @@ impl LibraryError {
             LibraryError::TooMany(_) => "conflict.too_many_libraries",
             LibraryError::Acting(error) => error.code(),
             LibraryError::Jobs(error) => error.code(),
-            LibraryError::Looking(_) => ErrorKind::Internal.code(),
+            LibraryError::Looking(_) | LibraryError::Table(_) => ErrorKind::Internal.code(),
             LibraryError::Database(error) => error.kind().code(),
         }
     }

@@ -6,17 +6,26 @@
 //! Invariants: a scan costs a directory that did not change a stat, and a file that did not change no write; what is no longer
 //! there is removed only where the scan could see that: not where a directory could not be read, nor where a file system is
 //! gone (`model::doubt`), nor where nothing at all was found; a scan that was cut off goes on with what it has not stored yet.
+//! What others move takes its item along, with what people said of it, and the folder of a show its show (`service::moves`): told
+//! by durable events, done before a scan looks and before it removes anything.
 //! A library that wants it is *watched*: what changes in a directory has it scanned soon, and not the rest.
-//! Deliberately absent so far: metadata, artwork, subtitles, NFO files, duplicates, the renaming of files.
+//! What its name says it is, an imported data set of titles has an id for (`service::titles`).
+//! What a file holds is told by its name until a tool has looked into it (`service::probe`), a few files every five minutes.
+//! What an item is about is asked of providers (`qm_ports::metadata`) when somebody wants it, and is stored with who said each field: what
+//! people said stays, an answer to what is no longer so is dropped, and who is silent takes nothing away (`service::metadata`).
+//! Deliberately absent so far: metadata that is fetched by itself, artwork, subtitles, NFO files, duplicates, the renaming of files.
 //!
-//! Bounds: directories 128 deep, paths 2,500 bytes below the library's directory; 256 files a transaction; 150 words on how
+//! Bounds: directories 128 deep, paths 2,500 bytes below the library's directory; 256 files, or moved items, a transaction; 150 words on how
 //! far a scan is; 30,000 watched directories a library, 25 directories a scan of what changed.
 //!
-//! Events: none. An action of automation: `media_scan_library`. Realtime: `media_manager.job.*`, by the jobs.
+//! A download that is whole is followed by a job of its own (`service::download`): scan, identify, refresh of media servers.
+//!
+//! Events: `media_server.refresh_failed`. An action of automation: `media_scan_library`. Realtime: `media_manager.job.*`, by the jobs.
 
 mod area;
 mod dto;
 mod error;
+mod events;
 mod model;
 mod ops;
 mod repo;
@@ -27,5 +36,7 @@ mod testing;
 
 pub use area::{AREA, area};
 pub use error::LibraryError;
+pub use events::EVENTS;
+pub use ops::probe::Prober;
 pub use routes::routes;
 pub use service::{Library, LibraryDeps, NoTriggers, Outside, Pace, Triggers};

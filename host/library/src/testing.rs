@@ -1,8 +1,12 @@
 //! The area over a directory of its own, with a worker of jobs.
 
+mod chain;
+pub mod teller;
+mod titles;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -11,28 +15,73 @@ use qm_db::{Db, DbError, Tx, sql};
 use qm_jobs::{
     Capabilities, Done, JobContext, JobError, JobHandler, JobType, Jobs, NewJob, Pace as JobsPace,
 };
+use qm_kernel::event::{Cause, DomainEvent, Event};
 use qm_kernel::{ClientInfo, Ctx, ErrorKind, PageQuery, Permission, Principal, Role};
+use qm_platform::outbox::{Consumer, StoredEvent};
 use qm_platform::testing::Claims;
 use qm_platform::{Audit, Background};
 use qm_ports::action::{ActionError, TorrentHands, TorrentRef};
 use qm_ports::carry::{CarryError, DataCheck, DataFile, DataMove, DataMover, Whereabouts};
+use qm_ports::media_server::{
+    Extent, MediaServer, MediaServerError, MediaServers, PlaySession, Refreshed, ServerAbilities,
+};
+use qm_ports::metadata::{Lookup, LookupKind, MetadataChain, Told, Unsettled};
 use qm_ports::{Holders, TorrentPayload, TorrentPayloads};
-use qm_test_base::{client, principal};
+use qm_realtime::{Hub, HubConfig};
+use qm_test_base::{NoTokens, client, principal};
 use serde_json::{Map, Value, json};
 
 use crate::model::item::Filter;
 use crate::model::library::{Kind, LibraryChange, MediaLibrary};
-use crate::service::{Caller, Library, LibraryDeps, Outside, Pace, Triggers};
+use crate::ops::probe::Prober;
+use chain::Chain;
+pub use chain::Say;
+use titles::Titles;
 
-/// Triggers that were fired, with their paths.
+use crate::service::{Caller, FileEvents, Library, LibraryDeps, Outside, Pace, Triggers};
+
+qm_kernel::events! {
+    pub struct Moved: "file.moved" about "file" {
+        from: String,
+        to: String,
+    }
+
+    pub struct Deleted: "file.deleted" about "file" {
+        path: String,
+    }
+
+    pub struct Completed: "torrent.completed" about "torrent" {
+        content_path: String,
+    }
+}
+
+/// Triggers whose transactions were committed, with their paths; and all that was told with them.
 #[derive(Default)]
-pub struct Fired(pub Mutex<Vec<(String, String)>>);
+pub struct Fired(
+    pub Arc<Mutex<Vec<(String, String)>>>,
+    pub Arc<Mutex<Vec<Map<String, Value>>>>,
+    /// The trigger at whose next turn everything stands still, as in a server that is killed, with its transaction.
+    pub Mutex<Option<String>>,
+);
 
 #[async_trait]
 impl Triggers for Fired {
-    async fn fire(&self, _: &mut Tx, trigger: &str, context: &Map<String, Value>) -> Result<(), DbError> {
-        let path = context["path"].as_str().unwrap_or_default().to_owned();
-        self.0.lock().expect("whole").push((trigger.to_owned(), path));
+    async fn fire(&self, tx: &mut Tx, trigger: &str, context: &Map<String, Value>) -> Result<(), DbError> {
+        if self.2.lock().expect("whole").as_deref() == Some(trigger) {
+            *self.2.lock().expect("whole") = None;
+            std::future::pending::<()>().await;
+        }
+        let path = context
+            .get("path")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned();
+        let (fired, told) = ((trigger.to_owned(), path), context.clone());
+        let (all_fired, all_told) = (self.0.clone(), self.1.clone());
+        tx.after_commit(move || {
+            all_fired.lock().expect("whole").push(fired);
+            all_told.lock().expect("whole").push(told);
+        });
         Ok(())
     }
 }
@@ -79,6 +128,7 @@ pub async fn audited(db: &Db, action: &str) -> Vec<(String, Value)> {
 
 /// The areas around: files that are renamed, torrents that are listed, people who may.
 pub struct Around {
+    pub teller: teller::Teller,
     pub torrents: Mutex<Vec<TorrentPayload>>,
     /// Torrents that were removed, and whether with their data.
     pub removed: Mutex<Vec<(String, bool)>>,
@@ -87,17 +137,84 @@ pub struct Around {
     /// Moves to come that end before anything is moved, and those that end right after.
     pub before: AtomicBool,
     pub after: AtomicBool,
+    pub titles: Arc<Titles>,
+    pub chain: Arc<Chain>,
+    /// Torrents as engines list them, by their hashes.
+    pub listed: Mutex<BTreeMap<String, Map<String, Value>>>,
+    /// Media servers, each with why it does not take a refresh.
+    pub servers: Mutex<Vec<(MediaServer, Option<MediaServerError>)>>,
+    /// Media servers that were asked, by their ids.
+    pub asked: Mutex<Vec<String>>,
+    /// The next media server that is asked never answers.
+    pub hangs: AtomicBool,
 }
 
 impl Around {
     fn new() -> Arc<Self> {
         Arc::new(Self {
+            teller: teller::Teller::default(),
             torrents: Mutex::default(),
             removed: Mutex::default(),
             lost: Mutex::default(),
             before: AtomicBool::new(false),
             after: AtomicBool::new(false),
+            titles: Arc::default(),
+            chain: Arc::default(),
+            listed: Mutex::default(),
+            servers: Mutex::default(),
+            asked: Mutex::default(),
+            hangs: AtomicBool::new(false),
         })
+    }
+
+    /// Adds a media server, which takes a refresh or says why not.
+    ///
+    /// # Panics
+    /// Never while tests hold no lock for long.
+    pub fn serves(&self, id: &str, is_enabled: bool, refuses: Option<MediaServerError>) {
+        let server = MediaServer {
+            id: id.to_owned(),
+            name: format!("the {id}"),
+            kind: "plex".to_owned(),
+            is_enabled,
+            is_online: None,
+            version: None,
+            abilities: ServerAbilities::default(),
+        };
+        self.servers.lock().expect("whole").push((server, refuses));
+    }
+}
+
+#[async_trait]
+impl MediaServers for Around {
+    async fn servers(&self) -> Result<Vec<MediaServer>, MediaServerError> {
+        let servers = self.servers.lock().expect("whole");
+        Ok(servers.iter().map(|(server, _)| server.clone()).collect())
+    }
+
+    async fn refresh_all(&self, _: &Extent) -> Result<Vec<Refreshed>, MediaServerError> {
+        Err(MediaServerError::Busy)
+    }
+
+    async fn refresh(&self, id: &str, _: Extent) -> Result<(), MediaServerError> {
+        self.asked.lock().expect("whole").push(id.to_owned());
+        if self.hangs.swap(false, Ordering::SeqCst) {
+            std::future::pending::<()>().await;
+        }
+        let servers = self.servers.lock().expect("whole");
+        let found = servers.iter().find(|(server, _)| server.id == id);
+        match found.and_then(|(_, refuses)| refuses.clone()) {
+            Some(why) => Err(why),
+            None => Ok(()),
+        }
+    }
+
+    async fn sessions(&self, _: &str) -> Result<Vec<PlaySession>, MediaServerError> {
+        Err(MediaServerError::Busy)
+    }
+
+    async fn terminate(&self, _: &str, _: &str, _: Option<&str>) -> Result<(), MediaServerError> {
+        Err(MediaServerError::Busy)
     }
 }
 
@@ -127,14 +244,33 @@ impl TorrentPayloads for Around {
     }
 }
 
+/// The teller says what a test lets it say, and the chain what is known of titles, where there is any.
+#[async_trait]
+impl MetadataChain for Around {
+    async fn chain(&self, kind: LookupKind) -> Result<Vec<String>, Unsettled> {
+        let known = self.chain.chain(kind).await?;
+        if known.is_empty() {
+            return self.teller.chain(kind).await;
+        }
+        Ok(known)
+    }
+
+    async fn details(&self, lookup: &Lookup) -> Result<Told, Unsettled> {
+        if self.chain.chain(lookup.kind).await?.is_empty() {
+            return self.teller.details(lookup).await;
+        }
+        self.chain.details(lookup).await
+    }
+}
+
 fn unasked<T>() -> Result<T, ActionError> {
     Err(ActionError::Rejected("nobody asks for this".to_owned()))
 }
 
 #[async_trait]
 impl TorrentHands for Around {
-    async fn read(&self, _: &TorrentRef) -> Result<Option<Map<String, Value>>, ActionError> {
-        unasked()
+    async fn read(&self, torrent: &TorrentRef) -> Result<Option<Map<String, Value>>, ActionError> {
+        Ok(self.listed.lock().expect("whole").get(&torrent.hash).cloned())
     }
 
     async fn pause(&self, _: &TorrentRef) -> Result<(), ActionError> {
@@ -219,7 +355,11 @@ impl DataMover for Around {
     }
 }
 
+/// Where events stand among all.
+static POSITIONS: AtomicI64 = AtomicI64::new(1);
+
 pub struct House {
+    db: Db,
     pub around: Arc<Around>,
     pub app: Arc<Library>,
     pub jobs: Jobs,
@@ -230,6 +370,8 @@ pub struct House {
     pub principal: Principal,
     pub client: ClientInfo,
     _home: Option<tempfile::TempDir>,
+    /// Earlier servers on the directory, which is one of theirs.
+    earlier: Vec<Arc<House>>,
 }
 
 /// How often a test looks whether something has happened.
@@ -255,6 +397,12 @@ impl House {
     /// # Panics
     /// When the metrics of an empty registry cannot be made.
     pub fn over(db: &Db, root: PathBuf, pace: Pace) -> Self {
+        Self::probed(db, root, pace, Prober::default())
+    }
+
+    /// # Panics
+    /// When the metrics of an empty registry cannot be made.
+    pub fn probed(db: &Db, root: PathBuf, pace: Pace, prober: Prober) -> Self {
         let ctx = Ctx::system();
         let (jobs, background) = qm_jobs::testing::worker(db, JobsPace::default());
         let fired = Arc::new(Fired::default());
@@ -262,22 +410,28 @@ impl House {
         let app = Library::new(LibraryDeps {
             db: db.clone(),
             ctx: ctx.clone(),
-            audit: Audit::new(ctx),
+            audit: Audit::new(ctx.clone()),
             acting: Arc::new(Claims),
             jobs: jobs.clone(),
             triggers: fired.clone(),
             file_roots: vec![root.to_str().expect("UTF-8").to_owned()],
             own: vec![root.join("own")],
             pace,
+            prober,
+            metadata: around.clone(),
             outside: Outside {
                 mover: around.clone(),
                 payloads: around.clone(),
                 hands: around.clone(),
                 holders: around.clone(),
+                hub: Hub::new(HubConfig::default(), Arc::new(NoTokens), ctx),
+                titles: around.titles.clone(),
+                servers: around.clone(),
             },
         });
 
         Self {
+            db: db.clone(),
             around,
             app,
             jobs,
@@ -287,7 +441,13 @@ impl House {
             principal: principal(Role::Administrator),
             client: client(),
             _home: None,
+            earlier: Vec::new(),
         }
+    }
+
+    /// Keeps the directory of an earlier server.
+    pub fn keeps(&mut self, earlier: Arc<House>) {
+        self.earlier.push(earlier);
     }
 
     /// # Panics
@@ -420,6 +580,48 @@ impl House {
             .into_iter()
             .map(|(item, file, _)| (item.place, file.size))
             .collect()
+    }
+
+    /// The consumer of files is told of an event, the next one of all.
+    ///
+    /// # Panics
+    /// When it does not take it.
+    pub async fn tells<E: Event + serde::Serialize>(&self, payload: &E) {
+        let event = DomainEvent::new(&Ctx::system(), Cause::NONE, "x", payload);
+        let consumer = FileEvents(self.app.clone());
+        assert!(
+            consumer.keys().contains(&&*event.event_key),
+            "it is not its event"
+        );
+        let position = POSITIONS.fetch_add(1, Ordering::SeqCst);
+        let mut tx = self.db.begin_write().await.expect("a database");
+        let handled = consumer.handle(&mut tx, &StoredEvent { position, event }).await;
+        handled.expect("it is taken");
+        tx.commit().await.expect("a database");
+    }
+
+    /// A file or a folder is moved, and that is told of.
+    ///
+    /// # Panics
+    /// When it cannot be moved.
+    pub async fn moves(&self, from: &str, to: &str) {
+        let at = |path: &str| self.root.join(path);
+        std::fs::create_dir_all(at(to).parent().expect("a folder")).expect("a folder");
+        std::fs::rename(at(from), at(to)).expect("it is there");
+        self.tells_moved(from, to).await;
+    }
+
+    /// Tells that a file or a folder was moved.
+    ///
+    /// # Panics
+    /// When it is not taken.
+    pub async fn tells_moved(&self, from: &str, to: &str) {
+        let at = |path: &str| self.root.join(path).to_str().expect("UTF-8").to_owned();
+        let moved = Moved {
+            from: at(from),
+            to: at(to),
+        };
+        self.tells(&moved).await;
     }
 
     /// A file of so many bytes, none of which takes room.

@@ -7,6 +7,8 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use super::metadata::MetadataView;
+use crate::model::external::ExternalId;
 use crate::model::item::{Item, MediaFile};
 use crate::model::library::MediaLibrary;
 use crate::model::view::{Detail, Health, Listed, WatchState};
@@ -134,6 +136,8 @@ pub struct HealthView {
     pub recently_added: i64,
     pub duplicate_groups: i64,
     pub failed_jobs: u64,
+    /// What keeps the libraries from doing all they should, and the way out.
+    pub problems: Vec<String>,
 }
 
 impl From<Health> for HealthView {
@@ -150,6 +154,7 @@ impl From<Health> for HealthView {
             recently_added: counts.recent,
             duplicate_groups: 0,
             failed_jobs: health.failed_jobs,
+            problems: health.problems,
         }
     }
 }
@@ -250,18 +255,18 @@ impl FileView {
             language: file.tech.language,
             release_group: file.tech.release_group,
             quality: file.tech.quality,
-            width: None,
-            height: None,
-            bitrate_kbps: None,
-            duration_sec: None,
-            audio_channels: None,
-            frame_rate: None,
-            video_bit_depth: None,
-            chroma_subsampling: None,
-            color_primaries: None,
-            color_transfer: None,
-            color_space: None,
-            hdr_format: None,
+            width: file.measured.width,
+            height: file.measured.height,
+            bitrate_kbps: file.measured.bitrate_kbps,
+            duration_sec: file.measured.duration_sec,
+            audio_channels: file.measured.audio_channels,
+            frame_rate: file.measured.frame_rate,
+            video_bit_depth: file.measured.video_bit_depth,
+            chroma_subsampling: file.measured.chroma_subsampling,
+            color_primaries: file.measured.color_primaries,
+            color_transfer: file.measured.color_transfer,
+            color_space: file.measured.color_space,
+            hdr_format: file.measured.hdr_format,
             tech_source: if file.probed_at.is_some() {
                 "probe"
             } else {
@@ -271,6 +276,32 @@ impl FileView {
             probe_error: file.probe_error,
             probe_attempts: file.probe_attempts,
             created_at: file.created_at,
+        }
+    }
+}
+
+/// What an item is called elsewhere.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = MediaExternalId)]
+pub struct ExternalIdView {
+    pub id: String,
+    pub item_id: String,
+    /// `titledb`, or the id of a provider of metadata.
+    pub provider: String,
+    pub external_id: String,
+    /// Its page there.
+    pub url: Option<String>,
+}
+
+impl From<ExternalId> for ExternalIdView {
+    fn from(id: ExternalId) -> Self {
+        Self {
+            id: id.id,
+            item_id: id.item_id,
+            provider: id.provider,
+            external_id: id.value,
+            url: id.url,
         }
     }
 }
@@ -305,10 +336,9 @@ pub struct ItemView {
     pub updated_at: Timestamp,
     pub files: Vec<FileView>,
     /// Null until something has described it.
-    #[schema(value_type = Option<Object>)]
-    pub metadata: Option<Value>,
-    #[schema(value_type = Vec<Object>)]
-    pub external_ids: Vec<Value>,
+    pub metadata: Option<MetadataView>,
+    /// By their providers.
+    pub external_ids: Vec<ExternalIdView>,
     #[schema(value_type = Vec<Object>)]
     pub artwork: Vec<Value>,
 }
@@ -335,8 +365,8 @@ impl From<Listed> for ItemView {
             series_titledb_id: item.series_titledb_id,
             created_at: item.created_at,
             updated_at: item.updated_at,
-            metadata: None,
-            external_ids: Vec::new(),
+            metadata: item.metadata.map(|metadata| (*metadata).into()),
+            external_ids: item.external_ids.into_iter().map(Into::into).collect(),
             artwork: Vec::new(),
         }
     }

@@ -9,16 +9,17 @@ use crate::model::bulk::{Accepted, SourceTorrent, TorrentAction};
 /// Characters of an id.
 const MAX_ID: usize = 200;
 
+/// The texts among them: no item has anything else for its id.
 fn ids(f: &mut Fields<'_>) -> Option<Vec<String>> {
     f.allow_unknown();
-    f.strings("itemIds").each_max(MAX_ID).optional()
+    f.strings_among("itemIds")
 }
 
 /// The items an order is about.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase", as = MediaItemsInput)]
 pub struct ItemsInput {
-    /// 1000 at most; one that is named twice counts once.
+    /// 1000 at most; one that is named twice counts once, and what is no text not at all.
     pub item_ids: Option<Vec<String>>,
 }
 
@@ -32,7 +33,7 @@ impl FromBody for ItemsInput {
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase", as = MediaDeleteFilesInput)]
 pub struct DeleteFilesInput {
-    /// 1000 at most; one that is named twice counts once.
+    /// 1000 at most; one that is named twice counts once, and what is no text not at all.
     pub item_ids: Option<Vec<String>>,
     /// What becomes of torrents whose data they are: `keep`, `stop` (the torrent goes, its data stays) or `stop_and_delete`.
     pub torrent_action: Option<String>,
@@ -51,7 +52,7 @@ impl FromBody for DeleteFilesInput {
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase", as = MediaMoveInput)]
 pub struct MoveInput {
-    /// 1000 at most; one that is named twice counts once.
+    /// 1000 at most; one that is named twice counts once, and what is no text not at all.
     pub item_ids: Option<Vec<String>>,
     /// The library they go into.
     pub target_library_id: Option<String>,

@@ -2,6 +2,9 @@
 
 pub mod answers;
 pub mod bulk;
+pub mod metadata;
+pub mod repair;
 pub mod requests;
 pub mod series;
 pub mod shows;
+pub mod titles;

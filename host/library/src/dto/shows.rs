@@ -11,16 +11,24 @@ use super::series::ShowView;
 use crate::model::details::{IdentityEdit, Season, SeasonEdit, ShowEdit, ShowMetadata};
 
 /// Characters of a title or a word.
-const MAX_TEXT: usize = 512;
+pub(super) const MAX_TEXT: usize = 512;
 /// Characters of what a show is about.
-const MAX_OVERVIEW: usize = 20_000;
+pub(super) const MAX_OVERVIEW: usize = 20_000;
 /// Genres, networks, studios or tags of a show.
-const MAX_LIST: usize = 100;
+pub(super) const MAX_LIST: usize = 100;
 /// Beyond any show.
-const MAX_YEAR: i64 = 9999;
+pub(super) const MAX_YEAR: i64 = 9999;
 
-fn list(f: &mut Fields<'_>, name: &'static str) -> Option<Vec<String>> {
+pub(super) fn list(f: &mut Fields<'_>, name: &'static str) -> Option<Vec<String>> {
     f.strings(name).max_items(MAX_LIST).each_max(MAX_TEXT).optional()
+}
+
+/// 0 to 10; `Some(None)`: it is null.
+#[expect(clippy::option_option, reason = "absent, null and a value are three things")]
+pub(super) fn rating(f: &mut Fields<'_>) -> Option<Option<f64>> {
+    let is_null = f.is_null("rating");
+    let rating = f.number("rating").min(0.0).max(10.0).optional();
+    rating.map(Some).or(is_null.then_some(None))
 }
 
 /// Which show a folder holds; what is absent stays, what is null or empty is cleared.
@@ -88,8 +96,6 @@ pub struct ShowMetadataInput {
 impl FromBody for ShowMetadataInput {
     fn from_body(f: &mut Fields<'_>) -> Self {
         f.allow_unknown();
-        let no_rating = f.is_null("rating");
-        let rating = f.number("rating").min(0.0).max(10.0).optional();
         Self {
             title: nullable_text(f, "title", MAX_TEXT),
             original_title: nullable_text(f, "originalTitle", MAX_TEXT),
@@ -100,7 +106,7 @@ impl FromBody for ShowMetadataInput {
             networks: list(f, "networks"),
             genres: list(f, "genres"),
             studios: list(f, "studios"),
-            rating: rating.map(Some).or(no_rating.then_some(None)),
+            rating: rating(f),
             certification: nullable_text(f, "certification", MAX_TEXT),
             tags: list(f, "tags"),
         }

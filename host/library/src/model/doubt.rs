@@ -18,6 +18,8 @@ pub struct KnownDirectory {
     pub mtime: i64,
     /// Milliseconds since 1970; `None`: not to be relied on.
     pub read_at: Option<i64>,
+    /// How often items came into it other than by a scan.
+    pub moves: i64,
     /// Items in it, not below it.
     pub items: i64,
 }
@@ -70,6 +72,7 @@ mod tests {
                     inode: Some(*inode),
                     mtime: 0,
                     read_at: None,
+                    moves: 0,
                     items: 1,
                 };
                 ((*place).to_owned(), directory)

@@ -2,7 +2,10 @@
 
 use qm_kernel::Timestamp;
 
+use super::external::ExternalId;
+use super::metadata::ItemMetadata;
 use super::name::Identity;
+use super::streams::Measured;
 
 /// Words of what an item may be.
 pub const MEDIA_TYPES: [&str; 6] = [
@@ -35,6 +38,10 @@ pub struct Item {
     pub series_titledb_id: Option<String>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
+    /// What is said of it; none where nobody asked for that.
+    pub metadata: Option<Box<ItemMetadata>>,
+    /// By their providers; empty where nobody asked for them.
+    pub external_ids: Vec<ExternalId>,
 }
 
 /// The file of an item.
@@ -45,6 +52,8 @@ pub struct MediaFile {
     /// Nanoseconds since 1970.
     pub mtime: i64,
     pub tech: Tech,
+    /// Empty until somebody looked into it.
+    pub measured: Measured,
     pub probed_at: Option<Timestamp>,
     pub probe_error: Option<String>,
     pub probe_attempts: i64,
@@ -114,13 +123,15 @@ impl Item {
         }
     }
 
+    /// Whether it counts as the same film or episode as another state of it.
+    pub fn is_called(&self, other: &Self) -> bool {
+        let numbers = |item: &Self| (item.year, item.season, item.episode);
+        self.media_type == other.media_type && self.title == other.title && numbers(self) == numbers(other)
+    }
+
     /// What its name and the folders above it say.
     pub fn recognised(&mut self, found: Identity) {
-        let status = if found.is_matched() {
-            "matched"
-        } else {
-            "unmatched"
-        };
+        let status = found.status();
         if let Some(kind) = found.media_type {
             kind.clone_into(&mut self.media_type);
         }

@@ -3,12 +3,17 @@
 pub mod bulk;
 pub mod details;
 pub mod doubt;
+pub mod external;
 pub mod item;
 pub mod library;
+pub mod metadata;
 pub mod name;
 pub mod place;
+pub mod repair;
 pub mod score;
 pub mod series;
 pub mod show;
+pub mod streams;
 pub mod table;
+pub mod titles;
 pub mod view;

@@ -103,6 +103,11 @@ impl Identity {
     pub fn is_matched(&self) -> bool {
         self.confidence >= Self::MATCHED
     }
+
+    /// `matched` or `unmatched`
+    pub fn status(&self) -> &'static str {
+        if self.is_matched() { "matched" } else { "unmatched" }
+    }
 }
 
 /// Reads a path below a library's directory, as people are shown it.

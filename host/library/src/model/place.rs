@@ -78,6 +78,26 @@ pub fn is_within(place: &str, above: &str) -> bool {
         .is_some_and(|rest| rest.first() == Some(&b'/'))
 }
 
+/// Between which texts all places below a directory stand, and none else: those that are UTF-8, and those that are not. The
+/// upper ends stand for themselves no more.
+pub fn ranges(directory: &str) -> [(String, String); 2] {
+    let mut path = decode(directory);
+    path.push(b'/');
+    // The text of a slash ends with an F, behind which the G stands; and a zero stands behind the slash itself.
+    let odd = format!("/{}", percent_encode(&path, NON_ALPHANUMERIC));
+    let odd = (odd.clone(), format!("{}G", &odd[..odd.len() - 1]));
+    let plain = String::from_utf8(path).map(|path| (path.clone(), format!("{}0", &path[..path.len() - 1])));
+    [plain.unwrap_or_else(|_| odd.clone()), odd]
+}
+
+/// Where something below a directory lies once that directory lies elsewhere; `None` where it does not lie there.
+pub fn rebased(place: &str, from: &str, to: &str) -> Option<String> {
+    let (path, from, to) = (decode(place), decode(from), decode(to));
+    let rest = path.strip_prefix(&from[..])?;
+    let is_there = rest.first().is_none_or(|byte| *byte == b'/');
+    is_there.then(|| encode(&[&to, rest].concat()))
+}
+
 /// The path of `name` in the directory of these bytes.
 pub fn join(directory: &[u8], name: &OsStr) -> Vec<u8> {
     let name = name.as_bytes();
@@ -116,6 +136,16 @@ mod tests {
             prop_assert!(!is_within(&a, &place));
             let beside = encode(format!("{a}x/{b}").as_bytes());
             prop_assert!(!is_within(&beside, &a));
+            let is_below = |place: &String| ranges(&a).iter().any(|(from, to)| place >= from && place < to);
+            prop_assert!(is_below(&place) && !is_below(&beside) && !is_below(&a));
+            prop_assert_eq!(rebased(&place, &a, "other/folder").map(|place| decode(&place)), Some({
+                let mut path = format!("other/folder/{b}").into_bytes();
+                if bad {
+                    path.push(0xff);
+                }
+                path
+            }));
+            prop_assert_eq!(rebased(&beside, &a, "x"), None);
         }
     }
 

@@ -1,6 +1,7 @@
 //! Shows: folders right below a library's directory.
 
 use qm_kernel::Timestamp;
+use qm_release::parse;
 
 /// A show.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +31,84 @@ pub fn named(folder: &str) -> (String, Option<i64>) {
         return (title.trim().to_owned(), Some(year));
     }
     (folder.to_owned(), None)
+}
+
+/// Titles that a folder, or an item, may be called by in a data set, the likeliest first; and the year it names.
+pub fn attempts(folder: &str) -> (Vec<String>, Option<i64>) {
+    let (raw, year) = named(folder);
+    let cleaned = without_site(&raw).to_owned();
+    let release = parse(&cleaned);
+    let mut titles: Vec<String> = Vec::new();
+    let mut add = |title: &str| {
+        let title = title.trim();
+        if !title.is_empty() && !titles.iter().any(|known| known == title) {
+            titles.push(title.to_owned());
+        }
+    };
+    let all = [
+        raw.as_str(),
+        release.title.as_deref().unwrap_or_default(),
+        &cleaned,
+    ];
+    let all = all.map(without_episode);
+    all.into_iter().for_each(&mut add);
+    let at_home = all.map(without_country);
+    at_home.into_iter().for_each(&mut add);
+    if let Some(title) = at_home.last().and_then(|title| without_brand(title)) {
+        add(title);
+    }
+    (titles, year.or(release.year.map(i64::from)))
+}
+
+/// Without the site that a release was found on: `site.tld - Title`.
+fn without_site(title: &str) -> &str {
+    let Some((site, rest)) = title.split_once(" - ") else {
+        return title;
+    };
+    let is_part = |part: &str| {
+        let mut letters = part.bytes();
+        !part.is_empty() && letters.all(|letter| letter.is_ascii_alphanumeric() || letter == b'-')
+    };
+    let is_tld =
+        |last: &str| (2..=6).contains(&last.len()) && last.bytes().all(|letter| letter.is_ascii_alphabetic());
+    match site.trim().rsplit_once('.') {
+        Some((name, last)) if is_tld(last) && name.split('.').all(is_part) => rest,
+        _ => title,
+    }
+}
+
+/// Without the season, or the episode, at its end: `Title S01E02`.
+fn without_episode(title: &str) -> &str {
+    let title = title.trim();
+    let Some((rest, last)) = title.rsplit_once([' ', '.', '_']) else {
+        return title;
+    };
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|digit| digit.is_ascii_digit());
+    let last = last.to_ascii_lowercase();
+    let Some(numbers) = last.strip_prefix('s') else {
+        return title;
+    };
+    let is_episode = match numbers.split_once('e') {
+        Some((season, episode)) => is_number(season) && is_number(episode),
+        None => is_number(numbers),
+    };
+    if is_episode { rest.trim() } else { title }
+}
+
+/// Without the country that tells two series of one name apart: `Title (US)`.
+fn without_country(title: &str) -> &str {
+    const COUNTRIES: [&str; 8] = ["US", "UK", "GB", "AU", "CA", "NZ", "IE", "ZA"];
+    match title.rsplit_once([' ', '.']) {
+        Some((rest, last)) if COUNTRIES.contains(&last.trim_matches(['(', ')'])) => rest.trim(),
+        _ => title,
+    }
+}
+
+/// Without whose it is: `Somebody's Title`.
+fn without_brand(title: &str) -> Option<&str> {
+    let (brand, rest) = title.split_once(' ')?;
+    let is_brand = brand.ends_with("'s") || brand.ends_with("’s");
+    (is_brand && !rest.trim().is_empty()).then(|| rest.trim())
 }
 
 fn year(text: &str) -> Option<i64> {
@@ -94,6 +173,35 @@ fn without_ids(folder: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn folders_have_titles_to_look_for() {
+        for (folder, first, among, year) in [
+            ("The Wire (2002)", "The Wire", "The Wire", Some(2002)),
+            ("The.Office.US.S01", "The.Office.US", "The Office", None),
+            ("The Office (US)", "The Office (US)", "The Office", None),
+            (
+                "www.site.org - The Wire",
+                "www.site.org - The Wire",
+                "The Wire",
+                None,
+            ),
+            (
+                "Marvel's Daredevil (2015)",
+                "Marvel's Daredevil",
+                "Daredevil",
+                Some(2015),
+            ),
+            ("Dune S01E02", "Dune", "Dune", None),
+            ("Before - After", "Before - After", "Before - After", None),
+            ("US", "US", "US", None),
+        ] {
+            let (titles, found) = attempts(folder);
+            assert_eq!((titles[0].as_str(), found), (first, year), "{folder}: {titles:?}");
+            assert!(titles.iter().any(|title| title == among), "{folder}: {titles:?}");
+        }
+        assert_eq!(attempts("").0, Vec::<String>::new());
+    }
 
     #[test]
     fn folders_name_shows() {

@@ -21,6 +21,8 @@ pub struct Counts {
 pub struct Health {
     pub counts: Counts,
     pub failed_jobs: u64,
+    /// What keeps libraries from doing all they should.
+    pub problems: Vec<String>,
 }
 
 /// An item with what it belongs to.

@@ -2,6 +2,7 @@
 
 pub mod erase;
 pub mod guard;
+pub mod probe;
 pub mod reach;
 pub mod walk;
 pub mod watch;

@@ -5,10 +5,17 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{self, AtFlags, FileType, Mode};
+use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 use super::walk::{HOLD, open_root};
+
+/// A file is read, and one that is no file holds nobody up.
+const READ: OFlags = OFlags::RDONLY
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::NOCTTY)
+    .union(OFlags::CLOEXEC);
 
 /// The open directory of a library.
 pub struct Reach {
@@ -64,6 +71,34 @@ impl Reach {
             _ => false,
         }
     }
+
+    /// Opens a file that a scan would index, and its state. `EINVAL`: it is none.
+    pub fn open_file(&self, path: &[u8], roots: &[PathBuf]) -> Result<(OwnedFd, Stat), Errno> {
+        let (dir, name) = self.parent(path)?;
+        let opened = match fs::openat(&dir, name, READ, Mode::empty()) {
+            Err(Errno::LOOP) => self.open_target(path, roots),
+            opened => opened,
+        };
+        let file = opened?;
+        let stat = fs::fstat(&file)?;
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => Ok((file, stat)),
+            _ => Err(Errno::INVAL),
+        }
+    }
+
+    /// Opens what a link leads to, inside the roots, by a path that has no link any more.
+    fn open_target(&self, path: &[u8], roots: &[PathBuf]) -> Result<OwnedFd, Errno> {
+        let target = self.path.join(OsStr::from_bytes(path)).canonicalize();
+        let target = target.map_err(|_| Errno::NOENT)?;
+        if !roots.iter().any(|root| target.starts_with(root)) {
+            return Err(Errno::INVAL);
+        }
+        let (Some(folder), Some(name)) = (target.parent(), target.file_name()) else {
+            return Err(Errno::INVAL);
+        };
+        fs::openat(open_root(folder)?, name, READ, Mode::empty())
+    }
 }
 
 #[cfg(test)]
@@ -103,5 +138,21 @@ mod tests {
             "a link inside the roots"
         );
         assert!(Reach::open(&library.join("out")).is_err(), "a link is no library");
+        let open = |path: &str, root: &Path| {
+            let opened = reach.open_file(path.as_bytes(), &[root.to_owned()]);
+            opened.map(|(_, stat)| stat.st_size)
+        };
+        assert_eq!(open("a/one.mkv", &library), Ok(1));
+        assert_eq!(open("a/two.mkv", &home), Ok(1), "a link inside the roots");
+        assert_eq!(open("a/two.mkv", &library), Err(Errno::INVAL));
+        assert_eq!(open("out/two.mkv", &home), Err(Errno::NOTDIR));
+        assert_eq!(open("a", &library), Err(Errno::INVAL));
+        assert_eq!(open("a/none.mkv", &library), Err(Errno::NOENT));
+        rustix::fs::mkfifoat(rustix::fs::CWD, library.join("a/pipe.mkv"), Mode::RUSR).unwrap();
+        assert_eq!(
+            open("a/pipe.mkv", &library),
+            Err(Errno::INVAL),
+            "nobody waits for its writer"
+        );
     }
 }

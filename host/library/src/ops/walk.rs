@@ -146,7 +146,7 @@ fn identity(stat: &Stat) -> (i64, i64) {
     (stat.st_dev.cast_signed(), stat.st_ino.cast_signed())
 }
 
-fn mtime(stat: &Stat) -> i64 {
+pub(super) fn mtime(stat: &Stat) -> i64 {
     let nanos = i64::try_from(stat.st_mtime_nsec).unwrap_or(0);
     stat.st_mtime.saturating_mul(1_000_000_000).saturating_add(nanos)
 }

@@ -37,7 +37,7 @@ sql! {
         ON CONFLICT (show_id, season_number) DO UPDATE SET title = excluded.title, overview = excluded.overview, \
         first_aired_at = excluded.first_aired_at, provider_name = excluded.provider_name, updated_at = excluded.updated_at");
     IDENTITY = "UPDATE media_shows SET titledb_id = $2, provider_a_id = $3, updated_at = $4 WHERE id = $1";
-    EPISODE = "UPDATE media_items SET series_titledb_id = $2, updated_at = $3 WHERE id = $1";
+    EPISODE = "UPDATE media_items SET series_titledb_id = $2, titledb_asked = NULL, updated_at = $3 WHERE id = $1";
 }
 
 #[derive(FromRow)]

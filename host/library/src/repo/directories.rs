@@ -5,12 +5,14 @@ use qm_db::{DbError, FromRow, Tx, sql};
 use crate::model::doubt::{Known, KnownDirectory};
 
 sql! {
-    KNOWN = "SELECT d.id, d.place, d.device, d.inode, d.mtime, d.read_at, \
+    KNOWN = "SELECT d.id, d.place, d.device, d.inode, d.mtime, d.read_at, d.moves, \
         (SELECT COUNT(*) FROM media_items i WHERE i.directory_id = d.id) AS items \
         FROM media_directories d WHERE d.library_id = $1";
     INSERT = "INSERT INTO media_directories (id, library_id, place, device, inode, mtime, read_at) \
-        VALUES ($1, $2, $3, $4, $5, 0, NULL)";
-    READ = "UPDATE media_directories SET device = $2, inode = $3, mtime = $4, read_at = $5 WHERE id = $1";
+        VALUES ($1, $2, $3, $4, $5, 0, NULL) ON CONFLICT DO NOTHING";
+    READ = "UPDATE media_directories SET device = $2, inode = $3, mtime = $4, \
+        read_at = CASE WHEN moves = $6 THEN CAST($5 AS BIGINT) ELSE NULL END WHERE id = $1";
+    SAME = "SELECT COUNT(*) FROM media_directories WHERE id = $1 AND moves = $2";
     UNSURE = "UPDATE media_directories SET read_at = NULL WHERE id = $1 AND read_at IS NOT NULL";
     FORGET = "UPDATE media_directories SET device = NULL, inode = NULL, read_at = NULL WHERE library_id = $1";
     DELETE = "DELETE FROM media_directories WHERE id = $1";
@@ -24,6 +26,7 @@ struct Row {
     inode: Option<i64>,
     mtime: i64,
     read_at: Option<i64>,
+    moves: i64,
     items: i64,
 }
 
@@ -37,6 +40,7 @@ pub async fn known(tx: &mut Tx, library_id: &str) -> Result<Known, DbError> {
             inode: row.inode,
             mtime: row.mtime,
             read_at: row.read_at,
+            moves: row.moves,
             items: row.items,
         };
         (row.place, directory)
@@ -52,23 +56,47 @@ pub struct Stand {
     pub mtime: i64,
 }
 
-/// Adds a directory whose entries are still to be stored.
+/// Adds a directory whose entries are still to be stored; the id of the row it has already, if it has one by now.
 pub async fn insert(
     tx: &mut Tx,
     id: &str,
     library_id: &str,
     place: &str,
     stand: Stand,
-) -> Result<(), DbError> {
-    qm_db::exec!(tx, INSERT, id, library_id, place, stand.device, stand.inode)
-        .await?
-        .exactly(1)
+) -> Result<Option<String>, DbError> {
+    let added = qm_db::exec!(tx, INSERT, id, library_id, place, stand.device, stand.inode).await?;
+    if added.rows() > 0 {
+        return Ok(None);
+    }
+    super::bulk::directory_at(tx, library_id, place).await
 }
 
-/// All entries of a directory are stored. `read_at`: when, in milliseconds, where that can be relied on.
-pub async fn read(tx: &mut Tx, id: &str, stand: Stand, read_at: Option<i64>) -> Result<(), DbError> {
-    let _ = qm_db::exec!(tx, READ, id, stand.device, stand.inode, stand.mtime, read_at).await?;
+/// All entries of a directory are stored. `read_at`: when, in milliseconds, where that can be relied on, as long as nothing
+/// was moved into it since it had been so often.
+pub async fn read(
+    tx: &mut Tx,
+    id: &str,
+    stand: Stand,
+    read_at: Option<i64>,
+    moves: i64,
+) -> Result<(), DbError> {
+    let _ = qm_db::exec!(
+        tx,
+        READ,
+        id,
+        stand.device,
+        stand.inode,
+        stand.mtime,
+        read_at,
+        moves
+    )
+    .await?;
     Ok(())
+}
+
+/// Whether nothing was moved into a directory since that had been done so often.
+pub async fn is_undisturbed(tx: &mut Tx, id: &str, moves: i64) -> Result<bool, DbError> {
+    Ok(qm_db::value!(tx, i64, SAME, id, moves).await? > 0)
 }
 
 /// Its state is not to be relied on.

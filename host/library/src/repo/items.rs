@@ -3,30 +3,27 @@
 use qm_db::{DbError, FromRow, Tx, bulk, sql};
 use qm_kernel::Timestamp;
 
-use super::clean;
+use super::{clean, external};
 use crate::model::item::{Facts, Item, Tech, letter, title_key};
-use crate::model::name::Identity;
 
 sql! {
-    OF_DIRECTORY = "SELECT i.id, i.place, i.title, i.season, i.episode, i.episode_end, i.locked, f.size, f.mtime, f.probed_at \
+    OF_DIRECTORY = "SELECT i.id, i.place, i.title, i.season, i.episode, i.episode_end, i.locked, f.size, f.mtime \
         FROM media_items i JOIN media_files f ON f.item_id = i.id WHERE i.directory_id = $1";
-    SET_STATE = "UPDATE media_files SET size = $2, mtime = $3 WHERE item_id = $1";
+    // What was found in it was found in another file.
+    SET_STATE = "UPDATE media_files SET size = $2, mtime = $3, width = NULL, height = NULL, bitrate_kbps = NULL, \
+        duration_sec = NULL, audio_channels = NULL, frame_rate = NULL, video_bit_depth = NULL, chroma_subsampling = NULL, \
+        color_primaries = NULL, color_transfer = NULL, color_space = NULL, hdr_format = NULL, probed_at = NULL, \
+        probe_error = NULL, probe_attempts = 0, probe_after = 0 WHERE item_id = $1";
     SET_TECH = "UPDATE media_files SET container = $2, video_codec = $3, audio_codec = $4, resolution = $5, hdr = $6, \
         language = $7, release_group = $8, quality = $9, tech_source = 'filename' WHERE item_id = $1 AND probed_at IS NULL";
     SET_NUMBERS = "UPDATE media_items SET title = $2, title_key = $3, letter = $4, season = $5, episode = $6, \
-        episode_end = $7, updated_at = $8 WHERE id = $1";
+        episode_end = $7, titledb_asked = NULL, updated_at = $8 WHERE id = $1";
     DELETE = "DELETE FROM media_items WHERE id = $1";
     DELETE_SOME = "DELETE FROM media_items WHERE id IN (SELECT id FROM media_items WHERE library_id = $1 LIMIT $2)";
     DELETE_OF = "DELETE FROM media_items WHERE id IN (SELECT id FROM media_items WHERE directory_id = $1 LIMIT $2)";
-    UNMATCHED = "SELECT id, place, media_type, title, year, season, episode, episode_end, confidence, sort_title \
-        FROM media_items WHERE library_id = $1 AND match_status = 'unmatched' AND NOT locked AND id > $2 \
-        ORDER BY id LIMIT $3";
-    IDENTIFIED = "UPDATE media_items SET media_type = $2, title = $3, title_key = $4, letter = $5, year = $6, season = $7, \
-        episode = $8, episode_end = $9, confidence = $10, match_status = $11, updated_at = $12 \
-        WHERE id = $1 AND NOT locked AND match_status = 'unmatched'";
     EDIT = "UPDATE media_items SET media_type = $2, title = $3, sort_title = $4, title_key = $5, letter = $6, year = $7, \
         season = $8, episode = $9, episode_end = $10, match_status = $11, confidence = $12, locked = $13, \
-        series_titledb_id = $14, updated_at = $15 WHERE id = $1";
+        series_titledb_id = $14, titledb_asked = NULL, updated_at = $15 WHERE id = $1";
     EPISODES = "SELECT d.place, COUNT(*) FROM media_items i JOIN media_directories d ON d.id = i.directory_id \
         WHERE i.library_id = $1 AND i.media_type IN ('tv', 'anime', 'episode') GROUP BY d.place";
 }
@@ -50,7 +47,6 @@ pub struct Stored {
     pub locked: bool,
     pub size: i64,
     pub mtime: i64,
-    pub probed_at: Option<i64>,
 }
 
 /// Items right in a directory.
@@ -120,7 +116,7 @@ pub async fn insert(tx: &mut Tx, library_id: &str, items: &[NewItem], now: Times
     Ok(())
 }
 
-/// A file changed.
+/// A file changed, and is to be looked into anew.
 pub async fn set_state(tx: &mut Tx, id: &str, size: i64, mtime: i64) -> Result<(), DbError> {
     let _ = qm_db::exec!(tx, SET_STATE, id, size, mtime).await?;
     Ok(())
@@ -161,7 +157,7 @@ pub async fn set_numbers(tx: &mut Tx, id: &str, facts: &Facts, now: Timestamp) -
         now.ms(),
     )
     .await?;
-    Ok(())
+    external::forget_derived(tx, id).await
 }
 
 pub async fn delete(tx: &mut Tx, id: &str) -> Result<u64, DbError> {
@@ -176,64 +172,6 @@ pub async fn delete_some(tx: &mut Tx, library_id: &str, most: i64) -> Result<u64
 /// Deletes up to `most` items of a directory; how many.
 pub async fn delete_of(tx: &mut Tx, directory_id: &str, most: i64) -> Result<u64, DbError> {
     Ok(qm_db::exec!(tx, DELETE_OF, directory_id, most).await?.rows())
-}
-
-/// An item that nothing was recognised in.
-#[derive(Clone, Debug, FromRow)]
-pub struct Unmatched {
-    pub id: String,
-    pub place: String,
-    pub media_type: String,
-    pub title: String,
-    pub year: Option<i64>,
-    pub season: Option<i64>,
-    pub episode: Option<i64>,
-    pub episode_end: Option<i64>,
-    pub confidence: i64,
-    pub sort_title: Option<String>,
-}
-
-/// Unlocked items that are not matched, by their ids, behind `after`.
-pub async fn unmatched(
-    tx: &mut Tx,
-    library_id: &str,
-    after: &str,
-    most: i64,
-) -> Result<Vec<Unmatched>, DbError> {
-    qm_db::all!(tx, Unmatched, UNMATCHED, library_id, after, most).await
-}
-
-/// What was recognised; nothing where somebody locked or matched the item meanwhile.
-pub async fn identified(
-    tx: &mut Tx,
-    item: &Unmatched,
-    found: &Identity,
-    now: Timestamp,
-) -> Result<(), DbError> {
-    let title = clean(found.title.as_deref().unwrap_or(&item.title));
-    let status = if found.is_matched() {
-        "matched"
-    } else {
-        "unmatched"
-    };
-    let _ = qm_db::exec!(
-        tx,
-        IDENTIFIED,
-        &item.id,
-        found.media_type.unwrap_or(&item.media_type),
-        &title,
-        title_key(&title, item.sort_title.as_deref()),
-        letter(&title).to_string(),
-        found.year,
-        found.season,
-        found.episode,
-        found.episode_end,
-        found.confidence,
-        status,
-        now.ms(),
-    )
-    .await?;
-    Ok(())
 }
 
 /// An item as somebody left it.

@@ -1,10 +1,11 @@
 //! Items as people look at them.
 
-use qm_db::{DbError, FromRow, Tx, sql};
+use qm_db::{DbError, FromRow, Statement, Tx, sql};
 use qm_kernel::{PageQuery, Timestamp};
 
 use super::part;
 use crate::model::item::{Filter, Issue, Item, MediaFile, Sort, Tech};
+use crate::model::streams::Measured;
 use crate::model::view::Counts;
 
 macro_rules! columns {
@@ -12,7 +13,8 @@ macro_rules! columns {
         "i.id, i.library_id, i.place, i.media_type, i.title, i.sort_title, i.year, i.season, i.episode, i.episode_end, \
          i.match_status, i.confidence, i.locked, i.duplicate_group_id, i.series_titledb_id, i.created_at, i.updated_at, \
          f.id AS file_id, f.size, f.mtime, f.container, f.video_codec, f.audio_codec, f.resolution, f.hdr, f.language, \
-         f.release_group, f.quality, f.probed_at, f.probe_error, f.probe_attempts, f.created_at AS file_created_at"
+         f.release_group, f.quality, f.width, f.height, f.bitrate_kbps, f.duration_sec, f.audio_channels, f.frame_rate, \
+         f.video_bit_depth, f.chroma_subsampling, f.color_primaries, f.color_transfer, f.color_space, f.hdr_format, f.probed_at, f.probe_error, f.probe_attempts, f.created_at AS file_created_at"
     };
 }
 
@@ -38,7 +40,40 @@ macro_rules! page {
     };
 }
 
+/// The same of all items, or of a library's alone: no condition keeps the database from counting along an index.
+macro_rules! plain {
+    ($wanted:literal, $limit:literal, $order:literal, $again:literal) => {
+        concat!(
+            "SELECT ",
+            columns!(),
+            " FROM (SELECT w.id FROM media_items w ",
+            $wanted,
+            " ORDER BY ",
+            $order,
+            $limit,
+            ") p JOIN media_items i ON i.id = p.id JOIN media_files f ON f.item_id = i.id ORDER BY ",
+            $again
+        )
+    };
+    ($order:literal, $again:literal) => {
+        plain!("", " LIMIT $1 OFFSET $2", $order, $again)
+    };
+    (of $order:literal, $again:literal) => {
+        plain!("WHERE w.library_id = $1", " LIMIT $2 OFFSET $3", $order, $again)
+    };
+}
+
 sql! {
+    ALL_BY_TITLE = plain!("w.title_key, w.created_at, w.id", "i.title_key, i.created_at, i.id");
+    ALL_BY_TITLE_DESC = plain!("w.title_key DESC, w.created_at DESC, w.id DESC", "i.title_key DESC, i.created_at DESC, i.id DESC");
+    ALL_BY_ADDED = plain!("w.created_at, w.id", "i.created_at, i.id");
+    ALL_BY_ADDED_DESC = plain!("w.created_at DESC, w.id DESC", "i.created_at DESC, i.id DESC");
+    ALL_BY_UPDATED_DESC = plain!("w.updated_at DESC, w.id DESC", "i.updated_at DESC, i.id DESC");
+    ITS_BY_TITLE = plain!(of "w.title_key, w.created_at, w.id", "i.title_key, i.created_at, i.id");
+    ITS_BY_TITLE_DESC = plain!(of "w.title_key DESC, w.created_at DESC, w.id DESC", "i.title_key DESC, i.created_at DESC, i.id DESC");
+    FOUND_BY_TITLE = plain!("WHERE w.title_key LIKE $1 ESCAPE '\\'", " LIMIT $2 OFFSET $3",
+        "w.title_key, w.created_at, w.id", "i.title_key, i.created_at, i.id");
+    FOUND = "SELECT COUNT(*) FROM media_items WHERE title_key LIKE $1 ESCAPE '\\'";
     BY_TITLE = page!("w.title_key, w.created_at, w.id", "i.title_key, i.created_at, i.id");
     BY_TITLE_DESC = page!("w.title_key DESC, w.created_at DESC, w.id DESC", "i.title_key DESC, i.created_at DESC, i.id DESC");
     BY_ADDED = page!("w.created_at, w.id", "i.created_at, i.id");
@@ -63,6 +98,41 @@ sql! {
     ISSUES = "SELECT COUNT(*), COALESCE(CAST(SUM(CASE WHEN match_status = 'unmatched' THEN 1 ELSE 0 END) AS BIGINT), 0), \
         COALESCE(CAST(SUM(CASE WHEN duplicate_group_id IS NOT NULL THEN 1 ELSE 0 END) AS BIGINT), 0) \
         FROM media_items WHERE CAST($1 AS TEXT) IS NULL OR library_id = $1";
+}
+
+#[derive(FromRow)]
+struct MeasuredRow {
+    width: Option<i64>,
+    height: Option<i64>,
+    bitrate_kbps: Option<i64>,
+    duration_sec: Option<i64>,
+    audio_channels: Option<i64>,
+    frame_rate: Option<String>,
+    video_bit_depth: Option<i64>,
+    chroma_subsampling: Option<String>,
+    color_primaries: Option<String>,
+    color_transfer: Option<String>,
+    color_space: Option<String>,
+    hdr_format: Option<String>,
+}
+
+impl From<MeasuredRow> for Measured {
+    fn from(row: MeasuredRow) -> Self {
+        Self {
+            width: row.width,
+            height: row.height,
+            bitrate_kbps: row.bitrate_kbps,
+            duration_sec: row.duration_sec,
+            audio_channels: row.audio_channels,
+            frame_rate: row.frame_rate.and_then(|rate| rate.parse().ok()),
+            video_bit_depth: row.video_bit_depth,
+            chroma_subsampling: row.chroma_subsampling,
+            color_primaries: row.color_primaries,
+            color_transfer: row.color_transfer,
+            color_space: row.color_space,
+            hdr_format: row.hdr_format,
+        }
+    }
 }
 
 #[derive(FromRow)]
@@ -95,6 +165,8 @@ pub(super) struct Row {
     language: Option<String>,
     release_group: Option<String>,
     quality: Option<String>,
+    #[sqlx(flatten)]
+    measured: MeasuredRow,
     probed_at: Option<i64>,
     probe_error: Option<String>,
     probe_attempts: i64,
@@ -119,8 +191,10 @@ impl From<Row> for (Item, MediaFile) {
             locked: row.locked,
             duplicate_group_id: row.duplicate_group_id,
             series_titledb_id: row.series_titledb_id,
+            metadata: None,
             created_at: Timestamp::from_ms(row.created_at),
             updated_at: Timestamp::from_ms(row.updated_at),
+            external_ids: Vec::new(),
         };
         let file = MediaFile {
             id: row.file_id,
@@ -136,6 +210,7 @@ impl From<Row> for (Item, MediaFile) {
                 release_group: row.release_group,
                 quality: row.quality,
             },
+            measured: row.measured.into(),
             probed_at: row.probed_at.map(Timestamp::from_ms),
             probe_error: row.probe_error,
             probe_attempts: row.probe_attempts,
@@ -184,6 +259,29 @@ pub async fn page(
     );
     let total = total(tx, filter).await?;
     let (limit, offset) = (page.page_size as i64, page.offset() as i64);
+    if offset >= total as i64 {
+        return Ok((Vec::new(), total));
+    }
+    if let Some(text) = searched_alone(filter).filter(|_| filter.sort == Sort::Title) {
+        let rows = qm_db::all!(tx, Row, FOUND_BY_TITLE, text, limit, offset).await?;
+        return Ok((rows.into_iter().map(Into::into).collect(), total));
+    }
+    if is_of_library_alone(filter) {
+        let rows = match (&filter.library_id, filter.sort) {
+            (None, sort) => match of_all(sort) {
+                Some(statement) => Some(qm_db::all!(tx, Row, statement, limit, offset).await?),
+                None => None,
+            },
+            (Some(id), Sort::Title) => Some(qm_db::all!(tx, Row, ITS_BY_TITLE, id, limit, offset).await?),
+            (Some(id), Sort::TitleDesc) => {
+                Some(qm_db::all!(tx, Row, ITS_BY_TITLE_DESC, id, limit, offset).await?)
+            }
+            _ => None,
+        };
+        if let Some(rows) = rows {
+            return Ok((rows.into_iter().map(Into::into).collect(), total));
+        }
+    }
     let statement = match filter.sort {
         _ if by_id => BY_ID,
         Sort::Title => BY_TITLE,
@@ -209,14 +307,44 @@ pub async fn behind(
     Ok(rows.into_iter().map(Into::into).collect())
 }
 
-async fn total(tx: &mut Tx, filter: &Filter) -> Result<u64, DbError> {
-    let by_library_alone = filter.media_type.is_none()
+/// The statement for a page of all items, where an index has them in that order.
+const fn of_all(sort: Sort) -> Option<Statement> {
+    match sort {
+        Sort::Title => Some(ALL_BY_TITLE),
+        Sort::TitleDesc => Some(ALL_BY_TITLE_DESC),
+        Sort::AddedAsc => Some(ALL_BY_ADDED),
+        Sort::AddedDesc => Some(ALL_BY_ADDED_DESC),
+        Sort::UpdatedDesc => Some(ALL_BY_UPDATED_DESC),
+        Sort::YearAsc | Sort::YearDesc => None,
+    }
+}
+
+/// Whether nothing but the library matters, or not even that.
+const fn is_of_library_alone(filter: &Filter) -> bool {
+    filter.media_type.is_none()
         && filter.match_status.is_none()
         && filter.title.is_none()
         && filter.search.is_none()
         && filter.starts_at.is_none()
-        && filter.issue.is_none();
-    let total = match (&filter.library_id, by_library_alone) {
+        && filter.issue.is_none()
+}
+
+/// What titles are to contain where nothing else matters.
+fn searched_alone(filter: &Filter) -> Option<String> {
+    let text = filter.search.as_deref()?;
+    let others = Filter {
+        search: None,
+        ..filter.clone()
+    };
+    let is_alone = others.library_id.is_none() && is_of_library_alone(&others);
+    is_alone.then(|| part(&text.to_lowercase()))
+}
+
+async fn total(tx: &mut Tx, filter: &Filter) -> Result<u64, DbError> {
+    if let Some(text) = searched_alone(filter) {
+        return Ok(qm_db::value!(tx, i64, FOUND, text).await?.unsigned_abs());
+    }
+    let total = match (&filter.library_id, is_of_library_alone(filter)) {
         (None, true) => qm_db::value!(tx, i64, EVERYTHING).await?,
         (Some(id), true) => qm_db::value!(tx, i64, OF_LIBRARY, id).await?,
         (_, false) => filtered!(one, tx, (i64,), TOTAL, filter)?.0,

@@ -3,11 +3,20 @@
 pub mod bulk;
 pub mod details;
 pub mod directories;
+pub mod downloads;
+pub mod external;
 pub mod items;
 pub mod libraries;
 pub mod lists;
+pub mod metadata;
+pub mod moves;
+pub mod names;
+pub mod owned;
+pub mod probes;
+pub mod repair;
 pub mod series;
 pub mod shows;
+pub mod titles;
 
 /// A text that PostgreSQL can hold.
 fn clean(text: &str) -> String {

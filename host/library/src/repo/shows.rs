@@ -18,9 +18,10 @@ sql! {
     OF_TITLE = concat!("SELECT ", columns!(), " FROM media_shows WHERE title = $1 \
         AND (CAST($2 AS TEXT) IS NULL OR library_id = $2) ORDER BY created_at, id");
     FIND = concat!("SELECT ", columns!(), " FROM media_shows WHERE id = $1");
-    INSERT = concat!("INSERT INTO media_shows (", columns!(), ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)");
+    INSERT = concat!("INSERT INTO media_shows (", columns!(), ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) \
+        ON CONFLICT (library_id, place) DO NOTHING");
     COUNTED = "UPDATE media_shows SET episode_count = $2, media_type = $3, updated_at = $4 WHERE id = $1";
-    DELETE = "DELETE FROM media_shows WHERE id = $1";
+    DELETE = "DELETE FROM media_shows WHERE id = $1 AND library_id = $2 AND place = $3";
 }
 
 #[derive(FromRow)]
@@ -74,8 +75,9 @@ pub async fn find(tx: &mut Tx, id: &str) -> Result<Option<Show>, DbError> {
     Ok(qm_db::opt!(tx, Row, FIND, id).await?.map(Show::from))
 }
 
+/// Adds a show, unless its folder has one by now.
 pub async fn insert(tx: &mut Tx, show: &Show) -> Result<(), DbError> {
-    qm_db::exec!(
+    let _ = qm_db::exec!(
         tx,
         INSERT,
         &show.id,
@@ -91,8 +93,8 @@ pub async fn insert(tx: &mut Tx, show: &Show) -> Result<(), DbError> {
         show.created_at.ms(),
         show.updated_at.ms(),
     )
-    .await?
-    .exactly(1)
+    .await?;
+    Ok(())
 }
 
 /// It has another number of episodes.
@@ -109,7 +111,8 @@ pub async fn counted(tx: &mut Tx, show: &Show) -> Result<(), DbError> {
     Ok(())
 }
 
-pub async fn delete(tx: &mut Tx, id: &str) -> Result<(), DbError> {
-    let _ = qm_db::exec!(tx, DELETE, id).await?;
+/// Forgets a show, unless its folder lies elsewhere by now.
+pub async fn delete(tx: &mut Tx, show: &Show) -> Result<(), DbError> {
+    let _ = qm_db::exec!(tx, DELETE, &show.id, &show.library_id, &show.place).await?;
     Ok(())
 }

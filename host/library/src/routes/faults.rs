@@ -2,6 +2,8 @@
 //! is known without them.
 
 use qm_platform::ActingError;
+use qm_ports::metadata::Unsettled;
+use qm_ports::titledb::TitleDataError;
 use qm_web::faults;
 
 use crate::error::LibraryError as E;
@@ -21,7 +23,13 @@ faults! {
     Show => [E::NoSuchShow];
     ShowKey => [E::NoSuchKey];
     Edit => with(own(), [E::NoSuchItem, E::Locked]);
+    Reidentify => with(own(), [E::NoSuchLibrary, E::Unfinished(some())]);
+    RepairPreview => [E::Unsettled(Unsettled(some())), E::Titles(TitleDataError(some()))];
+    Repair => with(own(), [E::Unfinished(some())]);
+    Entitle => with(own(), [E::NoTitledbId, E::NoSuchItem, E::Titles(TitleDataError(some()))]);
     Lock => with(own(), [E::NoSuchItem]);
+    Describe => with(own(), [E::NoSuchItem]);
+    Fetch => with(own(), [E::NoSuchItem, E::Changed, E::Silent(some())]);
 }
 
 /// Stands for what is known only when it happens.

@@ -6,10 +6,13 @@ mod faults;
 mod items;
 mod jobs;
 mod libraries;
+mod metadata;
+mod repair;
 mod series;
 mod shows;
 #[cfg(test)]
 mod tests;
+mod titles;
 
 use std::sync::Arc;
 
@@ -39,8 +42,14 @@ pub fn routes() -> Routes<Arc<Library>> {
         .add(routes!(edit::update_item).need(P::MediaManagerEditMetadata))
         .add(routes!(edit::match_item).need(P::MediaManagerMatch))
         .add(routes!(edit::unmatch_item).need(P::MediaManagerMatch))
+        .add(routes!(titles::reidentify_items).need(P::MediaManagerMatch))
+        .add(routes!(titles::match_item_titledb).need(P::MediaManagerTitledbMatch))
+        .add(routes!(repair::preview_movie_identity).need(P::MediaManagerView))
+        .add(routes!(repair::apply_movie_identity).need(P::MediaManagerManageLibraries))
         .add(routes!(edit::lock_item).need(P::MediaManagerEditMetadata))
         .add(routes!(edit::unlock_item).need(P::MediaManagerEditMetadata))
+        .add(routes!(metadata::fetch_item_metadata).need(P::MediaManagerEditMetadata))
+        .add(routes!(metadata::update_item_metadata).need(P::MediaManagerEditMetadata))
         .add(routes!(items::export_items).need(P::MediaManagerExport))
         .add(routes!(libraries::library_consistency).need(P::MediaManagerView))
         .add(routes!(series::list_series).need(P::MediaManagerView))

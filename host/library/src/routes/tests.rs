@@ -1,7 +1,10 @@
 //! The routes as a client sees them.
 
 mod bulk;
+mod metadata;
+mod repair;
 mod series;
+mod titles;
 
 use std::sync::Arc;
 
@@ -210,7 +213,7 @@ db_test! {
         let health = site.get("/health").await;
         assert_eq!(health, json!({
             "total": 4, "byMediaType": { "tv": 4 }, "unmatched": 2, "lowConfidence": 2, "missingArtwork": 4,
-            "missingSubtitles": 4, "recentlyAdded": 4, "duplicateGroups": 0, "failedJobs": 0,
+            "missingSubtitles": 4, "recentlyAdded": 4, "duplicateGroups": 0, "failedJobs": 0, "problems": [],
         }));
         let dashboard = site.get("/dashboard").await;
         assert_eq!((&dashboard["health"], &dashboard["libraries"][0]["itemCount"]), (&health, &json!(4)));

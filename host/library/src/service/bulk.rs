@@ -110,6 +110,7 @@ impl Library {
             });
         }
         let (roots, own) = (self.file_roots.clone(), self.own.clone());
+        let _turn = self.looks.acquire().await;
         let measuring = tokio::task::spawn_blocking(move || {
             for torrent in &mut found {
                 // What lies elsewhere is nobody's business here.

@@ -52,6 +52,7 @@ impl Library {
         for (item, at) in below {
             if place::is_within(&at, &show.place) {
                 repo::details::identify_episode(&mut tx, &item, show.titledb_id.as_deref(), now).await?;
+                repo::external::forget_derived(&mut tx, &item).await?;
                 episodes += 1;
             }
         }

@@ -93,12 +93,17 @@ impl Library {
             return Err(LibraryError::Locked);
         }
         let action = verdict.action();
+        let before = item.clone();
+        let asks = !matches!(verdict, Verdict::Unmatched);
         match verdict {
             Verdict::Edited(edit) => item.take(edit),
             Verdict::Matched(edit) if edit.is_empty() => {
                 let library = repo::libraries::find(&mut tx, &item.library_id).await?;
                 let kind = library.ok_or(LibraryError::NoSuchItem)?.kind;
                 item.recognised(identify(&place::shown(&item.place), kind));
+                if item.title != before.title {
+                    item.series_titledb_id = None;
+                }
             }
             Verdict::Matched(edit) => {
                 item.take(edit);
@@ -107,10 +112,17 @@ impl Library {
             }
             Verdict::Unmatched => (item.match_status, item.confidence) = ("unmatched".to_owned(), 0),
         }
+        if !item.is_called(&before) {
+            repo::external::forget_derived(&mut tx, &item.id).await?;
+        }
         item.updated_at = self.ctx.now();
         repo::items::edit(&mut tx, &item).await?;
         self.note_item(&mut tx, caller, &actor, action, &item).await?;
         tx.commit().await?;
+        if asks {
+            self.ask_title_of(id).await?;
+            return listed(&mut self.db.begin_read().await?, id).await;
+        }
         Ok((item, file, path))
     }
 
@@ -134,7 +146,7 @@ impl Library {
 }
 
 /// An item with its file and the directory of its library.
-async fn listed(tx: &mut Tx, id: &str) -> Result<Listed, LibraryError> {
+pub(super) async fn listed(tx: &mut Tx, id: &str) -> Result<Listed, LibraryError> {
     let found = repo::lists::find(tx, id).await?;
     let (item, file) = found.ok_or(LibraryError::NoSuchItem)?;
     let library = repo::libraries::find(tx, &item.library_id).await?;

@@ -180,7 +180,7 @@ impl Library {
         };
         let (path, item) = (at.library.path.clone(), at.item.place.clone());
         let (roots, own) = (self.file_roots.clone(), self.own.clone());
-        let with = rows.clone();
+        let (with, half) = (rows.clone(), Some(folder.clone()));
         let erasing = tokio::task::spawn_blocking(move || {
             let mut gone = 0;
             let failed = |why: String| format!("{}: {why}", place::absolute(&path, &item));
@@ -231,6 +231,11 @@ impl Library {
             for (id, _) in rows.into_iter().flatten().filter(|_| is_whole) {
                 repo::items::delete(&mut tx, &id).await?;
             }
+            tx.commit().await?;
+        } else if let Some(folder) = half.filter(|_| is_whole) {
+            // Some of its files may be gone, with items that nobody would look for.
+            let mut tx = self.db.begin_write().await?;
+            self.scan_soon(&mut tx, &at.library, &[folder]).await?;
             tx.commit().await?;
         }
         Ok((gone, became))

@@ -1,5 +1,6 @@
-//! What others did to files below a library: the folder it happened in is scanned, once for what happens shortly after each
-//! other. The job is stored with the consumer's place, so nothing is missed, whenever the server dies.
+//! What others did to files below a library: what was moved or deleted is kept for the index to follow (`service::moves`), and
+//! the folder it happened in is scanned, once for what happens shortly after each other. Both are stored with the consumer's
+//! place, so nothing is missed, whenever the server dies.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -24,7 +25,12 @@ const GATHERS: i64 = 5_000;
 /// Bytes of a key of a job, which PostgreSQL keeps no longer in an index: what lies deeper is scanned once an event.
 const MAX_KEY: usize = 2_000;
 
-/// Asks for scans of the folders in which files were moved, deleted or finished.
+/// Name of the consumer, for ever.
+pub(super) const FILE_EVENTS: &str = "library.file_events";
+/// Keys of the events it is told of.
+pub(super) const FILE_KEYS: &[&str] = &["file.moved", "file.deleted", "torrent.completed"];
+
+/// Keeps what was moved or deleted, and asks for scans of the folders in which files were moved, deleted or finished.
 pub struct FileEvents(pub Arc<Library>);
 
 /// What is read of an event: absolute paths.
@@ -34,22 +40,31 @@ struct Said {
     from: Option<String>,
     to: Option<String>,
     path: Option<String>,
-    content_path: Option<String>,
 }
 
 #[async_trait]
 impl Consumer for FileEvents {
     fn name(&self) -> &'static str {
-        "library.file_events"
+        FILE_EVENTS
     }
 
     fn keys(&self) -> &'static [&'static str] {
-        &["file.moved", "file.deleted", "torrent.completed"]
+        FILE_KEYS
     }
 
     async fn handle(&self, tx: &mut Tx, stored: &StoredEvent) -> Result<(), ConsumeError> {
+        if stored.event.event_key == "torrent.completed" {
+            return self.0.follows(tx, &stored.event.payload).await;
+        }
         let said = Said::deserialize(&stored.event.payload)?;
         let libraries = repo::libraries::all(tx).await?;
+        let gone = said.from.as_ref().or(said.path.as_ref());
+        if let Some(from) = gone.filter(|path| libraries.iter().any(|library| below(library, path).is_some()))
+        {
+            repo::moves::store(tx, stored.position, from, said.to.as_deref()).await?;
+            let library = self.0.clone();
+            tx.after_commit(move || library.told.notify_one());
+        }
         for library in libraries.iter().filter(|library| library.is_enabled) {
             let changed = [&said.from, &said.to, &said.path];
             let mut folders: BTreeSet<Vec<String>> = BTreeSet::new();
@@ -64,20 +79,22 @@ impl Consumer for FileEvents {
             if self.0.is_watched(&library.id) {
                 folders.clear();
             }
-            // A file or a folder: what lies in it may have been there all along, and be another one now.
-            if let Some(at) = said.content_path.as_deref().and_then(|path| below(library, path)) {
-                folders.insert(place::parent(&at).into_iter().chain([at]).collect());
-            }
             for places in folders {
-                self.ask(tx, library, &places).await?;
+                self.0.scan_soon(tx, library, &places).await.map_err(refused)?;
             }
         }
         Ok(())
     }
 }
 
-impl FileEvents {
-    async fn ask(&self, tx: &mut Tx, library: &MediaLibrary, places: &[String]) -> Result<(), ConsumeError> {
+impl Library {
+    /// Has directories of a library scanned, together with what else is asked for within a few seconds.
+    pub(super) async fn scan_soon(
+        &self,
+        tx: &mut Tx,
+        library: &MediaLibrary,
+        places: &[String],
+    ) -> Result<(), JobsError> {
         let asked = ScanRequest {
             library_id: &library.id,
             name: Some(&library.name),
@@ -87,19 +104,19 @@ impl FileEvents {
         };
         let mut job = asked.into_job();
         // The job begins behind all that joins it.
-        let turn = self.0.ctx.now().ms().div_euclid(GATHERS) + 1;
+        let turn = self.ctx.now().ms().div_euclid(GATHERS) + 1;
         job.input["notBefore"] = (turn * GATHERS).into();
         let key = format!("{TYPE}:events:{}:{turn}:{places:?}", library.id);
         job.idempotency_key = (key.len() <= MAX_KEY).then_some(key);
-        let jobs = self.0.jobs.clone();
-        let enqueued = jobs.enqueue(tx, job).await.map_err(refused)?;
+        let jobs = self.jobs.clone();
+        let enqueued = jobs.enqueue(tx, job).await?;
         tx.after_commit(move || jobs.announce(&enqueued));
         Ok(())
     }
 }
 
 /// A database that cannot be reached is no fault of the event.
-fn refused(error: JobsError) -> ConsumeError {
+pub(super) fn refused(error: JobsError) -> ConsumeError {
     match error {
         JobsError::Database(error) => ConsumeError::Database(error),
         error => ConsumeError::Failed(error.to_string()),
@@ -107,7 +124,7 @@ fn refused(error: JobsError) -> ConsumeError {
 }
 
 /// The place of a path in a library; `None` where it lies elsewhere.
-fn below(library: &MediaLibrary, path: &str) -> Option<String> {
+pub(super) fn below(library: &MediaLibrary, path: &str) -> Option<String> {
     let path = Path::new(path).strip_prefix(&library.path).ok()?;
     let is_plain = path
         .components()
@@ -119,36 +136,9 @@ fn below(library: &MediaLibrary, path: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use qm_db::{Db, db_test};
-    use qm_kernel::Ctx;
-    use qm_kernel::event::{Cause, DomainEvent};
-    use serde::Serialize;
 
-    use super::*;
     use crate::model::library::Kind;
-    use crate::testing::House;
-
-    qm_kernel::events! {
-        struct Moved: "file.moved" about "file" {
-            from: String,
-            to: String,
-        }
-
-        struct Completed: "torrent.completed" about "torrent" {
-            content_path: String,
-        }
-    }
-
-    async fn happens<E: qm_kernel::event::Event + Serialize>(house: &House, db: &Db, payload: &E) {
-        let event = DomainEvent::new(&Ctx::system(), Cause::NONE, "x", payload);
-        let consumer = FileEvents(house.app.clone());
-        assert!(consumer.keys().contains(&&*event.event_key));
-        let mut tx = db.begin_write().await.unwrap();
-        consumer
-            .handle(&mut tx, &StoredEvent { position: 1, event })
-            .await
-            .unwrap();
-        tx.commit().await.unwrap();
-    }
+    use crate::testing::{Completed, House, Moved};
 
     db_test! {
         async fn what_others_did_is_scanned_where_they_did_it(db: Db) {
@@ -167,9 +157,9 @@ mod tests {
             house.file("tv/C/untold.S01E02.mkv", 1);
             let before = house.scan_jobs().await;
             for (from, to) in [("A/a.S01E01.mkv", "A/x.S01E01.mkv"), ("A/a.S01E02.mkv", "B/a.S01E02.mkv")] {
-                happens(&house, &db, &Moved { from: at(from), to: at(to) }).await;
+                house.tells(&Moved { from: at(from), to: at(to) }).await;
             }
-            happens(&house, &db, &Moved { from: "/elsewhere/a.mkv".to_owned(), to: at("../up.mkv") }).await;
+            house.tells(&Moved { from: "/elsewhere/a.mkv".to_owned(), to: at("../up.mkv") }).await;
             let asked = house.scan_jobs().await.len() - before.len();
             assert!((2..=3).contains(&asked), "one a folder, or one more where the second turned meanwhile: {asked}");
             house.all_ended().await;
@@ -177,7 +167,7 @@ mod tests {
             assert_eq!(index, ["A/x.S01E01.mkv", "B/a.S01E02.mkv", "B/b.S01E01.mkv", "C/c.S01E01.mkv"]);
             // A download that is whole: what lies in its folder is looked at, though the folder did not change.
             house.file("tv/C/c.S01E01.mkv", 7);
-            happens(&house, &db, &Completed { content_path: at("C") }).await;
+            house.tells(&Completed { content_path: at("C") }).await;
             house.all_ended().await;
             let index = house.index(&tv).await;
             assert_eq!((index.get("C/c.S01E01.mkv"), index.contains_key("C/untold.S01E02.mkv")), (Some(&7), true));

@@ -8,7 +8,7 @@ use qm_jobs::{JobContext, JobError, Progress};
 use serde_json::{Map, Value, json};
 
 use super::Library;
-use crate::model::doubt::Known;
+use crate::model::doubt::{Known, KnownDirectory};
 use crate::model::item::Facts;
 use crate::model::library::{MediaLibrary, ScanSummary};
 use crate::model::name::{Read, read};
@@ -45,11 +45,20 @@ enum Change<'a> {
     Directory(&'a SeenDirectory, String),
     Add(&'a SeenFile, String),
     Set(&'a SeenFile, Stored),
-    Remove(String),
+    /// With the directory it lay in.
+    Remove(Stored, &'a KnownDirectory),
     /// All that lies in a directory is stored.
     Read(&'a SeenDirectory, String),
     /// A directory that could not be read is not relied on.
     Unsure(String),
+}
+
+/// What a scan does not touch.
+struct Meanwhile {
+    /// Places that have an item by now.
+    came: HashSet<String>,
+    /// Items that lie elsewhere by now, or of which that cannot be told.
+    went: HashSet<String>,
 }
 
 pub struct Index<'a> {
@@ -61,8 +70,12 @@ pub struct Index<'a> {
     /// Removals wait until all else is stored, and with them that their directories were read: a scan that was cut off before
     /// finds them again.
     removals: Vec<Change<'a>>,
+    /// Directories that got a row when something was moved into them: by the ids they were to have.
+    others: HashMap<String, String>,
     processed: usize,
     total: usize,
+    /// Rules hear of each file that is new.
+    tells: bool,
     pub summary: ScanSummary,
 }
 
@@ -80,10 +93,19 @@ impl<'a> Index<'a> {
             known,
             changes: Vec::new(),
             removals: Vec::new(),
+            others: HashMap::new(),
             processed: 0,
             total: 0,
+            // What the first scan finds was there all along: it is no news, and there may be a hundred thousand of it.
+            tells: of.last_scan_at.is_some(),
             summary: ScanSummary::default(),
         }
+    }
+
+    /// Somebody else tells of what is new.
+    pub fn untold(mut self) -> Self {
+        self.tells = false;
+        self
     }
 
     /// Stores what is new and what is different. What `is_kept` names stays as it is.
@@ -140,11 +162,12 @@ impl<'a> Index<'a> {
             }
         }
         let read = Change::Read(directory, id);
-        if stored.is_empty() {
-            self.changes.push(read);
-        } else {
-            let gone = stored.into_values().map(|item| Change::Remove(item.id));
-            self.removals.extend(gone.chain([read]));
+        match known {
+            Some(known) if !stored.is_empty() => {
+                let gone = stored.into_values().map(|item| Change::Remove(item, known));
+                self.removals.extend(gone.chain([read]));
+            }
+            _ => self.changes.push(read),
         }
         Ok(())
     }
@@ -155,16 +178,26 @@ impl<'a> Index<'a> {
         seen: &[SeenDirectory],
         is_kept: impl Fn(&str) -> bool,
     ) -> Result<(), Stop> {
-        self.changes.append(&mut self.removals);
-        self.flush(1).await?;
         let seen: HashSet<&str> = seen.iter().map(|directory| &*directory.place).collect();
-        let gone = self
+        let gone: Vec<&KnownDirectory> = self
             .known
             .iter()
-            .filter(|(place, _)| !seen.contains(&***place) && !is_kept(place));
-        for (_, directory) in gone {
+            .filter(|(place, _)| !seen.contains(&***place) && !is_kept(place))
+            .map(|(_, known)| known)
+            .collect();
+        if !self.removals.is_empty() || gone.iter().any(|known| known.items > 0) {
+            // What is not there may have been moved, by somebody who tells of it.
+            let caught_up = self.library.catch_up().await;
+            caught_up.map_err(|error| Stop::Job(error.into()))?;
+        }
+        self.changes.append(&mut self.removals);
+        self.flush(1).await?;
+        for directory in gone {
             loop {
                 let mut tx = self.begin().await?;
+                if !repo::directories::is_undisturbed(&mut tx, &directory.id, directory.moves).await? {
+                    break;
+                }
                 let removed = repo::items::delete_of(&mut tx, &directory.id, AT_ONCE as i64).await?;
                 if removed < AT_ONCE as u64 {
                     repo::directories::delete(&mut tx, &directory.id).await?;
@@ -208,12 +241,16 @@ impl<'a> Index<'a> {
         let now = self.library.ctx.now();
         let mut new: Vec<NewItem> = Vec::new();
         let mut tx = self.begin().await?;
+        let meanwhile = self.meanwhile(&mut tx, &changes).await?;
         let (mut added, mut updated, mut removed) = (0, 0, 0);
         for (at, change) in changes.iter().enumerate() {
             match change {
                 Change::Directory(seen, id) => {
-                    repo::directories::insert(&mut tx, id, &self.of.id, &seen.place, stand(seen)).await?;
+                    let (library, at) = (&self.of.id, &seen.place);
+                    let other = repo::directories::insert(&mut tx, id, library, at, stand(seen)).await?;
+                    self.others.extend(other.map(|other| (id.clone(), other)));
                 }
+                Change::Add(file, _) if meanwhile.came.contains(&file.place) => {}
                 Change::Add(file, directory_id) => {
                     let Some(Read { facts, tech }) = read[at].take() else {
                         continue;
@@ -222,7 +259,7 @@ impl<'a> Index<'a> {
                     new.push(NewItem {
                         id: self.library.ctx.id(),
                         file_id: self.library.ctx.id(),
-                        directory_id: directory_id.clone(),
+                        directory_id: self.row(directory_id).to_owned(),
                         place: file.place.clone(),
                         size: file.size,
                         mtime: file.mtime,
@@ -230,33 +267,29 @@ impl<'a> Index<'a> {
                         tech,
                     });
                 }
+                Change::Set(_, item) | Change::Remove(item, _) if meanwhile.went.contains(&item.id) => {}
                 Change::Set(file, item) => {
                     let Some(read) = read[at].take() else { continue };
                     updated += 1;
                     repo::items::set_state(&mut tx, &item.id, file.size, file.mtime).await?;
-                    if item.probed_at.is_none() {
-                        repo::items::set_tech(&mut tx, &item.id, &read.tech).await?;
-                    }
+                    repo::items::set_tech(&mut tx, &item.id, &read.tech).await?;
                     if let Some(facts) = numbers(item, read.facts) {
                         repo::items::set_numbers(&mut tx, &item.id, &facts, now).await?;
                     }
                 }
-                Change::Remove(id) => removed += repo::items::delete(&mut tx, id).await?,
+                Change::Remove(item, _) => removed += repo::items::delete(&mut tx, &item.id).await?,
                 // Its items are inserted before this is committed, and nobody sees it earlier.
                 Change::Read(seen, id) => {
                     let read_at = seen.is_settled.then_some(now.ms());
-                    repo::directories::read(&mut tx, id, stand(seen), read_at).await?;
+                    let moves = self.known.get(&seen.place).map_or(0, |known| known.moves);
+                    let id = self.row(id);
+                    repo::directories::read(&mut tx, id, stand(seen), read_at, moves).await?;
                 }
                 Change::Unsure(id) => repo::directories::unsure(&mut tx, id).await?,
             }
         }
         repo::items::insert(&mut tx, &self.of.id, &new, now).await?;
-        // What the first scan finds was there all along: it is no news, and there may be a hundred thousand of it.
-        let news = if self.of.last_scan_at.is_some() {
-            &new[..]
-        } else {
-            &[]
-        };
+        let news = if self.tells { &new[..] } else { &[] };
         for item in news {
             self.library
                 .triggers
@@ -268,6 +301,53 @@ impl<'a> Index<'a> {
         self.summary.updated += updated;
         self.summary.removed += removed;
         self.report(changes.len()).await
+    }
+
+    /// The row of a directory that was to have this one.
+    fn row<'i>(&'i self, id: &'i str) -> &'i str {
+        self.others.get(id).map_or(id, String::as_str)
+    }
+
+    /// What was moved since the scan looked: it knows nothing of that, and leaves it alone.
+    async fn meanwhile(&self, tx: &mut Tx, changes: &[Change<'a>]) -> Result<Meanwhile, DbError> {
+        let mut new: Vec<(&str, &str)> = Vec::new();
+        let mut stored: Vec<(&Stored, Option<&KnownDirectory>)> = Vec::new();
+        for change in changes {
+            match change {
+                Change::Add(file, _) => new.push((&self.of.id, &file.place)),
+                Change::Set(_, item) => stored.push((item, None)),
+                Change::Remove(item, known) => stored.push((item, Some(known))),
+                _ => {}
+            }
+        }
+        let came = repo::moves::taken(tx, &new).await?;
+        let ids: Vec<String> = stored.iter().map(|(item, _)| item.id.clone()).collect();
+        let lying = repo::bulk::lying(tx, &ids).await?;
+        let mut quiet: HashMap<&str, bool> = HashMap::new();
+        let mut went = HashSet::new();
+        for (item, directory) in stored {
+            let is_there = lying
+                .get(&item.id)
+                .is_some_and(|lies| lies.library_id == self.of.id && lies.place == item.place);
+            let is_quiet = match directory {
+                None => true,
+                Some(known) => match quiet.get(&*known.id) {
+                    Some(is_quiet) => *is_quiet,
+                    None => {
+                        let is_quiet = repo::directories::is_undisturbed(tx, &known.id, known.moves).await?;
+                        quiet.insert(&known.id, is_quiet);
+                        is_quiet
+                    }
+                },
+            };
+            if !is_there || !is_quiet {
+                went.insert(item.id.clone());
+            }
+        }
+        Ok(Meanwhile {
+            came: came.into_iter().map(|item| item.place).collect(),
+            went,
+        })
     }
 
     /// What the names of files say, read off the async threads.

@@ -11,7 +11,7 @@ use super::Library;
 use crate::error::LibraryError;
 use crate::model::item::Filter;
 use crate::model::place;
-use crate::model::table;
+use crate::model::table::Lines;
 use crate::model::view::{Consistency, MissingFile};
 use crate::ops::guard::resolve;
 use crate::ops::reach::Reach;
@@ -95,20 +95,21 @@ pub struct Export {
 
 impl Export {
     /// The next lines; `None` behind the last ones, which are then noted in the audit.
-    pub async fn next(&mut self) -> Result<Option<String>, LibraryError> {
+    pub async fn next(&mut self) -> Result<Option<Vec<u8>>, LibraryError> {
         let Some(after) = self.after.take() else {
             return Ok(None);
         };
         let mut tx = self.library.db.begin_read().await?;
         let items = repo::lists::behind(&mut tx, &self.filter, &after, ROWS).await?;
         drop(tx);
-        let mut lines = String::new();
+        let mut lines = Lines::new();
         if after.is_empty() {
-            lines.push_str(table::HEADER);
+            lines.header()?;
         }
         for (item, file) in &items {
-            table::line(&mut lines, item, file);
+            lines.add(item, file)?;
         }
+        let lines = lines.into_bytes()?;
         self.rows += items.len() as u64;
         match items.last() {
             Some((last, _)) if items.len() as u64 == ROWS.unsigned_abs() => {

@@ -5,22 +5,39 @@ mod actions;
 mod awkward;
 mod bulk;
 mod details;
+mod download;
+#[cfg(test)]
+mod downloaded;
 mod edit;
+mod entitle;
 mod erase;
 mod follow_up;
 mod index;
 mod inspect;
 mod libraries;
 pub mod loops;
+mod metadata;
+pub mod moves;
+#[cfg(test)]
+mod moves_tests;
 mod orders;
+mod owned;
+mod probe;
+#[cfg(test)]
+mod probed;
 #[cfg(test)]
 mod property;
+mod reidentify;
 mod relocate;
+mod repair;
 pub mod scan;
 mod series;
 mod shows;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod titled;
+mod titles;
 mod views;
 mod watch;
 #[cfg(test)]
@@ -39,10 +56,16 @@ pub use qm_platform::Caller;
 use qm_platform::{Acting, Audit};
 use qm_ports::action::TorrentHands;
 use qm_ports::carry::DataMover;
+use qm_ports::media_server::MediaServers;
+use qm_ports::metadata::MetadataChain;
+use qm_ports::titledb::TitleData;
 use qm_ports::{Holders, TorrentPayloads};
+use qm_realtime::Hub;
 use serde_json::{Map, Value};
-use tokio::sync::Semaphore;
+use tokio::sync::{Mutex, Notify, Semaphore};
 
+use crate::ops::probe::Prober;
+use probe::Probing;
 use watch::Watching;
 
 /// Runs the rules of a trigger. Offered by automation, wired by the server.
@@ -71,6 +94,8 @@ pub struct Pace {
     pub relies: Duration,
     /// What changes within this of the first change is scanned together.
     pub gathers: Duration,
+    /// So long a scan waits, before it removes what is gone, for events of before that may tell where to.
+    pub waits: Duration,
 }
 
 impl Default for Pace {
@@ -79,6 +104,7 @@ impl Default for Pace {
             settles: Duration::from_mins(10),
             relies: Duration::from_hours(24),
             gathers: Duration::from_secs(10),
+            waits: Duration::from_secs(5),
         }
     }
 }
@@ -94,6 +120,12 @@ pub struct Outside {
     pub hands: Arc<dyn TorrentHands>,
     /// Tells whether somebody still may what they ordered.
     pub holders: Arc<dyn Holders>,
+    /// Tells those who look.
+    pub hub: Hub,
+    /// Tells what titles there are.
+    pub titles: Arc<dyn TitleData>,
+    /// Has media servers look for what is new.
+    pub servers: Arc<dyn MediaServers>,
 }
 
 /// What the area is given.
@@ -110,7 +142,11 @@ pub struct LibraryDeps {
     /// The service's own directories and files, which are in no library.
     pub own: Vec<PathBuf>,
     pub pace: Pace,
+    /// Looks into files.
+    pub prober: Prober,
     pub outside: Outside,
+    /// Tells what films and shows are.
+    pub metadata: Arc<dyn MetadataChain>,
 }
 
 /// The libraries, and what lies in them.
@@ -124,10 +160,21 @@ pub struct Library {
     file_roots: Vec<String>,
     own: Vec<PathBuf>,
     pace: Pace,
+    prober: Prober,
     outside: Outside,
+    metadata: Arc<dyn MetadataChain>,
+    /// Turns of those who ask what films are, to see what a repair would do.
+    repairs: Semaphore,
     watching: Watching,
+    probing: Probing,
     /// Turns of those who look at whole disks.
     looks: Semaphore,
+    /// The turn of whoever scans.
+    scanning: Mutex<()>,
+    /// The turn of who moves items after their files.
+    moving: Mutex<()>,
+    /// Something was moved or deleted.
+    told: Notify,
 }
 
 impl Library {
@@ -143,13 +190,23 @@ impl Library {
             file_roots: deps.file_roots,
             own: deps.own,
             pace: deps.pace,
+            prober: deps.prober,
             outside: deps.outside,
+            metadata: deps.metadata,
+            repairs: Semaphore::new(1),
             watching: Watching::default(),
+            probing: Probing::default(),
             looks: Semaphore::new(2),
+            scanning: Mutex::new(()),
+            moving: Mutex::default(),
+            told: Notify::new(),
         });
         library.jobs.register(scan::job_type(&library));
         library.jobs.register(erase::job_type(&library));
         library.jobs.register(relocate::job_type(&library));
+        library.jobs.register(reidentify::job_type(&library));
+        library.jobs.register(repair::job_type(&library));
+        library.jobs.register(download::job_type(&library));
         library
     }
 }

@@ -78,12 +78,12 @@ pub fn job_type(key: &'static str, label_key: &'static str, handler: Arc<dyn Job
         label_key,
         description_key: None,
         required_permission: Some(Permission::MediaManagerView),
+        // Whoever may retry jobs is not who gave the order, nor may they what it does.
         capabilities: Capabilities {
             cancellable: true,
-            // A server that is killed goes on with what it has not done.
-            retryable: true,
             ..Capabilities::default()
         },
+        // A server that is killed goes on with what it has not done.
         max_attempts: ATTEMPTS,
         timeout: None,
         // Two at once could each take a folder for its own.

@@ -50,6 +50,8 @@ pub enum Reason {
     Rule,
     /// Something changed in the directories that are named: what it finds is looked for.
     Noticed,
+    /// A download is whole: what follows looks at what it finds, and tells of it.
+    Downloaded,
 }
 
 impl Reason {
@@ -61,6 +63,7 @@ impl Reason {
             Reason::Startup => "startup",
             Reason::Rule => "rule",
             Reason::Noticed => "noticed",
+            Reason::Downloaded => "downloaded",
         }
     }
 
@@ -71,6 +74,7 @@ impl Reason {
             "startup" => Reason::Startup,
             "rule" => Reason::Rule,
             "noticed" => Reason::Noticed,
+            "downloaded" => Reason::Downloaded,
             _ => Reason::Periodic,
         }
     }
@@ -114,7 +118,9 @@ impl ScanRequest<'_> {
             name: self.name.map(str::to_owned),
             source: match self.reason {
                 Reason::Asked | Reason::Changed => Source::Manual,
-                Reason::Periodic | Reason::Startup | Reason::Noticed => Source::Scheduled,
+                Reason::Periodic | Reason::Startup | Reason::Noticed | Reason::Downloaded => {
+                    Source::Scheduled
+                }
                 Reason::Rule => Source::Automation,
             },
             resource: Some(("media_library".to_owned(), self.library_id.to_owned())),
@@ -147,7 +153,6 @@ pub fn job_type(library: &Arc<Library>) -> JobType {
         required_permission: Some(Permission::MediaManagerView),
         capabilities: Capabilities {
             cancellable: true,
-            retryable: true,
             ..Capabilities::default()
         },
         max_attempts: ATTEMPTS,
@@ -178,27 +183,65 @@ impl JobHandler for Scanning {
             () = tokio::time::sleep(pause) => {}
         }
         loop {
+            // An item that goes along with its file is not found anew.
+            library.follow_moves().await?;
             let found = repo::libraries::find(&mut library.db.begin_read().await?, &id).await?;
             let Some(found) = found else {
                 return Err(JobError::new("not_found.media_library", "Library not found").permanent());
             };
-            let scan = Scan {
-                library: &library,
-                job,
-                of: &found,
-                reason,
-                places: places.as_deref(),
-            };
-            match scan.run().await {
-                Ok(done) => return Ok(done),
+            match library.scan_once(job, &found, reason, places.as_deref()).await {
+                Ok((summary, identified)) => return Ok(told_of(&found, summary, identified)),
                 // It lies elsewhere by now, or is gone: from the beginning.
                 Err(Stop::Changed) => {}
-                Err(Stop::Stopped) => return Err(stopped()),
-                Err(Stop::Database(error)) => return Err(error.into()),
-                Err(Stop::Job(error)) => return Err(error),
+                Err(stop) => return Err(stop.into()),
             }
         }
     }
+}
+
+impl From<Stop> for JobError {
+    fn from(stop: Stop) -> Self {
+        match stop {
+            Stop::Stopped => stopped(),
+            Stop::Changed => JobError::new("conflict.library_changed", "The library was changed meanwhile"),
+            Stop::Database(error) => error.into(),
+            Stop::Job(error) => error,
+        }
+    }
+}
+
+impl Library {
+    /// Scans a library as it is now, for a job: what it did, and how many items were identified. Two of one library would be in
+    /// each other's way, so they wait for their turn, whatever jobs they belong to.
+    pub(super) async fn scan_once(
+        self: &Arc<Self>,
+        job: &JobContext,
+        of: &MediaLibrary,
+        reason: Reason,
+        places: Option<&[String]>,
+    ) -> Result<(ScanSummary, u64), Stop> {
+        let _turn = tokio::select! {
+            () = job.cancelled() => return Err(Stop::Stopped),
+            turn = self.scanning.lock() => turn,
+        };
+        let scan = Scan {
+            library: self,
+            job,
+            of,
+            reason,
+            places,
+        };
+        scan.run().await
+    }
+}
+
+/// What people see of a scan. What is not built yet did nothing: see the documentation of the crate.
+fn told_of(library: &MediaLibrary, summary: ScanSummary, identified: u64) -> Done {
+    Done::result(json!({
+        "libraryId": library.id, "scanned": summary.scanned, "added": summary.added, "updated": summary.updated,
+        "removed": summary.removed, "artworkImported": 0, "metadataImported": 0, "shows": summary.shows,
+        "duplicateShows": summary.duplicate_shows, "organized": 0, "enriched": identified,
+    }))
 }
 
 /// Tells what blocks to end when nobody waits for it any more.
@@ -229,11 +272,15 @@ struct Found {
 }
 
 impl Scan<'_> {
-    async fn run(&self) -> Result<Done, Stop> {
+    async fn run(&self) -> Result<(ScanSummary, u64), Stop> {
         let Some(found) = self.look().await? else {
-            return Ok(self.done(ScanSummary::default(), 0).await?);
+            self.done().await?;
+            return Ok((ScanSummary::default(), 0));
         };
         let mut index = Index::new(self.library, self.job, self.of, &found.known);
+        if self.reason == Reason::Downloaded {
+            index = index.untold();
+        }
         index
             .store(&found.seen, |place| is_kept(&found.kept, place))
             .await?;
@@ -260,7 +307,11 @@ impl Scan<'_> {
         } else {
             0
         };
-        Ok(self.done(summary, identified).await?)
+        if self.reason.identifies() && !is_nothing_new {
+            self.library.ask_titles(self.of, self.job).await?;
+        }
+        self.done().await?;
+        Ok((summary, identified))
     }
 
     /// Walks; `None` where the directory is not there.
@@ -410,19 +461,17 @@ impl Scan<'_> {
         self.job.progress(progress).await.map_err(Stop::Job)
     }
 
-    async fn done(&self, summary: ScanSummary, identified: u64) -> Result<Done, JobError> {
+    async fn done(&self) -> Result<(), JobError> {
         // When the whole library was scanned last is what its interval goes by.
         if self.places.is_none() {
             let mut tx = self.library.db.begin_write().await?;
             repo::libraries::scanned(&mut tx, &self.of.id, &self.of.path, self.library.ctx.now()).await?;
             tx.commit().await?;
         }
-        // What is not built yet did nothing: see the documentation of the crate.
-        Ok(Done::result(json!({
-            "libraryId": self.of.id, "scanned": summary.scanned, "added": summary.added, "updated": summary.updated,
-            "removed": summary.removed, "artworkImported": 0, "metadataImported": 0, "shows": summary.shows,
-            "duplicateShows": summary.duplicate_shows, "organized": 0, "enriched": identified,
-        })))
+        if self.reason == Reason::Asked {
+            self.library.probe_again(&self.of.id).await?;
+        }
+        Ok(())
     }
 }
 

@@ -53,7 +53,9 @@ impl Library {
         let mut tx = self.db.begin_read().await?;
         let mut libraries = repo::libraries::all(&mut tx).await?;
         libraries.retain(|library| library_id.is_none_or(|id| id == library.id));
-        let found = of_series(&mut tx, &key, &libraries, library_id, match_status).await?;
+        let mut found = of_series(&mut tx, &key, &libraries, library_id, match_status).await?;
+        repo::external::fill(&mut tx, &mut found).await?;
+        repo::metadata::fill(&mut tx, &mut found).await?;
         drop(tx);
         let paths = paths(libraries);
         let choosing = tokio::task::spawn_blocking(move || {
@@ -225,7 +227,8 @@ fn judged(item: Item, file: &MediaFile) -> Judged {
         is_duplicate: item.duplicate_group_id.is_some(),
         is_organised: !names_episode(directory),
         is_probed: file.probed_at.is_some(),
-        // Nothing looks for metadata, artwork and subtitles yet.
+        has_metadata: item.metadata.is_some(),
+        // Nothing looks for artwork and subtitles yet.
         ..Merits::default()
     };
     let (score, reasons) = merits.judge();

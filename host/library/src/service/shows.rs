@@ -8,7 +8,7 @@ use qm_jobs::{JobContext, JobError};
 use super::Library;
 use super::index::Stop;
 use crate::model::library::{Kind, MediaLibrary};
-use crate::model::name::{Identity, identify};
+use crate::model::name::identify;
 use crate::model::place;
 use crate::model::show::{Show, canonical_key, named};
 use crate::repo;
@@ -96,7 +96,7 @@ impl Library {
         for some in gone.chunks(AT_ONCE) {
             let mut tx = self.db.begin_write().await?;
             for show in some {
-                repo::shows::delete(&mut tx, &show.id).await?;
+                repo::shows::delete(&mut tx, show).await?;
             }
             tx.commit().await?;
         }
@@ -113,7 +113,7 @@ impl Library {
                 return Err(Stop::Stopped);
             }
             let mut tx = self.db.begin_read().await?;
-            let items = repo::items::unmatched(&mut tx, &library.id, &after, AT_ONCE as i64).await?;
+            let items = repo::names::unmatched(&mut tx, &library.id, &after, AT_ONCE as i64).await?;
             drop(tx);
             let Some(last) = items.last() else {
                 return Ok(matched);
@@ -125,7 +125,7 @@ impl Library {
                     (item, found)
                 });
                 found
-                    .filter(|(item, found)| says_more(item, found))
+                    .filter(|(item, found)| item.is_otherwise(found))
                     .collect::<Vec<_>>()
             });
             let found = reading
@@ -137,22 +137,11 @@ impl Library {
             let now = self.ctx.now();
             let mut tx = self.db.begin_write().await?;
             for (item, found) in &found {
-                repo::items::identified(&mut tx, item, found, now).await?;
-                matched += u64::from(found.is_matched());
+                let is_written = repo::names::identified(&mut tx, item, found, now).await?;
+                matched += u64::from(is_written && found.is_matched());
             }
             tx.commit().await?;
             job.heartbeat().await?;
         }
     }
-}
-
-/// Whether an item would be another one.
-fn says_more(item: &repo::items::Unmatched, found: &Identity) -> bool {
-    let is_same = !found.is_matched()
-        && found.confidence == item.confidence
-        && found.media_type.is_none_or(|found| found == item.media_type)
-        && found.title.as_ref().is_none_or(|title| *title == item.title)
-        && (found.year, found.season, found.episode, found.episode_end)
-            == (item.year, item.season, item.episode, item.episode_end);
-    !is_same
 }

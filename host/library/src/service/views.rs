@@ -21,6 +21,7 @@ impl Library {
         Ok(Health {
             counts: repo::lists::counts(&mut tx, self.ctx.now().minus(RECENT)).await?,
             failed_jobs: self.jobs.failed(&mut tx, "media_manager").await?,
+            problems: self.probe_problem().into_iter().collect(),
         })
     }
 
@@ -38,7 +39,9 @@ impl Library {
     /// A page of items, and how many there are of them.
     pub async fn items(&self, filter: &Filter, page: PageQuery) -> Result<(Vec<Listed>, u64), LibraryError> {
         let mut tx = self.db.begin_read().await?;
-        let (items, total) = repo::lists::page(&mut tx, filter, page).await?;
+        let (mut items, total) = repo::lists::page(&mut tx, filter, page).await?;
+        repo::external::fill(&mut tx, &mut items).await?;
+        repo::metadata::fill(&mut tx, &mut items).await?;
         let paths = paths(repo::libraries::all(&mut tx).await?);
         let listed = items.into_iter().map(|(item, file)| {
             let path = paths.get(&item.library_id).cloned().unwrap_or_default();
@@ -50,7 +53,9 @@ impl Library {
     pub async fn item(&self, id: &str) -> Result<Detail, LibraryError> {
         let mut tx = self.db.begin_read().await?;
         let found = repo::lists::find(&mut tx, id).await?;
-        let (item, file) = found.ok_or(LibraryError::NoSuchItem)?;
+        let (mut item, file) = found.ok_or(LibraryError::NoSuchItem)?;
+        item.external_ids = repo::external::of_item(&mut tx, id).await?;
+        item.metadata = repo::metadata::find(&mut tx, id).await?.map(Box::new);
         let library = repo::libraries::find(&mut tx, &item.library_id).await?;
         let library = library.ok_or(LibraryError::NoSuchItem)?;
         Ok(Detail { item, file, library })

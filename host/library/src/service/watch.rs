@@ -28,8 +28,9 @@ use crate::ops::watch::{Notes, Unwatched, Watches, channel};
 const LOOK: Duration = Duration::from_mins(1);
 /// Until watching that failed is tried again.
 const AGAIN: Duration = Duration::from_mins(5);
-/// Until a scan that could not be asked for is asked for again.
+/// Until a scan that failed, or could not be asked for, is asked for again; each time twice as long, up to the longest.
 const PAUSE: Duration = Duration::from_secs(5);
+const LONGEST_PAUSE: Duration = Duration::from_mins(5);
 /// Directories of one library that are watched.
 const MOST_DIRECTORIES: usize = 30_000;
 /// Directories of one scan: more are scanned from the one above all of them.
@@ -243,14 +244,14 @@ impl Library {
         self.watching.set(&library.id, state);
     }
 
-    /// Scans directories of a library, and waits until that has ended.
+    /// Scans directories of a library, and waits until that has ended. What failed is asked for again: nobody else would look
+    /// there before the library's next scan.
     async fn scan_noticed(&self, library: &MediaLibrary, places: &[String]) {
-        loop {
+        for failures in 0.. {
             match self.scan_places(library, places).await {
                 Ok(Ending::Completed | Ending::Cancelled) => return,
                 Ok(Ending::Failed(why)) => {
                     tracing::warn!(library = library.name, "what changed was not scanned: {why}");
-                    return;
                 }
                 Err(error) => {
                     tracing::warn!(
@@ -258,9 +259,9 @@ impl Library {
                         library = library.name,
                         "a scan of what changed could not be asked for"
                     );
-                    tokio::time::sleep(PAUSE).await;
                 }
             }
+            tokio::time::sleep(pause(failures)).await;
         }
     }
 
@@ -275,6 +276,11 @@ impl Library {
         let id = self.jobs.submit(asked.into_job()).await?;
         Ok(self.jobs.ended(&id).await?)
     }
+}
+
+/// How long nothing is asked for after so many failures before the last one.
+fn pause(failures: u32) -> Duration {
+    PAUSE.saturating_mul(1 << failures.min(10)).min(LONGEST_PAUSE)
 }
 
 /// Works on watches off the async threads. Given up, it is told to stop.
@@ -320,6 +326,15 @@ fn common(paths: &BTreeSet<Vec<u8>>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_fails_is_asked_for_less_and_less() {
+        let pauses: Vec<u64> = [0, 1, 5, 6, 100]
+            .into_iter()
+            .map(|n| pause(n).as_secs())
+            .collect();
+        assert_eq!(pauses, [5, 10, 160, 300, 300]);
+    }
 
     #[test]
     fn what_changed_is_gathered() {

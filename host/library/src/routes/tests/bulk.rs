@@ -13,7 +13,7 @@ use crate::model::library::{Kind, MediaLibrary};
 use crate::testing::{House, audited, has_user};
 
 /// A site with these files in libraries of these names, scanned.
-async fn shelf(db: &Db, files: &[&str], libraries: &[(&str, Kind)]) -> (Site, Vec<MediaLibrary>) {
+pub(super) async fn shelf(db: &Db, files: &[&str], libraries: &[(&str, Kind)]) -> (Site, Vec<MediaLibrary>) {
     has_user(db).await;
     let site = Site::new(db).await;
     for file in files {
@@ -29,7 +29,7 @@ async fn shelf(db: &Db, files: &[&str], libraries: &[(&str, Kind)]) -> (Site, Ve
 }
 
 /// Ids by the whole paths below the root.
-async fn ids(site: &Site) -> BTreeMap<String, String> {
+pub(super) async fn ids(site: &Site) -> BTreeMap<String, String> {
     let page = site.get("/items?pageSize=200").await;
     let items = page["items"].as_array().unwrap().iter();
     let root = site.path("");
@@ -73,7 +73,7 @@ db_test! {
         let (site, _) = shelf(&db, &files, &[("films", Kind::Movie)]).await;
         let known = ids(&site).await;
         let (a, b) = (&known["films/A/a.2001.mkv"], &known["films/B/b.2002.mkv"]);
-        let (status, done) = site.admin("POST", "/items/bulk/lock", Some(json!({ "itemIds": [a, b, a, "nobody", "\0"] }))).await;
+        let (status, done) = site.admin("POST", "/items/bulk/lock", Some(json!({ "itemIds": [a, 1, b, a, true, "nobody", "\0"] }))).await;
         assert_eq!((status, &done), (201, &json!({ "jobId": "", "accepted": 2, "missing": ["nobody", "\0"] })));
         assert_eq!(site.get(&format!("/items/{a}")).await["locked"], true);
         let (status, _) = site.admin("POST", "/items/bulk/unlock", Some(json!({ "itemIds": [a] }))).await;
@@ -90,13 +90,14 @@ db_test! {
             let path = format!("/items/bulk/{verb}");
             for (body, code) in [
                 (json!({}), "bad_request.no_items"), (json!({ "itemIds": [] }), "bad_request.no_items"),
+                (json!({ "itemIds": [1, null, {}] }), "bad_request.no_items"),
                 (json!({ "itemIds": many }), "bad_request.too_many_items"),
             ] {
                 let (status, refused) = site.admin("POST", &path, Some(body)).await;
                 assert_eq!((status, &refused["code"]), (400, &json!(code)), "{verb}: {refused}");
             }
             let (status, refused) = site.admin("POST", &path, Some(json!({ "itemIds": "1" }))).await;
-            assert_eq!(status, 400, "{verb}: {refused}");
+            assert_eq!((status, &refused["message"]), (400, &json!(["itemIds must be an array"])), "{verb}");
             assert_eq!(site.ask("READ_ONLY", "POST", &path, Some(json!({ "itemIds": [a] }))).await.0, 403, "{verb}");
         }
         for (body, message) in [

@@ -1,0 +1,67 @@
+//! What items are called elsewhere.
+
+/// Word for ids of the data set of titles.
+pub const TITLEDB: &str = "titledb";
+
+/// An id of an item at a provider.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExternalId {
+    pub id: String,
+    pub item_id: String,
+    pub provider: String,
+    pub value: String,
+    /// Its page there.
+    pub url: Option<String>,
+    /// Found by the title, the year and the episode of the item: it goes when these change.
+    pub is_derived: bool,
+}
+
+/// Where people read about a title; `None`: that is not known. An episode and a series count as `is_show`.
+pub fn page(provider: &str, id: &str, is_show: bool) -> Option<String> {
+    match provider {
+        TITLEDB => Some(format!("https://www.imdb.com/title/{id}/")),
+        "provider_a" if is_show => Some(format!("https://www.themoviedb.org/tv/{id}")),
+        "provider_a" => Some(format!("https://www.themoviedb.org/movie/{id}")),
+        "provider_b" => Some(format!("https://thetvdb.com/?id={id}")),
+        _ => None,
+    }
+}
+
+/// Whether it is an id of the data set.
+pub fn is_titledb_id(id: &str) -> bool {
+    let digits = id.strip_prefix("tt").unwrap_or_default();
+    (5..=10).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_have_pages() {
+        for (provider, is_show, expected) in [
+            ("titledb", false, Some("https://www.imdb.com/title/1/")),
+            ("provider_a", false, Some("https://www.themoviedb.org/movie/1")),
+            ("provider_a", true, Some("https://www.themoviedb.org/tv/1")),
+            ("provider_b", true, Some("https://thetvdb.com/?id=1")),
+            ("librarian", true, None),
+        ] {
+            assert_eq!(page(provider, "1", is_show).as_deref(), expected, "{provider}");
+        }
+        for id in ["tt12345", "tt1234567890"] {
+            assert!(is_titledb_id(id), "{id}");
+        }
+        for id in [
+            "",
+            "tt",
+            "tt1234",
+            "tt12345678901",
+            "TT12345",
+            "tt12345a",
+            "nm0000001",
+            " tt12345",
+        ] {
+            assert!(!is_titledb_id(id), "{id}");
+        }
+    }
+}

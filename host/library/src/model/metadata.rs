@@ -1,0 +1,289 @@
+//! What people and providers say of items. People's words stay; those of providers are replaced by what they say now.
+
+use std::collections::BTreeMap;
+
+use qm_kernel::Timestamp;
+use qm_ports::metadata::{Lookup, LookupKind, Person, Silent, Told};
+use serde_json::{Value, json};
+
+use super::details::MANUAL;
+use super::item::Item;
+
+/// Who said what an item's name says.
+pub const LOCAL: &str = "local";
+
+/// What is said of an item.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ItemMetadata {
+    pub id: String,
+    pub item_id: String,
+    pub title: Option<String>,
+    pub original_title: Option<String>,
+    pub sort_title: Option<String>,
+    pub overview: Option<String>,
+    /// Midnight, UTC.
+    pub release_date: Option<Timestamp>,
+    pub year: Option<i64>,
+    /// Minutes.
+    pub runtime: Option<i64>,
+    pub genres: Vec<String>,
+    pub studios: Vec<String>,
+    pub cast: Vec<Value>,
+    pub crew: Vec<Value>,
+    pub directors: Vec<String>,
+    pub writers: Vec<String>,
+    /// 0 to 10.
+    pub rating: Option<f64>,
+    pub certification: Option<String>,
+    pub tags: Vec<String>,
+    /// Who said something last.
+    pub provider_name: Option<String>,
+    /// Who said each field.
+    pub field_sources: BTreeMap<String, String>,
+    /// What providers were asked.
+    pub question: Option<String>,
+    pub updated_at: Timestamp,
+}
+
+/// What somebody says of an item; what is `None` stays, what is `Some(None)` is taken away.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[expect(clippy::option_option, reason = "absent, null and a value are three things")]
+pub struct MetadataEdit {
+    pub title: Option<Option<String>>,
+    pub original_title: Option<Option<String>>,
+    pub sort_title: Option<Option<String>>,
+    pub overview: Option<Option<String>>,
+    pub year: Option<Option<i64>>,
+    pub runtime: Option<Option<i64>>,
+    pub rating: Option<Option<f64>>,
+    pub certification: Option<Option<String>>,
+    pub genres: Option<Vec<String>>,
+    pub studios: Option<Vec<String>>,
+    pub directors: Option<Vec<String>>,
+    pub writers: Option<Vec<String>>,
+    pub tags: Option<Vec<String>>,
+    pub cast: Option<Vec<Value>>,
+    pub crew: Option<Vec<Value>>,
+}
+
+/// A value that may say nothing.
+trait Said {
+    fn is_blank(&self) -> bool;
+}
+
+impl<T> Said for Option<T> {
+    fn is_blank(&self) -> bool {
+        self.is_none()
+    }
+}
+
+impl<T> Said for Vec<T> {
+    fn is_blank(&self) -> bool {
+        self.is_empty()
+    }
+}
+
+/// Whose words of before stay where nothing is told in their place.
+#[derive(Clone, Copy)]
+enum Kept<'a> {
+    /// Nobody was asked.
+    All,
+    /// They did not answer now.
+    Of(&'a [Silent]),
+    /// They answered another question.
+    Nobody,
+}
+
+impl Kept<'_> {
+    fn holds(self, source: &str) -> bool {
+        match self {
+            Kept::All => true,
+            Kept::Of(silent) => silent.iter().any(|silent| silent.provider == source),
+            Kept::Nobody => false,
+        }
+    }
+}
+
+impl ItemMetadata {
+    /// Of an item of which only its name tells.
+    pub fn new(id: String, item: &Item, now: Timestamp) -> Self {
+        let named = [("title", true), ("year", item.year.is_some())];
+        let named = named.into_iter().filter(|(_, is_said)| *is_said);
+        Self {
+            id,
+            item_id: item.id.clone(),
+            title: Some(item.title.clone()),
+            original_title: None,
+            sort_title: None,
+            overview: None,
+            release_date: None,
+            year: item.year,
+            runtime: None,
+            genres: Vec::new(),
+            studios: Vec::new(),
+            cast: Vec::new(),
+            crew: Vec::new(),
+            directors: Vec::new(),
+            writers: Vec::new(),
+            rating: None,
+            certification: None,
+            tags: Vec::new(),
+            provider_name: Some(LOCAL.to_owned()),
+            field_sources: named
+                .map(|(name, _)| (name.to_owned(), LOCAL.to_owned()))
+                .collect(),
+            question: None,
+            updated_at: now,
+        }
+    }
+
+    /// Takes what a person says; nobody else says anything of these fields from now on.
+    pub fn take(&mut self, edit: MetadataEdit, now: Timestamp) {
+        macro_rules! take {
+            ($($field:ident $name:literal,)+) => {$(
+                if let Some(value) = edit.$field {
+                    self.$field = value;
+                    self.field_sources.insert($name.to_owned(), MANUAL.to_owned());
+                }
+            )+};
+        }
+        take! {
+            title "title", original_title "originalTitle", sort_title "sortTitle", overview "overview", year "year",
+            runtime "runtime", rating "rating", certification "certification", genres "genres", studios "studios",
+            directors "directors", writers "writers", tags "tags", cast "cast", crew "crew",
+        }
+        self.provider_name = Some(MANUAL.to_owned());
+        self.updated_at = now;
+    }
+
+    /// Takes what providers say of an item, who were asked `question`. What people said stays, and what somebody said of the same
+    /// question who is silent now. `was_asked`: whether there is anybody to ask.
+    pub fn hear(&mut self, item: &Item, question: &str, told: Told, was_asked: bool, now: Timestamp) {
+        let Told { metadata, silent, .. } = told;
+        let is_same = self.question.as_deref() == Some(question);
+        let kept = match (is_same, was_asked) {
+            (true, true) => Kept::Of(&silent),
+            (true, false) => Kept::All,
+            (false, _) => Kept::Nobody,
+        };
+        let provider_name = metadata.as_ref().map(|told| told.provider.clone());
+        let mut told = metadata.unwrap_or_default();
+        let from = std::mem::take(&mut told.field_sources);
+        let by = provider_name.clone().unwrap_or_default();
+        macro_rules! hear {
+            ($($field:ident $name:literal $value:expr,)+) => {$(
+                let source = from.get($name).unwrap_or(&by);
+                settle(&mut self.$field, $name, $value, source, kept, &mut self.field_sources);
+            )+};
+        }
+        hear! {
+            title "title" told.title,
+            original_title "originalTitle" told.original_title,
+            overview "overview" told.overview,
+            release_date "releaseDate" told.release_date.as_deref().and_then(midnight),
+            year "year" told.year.map(i64::from),
+            runtime "runtime" told.runtime.map(i64::from),
+            genres "genres" told.genres,
+            studios "studios" told.studios,
+            cast "cast" members(told.cast, "role"),
+            crew "crew" members(told.crew, "job"),
+            directors "directors" told.directors,
+            writers "writers" told.writers,
+            rating "rating" told.rating,
+            certification "certification" told.certification,
+            tags "tags" told.tags,
+        }
+        self.say_name(item);
+        let has_manual = self.field_sources.values().any(|source| source == MANUAL);
+        self.provider_name = match provider_name {
+            Some(provider) => Some(provider),
+            None if is_same && !was_asked => self.provider_name.take(),
+            None => Some(if has_manual { MANUAL } else { LOCAL }.to_owned()),
+        };
+        self.question = Some(question.to_owned());
+        self.updated_at = now;
+    }
+
+    /// What nobody says of it stands in its name.
+    fn say_name(&mut self, item: &Item) {
+        let title = Some(item.title.clone());
+        let sources = &mut self.field_sources;
+        if !sources.contains_key("title") {
+            settle(&mut self.title, "title", title, LOCAL, Kept::Nobody, sources);
+        }
+        if !sources.contains_key("year") {
+            settle(&mut self.year, "year", item.year, LOCAL, Kept::Nobody, sources);
+        }
+    }
+}
+
+/// A field takes what was told of it by somebody.
+fn settle<T: Said>(
+    field: &mut T,
+    name: &str,
+    told: T,
+    by: &str,
+    kept: Kept<'_>,
+    sources: &mut BTreeMap<String, String>,
+) {
+    let before = sources.get(name).map(String::as_str);
+    if before == Some(MANUAL) || (told.is_blank() && before.is_some_and(|before| kept.holds(before))) {
+        return;
+    }
+    if told.is_blank() {
+        sources.remove(name);
+    } else {
+        sources.insert(name.to_owned(), by.to_owned());
+    }
+    *field = told;
+}
+
+fn members(people: Vec<Person>, role: &str) -> Vec<Value> {
+    let one = |person: Person| match person.role {
+        Some(said) => json!({ "name": person.name, role: said }),
+        None => json!({ "name": person.name }),
+    };
+    people.into_iter().map(one).collect()
+}
+
+/// The beginning of a day (`YYYY-MM-DD`).
+fn midnight(day: &str) -> Option<Timestamp> {
+    serde_json::from_value(format!("{day}T00:00:00.000Z").into()).ok()
+}
+
+/// What providers are asked of an item. `ids`: what is known of its show.
+pub fn lookup(item: &Item, ids: Vec<qm_ports::metadata::ExternalId>) -> Lookup {
+    let kind = match &*item.media_type {
+        "movie" => LookupKind::Movie,
+        "tv" | "episode" => LookupKind::Tv,
+        "anime" => LookupKind::Anime,
+        _ => LookupKind::General,
+    };
+    let number = |number: Option<i64>| number.and_then(|number| u32::try_from(number).ok());
+    let numbers = (number(item.season), number(item.episode));
+    let (season, episode) = match numbers {
+        (Some(season), Some(episode)) if kind.is_show() => (Some(season), Some(episode)),
+        _ => (None, None),
+    };
+    Lookup {
+        kind,
+        title: item.title.clone(),
+        year: number(item.year),
+        season,
+        episode,
+        ids,
+    }
+}
+
+/// A question as it is kept beside its answer.
+pub fn question(lookup: &Lookup) -> String {
+    json!([
+        lookup.kind,
+        lookup.title,
+        lookup.year,
+        lookup.season,
+        lookup.episode,
+        lookup.ids
+    ])
+    .to_string()
+}

@@ -1,0 +1,197 @@
+//! Table `media_metadata`.
+
+use std::collections::{BTreeMap, HashMap};
+
+use qm_db::{DbError, FromRow, Json, Tx, bulk, sql};
+use qm_kernel::Timestamp;
+use serde_json::Value;
+
+use super::clean;
+use crate::model::item::{Item, MediaFile};
+use crate::model::metadata::ItemMetadata;
+
+macro_rules! columns {
+    ($of:literal) => {
+        concat!(
+            $of,
+            "id, ",
+            $of,
+            "item_id, ",
+            $of,
+            "title, ",
+            $of,
+            "original_title, ",
+            $of,
+            "sort_title, ",
+            $of,
+            "overview, ",
+            $of,
+            "release_date, ",
+            $of,
+            "year, ",
+            $of,
+            "runtime, ",
+            $of,
+            "genres, ",
+            $of,
+            "studios, ",
+            $of,
+            "cast_members, ",
+            $of,
+            "crew_members, ",
+            $of,
+            "directors, ",
+            $of,
+            "writers, ",
+            $of,
+            "rating, ",
+            $of,
+            "certification, ",
+            $of,
+            "tags, ",
+            $of,
+            "provider_name, ",
+            $of,
+            "field_sources, ",
+            $of,
+            "question, ",
+            $of,
+            "updated_at"
+        )
+    };
+}
+
+sql! {
+    // One after another: what is said of an item, and what it is.
+    HOLD = "UPDATE media_items SET updated_at = updated_at WHERE id = $1";
+    FIND = concat!("SELECT ", columns!(""), " FROM media_metadata WHERE item_id = $1");
+    PUT = concat!("INSERT INTO media_metadata (", columns!(""), ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, \
+        $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22) ON CONFLICT (item_id) DO UPDATE SET title = excluded.title, \
+        original_title = excluded.original_title, sort_title = excluded.sort_title, overview = excluded.overview, \
+        release_date = excluded.release_date, year = excluded.year, runtime = excluded.runtime, genres = excluded.genres, \
+        studios = excluded.studios, cast_members = excluded.cast_members, crew_members = excluded.crew_members, \
+        directors = excluded.directors, writers = excluded.writers, rating = excluded.rating, \
+        certification = excluded.certification, tags = excluded.tags, provider_name = excluded.provider_name, \
+        field_sources = excluded.field_sources, question = excluded.question, updated_at = excluded.updated_at");
+    SHOW_ID = "SELECT provider_a_id FROM media_shows WHERE library_id = $1 AND place = $2 AND provider_a_id IS NOT NULL";
+}
+
+bulk! {
+    OF_ITEMS = concat!("SELECT ", columns!("m."), " FROM (VALUES"), 1,
+        ") w CROSS JOIN media_metadata m WHERE m.item_id = w.column1";
+}
+
+#[derive(FromRow)]
+struct Row {
+    id: String,
+    item_id: String,
+    title: Option<String>,
+    original_title: Option<String>,
+    sort_title: Option<String>,
+    overview: Option<String>,
+    release_date: Option<i64>,
+    year: Option<i64>,
+    runtime: Option<i64>,
+    genres: Json<Vec<String>>,
+    studios: Json<Vec<String>>,
+    cast_members: Json<Vec<Value>>,
+    crew_members: Json<Vec<Value>>,
+    directors: Json<Vec<String>>,
+    writers: Json<Vec<String>>,
+    rating: Option<f64>,
+    certification: Option<String>,
+    tags: Json<Vec<String>>,
+    provider_name: Option<String>,
+    field_sources: Json<BTreeMap<String, String>>,
+    question: Option<String>,
+    updated_at: i64,
+}
+
+impl From<Row> for ItemMetadata {
+    fn from(row: Row) -> Self {
+        Self {
+            id: row.id,
+            item_id: row.item_id,
+            title: row.title,
+            original_title: row.original_title,
+            sort_title: row.sort_title,
+            overview: row.overview,
+            release_date: row.release_date.map(Timestamp::from_ms),
+            year: row.year,
+            runtime: row.runtime,
+            genres: row.genres.0,
+            studios: row.studios.0,
+            cast: row.cast_members.0,
+            crew: row.crew_members.0,
+            directors: row.directors.0,
+            writers: row.writers.0,
+            rating: row.rating,
+            certification: row.certification,
+            tags: row.tags.0,
+            provider_name: row.provider_name,
+            field_sources: row.field_sources.0,
+            question: row.question,
+            updated_at: Timestamp::from_ms(row.updated_at),
+        }
+    }
+}
+
+/// Nobody else says what an item is, or something of it, until the transaction ends.
+pub async fn hold(tx: &mut Tx, item_id: &str) -> Result<(), DbError> {
+    let _ = qm_db::exec!(tx, HOLD, item_id).await?;
+    Ok(())
+}
+
+/// What is said of an item.
+pub async fn find(tx: &mut Tx, item_id: &str) -> Result<Option<ItemMetadata>, DbError> {
+    Ok(qm_db::opt!(tx, Row, FIND, item_id).await?.map(Into::into))
+}
+
+/// Adds to items what is said of them.
+pub async fn fill(tx: &mut Tx, items: &mut [(Item, MediaFile)]) -> Result<(), DbError> {
+    let ids: Vec<&str> = items.iter().map(|(item, _)| &*item.id).collect();
+    let rows = qm_db::each!(tx, Row, OF_ITEMS, ids, |id| *id).await?;
+    let mut found: HashMap<String, Row> = rows.into_iter().map(|row| (row.item_id.clone(), row)).collect();
+    for (item, _) in items {
+        item.metadata = found.remove(&item.id).map(|row| Box::new(row.into()));
+    }
+    Ok(())
+}
+
+pub async fn put(tx: &mut Tx, of: &ItemMetadata) -> Result<(), DbError> {
+    let text = |text: &Option<String>| text.as_deref().map(clean);
+    qm_db::exec!(
+        tx,
+        PUT,
+        &of.id,
+        &of.item_id,
+        text(&of.title),
+        text(&of.original_title),
+        text(&of.sort_title),
+        text(&of.overview),
+        of.release_date.map(Timestamp::ms),
+        of.year,
+        of.runtime,
+        Json(&of.genres),
+        Json(&of.studios),
+        Json(&of.cast),
+        Json(&of.crew),
+        Json(&of.directors),
+        Json(&of.writers),
+        of.rating,
+        text(&of.certification),
+        Json(&of.tags),
+        of.provider_name.as_deref(),
+        Json(&of.field_sources),
+        text(&of.question),
+        of.updated_at.ms(),
+    )
+    .await?
+    .exactly(1)
+}
+
+/// The id at `provider_a` that somebody says a show has.
+pub async fn id_of_show(tx: &mut Tx, library_id: &str, place: &str) -> Result<Option<String>, DbError> {
+    let row = qm_db::opt!(tx, (String,), SHOW_ID, library_id, place).await?;
+    Ok(row.map(|(id,)| id))
+}

@@ -1,0 +1,140 @@
+//! What people say which title of the data set an item is.
+
+use qm_kernel::Permission;
+use qm_ports::titledb::TitleRecord;
+use qm_realtime::Room;
+use serde_json::{Map, json};
+
+use super::edit::listed;
+use super::{Caller, Library};
+use crate::error::LibraryError;
+use crate::model::external::{ExternalId, TITLEDB, is_titledb_id, page};
+use crate::model::item::Item;
+use crate::model::titles::{Titled, TitledNews};
+use crate::repo;
+
+const NEEDED: Permission = Permission::MediaManagerTitledbMatch;
+
+/// A title, and of an episode the series with its place there.
+struct Told {
+    title: TitleRecord,
+    series: Option<TitleRecord>,
+    series_id: Option<String>,
+    numbers: Option<(Option<i64>, Option<i64>)>,
+}
+
+impl Told {
+    /// What the item is called by it. The title of an episode is that of its series.
+    fn name(&self, item: &mut Item) {
+        let named = self.series.as_ref().unwrap_or(&self.title);
+        item.title.clone_from(&named.title);
+        item.year = named.year;
+        if matches!(&*item.media_type, "tv" | "anime" | "episode") {
+            item.series_titledb_id.clone_from(&self.series_id);
+        }
+        if let Some(numbers) = self.numbers
+            && numbers != (item.season, item.episode)
+        {
+            (item.season, item.episode) = numbers;
+            item.episode_end = None;
+        }
+    }
+}
+
+impl Library {
+    /// Says which title of the data set an item is, be it locked. One that the data set does not know is taken by its id alone.
+    pub async fn entitle_item(
+        &self,
+        caller: Caller<'_>,
+        id: &str,
+        titledb_id: &str,
+        confidence: Option<f64>,
+    ) -> Result<Titled, LibraryError> {
+        let mut tx = self.db.begin_write().await?;
+        self.judge(&mut tx, caller, NEEDED).await?;
+        drop(tx);
+        let titledb_id = titledb_id.trim();
+        if !is_titledb_id(titledb_id) {
+            return Err(LibraryError::NoTitledbId);
+        }
+        listed(&mut self.db.begin_read().await?, id).await?;
+        // Nothing is asked while a transaction is open.
+        let told = self.title_told(titledb_id).await?;
+        let mut tx = self.db.begin_write().await?;
+        let actor = self.judge(&mut tx, caller, NEEDED).await?;
+        let (mut item, file, path) = listed(&mut tx, id).await?;
+        let (before, now) = (item.title.clone(), self.ctx.now());
+        if let Some(told) = &told {
+            told.name(&mut item);
+        }
+        let confidence = confidence.unwrap_or(1.0).clamp(0.0, 1.0);
+        item.confidence = (confidence * 100.0).round() as i64;
+        "manual".clone_into(&mut item.match_status);
+        item.updated_at = now;
+        repo::external::forget_derived(&mut tx, id).await?;
+        let external = ExternalId {
+            id: self.ctx.id(),
+            item_id: item.id.clone(),
+            provider: TITLEDB.to_owned(),
+            value: titledb_id.to_owned(),
+            url: page(TITLEDB, titledb_id, false),
+            is_derived: false,
+        };
+        repo::external::put(&mut tx, &external).await?;
+        repo::items::edit(&mut tx, &item).await?;
+        let mut entry = actor.entry("media.titledb.match.applied", caller.client);
+        entry.object_type = Some("media_item");
+        entry.object_id = Some(item.id.clone());
+        entry.metadata = Some(json!({
+            "titledbId": titledb_id, "title": item.title, "confidence": confidence, "known": told.is_some(),
+        }));
+        self.audit.record(&mut tx, entry).await?;
+        let context = Map::from_iter([("name".to_owned(), before.into())]);
+        self.triggers.fire(&mut tx, "media.matched", &context).await?;
+        tx.commit().await?;
+        let news = TitledNews {
+            item_id: &item.id,
+            titledb_id,
+            status: if told.is_some() { "matched" } else { "unknown" },
+            at: now,
+        };
+        let room = Room::Perm(Permission::MediaManagerView);
+        self.outside.hub.emit_json(room, "titledb.match.completed", &news);
+        Ok(Titled {
+            item: (item, file, path),
+            titledb_id: titledb_id.to_owned(),
+            rating: told.as_ref().and_then(|told| told.title.rating),
+            is_known: told.is_some(),
+        })
+    }
+
+    /// What the data set says of an id; `None`: it does not know it.
+    async fn title_told(&self, id: &str) -> Result<Option<Told>, LibraryError> {
+        let titles = &self.outside.titles;
+        let Some(title) = titles.title(id).await? else {
+            return Ok(None);
+        };
+        if matches!(&*title.kind, "tvSeries" | "tvMiniSeries") {
+            return Ok(Some(Told {
+                series_id: Some(title.id.clone()),
+                title,
+                series: None,
+                numbers: None,
+            }));
+        }
+        let parent = titles.parent(id).await?;
+        let (mut series, mut numbers) = (None, None);
+        if let Some(parent) = &parent {
+            series = titles.title(parent).await?;
+            let episodes = titles.episodes(parent).await?;
+            let own = episodes.iter().find(|episode| episode.id == title.id);
+            numbers = own.map(|own| (own.season, own.episode));
+        }
+        Ok(Some(Told {
+            title,
+            series,
+            series_id: parent,
+            numbers,
+        }))
+    }
+}

@@ -1,0 +1,178 @@
+//! What is said of items: asked of providers, or said by people.
+
+use qm_db::Tx;
+use qm_kernel::Permission;
+use qm_platform::{Actor, AuditEntry, AuditResult, judge_alone};
+use qm_ports::metadata::{ExternalId, Lookup, Silent, Told};
+use serde_json::{Value, json};
+
+use super::{Caller, Library};
+use crate::error::LibraryError;
+use crate::model::external::{self, TITLEDB};
+use crate::model::item::Item;
+use crate::model::metadata::{ItemMetadata, MetadataEdit, lookup, question};
+use crate::model::place;
+use crate::repo;
+
+impl Library {
+    /// Asks providers what an item is about. They are asked outside of any transaction, and their answer is stored in one, when the
+    /// item is still what they were asked about: whatever ends in between leaves it as it was.
+    pub async fn fetch_metadata(&self, caller: Caller<'_>, id: &str) -> Result<ItemMetadata, LibraryError> {
+        let needed = [Permission::MediaManagerEditMetadata];
+        judge_alone(&*self.acting, &self.db, caller.principal, &needed).await?;
+        let (_, asked) = asked(&mut self.db.begin_read().await?, id).await?;
+        let told = self.metadata.details(&asked).await?;
+        let was_asked = !self.metadata.chain(asked.kind).await?.is_empty();
+        let mut tx = self.db.begin_write().await?;
+        let actor = self.may_describe(&mut tx, caller).await?;
+        let stored = self
+            .store_told(&mut tx, id, &asked, told.clone(), was_asked)
+            .await;
+        if let Err(LibraryError::Database(_)) = stored {
+            return stored;
+        }
+        for silent in &told.silent {
+            let said = json!({ "provider": silent.provider, "reason": silent.reason });
+            let mut entry = actor.entry("media.metadata.fetch_failed", caller.client);
+            entry.result = AuditResult::Failure;
+            self.note_metadata(&mut tx, entry, id, said).await?;
+        }
+        if let Ok(metadata) = &stored {
+            let said = json!({ "provider": metadata.provider_name, "matched": told.metadata.is_some() });
+            let entry = actor.entry("media.metadata.fetch", caller.client);
+            self.note_metadata(&mut tx, entry, id, said).await?;
+        }
+        // Also of a refusal, before which nothing was written but the audit.
+        tx.commit().await?;
+        stored
+    }
+
+    /// Stores what providers say of an item, unless it is another one by now or nobody answered.
+    async fn store_told(
+        &self,
+        tx: &mut Tx,
+        id: &str,
+        asked_before: &Lookup,
+        told: Told,
+        was_asked: bool,
+    ) -> Result<ItemMetadata, LibraryError> {
+        repo::metadata::hold(tx, id).await?;
+        let (item, asked) = asked(tx, id).await?;
+        if asked != *asked_before {
+            return Err(LibraryError::Changed);
+        }
+        if told.metadata.is_none() && !told.silent.is_empty() {
+            return Err(LibraryError::Silent(reasons(&told.silent)));
+        }
+        let now = self.ctx.now();
+        let stored = repo::metadata::find(tx, id).await?;
+        let mut metadata = stored.unwrap_or_else(|| ItemMetadata::new(self.ctx.id(), &item, now));
+        let ids = told
+            .metadata
+            .as_ref()
+            .map(|told| told.ids.clone())
+            .unwrap_or_default();
+        metadata.hear(&item, &question(&asked), told, was_asked, now);
+        repo::metadata::put(tx, &metadata).await?;
+        self.store_ids(tx, &item, ids, asked.kind.is_show()).await?;
+        Ok(metadata)
+    }
+
+    /// Keeps what an item is called elsewhere. What people said stays, and the id of an episode is not replaced by that of its series.
+    async fn store_ids(
+        &self,
+        tx: &mut Tx,
+        item: &Item,
+        ids: Vec<ExternalId>,
+        is_show: bool,
+    ) -> Result<(), LibraryError> {
+        let stored = repo::external::of_item(tx, &item.id).await?;
+        for id in ids {
+            let before = stored.iter().find(|stored| stored.provider == id.source);
+            if before.is_some_and(|before| !before.is_derived || (is_show && id.source == TITLEDB)) {
+                continue;
+            }
+            let kept = external::ExternalId {
+                id: self.ctx.id(),
+                item_id: item.id.clone(),
+                url: external::page(&id.source, &id.id, is_show),
+                provider: id.source,
+                value: id.id,
+                is_derived: true,
+            };
+            repo::external::put(tx, &kept).await?;
+        }
+        Ok(())
+    }
+
+    /// Takes what a person says of an item. No provider says otherwise from then on.
+    pub async fn describe_item(
+        &self,
+        caller: Caller<'_>,
+        id: &str,
+        edit: MetadataEdit,
+    ) -> Result<ItemMetadata, LibraryError> {
+        let mut tx = self.db.begin_write().await?;
+        let actor = self.may_describe(&mut tx, caller).await?;
+        repo::metadata::hold(&mut tx, id).await?;
+        let (item, _) = asked(&mut tx, id).await?;
+        let now = self.ctx.now();
+        let stored = repo::metadata::find(&mut tx, id).await?;
+        let mut metadata = stored.unwrap_or_else(|| ItemMetadata::new(self.ctx.id(), &item, now));
+        metadata.take(edit, now);
+        repo::metadata::put(&mut tx, &metadata).await?;
+        let said = json!({ "title": metadata.title, "year": metadata.year });
+        let entry = actor.entry("media.metadata.update", caller.client);
+        self.note_metadata(&mut tx, entry, id, said).await?;
+        tx.commit().await?;
+        Ok(metadata)
+    }
+
+    async fn may_describe(&self, tx: &mut Tx, caller: Caller<'_>) -> Result<Actor, LibraryError> {
+        self.judge(tx, caller, Permission::MediaManagerEditMetadata).await
+    }
+
+    async fn note_metadata(
+        &self,
+        tx: &mut Tx,
+        mut entry: AuditEntry<'_>,
+        id: &str,
+        said: Value,
+    ) -> Result<(), LibraryError> {
+        entry.object_type = Some("media_item");
+        entry.object_id = Some(id.to_owned());
+        entry.metadata = Some(said);
+        Ok(self.audit.record(tx, entry).await?)
+    }
+}
+
+/// An item, and what providers are asked of it.
+async fn asked(tx: &mut Tx, id: &str) -> Result<(Item, Lookup), LibraryError> {
+    let found = repo::lists::find(tx, id).await?;
+    let (item, _) = found.ok_or(LibraryError::NoSuchItem)?;
+    let mut ids = Vec::new();
+    if matches!(&*item.media_type, "tv" | "anime" | "episode") {
+        let show = place::top(&item.place).0;
+        let id = repo::metadata::id_of_show(tx, &item.library_id, &show).await?;
+        ids.extend(id.map(|id| ExternalId {
+            source: "provider_a".to_owned(),
+            id,
+        }));
+    } else {
+        // What was found by its title is found again.
+        let said = repo::external::of_item(tx, id).await?.into_iter();
+        ids.extend(said.filter(|id| !id.is_derived).map(|id| ExternalId {
+            source: id.provider,
+            id: id.value,
+        }));
+    }
+    let lookup = lookup(&item, ids);
+    Ok((item, lookup))
+}
+
+fn reasons(silent: &[Silent]) -> String {
+    let each = silent
+        .iter()
+        .map(|one| format!("{}: {}", one.provider, one.reason));
+    each.collect::<Vec<_>>().join("; ")
+}

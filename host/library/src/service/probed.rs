@@ -1,0 +1,232 @@
+//! What is found in files, and what becomes of files in which nothing is.
+
+use std::io::Write;
+use std::time::Duration;
+
+use qm_db::{Db, db_test};
+use qm_kernel::{Ctx, PageQuery, Timestamp};
+
+use super::{Library, Pace};
+use crate::model::item::{Filter, MediaFile};
+use crate::model::library::{Kind, MediaLibrary};
+use crate::ops::probe::Prober;
+use crate::repo;
+use crate::testing::House;
+
+fn chunk(name: [u8; 4], data: &[u8]) -> Vec<u8> {
+    let mut chunk = name.to_vec();
+    chunk.extend(u32::try_from(data.len()).unwrap().to_le_bytes());
+    chunk.extend(data);
+    chunk
+}
+
+fn words(words: &[u32]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+/// A film without a picture: two seconds of MPEG-4 in an AVI.
+fn film(width: u32, height: u32) -> Vec<u8> {
+    let header = words(&[40_000, 0, 0, 0x10, 50, 0, 1, 0, width, height, 0, 0, 0, 0]);
+    let mut stream = b"vidsXVID".to_vec();
+    stream.extend(words(&[0, 0, 0, 1, 25, 0, 50, 0, u32::MAX, 0, 0, 0]));
+    let mut format = words(&[40, width, height, 1 | 24 << 16]);
+    format.extend(b"XVID");
+    format.extend(words(&[width * height * 3, 0, 0, 0, 0]));
+    let mut streams = b"strl".to_vec();
+    streams.extend(chunk(*b"strh", &stream));
+    streams.extend(chunk(*b"strf", &format));
+    let mut headers = b"hdrl".to_vec();
+    headers.extend(chunk(*b"avih", &header));
+    headers.extend(chunk(*b"LIST", &streams));
+    let mut movie = b"movi".to_vec();
+    movie.extend(chunk(*b"00dc", &[0; 16]));
+    let mut all = b"AVI ".to_vec();
+    all.extend(chunk(*b"LIST", &headers));
+    all.extend(chunk(*b"LIST", &movie));
+    chunk(*b"RIFF", &all)
+}
+
+fn write(house: &House, path: &str, bytes: &[u8]) {
+    house.file(path, 0);
+    std::fs::write(house.root.join(path), bytes).unwrap();
+}
+
+/// A house whose files something else looks into, which tries again at once.
+fn house(db: &Db, script: Option<&str>) -> (House, tempfile::TempDir) {
+    let home = tempfile::tempdir().unwrap();
+    let mut prober = Prober {
+        again: Duration::ZERO,
+        ..Prober::default()
+    };
+    if let Some(script) = script {
+        prober.command = vec!["sh".into(), "-c".into(), script.into()];
+    }
+    let root = home.path().canonicalize().unwrap();
+    (House::probed(db, root, Pace::default(), prober), home)
+}
+
+async fn files(house: &House, library: &MediaLibrary) -> Vec<MediaFile> {
+    let filter = Filter {
+        library_id: Some(library.id.clone()),
+        ..Filter::default()
+    };
+    let page = PageQuery {
+        page: 1,
+        page_size: 500,
+    };
+    let (mut items, _) = house.app.items(&filter, page).await.unwrap();
+    items.sort_by(|(a, ..), (b, ..)| a.place.cmp(&b.place));
+    items.into_iter().map(|(_, file, _)| file).collect()
+}
+
+fn now() -> Timestamp {
+    Ctx::system().now()
+}
+
+async fn probes(app: &Library) -> usize {
+    app.probe_some().await.unwrap()
+}
+
+db_test! {
+    async fn what_files_hold_is_found_by_the_real_tool(db: Db) {
+        let (house, _home) = house(&db, None);
+        house.starts_jobs().await;
+        write(&house, "films/-Tide.2003.720p.avi", &film(1920, 1080));
+        write(&house, "films/Wave (2004)/Wave.2004.avi", &film(640, 272));
+        write(&house, "films/no film.mkv", b"nothing");
+        // A playlist would have the tool ask for what it names.
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let list = format!("#EXTM3U\n#EXT-X-TARGETDURATION:9\n#EXTINF:9,\nhttp://{}/a.ts\n", listener.local_addr().unwrap());
+        write(&house, "films/playlist.mkv", list.as_bytes());
+        let (library, job) = house.library("films", Kind::Movie).await;
+        house.ended(&job).await;
+        assert_eq!(probes(&house.app).await, 4);
+        let found = files(&house, &library).await;
+        let [tide, wave, nothing, playlist] = &found[..] else { panic!("{found:#?}") };
+        let is_probed = |file: &MediaFile| file.probed_at.is_some() && file.probe_error.is_none() && file.probe_attempts == 1;
+        assert!(is_probed(tide) && is_probed(wave), "{tide:#?}");
+        assert_eq!((tide.measured.width, tide.measured.height), (Some(1920), Some(1080)));
+        assert_eq!((tide.measured.duration_sec, tide.measured.frame_rate), (Some(2), Some(25.0)));
+        assert_eq!((tide.tech.resolution.as_deref(), tide.tech.video_codec.as_deref()), (Some("1080p"), Some("xvid")));
+        assert_eq!(wave.tech.resolution.as_deref(), Some("sd"));
+        for file in [nothing, playlist] {
+            let is_given_up = file.probed_at.is_none() && file.probe_error.as_ref().is_some_and(|why| why.contains("no video"));
+            assert!(is_given_up, "{file:#?}");
+        }
+        listener.set_nonblocking(true).unwrap();
+        assert!(listener.accept().is_err(), "the tool reached a network");
+        assert_eq!(probes(&house.app).await, 0, "nothing is looked into twice");
+        // A scan leaves what was found, unless the file is another one: then that is looked into.
+        house.scans(&library).await;
+        assert_eq!(files(&house, &library).await[0], *tide);
+        write(&house, "films/-Tide.2003.720p.avi", &[film(1280, 720), vec![0]].concat());
+        house.scans(&library).await;
+        let changed = files(&house, &library).await.remove(0);
+        assert_eq!((changed.probed_at, changed.measured.width), (None, None));
+        assert_eq!(changed.tech.resolution.as_deref(), Some("720p"), "as its name says");
+        // By hand all is tried again: the film, and the two that are none.
+        assert_eq!(probes(&house.app).await, 3);
+        assert_eq!(files(&house, &library).await[0].measured.height, Some(720));
+        house.stops().await;
+    }
+
+    async fn what_fails_is_tried_three_times_or_once(db: Db) {
+        // Which it is is told by the file.
+        let script = "read -r how; case $how in kill) kill -9 $$;; exit) exit 3;; say) echo '{\"media\":null}';; *) echo nonsense;; esac";
+        let (house, _home) = house(&db, Some(script));
+        house.starts_jobs().await;
+        for how in ["exit", "kill", "other", "say"] {
+            write(&house, &format!("films/{how}.mkv"), format!("{how}\n").as_bytes());
+        }
+        let (library, job) = house.library("films", Kind::Movie).await;
+        house.ended(&job).await;
+        probes(&house.app).await;
+        let found = files(&house, &library).await;
+        let told: Vec<(i64, Option<&str>)> = found.iter().map(|file| (file.probe_attempts, file.probe_error.as_deref())).collect();
+        assert_eq!(told, [
+            (1, Some("mediainfo failed with code 3")),
+            (3, Some("mediainfo was killed by signal 9")),
+            (1, Some("the answer is not the JSON of mediainfo")),
+            (3, Some("mediainfo could not open it")),
+        ]);
+        assert!(found.iter().all(|file| file.probed_at.is_none() && file.tech.container.as_deref() == Some("mkv")));
+        assert_eq!(probes(&house.app).await, 0);
+        assert_eq!(house.app.health().await.unwrap().problems, [""; 0]);
+        house.stops().await;
+    }
+
+    async fn without_the_tool_people_are_told_and_nothing_is_lost(db: Db) {
+        let home = tempfile::tempdir().unwrap();
+        let root = home.path().canonicalize().unwrap();
+        let prober = Prober { command: vec!["no-such-mediainfo".into()], ..Prober::default() };
+        let house = House::probed(&db, root.clone(), Pace::default(), prober);
+        house.starts_jobs().await;
+        write(&house, "films/Tide.2003.avi", &film(1920, 1080));
+        let (library, job) = house.library("films", Kind::Movie).await;
+        house.ended(&job).await;
+        assert_eq!(house.app.health().await.unwrap().problems, [""; 0]);
+        probes(&house.app).await;
+        let problems = house.app.health().await.unwrap().problems;
+        assert!(problems[0].contains("install the package `mediainfo`"), "{problems:?}");
+        let file = files(&house, &library).await.remove(0);
+        assert_eq!((file.probe_attempts, file.probe_error), (0, None));
+        house.stops().await;
+        // It is installed.
+        let house = House::over(&db, root, Pace::default());
+        assert_eq!(probes(&house.app).await, 1);
+        assert_eq!(house.app.health().await.unwrap().problems, [""; 0]);
+        assert!(files(&house, &library).await[0].probed_at.is_some());
+    }
+
+    async fn what_is_not_there_waits_and_keeps_nobody_waiting(db: Db) {
+        let (house, _home) = house(&db, None);
+        house.starts_jobs().await;
+        for number in 0..3 {
+            write(&house, &format!("away/Away.{number}.avi"), &film(640, 480));
+        }
+        write(&house, "here/Here.2003.avi", &film(1920, 1080));
+        let (away, job) = house.library("away", Kind::Movie).await;
+        house.ended(&job).await;
+        let (here, job) = house.library("here", Kind::Movie).await;
+        house.ended(&job).await;
+        std::fs::rename(house.root.join("away"), house.root.join("elsewhere")).unwrap();
+        probes(&house.app).await;
+        assert!(files(&house, &here).await[0].probed_at.is_some());
+        let waiting = files(&house, &away).await;
+        assert!(waiting.iter().all(|file| file.probe_attempts == 0 && file.probe_error.is_none()));
+        std::fs::rename(house.root.join("elsewhere"), house.root.join("away")).unwrap();
+        assert_eq!(probes(&house.app).await, 3);
+        assert!(files(&house, &away).await.iter().all(|file| file.probed_at.is_some()));
+        // A round with nothing to do writes nothing: on SQLite it would wait for who writes.
+        let writing = db.begin_write().await.unwrap();
+        assert_eq!(probes(&house.app).await, 0);
+        drop(writing);
+        house.stops().await;
+    }
+
+    async fn what_was_found_in_another_file_is_not_written(db: Db) {
+        let (house, _home) = house(&db, None);
+        house.starts_jobs().await;
+        write(&house, "films/Tide.2003.avi", &film(1920, 1080));
+        let (library, job) = house.library("films", Kind::Movie).await;
+        house.ended(&job).await;
+        let due = repo::probes::due(&mut db.begin_read().await.unwrap(), 0, now(), 10).await.unwrap();
+        // It grows, and no scan has seen that.
+        let mut file = std::fs::File::options().append(true).open(house.root.join("films/Tide.2003.avi")).unwrap();
+        file.write_all(&[0; 100]).unwrap();
+        drop(file);
+        probes(&house.app).await;
+        let before = files(&house, &library).await.remove(0);
+        assert_eq!((before.probed_at, before.probe_attempts), (None, 0));
+        house.scans(&library).await;
+        // What was read before the scan comes too late.
+        let mut tx = db.begin_write().await.unwrap();
+        repo::probes::found(&mut tx, &due[0], &crate::model::streams::Streams::default(), now()).await.unwrap();
+        repo::probes::failed(&mut tx, &due[0], Some("late"), now()).await.unwrap();
+        tx.commit().await.unwrap();
+        let after = files(&house, &library).await.remove(0);
+        assert_eq!((after.probed_at, after.probe_attempts, after.probe_error), (None, 0, None));
+        assert_eq!(probes(&house.app).await, 1);
+        house.stops().await;
+    }
+}

@@ -1,0 +1,396 @@
+//! What items and shows are by the data set of titles: its ids for them.
+//!
+//! Each edition of the data set is asked once about what it has not told yet; a scan asks, and whoever says what an item is.
+//! Nothing is asked while a transaction is open. Answers of two editions are never written down together, and none of an
+//! edition that is gone: an import or a reset leaves every item as it was, or complete.
+//! Bounds: [`AT_ONCE`] items a transaction; the episodes of one series, and [`TITLES`] titles, are kept between two items.
+
+use std::collections::HashMap;
+
+use qm_jobs::{JobContext, JobError};
+use qm_ports::titledb::{EpisodeRecord, TitleDataError, TitleKind, TitleQuestion};
+use qm_titles::Picked;
+
+use super::Library;
+use super::index::Stop;
+use crate::model::external::{ExternalId, TITLEDB, page};
+use crate::model::library::MediaLibrary;
+use crate::model::place;
+use crate::model::show::attempts;
+use crate::model::titles::picked;
+use crate::repo;
+use crate::repo::titles::{Answer, AskedShow, Pending};
+
+/// Items whose answers are written in one transaction.
+const AT_ONCE: usize = 64;
+/// Titles of series that are kept.
+const TITLES: usize = 1024;
+/// What is known of an item to the end.
+const FOUND: &str = "found";
+
+/// Why an answer is not there.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Unanswered {
+    #[error(transparent)]
+    Titles(#[from] TitleDataError),
+    #[error(transparent)]
+    Database(#[from] qm_db::DbError),
+}
+
+/// What an item is.
+#[derive(Debug, Default)]
+struct Said {
+    series: Option<String>,
+    own: Option<String>,
+    /// Nothing is left to be asked.
+    whole: bool,
+}
+
+/// Questions to one edition.
+struct Asking<'a> {
+    library: &'a Library,
+    of: &'a MediaLibrary,
+    edition: String,
+    /// Ids of shows, by their folders.
+    shows: HashMap<String, Option<String>>,
+    /// Of the series that was asked about last.
+    episodes: Option<(String, Vec<EpisodeRecord>)>,
+    titles: HashMap<(String, Option<i64>), Option<String>>,
+}
+
+impl Library {
+    /// Asks about all of a library that this edition has not been asked about. Where it cannot be asked, or goes away
+    /// meanwhile, what is left is left for another time.
+    pub(super) async fn ask_titles(&self, of: &MediaLibrary, job: &JobContext) -> Result<(), Stop> {
+        let asked = async {
+            let Some(edition) = self.outside.titles.edition().await? else {
+                return Ok(true);
+            };
+            let mut asking = Asking::new(self, of, edition);
+            Ok(asking.shows(job).await? && asking.items(job).await?)
+        };
+        match asked.await {
+            Ok(true) => Ok(()),
+            Ok(false) if job.is_cancelled() => Err(Stop::Stopped),
+            // A newer data set has come in between: it is asked the next time.
+            Ok(false) => Ok(()),
+            Err(AskError::Job(error)) => Err(Stop::Job(error)),
+            Err(AskError::Unanswered(Unanswered::Database(error))) => Err(Stop::Database(error)),
+            Err(AskError::Unanswered(Unanswered::Titles(error))) => {
+                let left = format!("{error}; what it knows of new files is looked for by the next scan");
+                Ok(job.warning(&left).await?)
+            }
+        }
+    }
+
+    /// Asks about one item; where the data set cannot be asked, the next scan does.
+    pub(super) async fn ask_title_of(&self, id: &str) -> Result<(), qm_db::DbError> {
+        match self.ask_one(id).await {
+            Ok(()) => Ok(()),
+            Err(Unanswered::Database(error)) => Err(error),
+            Err(Unanswered::Titles(error)) => {
+                tracing::warn!(
+                    item = id,
+                    error = &error as &dyn std::error::Error,
+                    "an item was not asked about"
+                );
+                Ok(())
+            }
+        }
+    }
+
+    async fn ask_one(&self, id: &str) -> Result<(), Unanswered> {
+        let Some(edition) = self.outside.titles.edition().await? else {
+            return Ok(());
+        };
+        let Some(at) = self.place_of(id).await? else {
+            return Ok(());
+        };
+        let (item, ids, of, shows) = at;
+        let mut asking = Asking::new(self, &of, edition);
+        asking.shows = shows
+            .into_iter()
+            .map(|show| (show.place, show.titledb_id))
+            .collect();
+        let said = asking.about(&item, &ids).await?;
+        if asking.is_current().await? {
+            asking.write(&[(item, said)]).await?;
+        }
+        Ok(())
+    }
+
+    async fn place_of(
+        &self,
+        id: &str,
+    ) -> Result<Option<(Pending, Vec<ExternalId>, MediaLibrary, Vec<AskedShow>)>, qm_db::DbError> {
+        let mut tx = self.db.begin_read().await?;
+        let (Some(item), Some((whole, _))) = (
+            repo::titles::one(&mut tx, id).await?,
+            repo::lists::find(&mut tx, id).await?,
+        ) else {
+            return Ok(None);
+        };
+        let Some(of) = repo::libraries::find(&mut tx, &whole.library_id).await? else {
+            return Ok(None);
+        };
+        let ids = repo::external::of_item(&mut tx, id).await?;
+        let shows = repo::titles::shows(&mut tx, &of.id).await?;
+        Ok(Some((item, ids, of, shows)))
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+enum AskError {
+    #[error(transparent)]
+    Unanswered(#[from] Unanswered),
+    #[error(transparent)]
+    Job(#[from] JobError),
+}
+
+impl From<TitleDataError> for AskError {
+    fn from(error: TitleDataError) -> Self {
+        Self::Unanswered(error.into())
+    }
+}
+
+impl From<qm_db::DbError> for AskError {
+    fn from(error: qm_db::DbError) -> Self {
+        Self::Unanswered(error.into())
+    }
+}
+
+impl<'a> Asking<'a> {
+    fn new(library: &'a Library, of: &'a MediaLibrary, edition: String) -> Self {
+        Self {
+            library,
+            of,
+            edition,
+            shows: HashMap::new(),
+            episodes: None,
+            titles: HashMap::new(),
+        }
+    }
+
+    /// Whether what was asked is still what answers.
+    async fn is_current(&self) -> Result<bool, TitleDataError> {
+        let now = self.library.outside.titles.edition().await?;
+        Ok(now.as_deref() == Some(&*self.edition))
+    }
+
+    /// Finds the ids of shows; `false`: it ends before it is through.
+    async fn shows(&mut self, job: &JobContext) -> Result<bool, AskError> {
+        let shows = repo::titles::shows(&mut self.library.db.begin_read().await?, &self.of.id).await?;
+        for show in shows {
+            if job.is_cancelled() {
+                return Ok(false);
+            }
+            let mut id = show.titledb_id.clone();
+            if id.is_none() && show.titledb_asked.as_deref() != Some(&*self.edition) {
+                id = self.show(&show).await?;
+                if !self.is_current().await? {
+                    return Ok(false);
+                }
+                let mut tx = self.library.db.begin_write().await?;
+                let now = self.library.ctx.now();
+                repo::titles::show_answered(&mut tx, &show.id, id.as_deref(), &self.edition, now).await?;
+                tx.commit().await?;
+                job.heartbeat().await?;
+            }
+            self.shows.insert(show.place, id);
+        }
+        Ok(true)
+    }
+
+    async fn show(&mut self, show: &AskedShow) -> Result<Option<String>, AskError> {
+        let mut tx = self.library.db.begin_read().await?;
+        let known = repo::titles::series_below(&mut tx, &self.of.id, &show.place).await?;
+        drop(tx);
+        if known.is_some() {
+            return Ok(known);
+        }
+        let (titles, year) = attempts(&place::shown(&show.place));
+        Ok(self.series(&titles, year).await?)
+    }
+
+    /// The series that the first of these titles names one of.
+    async fn series(
+        &mut self,
+        titles: &[String],
+        year: Option<i64>,
+    ) -> Result<Option<String>, TitleDataError> {
+        for title in titles {
+            let key = (title.clone(), year);
+            let found = match self.titles.get(&key) {
+                Some(known) => known.clone(),
+                None => {
+                    let found = self.library.outside.titles.series(title, year).await?;
+                    if self.titles.len() >= TITLES {
+                        self.titles.clear();
+                    }
+                    self.titles.insert(key, found.clone());
+                    found
+                }
+            };
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Finds the ids of items; `false`: it ends before it is through.
+    async fn items(&mut self, job: &JobContext) -> Result<bool, AskError> {
+        let mut after = String::new();
+        loop {
+            let mut tx = self.library.db.begin_read().await?;
+            let items =
+                repo::titles::pending(&mut tx, &self.of.id, &self.edition, &after, AT_ONCE as i64).await?;
+            let ids: Vec<&str> = items.iter().map(|item| &*item.id).collect();
+            let mut ids = repo::external::of_items(&mut tx, &ids).await?;
+            drop(tx);
+            let Some(last) = items.last() else {
+                return Ok(true);
+            };
+            after.clone_from(&last.place);
+            let mut said = Vec::with_capacity(items.len());
+            for item in items {
+                if job.is_cancelled() {
+                    return Ok(false);
+                }
+                let ids = ids.remove(&item.id).unwrap_or_default();
+                let about = self.about(&item, &ids).await?;
+                said.push((item, about));
+            }
+            if !self.is_current().await? {
+                return Ok(false);
+            }
+            self.write(&said).await?;
+            job.heartbeat().await?;
+        }
+    }
+
+    async fn about(&mut self, item: &Pending, ids: &[ExternalId]) -> Result<Said, TitleDataError> {
+        let known = ids.iter().find(|id| id.provider == TITLEDB && !id.is_derived);
+        let known = known.map(|id| &*id.value);
+        match &*item.media_type {
+            "tv" | "anime" | "episode" => self.episode(item, known).await,
+            "movie" => match known {
+                Some(_) => Ok(Said {
+                    series: item.series_titledb_id.clone(),
+                    own: None,
+                    whole: true,
+                }),
+                None => self.film(item).await,
+            },
+            _ => Ok(Said {
+                series: item.series_titledb_id.clone(),
+                ..Said::default()
+            }),
+        }
+    }
+
+    async fn film(&self, item: &Pending) -> Result<Said, TitleDataError> {
+        let question = TitleQuestion {
+            title: item.title.clone(),
+            year: item.year,
+            kind: Some(TitleKind::Movie),
+        };
+        let found = self.library.outside.titles.search(&question).await?;
+        let own = match picked(&item.title, item.year, &found) {
+            Picked::One(at) => Some(found[at].title.id.clone()),
+            Picked::None | Picked::Ambiguous(_) => None,
+        };
+        Ok(Said {
+            series: item.series_titledb_id.clone(),
+            whole: own.is_some(),
+            own,
+        })
+    }
+
+    /// `known`: the id that somebody gave the item, which is that of an episode or of its series.
+    async fn episode(&mut self, item: &Pending, known: Option<&str>) -> Result<Said, TitleDataError> {
+        let stored = item.series_titledb_id.clone();
+        let series = match (known, &stored) {
+            (Some(id), _) => self.series_of(id).await?.or(stored),
+            (None, Some(_)) => stored,
+            (None, None) => self.series_at(item).await?,
+        };
+        let Some(series) = series else {
+            return Ok(Said::default());
+        };
+        let is_stored = item.series_titledb_id.as_deref() == Some(&*series);
+        let episodes = self.episodes(&series).await?;
+        let is_of_season =
+            item.season.is_none() || episodes.iter().any(|episode| episode.season == item.season);
+        if !episodes.is_empty() && !is_of_season && !is_stored {
+            // It is another series of that name.
+            return Ok(Said {
+                series: item.series_titledb_id.clone(),
+                ..Said::default()
+            });
+        }
+        let numbers = (item.season, item.episode);
+        let is_it = |episode: &&EpisodeRecord| {
+            numbers.0.is_some() && numbers.1.is_some() && (episode.season, episode.episode) == numbers
+        };
+        let own = episodes.iter().find(is_it).map(|episode| episode.id.clone());
+        Ok(Said {
+            whole: own.is_some() || known.is_some(),
+            series: Some(series),
+            own,
+        })
+    }
+
+    /// The series that an id names, or an episode of which it names.
+    async fn series_of(&self, id: &str) -> Result<Option<String>, TitleDataError> {
+        let titles = &self.library.outside.titles;
+        if let Some(parent) = titles.parent(id).await? {
+            return Ok(Some(parent));
+        }
+        let title = titles.title(id).await?;
+        let is_series = title.is_some_and(|title| matches!(&*title.kind, "tvSeries" | "tvMiniSeries"));
+        Ok(is_series.then(|| id.to_owned()))
+    }
+
+    /// The series of the show whose folder an item lies in; of one that lies in none, by its title.
+    async fn series_at(&mut self, item: &Pending) -> Result<Option<String>, TitleDataError> {
+        let (folder, lies_below) = place::top(&item.place);
+        if let (true, Some(show)) = (lies_below, self.shows.get(&folder)) {
+            return Ok(show.clone());
+        }
+        let (titles, year) = attempts(&item.title);
+        self.series(&titles, item.year.or(year)).await
+    }
+
+    async fn episodes(&mut self, series: &str) -> Result<&[EpisodeRecord], TitleDataError> {
+        if self.episodes.as_ref().is_none_or(|(of, _)| of != series) {
+            let found = self.library.outside.titles.episodes(series).await?;
+            self.episodes = Some((series.to_owned(), found));
+        }
+        Ok(self.episodes.as_ref().map_or(&[], |(_, found)| &found[..]))
+    }
+
+    async fn write(&self, said: &[(Pending, Said)]) -> Result<(), qm_db::DbError> {
+        let (library, now) = (self.library, self.library.ctx.now());
+        let mut tx = library.db.begin_write().await?;
+        for (item, said) in said {
+            let asked = if said.whole { FOUND } else { &self.edition };
+            if said.own.is_none()
+                && said.series == item.series_titledb_id
+                && item.titledb_asked.as_deref() == Some(asked)
+            {
+                continue;
+            }
+            let url = said.own.as_deref().and_then(|id| page(TITLEDB, id, false));
+            let answer = Answer {
+                series: said.series.as_deref(),
+                own: said.own.as_deref(),
+                new_id: library.ctx.id(),
+                url,
+                asked,
+            };
+            repo::titles::answered(&mut tx, item, &answer, now).await?;
+        }
+        tx.commit().await
+    }
+}

@@ -1,0 +1,154 @@
+//! A data set of titles that a test makes up.
+
+use std::sync::Mutex;
+
+use async_trait::async_trait;
+use qm_ports::titledb::{
+    CreditRecord, EpisodeRecord, TitleData, TitleDataError, TitleMatch, TitleQuestion, TitleRecord,
+};
+use qm_titles::{normalise, similarity};
+
+/// What the data set has, and how it behaves.
+#[derive(Default)]
+pub struct Set {
+    pub edition: Option<String>,
+    pub titles: Vec<TitleRecord>,
+    /// Series, season, number, id of the episode.
+    pub episodes: Vec<(&'static str, i64, i64, &'static str)>,
+    /// It cannot be read.
+    pub is_broken: bool,
+    /// Becomes the edition when the next question has been answered; empty: there is none then.
+    pub next: Option<&'static str>,
+    /// Questions for titles, series and episodes.
+    pub asked: usize,
+}
+
+#[derive(Default)]
+pub struct Titles(pub Mutex<Set>);
+
+impl Titles {
+    /// Fills it: id, kind, title, year.
+    ///
+    /// # Panics
+    /// When another test has.
+    pub fn has(
+        &self,
+        edition: &str,
+        titles: &[(&str, &str, &str, i64)],
+        episodes: &[(&'static str, i64, i64, &'static str)],
+    ) {
+        let mut set = self.0.lock().expect("whole");
+        set.edition = Some(edition.to_owned());
+        set.episodes = episodes.to_vec();
+        let record = |(id, kind, title, year): &(&str, &str, &str, i64)| TitleRecord {
+            id: (*id).to_owned(),
+            kind: (*kind).to_owned(),
+            title: (*title).to_owned(),
+            original_title: None,
+            year: Some(*year),
+            end_year: None,
+            runtime: Some(90),
+            is_adult: false,
+            genres: vec!["Drama".to_owned()],
+            directors: vec!["Somebody".to_owned()],
+            writers: Vec::new(),
+            rating: Some(7.5),
+            votes: Some(100),
+        };
+        set.titles = titles.iter().map(record).collect();
+    }
+
+    /// # Panics
+    /// When a test has failed that holds it.
+    pub fn change(&self, change: impl FnOnce(&mut Set)) {
+        change(&mut self.0.lock().expect("whole"));
+    }
+
+    /// Questions so far.
+    ///
+    /// # Panics
+    /// When a test has failed that holds it.
+    pub fn asked(&self) -> usize {
+        self.0.lock().expect("whole").asked
+    }
+
+    fn ask<T>(&self, answer: impl FnOnce(&Set) -> T) -> Result<T, TitleDataError> {
+        let mut set = self.0.lock().expect("whole");
+        set.asked += 1;
+        if set.is_broken {
+            return Err(TitleDataError("it is being repaired".to_owned()));
+        }
+        let said = answer(&set);
+        if let Some(next) = set.next.take() {
+            set.edition = (!next.is_empty()).then(|| next.to_owned());
+        }
+        Ok(said)
+    }
+}
+
+#[async_trait]
+impl TitleData for Titles {
+    async fn edition(&self) -> Result<Option<String>, TitleDataError> {
+        Ok(self.0.lock().expect("whole").edition.clone())
+    }
+
+    async fn title(&self, id: &str) -> Result<Option<TitleRecord>, TitleDataError> {
+        self.ask(|set| set.titles.iter().find(|title| title.id == id).cloned())
+    }
+
+    async fn search(&self, asked: &TitleQuestion) -> Result<Vec<TitleMatch>, TitleDataError> {
+        self.ask(|set| {
+            let wanted = normalise(&asked.title);
+            let found = set
+                .titles
+                .iter()
+                .filter(|title| title.kind == "movie" && similarity(&wanted, &normalise(&title.title)) > 0.6);
+            let found = found.map(|title| TitleMatch {
+                title: title.clone(),
+                confidence: 1.0,
+            });
+            found.collect()
+        })
+    }
+
+    async fn best(&self, asked: &TitleQuestion) -> Result<Option<TitleMatch>, TitleDataError> {
+        Ok(self.search(asked).await?.into_iter().next())
+    }
+
+    async fn series(&self, title: &str, year: Option<i64>) -> Result<Option<String>, TitleDataError> {
+        self.ask(|set| {
+            let wanted = normalise(title);
+            let found = set.titles.iter().find(|title| {
+                title.kind == "tvSeries"
+                    && normalise(&title.title) == wanted
+                    && (year.is_none() || title.year == year)
+            });
+            found.map(|title| title.id.clone())
+        })
+    }
+
+    async fn episodes(&self, id: &str) -> Result<Vec<EpisodeRecord>, TitleDataError> {
+        self.ask(|set| {
+            let of = set.episodes.iter().filter(|(series, ..)| *series == id);
+            let record = |(_, season, episode, id): &(&str, i64, i64, &str)| EpisodeRecord {
+                id: (*id).to_owned(),
+                season: Some(*season),
+                episode: Some(*episode),
+                title: None,
+                year: None,
+            };
+            of.map(record).collect()
+        })
+    }
+
+    async fn parent(&self, id: &str) -> Result<Option<String>, TitleDataError> {
+        self.ask(|set| {
+            let found = set.episodes.iter().find(|(.., episode)| *episode == id);
+            found.map(|(series, ..)| (*series).to_owned())
+        })
+    }
+
+    async fn credits(&self, _: &str) -> Result<Vec<CreditRecord>, TitleDataError> {
+        self.ask(|_| Vec::new())
+    }
+}
