@@ -190,6 +190,14 @@ impl Server {
         self.call("GET", path, None).await
     }
 
+    pub async fn post(&self, path: &str, body: &Value) -> Value {
+        self.call("POST", path, Some(body)).await
+    }
+
+    pub async fn patch(&self, path: &str, body: &Value) -> Value {
+        self.call("PATCH", path, Some(body)).await
+    }
+
     async fn call(&self, method: &str, path: &str, body: Option<&Value>) -> Value {
         let mut request = self
             .http

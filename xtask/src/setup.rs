@@ -51,6 +51,12 @@ const PACKAGES: &[Package] = &[
         purpose: Purpose::Run,
         present: || wasm_target() || distribution_std_source(),
     },
+    // Looks into the files of media libraries.
+    Package {
+        name: "mediainfo",
+        purpose: Purpose::Run,
+        present: || has("mediainfo"),
+    },
     Package {
         name: "rtorrent",
         purpose: Purpose::Test,

@@ -64,6 +64,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
         &[
             "host/plugin-host/src/core/cache",
             "host/plugin-host/src/core/system",
+            "host/plugin-host/src/imports/text",
         ],
     ),
 ];

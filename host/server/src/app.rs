@@ -404,11 +404,13 @@ impl App {
         let ground = Ground::lay(&config, &secrets, &post, &net, &passwords, &ctx)?;
         let db = ground.db.clone();
         let outbox = ground.outbox().await?;
-        // Neither waits for the other: one reads files, the other the database.
-        let (seeded, plugins) = tokio::join!(
+        // None waits for another: one reads the database, the others files.
+        let (seeded, plugins, authorities) = tokio::join!(
             seed(&db, &ground.identity, &config.admin, &ground.settings),
             start_plugins(&config, compiler, limits, &net, &ground),
+            net.has_authorities(),
         );
+        authorities?;
         let (seeded, plugins) = (seeded?, plugins?);
         let hub = ground.hub(&config);
         let kinds = brought.kinds.unwrap_or_else(|| plugins.clone());
@@ -427,7 +429,7 @@ impl App {
         let actions = Arc::new(HouseFirst::new(others));
         actions.add(&rss);
         let automation = ground.automation(actions.clone(), &torrents, book).await?;
-        let outside = ground.outside(&torrents, &files);
+        let outside = ground.outside(&plugins, &jobs, (&torrents, &files), &titledb, &hub);
         let media = ground.media(&config, &plugins, &jobs, &automation, &actions, outside)?;
         let channels = brought.channels.unwrap_or_else(|| plugins.channels());
         let notifications = ground.notifications(channels, &hub)?;

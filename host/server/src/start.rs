@@ -42,6 +42,10 @@ pub async fn start(
     })?;
     let listener =
         qm_web::listen(config.listen).map_err(|source| StartError::listen(config.listen, source))?;
+    // What may refuse the start does so before anything is written; a start that writes nothing goes on beside it.
+    if resolved.unsaved.is_some() || makes_something(&config)? {
+        net.has_authorities().await?;
+    }
     let session = session(&ctx);
     let db = open_database(&config, &session).await?;
     let candidate = Candidate {
@@ -58,6 +62,9 @@ pub async fn start(
         return Ok(None);
     };
     let begun = async {
+        if post.db.outdated().await?.is_some() {
+            net.has_authorities().await?;
+        }
         migrate(&post.db, &config, &ctx).await?;
         if let Some(unsaved) = &resolved.unsaved {
             unsaved.save()?;
@@ -90,6 +97,12 @@ pub async fn start(
             Err(error)
         }
     }
+}
+
+/// Whether opening the database makes the data directory or a file.
+fn makes_something(config: &Config) -> Result<bool, DbError> {
+    let file = SqliteFile::of(config.database_url.expose())?;
+    Ok(!config.data_dir.is_dir() || file.is_some_and(|file| !file.path().is_file()))
 }
 
 /// A name for the sessions of one process on the database, which no other process has.

@@ -22,5 +22,6 @@ mod plugins;
 mod realtime;
 mod rss;
 mod table;
+mod titledb;
 mod torrents;
 mod web;

@@ -7,7 +7,7 @@ use qm_automation::Automation;
 use qm_files::Files;
 use qm_indexers::{Indexers, IndexersDeps};
 use qm_jobs::Jobs;
-use qm_library::{Library, LibraryDeps, Outside, Pace};
+use qm_library::{Library, LibraryDeps, Outside, Pace, Prober};
 use qm_mail::{Mail, MailDeps};
 use qm_media_servers::{Integrations, IntegrationsDeps};
 use qm_metadata::{MetadataArea, MetadataDeps};
@@ -84,15 +84,15 @@ impl Ground {
         jobs: &Jobs,
         automation: &Arc<Automation>,
         actions: &HouseFirst,
-        outside: Outside,
+        (outside, servers): (Outside, Arc<Integrations>),
     ) -> Result<[Area; 3], StartError> {
-        let library = self.library(config, jobs, automation, outside)?;
-        let servers = self.media_servers(plugins, jobs);
+        let metadata = self.metadata(config, plugins);
+        let library = self.library(config, jobs, automation, outside, &metadata)?;
         actions.add(&library).add(&servers);
         Ok([
             qm_library::area(&library),
             qm_media_servers::area(&servers),
-            qm_metadata::area(&self.metadata(config, plugins)),
+            qm_metadata::area(&metadata),
         ])
     }
 
@@ -176,6 +176,7 @@ impl Ground {
         jobs: &Jobs,
         automation: &Arc<Automation>,
         outside: Outside,
+        metadata: &Arc<MetadataArea>,
     ) -> Result<Arc<Library>, StartError> {
         let own = own_places(config)?.into_iter().map(|place| place.path);
         Ok(Library::new(LibraryDeps {
@@ -188,17 +189,31 @@ impl Ground {
             file_roots: config.file_roots.clone(),
             own: own.collect(),
             pace: Pace::default(),
+            prober: Prober::default(),
             outside,
+            metadata: metadata.clone(),
         }))
     }
 
-    /// What the media libraries may do to files and torrents, and who tells them for whom.
-    pub(super) fn outside(&self, torrents: &Arc<Torrents>, files: &Arc<Files>) -> Outside {
-        Outside {
+    /// What the media libraries may do to files, torrents and media servers, and who tells them for whom; with the servers.
+    pub(super) fn outside(
+        &self,
+        plugins: &PluginHost,
+        jobs: &Jobs,
+        (torrents, files): (&Arc<Torrents>, &Arc<Files>),
+        titledb: &Arc<Titledb>,
+        hub: &Hub,
+    ) -> (Outside, Arc<Integrations>) {
+        let servers = self.media_servers(plugins, jobs);
+        let outside = Outside {
             mover: files.clone(),
             payloads: torrents.clone(),
             hands: torrents.clone(),
             holders: Arc::new(self.identity.clone()),
-        }
+            hub: hub.clone(),
+            titles: titledb.clone(),
+            servers: servers.clone(),
+        };
+        (outside, servers)
     }
 }

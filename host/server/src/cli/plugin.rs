@@ -70,6 +70,9 @@ pub(super) async fn check(file: &Path, target: Option<TargetConfig>) -> ExitCode
         Ok(net) => net,
         Err(error) => return fail(&one_line(&error)),
     };
+    if let Err(error) = net.has_authorities().await {
+        return fail(&one_line(&error));
+    }
     hear();
     let options = CheckOptions {
         target: target.map(|config| config.0),

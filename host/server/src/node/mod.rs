@@ -142,6 +142,7 @@ impl Candidate<'_> {
         };
         if waiting.lease.look().await?.is_none() {
             // It is new, or was made by a version that knows no leases: then there is nobody to ask.
+            self.net.has_authorities().await?;
             start::migrate(&self.db, self.config, self.ctx).await?;
         }
         let term = loop {

@@ -5,6 +5,9 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use crate::place::{Place, STRONG_A, STRONG_B, text};
 
+/// A machine that trusts nobody.
+const NO_AUTHORITIES: &[(&str, &str)] = &[("SSL_CERT_FILE", "./garbage"), ("SSL_CERT_DIR", "./plugins")];
+
 /// Runs a start that must fail and checks how.
 fn refused(place: &Place, variables: &[(&str, &str)], expected: &[&str]) {
     let before = place.contents();
@@ -50,6 +53,7 @@ fn a_mistake_is_told_in_one_line_and_nothing_is_written() {
             &["plugins directory `./garbage`", "PLUGINS_DIR"],
         ),
         (&[("PORT", &port)], &[&port, "set PORT"]),
+        (NO_AUTHORITIES, &["CA certificates", "ca-certificates"]),
         (&[("HOST", "203.0.113.7")], &["203.0.113.7", "HOST"]),
         (
             &[production],
@@ -202,6 +206,12 @@ fn a_first_start_makes_what_it_needs_and_a_second_one_keeps_it() {
         (0o700, 0o600, 0o600)
     );
     let secrets = std::fs::read(place.path("data/secrets.json")).expect("readable");
+
+    // They are read beside what such a start does; it waits for them all the same.
+    let without = place.run(&[], NO_AUTHORITIES);
+    let complaint = String::from_utf8_lossy(&without.stderr);
+    assert_eq!(without.status.code(), Some(1), "{complaint}");
+    assert!(complaint.contains("CA certificates"), "{complaint}");
 
     let second = place.serve(&[]);
     assert!(second.get("/api/system/ready").contains("\"database\":true"));

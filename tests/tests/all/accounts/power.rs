@@ -99,6 +99,30 @@ fn is_own_account(operation: &Operation) -> bool {
     own && operation.method != "GET"
 }
 
+/// What somebody who is deactivated may still do until their token expires: it gives nobody anything that lasts longer.
+const BY_TOKEN: &[&str] = &[
+    // What is done to torrents, files and jobs is done once, and seen in the audit.
+    "/api/torrents",
+    "/api/categories",
+    "/api/tags",
+    "/api/files/",
+    "/api/jobs/",
+    // Nothing is stored of what is tried, looked up or searched for.
+    "/api/rss/rules/preview",
+    "/api/rss/rules/{id}/test-",
+    "/api/rss/convert-to-regex",
+    "/api/rss/smart-match/",
+    "/api/rss/show-status/",
+    "/api/indexers/search",
+    "/api/system/update/check",
+];
+
+/// Whether it changes something, or has somebody else's server asked, for longer than its answer.
+fn outlasts_its_token(operation: &Operation) -> bool {
+    let by_token = BY_TOKEN.iter().any(|path| operation.path.starts_with(path));
+    operation.method != "GET" && !operation.needed.is_empty() && (!by_token || hands_out_power(operation))
+}
+
 /// A good body of the route, with the right password in it.
 fn good_body(operation: &Operation, root: &str) -> Option<Value> {
     let row = TABLE.iter().find(|row| row.route == operation.name());
@@ -184,6 +208,42 @@ both_databases! {
             attack(who, tests.expect("engines can be tried"), "/api/engines/test", Some(&stored)).await;
             assert_eq!(state(server.db()).await, before, "something changed by somebody {}", who.how);
         }
+    }
+
+    async fn who_is_deactivated_changes_nothing_that_lasts(db: &TestDb) {
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        let root_path = folder.path().display().to_string();
+        let kinds = FakeKinds::first_party();
+        kinds.engine("one");
+        let server = TestServer::builder(db).kinds(kinds).env("FILE_MANAGER_ROOTS", &root_path).start().await;
+        let who = Fallen::new(&server, "deactivated").await;
+        let all = operations(&server.anonymous()).await;
+        for path in BY_TOKEN {
+            assert!(all.iter().any(|operation| operation.path.starts_with(path)), "nothing is at {path}");
+        }
+        let before = state(server.db()).await;
+        let lasting: Vec<&Operation> = all.iter().filter(|operation| outlasts_its_token(operation)).collect();
+        assert!(lasting.len() > 80, "{}", lasting.len());
+        let mut done = Vec::new();
+        for operation in lasting {
+            let target = operation.with(|name| match name {
+                "eventKey" => "torrent.completed".to_owned(),
+                "key" => "general.theme".to_owned(),
+                "seasonNumber" => "1".to_owned(),
+                _ => NOBODY.to_owned(),
+            });
+            let request = fresh(&who.api, &operation.method, &target);
+            let request = match good_body(operation, &root_path) {
+                Some(body) => request.json(&body),
+                None => request,
+            };
+            let reply = request.send().await.expect("an answer");
+            if reply.status != 403 || reply.json()["code"] != "forbidden.account_inactive" {
+                done.push(format!("{}: {} {}", operation.name(), reply.status, reply.text()));
+            }
+        }
+        assert!(done.is_empty(), "by somebody deactivated:\n{}", done.join("\n"));
+        assert_eq!(state(server.db()).await, before, "something changed");
     }
 
     async fn sockets_of_whom_lost_the_account_or_changed_the_password_close_on_every_server(db: &TestDb) {

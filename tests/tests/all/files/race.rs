@@ -1,6 +1,7 @@
 //! A folder that is swapped for a link to the outside as fast as it goes, while it is read and changed over the API.
 
 use std::os::unix::fs::symlink;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -11,12 +12,50 @@ use serde_json::{Value, json};
 
 use super::site::{Site, sung, temporaries, tree};
 
-/// Long enough for every step to meet a swap many times over.
+/// Long enough for every step to meet a swap many times over, on a machine that has nothing else to do.
 const LENGTH: Duration = Duration::from_secs(20);
-/// Time that a busy machine has for [`ENOUGH`].
-const LONGEST: Duration = Duration::from_mins(2);
-/// Changes that must have been made.
-const ENOUGH: u64 = 100;
+/// However busy the machine is, it goes on until so much has happened. When for this long nothing of it has that is still wanted,
+/// nothing ever will.
+const STUCK: Duration = Duration::from_mins(2);
+const SWAPS: u64 = 1000;
+const CHANGES: u64 = 100;
+/// Of each of those that read.
+const READS_OF_EACH: u64 = 50;
+/// The folder is swapped for so long without a rest, and then as long with rests: what takes many steps is met by a swap in
+/// each of them, and also gets through as a whole.
+const BURST: Duration = Duration::from_millis(20);
+const REST: Duration = Duration::from_micros(300);
+
+/// What has happened so far.
+#[derive(Default)]
+struct Tally {
+    swaps: AtomicU64,
+    changes: AtomicU64,
+    reads: AtomicU64,
+    streams: AtomicU64,
+    over: AtomicBool,
+}
+
+impl Tally {
+    fn add(to: &AtomicU64, succeeded: bool) {
+        to.fetch_add(u64::from(succeeded), Ordering::Relaxed);
+    }
+
+    fn counts(&self) -> [u64; 4] {
+        [&self.swaps, &self.changes, &self.reads, &self.streams].map(|count| count.load(Ordering::Relaxed))
+    }
+
+    /// How much of what is wanted has not happened yet.
+    fn wanted(&self) -> u64 {
+        let wanted = [SWAPS, CHANGES, READS_OF_EACH, READS_OF_EACH];
+        let counts = self.counts().into_iter().zip(wanted);
+        counts.map(|(count, wanted)| wanted.saturating_sub(count)).sum()
+    }
+
+    fn is_over(&self) -> bool {
+        self.over.load(Ordering::Relaxed)
+    }
+}
 
 /// What the reader asks, through the folder that is swapped.
 const READS: &[(&str, &str, &str)] = &[
@@ -115,11 +154,20 @@ async fn ask(api: &Api, method: &str, path: &str, body: Option<&Value>) -> bool 
     reply.status < 300 && !reply.text().contains("\"succeeded\":0")
 }
 
-async fn change(api: Api, site: Arc<Site>) -> u64 {
-    let (start, mut done, mut round) = (Instant::now(), 0, 0);
-    while start.elapsed() < LENGTH || (done <= ENOUGH && start.elapsed() < LONGEST) {
+async fn change(api: Api, site: Arc<Site>, tally: Arc<Tally>) {
+    let (start, mut round) = (Instant::now(), 0);
+    let mut last = (tally.wanted(), start);
+    while start.elapsed() < LENGTH || tally.wanted() > 0 {
+        if tally.wanted() != last.0 {
+            last = (tally.wanted(), Instant::now());
+        }
+        assert!(
+            last.1.elapsed() < STUCK,
+            "{:?}: nothing succeeds any more",
+            tally.counts()
+        );
         for (path, body) in changes(round) {
-            done += u64::from(ask(&api, "POST", path, Some(&body)).await);
+            Tally::add(&tally.changes, ask(&api, "POST", path, Some(&body)).await);
         }
         // Whatever was deleted goes back, through the folder as it is then.
         for item in api.get("/api/files/trash").await.as_array().into_iter().flatten() {
@@ -143,18 +191,16 @@ async fn change(api: Api, site: Arc<Site>) -> u64 {
         .await;
         site.write("tree/a/b", "inside");
         if round.is_multiple_of(4) {
-            done += rooted_in_the_swap(&api, &site, round).await;
+            rooted_in_the_swap(&api, &site, round, &tally.changes).await;
         }
         round += 1;
     }
-    done
 }
 
 /// The folder that is swapped as the Default Root Path itself: every path begins there, and so does a trash.
-async fn rooted_in_the_swap(api: &Api, site: &Site, round: u64) -> u64 {
-    let mut done = 0;
+async fn rooted_in_the_swap(api: &Api, site: &Site, round: u64, done: &AtomicU64) {
     let root = json!({ "path": site.at("victim") });
-    done += u64::from(ask(api, "PUT", "/api/files/root", Some(&root)).await);
+    Tally::add(done, ask(api, "PUT", "/api/files/root", Some(&root)).await);
     for path in ["/api/files", "/api/files/root", "/api/files/download?path=secret"] {
         ask(api, "GET", path, None).await;
     }
@@ -173,28 +219,24 @@ async fn rooted_in_the_swap(api: &Api, site: &Site, round: u64) -> u64 {
             json!({ "path": format!("rooted-{round}"), "permanent": true }),
         ),
     ] {
-        done += u64::from(ask(api, "POST", path, Some(&body)).await);
+        Tally::add(done, ask(api, "POST", path, Some(&body)).await);
     }
     let root = json!({ "path": site.root });
     assert!(ask(api, "PUT", "/api/files/root", Some(&root)).await);
-    done
 }
 
-async fn read(api: Api, over: Arc<AtomicBool>) -> u64 {
-    let mut done = 0;
-    while !over.load(Ordering::Relaxed) {
+async fn read(api: Api, tally: Arc<Tally>) {
+    while !tally.is_over() {
         for (method, path, body) in READS {
             let body: Option<Value> = serde_json::from_str(body).ok();
-            done += u64::from(ask(&api, method, path, body.as_ref()).await);
+            Tally::add(&tally.reads, ask(&api, method, path, body.as_ref()).await);
         }
     }
-    done
 }
 
 /// A ticket is good for one file, and the file is deleted and put back all the time: whoever is refused asks for another.
-async fn stream(viewer: Api, player: Api, over: Arc<AtomicBool>) -> u64 {
-    let mut done = 0;
-    while !over.load(Ordering::Relaxed) {
+async fn stream(viewer: Api, player: Api, tally: Arc<Tally>) {
+    while !tally.is_over() {
         let wanted = json!({ "path": "victim/secret" });
         let ticket = viewer
             .send("POST", "/api/files/media-ticket", Some(&wanted))
@@ -206,14 +248,25 @@ async fn stream(viewer: Api, player: Api, over: Arc<AtomicBool>) -> u64 {
         let token = ticket.json()["token"].as_str().expect("a ticket").to_owned();
         let query = format!("/api/files/stream?path=victim/secret&ticket={token}");
         let mut is_good = true;
-        while is_good && !over.load(Ordering::Relaxed) {
+        while is_good && !tally.is_over() {
             let reply = player.send("GET", &query, None).await;
             assert_eq!(sung(&reply), None);
             is_good = reply.status == 200;
-            done += u64::from(is_good);
+            Tally::add(&tally.streams, is_good);
         }
     }
-    done
+}
+
+/// Swaps two names until it is over.
+fn swap_all_the_time(victim: &Path, swap: &Path, tally: &Tally) {
+    let start = Instant::now();
+    while !tally.is_over() {
+        let swapped = renameat_with(CWD, victim, CWD, swap, RenameFlags::EXCHANGE);
+        Tally::add(&tally.swaps, swapped.is_ok());
+        if start.elapsed().as_millis() / BURST.as_millis() % 2 == 1 {
+            std::thread::sleep(REST);
+        }
+    }
 }
 
 async fn race(server: &TestServer, site: Arc<Site>) {
@@ -226,36 +279,26 @@ async fn race(server: &TestServer, site: Arc<Site>) {
     }
     symlink(&site.canary, site.at("swap")).expect("our own directory");
     let before = tree(&site.canary);
-    let (over, swaps) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+    let tally = Arc::new(Tally::default());
     let swapper = {
-        let (over, swaps) = (over.clone(), swaps.clone());
-        let (victim, swap) = (site.at("victim"), site.at("swap"));
-        std::thread::spawn(move || {
-            while !over.load(Ordering::Relaxed) {
-                let swapped = renameat_with(CWD, &victim, CWD, &swap, RenameFlags::EXCHANGE);
-                swaps.fetch_add(u64::from(swapped.is_ok()), Ordering::Relaxed);
-            }
-        })
+        let (victim, swap, tally) = (site.at("victim"), site.at("swap"), tally.clone());
+        std::thread::spawn(move || swap_all_the_time(victim.as_ref(), swap.as_ref(), &tally))
     };
     let readers = [
-        tokio::spawn(read(api.clone(), over.clone())),
-        tokio::spawn(stream(api.clone(), server.anonymous(), over.clone())),
+        tokio::spawn(read(api.clone(), tally.clone())),
+        tokio::spawn(stream(api.clone(), server.anonymous(), tally.clone())),
     ];
-    let changed = tokio::spawn(change(api.clone(), site.clone())).await;
-    over.store(true, Ordering::Relaxed);
+    let changed = tokio::spawn(change(api.clone(), site.clone(), tally.clone())).await;
+    tally.over.store(true, Ordering::Relaxed);
     swapper.join().expect("the swapper does not panic");
-    let changed = changed.expect("nothing of the canary was told");
-    let mut reads = Vec::new();
+    changed.expect("nothing of the canary was told");
     for reader in readers {
-        reads.push(reader.await.expect("nothing of the canary was told"));
+        reader.await.expect("nothing of the canary was told");
     }
-    let swaps = swaps.load(Ordering::Relaxed);
-    println!("{swaps} swaps, {changed} changes, {reads:?} reads");
+    let counts = tally.counts();
+    println!("{counts:?} swaps, changes, reads, streams");
     assert_eq!(tree(&site.canary), before);
-    assert!(swaps > 1000, "{swaps} swaps");
-    // Each is a job as well, stored before it begins and after it ended.
-    assert!(changed > ENOUGH, "{changed} changes");
-    assert!(reads.iter().all(|reads| *reads > 50), "{reads:?} reads");
+    assert_eq!(tally.wanted(), 0, "{counts:?} swaps, changes, reads, streams");
     api.act("/api/files/trash/empty").await;
     assert_eq!(temporaries(&site.root), Vec::<std::path::PathBuf>::new());
 }

@@ -13,6 +13,7 @@ const SICK: &[(&str, &str)] = &[
     ("away", "redirected"),
     ("throttled", "throttled"),
     ("login", "login_page"),
+    ("sign-in", "login_page"),
     ("captcha", "captcha"),
     ("html", "unparsable"),
     ("refusing", "auth"),

@@ -90,6 +90,7 @@ const BUDGETS: &[(&str, u32)] = &[
     ("POST /api/integrations/indexer_proxy/test", 60),
     ("GET /api/integrations/indexer_proxy/status", 60),
     ("POST /api/integrations/indexer_proxy/import", 10),
+    ("POST /api/rss/feeds/{id}/refresh", 60),
     ("GET /api/rss/show-status/lookup", 60),
     ("POST /api/rss/show-status/lookup-batch", 6),
     ("GET /api/media/providers/titledb/search", 30),

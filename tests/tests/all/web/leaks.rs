@@ -29,9 +29,18 @@ const ENGINE_PASSWORDS: [&str; 3] = [
 ];
 const CHANNEL_TOKEN: &str = "leak-channel-3e5a7c9b1d2f4860";
 const PROVIDER_KEY: &str = "leak-provider-7f9b1d3a5c2e4068";
+/// What areas keep beside those: one for an indexer, the link to an aggregator, a media server, the mail server, and the titles.
+const INDEXER_KEY: &str = "leak-indexer-9a1c3e5b7d2f4068";
+const LINK_KEY: &str = "leak-link-5d7f9b1a3c2e4860";
+const MEDIA_KEY: &str = "leak-media-1f3b5d7a9c2e4608";
+const MAIL_PASSWORD: &str = "leak-mail-8b0d2f4a6c1e3579";
+const TITLES_KEY: &str = "leak-titles-2e4a6c8f0b1d3597";
+/// Of a feed. Whoever sees feeds sees their addresses; nobody else hears of it.
+const FEED_KEYS: [&str; 2] = ["leak-feed-6c8e0a2d4b1f3795", "leak-feed-0d2b4f6e8a1c3957"];
 /// Talkative about everything, most so about what is ours.
 const FILTER: &str = "debug,quartermaster=trace,qm_server=trace,qm_web=trace,qm_identity=trace,qm_platform=trace,qm_realtime=trace,\
-qm_system=trace,qm_torrents=trace,qm_files=trace,qm_plugin_host=trace,qm_net=trace,qm_db=trace";
+qm_system=trace,qm_torrents=trace,qm_files=trace,qm_plugin_host=trace,qm_net=trace,qm_db=trace,qm_rss=trace,qm_indexers=trace,\
+qm_media_servers=trace,qm_mail=trace,qm_titledb=trace,qm_notifications=trace,qm_automation=trace,qm_jobs=trace";
 
 sql! {
     STORED_USERS = "SELECT password_hash, totp_secret, recovery_codes FROM users";
@@ -39,6 +48,10 @@ sql! {
     STORED_KEYS = "SELECT key_hash FROM api_keys";
     STORED_ENGINES = "SELECT config FROM torrent_engines";
     STORED_CHANNELS = "SELECT config, state FROM notification_channels";
+    STORED_INDEXERS = "SELECT api_key, config FROM indexers";
+    STORED_SERVERS = "SELECT config FROM media_server_integrations";
+    STORED_SETTINGS = "SELECT value FROM settings \
+        WHERE key IN ('indexer_proxy.settings', 'media.titledb', 'media_server_analytics.email')";
     PUT_SETTING = "INSERT INTO settings (key, value, updated_at) VALUES ($1, $2, 0)";
 }
 
@@ -107,7 +120,14 @@ fn environment(dir: &Path, format: &'static str) -> Vec<(&'static str, String)> 
 async fn start(dir: &Path, db: &TestDb, format: &'static str) -> Binary {
     let plugins_dir = dir.join("plugins");
     std::fs::create_dir_all(&plugins_dir).expect("our own directory");
-    for plugin in ["webapi_client.wasm", "misbehave.wasm", "courier.wasm"] {
+    let installed = [
+        "webapi_client.wasm",
+        "misbehave.wasm",
+        "courier.wasm",
+        "torznab.wasm",
+        "jellyfin.wasm",
+    ];
+    for plugin in installed {
         plugins::install(plugin, &plugins_dir);
     }
     let files = dir.join("files");
@@ -159,6 +179,11 @@ async fn seed(binary: &Binary, db: &Db, secrets: &mut Secrets) -> Api {
         ("a user's password", USER_PASSWORD),
         ("a provider's key", PROVIDER_KEY),
         ("a channel's token", CHANNEL_TOKEN),
+        ("an indexer's key", INDEXER_KEY),
+        ("the key of the link to an aggregator", LINK_KEY),
+        ("a media server's key", MEDIA_KEY),
+        ("the mail server's password", MAIL_PASSWORD),
+        ("the key of titles", TITLES_KEY),
     ] {
         secrets.add(what, secret);
     }
@@ -196,6 +221,7 @@ async fn seed(binary: &Binary, db: &Db, secrets: &mut Secrets) -> Api {
         .await;
 
     leaking_channel(&admin).await;
+    outside(&admin).await;
     // As the routes of later areas will store it.
     let mut tx = db.begin_write().await.expect("a write");
     let written = exec!(
@@ -209,6 +235,73 @@ async fn seed(binary: &Binary, db: &Db, secrets: &mut Secrets) -> Api {
     tx.commit().await.expect("a commit");
     stored(db, secrets).await;
     admin
+}
+
+/// What the server signs in to elsewhere, each used once where nobody answers.
+async fn outside(admin: &Api) {
+    const NOBODY: &str = "http://127.0.0.1:9";
+    let id = |made: Value| made["id"].as_str().expect("an id").to_owned();
+    let indexer = json!({ "name": "Orchard", "baseUrl": NOBODY, "apiKey": INDEXER_KEY });
+    let indexer = id(admin.post("/api/indexers", indexer).await);
+    let told = admin.act(&format!("/api/indexers/{indexer}/test")).await;
+    assert!(told["error"].is_string(), "{told}");
+    let found = admin.post("/api/indexers/search", json!({ "q": "Harbor" })).await;
+    assert_eq!(found["failed"], json!(1), "{found}");
+
+    let link = json!({ "enabled": true, "internalUrl": NOBODY, "apiKey": LINK_KEY });
+    admin.patch("/api/integrations/indexer_proxy", link).await;
+    let told = admin
+        .post("/api/integrations/indexer_proxy/test", json!({}))
+        .await;
+    assert_eq!(told["ok"], json!(false), "{told}");
+
+    let den =
+        json!({ "name": "Den", "kind": "jellyfin", "config": { "baseUrl": NOBODY, "apiKey": MEDIA_KEY } });
+    let den = id(admin.post("/api/media/server-integrations", den).await);
+    let told = admin
+        .act(&format!("/api/media/server-integrations/{den}/test"))
+        .await;
+    assert_eq!(told["ok"], json!(false), "{told}");
+
+    let mail = json!({
+        "host": "127.0.0.1", "port": 9, "auth": true, "user": "house", "password": MAIL_PASSWORD, "fromAddress": "house@example.org",
+    });
+    admin
+        .patch("/api/media-server-analytics/settings/email", mail)
+        .await;
+    let trial = json!({ "recipient": "jo@example.org" });
+    let refused = admin
+        .send(
+            "POST",
+            "/api/media-server-analytics/settings/email/test",
+            Some(&trial),
+        )
+        .await;
+    assert!(
+        (400..600).contains(&refused.status) && refused.status != 500,
+        "{}",
+        refused.text()
+    );
+
+    let titles = json!({ "apiBaseUrl": NOBODY, "apiKey": TITLES_KEY, "mode": "official_api" });
+    admin.patch("/api/media/providers/titledb/settings", titles).await;
+    admin.act("/api/media/providers/titledb/test").await;
+
+    let [password, key] = FEED_KEYS;
+    let feed =
+        json!({ "name": "News", "url": format!("http://jo:{password}@127.0.0.1:9/rss?passkey={key}") });
+    let feed = id(admin.post("/api/rss/feeds", feed).await);
+    let refused = admin
+        .send("POST", &format!("/api/rss/feeds/{feed}/refresh"), None)
+        .await;
+    assert_eq!(refused.status, 400, "{}", refused.text());
+    let feeds = admin.get("/api/rss/feeds").await;
+    let why = [&refused.json()["message"], &feeds[0]["lastError"]]
+        .map(|why| why.as_str().unwrap_or_default().to_owned());
+    assert!(
+        !why[1].is_empty() && !why.concat().contains("leak-feed"),
+        "{why:?}"
+    );
 }
 
 /// A channel that tells its secrets to the log and in its errors, whenever it is to send.
@@ -304,6 +397,22 @@ async fn stored(db: &Db, secrets: &mut Secrets) {
         );
         secrets.add("a channel's sealed destination", state.expect("a destination"));
     }
+    for (key, config) in all!(&mut tx, Sealed, STORED_INDEXERS).await.expect("indexers") {
+        for sealed in key.into_iter().chain(config) {
+            secrets.add("an indexer's sealed secret", sealed);
+        }
+    }
+    for (config,) in all!(&mut tx, (String,), STORED_SERVERS).await.expect("servers") {
+        secrets.add("a media server's sealed configuration", config);
+    }
+    let settings = all!(&mut tx, (Json<Value>,), STORED_SETTINGS)
+        .await
+        .expect("settings");
+    assert_eq!(settings.len(), 3, "those with a secret in them");
+    for (Json(members),) in settings {
+        let sealed = members["apiKey"].as_str().or(members["password"].as_str());
+        secrets.add("a setting's sealed secret", sealed.expect("a secret"));
+    }
     for (Json(config),) in all!(&mut tx, (Json<Value>,), STORED_ENGINES)
         .await
         .expect("engines")
@@ -333,6 +442,11 @@ async fn existing(admin: &Api, operation: &Operation) -> String {
         Some("users") => first("/api/users", "id").await,
         Some("plugins") => first("/api/plugins", "id").await,
         Some("settings") => "media.providerAApiKey".to_owned(),
+        Some("indexers") => first("/api/indexers", "id").await,
+        Some("rss") => first("/api/rss/feeds", "id").await,
+        Some("media") if operation.path.contains("/server-integrations/") => {
+            first("/api/media/server-integrations", "id").await
+        }
         _ => "none".to_owned(),
     };
     operation.with(|name| if name == "hash" { hash.clone() } else { id.clone() })
@@ -449,6 +563,13 @@ async fn nothing_leaks(test_db: &TestDb, format: &'static str) {
     heard
         .iter()
         .for_each(|message| secrets.absent("a live message", message));
+    // Answers about feeds were searched already, and say where they are.
+    for key in FEED_KEYS {
+        secrets.add("a feed's secret", key);
+        heard
+            .iter()
+            .for_each(|message| secrets.absent("a live message", message));
+    }
     let log = binary.process().output();
     readable(&log, format);
     secrets.absent("the log", &log);
