@@ -14,14 +14,18 @@ pub(crate) fn trim_soon() {
 
 /// Time that a request to trim memory waits for further ones: many instances may die at once.
 const GATHER: Duration = Duration::from_millis(200);
-/// Time after which memory is trimmed once more: what was made of an instance's answers (lists of torrents, say) may go some
-/// seconds after the instance.
-const LATE: Duration = Duration::from_secs(10);
+/// Times, each after the one before, after which memory is trimmed once more: what was made of an instance's answers (lists of
+/// torrents, say) goes later than the instance, and where a hundred thousand rows are to be removed first, a minute later.
+const LATE: &[Duration] = &[
+    Duration::from_secs(10),
+    Duration::from_secs(50),
+    Duration::from_mins(4),
+];
 
 /// Requests to trim memory, answered by one thread, which lives only while there is something to do.
 struct Trims {
     gather: Duration,
-    late: Duration,
+    late: &'static [Duration],
     trim: fn(),
     state: Mutex<TrimState>,
     asked: Condvar,
@@ -33,7 +37,7 @@ struct TrimState {
 }
 
 impl Trims {
-    const fn new(gather: Duration, late: Duration, trim: fn()) -> Self {
+    const fn new(gather: Duration, late: &'static [Duration], trim: fn()) -> Self {
         Self {
             gather,
             late,
@@ -64,29 +68,33 @@ impl Trims {
         state.is_running = started.is_ok();
     }
 
-    /// Trims for every request and once more when they have ended.
+    /// Trims for every request, and some times more when they have ended.
     fn run(&self) {
-        loop {
+        'asked: loop {
             std::thread::sleep(self.gather);
             // Before the trim begins: what is freed from now on asks for another one.
             self.state().is_asked = false;
             (self.trim)();
-            let quiet = self
-                .asked
-                .wait_timeout_while(self.state(), self.late, |state| !state.is_asked)
-                .unwrap_or_else(PoisonError::into_inner)
-                .1
-                .timed_out();
-            if !quiet {
-                continue;
+            for late in self.late {
+                if !self.is_quiet_for(*late) {
+                    continue 'asked;
+                }
+                (self.trim)();
             }
-            (self.trim)();
             let mut state = self.state();
             if !state.is_asked {
                 state.is_running = false;
                 return;
             }
         }
+    }
+
+    fn is_quiet_for(&self, time: Duration) -> bool {
+        self.asked
+            .wait_timeout_while(self.state(), time, |state| !state.is_asked)
+            .unwrap_or_else(PoisonError::into_inner)
+            .1
+            .timed_out()
     }
 }
 
@@ -123,9 +131,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn requests_are_gathered_and_followed_by_a_late_trim() {
+    fn requests_are_gathered_and_followed_by_late_trims() {
+        const LATE: &[Duration] = &[Duration::from_millis(300), Duration::from_millis(100)];
         static COUNT: AtomicU32 = AtomicU32::new(0);
-        static TRIMS: Trims = Trims::new(Duration::from_millis(50), Duration::from_millis(300), || {
+        static TRIMS: Trims = Trims::new(Duration::from_millis(50), LATE, || {
             COUNT.fetch_add(1, Ordering::SeqCst);
         });
         let until = |count: u32| {
@@ -138,15 +147,15 @@ mod tests {
         for _ in 0..100 {
             TRIMS.ask();
         }
-        until(2);
+        until(3);
         assert_eq!(
             COUNT.load(Ordering::SeqCst),
-            2,
-            "one for all of them and a late one"
+            3,
+            "one for all of them and two late ones"
         );
         // Its thread has ended, and the next request gets another one.
         TRIMS.ask();
-        until(4);
-        assert_eq!(COUNT.load(Ordering::SeqCst), 4);
+        until(6);
+        assert_eq!(COUNT.load(Ordering::SeqCst), 6);
     }
 }

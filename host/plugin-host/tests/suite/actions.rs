@@ -9,7 +9,7 @@ use qm_plugin_host::{CheckOptions, Compiler, Granted, LaneState, Limits, PluginS
 use qm_ports::action::{ActionCall, ActionError, Actions, Occasion, TorrentHands, TorrentRef};
 use serde_json::{Map, Value, json};
 
-use crate::bench::{Bench, fixture, limits};
+use crate::bench::{Bench, fixture, limits, patient};
 use crate::network::{answer, listen};
 
 const PORTER: &[(&str, &str)] = &[("porter.wasm", "porter.wasm")];
@@ -423,7 +423,7 @@ async fn what_a_plugin_keeps_is_its_own_bounded_and_there_after_a_restart() {
 
 #[tokio::test]
 async fn what_an_action_does_wrong_is_a_typed_error_and_costs_one_run() {
-    let bench = Bench::start(PORTER).await;
+    let bench = Bench::with(PORTER, patient()).await;
     let actions = bench.host.actions();
     let of = async |mode: &str| {
         run(&actions, json!({ "mode": mode, "token": "hunter22" }))
@@ -439,9 +439,7 @@ async fn what_an_action_does_wrong_is_a_typed_error_and_costs_one_run() {
         other => panic!("{other:?}"),
     }
     assert!(matches!(of("trap").await, ActionError::Plugin(why) if why.contains("told to")));
-    let began = Instant::now();
     assert!(matches!(of("loop").await, ActionError::Plugin(why) if why.contains("computed")));
-    assert!(began.elapsed() < Duration::from_secs(20));
     let waits = run(&actions, json!({})).await;
     assert!(
         matches!(waits, Err(ActionError::Plugin(why)) if why.contains("tried again")),

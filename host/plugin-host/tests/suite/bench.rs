@@ -38,6 +38,16 @@ pub fn limits() -> Limits {
     }
 }
 
+/// The same with a limit on computing alone: on a busy machine a loop is silent for long before it has computed for as long.
+pub fn patient() -> Limits {
+    Limits {
+        silence: Duration::from_mins(1),
+        poll_total: Duration::from_mins(1),
+        call_total: Duration::from_mins(1),
+        ..limits()
+    }
+}
+
 /// A fixture's bytes.
 pub fn fixture(name: &str) -> Vec<u8> {
     built("QM_FIXTURES_DIR", "plugins-fixtures", name)

@@ -6,7 +6,7 @@ use qm_plugin_host::{Granted, LaneState, Limits, PluginStatus};
 use qm_ports::channel::{ChannelConfig, ChannelError, Message, Picture};
 use serde_json::{Value, json};
 
-use crate::bench::{Bench, fixture, limits};
+use crate::bench::{Bench, fixture, limits, patient};
 use crate::network::{answer, listen};
 
 const COURIER: &[(&str, &str)] = &[("courier.wasm", "courier.wasm")];
@@ -254,7 +254,7 @@ async fn what_was_built_together_with_the_host_is_granted_all_it_asks_for() {
 
 #[tokio::test]
 async fn what_a_channel_does_wrong_is_a_typed_error_and_costs_one_call() {
-    let bench = Bench::start(COURIER).await;
+    let bench = Bench::with(COURIER, patient()).await;
     let of = async |mode: &str| {
         let asked = config(json!({"mode": mode, "token": "hunter22"}));
         bench
