@@ -47,7 +47,7 @@ pub enum LibraryError {
     #[error("Item became another one while providers were asked about it: ask again")]
     Changed,
     /// Who did not answer, and why.
-    #[error("No provider of metadata answers, and the item is as it was; try again later ({0})")]
+    #[error("No provider of metadata answers, so nothing was changed; try again later ({0})")]
     Silent(String),
     #[error("name and path are required")]
     NameAndPath,

@@ -374,13 +374,21 @@ pub struct House {
     earlier: Vec<Arc<House>>,
 }
 
+/// Nobody is waited for who may come to his senses.
+pub fn pace() -> Pace {
+    Pace {
+        spares: Duration::ZERO,
+        ..Pace::default()
+    }
+}
+
 /// How often a test looks whether something has happened.
 const LOOK: Duration = Duration::from_millis(10);
 
 impl House {
     /// Nothing that a scan saw is relied on, as all that a test makes is new.
     pub fn new(db: &Db) -> Self {
-        Self::paced(db, Pace::default())
+        Self::paced(db, pace())
     }
 
     /// # Panics
@@ -540,8 +548,10 @@ impl House {
     /// # Panics
     /// When it does not end within a minute.
     pub async fn ended(&self, job: &str) -> (String, Value) {
+        let mut last = String::new();
         for _ in 0..6000 {
             let job = self.jobs.get(&self.principal, job).await.expect("a job");
+            last = format!("{} {:?}", job.status.as_str(), job.error_message);
             if !job.status.is_active() {
                 let why = job.error_message.clone().map(|why| json!({ "error": why }));
                 let result = job.result_summary.clone().or(why).unwrap_or_default();
@@ -549,7 +559,7 @@ impl House {
             }
             tokio::time::sleep(LOOK).await;
         }
-        panic!("the job does not end");
+        panic!("the job does not end: {last}");
     }
 
     /// Scans, looking at everything.

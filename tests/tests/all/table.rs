@@ -381,6 +381,7 @@ pub const TABLE: &[Row] = &[
         .unknown(400, "seasons have numbers"),
     row("POST /api/media/items/bulk/lock").body(MEDIA_ITEMS).loose(BULK_LOOSE),
     row("POST /api/media/items/bulk/unlock").body(MEDIA_ITEMS).loose(BULK_LOOSE),
+    row("POST /api/media/items/bulk/metadata").body(MEDIA_ITEMS).loose(BULK_LOOSE),
     row("POST /api/media/items/bulk/remove").body(MEDIA_ITEMS).loose(BULK_LOOSE),
     row("POST /api/media/items/bulk/delete-files/preview").body(MEDIA_ITEMS).loose(BULK_LOOSE),
     row("POST /api/media/items/bulk/delete-files").body(MEDIA_ITEMS).loose(BULK_LOOSE),

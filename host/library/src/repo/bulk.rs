@@ -26,7 +26,7 @@ sql! {
 }
 
 bulk! {
-    LYING = "SELECT i.id, i.library_id, i.place FROM (VALUES", 1,
+    LYING = "SELECT i.id, i.library_id, i.place, i.locked FROM (VALUES", 1,
         ") w CROSS JOIN media_items i WHERE i.id = w.column1";
 }
 
@@ -36,6 +36,7 @@ pub struct Lying {
     id: String,
     pub library_id: String,
     pub place: String,
+    pub locked: bool,
 }
 
 /// Where items lie, by their ids; one that is not there is not among them.

@@ -48,6 +48,26 @@ pub async fn unlock_items(
     Ok(Created(app.lock_items(caller, ids, false).await?.into()))
 }
 
+/// Has providers of metadata asked what items are about, each as `POST /api/media/items/{id}/metadata/fetch` does; locked ones are left
+/// out. Whoever orders it must still be allowed to when it is done.
+#[utoipa::path(
+    post, path = "/api/media/items/bulk/metadata", tag = "media", request_body = Body<ItemsInput>,
+    responses((status = 201, body = AcceptedView), faults::Order)
+)]
+pub async fn fetch_items_metadata(
+    State(app): App,
+    Auth(principal): Auth,
+    Client(client): Client,
+    Body(input): Body<ItemsInput>,
+) -> ApiResult<Created<AcceptedView>> {
+    let caller = Caller {
+        principal: &principal,
+        client: &client,
+    };
+    let ids = input.item_ids.unwrap_or_default();
+    Ok(Created(app.fetch_items(caller, ids).await?.into()))
+}
+
 /// Forgets items, locked ones too. Their files stay, and a scan by hand finds them again.
 #[utoipa::path(
     post, path = "/api/media/items/bulk/remove", tag = "media", request_body = Body<ItemsInput>,

@@ -62,6 +62,7 @@ pub fn routes() -> Routes<Arc<Library>> {
         .add(routes!(shows::update_season).need(P::MediaManagerEditMetadata))
         .add(routes!(bulk::lock_items).need(P::MediaManagerEditMetadata))
         .add(routes!(bulk::unlock_items).need(P::MediaManagerEditMetadata))
+        .add(routes!(bulk::fetch_items_metadata).need(P::MediaManagerEditMetadata))
         .add(routes!(bulk::remove_items).need(P::MediaManagerDelete))
         .add(routes!(bulk::preview_delete_files).need(P::MediaManagerDeleteFiles))
         .add(routes!(bulk::delete_item_files).need(P::MediaManagerDeleteFiles))

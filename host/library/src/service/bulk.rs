@@ -10,7 +10,7 @@ use qm_platform::Actor;
 use serde_json::{Value, json};
 
 use super::views::paths;
-use super::{Caller, Library, erase, relocate};
+use super::{Caller, Library, erase, fetch, relocate};
 use crate::error::LibraryError;
 use crate::model::bulk::{Accepted, MOST, SourceTorrent, TorrentAction, once};
 use crate::model::place;
@@ -160,6 +160,20 @@ impl Library {
         let input = json!({ "itemIds": order.ids, "targetLibraryId": library.id });
         self.enqueue_order(tx, order, relocate::TYPE, input, Some(library.id))
             .await
+    }
+
+    /// Has providers asked what unlocked items are about.
+    pub async fn fetch_items(&self, caller: Caller<'_>, ids: Vec<String>) -> Result<Accepted, LibraryError> {
+        let mut tx = self.db.begin_write().await?;
+        let mut order = self.order(&mut tx, caller, &[fetch::NEEDED], ids).await?;
+        let lying = repo::bulk::lying(&mut tx, &order.ids).await?;
+        order
+            .ids
+            .retain(|id| lying.get(id).is_some_and(|item| !item.locked));
+        self.note_order(&mut tx, caller, &order, "media.bulk.refresh_metadata", json!({}))
+            .await?;
+        let input = json!({ "itemIds": order.ids });
+        self.enqueue_order(tx, order, fetch::TYPE, input, None).await
     }
 
     /// Judges who gives an order, then looks at it.

@@ -14,31 +14,48 @@ use crate::model::metadata::{ItemMetadata, MetadataEdit, lookup, question};
 use crate::model::place;
 use crate::repo;
 
+/// What providers said of an item, and what they were asked.
+pub(super) struct Heard {
+    asked: Lookup,
+    pub told: Told,
+    /// Whether there is anybody to ask.
+    was_asked: bool,
+}
+
 impl Library {
+    /// Asks providers a question, for whoever stores the answer afterwards. Nothing is held meanwhile.
+    pub(super) async fn ask_chain(&self, asked: Lookup) -> Result<Heard, LibraryError> {
+        let told = self.metadata.details(&asked).await?;
+        let was_asked = !self.metadata.chain(asked.kind).await?.is_empty();
+        Ok(Heard {
+            asked,
+            told,
+            was_asked,
+        })
+    }
+
     /// Asks providers what an item is about. They are asked outside of any transaction, and their answer is stored in one, when the
     /// item is still what they were asked about: whatever ends in between leaves it as it was.
     pub async fn fetch_metadata(&self, caller: Caller<'_>, id: &str) -> Result<ItemMetadata, LibraryError> {
         let needed = [Permission::MediaManagerEditMetadata];
         judge_alone(&*self.acting, &self.db, caller.principal, &needed).await?;
-        let (_, asked) = asked(&mut self.db.begin_read().await?, id).await?;
-        let told = self.metadata.details(&asked).await?;
-        let was_asked = !self.metadata.chain(asked.kind).await?.is_empty();
+        let (_, question) = asked(&mut self.db.begin_read().await?, id).await?;
+        let heard = self.ask_chain(question).await?;
+        let (silent, is_told) = (heard.told.silent.clone(), heard.told.metadata.is_some());
         let mut tx = self.db.begin_write().await?;
         let actor = self.may_describe(&mut tx, caller).await?;
-        let stored = self
-            .store_told(&mut tx, id, &asked, told.clone(), was_asked)
-            .await;
+        let stored = self.store_heard(&mut tx, id, heard).await;
         if let Err(LibraryError::Database(_)) = stored {
             return stored;
         }
-        for silent in &told.silent {
+        for silent in &silent {
             let said = json!({ "provider": silent.provider, "reason": silent.reason });
             let mut entry = actor.entry("media.metadata.fetch_failed", caller.client);
             entry.result = AuditResult::Failure;
             self.note_metadata(&mut tx, entry, id, said).await?;
         }
         if let Ok(metadata) = &stored {
-            let said = json!({ "provider": metadata.provider_name, "matched": told.metadata.is_some() });
+            let said = json!({ "provider": metadata.provider_name, "matched": is_told });
             let entry = actor.entry("media.metadata.fetch", caller.client);
             self.note_metadata(&mut tx, entry, id, said).await?;
         }
@@ -48,17 +65,20 @@ impl Library {
     }
 
     /// Stores what providers say of an item, unless it is another one by now or nobody answered.
-    async fn store_told(
+    pub(super) async fn store_heard(
         &self,
         tx: &mut Tx,
         id: &str,
-        asked_before: &Lookup,
-        told: Told,
-        was_asked: bool,
+        heard: Heard,
     ) -> Result<ItemMetadata, LibraryError> {
+        let Heard {
+            asked: asked_before,
+            told,
+            was_asked,
+        } = heard;
         repo::metadata::hold(tx, id).await?;
         let (item, asked) = asked(tx, id).await?;
-        if asked != *asked_before {
+        if asked != asked_before {
             return Err(LibraryError::Changed);
         }
         if told.metadata.is_none() && !told.silent.is_empty() {
@@ -147,7 +167,7 @@ impl Library {
 }
 
 /// An item, and what providers are asked of it.
-async fn asked(tx: &mut Tx, id: &str) -> Result<(Item, Lookup), LibraryError> {
+pub(super) async fn asked(tx: &mut Tx, id: &str) -> Result<(Item, Lookup), LibraryError> {
     let found = repo::lists::find(tx, id).await?;
     let (item, _) = found.ok_or(LibraryError::NoSuchItem)?;
     let mut ids = Vec::new();
@@ -170,7 +190,7 @@ async fn asked(tx: &mut Tx, id: &str) -> Result<(Item, Lookup), LibraryError> {
     Ok((item, lookup))
 }
 
-fn reasons(silent: &[Silent]) -> String {
+pub(super) fn reasons(silent: &[Silent]) -> String {
     let each = silent
         .iter()
         .map(|one| format!("{}: {}", one.provider, one.reason));

@@ -11,6 +11,7 @@ mod downloaded;
 mod edit;
 mod entitle;
 mod erase;
+mod fetch;
 mod follow_up;
 mod index;
 mod inspect;
@@ -96,6 +97,9 @@ pub struct Pace {
     pub gathers: Duration,
     /// So long a scan waits, before it removes what is gone, for events of before that may tell where to.
     pub waits: Duration,
+    /// So long providers of metadata that do not answer are left alone, before a job that has them asked about many items goes on;
+    /// three times that and nine times that when they still do not.
+    pub spares: Duration,
 }
 
 impl Default for Pace {
@@ -105,6 +109,7 @@ impl Default for Pace {
             relies: Duration::from_hours(24),
             gathers: Duration::from_secs(10),
             waits: Duration::from_secs(5),
+            spares: Duration::from_secs(10),
         }
     }
 }
@@ -204,6 +209,7 @@ impl Library {
         library.jobs.register(scan::job_type(&library));
         library.jobs.register(erase::job_type(&library));
         library.jobs.register(relocate::job_type(&library));
+        library.jobs.register(fetch::job_type(&library));
         library.jobs.register(reidentify::job_type(&library));
         library.jobs.register(repair::job_type(&library));
         library.jobs.register(download::job_type(&library));

@@ -43,7 +43,7 @@ pub(super) async fn ids(site: &Site) -> BTreeMap<String, String> {
 
 impl Site {
     /// Orders something, and waits for it: how it ended, and what it has to show.
-    async fn order(&self, verb: &str, body: Value) -> (String, Value) {
+    pub(super) async fn order(&self, verb: &str, body: Value) -> (String, Value) {
         let (status, asked) = self
             .admin("POST", &format!("/items/bulk/{verb}"), Some(body))
             .await;
@@ -86,7 +86,7 @@ db_test! {
             assert_eq!((rows.len(), &rows[0].1["count"]), (1, &json!(count)), "{action}: {rows:?}");
         }
         let many: Vec<String> = (0..1001).map(|n| n.to_string()).collect();
-        for verb in ["lock", "unlock", "remove", "delete-files", "move"] {
+        for verb in ["lock", "unlock", "metadata", "remove", "delete-files", "move"] {
             let path = format!("/items/bulk/{verb}");
             for (body, code) in [
                 (json!({}), "bad_request.no_items"), (json!({ "itemIds": [] }), "bad_request.no_items"),

@@ -37,12 +37,12 @@ impl Site {
         self.admin("PATCH", &format!("{item}/metadata"), Some(body)).await
     }
 
-    async fn metadata(&self, item: &str) -> Value {
+    pub(super) async fn metadata(&self, item: &str) -> Value {
         self.get(item).await["metadata"].take()
     }
 }
 
-fn ebb(provider: &str) -> Told {
+pub(super) fn ebb(provider: &str) -> Told {
     said(provider, |ebb| {
         ebb.title = Some("Ebb".to_owned());
         ebb.overview = Some("The sea goes.".to_owned());
