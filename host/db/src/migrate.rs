@@ -63,6 +63,7 @@ const MIGRATIONS: &[Migration] = migrations! {
     37 "0037_moves",
     38 "0038_media_ids",
     39 "0039_owned_media",
+    40 "0040_metadata_tries",
 };
 
 sql! {

@@ -4,6 +4,7 @@ pub mod bulk;
 pub mod details;
 pub mod directories;
 pub mod downloads;
+pub mod enrich;
 pub mod external;
 pub mod items;
 pub mod libraries;

@@ -1,5 +1,5 @@
 //! What follows a download that is whole, as one job: the libraries it lies in are scanned where it lies, what was found is
-//! identified, media servers look for it; rules hear of each.
+//! identified, providers of metadata tell of it, media servers look for it; rules hear of each.
 //!
 //! Each completion is a job of its own, stored with the place of the consumer that heard of it: one that comes while another
 //! one is followed is not lost. Where it stands is stored with what was done, in one transaction, so a server that is killed
@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::Library;
+use super::enrich::{One, Silence};
 use super::follow_up::{below, refused};
 use super::index::Stop;
 use super::orders;
@@ -79,6 +80,7 @@ enum Stage {
     #[default]
     Scan,
     Identify,
+    Describe,
 }
 
 /// Where a job stands.
@@ -99,6 +101,9 @@ struct State {
     added: u64,
     matched: u64,
     unmatched: u64,
+    /// Items that providers of metadata told of, and that they did not answer about.
+    described: u64,
+    silence: Silence,
     /// Media servers that were asked, and those of them that did not take it.
     asked: Vec<String>,
     failed: u64,
@@ -124,7 +129,7 @@ impl JobHandler for Following {
         let state = download.state;
         Ok(Done::result(json!({
             "libraries": state.libraries, "added": state.added, "matched": state.matched,
-            "unmatched": state.unmatched, "serversAsked": state.asked.len(), "serversFailed": state.failed,
+            "unmatched": state.unmatched, "described": state.described, "serversAsked": state.asked.len(), "serversFailed": state.failed,
         })))
     }
 }
@@ -179,8 +184,12 @@ impl Download<'_> {
             match self.state.stage {
                 Stage::Scan => self.scan(id).await?,
                 Stage::Identify => {
-                    self.tell(done + part / 2.0, "identify").await?;
+                    self.tell(done + part / 3.0, "identify").await?;
                     self.identify(id).await?;
+                }
+                Stage::Describe => {
+                    self.tell(done + part / 3.0 * 2.0, "metadata").await?;
+                    self.describe(id).await?;
                 }
             }
         }
@@ -255,7 +264,7 @@ impl Download<'_> {
             .library
             .scan_once(self.job, &library, Reason::Downloaded, Some(&places));
         match scanned.await {
-            Ok((summary, _)) => self.state.added += summary.added,
+            Ok(scanned) => self.state.added += scanned.summary.added,
             // It is looked for anew.
             Err(Stop::Changed) => return Ok(()),
             Err(stop) => return Err(stop.into()),
@@ -289,6 +298,44 @@ impl Download<'_> {
         }
         // What the data set of titles was not asked here, because it could not be or the server died, the next scan asks.
         self.library.ask_titles(&library, self.job).await?;
+        (self.state.stage, self.state.after) = (Stage::Describe, String::new());
+        orders::save(self.job, &self.state).await
+    }
+
+    /// Has providers asked what is known to be what. Of those who do not answer people are told, and it goes on with what comes next.
+    async fn describe(&mut self, id: &str) -> Result<(), JobError> {
+        let Some((library, at)) = self.at(id).await? else {
+            return self.pass().await;
+        };
+        if !self.library.has_teller(self.job).await? {
+            return self.pass().await;
+        }
+        let mut tx = self.library.db.begin_read().await?;
+        let ids = repo::downloads::at_or_below(&mut tx, id, &at).await?;
+        drop(tx);
+        let left = ids.into_iter().filter(|id| *id > self.state.after);
+        let bound = self.library.bound();
+        for (done, item) in left.collect::<Vec<_>>().into_iter().enumerate() {
+            if self.job.is_cancelled() {
+                return Err(stopped());
+            }
+            if bound.is_reached(done) {
+                self.library.enqueue_rest(&library, self.job).await?;
+                break;
+            }
+            let (became, tx) = self.library.describe(self.job, &item).await?;
+            self.state.after = item;
+            self.state.described += u64::from(matches!(became, One::Told));
+            let goes_on = self.state.silence.goes_on(&became);
+            match tx {
+                Some(tx) => self.store(tx).await?,
+                None => self.job.heartbeat().await?,
+            }
+            if !goes_on {
+                break;
+            }
+        }
+        std::mem::take(&mut self.state.silence).warn(self.job).await?;
         self.pass().await
     }
 

@@ -12,6 +12,7 @@ use qm_ports::media_server::MediaServerError;
 use serde_json::{Value, json};
 
 use super::FileEvents;
+use super::enriched::{asked as questions, described, gated, nobody, told};
 use crate::model::item::Filter;
 use crate::model::library::{Kind, LibraryChange};
 use crate::testing::House;
@@ -131,7 +132,7 @@ db_test! {
         completes(&house, &db, NAME, "tv").await;
         let ended = followed(&house).await;
         assert_eq!(ended, [("completed_with_warnings".to_owned(), json!({
-            "libraries": [tv.id], "added": 4, "matched": 2, "unmatched": 1, "serversAsked": 2, "serversFailed": 1,
+            "libraries": [tv.id], "added": 4, "matched": 2, "unmatched": 1, "described": 0, "serversAsked": 2, "serversFailed": 1,
         }))]);
         let mut expected = ALL.map(str::to_owned).to_vec();
         expected.insert(3, "media.server_refresh_failed".to_owned());
@@ -223,6 +224,80 @@ db_test! {
             house.keeps(was);
         }
         house.stops().await;
+    }
+
+    async fn providers_tell_of_what_is_known_before_media_servers_look(db: Db) {
+        let house = House::new(&db);
+        house.starts_jobs().await;
+        let (_, first) = house.library("tv", Kind::Tv).await;
+        house.ended(&first).await;
+        house.around.serves("a", true, None);
+        download(&house);
+        for _ in 0..2 {
+            house.around.teller.will_say(told("provider_b"));
+        }
+        let gate = gated(&house);
+        completes(&house, &db, NAME, "tv").await;
+        for _ in 0..2 {
+            house.around.teller.is_asked.notified().await;
+            assert_eq!(asked(&house), [""; 0], "media servers look afterwards");
+            gate.notify_one();
+        }
+        let ended = followed(&house).await;
+        assert_eq!((&*ended[0].0, &ended[0].1["described"]), ("completed", &json!(2)), "{ended:?}");
+        assert_eq!((described(&house).await.len(), asked(&house)), (2, vec!["a".to_owned()]));
+        assert_eq!(questions(&house), ["The Wire", "The Wire"], "not about the sample, of which nothing is known");
+        // What is told of is not asked about when it happens to be whole again.
+        completes(&house, &db, NAME, "tv").await;
+        assert_eq!(followed(&house).await.len(), 2);
+        assert_eq!(questions(&house), [""; 0]);
+        house.stops().await;
+    }
+
+    async fn a_provider_that_dies_holds_nobody_up(db: Db) {
+        let house = House::new(&db);
+        house.starts_jobs().await;
+        let (_, first) = house.library("tv", Kind::Tv).await;
+        house.ended(&first).await;
+        house.around.serves("a", true, None);
+        for number in 1..=6 {
+            house.file(format!("tv/{NAME}/The.Wire.S01E0{number}.mkv"), 1);
+        }
+        house.around.teller.will_say(told("provider_a"));
+        for _ in 0..3 {
+            house.around.teller.will_say(nobody());
+        }
+        completes(&house, &db, NAME, "tv").await;
+        let ended = followed(&house).await;
+        assert_eq!((&*ended[0].0, &ended[0].1["described"]), ("completed_with_warnings", &json!(1)), "{ended:?}");
+        assert_eq!((described(&house).await.len(), questions(&house).len(), asked(&house)), (1, 4, vec!["a".to_owned()]));
+        house.stops().await;
+    }
+
+    async fn one_that_was_cut_off_asks_providers_about_the_rest(db: Db) {
+        let house = House::new(&db);
+        house.starts_jobs().await;
+        let (_, first) = house.library("tv", Kind::Tv).await;
+        house.ended(&first).await;
+        house.around.serves("a", true, None);
+        download(&house);
+        house.around.teller.will_say(told("provider_a"));
+        let gate = gated(&house);
+        completes(&house, &db, NAME, "tv").await;
+        house.around.teller.is_asked.notified().await;
+        gate.notify_one();
+        house.around.teller.is_asked.notified().await;
+        house.stops().await;
+        assert_eq!((described(&house).await.len(), asked(&house)), (1, vec![]));
+        let next = House::over(&db, house.root.clone(), Default::default());
+        next.around.serves("a", true, None);
+        next.around.teller.will_say(told("provider_b"));
+        next.starts_jobs().await;
+        let ended = followed(&next).await;
+        assert_eq!((&*ended[0].0, &ended[0].1["described"]), ("completed", &json!(2)), "{ended:?}");
+        assert_eq!((questions(&next).len(), described(&next).await.len(), asked(&next)), (1, 2, vec!["a".to_owned()]));
+        assert_eq!(fired(&next), [""; 0], "no rule hears of it twice");
+        next.stops().await;
     }
 
     async fn a_library_that_goes_away_is_passed_over(db: Db) {

@@ -47,19 +47,30 @@ impl JobHandler for Fetching {
 
 /// How long is waited for providers that do not answer: three times, longer each time, and from the beginning once one has
 /// answered.
-#[derive(Default)]
-pub(super) struct Patience(u32);
+pub(super) struct Patience {
+    most: u32,
+    waited: u32,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self { most: 3, waited: 0 }
+    }
+}
 
 impl Patience {
-    const WAITS: u32 = 3;
+    /// Nobody is waited for.
+    pub const fn none() -> Self {
+        Self { most: 0, waited: 0 }
+    }
 
     /// Waits a while, unless it has been long enough: `false` at once. `unit`: the first while.
     pub async fn wait(&mut self, job: &JobContext, unit: Duration) -> Result<bool, JobError> {
-        if self.0 >= Self::WAITS {
+        if self.waited >= self.most {
             return Ok(false);
         }
-        let pause = unit * 3_u32.pow(self.0);
-        self.0 += 1;
+        let pause = unit * 3_u32.pow(self.waited);
+        self.waited += 1;
         tokio::select! {
             () = job.cancelled() => Err(stopped()),
             () = tokio::time::sleep(pause) => Ok(true),
@@ -67,7 +78,7 @@ impl Patience {
     }
 
     pub fn answered(&mut self) {
-        self.0 = 0;
+        self.waited = 0;
     }
 }
 

@@ -22,8 +22,8 @@ use crate::repo::items::{NewItem, Stored};
 const AT_ONCE: usize = 256;
 /// Words on how far it is, of one scan.
 const REPORTS: usize = 150;
-/// Where storing begins and ends, in percent of the whole.
-const SHARE: (f64, f64) = (5.0, 65.0);
+/// Where storing begins, in percent of the whole.
+const BEGIN: f64 = 5.0;
 
 /// Why a scan does not go on.
 #[derive(Debug, thiserror::Error)]
@@ -76,6 +76,8 @@ pub struct Index<'a> {
     total: usize,
     /// Rules hear of each file that is new.
     tells: bool,
+    /// Where storing ends, in percent of the whole.
+    end: f64,
     pub summary: ScanSummary,
 }
 
@@ -98,6 +100,7 @@ impl<'a> Index<'a> {
             total: 0,
             // What the first scan finds was there all along: it is no news, and there may be a hundred thousand of it.
             tells: of.last_scan_at.is_some(),
+            end: 80.0,
             summary: ScanSummary::default(),
         }
     }
@@ -105,6 +108,12 @@ impl<'a> Index<'a> {
     /// Somebody else tells of what is new.
     pub fn untold(mut self) -> Self {
         self.tells = false;
+        self
+    }
+
+    /// Other work follows, which begins at this percentage of the whole.
+    pub fn ending_at(mut self, end: f64) -> Self {
+        self.end = end;
         self
     }
 
@@ -384,7 +393,7 @@ impl<'a> Index<'a> {
             current: Some(processed as u64),
             total: Some(self.total as u64),
             unit: Some("files"),
-            ..Progress::percent(SHARE.0 + (SHARE.1 - SHARE.0) * share)
+            ..Progress::percent(BEGIN + (self.end - BEGIN) * share)
         };
         Ok(self.job.progress(progress.phase("scan")).await?)
     }

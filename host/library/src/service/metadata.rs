@@ -22,6 +22,13 @@ pub(super) struct Heard {
     was_asked: bool,
 }
 
+impl Heard {
+    /// Whether it answers this question.
+    pub fn is_about(&self, question: &Lookup) -> bool {
+        self.asked == *question
+    }
+}
+
 impl Library {
     /// Asks providers a question, for whoever stores the answer afterwards. Nothing is held meanwhile.
     pub(super) async fn ask_chain(&self, asked: Lookup) -> Result<Heard, LibraryError> {

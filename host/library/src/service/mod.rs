@@ -9,6 +9,9 @@ mod download;
 #[cfg(test)]
 mod downloaded;
 mod edit;
+mod enrich;
+#[cfg(test)]
+mod enriched;
 mod entitle;
 mod erase;
 mod fetch;
@@ -100,6 +103,8 @@ pub struct Pace {
     /// So long providers of metadata that do not answer are left alone, before a job that has them asked about many items goes on;
     /// three times that and nine times that when they still do not.
     pub spares: Duration,
+    /// Items that providers of metadata are asked about with one scan, or one download; the rest is left to a job of its own.
+    pub describes: usize,
 }
 
 impl Default for Pace {
@@ -110,6 +115,7 @@ impl Default for Pace {
             gathers: Duration::from_secs(10),
             waits: Duration::from_secs(5),
             spares: Duration::from_secs(10),
+            describes: 200,
         }
     }
 }
@@ -210,6 +216,7 @@ impl Library {
         library.jobs.register(erase::job_type(&library));
         library.jobs.register(relocate::job_type(&library));
         library.jobs.register(fetch::job_type(&library));
+        library.jobs.register(enrich::job_type(&library));
         library.jobs.register(reidentify::job_type(&library));
         library.jobs.register(repair::job_type(&library));
         library.jobs.register(download::job_type(&library));

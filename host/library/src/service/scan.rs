@@ -29,6 +29,8 @@ pub const MODULE: &str = "media_manager";
 pub const ATTEMPTS: u32 = 25;
 /// Between two words on how far the walk is.
 const LOOK: Duration = Duration::from_millis(500);
+/// Where the scan ends, in percent of the whole, where enriching follows; up to 70 files will be put in order.
+const SCANNED: f64 = 55.0;
 /// Warnings about directories that could not be read, of one scan.
 const WARNINGS: usize = 20;
 
@@ -38,7 +40,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 /// Why a scan was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// By hand: every file is looked at, and what it is is looked for.
+    /// By hand: every file is looked at, and what it is is found out.
     Asked,
     /// A library is new or another one.
     Changed,
@@ -84,8 +86,8 @@ impl Reason {
         !matches!(self, Reason::Asked)
     }
 
-    /// Whether files are identified afterwards.
-    const fn identifies(self) -> bool {
+    /// Whether it is found out afterwards what files are: what their names say, what the data set of titles has, what providers tell.
+    pub const fn enriches(self) -> bool {
         matches!(
             self,
             Reason::Asked | Reason::Periodic | Reason::Rule | Reason::Noticed
@@ -190,7 +192,14 @@ impl JobHandler for Scanning {
                 return Err(JobError::new("not_found.media_library", "Library not found").permanent());
             };
             match library.scan_once(job, &found, reason, places.as_deref()).await {
-                Ok((summary, identified)) => return Ok(told_of(&found, summary, identified)),
+                Ok(Scanned { summary, identified }) => {
+                    // Other scans have their turn meanwhile: providers may take their time.
+                    let enriched = match identified {
+                        Some(ids) => ids.len() as u64 + library.describe_found(&found, job, &ids).await?,
+                        None => 0,
+                    };
+                    return Ok(told_of(&found, summary, enriched));
+                }
                 // It lies elsewhere by now, or is gone: from the beginning.
                 Err(Stop::Changed) => {}
                 Err(stop) => return Err(stop.into()),
@@ -211,15 +220,15 @@ impl From<Stop> for JobError {
 }
 
 impl Library {
-    /// Scans a library as it is now, for a job: what it did, and how many items were identified. Two of one library would be in
-    /// each other's way, so they wait for their turn, whatever jobs they belong to.
+    /// Scans a library as it is now, for a job. Two of one library would be in each other's way, so they wait for their turn,
+    /// whatever jobs they belong to.
     pub(super) async fn scan_once(
         self: &Arc<Self>,
         job: &JobContext,
         of: &MediaLibrary,
         reason: Reason,
         places: Option<&[String]>,
-    ) -> Result<(ScanSummary, u64), Stop> {
+    ) -> Result<Scanned, Stop> {
         let _turn = tokio::select! {
             () = job.cancelled() => return Err(Stop::Stopped),
             turn = self.scanning.lock() => turn,
@@ -236,11 +245,11 @@ impl Library {
 }
 
 /// What people see of a scan. What is not built yet did nothing: see the documentation of the crate.
-fn told_of(library: &MediaLibrary, summary: ScanSummary, identified: u64) -> Done {
+fn told_of(library: &MediaLibrary, summary: ScanSummary, enriched: u64) -> Done {
     Done::result(json!({
         "libraryId": library.id, "scanned": summary.scanned, "added": summary.added, "updated": summary.updated,
         "removed": summary.removed, "artworkImported": 0, "metadataImported": 0, "shows": summary.shows,
-        "duplicateShows": summary.duplicate_shows, "organized": 0, "enriched": identified,
+        "duplicateShows": summary.duplicate_shows, "organized": 0, "enriched": enriched,
     }))
 }
 
@@ -251,6 +260,13 @@ impl Drop for Ends {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
+}
+
+/// What a scan did.
+pub(super) struct Scanned {
+    pub summary: ScanSummary,
+    /// Items that were identified; `None`: it was not looked for what items are.
+    identified: Option<HashSet<String>>,
 }
 
 struct Scan<'a> {
@@ -272,14 +288,20 @@ struct Found {
 }
 
 impl Scan<'_> {
-    async fn run(&self) -> Result<(ScanSummary, u64), Stop> {
+    async fn run(&self) -> Result<Scanned, Stop> {
         let Some(found) = self.look().await? else {
             self.done().await?;
-            return Ok((ScanSummary::default(), 0));
+            return Ok(Scanned {
+                summary: ScanSummary::default(),
+                identified: None,
+            });
         };
         let mut index = Index::new(self.library, self.job, self.of, &found.known);
         if self.reason == Reason::Downloaded {
             index = index.untold();
+        }
+        if self.reason.enriches() {
+            index = index.ending_at(SCANNED);
         }
         index
             .store(&found.seen, |place| is_kept(&found.kept, place))
@@ -301,17 +323,15 @@ impl Scan<'_> {
         let (shows, duplicate_shows) = self.library.refresh_shows(self.of).await?;
         (summary.shows, summary.duplicate_shows) = (shows, duplicate_shows);
         let is_nothing_new = self.places.is_some() && summary.added == 0;
-        let identified = if self.reason.identifies() && !is_nothing_new {
+        let mut identified = None;
+        if self.reason.enriches() && !is_nothing_new {
             self.tell(Progress::percent(70.0).phase("enrich")).await?;
-            self.library.identify_all(self.of, self.job).await?
-        } else {
-            0
-        };
-        if self.reason.identifies() && !is_nothing_new {
+            identified = Some(self.library.identify_all(self.of, self.job).await?);
+            self.tell(Progress::percent(75.0).phase("enrich")).await?;
             self.library.ask_titles(self.of, self.job).await?;
         }
         self.done().await?;
-        Ok((summary, identified))
+        Ok(Scanned { summary, identified })
     }
 
     /// Walks; `None` where the directory is not there.

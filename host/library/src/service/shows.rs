@@ -1,6 +1,6 @@
 //! Shows, told from the folders that episodes lie in; and what items are, told from their paths.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use qm_db::DbError;
 use qm_jobs::{JobContext, JobError};
@@ -104,9 +104,13 @@ impl Library {
         Ok((counts.len() as u64, duplicate as u64))
     }
 
-    /// Looks at the paths of all unlocked items that are not matched; how many are now.
-    pub(super) async fn identify_all(&self, library: &MediaLibrary, job: &JobContext) -> Result<u64, Stop> {
-        let (mut after, mut matched) = (String::new(), 0);
+    /// Looks at the paths of all unlocked items that are not matched; which are now.
+    pub(super) async fn identify_all(
+        &self,
+        library: &MediaLibrary,
+        job: &JobContext,
+    ) -> Result<HashSet<String>, Stop> {
+        let (mut after, mut matched) = (String::new(), HashSet::new());
         let kind = library.kind;
         loop {
             if job.is_cancelled() {
@@ -138,7 +142,9 @@ impl Library {
             let mut tx = self.db.begin_write().await?;
             for (item, found) in &found {
                 let is_written = repo::names::identified(&mut tx, item, found, now).await?;
-                matched += u64::from(is_written && found.is_matched());
+                if is_written && found.is_matched() {
+                    matched.insert(item.id.clone());
+                }
             }
             tx.commit().await?;
             job.heartbeat().await?;
