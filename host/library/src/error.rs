@@ -46,6 +46,8 @@ pub enum LibraryError {
     Locked,
     #[error("Item became another one while providers were asked about it: ask again")]
     Changed,
+    #[error("Show became another one while a provider was asked about it: ask again")]
+    ShowChanged,
     /// Who did not answer, and why.
     #[error("No provider of metadata answers, so nothing was changed; try again later ({0})")]
     Silent(String),
@@ -99,6 +101,7 @@ impl LibraryError {
             LibraryError::TooMany(_)
             | LibraryError::Locked
             | LibraryError::Changed
+            | LibraryError::ShowChanged
             | LibraryError::Unfinished(_) => ErrorKind::Conflict,
             LibraryError::Silent(_) => ErrorKind::Upstream,
             LibraryError::Titles(_) | LibraryError::Unsettled(_) => ErrorKind::Unavailable,
@@ -126,6 +129,7 @@ impl LibraryError {
             LibraryError::Unsettled(_) => "unavailable.metadata_providers",
             LibraryError::Locked => "conflict.media_item_locked",
             LibraryError::Changed => "conflict.media_item_changed",
+            LibraryError::ShowChanged => "conflict.media_show_changed",
             LibraryError::Silent(_) => "upstream.metadata_providers",
             LibraryError::NameAndPath => "bad_request.library_name_and_path",
             LibraryError::NoPath => "bad_request.path",

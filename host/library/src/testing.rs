@@ -25,7 +25,9 @@ use qm_ports::carry::{CarryError, DataCheck, DataFile, DataMove, DataMover, Wher
 use qm_ports::media_server::{
     Extent, MediaServer, MediaServerError, MediaServers, PlaySession, Refreshed, ServerAbilities,
 };
-use qm_ports::metadata::{Lookup, LookupKind, MetadataChain, Told, Unsettled};
+use qm_ports::metadata::{
+    Alone, ExternalId, Lookup, LookupKind, Metadata, MetadataChain, TitleKind, Told, Unsettled,
+};
 use qm_ports::{Holders, TorrentPayload, TorrentPayloads};
 use qm_realtime::{Hub, HubConfig};
 use qm_test_base::{NoTokens, client, principal};
@@ -260,6 +262,19 @@ impl MetadataChain for Around {
             return self.teller.details(lookup).await;
         }
         self.chain.details(lookup).await
+    }
+
+    async fn details_of(&self, provider: &str, lookup: &Lookup) -> Result<Alone<Box<Metadata>>, Unsettled> {
+        self.teller.details_of(provider, lookup).await
+    }
+
+    async fn own_id(
+        &self,
+        provider: &str,
+        id: &ExternalId,
+        kinds: &[TitleKind],
+    ) -> Result<Alone<(TitleKind, String)>, Unsettled> {
+        self.teller.own_id(provider, id, kinds).await
     }
 }
 

@@ -25,7 +25,7 @@ sql! {
 pub struct FakeProviders {
     /// Titles by provider.
     pub titles: Mutex<HashMap<String, Vec<TitleDetails>>>,
-    /// What a provider answers to a question (`search`, `details`, `episodes`, `verify`) instead.
+    /// What a provider answers to a question (`search`, `details`, `episodes`, `find`, `verify`) instead.
     failures: Mutex<HashMap<(String, &'static str), ProviderError>>,
     /// Providers that were dropped in.
     pub dropped_in: Mutex<Vec<String>>,
@@ -84,8 +84,13 @@ impl Providers for FakeProviders {
             version: "1.0.0".into(),
             config_schema: json!({}),
             kinds: vec![TitleKind::Movie, TitleKind::Show],
-            abilities: vec![Ability::Search, Ability::Details, Ability::Episodes],
-            find_sources: Vec::new(),
+            abilities: vec![
+                Ability::Search,
+                Ability::Details,
+                Ability::Episodes,
+                Ability::Find,
+            ],
+            find_sources: vec!["titledb".into()],
         };
         let known = ["provider_a", "provider_b"].map(str::to_owned);
         known.into_iter().chain(dropped_in).map(kind).collect()
@@ -114,20 +119,6 @@ impl Providers for FakeProviders {
         let is_meant = |title: &TitleDetails| {
             let released = title.released.as_deref().unwrap_or_default();
             title.kind == query.kind && released.starts_with(&year)
-        };
-        let hit = |title: TitleDetails| TitleHit {
-            id: title.id,
-            kind: title.kind,
-            title: title.title,
-            original_title: title.original_title,
-            released: title.released,
-            overview: None,
-            original_language: None,
-            poster: None,
-            backdrop: None,
-            rating: None,
-            votes: None,
-            popularity: None,
         };
         let hits: Vec<_> = titles.into_iter().filter(is_meant).map(hit).collect();
         Ok(TitlesFound {
@@ -178,12 +169,31 @@ impl Providers for FakeProviders {
 
     async fn find(
         &self,
-        _: &str,
-        _: ProviderConfig,
-        _: ExternalId,
+        provider: &str,
+        config: ProviderConfig,
+        id: ExternalId,
         _: Option<&str>,
     ) -> Result<Vec<TitleHit>, ProviderError> {
-        Err(ProviderError::Unsupported("no ids".into()))
+        let titles = self.hear(provider, "find", &format!("{} {}", id.source, id.id), &config)?;
+        let found = titles.into_iter().filter(|title| title.ids.contains(&id));
+        Ok(found.map(hit).collect())
+    }
+}
+
+fn hit(title: TitleDetails) -> TitleHit {
+    TitleHit {
+        id: title.id,
+        kind: title.kind,
+        title: title.title,
+        original_title: title.original_title,
+        released: title.released,
+        overview: None,
+        original_language: None,
+        poster: None,
+        backdrop: None,
+        rating: None,
+        votes: None,
+        popularity: None,
     }
 }
 

@@ -462,6 +462,17 @@ pub struct Told {
     pub ambiguous: Vec<ExternalId>,
 }
 
+/// What one provider alone says.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Alone<T> {
+    Told(T),
+    /// It answered, and does not know it.
+    Unknown,
+    /// It has no key, or no plugin.
+    Nobody,
+    Silent(Silent),
+}
+
 /// It cannot be said who is to be asked.
 #[derive(Debug, thiserror::Error)]
 #[error("the settings of providers cannot be read: {0}")]
@@ -475,4 +486,14 @@ pub trait MetadataChain: Send + Sync {
     /// Never longer than half a minute for a provider. Whoever stores the answer does it after this has ended, so that a provider that
     /// dies leaves every item as it was.
     async fn details(&self, lookup: &Lookup) -> Result<Told, Unsettled>;
+    /// Asks one provider alone, whatever the order: by its own id where that is known, else by an id at a source that it finds titles
+    /// by, else by title and year.
+    async fn details_of(&self, provider: &str, lookup: &Lookup) -> Result<Alone<Box<Metadata>>, Unsettled>;
+    /// A provider's own id of what has this id elsewhere, and what kind of thing that is: the first of these kinds there is.
+    async fn own_id(
+        &self,
+        provider: &str,
+        id: &ExternalId,
+        kinds: &[TitleKind],
+    ) -> Result<Alone<(TitleKind, String)>, Unsettled>;
 }

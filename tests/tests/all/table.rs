@@ -373,6 +373,7 @@ pub const TABLE: &[Row] = &[
     row("GET /api/media/series/health"),
     row("GET /api/media/shows/by-key"),
     row("GET /api/media/shows/{id}"),
+    row("POST /api/media/shows/{id}/metadata/refresh"),
     row("PATCH /api/media/shows/{id}/identity").body(r#"{"titledbId":"tt0000001"}"#).loose(ITEM_LOOSE),
     row("PATCH /api/media/shows/{id}/metadata").body(r#"{"title":"attacked"}"#).loose(ITEM_LOOSE),
     row("PATCH /api/media/shows/{id}/seasons/{seasonNumber}")

@@ -8,7 +8,8 @@ use utoipa::ToSchema;
 
 use super::requests::{nullable_text, number};
 use super::series::ShowView;
-use crate::model::details::{IdentityEdit, Season, SeasonEdit, ShowEdit, ShowMetadata};
+use crate::model::details::{IdentityEdit, Refreshed, Season, SeasonEdit, ShowEdit, ShowMetadata};
+use crate::model::external::PROVIDER_A;
 
 /// Characters of a title or a word.
 pub(super) const MAX_TEXT: usize = 512;
@@ -129,6 +130,65 @@ impl From<ShowMetadataInput> for ShowEdit {
             certification: input.certification,
             tags: input.tags,
         }
+    }
+}
+
+/// The show that a provider told of.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = MediaOtherShow)]
+pub struct OtherShowView {
+    pub title: Option<String>,
+    pub titledb_id: String,
+}
+
+/// What came of asking a provider about a show.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = MediaShowRefreshed)]
+pub struct RefreshedView {
+    pub show_id: String,
+    pub refreshed: bool,
+    /// Who told; absent where nothing was stored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub provider: Option<&'static str>,
+    /// Id of the show there; absent where nothing was stored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub provider_a_id: Option<String>,
+    /// Why nothing was stored: `no_provider` (it has no key), `not_found` or `identity_mismatch` (it told of another show).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub reason: Option<&'static str>,
+    /// That other show.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub matched: Option<OtherShowView>,
+}
+
+impl RefreshedView {
+    pub fn of(show_id: String, refreshed: Refreshed) -> Self {
+        let mut view = Self {
+            show_id,
+            refreshed: false,
+            provider: None,
+            provider_a_id: None,
+            reason: None,
+            matched: None,
+        };
+        match refreshed {
+            Refreshed::Told(id) => {
+                (view.refreshed, view.provider, view.provider_a_id) = (true, Some(PROVIDER_A), id);
+            }
+            Refreshed::NoProvider => view.reason = Some("no_provider"),
+            Refreshed::NotFound => view.reason = Some("not_found"),
+            Refreshed::Other { title, titledb_id } => {
+                view.reason = Some("identity_mismatch");
+                view.matched = Some(OtherShowView { title, titledb_id });
+            }
+        }
+        view
     }
 }
 

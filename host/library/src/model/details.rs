@@ -1,7 +1,10 @@
 //! What people and providers say of shows and seasons.
 
 use qm_kernel::Timestamp;
+use qm_ports::metadata::Metadata;
 use serde_json::{Map, Value};
+
+use super::metadata::{Said, members, midnight};
 
 /// Who said what a person said.
 pub const MANUAL: &str = "manual";
@@ -100,6 +103,60 @@ impl ShowMetadata {
     }
 }
 
+impl ShowMetadata {
+    /// Takes what a provider says, in the place of what providers said before. What people said stays, and so does whether it still
+    /// airs, which others tell.
+    pub fn hear(&mut self, told: Metadata, now: Timestamp) {
+        let mut sources = self.field_sources.take().unwrap_or_default();
+        let provider = told.provider;
+        macro_rules! hear {
+            ($($field:ident $name:literal $value:expr,)+) => {$(
+                if sources.get($name).is_none_or(|source| source != MANUAL) {
+                    self.$field = $value;
+                    if self.$field.is_blank() {
+                        sources.remove($name);
+                    } else {
+                        sources.insert($name.to_owned(), provider.as_str().into());
+                    }
+                }
+            )+};
+        }
+        hear! {
+            title "title" told.title,
+            original_title "originalTitle" told.original_title,
+            overview "overview" told.overview,
+            first_aired_at "firstAiredAt" told.release_date.as_deref().and_then(midnight),
+            year "year" told.year.map(i64::from),
+            networks "networks" told.studios.clone(),
+            genres "genres" told.genres,
+            studios "studios" told.studios,
+            cast "cast" members(told.cast, "role"),
+            crew "crew" members(told.crew, "job"),
+            rating "rating" told.rating,
+            certification "certification" told.certification,
+            tags "tags" told.tags,
+        }
+        self.field_sources = Some(sources).filter(|sources| !sources.is_empty());
+        self.provider_name = Some(provider);
+        self.updated_at = now;
+    }
+}
+
+/// What came of asking a provider about a show.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refreshed {
+    /// It told; with the id of the show there.
+    Told(Option<String>),
+    /// It has no key.
+    NoProvider,
+    NotFound,
+    /// It told of another show than this one is: its title, and its id in the data set of titles.
+    Other {
+        title: Option<String>,
+        titledb_id: String,
+    },
+}
+
 /// What is said of a season.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Season {
@@ -132,7 +189,59 @@ pub struct IdentityEdit {
 
 #[cfg(test)]
 mod tests {
+    use qm_ports::metadata::Person;
+
     use super::*;
+
+    #[test]
+    fn a_provider_says_all_but_what_people_did() {
+        let mut of = ShowMetadata::new("m".into(), "s".into(), Timestamp::from_ms(1));
+        let said = ShowEdit {
+            overview: Some(Some("Mine.".into())),
+            status: Some(Some("ended".into())),
+            genres: Some(Vec::new()),
+            ..ShowEdit::default()
+        };
+        of.take(said, Timestamp::from_ms(2));
+        let told = Metadata {
+            provider: "provider_a".into(),
+            title: Some("The Wire".into()),
+            overview: Some("Its.".into()),
+            release_date: Some("2002-06-02".into()),
+            studios: vec!["HBO".into()],
+            genres: vec!["Drama".into()],
+            cast: vec![Person {
+                name: "Jo".into(),
+                role: None,
+            }],
+            rating: Some(9.3),
+            ..Metadata::default()
+        };
+        of.hear(told, Timestamp::from_ms(3));
+        assert_eq!(
+            (of.title.as_deref(), of.overview.as_deref()),
+            (Some("The Wire"), Some("Mine."))
+        );
+        assert_eq!((of.status.as_deref(), &*of.genres), (Some("ended"), &[][..]));
+        assert_eq!(
+            (&of.networks, &of.studios),
+            (&vec!["HBO".to_owned()], &of.networks)
+        );
+        assert_eq!(of.first_aired_at.map(Timestamp::ms), Some(1_022_976_000_000));
+        assert_eq!(of.provider_name.as_deref(), Some("provider_a"));
+        let other = Metadata {
+            provider: "provider_a".into(),
+            ..Metadata::default()
+        };
+        of.hear(other, Timestamp::from_ms(4));
+        assert_eq!(
+            (&of.title, of.rating, of.overview.as_deref()),
+            (&None, None, Some("Mine."))
+        );
+        let sources = of.field_sources.unwrap();
+        let sources: Vec<&str> = sources.keys().map(String::as_str).collect();
+        assert_eq!(sources, ["genres", "overview", "status"]);
+    }
 
     #[test]
     fn what_is_not_said_stays() {

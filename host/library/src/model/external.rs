@@ -3,6 +3,9 @@
 /// Word for ids of the data set of titles.
 pub const TITLEDB: &str = "titledb";
 
+/// The provider whose ids shows have.
+pub const PROVIDER_A: &str = "provider_a";
+
 /// An id of an item at a provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExternalId {
@@ -20,8 +23,8 @@ pub struct ExternalId {
 pub fn page(provider: &str, id: &str, is_show: bool) -> Option<String> {
     match provider {
         TITLEDB => Some(format!("https://www.imdb.com/title/{id}/")),
-        "provider_a" if is_show => Some(format!("https://www.themoviedb.org/tv/{id}")),
-        "provider_a" => Some(format!("https://www.themoviedb.org/movie/{id}")),
+        PROVIDER_A if is_show => Some(format!("https://www.themoviedb.org/tv/{id}")),
+        PROVIDER_A => Some(format!("https://www.themoviedb.org/movie/{id}")),
         "provider_b" => Some(format!("https://thetvdb.com/?id={id}")),
         _ => None,
     }

@@ -67,7 +67,7 @@ pub struct MetadataEdit {
 }
 
 /// A value that may say nothing.
-trait Said {
+pub(super) trait Said {
     fn is_blank(&self) -> bool;
 }
 
@@ -238,7 +238,7 @@ fn settle<T: Said>(
     *field = told;
 }
 
-fn members(people: Vec<Person>, role: &str) -> Vec<Value> {
+pub(super) fn members(people: Vec<Person>, role: &str) -> Vec<Value> {
     let one = |person: Person| match person.role {
         Some(said) => json!({ "name": person.name, role: said }),
         None => json!({ "name": person.name }),
@@ -247,7 +247,7 @@ fn members(people: Vec<Person>, role: &str) -> Vec<Value> {
 }
 
 /// The beginning of a day (`YYYY-MM-DD`).
-fn midnight(day: &str) -> Option<Timestamp> {
+pub(super) fn midnight(day: &str) -> Option<Timestamp> {
     serde_json::from_value(format!("{day}T00:00:00.000Z").into()).ok()
 }
 

@@ -19,6 +19,7 @@ faults! {
     Preview => with(own(), [E::TooManySelected(1001)]);
     Move => with(own(), with(order(), [E::NoTarget, E::NoSuchTarget]));
     EditShow => with(own(), [E::NoSuchShow]);
+    RefreshShow => with(own(), [E::NoSuchShow, E::ShowChanged, E::Silent(some()), E::Unsettled(Unsettled(some()))]);
     EditSeason => with(own(), [E::NoSuchShow, E::NoSeason]);
     Show => [E::NoSuchShow];
     ShowKey => [E::NoSuchKey];

@@ -57,6 +57,7 @@ pub fn routes() -> Routes<Arc<Library>> {
         .add(routes!(series::series_health).need(P::MediaManagerView))
         .add(routes!(series::show_by_key).need(P::MediaManagerView))
         .add(routes!(shows::get_show).need(P::MediaManagerView))
+        .add(routes!(shows::refresh_show_metadata).need(P::MediaManagerEditMetadata))
         .add(routes!(shows::update_show_identity).need(P::MediaManagerEditMetadata))
         .add(routes!(shows::update_show_metadata).need(P::MediaManagerEditMetadata))
         .add(routes!(shows::update_season).need(P::MediaManagerEditMetadata))

@@ -1,11 +1,12 @@
 //! `/api/media/shows/{id}`: what is said of a show and its seasons.
 
 use axum::extract::State;
-use qm_web::{ApiResult, Auth, Body, Client, Json, Path};
+use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Path};
 
 use super::{App, faults};
 use crate::dto::shows::{
-    IdentityInput, IdentityView, SeasonInput, SeasonView, ShowDetailView, ShowMetadataInput, ShowMetadataView,
+    IdentityInput, IdentityView, RefreshedView, SeasonInput, SeasonView, ShowDetailView, ShowMetadataInput,
+    ShowMetadataView,
 };
 use crate::service::Caller;
 
@@ -23,6 +24,26 @@ pub async fn get_show(State(app): App, Path(id): Path<String>) -> ApiResult<Json
         seasons: seasons.into_iter().map(SeasonView::from).collect(),
         artwork: Vec::new(),
     }))
+}
+
+/// Asks a provider of metadata what is to be said of a show: by its `providerAId`, else by its `titledbId`, else by title and year. What
+/// people said of it stays. Nothing is stored where the provider tells of another show than its `titledbId` names.
+#[utoipa::path(
+    post, path = "/api/media/shows/{id}/metadata/refresh", tag = "media", params(("id" = String, Path)),
+    responses((status = 201, body = RefreshedView), faults::RefreshShow)
+)]
+pub async fn refresh_show_metadata(
+    State(app): App,
+    Auth(principal): Auth,
+    Client(client): Client,
+    Path(id): Path<String>,
+) -> ApiResult<Created<RefreshedView>> {
+    let caller = Caller {
+        principal: &principal,
+        client: &client,
+    };
+    let refreshed = app.refresh_show(caller, &id).await?;
+    Ok(Created(RefreshedView::of(id, refreshed)))
 }
 
 /// Says which show a folder holds. All items below it are of that series then.

@@ -3,6 +3,7 @@
 mod bulk;
 mod fetch;
 mod metadata;
+mod refresh;
 mod repair;
 mod series;
 mod titles;

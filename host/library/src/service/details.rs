@@ -2,7 +2,7 @@
 
 use qm_db::Tx;
 use qm_kernel::Permission;
-use qm_platform::Actor;
+use qm_platform::{Actor, AuditEntry};
 use serde_json::{Value, json};
 
 use super::series::with_directory;
@@ -130,7 +130,7 @@ impl Library {
         Ok(season)
     }
 
-    async fn may_edit(&self, tx: &mut Tx, caller: Caller<'_>) -> Result<Actor, LibraryError> {
+    pub(super) async fn may_edit(&self, tx: &mut Tx, caller: Caller<'_>) -> Result<Actor, LibraryError> {
         self.judge(tx, caller, Permission::MediaManagerEditMetadata).await
     }
 
@@ -143,7 +143,17 @@ impl Library {
         show: &Show,
         told: Value,
     ) -> Result<(), LibraryError> {
-        let mut entry = actor.entry(action, caller.client);
+        let entry = actor.entry(action, caller.client);
+        self.note_about(tx, entry, show, told).await
+    }
+
+    pub(super) async fn note_about(
+        &self,
+        tx: &mut Tx,
+        mut entry: AuditEntry<'_>,
+        show: &Show,
+        told: Value,
+    ) -> Result<(), LibraryError> {
         entry.object_type = Some("media_show");
         entry.object_id = Some(show.id.clone());
         entry.metadata = Some(told);
@@ -151,7 +161,7 @@ impl Library {
     }
 }
 
-async fn found(tx: &mut Tx, id: &str) -> Result<Show, LibraryError> {
+pub(super) async fn found(tx: &mut Tx, id: &str) -> Result<Show, LibraryError> {
     let found = repo::shows::find(tx, id).await?;
     found.ok_or(LibraryError::NoSuchShow)
 }

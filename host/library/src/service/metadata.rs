@@ -182,7 +182,7 @@ pub(super) async fn asked(tx: &mut Tx, id: &str) -> Result<(Item, Lookup), Libra
         let show = place::top(&item.place).0;
         let id = repo::metadata::id_of_show(tx, &item.library_id, &show).await?;
         ids.extend(id.map(|id| ExternalId {
-            source: "provider_a".to_owned(),
+            source: external::PROVIDER_A.to_owned(),
             id,
         }));
     } else {

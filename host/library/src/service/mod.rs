@@ -31,6 +31,7 @@ mod probe;
 mod probed;
 #[cfg(test)]
 mod property;
+mod refresh;
 mod reidentify;
 mod relocate;
 mod repair;

@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 
 use async_trait::async_trait;
-use qm_ports::metadata::{ExternalId, Lookup, LookupKind, Metadata, MetadataChain, Silent, Told, Unsettled};
+use qm_ports::metadata::{
+    Alone, ExternalId, Lookup, LookupKind, Metadata, MetadataChain, Silent, TitleKind, Told, Unsettled,
+};
 
 /// What they say of a title.
 #[derive(Clone)]
@@ -61,5 +63,18 @@ impl MetadataChain for Chain {
             Some(Say::Ids(ids)) => told.ambiguous = ids.into_iter().map(id).collect(),
         }
         Ok(told)
+    }
+
+    async fn details_of(&self, _: &str, _: &Lookup) -> Result<Alone<Box<Metadata>>, Unsettled> {
+        Ok(Alone::Nobody)
+    }
+
+    async fn own_id(
+        &self,
+        _: &str,
+        _: &ExternalId,
+        _: &[TitleKind],
+    ) -> Result<Alone<(TitleKind, String)>, Unsettled> {
+        Ok(Alone::Nobody)
     }
 }

@@ -1,10 +1,12 @@
 //! Providers of metadata that say what a test lets them say.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Mutex;
 
 use async_trait::async_trait;
-use qm_ports::metadata::{Lookup, LookupKind, Metadata, MetadataChain, Silent, Told, Unsettled};
+use qm_ports::metadata::{
+    Alone, ExternalId, Lookup, LookupKind, Metadata, MetadataChain, Silent, TitleKind, Told, Unsettled,
+};
 use tokio::sync::Notify;
 
 /// Answers one question after another.
@@ -14,6 +16,10 @@ pub struct Teller {
     /// What is answered next; nothing is known behind the last.
     pub answers: Mutex<VecDeque<Told>>,
     pub asked: Mutex<Vec<Lookup>>,
+    /// What one provider alone answers next; behind the last it has no key.
+    pub alone: Mutex<VecDeque<Alone<Box<Metadata>>>>,
+    /// Its own ids of what has an id elsewhere; of any other it knows nothing, and where there are none it has no key.
+    pub own_ids: Mutex<HashMap<String, Alone<(TitleKind, String)>>>,
     /// Somebody asks; the answer waits until it may be given, where it does.
     pub is_asked: Notify,
     pub may_answer: Mutex<Option<std::sync::Arc<Notify>>>,
@@ -68,5 +74,29 @@ impl MetadataChain for Teller {
             .expect("whole")
             .pop_front()
             .unwrap_or_default())
+    }
+
+    async fn details_of(&self, _: &str, lookup: &Lookup) -> Result<Alone<Box<Metadata>>, Unsettled> {
+        self.asked.lock().expect("whole").push(lookup.clone());
+        self.is_asked.notify_one();
+        let gate = self.may_answer.lock().expect("whole").clone();
+        if let Some(gate) = gate {
+            gate.notified().await;
+        }
+        let next = self.alone.lock().expect("whole").pop_front();
+        Ok(next.unwrap_or(Alone::Nobody))
+    }
+
+    async fn own_id(
+        &self,
+        _: &str,
+        id: &ExternalId,
+        _: &[TitleKind],
+    ) -> Result<Alone<(TitleKind, String)>, Unsettled> {
+        let own_ids = self.own_ids.lock().expect("whole");
+        if own_ids.is_empty() {
+            return Ok(Alone::Nobody);
+        }
+        Ok(own_ids.get(&id.id).cloned().unwrap_or(Alone::Unknown))
     }
 }

@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use qm_ports::metadata::{EpisodeDetails, TitleDetails, TitleQuery, TitleSubject, TitlesFound};
+use qm_ports::metadata::{
+    EpisodeDetails, ExternalId, TitleDetails, TitleHit, TitleQuery, TitleSubject, TitlesFound,
+};
 use tokio::time::Instant;
 
 /// How long an answer is kept.
@@ -21,7 +23,12 @@ const BYTES: usize = 32 << 20;
 pub enum Question {
     Search(TitleQuery),
     Details(TitleSubject),
-    Episodes { show: String, season: u32 },
+    Episodes {
+        show: String,
+        season: u32,
+    },
+    /// Titles by an id that they have elsewhere.
+    Find(ExternalId),
 }
 
 /// What it answered; none: it does not know what was asked about.
@@ -30,6 +37,7 @@ pub enum Answer {
     Found(Arc<TitlesFound>),
     Title(Arc<TitleDetails>),
     Episodes(Arc<Vec<EpisodeDetails>>),
+    Hits(Arc<Vec<TitleHit>>),
     Unknown,
 }
 
@@ -77,6 +85,9 @@ impl Cache {
             Answer::Found(found) => (size(serde_json::to_vec(&**found)), KEPT),
             Answer::Title(title) => (size(serde_json::to_vec(&**title)), KEPT),
             Answer::Episodes(all) => (size(serde_json::to_vec(&**all)), KEPT),
+            // That there is none is soon otherwise.
+            Answer::Hits(hits) if hits.is_empty() => (0, KEPT_UNKNOWN),
+            Answer::Hits(hits) => (size(serde_json::to_vec(&**hits)), KEPT),
             Answer::Unknown => (0, KEPT_UNKNOWN),
         };
         // One that fills an eighth of it would drive too many others out.

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 use qm_ports::metadata::{
-    ExternalId, Lookup, Metadata, ProviderError, Silent, TitleHit, TitleQuery, TitleSubject, Told,
+    Ability, Alone, ExternalId, Lookup, Metadata, ProviderError, Silent, TitleHit, TitleKind, TitleQuery,
+    TitleSubject, Told,
 };
 
 use super::cache::{Answer, Question};
@@ -55,18 +56,85 @@ impl MetadataArea {
         whole
     }
 
+    /// What one provider says, whatever the order.
+    pub(super) async fn look_up_at(
+        &self,
+        all: &Arrangement,
+        provider: &str,
+        lookup: &Lookup,
+    ) -> Alone<Box<Metadata>> {
+        let Some(usable) = all.usable.iter().find(|usable| usable.kind.id == provider) else {
+            return Alone::Nobody;
+        };
+        let lookup = match self.with_own_id(usable, lookup.clone()).await {
+            Ok(lookup) => lookup,
+            Err(reason) => return silent(provider, reason),
+        };
+        match self.ask_one(usable, &lookup).await {
+            One::Told(metadata) => Alone::Told(metadata),
+            One::Unknown | One::Ambiguous(_) => Alone::Unknown,
+            One::Silent(silent) => Alone::Silent(silent),
+        }
+    }
+
+    /// With the provider's own id, where it finds one by those elsewhere.
+    async fn with_own_id(&self, usable: &Usable, mut lookup: Lookup) -> Result<Lookup, String> {
+        let provider = &usable.kind.id;
+        if lookup.ids.iter().any(|id| id.source == *provider) {
+            return Ok(lookup);
+        }
+        for id in lookup.ids.clone() {
+            let found = self.found(usable, id, &[lookup.kind.title_kind()]).await?;
+            if let Some((_, id)) = found {
+                let source = provider.clone();
+                lookup.ids.push(ExternalId { source, id });
+                break;
+            }
+        }
+        Ok(lookup)
+    }
+
+    /// A provider's own id of what has an id elsewhere.
+    pub(super) async fn find_at(
+        &self,
+        all: &Arrangement,
+        provider: &str,
+        id: &ExternalId,
+        kinds: &[TitleKind],
+    ) -> Alone<(TitleKind, String)> {
+        let Some(usable) = all.usable.iter().find(|usable| usable.kind.id == provider) else {
+            return Alone::Nobody;
+        };
+        match self.found(usable, id.clone(), kinds).await {
+            Ok(Some(found)) => Alone::Told(found),
+            Ok(None) => Alone::Unknown,
+            Err(reason) => silent(provider, reason),
+        }
+    }
+
+    async fn found(
+        &self,
+        usable: &Usable,
+        id: ExternalId,
+        kinds: &[TitleKind],
+    ) -> Result<Option<(TitleKind, String)>, String> {
+        let finds = usable.kind.abilities.contains(&Ability::Find);
+        if !finds || !usable.kind.find_sources.contains(&id.source) {
+            return Ok(None);
+        }
+        let Answer::Hits(hits) = self.ask(usable, Question::Find(id)).await? else {
+            return Ok(None);
+        };
+        let first = |kind: &TitleKind| hits.iter().find(|hit| hit.kind == *kind);
+        let hit = kinds.iter().find_map(first);
+        Ok(hit.map(|hit| (hit.kind, hit.id.clone())))
+    }
+
     /// All that a provider says, or nothing: what failed in the middle is no answer.
     async fn ask_one(&self, usable: &Usable, lookup: &Lookup) -> One {
         match self.one(usable, lookup).await {
             Ok(one) => one,
-            Err(error) => {
-                let provider = usable.kind.id.clone();
-                tracing::info!(provider, error = &*error, "a metadata provider does not answer");
-                One::Silent(Silent {
-                    provider,
-                    reason: error,
-                })
-            }
+            Err(reason) => One::Silent(unanswered(&usable.kind.id, reason)),
         }
     }
 
@@ -164,6 +232,10 @@ impl MetadataArea {
                     .await;
                 all.map(|all| Answer::Episodes(Arc::new(all)))
             }
+            Question::Find(id) => {
+                let hits = providers.find(provider, config.clone(), id.clone(), None).await;
+                hits.map(|hits| Answer::Hits(Arc::new(hits)))
+            }
         };
         drop(place);
         let answer = match answer {
@@ -178,6 +250,18 @@ impl MetadataArea {
         self.cache.put(key, answer.clone());
         Ok(answer)
     }
+}
+
+fn unanswered(provider: &str, reason: String) -> Silent {
+    tracing::info!(provider, error = &*reason, "a metadata provider does not answer");
+    Silent {
+        provider: provider.to_owned(),
+        reason,
+    }
+}
+
+fn silent<T>(provider: &str, reason: String) -> Alone<T> {
+    Alone::Silent(unanswered(provider, reason))
 }
 
 /// Tells apart what a provider is asked with, and lives as long as the process: nothing can be read from it there.

@@ -15,7 +15,8 @@ use qm_db::{Db, DbError};
 use qm_kernel::Secret;
 use qm_platform::{Acting, Audit, Settings};
 use qm_ports::metadata::{
-    Lookup, LookupKind, MetadataChain, ProviderConfig, ProviderKind, Providers, Told, Unsettled,
+    Alone, ExternalId, Lookup, LookupKind, Metadata, MetadataChain, ProviderConfig, ProviderKind, Providers,
+    TitleKind, Told, Unsettled,
 };
 
 use crate::dto::{ChainsView, ProvidersView, UniversalView};
@@ -167,6 +168,21 @@ impl MetadataChain for MetadataArea {
     async fn details(&self, lookup: &Lookup) -> Result<Told, Unsettled> {
         let all = self.arrangement().await.map_err(unsettled)?;
         Ok(self.look_up(&all, lookup).await)
+    }
+
+    async fn details_of(&self, provider: &str, lookup: &Lookup) -> Result<Alone<Box<Metadata>>, Unsettled> {
+        let all = self.arrangement().await.map_err(unsettled)?;
+        Ok(self.look_up_at(&all, provider, lookup).await)
+    }
+
+    async fn own_id(
+        &self,
+        provider: &str,
+        id: &ExternalId,
+        kinds: &[TitleKind],
+    ) -> Result<Alone<(TitleKind, String)>, Unsettled> {
+        let all = self.arrangement().await.map_err(unsettled)?;
+        Ok(self.find_at(&all, provider, id, kinds).await)
     }
 }
 

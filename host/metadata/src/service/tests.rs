@@ -2,7 +2,9 @@
 
 use qm_db::{Db, db_test};
 use qm_kernel::Secret;
-use qm_ports::metadata::{ExternalId, Lookup, LookupKind, MetadataChain as _, ProviderError, TitleDetails};
+use qm_ports::metadata::{
+    Alone, ExternalId, Lookup, LookupKind, MetadataChain as _, ProviderError, TitleDetails, TitleKind,
+};
 use serde_json::{Map, json};
 
 use crate::EnvironmentKeys;
@@ -141,6 +143,41 @@ db_test! {
         house.providers.fail("provider_b", "details", Some(throttled()));
         let told = house.app.details(&of(LookupKind::Movie, "Ebb", 2004)).await.unwrap();
         assert_eq!((told.metadata.unwrap().ids.len(), told.silent.len()), (1, 1));
+    }
+
+    async fn one_alone_is_asked_by_what_is_known_elsewhere(db: Db) {
+        let house = House::with_keys(&db);
+        let id = |source: &str, id: &str| ExternalId { source: source.into(), id: id.into() };
+        let known = |name: &str, number: &str, year| TitleDetails { ids: vec![id("titledb", &format!("tt{number}"))], ..show(number, name, year) };
+        house.providers.knows("provider_a", known("Harbor", "7", 2010));
+        house.providers.knows("provider_a", TitleDetails { ids: vec![id("titledb", "tt7")], ..film("9", "Harbor", 1999) });
+        house.providers.knows("provider_b", known("Pier", "8", 2011));
+        let asked = async |title: &str, ids: &[ExternalId]| {
+            let lookup = Lookup { ids: ids.to_vec(), ..of(LookupKind::Tv, title, 2010) };
+            match house.app.details_of("provider_a", &lookup).await.unwrap() {
+                Alone::Told(told) => told.title.unwrap_or_default(),
+                other => format!("{other:?}"),
+            }
+        };
+        // By its own id, by one elsewhere, by its title.
+        assert_eq!(asked("Whatever", &[id("provider_a", "7"), id("titledb", "tt1")]).await, "Harbor");
+        assert_eq!(house.providers.asked(), ["provider_a details 7"]);
+        assert_eq!(asked("Whatever", &[id("zoo", "1"), id("titledb", "tt7")]).await, "Harbor");
+        assert_eq!(house.providers.asked(), ["provider_a find titledb tt7"], "nobody is asked by an id it finds nothing by");
+        assert_eq!(asked("Harbor", &[id("titledb", "tt99")]).await, "Harbor");
+        assert!(house.providers.asked().iter().all(|asked| asked.starts_with("provider_a")), "nobody else is asked");
+        let found = async |provider: &str, number: &str| {
+            let kinds = [TitleKind::Movie, TitleKind::Show];
+            house.app.own_id(provider, &id("titledb", number), &kinds).await.unwrap()
+        };
+        assert_eq!(found("provider_a", "tt7").await, Alone::Told((TitleKind::Movie, "9".into())), "the first kind wins");
+        assert_eq!(found("provider_b", "tt8").await, Alone::Told((TitleKind::Show, "8".into())));
+        assert_eq!((found("provider_a", "tt8").await, found("zoo", "tt8").await), (Alone::Unknown, Alone::Nobody));
+        assert_eq!(house.providers.asked(), ["provider_b find titledb tt8", "provider_a find titledb tt8"]);
+        house.providers.fail("provider_a", "find", Some(throttled()));
+        assert!(matches!(found("provider_a", "tt5").await, Alone::Silent(silent) if silent.reason == "too many requests"));
+        let lookup = Lookup { ids: vec![id("titledb", "tt6")], ..of(LookupKind::Tv, "Harbor", 2010) };
+        assert!(matches!(house.app.details_of("provider_a", &lookup).await.unwrap(), Alone::Silent(_)), "what fails is no answer");
     }
 
     async fn what_was_dropped_in_is_asked_in_its_turn(db: Db) {
