@@ -403,7 +403,7 @@ pub struct Lookup {
     /// Of an episode; both or none.
     pub season: Option<u32>,
     pub episode: Option<u32>,
-    /// Ids that are known already: a provider whose own is among them is not searched.
+    /// Ids that are known already: a provider whose own is among them is not searched, nor is one that finds it by another one.
     pub ids: Vec<ExternalId>,
 }
 

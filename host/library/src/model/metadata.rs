@@ -204,6 +204,16 @@ impl ItemMetadata {
         self.updated_at = now;
     }
 
+    /// Takes a rating in the place of anybody's but a person's; whether it is the one now.
+    pub fn rate(&mut self, rating: f64, by: &str) -> bool {
+        if self.field_sources.get("rating").map(String::as_str) == Some(MANUAL) {
+            return false;
+        }
+        self.rating = Some(rating);
+        self.field_sources.insert("rating".to_owned(), by.to_owned());
+        true
+    }
+
     /// What nobody says of it stands in its name.
     fn say_name(&mut self, item: &Item) {
         let title = Some(item.title.clone());

@@ -21,6 +21,11 @@ pub fn picked(title: &str, year: Option<i64>, found: &[TitleMatch]) -> Picked {
     film(title, year, &candidates)
 }
 
+/// Whether this word of the data set is that of a series.
+pub fn is_series(kind: &str) -> bool {
+    matches!(kind, "tvSeries" | "tvMiniSeries")
+}
+
 /// Which items are identified again: of a library, of a status; without one all but those that people have said something of.
 #[derive(Clone, Debug, Default)]
 pub struct Which {

@@ -3,11 +3,11 @@
 use qm_db::{DbError, Tx, sql};
 use qm_kernel::Timestamp;
 
-/// Matched and unlocked items of which only their names tell, and that nobody was asked about lately.
+/// Matched and unlocked items of which no more than their names, or the data set of titles, tell, and that nobody was asked about lately.
 macro_rules! lacking {
     () => {
         "FROM media_items i WHERE i.library_id = $1 AND i.match_status <> 'unmatched' AND NOT i.locked \
-         AND NOT EXISTS (SELECT 1 FROM media_metadata m WHERE m.item_id = i.id AND m.provider_name <> 'local') \
+         AND NOT EXISTS (SELECT 1 FROM media_metadata m WHERE m.item_id = i.id AND m.provider_name NOT IN ('local', 'titledb')) \
          AND NOT EXISTS (SELECT 1 FROM media_metadata_tries t WHERE t.item_id = i.id AND t.item_updated_at = i.updated_at \
              AND t.again_at > $2)"
     };

@@ -1,6 +1,7 @@
 //! The routes as a client sees them.
 
 mod bulk;
+mod cross;
 mod fetch;
 mod metadata;
 mod refresh;

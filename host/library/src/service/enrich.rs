@@ -1,6 +1,6 @@
 //! What providers say of items that nobody has ordered anything about: those that a scan has found, and those of a download.
 //!
-//! Matched and unlocked items are asked about of which only their names tell. Each is asked about outside of any transaction, and what
+//! Matched and unlocked items are asked about of which no more than their names, or the data set of titles, tell. Each is asked about outside of any transaction, and what
 //! is said is stored in one, where the item is still what it was: whatever ends in between leaves it as it was, and the next attempt
 //! finds it again. One that no provider knows is asked about anew after [`UNKNOWN`], one about which they were silent after
 //! [`SILENT`], each at once when it has become another one. Where nobody has a key nothing is looked for.
@@ -26,6 +26,7 @@ use super::metadata::{Heard, asked, reasons};
 use super::orders;
 use super::scan::in_service;
 use crate::error::LibraryError;
+use crate::model::external::TITLEDB;
 use crate::model::item::Item;
 use crate::model::library::MediaLibrary;
 use crate::model::metadata::LOCAL;
@@ -318,7 +319,7 @@ impl Library {
         drop(tx);
         let heard = tokio::select! {
             () = job.cancelled() => return Err(Stop::Stopped),
-            heard = self.ask_chain(question) => heard,
+            heard = self.ask_chain(id, question) => heard,
         };
         match heard {
             Ok(heard) => self.store_lacking(id, heard).await,
@@ -365,7 +366,8 @@ async fn is_lacking(tx: &mut Tx, item: &Item) -> Result<bool, Stop> {
         return Ok(false);
     }
     let stored = repo::metadata::find(tx, &item.id).await?;
-    Ok(stored.is_none_or(|stored| stored.provider_name.as_deref() == Some(LOCAL)))
+    let by = stored.as_ref().map(|stored| stored.provider_name.as_deref());
+    Ok(matches!(by, None | Some(Some(LOCAL | TITLEDB))))
 }
 
 /// An item that is gone, or another one by now, is passed over.

@@ -1,16 +1,21 @@
 //! What people say which title of the data set an item is.
 
+use qm_db::Tx;
 use qm_kernel::Permission;
+use qm_ports::metadata::{Metadata, Told as Said};
 use qm_ports::titledb::TitleRecord;
 use qm_realtime::Room;
 use serde_json::{Map, json};
 
+use super::cross::{Added, Crossed};
 use super::edit::listed;
+use super::metadata::asked;
 use super::{Caller, Library};
 use crate::error::LibraryError;
 use crate::model::external::{ExternalId, TITLEDB, is_titledb_id, page};
 use crate::model::item::Item;
-use crate::model::titles::{Titled, TitledNews};
+use crate::model::metadata::{ItemMetadata, question};
+use crate::model::titles::{Titled, TitledNews, is_series};
 use crate::repo;
 
 const NEEDED: Permission = Permission::MediaManagerTitledbMatch;
@@ -24,6 +29,25 @@ struct Told {
 }
 
 impl Told {
+    /// What is said of it.
+    fn metadata(&self) -> Metadata {
+        let title = &self.title;
+        let number = |number: Option<i64>| number.and_then(|number| u32::try_from(number).ok());
+        let series = self.series.as_ref().map(|series| series.title.clone());
+        Metadata {
+            provider: TITLEDB.to_owned(),
+            title: Some(title.title.clone()),
+            original_title: series.or_else(|| title.original_title.clone()),
+            year: number(title.year),
+            runtime: number(title.runtime),
+            genres: title.genres.clone(),
+            directors: title.directors.clone(),
+            writers: title.writers.clone(),
+            rating: title.rating,
+            ..Metadata::default()
+        }
+    }
+
     /// What the item is called by it. The title of an episode is that of its series.
     fn name(&self, item: &mut Item) {
         let named = self.series.as_ref().unwrap_or(&self.title);
@@ -60,6 +84,8 @@ impl Library {
         listed(&mut self.db.begin_read().await?, id).await?;
         // Nothing is asked while a transaction is open.
         let told = self.title_told(titledb_id).await?;
+        let title = told.as_ref().map(|told| &told.title);
+        let crossed = self.cross(titledb_id, title, false).await;
         let mut tx = self.db.begin_write().await?;
         let actor = self.judge(&mut tx, caller, NEEDED).await?;
         let (mut item, file, path) = listed(&mut tx, id).await?;
@@ -71,6 +97,10 @@ impl Library {
         item.confidence = (confidence * 100.0).round() as i64;
         "manual".clone_into(&mut item.match_status);
         item.updated_at = now;
+        let stored = repo::external::of_item(&mut tx, id).await?;
+        let is_same = stored
+            .iter()
+            .any(|known| known.provider == TITLEDB && known.value == titledb_id);
         repo::external::forget_derived(&mut tx, id).await?;
         let external = ExternalId {
             id: self.ctx.id(),
@@ -89,6 +119,15 @@ impl Library {
             "titledbId": titledb_id, "title": item.title, "confidence": confidence, "known": told.is_some(),
         }));
         self.audit.record(&mut tx, entry).await?;
+        let title = told.as_ref().map(Told::metadata);
+        let added = self
+            .describe_titled(&mut tx, &item, title, is_same, crossed)
+            .await?;
+        if let Some(added) = added {
+            self.tell_added(&mut tx, &item.id, &added);
+            self.note_added(&mut tx, (&actor, caller), &item.id, &added)
+                .await?;
+        }
         let context = Map::from_iter([("name".to_owned(), before.into())]);
         self.triggers.fire(&mut tx, "media.matched", &context).await?;
         tx.commit().await?;
@@ -108,13 +147,48 @@ impl Library {
         })
     }
 
+    /// Stores what the data set says of an item, with what is added to it. What people said stays, and what providers said of the same
+    /// title where the data set says nothing.
+    async fn describe_titled(
+        &self,
+        tx: &mut Tx,
+        item: &Item,
+        title: Option<Metadata>,
+        is_same: bool,
+        crossed: Crossed,
+    ) -> Result<Option<Added>, LibraryError> {
+        let now = self.ctx.now();
+        let stored = repo::metadata::find(tx, &item.id).await?;
+        if stored.is_none() && title.is_none() {
+            // Nothing is known of it but its id.
+            let mut none = ItemMetadata::new(self.ctx.id(), item, now);
+            return self.add_crossed(tx, item, &mut none, crossed).await;
+        }
+        let mut metadata = stored.unwrap_or_else(|| ItemMetadata::new(self.ctx.id(), item, now));
+        if title.is_some() {
+            let (_, asked) = asked(tx, &item.id).await?;
+            let question = question(&asked);
+            if is_same {
+                metadata.question = Some(question.clone());
+            }
+            let said = Said {
+                metadata: title,
+                ..Said::default()
+            };
+            metadata.hear(item, &question, said, !is_same, now);
+        }
+        let added = self.add_crossed(tx, item, &mut metadata, crossed).await?;
+        repo::metadata::put(tx, &metadata).await?;
+        Ok(added)
+    }
+
     /// What the data set says of an id; `None`: it does not know it.
     async fn title_told(&self, id: &str) -> Result<Option<Told>, LibraryError> {
         let titles = &self.outside.titles;
         let Some(title) = titles.title(id).await? else {
             return Ok(None);
         };
-        if matches!(&*title.kind, "tvSeries" | "tvMiniSeries") {
+        if is_series(&title.kind) {
             return Ok(Some(Told {
                 series_id: Some(title.id.clone()),
                 title,

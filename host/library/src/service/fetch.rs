@@ -141,7 +141,7 @@ impl Library {
         }
         let heard = tokio::select! {
             () = job.cancelled() => return Err(stopped()),
-            heard = self.ask_chain(question) => heard,
+            heard = self.ask_chain(id, question) => heard,
         };
         let heard = match heard {
             Ok(heard) => heard,

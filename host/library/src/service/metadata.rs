@@ -6,6 +6,7 @@ use qm_platform::{Actor, AuditEntry, AuditResult, judge_alone};
 use qm_ports::metadata::{ExternalId, Lookup, Silent, Told};
 use serde_json::{Value, json};
 
+use super::cross::{Added, Crossed};
 use super::{Caller, Library};
 use crate::error::LibraryError;
 use crate::model::external::{self, TITLEDB};
@@ -20,6 +21,7 @@ pub(super) struct Heard {
     pub told: Told,
     /// Whether there is anybody to ask.
     was_asked: bool,
+    crossed: Option<Crossed>,
 }
 
 impl Heard {
@@ -30,14 +32,19 @@ impl Heard {
 }
 
 impl Library {
-    /// Asks providers a question, for whoever stores the answer afterwards. Nothing is held meanwhile.
-    pub(super) async fn ask_chain(&self, asked: Lookup) -> Result<Heard, LibraryError> {
+    /// Asks providers a question about an item, for whoever stores the answer afterwards. Nothing is held meanwhile.
+    pub(super) async fn ask_chain(&self, id: &str, asked: Lookup) -> Result<Heard, LibraryError> {
         let told = self.metadata.details(&asked).await?;
         let was_asked = !self.metadata.chain(asked.kind).await?.is_empty();
+        let crossed = match &told.metadata {
+            Some(metadata) => self.cross_told(id, metadata).await?,
+            None => None,
+        };
         Ok(Heard {
             asked,
             told,
             was_asked,
+            crossed,
         })
     }
 
@@ -47,13 +54,13 @@ impl Library {
         let needed = [Permission::MediaManagerEditMetadata];
         judge_alone(&*self.acting, &self.db, caller.principal, &needed).await?;
         let (_, question) = asked(&mut self.db.begin_read().await?, id).await?;
-        let heard = self.ask_chain(question).await?;
+        let heard = self.ask_chain(id, question).await?;
         let (silent, is_told) = (heard.told.silent.clone(), heard.told.metadata.is_some());
         let mut tx = self.db.begin_write().await?;
         let actor = self.may_describe(&mut tx, caller).await?;
         let stored = self.store_heard(&mut tx, id, heard).await;
-        if let Err(LibraryError::Database(_)) = stored {
-            return stored;
+        if let Err(error @ LibraryError::Database(_)) = stored {
+            return Err(error);
         }
         for silent in &silent {
             let said = json!({ "provider": silent.provider, "reason": silent.reason });
@@ -61,14 +68,17 @@ impl Library {
             entry.result = AuditResult::Failure;
             self.note_metadata(&mut tx, entry, id, said).await?;
         }
-        if let Ok(metadata) = &stored {
+        if let Ok((metadata, added)) = &stored {
             let said = json!({ "provider": metadata.provider_name, "matched": is_told });
             let entry = actor.entry("media.metadata.fetch", caller.client);
             self.note_metadata(&mut tx, entry, id, said).await?;
+            if let Some(added) = added {
+                self.note_added(&mut tx, (&actor, caller), id, added).await?;
+            }
         }
         // Also of a refusal, before which nothing was written but the audit.
         tx.commit().await?;
-        stored
+        Ok(stored?.0)
     }
 
     /// Stores what providers say of an item, unless it is another one by now or nobody answered.
@@ -77,11 +87,12 @@ impl Library {
         tx: &mut Tx,
         id: &str,
         heard: Heard,
-    ) -> Result<ItemMetadata, LibraryError> {
+    ) -> Result<(ItemMetadata, Option<Added>), LibraryError> {
         let Heard {
             asked: asked_before,
             told,
             was_asked,
+            crossed,
         } = heard;
         repo::metadata::hold(tx, id).await?;
         let (item, asked) = asked(tx, id).await?;
@@ -100,9 +111,16 @@ impl Library {
             .map(|told| told.ids.clone())
             .unwrap_or_default();
         metadata.hear(&item, &question(&asked), told, was_asked, now);
-        repo::metadata::put(tx, &metadata).await?;
         self.store_ids(tx, &item, ids, asked.kind.is_show()).await?;
-        Ok(metadata)
+        let mut added = None;
+        if let Some(crossed) = crossed {
+            added = self.add_crossed(tx, &item, &mut metadata, crossed).await?;
+        }
+        repo::metadata::put(tx, &metadata).await?;
+        if let Some(added) = &added {
+            self.tell_added(tx, id, added);
+        }
+        Ok((metadata, added))
     }
 
     /// Keeps what an item is called elsewhere. What people said stays, and the id of an episode is not replaced by that of its series.

@@ -4,6 +4,7 @@ mod actions;
 #[cfg(test)]
 mod awkward;
 mod bulk;
+mod cross;
 mod details;
 mod download;
 #[cfg(test)]

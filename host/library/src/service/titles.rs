@@ -17,7 +17,7 @@ use crate::model::external::{ExternalId, TITLEDB, page};
 use crate::model::library::MediaLibrary;
 use crate::model::place;
 use crate::model::show::attempts;
-use crate::model::titles::picked;
+use crate::model::titles::{is_series, picked};
 use crate::repo;
 use crate::repo::titles::{Answer, AskedShow, Pending};
 
@@ -348,7 +348,7 @@ impl<'a> Asking<'a> {
             return Ok(Some(parent));
         }
         let title = titles.title(id).await?;
-        let is_series = title.is_some_and(|title| matches!(&*title.kind, "tvSeries" | "tvMiniSeries"));
+        let is_series = title.is_some_and(|title| is_series(&title.kind));
         Ok(is_series.then(|| id.to_owned()))
     }
 

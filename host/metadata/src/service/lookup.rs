@@ -66,11 +66,7 @@ impl MetadataArea {
         let Some(usable) = all.usable.iter().find(|usable| usable.kind.id == provider) else {
             return Alone::Nobody;
         };
-        let lookup = match self.with_own_id(usable, lookup.clone()).await {
-            Ok(lookup) => lookup,
-            Err(reason) => return silent(provider, reason),
-        };
-        match self.ask_one(usable, &lookup).await {
+        match self.ask_one(usable, lookup).await {
             One::Told(metadata) => Alone::Told(metadata),
             One::Unknown | One::Ambiguous(_) => Alone::Unknown,
             One::Silent(silent) => Alone::Silent(silent),
@@ -139,6 +135,7 @@ impl MetadataArea {
     }
 
     async fn one(&self, usable: &Usable, lookup: &Lookup) -> Result<One, String> {
+        let lookup = &self.with_own_id(usable, lookup.clone()).await?;
         let id = match self.meant(usable, lookup).await? {
             Meant::Id(id) => id,
             Meant::Unknown => return Ok(One::Unknown),

@@ -54,12 +54,12 @@ db_test! {
         assert_eq!(told.metadata.unwrap().provider, "provider_b");
         assert_eq!(told.silent, [], "one that knows nothing has answered");
         house.providers.asked();
-        // An id that is known is not searched for; one of another source is.
+        // An id that is known is not searched for; one of another source is, where it is not known there.
         let id = |source: &str| ExternalId { source: source.into(), id: "9".into() };
         let known = Lookup { ids: vec![id("titledb"), id("provider_b")], ..of(LookupKind::Movie, "whatever", 1950) };
         let told = house.app.details(&known).await.unwrap();
         assert_eq!(told.metadata.unwrap().title.as_deref(), Some("Ebb"));
-        assert_eq!(house.providers.asked(), ["provider_a search whatever 1950"], "its details are kept");
+        assert_eq!(house.providers.asked(), ["provider_a find titledb 9", "provider_a search whatever 1950"], "its details are kept");
         // Two of one name and one year are nobody.
         house.providers.knows("provider_a", film("2", "Twin", 2000));
         house.providers.knows("provider_a", film("3", "Twin", 2000));

@@ -14,11 +14,11 @@ use crate::model::library::Kind;
 use crate::testing::audited;
 use crate::testing::teller::{said, silent};
 
-const FILM: &str = "films/Ebb.2003.1080p.mkv";
-const EPISODE: &str = "tv/The Wire/Season 1/The.Wire.S01E02.mkv";
+pub(super) const FILM: &str = "films/Ebb.2003.1080p.mkv";
+pub(super) const EPISODE: &str = "tv/The Wire/Season 1/The.Wire.S01E02.mkv";
 
 /// A film and an episode, scanned; the path of the one that is asked for.
-async fn item(db: &Db, file: &str) -> (Site, String) {
+pub(super) async fn item(db: &Db, file: &str) -> (Site, String) {
     let libraries = [("films", Kind::Movie), ("tv", Kind::Tv)];
     let (site, made) = shelf(db, &[FILM, EPISODE], &libraries).await;
     for library in &made {
@@ -29,11 +29,11 @@ async fn item(db: &Db, file: &str) -> (Site, String) {
 }
 
 impl Site {
-    async fn fetches(&self, item: &str) -> (u16, Value) {
+    pub(super) async fn fetches(&self, item: &str) -> (u16, Value) {
         self.admin("POST", &format!("{item}/metadata/fetch"), None).await
     }
 
-    async fn says(&self, item: &str, body: Value) -> (u16, Value) {
+    pub(super) async fn says(&self, item: &str, body: Value) -> (u16, Value) {
         self.admin("PATCH", &format!("{item}/metadata"), Some(body)).await
     }
 
