@@ -64,6 +64,7 @@ const MIGRATIONS: &[Migration] = migrations! {
     38 "0038_media_ids",
     39 "0039_owned_media",
     40 "0040_metadata_tries",
+    41 "0041_show_nfo",
 };
 
 sql! {

@@ -8,6 +8,7 @@ pub mod item;
 pub mod library;
 pub mod metadata;
 pub mod name;
+pub mod nfo;
 pub mod place;
 pub mod repair;
 pub mod score;

@@ -14,6 +14,8 @@ pub struct Show {
     pub year: Option<i64>,
     pub titledb_id: Option<String>,
     pub provider_a_id: Option<String>,
+    /// What its folder's `tvshow.nfo` said last.
+    pub nfo_titledb_id: Option<String>,
     pub canonical_key: String,
     pub episode_count: i64,
     pub created_at: Timestamp,

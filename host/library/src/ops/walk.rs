@@ -2,10 +2,11 @@
 //!
 //! A directory is opened by its name from the one above, so that one that is swapped for a link meanwhile leads nowhere. Of a
 //! directory that did not change since it was read nothing but its own state is asked, and what lies in it is gone into as it
-//! is known. Bounds: directories 128 deep, each level a handle.
+//! is known. Bounds: directories 128 deep, each level a handle; of a file that says which show a folder is 512 KiB.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
+use std::io::Read;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
@@ -16,7 +17,7 @@ use rustix::io::Errno;
 
 use crate::model::doubt::Known;
 use crate::model::name::{is_marker, is_skipped, is_video};
-use crate::model::place;
+use crate::model::{nfo, place};
 
 /// Deeper directories are told of and not entered.
 const MAX_DEPTH: usize = 128;
@@ -27,6 +28,13 @@ const MAX_PLACE: usize = 2_500;
 pub(super) const HOLD: OFlags = OFlags::PATH
     .union(OFlags::DIRECTORY)
     .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC);
+
+/// A file is read, and one that is no file holds nobody up.
+pub(super) const READ: OFlags = OFlags::RDONLY
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::NOCTTY)
     .union(OFlags::CLOEXEC);
 
 /// What a walk goes by.
@@ -47,6 +55,8 @@ pub struct Task {
     /// Paths of the directories that are gone into; `None`: the whole library. Those themselves are read, whatever their state;
     /// what lies elsewhere is taken as it is known.
     pub within: Option<Vec<Vec<u8>>>,
+    /// Whether what lies right in the library's directory may be shows, which say which they are.
+    pub has_shows: bool,
 }
 
 /// A file that was seen.
@@ -79,6 +89,8 @@ pub struct SeenDirectory {
     /// Whether it will do to look at its state next time.
     pub is_settled: bool,
     pub entries: Entries,
+    /// Which series a `tvshow.nfo` in it says it is; of one that was read, and lies right in the library's directory.
+    pub nfo: Option<String>,
 }
 
 /// Why a walk has nothing to show.
@@ -188,6 +200,10 @@ struct Walker<'a> {
 struct Listing {
     files: Vec<SeenFile>,
     directories: Vec<Vec<u8>>,
+    /// Which series it says it is.
+    nfo: Option<String>,
+    /// When it was said; 0: it was not.
+    nfo_mtime: i64,
 }
 
 impl Walker<'_> {
@@ -221,6 +237,7 @@ impl Walker<'_> {
             mtime,
             is_settled: false,
             entries: Entries::Same,
+            nfo: None,
             place,
         };
         let within = self.task.within.as_deref().unwrap_or_default();
@@ -243,11 +260,12 @@ impl Walker<'_> {
             self.files.fetch_add(items.unsigned_abs(), Ordering::Relaxed);
             self.children.get(&seen.place).cloned().unwrap_or_default()
         } else {
-            match self.list(dir, path) {
+            match self.list(dir, path, depth) {
                 Ok(listing) => {
                     self.files
                         .fetch_add(listing.files.len() as u64, Ordering::Relaxed);
-                    seen.is_settled = self.is_settled(mtime, &listing.files);
+                    seen.is_settled = self.is_settled(mtime.max(listing.nfo_mtime), &listing.files);
+                    seen.nfo = listing.nfo;
                     seen.entries = Entries::Read(listing.files);
                     listing.directories
                 }
@@ -315,6 +333,7 @@ impl Walker<'_> {
                 mtime: known.map_or(0, |known| known.mtime),
                 is_settled: false,
                 entries: Entries::Same,
+                nfo: None,
                 place,
             });
         }
@@ -353,6 +372,7 @@ impl Walker<'_> {
             mtime: 0,
             is_settled: false,
             entries: Entries::Unread(reason),
+            nfo: None,
             place,
         });
     }
@@ -381,7 +401,7 @@ impl Walker<'_> {
         mtime <= edge && files.iter().all(|file| file.mtime <= edge)
     }
 
-    fn list(&mut self, dir: &OwnedFd, path: &[u8]) -> Result<Listing, Errno> {
+    fn list(&mut self, dir: &OwnedFd, path: &[u8], depth: usize) -> Result<Listing, Errno> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let opened = fs::openat(dir, ".", flags, Mode::empty())?;
         let mut listing = Listing::default();
@@ -405,6 +425,12 @@ impl Walker<'_> {
                 }
             } else if is_marker(name) {
                 return Ok(Listing::default());
+            } else if depth == 1 && kind == FileType::RegularFile && name.eq_ignore_ascii_case(nfo::NAME) {
+                if self.task.has_shows
+                    && let Ok((said, mtime)) = self.nfo(dir, name)
+                {
+                    (listing.nfo, listing.nfo_mtime) = (said, mtime);
+                }
             } else if is_video(name) && matches!(kind, FileType::RegularFile | FileType::Symlink) {
                 files.push((name.to_vec(), kind));
             }
@@ -425,6 +451,22 @@ impl Walker<'_> {
             }
         }
         Ok(listing)
+    }
+
+    /// What a file says which series a directory is, and when it was written. Of one that is too large nothing.
+    fn nfo(&self, dir: &OwnedFd, name: &[u8]) -> Result<(Option<String>, i64), Errno> {
+        let file = fs::openat(dir, OsStr::from_bytes(name), READ, Mode::empty())?;
+        let stat = fs::fstat(&file)?;
+        let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+        if !is_file || self.own.contains(&identity(&stat)) {
+            return Err(Errno::INVAL);
+        }
+        let mut text = Vec::new();
+        let mut bounded = std::fs::File::from(file).take(nfo::MOST + 1);
+        let read = bounded.read_to_end(&mut text);
+        read.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+        let is_whole = text.len() as u64 <= nfo::MOST;
+        Ok((is_whole.then(|| nfo::series_id(&text)).flatten(), mtime(&stat)))
     }
 
     /// State of a regular file, or of the one a link leads to inside the roots.

@@ -39,8 +39,6 @@ sql! {
     IDENTITY = "UPDATE media_shows SET titledb_id = $2, provider_a_id = $3, updated_at = $4 WHERE id = $1";
     // One after another: what is said of a show, and which it is.
     HOLD = "UPDATE media_shows SET updated_at = updated_at WHERE id = $1";
-    JOINS = "UPDATE media_items SET series_titledb_id = $2, titledb_asked = NULL, updated_at = $3 \
-        WHERE id = $1 AND series_titledb_id IS NULL AND NOT locked";
     EPISODE = "UPDATE media_items SET series_titledb_id = $2, titledb_asked = NULL, updated_at = $3 WHERE id = $1";
 }
 
@@ -207,12 +205,6 @@ pub async fn identify(tx: &mut Tx, show: &Show) -> Result<(), DbError> {
 /// Nobody else says which show it is, or something of it, until the transaction ends.
 pub async fn hold(tx: &mut Tx, show_id: &str) -> Result<(), DbError> {
     let _ = qm_db::exec!(tx, HOLD, show_id).await?;
-    Ok(())
-}
-
-/// An episode belongs to a series, unless it is known to belong to one.
-pub async fn join_series(tx: &mut Tx, id: &str, titledb_id: &str, now: Timestamp) -> Result<(), DbError> {
-    let _ = qm_db::exec!(tx, JOINS, id, clean(titledb_id), now.ms()).await?;
     Ok(())
 }
 

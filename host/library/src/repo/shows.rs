@@ -4,12 +4,13 @@ use qm_db::{DbError, FromRow, Tx, sql};
 use qm_kernel::Timestamp;
 
 use super::clean;
+use crate::model::place;
 use crate::model::show::Show;
 
 macro_rules! columns {
     () => {
-        "id, library_id, place, media_type, title, year, titledb_id, provider_a_id, canonical_key, episode_count, created_at, \
-         updated_at"
+        "id, library_id, place, media_type, title, year, titledb_id, provider_a_id, nfo_titledb_id, canonical_key, episode_count, \
+         created_at, updated_at"
     };
 }
 
@@ -18,9 +19,17 @@ sql! {
     OF_TITLE = concat!("SELECT ", columns!(), " FROM media_shows WHERE title = $1 \
         AND (CAST($2 AS TEXT) IS NULL OR library_id = $2) ORDER BY created_at, id");
     FIND = concat!("SELECT ", columns!(), " FROM media_shows WHERE id = $1");
-    INSERT = concat!("INSERT INTO media_shows (", columns!(), ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) \
+    INSERT = concat!("INSERT INTO media_shows (", columns!(), ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) \
         ON CONFLICT (library_id, place) DO NOTHING");
     COUNTED = "UPDATE media_shows SET episode_count = $2, media_type = $3, updated_at = $4 WHERE id = $1";
+    // What it said before is followed, what people and others said is not replaced.
+    SAID = "UPDATE media_shows SET nfo_titledb_id = $2, updated_at = $4, \
+        titledb_id = CASE WHEN titledb_id IS NULL OR titledb_id = nfo_titledb_id THEN $3 ELSE titledb_id END WHERE id = $1";
+    // An index of PostgreSQL holds the beginning of a place.
+    JOINS = "UPDATE media_items SET series_titledb_id = $4, titledb_asked = NULL, updated_at = $6 WHERE library_id = $1 \
+        AND substr(place, 1, 200) >= substr($2, 1, 200) AND substr(place, 1, 200) <= substr($3, 1, 200) \
+        AND place >= $2 AND place < $3 AND (series_titledb_id IS NULL OR series_titledb_id = CAST($5 AS TEXT)) \
+        AND NOT locked AND media_type IN ('tv', 'anime')";
     DELETE = "DELETE FROM media_shows WHERE id = $1 AND library_id = $2 AND place = $3";
 }
 
@@ -34,6 +43,7 @@ struct Row {
     year: Option<i64>,
     titledb_id: Option<String>,
     provider_a_id: Option<String>,
+    nfo_titledb_id: Option<String>,
     canonical_key: String,
     episode_count: i64,
     created_at: i64,
@@ -51,6 +61,7 @@ impl From<Row> for Show {
             year: row.year,
             titledb_id: row.titledb_id,
             provider_a_id: row.provider_a_id,
+            nfo_titledb_id: row.nfo_titledb_id,
             canonical_key: row.canonical_key,
             episode_count: row.episode_count,
             created_at: Timestamp::from_ms(row.created_at),
@@ -88,6 +99,7 @@ pub async fn insert(tx: &mut Tx, show: &Show) -> Result<(), DbError> {
         show.year,
         show.titledb_id.as_deref(),
         show.provider_a_id.as_deref(),
+        show.nfo_titledb_id.as_deref(),
         clean(&show.canonical_key),
         show.episode_count,
         show.created_at.ms(),
@@ -108,6 +120,33 @@ pub async fn counted(tx: &mut Tx, show: &Show) -> Result<(), DbError> {
         show.updated_at.ms()
     )
     .await?;
+    Ok(())
+}
+
+/// A folder's own file says which series it is. `found`: what it is taken for where nobody else has said it.
+pub async fn said(
+    tx: &mut Tx,
+    id: &str,
+    titledb_id: &str,
+    found: &str,
+    now: Timestamp,
+) -> Result<(), DbError> {
+    let _ = qm_db::exec!(tx, SAID, id, titledb_id, found, now.ms()).await?;
+    Ok(())
+}
+
+/// What lies below a show's folder and belongs to no series, or to the one it was taken for before, belongs to this one.
+pub async fn join_series(
+    tx: &mut Tx,
+    show: &Show,
+    titledb_id: &str,
+    before: Option<&str>,
+    now: Timestamp,
+) -> Result<(), DbError> {
+    let id = clean(titledb_id);
+    for (from, to) in place::ranges(&show.place) {
+        let _ = qm_db::exec!(tx, JOINS, &show.library_id, from, to, &id, before, now.ms()).await?;
+    }
     Ok(())
 }
 

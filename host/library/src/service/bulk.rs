@@ -252,7 +252,7 @@ impl Library {
         for id in libraries {
             let found = repo::libraries::find(&mut self.db.begin_read().await?, id).await?;
             if let Some(library) = found.filter(|library| library.kind.has_shows()) {
-                self.refresh_shows(&library).await?;
+                self.refresh_shows(&library, None).await?;
             }
         }
         Ok(())

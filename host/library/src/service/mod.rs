@@ -36,6 +36,8 @@ mod refresh;
 mod reidentify;
 mod relocate;
 mod repair;
+#[cfg(test)]
+mod said_by_nfo;
 pub mod scan;
 mod series;
 mod shows;

@@ -15,7 +15,6 @@ use super::{Caller, Library};
 use crate::error::LibraryError;
 use crate::model::details::{Refreshed, ShowMetadata};
 use crate::model::external::{PROVIDER_A, TITLEDB};
-use crate::model::place;
 use crate::model::show::Show;
 use crate::repo;
 
@@ -87,11 +86,7 @@ impl Library {
             repo::details::identify(tx, &show).await?;
         }
         if let (None, Some(series)) = (before.1, &show.titledb_id) {
-            for (item, at) in repo::bulk::below(tx, &show.library_id, &show.place).await? {
-                if place::is_within(&at, &show.place) {
-                    repo::details::join_series(tx, &item, series, now).await?;
-                }
-            }
+            repo::shows::join_series(tx, &show, series, None, now).await?;
         }
         Ok(Refreshed::Told(show.provider_a_id))
     }

@@ -15,6 +15,7 @@ use serde_json::json;
 
 use super::Library;
 use super::index::{Index, Stop};
+use super::shows::Folders;
 use crate::model::doubt::{Known, suspects};
 use crate::model::library::{MediaLibrary, ScanSummary};
 use crate::model::place;
@@ -320,7 +321,8 @@ impl Scan<'_> {
         }
         let mut summary = index.summary;
         summary.scanned = found.files;
-        let (shows, duplicate_shows) = self.library.refresh_shows(self.of).await?;
+        let folders = Folders::of(&found.seen, |place| is_kept(&found.kept, place));
+        let (shows, duplicate_shows) = self.library.refresh_shows(self.of, folders.as_ref()).await?;
         (summary.shows, summary.duplicate_shows) = (shows, duplicate_shows);
         let is_nothing_new = self.places.is_some() && summary.added == 0;
         let mut identified = None;
@@ -353,6 +355,7 @@ impl Scan<'_> {
             within: self
                 .places
                 .map(|places| places.iter().map(|place| place::decode(place)).collect()),
+            has_shows: self.of.kind.has_shows(),
             known,
         };
         let total: i64 = task.known.values().map(|known| known.items).sum();
