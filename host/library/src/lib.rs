@@ -11,16 +11,20 @@
 //! A library that wants it is *watched*: what changes in a directory has it scanned soon, and not the rest.
 //! What its name says it is, an imported data set of titles has an id for (`service::titles`).
 //! What a file holds is told by its name until a tool has looked into it (`service::probe`), a few files every five minutes.
-//! What an item is about is asked of providers (`qm_ports::metadata`) when somebody wants it, and is stored with who said each field: what
-//! people said stays, an answer to what is no longer so is dropped, and who is silent takes nothing away (`service::metadata`).
-//! Deliberately absent so far: metadata that is fetched by itself, artwork, subtitles, NFO files, duplicates, the renaming of files.
+//! What an item is about is asked of providers (`qm_ports::metadata`) when somebody wants it, of one or of many (`service::fetch`), and for what
+//! scans and downloads bring (`service::enrich`). It is stored with who said each field: what people said stays, an answer to what is no longer
+//! so is dropped, and who is silent takes nothing away (`service::metadata`). The data set adds its rating (`service::cross`).
+//! A `tvshow.nfo` says which series a folder holds (`model::nfo`).
+//! Deliberately absent so far: artwork, subtitles, other NFO files, duplicates, the renaming of files.
 //!
 //! Bounds: directories 128 deep, paths 2,500 bytes below the library's directory; 256 files, or moved items, a transaction; 150 words on how
-//! far a scan is; 30,000 watched directories a library, 25 directories a scan of what changed.
+//! far a scan is; 30,000 watched directories a library, 25 directories a scan of what changed; 200 items, and two minutes, that providers are
+//! asked about with a scan; 512 KiB of a `tvshow.nfo`.
 //!
-//! A download that is whole is followed by a job of its own (`service::download`): scan, identify, refresh of media servers.
+//! A download that is whole is followed by a job of its own (`service::download`): scan, identify, metadata, refresh of media servers.
 //!
-//! Events: `media_server.refresh_failed`. An action of automation: `media_scan_library`. Realtime: `media_manager.job.*`, by the jobs.
+//! Events: `media_server.refresh_failed`. An action of automation: `media_scan_library`. Realtime: `media_manager.job.*`, by the jobs; `titledb.match.completed`,
+//! `titledb.enrichment.completed`.
 
 mod area;
 mod dto;

@@ -119,7 +119,8 @@ pub async fn delete_library(
     Ok(Json(app.delete(caller, &id).await?.into()))
 }
 
-/// Asks for a scan that looks at every file of a library, and identifies what is not matched yet.
+/// Asks for a scan that looks at every file of a library, identifies what is not matched yet, and has providers of metadata tell of what they
+/// have not told of.
 #[utoipa::path(
     post, path = "/api/media/libraries/{id}/scan", tag = "media", params(("id" = String, Path)),
     responses((status = 201, body = JobView), faults::Scan)
