@@ -23,8 +23,8 @@
 //!
 //! A download that is whole is followed by a job of its own (`service::download`): scan, identify, metadata, refresh of media servers.
 //!
-//! Events: `media_server.refresh_failed`. An action of automation: `media_scan_library`. Realtime: `media_manager.job.*`, by the jobs; `titledb.match.completed`,
-//! `titledb.enrichment.completed`.
+//! Events: `media_server.refresh_failed`. Actions of automation: `media_scan_library`, `media_match`,
+//! `media_fetch_metadata`. Realtime: `media_manager.job.*`, by the jobs; `titledb.match.completed`, `titledb.enrichment.completed`.
 
 mod area;
 mod dto;

@@ -1,52 +1,78 @@
-//! Actions of automation on libraries.
+//! Actions of automation on libraries and their items.
 //!
 //! As any action they act for nobody: whoever wrote the rule was judged when it was written, and its run is what is audited.
 //! A run waits for its job and fails with it. Done twice they do no more than once.
 
 use async_trait::async_trait;
-use qm_jobs::{Ending, JobsError};
+use qm_jobs::{Ending, JobsError, NewJob, Source};
 use qm_ports::action::{ActionCall, ActionError, ActionKind, Actions, HOUSE, Occasion};
 use serde_json::{Map, Value, json};
 
-use super::Library;
 use super::scan::{Reason, ScanRequest};
+use super::{Library, fetch, reidentify};
+use crate::error::LibraryError;
+use crate::model::item::Item;
+use crate::model::name::identify;
+use crate::model::place;
 use crate::repo;
 
 const SCAN: &str = "media_scan_library";
+const MATCH: &str = "media_match";
+const FETCH: &str = "media_fetch_metadata";
 
 #[async_trait]
 impl Actions for Library {
     fn actions(&self) -> Vec<ActionKind> {
-        vec![ActionKind {
-            id: SCAN.to_owned(),
-            label: "Scan a media library".to_owned(),
-            category: "media".to_owned(),
-            occasions: vec![Occasion::Torrent, Occasion::Media],
-            params_schema: json!({
-                "type": "object",
-                "properties": { "libraryId": { "type": "string" } },
-                "required": ["libraryId"],
-            }),
-            idempotent: true,
-            plugin: HOUSE.to_owned(),
-        }]
+        vec![
+            kind(SCAN, "Scan a media library", "libraryId", "Id of the library."),
+            kind(
+                MATCH,
+                "Read again what a media item is",
+                "itemId",
+                "Id of the item. A locked one is not read.",
+            ),
+            kind(
+                FETCH,
+                "Ask providers what a media item is about",
+                "itemId",
+                "Id of the item.",
+            ),
+        ]
     }
 
     async fn run(&self, action: &str, call: ActionCall) -> Result<(), ActionError> {
         match action {
-            SCAN => self.scan_for_a_rule(&call.params).await,
+            SCAN => self.scan_for_a_rule(&named(&call.params, "libraryId")?).await,
+            MATCH => self.match_for_a_rule(&named(&call.params, "itemId")?).await,
+            FETCH => self.describe_for_a_rule(&named(&call.params, "itemId")?).await,
             _ => Err(ActionError::Unknown(action.to_owned())),
         }
     }
 }
 
+fn kind(id: &str, label: &str, of: &str, about: &str) -> ActionKind {
+    ActionKind {
+        id: id.to_owned(),
+        label: label.to_owned(),
+        category: "media".to_owned(),
+        occasions: vec![Occasion::Torrent, Occasion::Media],
+        params_schema: json!({
+            "type": "object",
+            "properties": { of: { "type": "string", "description": about } },
+            "required": [of],
+        }),
+        idempotent: true,
+        plugin: HOUSE.to_owned(),
+    }
+}
+
 impl Library {
-    async fn scan_for_a_rule(&self, params: &Map<String, Value>) -> Result<(), ActionError> {
-        let id = named(params, "libraryId")?;
+    pub(super) async fn scan_for_a_rule(&self, id: &str) -> Result<(), ActionError> {
+        let unknown = || refused(LibraryError::NoSuchLibrary);
         let mut tx = self.db.begin_read().await.map_err(stored)?;
-        let library = repo::libraries::find(&mut tx, &id).await.map_err(stored)?;
+        let library = repo::libraries::find(&mut tx, sound(id).ok_or_else(unknown)?).await;
         drop(tx);
-        let library = library.ok_or_else(|| ActionError::NotFound("Library not found".to_owned()))?;
+        let library = library.map_err(stored)?.ok_or_else(unknown)?;
         let mut joined = false;
         loop {
             let asked = ScanRequest {
@@ -60,17 +86,93 @@ impl Library {
             let job = self.jobs.enqueue(&mut tx, asked.into_job()).await.map_err(jobs)?;
             tx.commit().await.map_err(stored)?;
             self.jobs.announce(&job);
-            let ended = self.jobs.ended(job.id()).await.map_err(jobs)?;
+            let ended = self.ended(job.id()).await;
             if !job.is_fresh() && !joined {
                 // It may have passed already where something new lies; one that follows it has not.
                 joined = true;
                 continue;
             }
-            return match ended {
-                Ending::Completed => Ok(()),
-                Ending::Cancelled => Err(ActionError::Rejected("The scan was cancelled".to_owned())),
-                Ending::Failed(why) => Err(ActionError::Rejected(why)),
-            };
+            return ended;
+        }
+    }
+
+    /// Has the name of an item read again, and the data set of titles asked what it is.
+    pub(super) async fn match_for_a_rule(&self, id: &str) -> Result<(), ActionError> {
+        let item = self.known(id).await?;
+        if item.locked {
+            return Err(refused(LibraryError::Locked));
+        }
+        self.done_about(item, reidentify::TYPE).await
+    }
+
+    /// Has providers asked what an item is about, locked or not.
+    pub(super) async fn describe_for_a_rule(&self, id: &str) -> Result<(), ActionError> {
+        let item = self.known(id).await?;
+        self.done_about(item, fetch::TYPE).await
+    }
+
+    async fn known(&self, id: &str) -> Result<Item, ActionError> {
+        let unknown = || refused(LibraryError::NoSuchItem);
+        let mut tx = self.db.begin_read().await.map_err(stored)?;
+        let found = repo::lists::find(&mut tx, sound(id).ok_or_else(unknown)?).await;
+        let (item, _) = found.map_err(stored)?.ok_or_else(unknown)?;
+        Ok(item)
+    }
+
+    async fn done_about(&self, item: Item, type_key: &'static str) -> Result<(), ActionError> {
+        let job = NewJob {
+            name: Some(item.title),
+            source: Source::Automation,
+            resource: Some(("media_item".to_owned(), item.id.clone())),
+            library_id: Some(item.library_id),
+            media_item_id: Some(item.id.clone()),
+            // Whoever waits for it asks again when it was cut off.
+            max_attempts: Some(1),
+            ..NewJob::new(type_key, json!({ "itemId": item.id }))
+        };
+        let job = self.jobs.submit(job).await.map_err(jobs)?;
+        self.ended(&job).await
+    }
+
+    async fn ended(&self, job: &str) -> Result<(), ActionError> {
+        match self.jobs.ended(job).await.map_err(jobs)? {
+            Ending::Completed => Ok(()),
+            Ending::Cancelled => Err(ActionError::Rejected("It was cancelled".to_owned())),
+            Ending::Failed(why) => Err(ActionError::Rejected(why)),
+        }
+    }
+
+    /// Reads the name of an item again, as the job that a rule waits for: what it is now.
+    pub(super) async fn read_one(&self, id: &str) -> Result<&'static str, LibraryError> {
+        let ids = [id.to_owned()];
+        loop {
+            let (item, _) = repo::lists::find(&mut self.db.begin_read().await?, id)
+                .await?
+                .ok_or(LibraryError::NoSuchItem)?;
+            let library = repo::libraries::find(&mut self.db.begin_read().await?, &item.library_id).await?;
+            let kind = library.ok_or(LibraryError::NoSuchItem)?.kind;
+            let at = item.place;
+            let shown = place::shown(&at);
+            let found = tokio::task::spawn_blocking(move || identify(&shown, kind)).await?;
+            let mut tx = self.db.begin_write().await?;
+            repo::metadata::hold(&mut tx, id).await?;
+            let arrived = repo::downloads::of(&mut tx, &ids).await?.pop();
+            let arrived = arrived.ok_or(LibraryError::NoSuchItem)?;
+            if arrived.locked {
+                return Err(LibraryError::Locked);
+            }
+            if arrived.item.place != at || arrived.item.library_id != item.library_id {
+                // It was moved meanwhile: its name is another one.
+                continue;
+            }
+            if arrived.item.is_otherwise(&found) {
+                repo::names::identified(&mut tx, &arrived.item, &found, self.ctx.now()).await?;
+                tx.commit().await?;
+            } else {
+                drop(tx);
+            }
+            self.ask_title_of(id).await?;
+            return Ok(found.status());
         }
     }
 }
@@ -88,10 +190,22 @@ fn named(params: &Map<String, Value>, name: &str) -> Result<String, ActionError>
     Ok(text)
 }
 
-fn stored(error: qm_db::DbError) -> ActionError {
+/// An id that may be one: PostgreSQL takes no NUL in a text.
+fn sound(id: &str) -> Option<&str> {
+    (!id.contains('\0')).then_some(id)
+}
+
+pub(super) fn refused(error: LibraryError) -> ActionError {
+    match error {
+        LibraryError::NoSuchLibrary | LibraryError::NoSuchItem => ActionError::NotFound(error.to_string()),
+        other => ActionError::Rejected(other.to_string()),
+    }
+}
+
+pub(super) fn stored(error: qm_db::DbError) -> ActionError {
     ActionError::Rejected(format!("The library could not be read: {error}"))
 }
 
 fn jobs(error: JobsError) -> ActionError {
-    ActionError::Rejected(format!("The scan could not be asked for: {error}"))
+    ActionError::Rejected(format!("Its job could not be asked for: {error}"))
 }

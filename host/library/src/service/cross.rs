@@ -5,19 +5,22 @@
 
 use qm_db::Tx;
 use qm_kernel::Permission;
-use qm_platform::{Actor, AuditEntry};
+use qm_platform::AuditEntry;
 use qm_ports::metadata::{Alone, ExternalId, Metadata, TitleKind};
 use qm_ports::titledb::TitleRecord;
 use qm_realtime::Room;
 use serde_json::json;
 
-use super::{Caller, Library};
+use super::Library;
 use crate::error::LibraryError;
 use crate::model::external::{self, PROVIDER_A, TITLEDB};
 use crate::model::item::Item;
 use crate::model::metadata::ItemMetadata;
 use crate::model::titles::{TitledNews, is_series};
 use crate::repo;
+
+/// What the audit calls it.
+pub(super) const ADDED: &str = "media.titledb.enrichment.completed";
 
 /// What is added to an item of this id in the data set.
 #[derive(Clone, Debug, Default)]
@@ -160,11 +163,11 @@ impl Library {
         });
     }
 
-    /// Notes what was added because somebody wanted something of the item.
+    /// Notes what was added because somebody wanted something of the item. `entry`: [`ADDED`], by whom.
     pub(super) async fn note_added(
         &self,
         tx: &mut Tx,
-        (actor, caller): (&Actor, Caller<'_>),
+        entry: AuditEntry<'_>,
         item_id: &str,
         added: &Added,
     ) -> Result<(), LibraryError> {
@@ -177,7 +180,7 @@ impl Library {
             metadata: Some(json!({
                 "titledbId": added.titledb_id, "rating": added.rating, "providerAId": added.own,
             })),
-            ..actor.entry("media.titledb.enrichment.completed", caller.client)
+            ..entry
         };
         Ok(self.audit.record(tx, entry).await?)
     }

@@ -7,7 +7,7 @@ use qm_ports::titledb::TitleRecord;
 use qm_realtime::Room;
 use serde_json::{Map, json};
 
-use super::cross::{Added, Crossed};
+use super::cross::{ADDED, Added, Crossed};
 use super::edit::listed;
 use super::metadata::asked;
 use super::{Caller, Library};
@@ -125,8 +125,8 @@ impl Library {
             .await?;
         if let Some(added) = added {
             self.tell_added(&mut tx, &item.id, &added);
-            self.note_added(&mut tx, (&actor, caller), &item.id, &added)
-                .await?;
+            let entry = actor.entry(ADDED, caller.client);
+            self.note_added(&mut tx, entry, &item.id, &added).await?;
         }
         let context = Map::from_iter([("name".to_owned(), before.into())]);
         self.triggers.fire(&mut tx, "media.matched", &context).await?;

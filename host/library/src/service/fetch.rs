@@ -1,4 +1,4 @@
-//! The job that has providers asked what many items are about, for somebody who ordered it.
+//! The job that has providers asked what many items are about, for somebody who ordered it, or one item, for a rule of automation.
 //!
 //! Each item is asked about outside of any transaction, and its answer is stored in one: whatever ends in between leaves it as it was.
 //! How far the job is is stored after each, so that a server that is killed goes on with the next one. An item that was stored
@@ -41,7 +41,18 @@ struct Fetching(Weak<Library>);
 #[async_trait]
 impl JobHandler for Fetching {
     async fn run(&self, job: &JobContext) -> Result<Done, JobError> {
-        in_service(&self.0)?.fetch_ordered(job).await
+        let library = in_service(&self.0)?;
+        let Some(id) = job.input()["itemId"].as_str() else {
+            return library.fetch_ordered(job).await;
+        };
+        // A rule wants it: it acts for nobody, whose rights could be asked for.
+        let metadata = tokio::select! {
+            () = job.cancelled() => return Err(stopped()),
+            stored = library.fetch_for_a_rule(id) => stored?,
+        };
+        Ok(Done::result(
+            json!({ "itemId": id, "providerName": metadata.provider_name }),
+        ))
     }
 }
 

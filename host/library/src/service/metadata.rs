@@ -6,7 +6,7 @@ use qm_platform::{Actor, AuditEntry, AuditResult, judge_alone};
 use qm_ports::metadata::{ExternalId, Lookup, Silent, Told};
 use serde_json::{Value, json};
 
-use super::cross::{Added, Crossed};
+use super::cross::{ADDED, Added, Crossed};
 use super::{Caller, Library};
 use crate::error::LibraryError;
 use crate::model::external::{self, TITLEDB};
@@ -55,25 +55,49 @@ impl Library {
         judge_alone(&*self.acting, &self.db, caller.principal, &needed).await?;
         let (_, question) = asked(&mut self.db.begin_read().await?, id).await?;
         let heard = self.ask_chain(id, question).await?;
-        let (silent, is_told) = (heard.told.silent.clone(), heard.told.metadata.is_some());
         let mut tx = self.db.begin_write().await?;
         let actor = self.may_describe(&mut tx, caller).await?;
+        let entry = |action| actor.entry(action, caller.client);
+        self.store_audited(tx, id, heard, entry).await
+    }
+
+    /// The same for a rule of automation, which acts for nobody.
+    pub(super) async fn fetch_for_a_rule(&self, id: &str) -> Result<ItemMetadata, LibraryError> {
+        let (_, question) = asked(&mut self.db.begin_read().await?, id).await?;
+        let heard = self.ask_chain(id, question).await?;
+        let tx = self.db.begin_write().await?;
+        let entry = |action| AuditEntry {
+            action,
+            ..AuditEntry::default()
+        };
+        self.store_audited(tx, id, heard, entry).await
+    }
+
+    /// Stores an answer, with rows of the audit, which `entry` begins, on who said something and who was silent.
+    async fn store_audited<'a>(
+        &self,
+        mut tx: Tx,
+        id: &str,
+        heard: Heard,
+        entry: impl Fn(&'static str) -> AuditEntry<'a>,
+    ) -> Result<ItemMetadata, LibraryError> {
+        let (silent, is_told) = (heard.told.silent.clone(), heard.told.metadata.is_some());
         let stored = self.store_heard(&mut tx, id, heard).await;
         if let Err(error @ LibraryError::Database(_)) = stored {
             return Err(error);
         }
         for silent in &silent {
             let said = json!({ "provider": silent.provider, "reason": silent.reason });
-            let mut entry = actor.entry("media.metadata.fetch_failed", caller.client);
+            let mut entry = entry("media.metadata.fetch_failed");
             entry.result = AuditResult::Failure;
             self.note_metadata(&mut tx, entry, id, said).await?;
         }
         if let Ok((metadata, added)) = &stored {
             let said = json!({ "provider": metadata.provider_name, "matched": is_told });
-            let entry = actor.entry("media.metadata.fetch", caller.client);
-            self.note_metadata(&mut tx, entry, id, said).await?;
+            self.note_metadata(&mut tx, entry("media.metadata.fetch"), id, said)
+                .await?;
             if let Some(added) = added {
-                self.note_added(&mut tx, (&actor, caller), id, added).await?;
+                self.note_added(&mut tx, entry(ADDED), id, added).await?;
             }
         }
         // Also of a refusal, before which nothing was written but the audit.

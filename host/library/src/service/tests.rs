@@ -3,13 +3,62 @@
 use qm_db::{Db, db_test};
 use qm_kernel::{PageQuery, Timestamp};
 use qm_ports::action::{ActionCall, Actions as _, Occasion};
+use qm_ports::metadata::Told;
 use serde_json::{Map, Value, json};
 
 use super::scan::{Reason, scan_asked};
-use crate::model::item::Filter;
+use crate::model::item::{Filter, Item};
 use crate::model::library::{Kind, LibraryChange};
 use crate::repo;
-use crate::testing::House;
+use crate::testing::teller::{said, silent};
+use crate::testing::{House, audited};
+
+/// What a rule is told that runs an action.
+async fn told(house: &House, action: &str, params: Value) -> Result<(), String> {
+    let call = ActionCall {
+        run_id: "r".into(),
+        occasion: Occasion::Torrent,
+        params: params.as_object().unwrap().clone(),
+        context: Map::new(),
+        torrent: None,
+    };
+    let run = house.app.run(action, call).await;
+    run.map_err(|error| error.to_string())
+}
+
+/// The only item that there is, and what it is called elsewhere.
+async fn only(house: &House) -> (Item, Vec<String>) {
+    let page = PageQuery {
+        page: 1,
+        page_size: 9,
+    };
+    let (mut items, total) = house.app.items(&Filter::default(), page).await.unwrap();
+    assert_eq!(total, 1);
+    let (item, ..) = items.remove(0);
+    let ids = item.external_ids.iter().map(|id| id.value.clone()).collect();
+    (item, ids)
+}
+
+/// Jobs of a type that ended well: who asked for them, about which item, with which result.
+async fn done(house: &House, type_key: &str) -> Vec<(String, Option<String>, Value)> {
+    let page = PageQuery {
+        page: 1,
+        page_size: 100,
+    };
+    let (jobs, _) = house
+        .jobs
+        .list(&house.principal, &Default::default(), page)
+        .await
+        .unwrap();
+    let mut done = Vec::new();
+    for job in jobs.into_iter().filter(|job| job.type_key == type_key) {
+        let (status, result) = house.ended(&job.id).await;
+        if status == "completed" {
+            done.push((job.source, job.media_item_id, result));
+        }
+    }
+    done
+}
 
 db_test! {
     async fn a_library_is_scanned_when_it_is_made_and_follows_its_disk(db: Db) {
@@ -80,26 +129,93 @@ db_test! {
         // The scan that waits already may have begun by the time it is joined: another one follows it.
         house.starts_jobs().await;
         house.file("films/Ebb (2004)/Ebb.2004.mkv", 1);
-        let run = async |action: &str, params: Value| {
-            let call = ActionCall {
-                run_id: "r".into(), occasion: Occasion::Torrent, params: params.as_object().unwrap().clone(),
-                context: Map::new(), torrent: None,
-            };
-            house.app.run(action, call).await.map_err(|error| error.to_string())
-        };
-        assert_eq!(run("media_scan_library", json!({ "libraryId": films.id })).await, Ok(()));
+        assert_eq!(told(&house, "media_scan_library", json!({ "libraryId": films.id })).await, Ok(()));
         assert_eq!(house.ended(&first).await.0, "completed");
         assert_eq!(house.index(&films).await.len(), 2);
         let (items, _) = house.app.items(&Filter::default(), PageQuery { page: 1, page_size: 9 }).await.unwrap();
         assert!(items.iter().all(|(item, ..)| item.match_status == "matched"), "what it finds is looked for");
-        for (action, params, why) in [
-            ("media_scan_library", json!({}), "libraryId is required"),
-            ("media_scan_library", json!({ "libraryId": "" }), "libraryId is required"),
-            ("media_scan_library", json!({ "libraryId": "nowhere" }), "Library not found"),
-            ("pause", json!({}), "Unknown action type: pause"),
-        ] {
-            assert_eq!(run(action, params).await, Err(why.to_owned()));
+        house.stops().await;
+    }
+
+    async fn what_a_rule_does_not_name_is_told_and_asks_for_no_job(db: Db) {
+        let house = House::new(&db);
+        let actions: Vec<_> = house.app.actions().into_iter().map(|kind| (kind.id, kind.idempotent)).collect();
+        let named = ["media_scan_library", "media_match", "media_fetch_metadata"];
+        assert_eq!(actions, named.map(|id| (id.to_owned(), true)));
+        for (action, param, noun) in
+            [(named[0], "libraryId", "Library"), (named[1], "itemId", "Item"), (named[2], "itemId", "Item")]
+        {
+            let (required, unknown) = (format!("{param} is required"), format!("{noun} not found"));
+            for (params, why) in [
+                (json!({}), &required), (json!({ param: "" }), &required), (json!({ param: "  " }), &required),
+                (json!({ param: ["x"] }), &required), (json!({ "other": "x" }), &required),
+                (json!({ param: "nowhere" }), &unknown), (json!({ param: "no\0where" }), &unknown), (json!({ param: 7 }), &unknown),
+            ] {
+                assert_eq!(told(&house, action, params.clone()).await, Err(why.clone()), "{action} {params}");
+            }
         }
+        assert_eq!(told(&house, "pause", json!({})).await, Err("Unknown action type: pause".to_owned()));
+        let page = PageQuery { page: 1, page_size: 9 };
+        let (jobs, _) = house.jobs.list(&house.principal, &Default::default(), page).await.unwrap();
+        assert!(jobs.is_empty(), "{jobs:?}");
+    }
+
+    async fn a_rule_has_the_name_of_an_item_read_again(db: Db) {
+        let house = House::new(&db);
+        house.starts_jobs().await;
+        house.file("films/Tide (2003)/Tide.2003.mkv", 1);
+        let (films, first) = house.library("films", Kind::Movie).await;
+        house.ended(&first).await;
+        let _ = house.scans(&films).await;
+        house.around.titles.has("1", &[("tt0000007", "movie", "Tide", 2003)], &[]);
+        let id = only(&house).await.0.id;
+        let matching = || told(&house, "media_match", json!({ "itemId": id }));
+        house.app.unmatch_item(house.caller(), &id).await.unwrap();
+        for _ in 0..2 {
+            assert_eq!(matching().await, Ok(()));
+            let (item, ids) = only(&house).await;
+            assert_eq!((&*item.match_status, &*item.title, item.year), ("matched", "Tide", Some(2003)));
+            assert_eq!(ids, ["tt0000007"], "the data set was asked");
+        }
+        let ended = done(&house, "media.media_identification").await;
+        assert_eq!(ended, vec![("automation".to_owned(), Some(id.clone()), json!({ "itemId": id, "matchStatus": "matched" })); 2]);
+        // What somebody keeps as it is no rule changes.
+        house.app.unmatch_item(house.caller(), &id).await.unwrap();
+        house.app.lock_item(house.caller(), &id, true).await.unwrap();
+        assert_eq!(matching().await, Err("Item is locked: unlock it first".to_owned()));
+        assert_eq!(only(&house).await.0.match_status, "unmatched");
+        house.stops().await;
+    }
+
+    async fn a_rule_has_providers_asked_about_an_item(db: Db) {
+        let house = House::new(&db);
+        house.starts_jobs().await;
+        house.file("films/Tide (2003)/Tide.2003.mkv", 1);
+        let (_, first) = house.library("films", Kind::Movie).await;
+        house.ended(&first).await;
+        let id = only(&house).await.0.id;
+        house.app.lock_item(house.caller(), &id, true).await.unwrap();
+        let fetching = || told(&house, "media_fetch_metadata", json!({ "itemId": id }));
+        let metadata = async || {
+            let found = repo::metadata::find(&mut db.begin_read().await.unwrap(), &id).await.unwrap();
+            found.map(|metadata| (metadata.overview, metadata.provider_name))
+        };
+        let teller = &house.around.teller;
+        teller.will_say(said("provider_a", |told| told.overview = Some("Water comes.".to_owned())));
+        assert_eq!(fetching().await, Ok(()));
+        let stored = Some((Some("Water comes.".to_owned()), Some("provider_a".to_owned())));
+        assert_eq!(metadata().await, stored);
+        let ended = done(&house, "media.metadata_fetch").await;
+        assert_eq!(ended, [("automation".to_owned(), Some(id.clone()), json!({ "itemId": id, "providerName": "provider_a" }))]);
+        // Who does not answer fails the run, and takes nothing away.
+        teller.will_say(Told { silent: vec![silent("provider_a")], ..Told::default() });
+        let why = "No provider of metadata answers, so nothing was changed; try again later (provider_a: it hangs)";
+        assert_eq!(fetching().await, Err(why.to_owned()));
+        assert_eq!(metadata().await, stored);
+        let audited = |action| audited(&db, action);
+        assert_eq!(audited("media.metadata.fetch").await, [(id.clone(), json!({ "provider": "provider_a", "matched": true }))]);
+        let failed = [(id.clone(), json!({ "provider": "provider_a", "reason": "it hangs" }))];
+        assert_eq!(audited("media.metadata.fetch_failed").await, failed);
         house.stops().await;
     }
 }
