@@ -4,7 +4,7 @@
 //! an interface with its grant; `roles` is what plugins are for, one folder a role with an adapter a version of its package.
 //!
 //! Never: a plugin gets no socket, no file and no environment; it dials, through `qm-net`, what the operator entered
-//! for that very engine, or what an administrator granted; a channel what leads outside, and the operator's mail server where that was granted; an action touches the torrent of its run and no other. A plugin's fault is a value: a trap or a timeout costs one store and never a thread.
+//! for that very engine, or what an administrator granted; a channel what leads outside, and the operator's mail server where that was granted; an action touches the torrent of its run and no other, and has media libraries and media servers do what the house's own actions do. A plugin's fault is a value: a trap or a timeout costs one store and never a thread.
 //!
 //! Compiling happens in a process of its own ([`Compiler`]), after the start.
 //!
@@ -24,7 +24,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use qm_kernel::Ctx;
 use qm_net::{Grants, Net};
-use qm_ports::action::{Actions, TorrentHands};
+use qm_ports::action::{Actions, MediaHands, TorrentHands};
 use qm_ports::channel::Channels;
 use qm_ports::engine::{EngineConfig, EngineDriver, EngineError, EngineKind, EngineKinds, changes};
 use qm_ports::indexer::Protocols;
@@ -219,6 +219,11 @@ impl PluginHost {
     /// Says who touches torrents for plugins. Until then none is touched.
     pub fn use_hands(&self, hands: &Arc<dyn TorrentHands>) {
         self.runtime.services.use_hands(hands);
+    }
+
+    /// Says who knows media for plugins. Until then there are none.
+    pub fn use_media(&self, media: &Arc<dyn MediaHands>) {
+        self.runtime.services.use_media(media);
     }
 
     /// Says who sends mail for plugins. Until then there is no mail server.

@@ -1,11 +1,14 @@
 //! Actions that rules run, as the host sees them: one trait, [`Actions`], whatever the product behind an action and whatever
-//! the version of the plugin API its component was written against; and [`TorrentHands`], what an action may do to torrents.
+//! the version of the plugin API its component was written against; and [`TorrentHands`] and [`MediaHands`], what an action may do
+//! to torrents and to media.
 
 use std::sync::{Arc, PoisonError, RwLock, Weak};
 
 use async_trait::async_trait;
 use qm_kernel::ErrorKind;
 use serde_json::{Map, Value};
+
+use crate::library::Owned;
 
 /// A kind of trigger that an action can follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -210,4 +213,50 @@ pub trait TorrentHands: Send + Sync {
     async fn label(&self, torrent: &TorrentRef, label: &str) -> Result<(), ActionError>;
     /// Adds and takes tags away, by name.
     async fn tags(&self, torrent: &TorrentRef, add: &[String], remove: &[String]) -> Result<(), ActionError>;
+}
+
+/// A media library, as an action is shown it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MediaPlace {
+    pub id: String,
+    pub name: String,
+    /// e.g. `movie`
+    pub kind: String,
+    /// Absolute.
+    pub path: String,
+    pub is_enabled: bool,
+}
+
+/// A media server, as an action is shown it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MediaPlayer {
+    pub id: String,
+    pub name: String,
+    /// e.g. `jellyfin`
+    pub kind: String,
+    pub is_enabled: bool,
+}
+
+/// What an action may do to the media libraries and the media servers. It acts for nobody, as [`TorrentHands`] do. What takes
+/// longer than a run may is a `Timeout` and goes on by itself. An id that nothing has is `NotFound`.
+#[async_trait]
+pub trait MediaHands: Send + Sync {
+    /// The oldest first, `most` of them at most.
+    async fn libraries(&self, most: usize) -> Result<Vec<MediaPlace>, ActionError>;
+    /// The oldest first, `most` of them at most.
+    async fn servers(&self, most: usize) -> Result<Vec<MediaPlayer>, ActionError>;
+    /// What is known of the files of a torrent, by id: those whose ids come after `after`, `most` of them at most.
+    async fn items(
+        &self,
+        torrent: &TorrentRef,
+        after: Option<&str>,
+        most: usize,
+    ) -> Result<Vec<Owned>, ActionError>;
+    async fn scan(&self, library: &str) -> Result<(), ActionError>;
+    /// Reads again what an item is.
+    async fn identify(&self, item: &str) -> Result<(), ActionError>;
+    /// Asks providers of metadata what an item is about.
+    async fn fetch_metadata(&self, item: &str) -> Result<(), ActionError>;
+    /// Has a media server look for files.
+    async fn refresh(&self, server: &str) -> Result<(), ActionError>;
 }

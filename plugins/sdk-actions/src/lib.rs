@@ -28,14 +28,29 @@ pub mod bindings {
             "quartermaster:base/kv@0.1.0": sdk::kv,
             "quartermaster:actions/runs@0.1.0": generate,
             "quartermaster:actions/torrents@0.1.0": generate,
+            "quartermaster:actions/media@0.1.0": generate,
         },
     });
 }
 
 pub use bindings::exports::quartermaster::actions::actions::Guest as Actions;
 pub use bindings::quartermaster::actions::runs::{Action, Call, Description, Done, Occasion, TorrentRef};
-pub use bindings::quartermaster::actions::torrents;
+pub use bindings::quartermaster::actions::{media, torrents};
 pub use sdk::*;
+
+/// All items that lie where the data of the run's torrent lies, however many: the host hands out some at a time, and bounds how
+/// often it is asked.
+pub fn items_of_torrent() -> Result<Vec<media::Item>, PluginError> {
+    let mut all: Vec<media::Item> = Vec::new();
+    loop {
+        let after = all.last().map(|item| item.id.clone());
+        let mut some = media::items(after.as_deref())?;
+        if some.is_empty() {
+            return Ok(all);
+        }
+        all.append(&mut some);
+    }
+}
 
 /// The schema of parameters of an action that takes none, and of a configuration that has no property.
 pub const NO_PROPERTIES: &str = r#"{"type":"object","properties":{},"additionalProperties":false}"#;

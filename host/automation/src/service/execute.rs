@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use qm_db::DbError;
 use qm_platform::{AuditEntry, AuditResult};
-use qm_ports::action::ActionCall;
+use qm_ports::action::{ActionCall, Occasion, TorrentRef};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -97,12 +97,13 @@ impl Automation {
                 return Err(failed(why));
             }
             self.wait_for_mandate(stop).await?;
+            let occasion = occasion(&run.trigger);
             let call = ActionCall {
                 run_id: format!("{}.{step}", run.id),
-                occasion: occasion(&run.trigger),
+                torrent: run.torrent.clone().or_else(|| torrent_of(occasion, &context)),
+                occasion,
                 params: params_of(action),
                 context: context.clone(),
-                torrent: run.torrent.clone(),
             };
             let acting = AssertUnwindSafe(self.actions.run(type_of(action), call)).catch_unwind();
             match acting.await {
@@ -280,5 +281,20 @@ fn audit_entry(
         },
         metadata: Some(metadata),
         ..AuditEntry::default()
+    }
+}
+
+/// The torrent that a media trigger tells of: many of them may tell of one at the same time, so its runs are held by none.
+fn torrent_of(occasion: Occasion, context: &Map<String, Value>) -> Option<TorrentRef> {
+    let text = |name: &str| {
+        let text = context.get(name).and_then(Value::as_str);
+        text.filter(|text| !text.is_empty()).map(str::to_owned)
+    };
+    match occasion {
+        Occasion::Media => Some(TorrentRef {
+            engine_id: text("engineId")?,
+            hash: text("hash")?,
+        }),
+        Occasion::Torrent | Occasion::Event => None,
     }
 }

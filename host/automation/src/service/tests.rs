@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use qm_db::{Db, db_test};
 use qm_platform::outbox::Consumer;
+use qm_ports::action::TorrentRef;
 use qm_ports::list::TorrentRecord;
 use qm_ports::rules::{Edge, RuleWatch};
 use serde_json::{Map, Value, json};
@@ -410,6 +411,30 @@ db_test! {
         tx.commit().await.unwrap();
         house.app.run_all().await;
         assert_eq!(house.told(&media).await, [failed("Action \"pause\" is only valid for a torrent trigger")]);
+    }
+
+    async fn what_is_known_of_media_is_about_the_torrent_it_is_told_with(db: Db) {
+        let house = House::new(&db).await;
+        let rule = house.rule("media.matched", 0, json!([]), json!([mark("x")])).await;
+        let told = json!({ "engineId": "e", "hash": "0a0b", "itemId": "i" });
+        // Two items of one torrent, one that a scan has found, and what is no torrent.
+        for context in [&told, &told, &json!({ "itemId": "i" }), &json!({ "engineId": "", "hash": 7 })] {
+            let mut tx = db.begin_write().await.unwrap();
+            house.app.fire(&mut tx, "media.matched", None, context.as_object().unwrap()).await.unwrap();
+            tx.commit().await.unwrap();
+        }
+        house.app.run_all().await;
+        assert_eq!(house.told(&rule).await, vec![success(); 4]);
+        let torrents: Vec<_> = house.actions.calls().into_iter().filter_map(|call| call.torrent).collect();
+        let torrent = TorrentRef { engine_id: "e".to_owned(), hash: "0a0b".to_owned() };
+        assert_eq!(torrents, vec![torrent; 2]);
+        let event = house.rule("rss.show.ended", 0, json!([]), json!([mark("y")])).await;
+        let mut tx = db.begin_write().await.unwrap();
+        house.app.fire(&mut tx, "rss.show.ended", None, told.as_object().unwrap()).await.unwrap();
+        tx.commit().await.unwrap();
+        house.app.run_all().await;
+        assert_eq!(house.told(&event).await, [success()]);
+        assert!(house.actions.calls().into_iter().all(|call| call.torrent.is_none()), "an event is about none");
     }
 
     async fn what_is_told_of_a_show_runs_the_rules_it_is_for(db: Db) {

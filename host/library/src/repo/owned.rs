@@ -18,6 +18,8 @@ bulk! {
         WHERE i.sort_title IS NOT NULL AND i.title = w.column1";
     OF_SERIES = columns!("w.column1"), 1, ") w CROSS JOIN media_items i JOIN media_files f ON f.item_id = i.id \
         WHERE i.series_titledb_id = w.column1";
+    BY_ID = columns!("w.column1"), 1, ") w CROSS JOIN media_items i JOIN media_files f ON f.item_id = i.id \
+        WHERE i.id = w.column1";
     BY_EXTERNAL = columns!("w.column1 || ' ' || w.column2"), 2, ") w CROSS JOIN media_external_ids x \
         JOIN media_items i ON i.id = x.item_id JOIN media_files f ON f.item_id = i.id \
         WHERE x.provider = w.column1 AND x.external_id = w.column2";
@@ -60,6 +62,11 @@ pub async fn by_titles(tx: &mut Tx, titles: &[String]) -> Result<Vec<Found>, DbE
 /// Episodes by the ids of their series.
 pub async fn of_series(tx: &mut Tx, ids: &[String]) -> Result<Vec<Found>, DbError> {
     qm_db::each!(tx, Found, OF_SERIES, ids, |id| id).await
+}
+
+/// Files by the ids of their items.
+pub async fn by_ids(tx: &mut Tx, ids: &[String]) -> Result<Vec<Found>, DbError> {
+    qm_db::each!(tx, Found, BY_ID, ids, |id| id).await
 }
 
 /// Files by who knows them by which id; each is found by both, with a space between.

@@ -17,6 +17,9 @@ mod entitle;
 mod erase;
 mod fetch;
 mod follow_up;
+mod hands;
+#[cfg(test)]
+mod hands_tests;
 mod index;
 mod inspect;
 mod libraries;
@@ -109,6 +112,8 @@ pub struct Pace {
     pub spares: Duration,
     /// Items that providers of metadata are asked about with one scan, or one download; the rest is left to a job of its own.
     pub describes: usize,
+    /// So long an action of a plugin waits for a job, which then goes on by itself: its run has 30 s in all.
+    pub lingers: Duration,
 }
 
 impl Default for Pace {
@@ -120,6 +125,7 @@ impl Default for Pace {
             waits: Duration::from_secs(5),
             spares: Duration::from_secs(10),
             describes: 200,
+            lingers: Duration::from_secs(20),
         }
     }
 }

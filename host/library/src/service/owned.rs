@@ -171,7 +171,7 @@ fn holds(found: &Found, part: Part) -> bool {
     }
 }
 
-fn owned(library: &str, found: Found) -> Owned {
+pub(super) fn owned(library: &str, found: Found) -> Owned {
     Owned {
         path: place::absolute(library, &found.place),
         item_id: found.id,

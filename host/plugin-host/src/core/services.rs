@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
-use qm_ports::action::{TorrentHands, TorrentRef};
+use qm_ports::action::{MediaHands, TorrentHands, TorrentRef};
 use qm_ports::mail::Mailer;
 use serde_json::{Map, Value};
 
@@ -18,6 +18,8 @@ pub(crate) struct Services {
     pub(crate) judge: Judge,
     /// Not an owner: the area of torrents knows the plugin host too, and is made after it.
     hands: OnceLock<Weak<dyn TorrentHands>>,
+    /// Nor of the media library, for the same reason.
+    media: OnceLock<Weak<dyn MediaHands>>,
     mailer: OnceLock<Arc<dyn Mailer>>,
 }
 
@@ -27,6 +29,7 @@ impl Services {
             values,
             judge,
             hands: OnceLock::new(),
+            media: OnceLock::new(),
             mailer: OnceLock::new(),
         })
     }
@@ -38,6 +41,15 @@ impl Services {
 
     pub(crate) fn hands(&self) -> Option<Arc<dyn TorrentHands>> {
         self.hands.get().and_then(Weak::upgrade)
+    }
+
+    /// Says who knows media. Wired once.
+    pub(crate) fn use_media(&self, media: &Arc<dyn MediaHands>) {
+        let _ = self.media.set(Arc::downgrade(media));
+    }
+
+    pub(crate) fn media(&self) -> Option<Arc<dyn MediaHands>> {
+        self.media.get().and_then(Weak::upgrade)
     }
 
     /// Says who sends mail. Wired once.
@@ -54,6 +66,8 @@ impl Services {
 pub(crate) mod capability {
     /// To touch the torrent that a run is about.
     pub(crate) const TORRENTS: &str = "torrents";
+    /// To look into the media libraries, to have them scanned and media servers refreshed.
+    pub(crate) const MEDIA: &str = "media";
     /// To send to addresses that users choose.
     pub(crate) const HTTP_GUARDED: &str = "http-guarded";
     /// To send mail by the operator's server.
@@ -67,7 +81,7 @@ pub(crate) struct Rights {
     pub(crate) capabilities: Vec<String>,
     /// Its role keeps values.
     pub(crate) keeps_values: bool,
-    /// The torrent it may touch, with the capability.
+    /// The torrent that the run is about: it may be touched, and what lies there looked at, with the capabilities.
     pub(crate) torrent: Option<TorrentRef>,
     /// Silence of a product that is waited for, where it is longer than usual.
     pub(crate) patience: Option<Duration>,

@@ -124,6 +124,7 @@ pub(crate) struct Errands {
     pub(crate) rights: Rights,
     values: u32,
     torrents: u32,
+    media: u32,
     letters: u32,
 }
 
@@ -131,6 +132,8 @@ pub(crate) struct Errands {
 const VALUES: u32 = 128;
 /// Calls of `torrents` in one call of the plugin.
 const TORRENTS: u32 = 32;
+/// Calls of `media` in one call of the plugin.
+const MEDIA: u32 = 32;
 /// Letters by `mail` in one call of the plugin.
 const LETTERS: u32 = 4;
 /// Between two signs that the host works for the guest.
@@ -144,12 +147,14 @@ impl Errands {
             rights,
             values: VALUES,
             torrents: TORRENTS,
+            media: MEDIA,
             letters: LETTERS,
         }
     }
 
     fn begin_call(&mut self) {
-        (self.values, self.torrents, self.letters) = (VALUES, TORRENTS, LETTERS);
+        (self.values, self.torrents) = (VALUES, TORRENTS);
+        (self.media, self.letters) = (MEDIA, LETTERS);
     }
 
     /// Counts one more call of `kv`; an error once there were too many.
@@ -160,6 +165,11 @@ impl Errands {
     /// Counts one more call of `torrents`; an error once there were too many.
     pub(crate) fn count_torrent(&mut self) -> Result<(), String> {
         count(&mut self.torrents, TORRENTS, capability::TORRENTS)
+    }
+
+    /// Counts one more call of `media`; an error once there were too many.
+    pub(crate) fn count_media(&mut self) -> Result<(), String> {
+        count(&mut self.media, MEDIA, capability::MEDIA)
     }
 
     /// Counts one more letter; an error once there were too many.

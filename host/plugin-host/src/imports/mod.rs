@@ -1,5 +1,5 @@
 //! What the host offers to plugins: one file an interface, with what grants its use; of `wit/base@0.1.0` with its binding, of
-//! a role (`torrents`) as what the adapters of all its versions call. Each is a few
+//! a role (`torrents`, `media`) as what the adapters of all its versions call. Each is a few
 //! lines over [`State`]; what may be dialled is decided in `qm-net`.
 
 mod clock;
@@ -8,6 +8,7 @@ mod http_guarded;
 mod kv;
 mod log;
 mod mail;
+pub(crate) mod media;
 mod text;
 pub(crate) mod torrents;
 mod transport;

@@ -12,16 +12,16 @@ use serde_json::{Map, Value, json};
 use crate::bench::{Bench, fixture, limits, patient};
 use crate::network::{answer, listen};
 
-const PORTER: &[(&str, &str)] = &[("porter.wasm", "porter.wasm")];
+pub const PORTER: &[(&str, &str)] = &[("porter.wasm", "porter.wasm")];
 
-fn object(value: Value) -> Map<String, Value> {
+pub fn object(value: Value) -> Map<String, Value> {
     match value {
         Value::Object(fields) => fields,
         other => panic!("parameters are an object: {other}"),
     }
 }
 
-fn torrent() -> TorrentRef {
+pub fn torrent() -> TorrentRef {
     TorrentRef {
         engine_id: "e1".to_owned(),
         hash: "a".repeat(40),
@@ -29,7 +29,7 @@ fn torrent() -> TorrentRef {
 }
 
 /// A run for a torrent.
-fn call(params: Value) -> ActionCall {
+pub fn call(params: Value) -> ActionCall {
     ActionCall {
         run_id: "run-7".to_owned(),
         occasion: Occasion::Torrent,
@@ -39,12 +39,12 @@ fn call(params: Value) -> ActionCall {
     }
 }
 
-async fn run(actions: &Arc<dyn Actions>, params: Value) -> Result<(), ActionError> {
+pub async fn run(actions: &Arc<dyn Actions>, params: Value) -> Result<(), ActionError> {
     actions.run("carry", call(params)).await
 }
 
 /// What the fixture answers as `rejected`.
-async fn told(actions: &Arc<dyn Actions>, params: Value) -> String {
+pub async fn told(actions: &Arc<dyn Actions>, params: Value) -> String {
     match run(actions, params).await {
         Err(ActionError::Rejected(text)) => text,
         other => panic!("not an answer of the fixture: {other:?}"),
@@ -123,7 +123,7 @@ async fn with_hands() -> (Bench, Arc<Hands>, Arc<dyn TorrentHands>) {
     (bench, hands, wired)
 }
 
-async fn grant(bench: &Bench, words: &[&str]) {
+pub async fn grant(bench: &Bench, words: &[&str]) {
     bench.pins.grant_capabilities("porter", words);
     bench.host.follow_grants("porter").await.unwrap();
 }
@@ -133,8 +133,8 @@ async fn actions_are_listed_with_what_rules_need_of_them() {
     let bench = Bench::start(PORTER).await;
     let kinds = bench.host.actions().actions();
     let ids: Vec<_> = kinds.iter().map(|kind| kind.id.as_str()).collect();
-    assert_eq!(ids, ["carry", "shout"]);
-    let shout = &kinds[1];
+    assert_eq!(ids, ["carry", "shelve", "shout"]);
+    let shout = &kinds[2];
     assert_eq!(
         (&*shout.label, &*shout.category, &*shout.plugin),
         ("Carry", "test", "porter")
@@ -143,7 +143,7 @@ async fn actions_are_listed_with_what_rules_need_of_them() {
     assert!(shout.idempotent && shout.params_schema["properties"]["token"]["writeOnly"] == true);
     let status = bench.status("porter.wasm");
     assert_eq!(status.kind.as_deref(), Some("action-set"));
-    assert_eq!(status.asks, ["http-guarded", "torrents"]);
+    assert_eq!(status.asks, ["http-guarded", "media", "torrents"]);
     assert_eq!((status.granted_capabilities, status.reason), (vec![], None));
     assert!(bench.host.channels().channels().is_empty());
 }
@@ -278,7 +278,8 @@ async fn a_slow_engine_is_no_fault_of_the_plugin() {
 async fn what_was_built_together_with_the_host_may_use_what_it_asks_for() {
     let bench = Bench::start(PORTER).await;
     let host = bench.again_built_together().await;
-    assert_eq!(host.list()[0].granted_capabilities, ["http-guarded", "torrents"]);
+    let granted = &host.list()[0].granted_capabilities;
+    assert_eq!(*granted, ["http-guarded", "media", "torrents"]);
     let hands: Arc<dyn TorrentHands> = Arc::new(Hands::default());
     host.use_hands(&hands);
     assert_eq!(run(&host.actions(), json!({ "mode": "stop" })).await, Ok(()));
@@ -307,7 +308,7 @@ async fn only_what_is_asked_for_can_be_granted() {
     );
     let refused = wanted(&[], &["mail"]).unwrap_err().to_string();
     assert!(
-        refused.contains("does not ask for mail; it asks for: http-guarded, torrents"),
+        refused.contains("does not ask for mail; it asks for: http-guarded, media, torrents"),
         "{refused}"
     );
     assert!(wanted(&["https://evil.example"], &[]).is_err());
@@ -552,7 +553,7 @@ async fn an_action_belongs_to_the_plugin_that_was_pinned_first() {
             .map(|kind| format!("{} {}", kind.id, kind.plugin))
             .collect::<Vec<_>>()
     };
-    let expected = ["carry porter", "shout porter", "usurp usurper"];
+    let expected = ["carry porter", "shelve porter", "shout porter", "usurp usurper"];
     assert_eq!(owners(&bench.host.actions()), expected);
     assert_eq!(run(&bench.host.actions(), json!({})).await, Ok(()));
     let reason = bench.status("a_usurper.wasm").reason.unwrap();

@@ -17,5 +17,6 @@ mod metadata;
 mod metadata_b;
 mod network;
 mod reload;
+mod shelves;
 mod untrusted;
 mod webhook;

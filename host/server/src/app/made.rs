@@ -14,7 +14,7 @@ use qm_metadata::{MetadataArea, MetadataDeps};
 use qm_notifications::{Notifications, NotificationsDeps};
 use qm_platform::area::Area;
 use qm_plugin_host::PluginHost;
-use qm_ports::action::HouseFirst;
+use qm_ports::action::{HouseFirst, MediaHands};
 use qm_ports::channel::Channels;
 use qm_ports::shows::ShowRules;
 use qm_realtime::Hub;
@@ -76,7 +76,7 @@ impl Ground {
     }
 
     /// The media libraries, the media servers that people play with, and who tells what is in their media. What rules may do
-    /// with them is added to `actions`.
+    /// with them is added to `actions`, and what actions of plugins may is handed to `plugins`.
     pub(super) fn media(
         &self,
         config: &Config,
@@ -89,6 +89,8 @@ impl Ground {
         let metadata = self.metadata(config, plugins);
         let library = self.library(config, jobs, automation, outside, &metadata)?;
         actions.add(&library).add(&servers);
+        let hands: Arc<dyn MediaHands> = library.clone();
+        plugins.use_media(&hands);
         Ok([
             qm_library::area(&library),
             qm_media_servers::area(&servers),

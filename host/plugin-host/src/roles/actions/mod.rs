@@ -1,7 +1,7 @@
 //! The role `action-set`: a plugin provides actions that rules run.
 //!
 //! Nothing stays between calls: every run has an instance of its own ([`Counter`](crate::core::fresh::Counter)), which may
-//! touch the torrent the run is about, if that was granted, and no other. A new version of `wit/actions` gets a module
+//! touch the torrent the run is about, if that was granted, and no other, and have media looked at, if that was. A new version of `wit/actions` gets a module
 //! beside `v0_1`; nothing else learns of it.
 
 mod contract;
@@ -53,7 +53,7 @@ impl Role for ActionsRole {
     }
 
     fn grantable(&self) -> &'static [&'static str] {
-        &[capability::TORRENTS, capability::HTTP_GUARDED]
+        &[capability::TORRENTS, capability::MEDIA, capability::HTTP_GUARDED]
     }
 
     fn keeps_values(&self) -> bool {
@@ -72,6 +72,7 @@ impl Role for ActionsRole {
         &[
             "quartermaster:actions/runs@0.1",
             "quartermaster:actions/torrents@0.1",
+            "quartermaster:actions/media@0.1",
         ]
     }
 

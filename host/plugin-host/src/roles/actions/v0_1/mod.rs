@@ -1,5 +1,6 @@
 //! Actions API 0.1: bindings of `wit/actions@0.1.0` and the way from them to the words of `ports`.
 
+mod media;
 mod torrents;
 
 use async_trait::async_trait;
@@ -26,7 +27,7 @@ mod bindings {
     });
 }
 
-use bindings::quartermaster::actions::{runs as wit, torrents as hands};
+use bindings::quartermaster::actions::{media as shelves, runs as wit, torrents as hands};
 use bindings::{ActionSet, ActionSetPre};
 
 /// The most of an error's text that leaves the plugin.
@@ -36,7 +37,8 @@ impl wit::Host for State {}
 
 pub(super) fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     wit::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
-    hands::add_to_linker::<_, HasSelf<State>>(linker, |state| state)
+    hands::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
+    shelves::add_to_linker::<_, HasSelf<State>>(linker, |state| state)
 }
 
 /// A component of the world `action-set`.
@@ -126,6 +128,24 @@ fn call_of(call: &ActionCall) -> wit::Call {
             extra: Vec::new(),
         }),
         extra: Vec::new(),
+    }
+}
+
+/// What the host answers, in the words of the API: a plugin that hands it on changes nothing in it.
+fn answered(error: ActionError) -> PluginError {
+    use ActionError as E;
+    match error {
+        E::Unreachable(why) => PluginError::Unreachable(why),
+        E::Timeout(why) => PluginError::Timeout(why),
+        E::Auth(why) => PluginError::Auth(why),
+        E::InvalidParams(why) => PluginError::InvalidConfig(why),
+        E::NotFound(what) => PluginError::NotFound(what),
+        E::Unsupported(why) => PluginError::Unsupported(why),
+        E::Rejected(why) => PluginError::Rejected(why),
+        E::Protocol(why) => PluginError::Protocol(why),
+        E::Throttled(seconds) => PluginError::Throttled(seconds),
+        E::Denied(why) => PluginError::Denied(why),
+        E::Unknown(_) | E::Busy | E::Plugin(_) => PluginError::Unreachable(error.to_string()),
     }
 }
 
