@@ -21,10 +21,12 @@ pub enum Format {
     Hybrid,
 }
 
-/// A file and the torrent that describes it.
+/// A file, or a folder of some, and the torrent that describes it.
 #[derive(Clone)]
 pub struct Sample {
     pub name: String,
+    /// Names of the files in the folder, all of one size; none: it is a file.
+    pub files: Vec<String>,
     pub bytes: bytes::Bytes,
     /// The `.torrent` file.
     pub metainfo: Vec<u8>,
@@ -41,14 +43,40 @@ impl Sample {
     pub fn new(name: &str, size: usize, seed: u64, format: Format, announce: &str) -> Sample {
         let bytes = random_bytes(size, seed);
         let info = info(name, &bytes, format).encode();
-        let (v1, v2) = (
-            hex::encode(Sha1::digest(&info)),
-            hex::encode(Sha256::digest(&info)),
-        );
+        Self::of(name, Vec::new(), bytes, &info, format, announce)
+    }
+
+    /// A torrent of a folder with these files in BitTorrent v1, each of `size` bytes.
+    pub fn folder(name: &str, files: Vec<String>, size: usize, seed: u64, announce: &str) -> Sample {
+        let bytes = random_bytes(size * files.len(), seed);
+        let number = |n: usize| Value::Int(i64::try_from(n).expect("a size below 2^63"));
+        let file = |name: &String| {
+            let path = Value::List(vec![Value::text(name)]);
+            Value::dict([("length", number(size)), ("path", path)])
+        };
+        let info = Value::dict([
+            ("files", Value::List(files.iter().map(file).collect())),
+            ("name", Value::text(name)),
+            ("piece length", number(PIECE)),
+            ("pieces", Value::Bytes(pieces(&bytes))),
+        ]);
+        Self::of(name, files, bytes, &info.encode(), Format::V1, announce)
+    }
+
+    fn of(
+        name: &str,
+        files: Vec<String>,
+        bytes: Vec<u8>,
+        info: &[u8],
+        format: Format,
+        announce: &str,
+    ) -> Sample {
+        let size = bytes.len();
+        let (v1, v2) = (hex::encode(Sha1::digest(info)), hex::encode(Sha256::digest(info)));
         let mut file = b"d8:announce".to_vec();
         file.extend(Value::text(announce).encode());
         file.extend(b"4:info");
-        file.extend(&info);
+        file.extend(info);
         if format != Format::V1 && size > PIECE {
             file.extend(b"12:piece layers");
             let Merkle { root, layer } = merkle(&bytes);
@@ -62,6 +90,7 @@ impl Sample {
         };
         Sample {
             name: name.to_owned(),
+            files,
             bytes: bytes.into(),
             metainfo: file,
             hash: if format == Format::V2 {
@@ -81,17 +110,33 @@ impl Sample {
         }
     }
 
-    /// Writes the file into `directory`, as a client that seeds it expects to find it.
+    /// Writes it into `directory`, as a client that seeds it expects to find it.
     pub fn write_to(&self, directory: &Path) -> PathBuf {
         std::fs::create_dir_all(directory).expect("a download directory");
         let path = directory.join(&self.name);
-        std::fs::write(&path, &self.bytes).expect("room for the sample");
+        if !self.files.is_empty() {
+            std::fs::create_dir_all(&path).expect("a download directory");
+        }
+        for (at, bytes) in self.parts(&path) {
+            std::fs::write(at, bytes).expect("room for the sample");
+        }
         path
     }
 
-    /// Whether the file in `directory` is byte for byte the sample.
+    /// Whether what lies in `directory` is byte for byte the sample.
     pub fn is_in(&self, directory: &Path) -> bool {
-        std::fs::read(directory.join(&self.name)).is_ok_and(|found| found == self.bytes)
+        let mut parts = self.parts(&directory.join(&self.name)).into_iter();
+        parts.all(|(at, bytes)| std::fs::read(at).is_ok_and(|found| found == bytes))
+    }
+
+    /// Its files, and what is in each.
+    fn parts(&self, path: &Path) -> Vec<(PathBuf, &[u8])> {
+        if self.files.is_empty() {
+            return vec![(path.to_owned(), &self.bytes)];
+        }
+        let size = self.bytes.len() / self.files.len();
+        let names = self.files.iter().map(|name| path.join(name));
+        names.zip(self.bytes.chunks(size)).collect()
     }
 }
 
@@ -126,11 +171,14 @@ fn info(name: &str, bytes: &[u8], format: Format) -> Value {
         entries.insert(b"meta version".to_vec(), Value::Int(2));
     }
     if format != Format::V2 {
-        let pieces = bytes.chunks(PIECE).flat_map(Sha1::digest).collect();
         entries.insert(b"length".to_vec(), number(bytes.len()));
-        entries.insert(b"pieces".to_vec(), Value::Bytes(pieces));
+        entries.insert(b"pieces".to_vec(), Value::Bytes(pieces(bytes)));
     }
     Value::Dict(entries)
+}
+
+fn pieces(bytes: &[u8]) -> Vec<u8> {
+    bytes.chunks(PIECE).flat_map(Sha1::digest).collect()
 }
 
 struct Merkle {

@@ -79,6 +79,19 @@ impl Client {
         }
     }
 
+    /// Starts a torrent that was added stopped, behind our server's back.
+    pub async fn start(&self, sample: &Sample) {
+        match self {
+            Client::Rtorrent(client) => {
+                let hash = sample.hash.to_uppercase();
+                for method in ["d.open", "d.start"] {
+                    client.call(method, &[Param::Text(&hash)]).await;
+                }
+            }
+            Client::Qbittorrent(client) => client.start_torrent(sample).await,
+        }
+    }
+
     pub async fn throttle(&self, bytes_per_second: i64) {
         match self {
             Client::Rtorrent(client) => client.throttle(bytes_per_second).await,

@@ -7,10 +7,10 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
-const KEY: &str = "0123456789abcdef-key";
+pub const KEY: &str = "0123456789abcdef-key";
 
 /// A server that answers as Jellyfin does, and the lines that it was asked, each with whether it knew who asks.
-async fn jellyfin() -> (u16, Arc<Mutex<Vec<(String, bool)>>>) {
+pub async fn jellyfin() -> (u16, Arc<Mutex<Vec<(String, bool)>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let port = listener.local_addr().expect("an address").port();
     let asked = Arc::<Mutex<Vec<(String, bool)>>>::default();

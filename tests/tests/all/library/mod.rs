@@ -1,0 +1,4 @@
+//! The media library over the whole server.
+
+mod downloads;
+mod tmdb;
