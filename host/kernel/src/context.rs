@@ -47,6 +47,15 @@ impl Ctx {
             .into_uuid()
             .to_string()
     }
+
+    /// A fresh id for one of very many rows: UUID v7 text. What is made later sorts later, so that the indexes of a table
+    /// take a thousand new rows in a few pages, not in a thousand.
+    pub fn ordered_id(&self) -> String {
+        let millis = self.now().ms().max(0).unsigned_abs();
+        uuid::Builder::from_unix_timestamp_millis(millis, &self.bytes())
+            .into_uuid()
+            .to_string()
+    }
 }
 
 struct SystemClock;

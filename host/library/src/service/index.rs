@@ -152,7 +152,7 @@ impl<'a> Index<'a> {
         let id = match known {
             Some(known) => known.id.clone(),
             None => {
-                let id = self.library.ctx.id();
+                let id = self.library.ctx.ordered_id();
                 self.changes.push(Change::Directory(directory, id.clone()));
                 id
             }
@@ -266,8 +266,8 @@ impl<'a> Index<'a> {
                     };
                     added += 1;
                     new.push(NewItem {
-                        id: self.library.ctx.id(),
-                        file_id: self.library.ctx.id(),
+                        id: self.library.ctx.ordered_id(),
+                        file_id: self.library.ctx.ordered_id(),
                         directory_id: self.row(directory_id).to_owned(),
                         place: file.place.clone(),
                         size: file.size,
