@@ -65,6 +65,7 @@ const MIGRATIONS: &[Migration] = migrations! {
     39 "0039_owned_media",
     40 "0040_metadata_tries",
     41 "0041_show_nfo",
+    44 "0044_media_stamps",
 };
 
 sql! {

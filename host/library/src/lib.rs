@@ -15,6 +15,7 @@
 //! scans and downloads bring (`service::enrich`). It is stored with who said each field: what people said stays, an answer to what is no longer
 //! so is dropped, and who is silent takes nothing away (`service::metadata`). The data set adds its rating (`service::cross`).
 //! A `tvshow.nfo` says which series a folder holds (`model::nfo`).
+//! Lists of many items are made in memory, as long as stamps in the database say that nothing has changed (`service::shelf`).
 //! Deliberately absent so far: artwork, subtitles, other NFO files, duplicates, the renaming of files.
 //!
 //! Bounds: directories 128 deep, paths 2,500 bytes below the library's directory; 256 files, or moved items, a transaction; 150 words on how

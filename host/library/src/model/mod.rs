@@ -1,6 +1,7 @@
 //! Libraries, what lies in them, and what names say of it. Pure.
 
 pub mod bulk;
+pub mod catalog;
 pub mod details;
 pub mod doubt;
 pub mod external;

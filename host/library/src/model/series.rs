@@ -151,35 +151,39 @@ impl Gathered {
         series.seasons = seasons.len();
     }
 
-    /// In order; `search`: a part of the title, in any case.
-    pub fn sorted(self, search: Option<&str>, sort: Sort) -> Vec<Series> {
-        let part = search.map(str::to_lowercase);
-        let mut found: Vec<(String, Series)> = self
-            .0
-            .into_values()
-            .map(|(series, _)| (series.title.to_lowercase(), series))
-            .filter(|(lower, _)| part.as_ref().is_none_or(|part| lower.contains(part)))
-            .collect();
-        found.sort_by(|(a_title, a), (b_title, b)| {
-            let by_title = || a_title.cmp(b_title).then_with(|| a.key.cmp(&b.key));
-            // What has no year comes last both ways.
-            let by_year = |newest_first: bool| match (a.year, b.year) {
-                (Some(a), Some(b)) if newest_first => b.cmp(&a),
-                (Some(a), Some(b)) => a.cmp(&b),
-                (a, b) => b.is_some().cmp(&a.is_some()),
-            };
-            match sort {
-                Sort::Title => by_title(),
-                Sort::TitleDesc => by_title().reverse(),
-                Sort::AddedAsc => a.added.cmp(&b.added).then_with(by_title),
-                Sort::AddedDesc => b.added.cmp(&a.added).then_with(by_title),
-                Sort::UpdatedDesc => b.updated.cmp(&a.updated).then_with(by_title),
-                Sort::YearAsc => by_year(false).then_with(by_title),
-                Sort::YearDesc => by_year(true).then_with(by_title),
-            }
-        });
-        found.into_iter().map(|(_, series)| series).collect()
+    /// All of them, in no order.
+    pub fn all(self) -> Vec<Series> {
+        self.0.into_values().map(|(series, _)| series).collect()
     }
+}
+
+/// Series in order; `search`: a part of the title, in any case.
+pub fn sorted<'a>(all: &'a [Series], search: Option<&str>, sort: Sort) -> Vec<&'a Series> {
+    let part = search.map(str::to_lowercase);
+    let mut found: Vec<(String, &Series)> = all
+        .iter()
+        .map(|series| (series.title.to_lowercase(), series))
+        .filter(|(lower, _)| part.as_ref().is_none_or(|part| lower.contains(part)))
+        .collect();
+    found.sort_by(|(a_title, a), (b_title, b)| {
+        let by_title = || a_title.cmp(b_title).then_with(|| a.key.cmp(&b.key));
+        // What has no year comes last both ways.
+        let by_year = |newest_first: bool| match (a.year, b.year) {
+            (Some(a), Some(b)) if newest_first => b.cmp(&a),
+            (Some(a), Some(b)) => a.cmp(&b),
+            (a, b) => b.is_some().cmp(&a.is_some()),
+        };
+        match sort {
+            Sort::Title => by_title(),
+            Sort::TitleDesc => by_title().reverse(),
+            Sort::AddedAsc => a.added.cmp(&b.added).then_with(by_title),
+            Sort::AddedDesc => b.added.cmp(&a.added).then_with(by_title),
+            Sort::UpdatedDesc => b.updated.cmp(&a.updated).then_with(by_title),
+            Sort::YearAsc => by_year(false).then_with(by_title),
+            Sort::YearDesc => by_year(true).then_with(by_title),
+        }
+    });
+    found.into_iter().map(|(_, series)| series).collect()
 }
 
 #[cfg(test)]
@@ -254,7 +258,8 @@ mod tests {
         gathered.add(key("b"), bunch(Some(1), Some(2002), 7));
         gathered.add(key("b"), bunch(None, None, 6));
         gathered.add(key("A"), bunch(Some(2), None, 9));
-        let sorted = gathered.sorted(None, Sort::YearDesc);
+        let all = gathered.all();
+        let sorted = sorted(&all, None, Sort::YearDesc);
         let told: Vec<_> = sorted
             .iter()
             .map(|one| (&*one.title, one.year, one.episodes, one.seasons, one.added.ms()))

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use qm_db::{DbError, FromRow, Tx, bulk, sql};
 
-use super::clean;
+use super::{clean, filled};
 use crate::model::external::ExternalId;
 use crate::model::item::{Item, MediaFile};
 
@@ -45,6 +45,7 @@ impl From<Row> for ExternalId {
 
 /// The ids of items, by the items, each item's by their providers.
 pub async fn of_items(tx: &mut Tx, items: &[&str]) -> Result<HashMap<String, Vec<ExternalId>>, DbError> {
+    let items = filled(items.iter().copied());
     let rows = qm_db::each!(tx, Row, OF_ITEMS, items, |id| *id).await?;
     let mut found: HashMap<String, Vec<ExternalId>> = HashMap::new();
     for row in rows {

@@ -1,9 +1,11 @@
 //! Items as people look at them.
 
-use qm_db::{DbError, FromRow, Statement, Tx, sql};
+use std::collections::HashMap;
+
+use qm_db::{DbError, FromRow, Statement, Tx, bulk, sql};
 use qm_kernel::{PageQuery, Timestamp};
 
-use super::part;
+use super::{filled, part};
 use crate::model::item::{Filter, Issue, Item, MediaFile, Sort, Tech};
 use crate::model::streams::Measured;
 use crate::model::view::Counts;
@@ -98,6 +100,11 @@ sql! {
     ISSUES = "SELECT COUNT(*), COALESCE(CAST(SUM(CASE WHEN match_status = 'unmatched' THEN 1 ELSE 0 END) AS BIGINT), 0), \
         COALESCE(CAST(SUM(CASE WHEN duplicate_group_id IS NOT NULL THEN 1 ELSE 0 END) AS BIGINT), 0) \
         FROM media_items WHERE CAST($1 AS TEXT) IS NULL OR library_id = $1";
+}
+
+bulk! {
+    NAMED = concat!("SELECT ", columns!(), " FROM (VALUES"), 1,
+        ") w CROSS JOIN media_items i JOIN media_files f ON f.item_id = i.id WHERE i.id = w.column1";
 }
 
 #[derive(FromRow)]
@@ -294,6 +301,15 @@ pub async fn page(
     };
     let rows = filtered!(all, tx, Row, statement, filter, limit, offset)?;
     Ok((rows.into_iter().map(Into::into).collect(), total))
+}
+
+/// The items of a list of ids that there are, in its order.
+pub async fn named(tx: &mut Tx, ids: &[String]) -> Result<Vec<(Item, MediaFile)>, DbError> {
+    let keys = filled(ids.iter().map(String::as_str));
+    let rows = qm_db::each!(tx, Row, NAMED, keys, |id| *id).await?;
+    let mut found: HashMap<String, Row> = rows.into_iter().map(|row| (row.id.clone(), row)).collect();
+    let rows = ids.iter().filter_map(|id| found.remove(id));
+    Ok(rows.map(Into::into).collect())
 }
 
 /// Items by their ids, behind `after`.

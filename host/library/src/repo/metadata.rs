@@ -6,7 +6,7 @@ use qm_db::{DbError, FromRow, Json, Tx, bulk, sql};
 use qm_kernel::Timestamp;
 use serde_json::Value;
 
-use super::clean;
+use super::{clean, filled};
 use crate::model::item::{Item, MediaFile};
 use crate::model::metadata::ItemMetadata;
 
@@ -149,7 +149,7 @@ pub async fn find(tx: &mut Tx, item_id: &str) -> Result<Option<ItemMetadata>, Db
 
 /// Adds to items what is said of them.
 pub async fn fill(tx: &mut Tx, items: &mut [(Item, MediaFile)]) -> Result<(), DbError> {
-    let ids: Vec<&str> = items.iter().map(|(item, _)| &*item.id).collect();
+    let ids = filled(items.iter().map(|(item, _)| &*item.id));
     let rows = qm_db::each!(tx, Row, OF_ITEMS, ids, |id| *id).await?;
     let mut found: HashMap<String, Row> = rows.into_iter().map(|row| (row.item_id.clone(), row)).collect();
     for (item, _) in items {

@@ -1,6 +1,7 @@
 //! The tables of this area.
 
 pub mod bulk;
+pub mod catalog;
 pub mod details;
 pub mod directories;
 pub mod downloads;
@@ -18,6 +19,18 @@ pub mod repair;
 pub mod series;
 pub mod shows;
 pub mod titles;
+
+/// The keys for [`qm_db::each`], in as few statements as there can be: it asks for 64, for 8 and for single ones. No row has
+/// the key that fills them up.
+fn filled<'a>(keys: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut keys: Vec<&str> = keys.collect();
+    match keys.len() {
+        0 | 1 => {}
+        2..=8 => keys.resize(8, ""),
+        many => keys.resize(many.next_multiple_of(64), ""),
+    }
+    keys
+}
 
 /// A text that PostgreSQL can hold.
 fn clean(text: &str) -> String {

@@ -3,7 +3,7 @@
 use qm_db::{DbError, FromRow, Tx, sql};
 
 use super::lists::{Row, columns};
-use crate::model::item::{Filter, Item, MediaFile};
+use crate::model::item::{Filter, Item, MediaFile, title_key};
 use crate::model::series::Bunch;
 
 macro_rules! episodes {
@@ -28,17 +28,24 @@ macro_rules! sums {
 }
 
 sql! {
-    BY_DIRECTORY = concat!("SELECT d.id AS directory_id, d.library_id, d.place, i.season, ", sums!(), " FROM media_items i \
-        JOIN media_directories d ON d.id = i.directory_id WHERE ", episodes!(), " AND ", wanted!(), " \
-        GROUP BY d.id, d.library_id, d.place, i.season");
+    // Put together before their directories are looked for, of which there are far fewer.
+    BY_DIRECTORY = concat!("SELECT s.directory_id, d.library_id, d.place, s.season, s.episodes, s.year, s.titledb_id, s.added, s.updated \
+        FROM (SELECT i.directory_id, i.season, ", sums!(), " FROM media_items i WHERE ", episodes!(), " AND ", wanted!(), " \
+        GROUP BY i.directory_id, i.season) s JOIN media_directories d ON d.id = s.directory_id ORDER BY s.directory_id, s.season");
     BY_TITLE = concat!("SELECT i.title, i.season, ", sums!(), " FROM media_items i WHERE ", episodes!(), " AND ", wanted!(), " \
         AND i.directory_id = $4 GROUP BY i.title, i.season");
-    // What is not UTF-8 stands behind a slash, wherever it lies.
-    BELOW = concat!("SELECT ", columns!(), " FROM media_items i JOIN media_files f ON f.item_id = i.id WHERE ", episodes!(), " \
-        AND i.library_id = $1 AND ((i.place >= $2 AND i.place < $3) OR (i.place >= '/' AND i.place < '0')) \
+    // What is not UTF-8 stands behind a slash, wherever it lies. An index of PostgreSQL holds the beginning of a place.
+    BELOW = concat!("SELECT ", columns!(), " FROM (SELECT id FROM media_items WHERE library_id = $1 \
+            AND substr(place, 1, 200) >= substr($2, 1, 200) AND substr(place, 1, 200) <= substr($3, 1, 200) \
+            AND place >= $2 AND place < $3 \
+        UNION SELECT id FROM media_items WHERE library_id = $1 \
+            AND substr(place, 1, 200) >= '/' AND substr(place, 1, 200) < '0' AND place >= '/' AND place < '0') p \
+        JOIN media_items i ON i.id = p.id JOIN media_files f ON f.item_id = i.id WHERE ", episodes!(), " \
         AND (CAST($4 AS TEXT) IS NULL OR i.match_status = $4) ORDER BY i.place");
+    // By what lists have it by, or as one that they have by another name.
     OF_TITLE = concat!("SELECT ", columns!(), " FROM media_items i JOIN media_files f ON f.item_id = i.id WHERE ", episodes!(), " \
-        AND i.title = $1 AND (CAST($2 AS TEXT) IS NULL OR i.library_id = $2) \
+        AND ((i.title_key = $4 AND i.sort_title IS NULL AND i.title = $1) OR (i.sort_title IS NOT NULL AND i.title = $1)) \
+        AND (CAST($2 AS TEXT) IS NULL OR i.library_id = $2) \
         AND (CAST($3 AS TEXT) IS NULL OR i.match_status = $3) ORDER BY i.place, i.id");
 }
 
@@ -150,6 +157,15 @@ pub async fn of_title(
     library_id: Option<&str>,
     match_status: Option<&str>,
 ) -> Result<Vec<(Item, MediaFile)>, DbError> {
-    let rows = qm_db::all!(tx, Row, OF_TITLE, title, library_id, match_status).await?;
+    let rows = qm_db::all!(
+        tx,
+        Row,
+        OF_TITLE,
+        title,
+        library_id,
+        match_status,
+        title_key(title, None)
+    )
+    .await?;
     Ok(rows.into_iter().map(Into::into).collect())
 }

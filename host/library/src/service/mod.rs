@@ -43,6 +43,9 @@ mod repair;
 mod said_by_nfo;
 pub mod scan;
 mod series;
+mod shelf;
+#[cfg(test)]
+mod shelved;
 mod shows;
 #[cfg(test)]
 mod tests;
@@ -77,6 +80,7 @@ use tokio::sync::{Mutex, Notify, Semaphore};
 
 use crate::ops::probe::Prober;
 use probe::Probing;
+use shelf::{SeriesShelf, Shelf};
 use watch::Watching;
 
 /// Runs the rules of a trigger. Offered by automation, wired by the server.
@@ -188,6 +192,10 @@ pub struct Library {
     repairs: Semaphore,
     watching: Watching,
     probing: Probing,
+    /// What lists are made of.
+    shelf: Arc<Shelf>,
+    /// What series are listed from.
+    series: SeriesShelf,
     /// Turns of those who look at whole disks.
     looks: Semaphore,
     /// The turn of whoever scans.
@@ -217,6 +225,8 @@ impl Library {
             repairs: Semaphore::new(1),
             watching: Watching::default(),
             probing: Probing::default(),
+            shelf: Arc::default(),
+            series: SeriesShelf::default(),
             looks: Semaphore::new(2),
             scanning: Mutex::new(()),
             moving: Mutex::default(),

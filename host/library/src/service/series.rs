@@ -1,11 +1,13 @@
 //! Series as people browse them, and shows as they are found by them.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use qm_db::Tx;
 use qm_kernel::PageQuery;
 
 use super::Library;
+use super::shelf::Of;
 use super::views::paths;
 use crate::error::LibraryError;
 use crate::model::item::{Filter, Item, MediaFile};
@@ -23,23 +25,32 @@ impl Library {
     pub async fn series(&self, filter: &Filter, page: PageQuery) -> Result<(Vec<Series>, u64), LibraryError> {
         let mut tx = self.db.begin_read().await?;
         let libraries = repo::libraries::all(&mut tx).await?;
-        let lying = repo::series::by_directory(&mut tx, filter).await?;
-        let paths = paths(libraries);
-        let grouped = tokio::task::spawn_blocking(move || group(&lying, &paths));
-        let (mut gathered, loose) = grouped.await?;
-        for directory in loose {
-            for (title, bunch) in repo::series::by_title(&mut tx, filter, &directory).await? {
-                gathered.add((Key::Title(title.clone()), title), bunch);
+        let stamps = repo::catalog::stamps(&mut tx).await?;
+        let of = Of {
+            library_id: filter.library_id.clone(),
+            media_type: filter.media_type.clone(),
+            match_status: filter.match_status.clone(),
+            paths: paths(libraries),
+        };
+        let all = match self.series.at(stamps, &of) {
+            Some(all) => all,
+            None => {
+                let all = Arc::new(gather(&mut tx, filter, of.paths.clone()).await?);
+                self.series.put(stamps, of, all.clone());
+                all
             }
-        }
+        };
         drop(tx);
         let (search, sort) = (filter.search.clone(), filter.sort);
-        let sorting = tokio::task::spawn_blocking(move || gathered.sorted(search.as_deref(), sort));
-        let sorted = sorting.await?;
-        let total = sorted.len() as u64;
         let skipped = usize::try_from(page.offset()).unwrap_or(usize::MAX);
         let size = usize::try_from(page.page_size).unwrap_or(usize::MAX);
-        Ok((sorted.into_iter().skip(skipped).take(size).collect(), total))
+        let sorting = tokio::task::spawn_blocking(move || {
+            let sorted = series::sorted(&all, search.as_deref(), sort);
+            let total = sorted.len() as u64;
+            let page = sorted.into_iter().skip(skipped).take(size).cloned();
+            (page.collect(), total)
+        });
+        Ok(sorting.await?)
     }
 
     /// The episodes of a series, by their seasons and numbers; season 0 comes last.
@@ -146,6 +157,23 @@ pub(super) async fn with_directory(tx: &mut Tx, id: &str) -> Result<(Show, Strin
     let library = repo::libraries::find(tx, &show.library_id).await?;
     let path = library.ok_or(LibraryError::NoSuchShow)?.path;
     Ok((show, path))
+}
+
+/// All series of a filter, as far as its library, its type and its status go.
+async fn gather(
+    tx: &mut Tx,
+    filter: &Filter,
+    paths: HashMap<String, String>,
+) -> Result<Vec<Series>, LibraryError> {
+    let lying = repo::series::by_directory(tx, filter).await?;
+    let grouping = tokio::task::spawn_blocking(move || group(&lying, &paths));
+    let (mut gathered, loose) = grouping.await?;
+    for directory in loose {
+        for (title, bunch) in repo::series::by_title(tx, filter, &directory).await? {
+            gathered.add((Key::Title(title.clone()), title), bunch);
+        }
+    }
+    Ok(gathered.all())
 }
 
 /// What may be of a series: more, where paths are not UTF-8 or titles stand in folders.

@@ -1,12 +1,15 @@
 //! What is in the libraries, as people look at it.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
+use qm_db::Tx;
 use qm_kernel::PageQuery;
 
 use super::Library;
 use crate::error::LibraryError;
+use crate::model::catalog::Catalog;
 use crate::model::item::Filter;
 use crate::model::library::MediaLibrary;
 use crate::model::view::{Detail, Health, Listed};
@@ -39,7 +42,15 @@ impl Library {
     /// A page of items, and how many there are of them.
     pub async fn items(&self, filter: &Filter, page: PageQuery) -> Result<(Vec<Listed>, u64), LibraryError> {
         let mut tx = self.db.begin_read().await?;
-        let (mut items, total) = repo::lists::page(&mut tx, filter, page).await?;
+        let (mut items, total) = match self.shelved(&mut tx, filter).await? {
+            Some(catalog) => {
+                let filter = filter.clone();
+                let paging = move || catalog.page(&filter, page.offset(), page.page_size);
+                let (ids, total) = tokio::task::spawn_blocking(paging).await?;
+                (repo::lists::named(&mut tx, &ids).await?, total)
+            }
+            None => repo::lists::page(&mut tx, filter, page).await?,
+        };
         repo::external::fill(&mut tx, &mut items).await?;
         repo::metadata::fill(&mut tx, &mut items).await?;
         let paths = paths(repo::libraries::all(&mut tx).await?);
@@ -64,10 +75,14 @@ impl Library {
     /// Items by the letters of the alphabet, `#` first for what begins with none.
     pub async fn alphabet(&self, filter: &Filter) -> Result<Vec<(String, i64)>, LibraryError> {
         let mut tx = self.db.begin_read().await?;
-        let counts: HashMap<String, i64> = repo::lists::alphabet(&mut tx, filter)
-            .await?
-            .into_iter()
-            .collect();
+        let counts = match self.shelved(&mut tx, filter).await? {
+            Some(catalog) => {
+                let filter = filter.clone();
+                tokio::task::spawn_blocking(move || catalog.alphabet(&filter)).await?
+            }
+            None => repo::lists::alphabet(&mut tx, filter).await?,
+        };
+        let counts: HashMap<String, i64> = counts.into_iter().collect();
         let letters = std::iter::once('#')
             .chain('A'..='Z')
             .map(|letter| letter.to_string());
@@ -81,7 +96,27 @@ impl Library {
     /// Items of a library, or of all: all, unmatched, duplicate.
     pub async fn issues(&self, library_id: Option<&str>) -> Result<(i64, i64, i64), LibraryError> {
         let mut tx = self.db.begin_read().await?;
-        Ok(repo::lists::issues(&mut tx, library_id).await?)
+        let filter = Filter {
+            library_id: library_id.map(str::to_owned),
+            ..Filter::default()
+        };
+        match self.shelved(&mut tx, &filter).await? {
+            Some(catalog) => {
+                let counting = move || catalog.issues(filter.library_id.as_deref());
+                Ok(tokio::task::spawn_blocking(counting).await?)
+            }
+            None => Ok(repo::lists::issues(&mut tx, library_id).await?),
+        }
+    }
+
+    /// All items as the transaction sees them, where they are kept.
+    async fn shelved(&self, tx: &mut Tx, filter: &Filter) -> Result<Option<Arc<Catalog>>, LibraryError> {
+        let stamps = repo::catalog::stamps(tx).await?;
+        let kept = self.shelf.at(stamps, filter);
+        if kept.is_none() {
+            self.shelf.ask(&self.db, stamps);
+        }
+        Ok(kept)
     }
 }
 
