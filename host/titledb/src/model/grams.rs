@@ -1,8 +1,10 @@
-//! Questions to an index of names by runs of three letters.
+//! Runs of three letters by which names are found, and questions that are made of them.
 //!
-//! A name stands there between two marks, with one more run for its year and one for its type, so that a year and a type
-//! narrow a search without looking at a title. What the index finds has all runs that were asked for, in whatever order: it
-//! is looked at again.
+//! A name stands between two marks, and has one more run for its year and one for its type, so that these narrow a search
+//! without looking at a name. What has all runs that are asked for has them in whatever order: it is looked at again. So not
+//! all runs of a name are asked for, but the rarest ones, of which there are short lists.
+
+use std::collections::HashMap;
 
 use super::file::Sort;
 
@@ -12,34 +14,63 @@ const EDGE: char = '\u{e000}';
 const YEARS: u32 = 0xe400;
 const FIRST_YEAR: i64 = 1800;
 const SORTS: u32 = 0xe100;
+/// Bits of a letter.
+const LETTER: u32 = 21;
+/// Runs of a name that are asked for, and how many names may be expected to have them all: of more another run is asked for.
+const RUNS: usize = 6;
+const ENOUGH: f64 = 0.001;
+/// The same of a part of a name.
+const PART_RUNS: usize = 3;
+const PART_ENOUGH: f64 = 5_000.0;
+/// A type that more names have is not asked for: most of what is found is of it anyway.
+const COMMON: u64 = 300_000;
 /// Shortest name that is looked for with other letters in it.
 const FUZZY_FROM: usize = 5;
 
-/// What is written of a name.
-pub fn indexed(name: &str, year: Option<i64>, sort: Sort) -> String {
-    let mut text = String::with_capacity(name.len() + 30);
-    text.push(EDGE);
-    text.push_str(name);
-    text.push(EDGE);
-    if let Some(year) = year {
-        text.push_str(&year_run(year));
-    }
-    text.push_str(&sort_run(sort));
-    text
+/// Three letters, as one number.
+pub type Run = i64;
+
+fn run(letters: &[char]) -> Run {
+    letters
+        .iter()
+        .fold(0, |run, letter| (run << LETTER) | Run::from(u32::from(*letter)))
 }
 
-fn letter(code: u32) -> String {
-    let letter = char::from_u32(code).unwrap_or(EDGE);
-    [letter; 3].iter().collect()
+fn three(code: u32) -> Run {
+    run(&[char::from_u32(code).unwrap_or(EDGE); 3])
 }
 
-fn year_run(year: i64) -> String {
-    let code = (year - FIRST_YEAR).clamp(0, 1000) as u32;
-    letter(YEARS + code)
+fn year_run(year: i64) -> Run {
+    three(YEARS + (year - FIRST_YEAR).clamp(0, 1000) as u32)
 }
 
-fn sort_run(sort: Sort) -> String {
-    letter(SORTS + sort as u32)
+fn sort_run(sort: i64) -> Run {
+    three(SORTS + sort.clamp(0, 255) as u32)
+}
+
+fn marked(name: &str, begins: bool, ends: bool) -> Vec<char> {
+    let mark = |is_there: bool| is_there.then_some(EDGE);
+    mark(begins)
+        .into_iter()
+        .chain(name.chars())
+        .chain(mark(ends))
+        .collect()
+}
+
+/// The different runs of letters.
+fn runs(letters: &[char]) -> Vec<Run> {
+    let mut runs: Vec<Run> = letters.windows(3).map(run).collect();
+    runs.sort_unstable();
+    runs.dedup();
+    runs
+}
+
+/// The runs that a name is found by.
+pub fn runs_of(name: &str, year: Option<i64>, sort: i64) -> Vec<Run> {
+    let mut runs = runs(&marked(name, true, true));
+    runs.extend(year.map(year_run));
+    runs.push(sort_run(sort));
+    runs
 }
 
 /// Which names are asked for.
@@ -51,55 +82,119 @@ pub struct Narrow {
 }
 
 impl Narrow {
-    fn and(self, question: String) -> String {
-        let mut all = vec![question];
-        if let Some(year) = self.year {
-            let near: Vec<String> = (year - 1..=year + 1)
-                .map(|year| format!("\"{}\"", year_run(year)))
-                .collect();
-            all.push(format!("({})", near.join(" OR ")));
-        }
-        if let Some(sort) = self.sort {
-            all.push(format!("\"{}\"", sort_run(sort)));
-        }
-        all.join(" AND ")
+    fn years(self) -> Vec<Run> {
+        self.year
+            .map_or_else(Vec::new, |year| (year - 1..=year + 1).map(year_run).collect())
+    }
+
+    /// Whether a name of this year and type is among them.
+    pub fn takes(self, year: Option<i64>, sort: i64) -> bool {
+        let is_near = |asked: i64| year.is_some_and(|year| (asked - 1..=asked + 1).contains(&year));
+        self.year.is_none_or(is_near) && self.sort.is_none_or(|asked| asked as i64 == sort)
     }
 }
 
-/// All runs of a text of three letters at least.
-fn every(text: &str) -> String {
-    let letters: Vec<char> = text.chars().collect();
-    let mut runs: Vec<String> = letters
-        .windows(3)
-        .map(|run| format!("\"{}\"", run.iter().collect::<String>()))
-        .collect();
-    runs.sort_unstable();
-    runs.dedup();
-    format!("({})", runs.join(" AND "))
+/// How many names there are, and how many have which run; one that is not among them is in no name.
+#[derive(Clone, Debug, Default)]
+pub struct Counts {
+    pub names: u64,
+    pub runs: HashMap<Run, u64>,
 }
 
-/// Names that are this one.
-pub fn exactly(name: &str, narrow: Narrow) -> String {
-    narrow.and(every(&format!("{EDGE}{name}{EDGE}")))
-}
-
-/// Names that hold this one; of fewer than three letters, as a word.
-pub fn holding(name: &str, narrow: Narrow) -> String {
-    if name.chars().count() >= 3 {
-        return narrow.and(every(name));
+impl Counts {
+    fn of(&self, run: Run) -> u64 {
+        self.runs.get(&run).copied().unwrap_or(0)
     }
+
+    /// The rarest of some runs: one at least, `most` at most, and more of them while more than `enough` names may have all.
+    fn rarest(&self, mut runs: Vec<Run>, most: usize, enough: f64) -> Vec<Run> {
+        runs.sort_by_key(|run| self.of(*run));
+        let names = self.names.max(1) as f64;
+        let (mut expected, mut taken) = (names, 0);
+        while taken < most.min(runs.len()) && (taken == 0 || expected > enough) {
+            expected *= self.of(runs[taken]) as f64 / names;
+            taken += 1;
+        }
+        runs.truncate(taken);
+        runs
+    }
+}
+
+/// Every run by which anything here may ask for a name.
+pub fn all_runs(name: &str, narrow: Narrow) -> Vec<Run> {
+    let mut all = runs(&marked(name, true, true));
+    all.extend(as_word(name).iter().flat_map(|way| runs(way)));
+    all.extend(narrow.years());
+    all.extend(narrow.sort.map(|sort| sort_run(sort as i64)));
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// Names that have all runs of some of these parts, a run of one of these years, where there are some, and that of a type.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Question {
+    pub parts: Vec<Vec<Run>>,
+    /// Of how many parts they have all runs.
+    pub needed: usize,
+    pub years: Vec<Run>,
+    pub sort: Option<Run>,
+}
+
+impl Question {
+    fn new(parts: Vec<Vec<Run>>, needed: usize, narrow: Narrow, counts: &Counts) -> Self {
+        let sort = narrow.sort.map(|sort| sort_run(sort as i64));
+        Self {
+            parts,
+            needed,
+            years: narrow.years(),
+            sort: sort.filter(|sort| counts.of(*sort) < COMMON),
+        }
+    }
+
+    /// The runs whose lists it takes.
+    pub fn runs(&self) -> Vec<Run> {
+        let mut runs: Vec<Run> = self.parts.iter().flatten().copied().collect();
+        runs.extend(&self.years);
+        runs.extend(self.sort);
+        runs.sort_unstable();
+        runs.dedup();
+        runs
+    }
+}
+
+/// Names that are this one, and others.
+pub fn exactly(name: &str, narrow: Narrow, counts: &Counts) -> Question {
+    let runs = counts.rarest(runs(&marked(name, true, true)), RUNS, ENOUGH);
+    Question::new(vec![runs], 1, narrow, counts)
+}
+
+/// A short name as a word; none for a longer one.
+fn as_word(name: &str) -> Vec<Vec<char>> {
     let mut ways = Vec::new();
-    for before in [' ', EDGE] {
-        for behind in [' ', EDGE] {
-            ways.push(every(&format!("{before}{name}{behind}")));
+    if name.chars().count() < 3 {
+        for before in [' ', EDGE] {
+            for behind in [' ', EDGE] {
+                ways.push([before].into_iter().chain(name.chars()).chain([behind]).collect());
+            }
         }
     }
-    narrow.and(format!("({})", ways.join(" OR ")))
+    ways
+}
+
+/// Names that hold this one, and others; of fewer than three letters, as a word.
+pub fn holding(name: &str, narrow: Narrow, counts: &Counts) -> Question {
+    let mut ways = as_word(name);
+    if ways.is_empty() {
+        ways.push(name.chars().collect());
+    }
+    let ways = ways.iter().map(|way| counts.rarest(runs(way), RUNS, ENOUGH));
+    Question::new(ways.collect(), 1, narrow, counts)
 }
 
 /// Parts of a name of which some are in a name that is like it, and how many. A name that begins or ends a part says so by
 /// `true`; `None` for one that is too short.
-pub fn parts(name: &str) -> Option<(Vec<Part>, usize)> {
+fn parts(name: &str) -> Option<(Vec<Part>, usize)> {
     let letters: Vec<char> = name.chars().collect();
     let length = letters.len();
     if length < FUZZY_FROM {
@@ -124,68 +219,107 @@ pub fn parts(name: &str) -> Option<(Vec<Part>, usize)> {
 
 /// A part of a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Part {
-    pub text: String,
+struct Part {
+    text: String,
     /// It begins the name.
-    pub begins: bool,
-    pub ends: bool,
+    begins: bool,
+    ends: bool,
 }
 
-impl Part {
-    fn marked(&self) -> String {
-        let before = if self.begins {
-            EDGE.to_string()
-        } else {
-            String::new()
-        };
-        let behind = if self.ends {
-            EDGE.to_string()
-        } else {
-            String::new()
-        };
-        format!("{before}{}{behind}", self.text)
-    }
-
-    fn is_long(&self) -> bool {
-        self.marked().chars().count() >= 3
-    }
-}
-
-/// Choices of `needed` of the parts, each as one question; names that are like it answer one of them.
-pub fn like(name: &str, narrow: Narrow) -> Option<String> {
+/// Names that have some parts of this one, and so may be like it. `None` for a name that is too short.
+pub fn like(name: &str, narrow: Narrow, counts: &Counts) -> Option<Question> {
     let (parts, needed) = parts(name)?;
-    let runs: Vec<String> = parts
+    // A year leaves one name of twenty.
+    let enough = if narrow.year.is_some() {
+        f64::MAX
+    } else {
+        PART_ENOUGH
+    };
+    let parts: Vec<Vec<Run>> = parts
         .iter()
-        .filter(|part| part.is_long())
-        .map(|part| every(&part.marked()))
+        .map(|part| runs(&marked(&part.text, part.begins, part.ends)))
+        .filter(|runs| !runs.is_empty())
+        .map(|runs| counts.rarest(runs, PART_RUNS, enough))
         .collect();
-    let mut ways = Vec::new();
-    for (at, one) in runs.iter().enumerate() {
-        if needed == 1 {
-            ways.push(one.clone());
-        } else {
-            ways.extend(runs[at + 1..].iter().map(|other| format!("({one} AND {other})")));
-        }
-    }
-    (!ways.is_empty()).then(|| narrow.and(format!("({})", ways.join(" OR "))))
+    (parts.len() >= needed).then(|| Question::new(parts, needed, narrow, counts))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn of(text: &str) -> Run {
+        run(&text.chars().collect::<Vec<char>>())
+    }
+
+    fn counts(runs: &[(&str, u64)]) -> Counts {
+        Counts {
+            names: 1_000_000,
+            runs: runs.iter().map(|(text, count)| (of(text), *count)).collect(),
+        }
+    }
+
     #[test]
-    fn questions_are_runs_of_three_letters() {
-        assert_eq!(holding("heat", Narrow::default()), "(\"eat\" AND \"hea\")");
-        let narrow = Narrow {
+    fn the_rarest_runs_are_asked_for() {
+        let known = counts(&[
+            ("the", 900),
+            ("he ", 700),
+            ("e w", 10),
+            (" wi", 40),
+            ("wir", 20),
+            ("ire", 30),
+        ]);
+        let asked = holding("the wire", Narrow::default(), &known);
+        assert_eq!(asked.parts, [["e w", "wir"].map(of)], "nobody has both by chance");
+        let asked = holding("the wire x", Narrow::default(), &known);
+        assert_eq!(asked.parts[0].len(), 1, "no name has it");
+        let movie = Narrow {
             year: Some(1995),
             sort: Some(Sort::Movie),
         };
-        let asked = holding("heat", narrow);
-        assert_eq!(asked.matches('"').count(), 2 * (2 + 3 + 1), "{asked}");
-        assert!(holding("up", Narrow::default()).contains(&format!("\"{EDGE}up\"")));
-        assert_eq!(holding("x", Narrow::default()).matches(" OR ").count(), 3);
-        assert_eq!(exactly("a", Narrow::default()), format!("(\"{EDGE}a{EDGE}\")"));
+        let mut known = counts(&[("the", 900)]);
+        known.runs.insert(sort_run(1), COMMON);
+        let asked = holding("the", movie, &known);
+        assert_eq!((asked.years.len(), asked.sort), (3, None));
+        known.runs.insert(sort_run(1), COMMON - 1);
+        assert_eq!(holding("the", movie, &known).sort, Some(sort_run(1)));
+        assert_eq!(asked.runs().len(), 4);
+    }
+
+    #[test]
+    fn everything_that_is_asked_for_was_counted() {
+        let narrow = Narrow {
+            year: Some(2000),
+            sort: Some(Sort::Tv),
+        };
+        for name in [
+            "a",
+            "up",
+            "heat",
+            "inception",
+            "the lord of the rings",
+            "千と千尋",
+        ] {
+            let all = all_runs(name, narrow);
+            // Each is so common that the next one is asked for too.
+            let known = Counts {
+                names: COMMON,
+                runs: all.iter().map(|run| (*run, COMMON - 1)).collect(),
+            };
+            let mut asked = vec![exactly(name, narrow, &known), holding(name, narrow, &known)];
+            asked.extend(like(name, narrow, &known));
+            for question in asked {
+                assert!(question.runs().iter().all(|run| all.contains(run)), "{name}");
+            }
+        }
+        assert_eq!(
+            holding("up", Narrow::default(), &Counts::default()).parts.len(),
+            4
+        );
+        assert_eq!(
+            holding("heat", Narrow::default(), &Counts::default()).parts.len(),
+            1
+        );
     }
 
     #[test]
@@ -197,12 +331,18 @@ mod tests {
             (&*found[0].text, found[0].begins, found[2].ends),
             ("inc", true, true)
         );
-        assert!(
-            like("inception", Narrow::default())
-                .unwrap()
-                .matches(" OR ")
-                .count()
-                == 2
-        );
+        let asked = like("inception", Narrow::default(), &Counts::default()).unwrap();
+        assert_eq!((asked.parts.len(), asked.needed), (3, 2));
+    }
+
+    #[test]
+    fn years_and_types_narrow() {
+        let narrow = Narrow {
+            year: Some(2000),
+            sort: Some(Sort::Tv),
+        };
+        assert!(narrow.takes(Some(2001), 2) && narrow.takes(Some(1999), 2));
+        assert!(!narrow.takes(Some(2002), 2) && !narrow.takes(None, 2) && !narrow.takes(Some(2000), 1));
+        assert!(Narrow::default().takes(None, 0));
     }
 }

@@ -6,8 +6,8 @@ pub mod grams;
 pub mod ids;
 pub mod import;
 pub mod options;
-
 pub mod plan;
+pub mod postings;
 pub mod report;
 pub mod score;
 pub mod status;

@@ -197,8 +197,8 @@ pub struct Loaded {
     /// The newest of the files, as milliseconds since 1970.
     pub dataset_date: Option<i64>,
     pub strategy: Option<Strategy>,
-    /// Names can be found by any part of them, and not by their beginnings only.
-    pub by_part: bool,
+    /// Names that are found by the lists of their runs; `None` in a store of a version that made no such lists.
+    pub names: Option<i64>,
 }
 
 /// What is done to a store after the files are in.
@@ -218,7 +218,11 @@ pub enum Stage {
         id: i64,
         rank: i64,
     },
-    /// The indexes of names.
+    /// The lists of names by their runs; from this block on.
+    Lists {
+        block: i64,
+    },
+    /// The indexes of the lists.
     Index,
     Complete,
 }

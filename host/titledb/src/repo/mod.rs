@@ -6,6 +6,7 @@
 pub mod imports;
 pub mod load;
 pub mod names;
+pub mod postings;
 pub mod schema;
 pub mod search;
 pub mod titles;

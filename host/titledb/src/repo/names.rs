@@ -1,4 +1,4 @@
-//! Tables `names` and `series` and the index of names, made of titles and their other names when those are in.
+//! Tables `names` and `series`, made of titles and their other names when those are in.
 
 use qm_db::private::Connection;
 use qm_db::{Backend, DbError, FromRow, Statement, Tx};
@@ -66,8 +66,6 @@ pub struct NewName {
     pub name: String,
     pub year: Option<i64>,
     pub sort: i64,
-    /// What the index on SQLite is given.
-    pub indexed: String,
 }
 
 /// A series by the key of its title.
@@ -106,16 +104,6 @@ async fn sqlite(
                 .bind(&*name.name)
                 .bind(name.year)
                 .bind(name.sort);
-        }
-        query.execute(&mut *connection).await?;
-        let text = rows(
-            "INSERT INTO names_index (rowid, name) VALUES",
-            "(?,?)",
-            chunk.len(),
-        );
-        let mut query = sqlx::query::<sqlx::Sqlite>(&text).persistent(whole);
-        for name in chunk {
-            query = query.bind(name.rank).bind(&*name.indexed);
         }
         query.execute(&mut *connection).await?;
     }
@@ -173,31 +161,20 @@ async fn postgres(
     copy.finish().await.map(drop)
 }
 
-/// The indexes of names that PostgreSQL makes once they are in, each in a transaction of its own.
+/// The indexes that PostgreSQL makes once names are in, each in a transaction of its own. On SQLite they are those of the tables.
 pub const INDEXES: &[&str] = &[
     "CREATE UNIQUE INDEX IF NOT EXISTS names_key ON names (rank)",
-    "CREATE INDEX IF NOT EXISTS names_beginning ON names (name text_pattern_ops, rank)",
     "CREATE INDEX IF NOT EXISTS series_key ON series (key)",
 ];
+/// By which lists of names are found, and how long they are, on both databases.
+pub const LISTS: &str = "CREATE UNIQUE INDEX IF NOT EXISTS postings_key ON postings (run, block, names)";
 pub const ANALYZE: &str =
     "ANALYZE titles; ANALYZE ratings; ANALYZE akas; ANALYZE episodes; ANALYZE names; ANALYZE series";
-const EXTENSION: &str = "CREATE EXTENSION IF NOT EXISTS pg_trgm SCHEMA public";
-const BY_PART: &str =
-    "CREATE INDEX IF NOT EXISTS names_part ON names USING gin (name gin_trgm_ops) WITH (fastupdate = off)";
 
+/// Runs a statement on PostgreSQL alone.
 pub async fn index(tx: &mut Tx, text: &str) -> Result<(), DbError> {
     match backend(tx) {
         Backend::Sqlite => Ok(()),
         Backend::Postgres => script(tx, text).await,
     }
-}
-
-/// The extension by which PostgreSQL finds parts of names; an error where this database may not have it.
-pub async fn extension(tx: &mut Tx) -> Result<(), DbError> {
-    index(tx, EXTENSION).await
-}
-
-/// The index by parts of names, which takes the extension.
-pub async fn by_part(tx: &mut Tx) -> Result<(), DbError> {
-    index(tx, BY_PART).await
 }

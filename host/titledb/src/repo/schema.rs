@@ -29,11 +29,7 @@ CREATE TABLE IF NOT EXISTS principals (title_id INTEGER, ordering INTEGER, perso
 CREATE TABLE IF NOT EXISTS names (rank INTEGER PRIMARY KEY, title_id INTEGER NOT NULL, name TEXT NOT NULL, year INTEGER,
     sort INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS series (key TEXT, id INTEGER, start_year INTEGER, PRIMARY KEY (key, id)) WITHOUT ROWID;
-CREATE VIRTUAL TABLE IF NOT EXISTS names_index USING fts5(name, content = '', columnsize = 0, detail = none,
-    tokenize = 'trigram case_sensitive 1');
-INSERT INTO names_index (names_index, rank) VALUES ('automerge', 0);
-INSERT INTO names_index (names_index, rank) VALUES ('crisismerge', 64);
-INSERT INTO names_index (names_index, rank) VALUES ('hashsize', 33554432);
+CREATE TABLE IF NOT EXISTS postings (run INTEGER NOT NULL, block INTEGER NOT NULL, names INTEGER NOT NULL, ranks BLOB NOT NULL);
 ";
 
 const POSTGRES: &str = "
@@ -53,6 +49,9 @@ CREATE TABLE IF NOT EXISTS titledb_next.principals (title_id BIGINT NOT NULL, or
 CREATE TABLE IF NOT EXISTS titledb_next.names (rank BIGINT NOT NULL, title_id BIGINT NOT NULL, name TEXT NOT NULL, year BIGINT,
     sort BIGINT NOT NULL);
 CREATE TABLE IF NOT EXISTS titledb_next.series (key TEXT NOT NULL, id BIGINT NOT NULL, start_year BIGINT);
+CREATE TABLE IF NOT EXISTS titledb_next.postings (run BIGINT NOT NULL, block BIGINT NOT NULL, names BIGINT NOT NULL,
+    ranks BYTEA NOT NULL);
+ALTER TABLE titledb_next.postings ALTER COLUMN ranks SET STORAGE EXTERNAL;
 ";
 
 /// Made when the files are in. Each is a transaction of its own; a unique one that meets a row twice is made after the later

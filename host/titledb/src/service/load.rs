@@ -10,23 +10,27 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use async_trait::async_trait;
-use qm_db::{Backend, Db, DbError};
+use qm_db::{Db, DbError, Tx};
 use tokio::sync::mpsc;
 
 use super::store::Store;
 use crate::model::file::Sort;
-use crate::model::grams;
+use crate::model::grams::{self, Run};
 use crate::model::ids::IdSet;
 use crate::model::plan::{Loaded, Plan, Stage};
+use crate::model::postings::{BLOCK, Lists, block as block_of};
 use crate::ops::read::{self, FileFault, Piece, Present};
 use crate::repo::names::{self, Named, NewName, NewSeries};
-use crate::repo::{load, schema};
+use crate::repo::{load, postings, schema};
 use qm_titles::{key, normalise};
 
 const WAITING: usize = 2;
 /// Share of the files in all of the work, in percent.
 const FILES_PERCENT: f64 = 70.0;
-const NAMES_PERCENT: f64 = 26.0;
+const NAMES_PERCENT: f64 = 18.0;
+const LISTS_PERCENT: f64 = 10.0;
+/// Names that are read at a time to be put on lists.
+const NAMES_AT_ONCE: i64 = 1 << 14;
 
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
@@ -77,7 +81,6 @@ pub async fn load(
     // A server that was killed after the exchange and before it could say so; or nothing is newer than what is there.
     if let Some(live) = store.live().await?
         && live.loaded.fingerprint == fingerprint
-        && live.loaded.by_part
     {
         return Ok(live.loaded.clone());
     }
@@ -120,6 +123,7 @@ impl Loading<'_> {
         drop(kept);
         self.keys().await?;
         self.names().await?;
+        self.lists().await?;
         self.indexes().await?;
         self.enter(Stage::Complete).await?;
         Ok(())
@@ -241,7 +245,7 @@ impl Loading<'_> {
                     let (found, akas) = names::unrated(&mut tx, id).await?;
                     (found, akas, Stage::Unrated { id, rank })
                 }
-                Stage::Files | Stage::Index | Stage::Complete => return Ok(()),
+                Stage::Files | Stage::Lists { .. } | Stage::Index | Stage::Complete => return Ok(()),
             };
             let rank = match stage {
                 Stage::Rated { rank, .. } | Stage::Unrated { rank, .. } => rank,
@@ -260,8 +264,9 @@ impl Loading<'_> {
                     rank: next,
                 },
                 (_, Some((_, id))) if !ended => Stage::Unrated { id, rank: next },
-                _ => Stage::Index,
+                _ => Stage::Lists { block: 0 },
             };
+            self.loaded.names = Some(next);
             self.loaded.stats.duration_ms = self.duration();
             schema::set_loaded(&mut tx, &self.loaded).await?;
             tx.commit().await?;
@@ -271,39 +276,66 @@ impl Loading<'_> {
         }
     }
 
-    async fn indexes(&mut self) -> Result<(), LoadError> {
-        let percent = FILES_PERCENT + NAMES_PERCENT;
+    /// Lists of names by their runs, a block of names a transaction.
+    async fn lists(&mut self) -> Result<(), LoadError> {
+        if !matches!(self.loaded.stage, Stage::Lists { .. }) {
+            return Ok(());
+        }
         for text in names::INDEXES {
-            self.watch.step(percent, "indexes", &self.loaded).await?;
+            self.watch
+                .step(FILES_PERCENT + NAMES_PERCENT, "indexes", &self.loaded)
+                .await?;
             self.statement(text).await?;
         }
-        self.loaded.by_part = self.by_part().await?;
-        self.statement(names::ANALYZE).await?;
+        let last = self.loaded.names.unwrap_or(0);
+        while let Stage::Lists { block } = self.loaded.stage {
+            let mut tx = self.db.begin_write().await?;
+            let lists = lists_of(&mut tx, block, last).await?;
+            postings::add(&mut tx, block, &lists).await?;
+            let next = block + 1;
+            self.loaded.stage = if next <= block_of(last) {
+                Stage::Lists { block: next }
+            } else {
+                Stage::Index
+            };
+            self.loaded.stats.duration_ms = self.duration();
+            schema::set_loaded(&mut tx, &self.loaded).await?;
+            tx.commit().await?;
+            let share = next as f64 / (block_of(last) + 1) as f64;
+            let percent = FILES_PERCENT + NAMES_PERCENT + share * LISTS_PERCENT;
+            self.watch.step(percent, "names", &self.loaded).await?;
+        }
         Ok(())
     }
 
-    /// Makes the index by parts of names; false where PostgreSQL has it not to give.
-    async fn by_part(&self) -> Result<bool, DbError> {
-        if self.db.backend() == Backend::Sqlite {
-            return Ok(true);
-        }
+    async fn indexes(&mut self) -> Result<(), LoadError> {
+        let percent = FILES_PERCENT + NAMES_PERCENT + LISTS_PERCENT;
+        self.watch.step(percent, "indexes", &self.loaded).await?;
         let mut tx = self.db.begin_write().await?;
-        match names::extension(&mut tx).await {
-            Ok(()) => tx.commit().await?,
-            Err(error @ DbError::Query(_)) => {
-                tracing::warn!(
-                    error = &error as &dyn std::error::Error,
-                    "PostgreSQL has no pg_trgm for this database: titles are found by their beginnings only"
-                );
-                return Ok(false);
-            }
-            Err(error) => return Err(error),
-        }
-        let mut tx = self.db.begin_write().await?;
-        names::by_part(&mut tx).await?;
+        schema::script(&mut tx, names::LISTS).await?;
         tx.commit().await?;
-        Ok(true)
+        self.statement(names::ANALYZE).await?;
+        Ok(())
     }
+}
+
+/// The lists of the names of a block, up to the last name of all.
+async fn lists_of(tx: &mut Tx, block: i64, last: i64) -> Result<Vec<(Run, u64, Vec<u8>)>, LoadError> {
+    let end = last.min((block + 1) * BLOCK - 1);
+    let (mut lists, mut after) = (Lists::default(), block * BLOCK - 1);
+    while after < end {
+        let until = end.min(after + NAMES_AT_ONCE);
+        let names = postings::names(tx, after, until).await?;
+        let adding = tokio::task::spawn_blocking(move || {
+            for name in &names {
+                lists.add(name.rank, &grams::runs_of(&name.name, name.year, name.sort));
+            }
+            lists
+        });
+        lists = adding.await.map_err(|_| LoadError::Stopped)?;
+        after = until;
+    }
+    Ok(lists.done())
 }
 
 /// The names of titles behind a place, each once a title, and the last place.
@@ -348,7 +380,6 @@ fn name_all(
             new.push(NewName {
                 rank,
                 title_id: named.id,
-                indexed: grams::indexed(&name, named.start_year, sort),
                 name,
                 year: named.start_year,
                 sort: sort as i64,

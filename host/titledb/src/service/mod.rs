@@ -3,6 +3,7 @@
 pub mod download;
 pub mod import;
 pub mod load;
+mod names;
 pub mod options;
 pub mod paths;
 pub mod port;

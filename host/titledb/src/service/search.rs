@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use qm_db::{DbError, Tx};
 
 use super::Titledb;
+use super::names::{Names, Way};
 use super::store::Live;
 use crate::error::TitledbError;
 use crate::model::file::{Sort, named_title, number_of};
@@ -14,19 +15,17 @@ use crate::model::grams::Narrow;
 use crate::model::options::Options;
 use crate::model::score::{Wanted, confidence};
 use crate::model::titles::{Found, Whole};
-use crate::repo::search::{Asked, Hit};
+use crate::repo::search::Hit;
 use crate::repo::{search, titles};
-use qm_titles::{key, normalise, similarity};
+use qm_titles::{key, normalise};
 
 /// Names of each way that are looked at, those of titles with more votes first.
-const NAMES: i64 = 120;
+const NAMES: usize = 120;
 const TITLES: usize = 120;
 /// Titles that are answered.
 pub const ANSWERED: usize = 20;
 /// Fewer titles than this: names that are like the one asked for are looked at too.
 const FEW: usize = 3;
-/// Least likeness of such a name.
-const ALIKE: f64 = 0.6;
 /// Series of one key that are looked at.
 const SERIES: usize = 25;
 /// People of one kind that are named with a title.
@@ -120,24 +119,23 @@ pub async fn find(live: &Live, asked: &Question, options: &Options) -> Result<Ve
         year: asked.year,
         sort: asked.sort,
     };
-    let names = Asked {
-        name: &name,
-        narrow,
-        limit: NAMES,
-        by_part: live.loaded.by_part,
-    };
     let wanted = Wanted {
         name: name.clone(),
         year: asked.year,
         sort: asked.sort,
     };
     let mut tx = live.read().await?;
-    let mut hits = search::same(&mut tx, names).await?;
-    hits.extend(search::holding(&mut tx, names).await?);
+    let names = Names::new(&mut tx, &live.loaded, &name, narrow).await?;
+    let mut hits = names.find(&mut tx, Way::Holding, NAMES).await?;
+    if hits.len() == NAMES {
+        // The very name may be behind them.
+        let mut same = names.find(&mut tx, Way::Same, NAMES).await?;
+        same.append(&mut hits);
+        hits = same;
+    }
     let mut found = judge(&mut tx, &wanted, hits, options).await?;
     if found.len() < FEW {
-        let mut alike = search::alike(&mut tx, names).await?;
-        alike.retain(|hit| similarity(&name, &hit.name) >= ALIKE);
+        let alike = names.find(&mut tx, Way::Alike, NAMES).await?;
         let more = judge(&mut tx, &wanted, alike, options).await?;
         for one in more {
             if found.iter().all(|known| known.title.id != one.title.id) {

@@ -4,16 +4,16 @@ use async_trait::async_trait;
 use qm_ports::shows::{ShowDetails, ShowError, ShowHit, ShowProvider};
 
 use super::Titledb;
+use super::names::{Names, Way};
 use crate::error::TitledbError;
 use crate::model::file::{Sort, named_title, title_id};
 use crate::model::grams::Narrow;
 use crate::model::titles::Title;
-use crate::repo::search::Asked;
-use crate::repo::{search, titles};
+use crate::repo::titles;
 use qm_titles::normalise;
 
 /// Names that are the one asked for and are looked at, those of titles with more votes first.
-const NAMES: i64 = 120;
+const NAMES: usize = 120;
 /// Shows that are answered.
 const HITS: usize = 5;
 /// The kind of series of which more episodes may follow.
@@ -60,17 +60,14 @@ impl Titledb {
         let Some(live) = self.store.live().await? else {
             return Ok(Vec::new());
         };
-        let asked = Asked {
-            name: &name,
-            narrow: Narrow {
-                year: began,
-                sort: Some(Sort::Tv),
-            },
-            limit: NAMES,
-            by_part: live.loaded.by_part,
+        let narrow = Narrow {
+            year: began,
+            sort: Some(Sort::Tv),
         };
         let mut tx = live.read().await?;
-        let mut ids: Vec<i64> = search::same(&mut tx, asked)
+        let names = Names::new(&mut tx, &live.loaded, &name, narrow).await?;
+        let mut ids: Vec<i64> = names
+            .find(&mut tx, Way::Same, NAMES)
             .await?
             .into_iter()
             .map(|hit| hit.title_id)

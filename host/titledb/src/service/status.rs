@@ -19,16 +19,11 @@ impl Titledb {
         let imports = self.imports().await?;
         let live = self.store.live().await?;
         let titles = live.as_ref().map_or(0, |live| live.loaded.titles);
-        let by_part = live.as_ref().is_none_or(|live| live.loaded.by_part);
         let api_configured = has_api(&options);
         let has_dataset = options.mode.uses_dataset() && titles > 0;
         let available = has_dataset || (options.mode.uses_api() && api_configured);
         let detail = match options.mode {
             Mode::Disabled => "Titledb is switched off in its settings.".to_owned(),
-            _ if has_dataset && !by_part => format!(
-                "{titles} titles are imported. PostgreSQL has no extension pg_trgm for this database, so titles are found by their \
-                 beginnings only: let its administrator create it, and import again."
-            ),
             _ if has_dataset => format!("{titles} titles are imported."),
             Mode::Dataset => "No data set is imported.".to_owned(),
             Mode::OfficialApi | Mode::Hybrid if api_configured => "The API is configured.".to_owned(),

@@ -109,7 +109,13 @@ impl Store {
             .await?;
         let loaded = async { schema::loaded(&mut db.begin_read().await?).await }.await;
         match (loaded, self.db.backend()) {
-            (Ok(Some(loaded)), _) if loaded.stage == Stage::Complete => Ok(Some(Live { db, loaded })),
+            (Ok(Some(loaded)), _) if loaded.stage == Stage::Complete && loaded.names.is_some() => {
+                Ok(Some(Live { db, loaded }))
+            }
+            (Ok(Some(loaded)), _) if loaded.stage == Stage::Complete => {
+                tracing::warn!("the titledb data set is that of an earlier version: import it again");
+                Ok(None)
+            }
             (Ok(_), _) => Ok(None),
             (Err(error), Backend::Sqlite) => {
                 tracing::error!(
@@ -128,7 +134,8 @@ impl Store {
     pub async fn next(&self, fingerprint: &str, boot: &str) -> Result<(Db, Loaded), DbError> {
         let fits = |loaded: &Loaded| {
             let is_sound = self.db.backend() == Backend::Postgres || loaded.boot == boot;
-            loaded.fingerprint == fingerprint && is_sound && loaded.stage != Stage::Complete
+            let is_ours = loaded.names.is_some();
+            loaded.fingerprint == fingerprint && is_sound && is_ours && loaded.stage != Stage::Complete
         };
         let left = self.left_over().await;
         if let Some((db, loaded)) = left {
@@ -142,6 +149,7 @@ impl Store {
         let loaded = Loaded {
             fingerprint: fingerprint.to_owned(),
             boot: boot.to_owned(),
+            names: Some(0),
             ..Loaded::default()
         };
         let mut tx = db.begin_write().await?;

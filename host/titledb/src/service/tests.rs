@@ -9,10 +9,14 @@ use qm_db::testing::Scratch;
 use qm_db::{Backend, Db, db_test};
 
 use super::load::{LoadError, Watch, load};
+use super::names::{Names, Way};
 use super::store::Store;
+use crate::model::file::Sort;
+use crate::model::grams::Narrow;
 use crate::model::plan::{Loaded, Plan, Strategy};
-use crate::repo::{names, schema, search, titles};
-use crate::testing::{Size, write};
+use crate::repo::{names, postings, schema, search, titles};
+use crate::testing::{Size, title_name, write};
+use qm_titles::{normalise, similarity};
 
 pub fn everything() -> Plan {
     Plan {
@@ -76,6 +80,63 @@ db_test! {
         }
     }
 
+    async fn names_are_found_as_by_looking_at_all_of_them(db: Db) {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), Size::SMALL, 7).unwrap();
+        let store = Store::new(db.clone(), folder.path().to_owned());
+        load(&store, folder.path(), &everything(), &Steps(AtomicUsize::new(ENDLESS))).await.unwrap();
+        let live = store.live().await.unwrap().unwrap();
+        let mut tx = live.read().await.unwrap();
+        let all = postings::names(&mut tx, 0, i64::MAX).await.unwrap();
+        assert_eq!(live.loaded.names, all.last().map(|last| last.rank));
+        let whole = normalise(&title_name(7, 4));
+        let part: String = whole.chars().skip(2).take(6).collect();
+        let narrows = [
+            Narrow::default(),
+            Narrow { year: Some(1999), sort: None },
+            Narrow { year: Some(2010), sort: Some(Sort::Tv) },
+            Narrow { year: None, sort: Some(Sort::Movie) },
+            Narrow { year: Some(1850), sort: None },
+        ];
+        for asked in [&*whole, part.trim(), "the", "of", "a", "night", "nothing has it", "%", "a_b"] {
+            for narrow in narrows {
+                let names = Names::new(&mut tx, &live.loaded, asked, narrow).await.unwrap();
+                for way in [Way::Same, Way::Holding] {
+                    let answers = |name: &str| match way {
+                        Way::Same => name == asked,
+                        _ if asked.chars().count() < 3 => name.split(' ').any(|word| word == asked),
+                        _ => name.contains(asked),
+                    };
+                    for most in [3, 5_000] {
+                        let found = names.find(&mut tx, way, most).await.unwrap();
+                        let found: Vec<&str> = found.iter().map(|hit| &*hit.name).collect();
+                        let expected = all
+                            .iter()
+                            .filter(|name| narrow.takes(name.year, name.sort) && answers(&name.name));
+                        let expected: Vec<&str> = expected.map(|name| &*name.name).take(most).collect();
+                        assert_eq!(found, expected, "{asked:?} {narrow:?} {way:?}");
+                    }
+                }
+                for hit in names.find(&mut tx, Way::Alike, 120).await.unwrap() {
+                    assert!(similarity(asked, &hit.name) >= 0.6 && narrow.takes(hit.year, hit.sort), "{hit:?}");
+                }
+            }
+        }
+        // Two letters change places.
+        for number in 1..40 {
+            let meant = normalise(&title_name(7, number));
+            let mut letters: Vec<char> = meant.chars().collect();
+            if letters.len() < 9 {
+                continue;
+            }
+            letters.swap(4, 5);
+            let wrong = normalise(&letters.into_iter().collect::<String>());
+            let names = Names::new(&mut tx, &live.loaded, &wrong, Narrow::default()).await.unwrap();
+            let found = names.find(&mut tx, Way::Alike, 120).await.unwrap();
+            assert!(found.iter().any(|hit| hit.name == meant), "{wrong} for {meant}");
+        }
+    }
+
     async fn every_statement_of_the_store_is_one(db: Db) {
         let folder = tempfile::tempdir().unwrap();
         write(folder.path(), Size::SMALL, 7).unwrap();
@@ -85,12 +146,14 @@ db_test! {
         let mut tx = live.read().await.unwrap();
         let [sqlite, postgres, both] = search::STATEMENTS;
         let [sqlite_too, postgres_too, titles] = titles::STATEMENTS;
-        let (own, titles_own) = match db.backend() {
-            qm_db::Backend::Sqlite => (sqlite, sqlite_too),
-            qm_db::Backend::Postgres => (postgres, postgres_too),
+        let [sqlite_lists, postgres_lists, lists] = postings::STATEMENTS;
+        let own = match db.backend() {
+            qm_db::Backend::Sqlite => [sqlite, sqlite_too, sqlite_lists],
+            qm_db::Backend::Postgres => [postgres, postgres_too, postgres_lists],
         };
-        for statement in [schema::STATEMENTS, crate::repo::load::STATEMENTS, names::STATEMENTS, titles, titles_own, own, both]
+        for statement in [schema::STATEMENTS, crate::repo::load::STATEMENTS, names::STATEMENTS, titles, both, lists]
             .into_iter()
+            .chain(own)
             .flatten()
         {
             schema::prepare(&mut tx, *statement).await.unwrap_or_else(|error| panic!("{}: {error:?}", statement.text));

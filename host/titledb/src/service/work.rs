@@ -173,11 +173,6 @@ impl Run<'_> {
             );
             self.job.warning(&text).await?;
         }
-        if !loaded.by_part {
-            let text =
-                "PostgreSQL has no pg_trgm for this database: titles are found by their beginnings only";
-            self.job.warning(text).await?;
-        }
         self.say("titledb.dataset.import.completed", "completed", loaded, None);
         Ok(Done::result(metadata))
     }
