@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use qm_db::testing::Scratch;
-use qm_db::{Backend, Db, db_test};
+use qm_db::{Access, Backend, Beside, Db, db_test};
 
 use super::load::{LoadError, Watch, load};
 use super::names::{Names, Way};
@@ -135,6 +135,26 @@ db_test! {
             let found = names.find(&mut tx, Way::Alike, 120).await.unwrap();
             assert!(found.iter().any(|hit| hit.name == meant), "{wrong} for {meant}");
         }
+    }
+
+    async fn a_store_without_lists_is_loaded_anew(db: Db) {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), Size::SMALL, 7).unwrap();
+        let endless = || Steps(AtomicUsize::new(ENDLESS));
+        let store = Store::new(db.clone(), folder.path().to_owned());
+        let loaded = load(&store, folder.path(), &everything(), &endless()).await.unwrap();
+        let file = folder.path().join("titledb.db");
+        let earlier = Beside { file: &file, schema: schema::LIVE, access: Access::Load };
+        let earlier = db.open_beside(earlier).await.unwrap();
+        let mut tx = earlier.begin_write().await.unwrap();
+        schema::set_loaded(&mut tx, &Loaded { names: None, ..loaded }).await.unwrap();
+        tx.commit().await.unwrap();
+        earlier.close().await;
+        let store = Store::new(db.clone(), folder.path().to_owned());
+        assert!(store.live().await.unwrap().is_none(), "nothing is found in it");
+        let loaded = load(&store, folder.path(), &everything(), &endless()).await.unwrap();
+        assert!(loaded.names > Some(0));
+        assert_eq!(store.live().await.unwrap().unwrap().loaded, loaded);
     }
 
     async fn every_statement_of_the_store_is_one(db: Db) {
