@@ -91,8 +91,8 @@ pub fn analyze(torrent_name: &str) -> Analysis {
         .iter()
         .map(|warning| (*warning).to_owned())
         .collect();
-    let recommended_candidates = match release.title.as_deref() {
-        Some(title) => Suggestions::new(title, &name).all(),
+    let recommended_candidates = match release.named() {
+        Some(title) => Suggestions::new(&title, &name).all(),
         None => Vec::new(),
     };
     for candidate in &recommended_candidates {

@@ -18,6 +18,7 @@ impl Reader<'_> {
         let core = self.before_reposts(self.before_version(tail.core));
         let found = self
             .collective()
+            .or_else(|| self.sealed(&tail))
             .map(|span| (span, "a collective at the end"))
             .or_else(|| {
                 self.behind_dash(core)
@@ -116,6 +117,23 @@ impl Reader<'_> {
         last.clone()
             .find(|at| COLLECTIVES.contains(&self.text.low(*at)))
             .map(|at| (at, at + 1))
+    }
+
+    /// `(1080p WEB-DL x265 - Member) [COLLECTIVE]`: a tag behind a bracket of known words signs for whoever stands in it.
+    fn sealed(&self, tail: &Tail) -> Option<(usize, usize)> {
+        let (start, end) = tail.group.filter(|_| self.lead_group.is_none())?;
+        let open = start.checked_sub(1)?;
+        let before = self.text.skip_back(open, " ._");
+        let bracket = self
+            .text
+            .brackets
+            .iter()
+            .find(|bracket| bracket.close + 1 == before)?;
+        let is_seal = self.text.mark(open) == Some('[')
+            && self.text.mark(bracket.open) == Some('(')
+            && bracket.open >= self.title.1
+            && self.holds_known(*bracket);
+        is_seal.then_some((start, end))
     }
 
     /// `GROUP-Obfuscated`

@@ -5,7 +5,7 @@ use crate::model::{ContentType, Release};
 /// One text for all releases of the same episode or movie, whatever their quality; `None` when the name does not say
 /// which one it is.
 pub fn identity(release: &Release) -> Option<String> {
-    let title = folded(release.title.as_deref()?);
+    let title = folded(&release.named()?);
     if title.is_empty() {
         return None;
     }

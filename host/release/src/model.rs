@@ -1,5 +1,7 @@
 //! What a release name says.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 
 /// A release name, read. Absent is `None` or empty; texts of a fixed vocabulary are `&'static str`.
@@ -8,6 +10,9 @@ use serde::Serialize;
 pub struct Release {
     /// In the name's own spelling, separators turned into spaces.
     pub title: Option<String>,
+    /// The country behind the title of a series, which tells it apart from others of that name: `US`, `UK`, `AU`, `NZ`, `CA`,
+    /// `IE`, `ZA`. Only where it is written as a tag: in brackets, or in capitals between dots.
+    pub country: Option<&'static str>,
     /// The first, when the release holds several.
     pub season: Option<u32>,
     /// `None` with a season and without `episodes`: a whole season in one release.
@@ -58,6 +63,17 @@ pub struct Release {
     pub confidence: u8,
     /// What is usual for a name that leaves the resolution or the source out; told apart from what the name says.
     pub assumed: Assumed,
+}
+
+impl Release {
+    /// The title with its country: what tells this series, or film, apart from others.
+    pub fn named(&self) -> Option<Cow<'_, str>> {
+        let title = self.title.as_deref()?;
+        Some(match self.country {
+            Some(country) => Cow::Owned(format!("{title} {country}")),
+            None => Cow::Borrowed(title),
+        })
+    }
 }
 
 /// What a name does not say and releases of its kind usually are. Nothing here counts for `confidence`.

@@ -1,8 +1,8 @@
 //! Where the title stands and how it is written out.
 
 use crate::lex::Kind;
-use crate::read::Reader;
-use crate::words::{Field, Trust};
+use crate::read::{Reader, TAKEN};
+use crate::words::{BEFORE_A_WORD_OF_THE_TITLE, COUNTRIES, Field, Trust};
 
 /// What may stand between the title and what ends it.
 const JOINTS: &str = " ._-,([{~+&/|:★";
@@ -90,6 +90,8 @@ impl Reader<'_> {
             return;
         }
         self.title = self.pick(start, end);
+        self.leave_country();
+        self.leave_initials();
         self.write_title();
     }
 
@@ -476,6 +478,86 @@ impl Reader<'_> {
         self.release.title = Some(title.to_owned());
     }
 
+    /// `Title.US.S01`, `Title (UK) - …`: the country that tells a series apart is a field of its own.
+    fn leave_country(&mut self) {
+        if self.release.season.is_none() && self.release.air_date.is_none() {
+            return;
+        }
+        let Some((at, rule)) = self.tagged_country().or_else(|| self.dotted_country()) else {
+            return;
+        };
+        let code = self.text.low(at);
+        let Some((_, country)) = COUNTRIES.iter().find(|(written, _)| *written == code) else {
+            return;
+        };
+        self.note("country", *country, (at, at + 1), rule);
+        self.take((at, at + 1), "country", rule, false);
+        self.release.country = Some(country);
+        self.title.1 = self.text.skip_back(at, JOINTS);
+        // `Title.1990.UK.S01`: the year is the title's end no more than the country is.
+        let year = self.title.1.saturating_sub(1);
+        let told = self.release.year.is_some() && self.release.year == self.text.number(year);
+        if told && year > self.title.0 && self.is(year, TAKEN) {
+            self.title.1 = self.text.skip_back(year, JOINTS);
+        }
+    }
+
+    /// `Title (US)`: at the end of the title, or in front of the dash behind which the episode's begins.
+    fn tagged_country(&self) -> Option<(usize, &'static str)> {
+        let text = &self.text;
+        let (start, end) = self.title;
+        let tag = text.brackets.iter().find(|bracket| {
+            let next = text.skip(bracket.close + 1, " ._");
+            bracket.open > start
+                && bracket.open + 2 == bracket.close
+                && bracket.close < end
+                && (next >= end || (text.mark(next) == Some('-') && next > bracket.close + 1))
+                && is_country(text.low(bracket.open + 1))
+        })?;
+        Some((tag.open + 1, "country in brackets"))
+    }
+
+    /// `Title.US.S01`: the scene's way. In capitals, unless all of the title is.
+    fn dotted_country(&self) -> Option<(usize, &'static str)> {
+        let text = &self.text;
+        let (start, end) = self.title;
+        let at = end.checked_sub(1)?;
+        let word = at.checked_sub(2).filter(|word| *word >= start)?;
+        let capitals = |from: usize, to: usize| !text.raw(from, to).chars().any(char::is_lowercase);
+        let is_tag = text.mark(at - 1) == Some('.')
+            && text.mark(end) == Some('.')
+            && is_country(text.low(at))
+            && capitals(at, end)
+            && !capitals(start, at)
+            && text.is_word(word)
+            && !BEFORE_A_WORD_OF_THE_TITLE.contains(&text.low(word));
+        is_tag.then_some((at, "country between dots"))
+    }
+
+    /// `Silver River - SR - 07`: the title's initials, behind it, are no part of it.
+    fn leave_initials(&mut self) {
+        let text = &self.text;
+        let (start, end) = self.title;
+        let Some(at) = end
+            .checked_sub(1)
+            .filter(|at| text.kind(*at) == Some(Kind::Latin))
+        else {
+            return;
+        };
+        let dash = text.skip_back(at, " _.");
+        let before = dash.saturating_sub(1);
+        let title = text.skip_back(before, " _.");
+        if text.mark(before) != Some('-') || dash == at || title == before || title <= start {
+            return;
+        }
+        let words = (start..title).filter(|word| text.is_word(*word) && !text.joined_before(*word));
+        let initials: String = words.filter_map(|word| text.low(word).chars().next()).collect();
+        if initials.len() > 1 && initials == text.low(at) {
+            self.take((at, end), "ignored", "the initials of the title", false);
+            self.title.1 = title;
+        }
+    }
+
     /// Separators as spaces, brackets left out; dots of acronyms stay.
     fn written(&self, start: usize, end: usize) -> String {
         let text = &self.text;
@@ -522,4 +604,8 @@ impl Reader<'_> {
         let before = letter.checked_sub(2).is_some_and(single);
         before || (dot + 1 < end.max(dot + 2) && single(dot + 1))
     }
+}
+
+fn is_country(code: &str) -> bool {
+    COUNTRIES.iter().any(|(written, _)| *written == code)
 }

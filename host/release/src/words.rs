@@ -567,6 +567,25 @@ pub(crate) const CODES: [&str; 24] = [
     "ru", "se", "sk", "tr", "ua", "uk", "us",
 ];
 
+/// Countries that tell series of one name apart, as names write them and as they are told.
+pub(crate) const COUNTRIES: [(&str, &str); 9] = [
+    ("us", "US"),
+    ("usa", "US"),
+    ("uk", "UK"),
+    ("gb", "UK"),
+    ("au", "AU"),
+    ("nz", "NZ"),
+    ("ca", "CA"),
+    ("ie", "IE"),
+    ("za", "ZA"),
+];
+
+/// Words that go on with a country, or with what is written like one: "Made in the UK", "This is US".
+pub(crate) const BEFORE_A_WORD_OF_THE_TITLE: [&str; 17] = [
+    "of", "in", "the", "is", "are", "and", "with", "for", "from", "to", "about", "between", "among",
+    "around", "like", "got", "vs",
+];
+
 /// Halves of words that are written with a dash: what leads a name with one is no group.
 pub(crate) const HYPHENATED: [&str; 18] = [
     "anti", "semi", "non", "half", "self", "mid", "post", "pre", "man", "men", "woman", "girl", "fi", "up",

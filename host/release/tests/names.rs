@@ -15,6 +15,7 @@ const OWN: &str = include_str!("../corpus/names.jsonl");
 fn told(release: &Release, key: &str) -> Value {
     match key {
         "title" => json!(release.title),
+        "country" => json!(release.country),
         "season" => json!(release.season),
         "seasons" => json!(release.seasons),
         "episodes" => json!(release.episodes),

@@ -2,6 +2,7 @@
 //! Bounds: at most [`MAX_SOURCES`](crate::dto::choices::MAX_SOURCES) are looked at, one after the other; the directory's
 //! entries are held once; of a file at most 16 MiB are read. A caller that hangs up ends it.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::os::unix::fs::FileExt;
 
@@ -118,7 +119,7 @@ impl Candidate {
             name: self.name.clone(),
             size: self.meta.size,
             modified_at: Some(self.meta.modified),
-            show: release.title.clone(),
+            show: release.named().map(Cow::into_owned),
             season: release.season,
             episode: release.episode,
             resolution: release.resolution,

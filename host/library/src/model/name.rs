@@ -1,5 +1,6 @@
 //! What the name of a file, and those of the folders above it, say of it.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use qm_release::{ContentType, Release, parse};
@@ -48,8 +49,8 @@ pub fn read(shown: &str, kind: Kind) -> Read {
     let facts = Facts {
         media_type: kind.media_type().unwrap_or("other_video").to_owned(),
         title: release
-            .title
-            .clone()
+            .named()
+            .map(Cow::into_owned)
             .filter(|title| !title.trim().is_empty())
             .unwrap_or_else(|| stem.to_owned()),
         year: release.year.map(i64::from),
@@ -130,6 +131,7 @@ pub fn identify(shown: &str, kind: Kind) -> Identity {
             let (title, year) = of_folder(folder);
             if let Some(title) = title {
                 release.title = Some(title);
+                release.country = None;
                 release.year = year.or(release.year);
             }
         }
@@ -151,7 +153,10 @@ pub fn identify(shown: &str, kind: Kind) -> Identity {
         season: release.season.map(i64::from),
         episode: release.episode.or(release.absolute_episode).map(i64::from),
         episode_end: release.episode_end.map(i64::from),
-        title: release.title.filter(|title| !title.trim().is_empty()),
+        title: release
+            .named()
+            .map(Cow::into_owned)
+            .filter(|title| !title.trim().is_empty()),
     }
 }
 
@@ -189,7 +194,10 @@ fn of_folder(folder: &str) -> (Option<String>, Option<u32>) {
         return (Some(title), u32::try_from(year).ok());
     }
     let release = parse(folder);
-    let title = release.title.filter(|title| !title.trim().is_empty());
+    let title = release
+        .named()
+        .map(Cow::into_owned)
+        .filter(|title| !title.trim().is_empty());
     (title.or(Some(title_of(folder))), release.year)
 }
 
@@ -306,6 +314,21 @@ mod tests {
             super::read("holiday.mp4", Kind::General).facts.media_type,
             "other_video"
         );
+    }
+
+    #[test]
+    fn a_country_stays_with_its_show() {
+        let of = |path: &str| identify(path, Kind::Tv).title.unwrap_or_default();
+        assert_eq!(of("The.Lodgers.US.S01E02.720p.mkv"), "The Lodgers US");
+        assert_eq!(of("The.Lodgers.UK.S01E02.720p.mkv"), "The Lodgers UK");
+        assert_eq!(
+            read("The Lodgers (UK) 1x02.mkv", Kind::Tv).facts.title,
+            "The Lodgers UK"
+        );
+        // A folder that names the show names all of it.
+        let path = "The Lodgers/Season 1/The.Lodgers.US.S01E02.720p.mkv";
+        assert_eq!(of(path), "The Lodgers");
+        assert_eq!(of("The Lodgers (US)/Season 1/S01E02.mkv"), "The Lodgers US");
     }
 
     #[test]

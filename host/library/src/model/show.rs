@@ -47,11 +47,8 @@ pub fn attempts(folder: &str) -> (Vec<String>, Option<i64>) {
             titles.push(title.to_owned());
         }
     };
-    let all = [
-        raw.as_str(),
-        release.title.as_deref().unwrap_or_default(),
-        &cleaned,
-    ];
+    let named = release.named();
+    let all = [raw.as_str(), named.as_deref().unwrap_or_default(), &cleaned];
     let all = all.map(without_episode);
     all.into_iter().for_each(&mut add);
     let at_home = all.map(without_country);

@@ -1,5 +1,6 @@
 //! What people own, for other areas: a few statements a call, however much is asked.
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 
 use async_trait::async_trait;
@@ -100,7 +101,10 @@ impl Library {
 /// What a release holds, as files are known by it.
 fn wanted(name: &str) -> Option<Wanted> {
     let release = parse(name);
-    let title = release.title.clone().filter(|title| !title.trim().is_empty())?;
+    let title = release
+        .named()
+        .map(Cow::into_owned)
+        .filter(|title| !title.trim().is_empty())?;
     let number = |number: Option<u32>| number.map(i64::from);
     let part = match release.content_type {
         ContentType::TvEpisode => Part::Episode {

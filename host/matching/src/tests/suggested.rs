@@ -24,6 +24,9 @@ fn suggestions_match_the_name_they_were_made_of() {
             4,
         ),
         ("Copper.Field.2020.2160p.UHD.BluRay.REMUX.HEVC-OAK", 4),
+        ("The.Lodgers.US.S02E07.1080p.WEB.h264-TIDE", 4),
+        ("The.Lodgers.(UK).S02E07.1080p.WEB.h264-TIDE", 4),
+        ("[Kitsune]_Paper_Lantern_-_PL_-_05_[1080p].mkv", 4),
     ] {
         let analysis = analyze(title);
         let told: Vec<_> = analysis

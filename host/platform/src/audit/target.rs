@@ -38,7 +38,7 @@ impl Target {
     }
 
     fn of_release(release: Release) -> Option<Self> {
-        let name = release.title?;
+        let name = release.named()?.into_owned();
         let title = match release.year {
             Some(year) if !ends_in_year(&name) => format!("{name} ({year})"),
             _ => name,

@@ -30,12 +30,11 @@ pub const NEEDED: [Needed; 13] = [
     needed("radarr quality", 95.0, 95.0),
     needed("radarr movies", 97.0, 97.0),
     // Its cases take titles and years from folders that the names do not hold, and end titles at their first dash:
-    // ADR 032 counts them; 87.0 is the most while its conventions stand.
-    needed("guessit", 92.0, 86.0),
+    // ADR 032 counts them; 88.9 is the most while its conventions stand.
+    needed("guessit", 92.0, 88.0),
     needed("anitomy", 88.0, 88.0),
     needed("ptt", 92.0, 92.0),
-    // Its titles leave countries out, which tell shows of the same name apart (ADR 032).
-    needed("rls", 92.0, 90.0),
+    needed("rls", 92.0, 92.0),
     needed("parse-torrent-title (py)", 92.0, 92.0),
     needed("parse-torrent-title (js)", 92.0, 92.0),
 ];
