@@ -31,8 +31,8 @@ pub enum IndexerAreaError {
     #[error("{message}")]
     Failed { message: String, source: IndexerError },
     /// A link that no indexer owns was refused, or led to nothing.
-    #[error(transparent)]
-    Link(#[from] GuardError),
+    #[error("{message}")]
+    Link { message: String, source: GuardError },
     /// The name of a URL of the link, and what is wrong with it.
     #[error("Invalid indexer proxy URL: {0} {1}")]
     LinkUrl(&'static str, &'static str),
@@ -64,7 +64,7 @@ impl IndexerAreaError {
             Self::Aggregator(error) => error.kind(),
             Self::BadSchema(..) => ErrorKind::Upstream,
             Self::Failed { source, .. } => upstream(source),
-            Self::Link(_) => ErrorKind::BadRequest,
+            Self::Link { source, .. } => source.kind(),
             Self::Acting(error) => error.kind(),
             Self::Database(error) => error.kind(),
         }
@@ -85,7 +85,7 @@ impl IndexerAreaError {
                 ErrorKind::BadRequest => "bad_request.indexer",
                 _ => "upstream.indexer",
             },
-            Self::Link(error) => error.code(),
+            Self::Link { source, .. } => source.code(),
             Self::LinkUrl(..) => "bad_request.indexer_proxy_url",
             Self::NoLinkKey(_) => "bad_request.indexer_proxy_key",
             Self::LinkDisabled => "bad_request.indexer_proxy_disabled",

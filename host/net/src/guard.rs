@@ -87,6 +87,18 @@ impl GuardError {
         }
     }
 
+    /// The sentence for somebody who did not give `url` themselves: it names the host where that is what they may list.
+    /// Nothing else of the URL is in it, which may hold a key.
+    pub fn about(&self, url: &str) -> String {
+        let host = Url::parse(url.trim())
+            .ok()
+            .and_then(|url| url.host_str().map(str::to_owned));
+        match (self, host) {
+            (GuardError::Blocked(_), Some(host)) => format!("{self}: `{host}`"),
+            _ => self.to_string(),
+        }
+    }
+
     /// What stands in `code` of an answer; never changes.
     pub const fn code(&self) -> &'static str {
         match self {

@@ -154,6 +154,20 @@ async fn one_internal_answer_among_public_ones_blocks() {
     assert_eq!(listener.connections(), 0);
 }
 
+#[test]
+fn the_host_is_named_where_listing_it_would_help_and_nothing_else_of_the_url() {
+    let url = " http://user:word@Seed.Box:81/get?passkey=hidden ";
+    let blocked = GuardError::Blocked(GuardKind::TorrentUrl);
+    assert_eq!(blocked.about(url), format!("{blocked}: `seed.box`"));
+    assert_eq!(blocked.about("http://[::1]/"), format!("{blocked}: `[::1]`"));
+    assert_eq!(blocked.about("no url"), blocked.to_string());
+    let gone = GuardError::Status {
+        kind: GuardKind::TorrentUrl,
+        status: 404,
+    };
+    assert_eq!(gone.about(url), gone.to_string());
+}
+
 #[tokio::test]
 async fn an_answer_that_changes_is_never_asked_for_again() {
     let vetted = Listener::on("127.0.0.2:0", ok("vetted")).await;

@@ -56,7 +56,11 @@ impl Indexers {
         let linked = self
             .net
             .fetch_linked(url, GuardKind::TorrentUrl, MAX_TORRENT, FETCH)
-            .await?;
+            .await
+            .map_err(|source| IndexerAreaError::Link {
+                message: source.about(url),
+                source,
+            })?;
         Ok(match linked {
             Linked::Body(body) => Fetched::Torrent(body.to_vec()),
             Linked::Magnet(magnet) => Fetched::Magnet(magnet),

@@ -33,6 +33,10 @@ impl TorrentIntake for Torrents {
         } else {
             AddSource::Url(torrent.source)
         };
+        let link = match &source {
+            AddSource::Url(link) => Some(link.clone()),
+            AddSource::Magnet(_) | AddSource::File(_) => None,
+        };
         let input = AddInput {
             source,
             engine_id: torrent.engine_id,
@@ -41,7 +45,10 @@ impl TorrentIntake for Torrents {
                 ..AddOptions::default()
             },
         };
-        let (_, added, _) = self.add_by(input).await.map_err(told)?;
+        let (_, added, _) = self.add_by(input).await.map_err(|error| match (error, link) {
+            (TorrentsError::Fetch(error), Some(link)) => told_of_link(&error, &link),
+            (error, _) => told(error),
+        })?;
         Ok(TakenTorrent {
             hash: added.hash,
             existed: added.existed,
@@ -99,15 +106,20 @@ fn told(error: TorrentsError) -> IntakeError {
             | EngineError::Busy
             | EngineError::Plugin(_) => IntakeError::Engine(text),
         },
-        TorrentsError::Fetch(error) => match error {
-            GuardError::Unresolved(_) | GuardError::Fetch { .. } => IntakeError::Source(text),
-            GuardError::Status { status, .. } if status >= 500 || status == 429 => IntakeError::Source(text),
-            GuardError::Invalid(_)
-            | GuardError::Scheme(_)
-            | GuardError::Blocked(_)
-            | GuardError::Status { .. }
-            | GuardError::TooLarge(_) => IntakeError::Refused(text),
-        },
         _ => IntakeError::Refused(text),
+    }
+}
+
+/// Why the link of a release brought nothing. Who reads it may not have given the link: the host to list is named.
+fn told_of_link(error: &GuardError, link: &str) -> IntakeError {
+    let text = error.about(link);
+    match error {
+        GuardError::Unresolved(_) | GuardError::Fetch { .. } => IntakeError::Source(text),
+        GuardError::Status { status, .. } if *status >= 500 || *status == 429 => IntakeError::Source(text),
+        GuardError::Invalid(_)
+        | GuardError::Scheme(_)
+        | GuardError::Blocked(_)
+        | GuardError::Status { .. }
+        | GuardError::TooLarge(_) => IntakeError::Refused(text),
     }
 }
