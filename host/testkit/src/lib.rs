@@ -15,6 +15,7 @@ pub mod files;
 pub mod generations;
 pub mod hostile;
 pub mod http;
+pub mod names;
 pub mod nginx;
 pub mod plugins;
 pub mod process;

@@ -8,7 +8,7 @@ use qm_db::Db;
 use qm_identity::{HashCost, NewUser, Pace, Subject, TokenService};
 use qm_jobs::Jobs;
 use qm_kernel::{Ctx, PageQuery, PermissionSet, Role, Secret};
-use qm_net::{Net, NetConfig};
+use qm_net::{Net, NetConfig, Resolver, SystemResolver};
 use qm_platform::{Bus, Subscription};
 use qm_plugin_host::{Compiler, Limits, PluginHost};
 use qm_ports::action::Actions;
@@ -45,6 +45,7 @@ pub struct Builder<'a> {
     env: Vec<(&'static str, String)>,
     /// Certificates that mail servers are trusted by, beside the machine's.
     mail_roots: Vec<Vec<u8>>,
+    resolver: Arc<dyn Resolver>,
     /// `None`: compiled in this process, and waited for.
     compiler: Option<Compiler>,
     limits: Limits,
@@ -86,6 +87,12 @@ impl<'a> Builder<'a> {
     /// Trusts mail servers by these certificates (PEM) too.
     pub fn mail_roots(mut self, roots: Vec<Vec<u8>>) -> Builder<'a> {
         self.mail_roots = roots;
+        self
+    }
+
+    /// What names resolve to; as the machine has it unless said otherwise.
+    pub fn resolver(mut self, resolver: Arc<dyn Resolver>) -> Builder<'a> {
+        self.resolver = resolver;
         self
     }
 
@@ -143,10 +150,11 @@ impl<'a> Builder<'a> {
             .await
             .unwrap_or_else(|error| panic!("{error}"));
         db.migrate().await.unwrap_or_else(|error| panic!("{error}"));
-        let net = Net::new(NetConfig {
+        let net = NetConfig {
             ssrf_allow_hosts: config.ssrf_allow_hosts.clone(),
             plugin_relays: config.plugin_relays.clone(),
-        });
+        };
+        let net = Net::with_resolver(net, self.resolver);
         let app = App::build(AppParts {
             secrets: Secrets {
                 jwt_access: Secret::new(token::JWT_SECRET),
@@ -233,6 +241,7 @@ impl TestServer {
             channels: None,
             env: Vec::new(),
             mail_roots: Vec::new(),
+            resolver: Arc::new(SystemResolver),
             compiler: None,
             limits: Limits::default(),
             guesses: Pace::STANDARD,

@@ -1,6 +1,7 @@
 //! From feeds to a torrent, over the whole server and real clients.
 
 mod crash;
+mod guard;
 mod shows;
 
 use std::collections::HashMap;
