@@ -3,7 +3,8 @@
 mod proxy;
 
 use qm_test_base::indexer::{FakeIndexer, KEY, TORRENT};
-use qm_testkit::{Api, TestServer, both_databases};
+use qm_testkit::wait::until_true;
+use qm_testkit::{Api, TestServer, both_databases, plugins};
 use serde_json::{Value, json};
 
 /// The ways to be sick, and the word that each is told with.
@@ -66,6 +67,25 @@ both_databases! {
         let text = found["candidates"].to_string();
         assert!(!text.contains("root:"), "no file of ours: {text}");
         assert!(found["warnings"].to_string().contains("cut: "), "{}", found["warnings"]);
+        server.end().await;
+    }
+
+    async fn a_protocol_that_is_dropped_in_is_offered_and_spoken_at_once(db: &TestDb) {
+        let site = FakeIndexer::start().await;
+        let server = TestServer::builder(db).start().await;
+        let api = server.admin();
+        assert_eq!(api.get("/api/indexers/implementations").await, json!([]));
+        plugins::install("torznab.wasm", &server.plugins_dir());
+        until_true("the protocols to be offered", || async {
+            let kinds = api.get("/api/indexers/implementations").await;
+            kinds.as_array().is_some_and(|kinds| kinds.len() == 2)
+        })
+        .await;
+        let kinds = api.get("/api/indexers/implementations").await;
+        assert_eq!(kinds[1]["configSchema"]["properties"]["apiKey"]["writeOnly"], true, "{kinds}");
+        make(&api, &site, "good", json!({})).await;
+        let found = api.post("/api/indexers/search", json!({ "q": "Harbor Nine" })).await;
+        assert_eq!((&found["queried"], &found["failed"]), (&json!(1), &json!(0)), "{found}");
         server.end().await;
     }
 

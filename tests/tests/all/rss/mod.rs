@@ -1,5 +1,6 @@
 //! From feeds to a torrent, over the whole server and real clients.
 
+mod bad_input;
 mod crash;
 mod guard;
 mod shows;
