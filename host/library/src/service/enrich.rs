@@ -218,8 +218,10 @@ impl Going<'_> {
                 return Err(Stop::Stopped);
             }
             let (became, tx) = self.library.describe(self.job, id).await?;
-            let is_silent = matches!(became, One::Silent(_));
-            if is_silent && self.patience.wait(self.job, self.library.pace.spares).await? {
+            if matches!(became, One::Silent(_)) && self.patience.is_left() {
+                // Other writers are not held up meanwhile.
+                drop(tx);
+                self.patience.wait(self.job, self.library.pace.spares).await?;
                 continue;
             }
             if let Some(tx) = tx {

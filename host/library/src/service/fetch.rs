@@ -75,9 +75,14 @@ impl Patience {
         Self { most: 0, waited: 0 }
     }
 
+    /// Whether it has not been long enough.
+    pub const fn is_left(&self) -> bool {
+        self.waited < self.most
+    }
+
     /// Waits a while, unless it has been long enough: `false` at once. `unit`: the first while.
     pub async fn wait(&mut self, job: &JobContext, unit: Duration) -> Result<bool, JobError> {
-        if self.waited >= self.most {
+        if !self.is_left() {
             return Ok(false);
         }
         let pause = unit * 3_u32.pow(self.waited);

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use qm_db::DbError;
+use qm_db::{DbError, Tx};
 use qm_jobs::{JobContext, JobError};
 
 use super::Library;
@@ -57,29 +57,8 @@ impl Library {
     ) -> Result<(u64, u64), DbError> {
         let mut tx = self.db.begin_read().await?;
         let stored = repo::shows::of_library(&mut tx, &library.id).await?;
-        let mut counts: BTreeMap<String, i64> = BTreeMap::new();
-        if library.kind.has_shows() {
-            for (place, episodes) in repo::items::episodes(&mut tx, &library.id).await? {
-                // What lies right in the library's directory has no show.
-                if !place.is_empty() {
-                    *counts.entry(place::top(&place).0).or_default() += episodes;
-                }
-            }
-        }
+        let counts = count(&mut tx, library, &stored, folders).await?;
         drop(tx);
-        if library.kind.has_shows() {
-            let named = stored.iter().filter(|show| {
-                let holds = |folders: &Folders<'_>| folders.holds(&show.place);
-                show.nfo_titledb_id.is_some() && folders.is_none_or(holds)
-            });
-            let named = named.map(|show| show.place.clone());
-            let new = folders.into_iter().flat_map(|folders| &folders.nfo);
-            let new = new.filter(|(_, id)| id.is_some());
-            let new = new.map(|(place, _)| (*place).to_owned());
-            for place in named.chain(new) {
-                counts.entry(place).or_default();
-            }
-        }
         let media_type = if library.kind == Kind::Anime {
             "anime"
         } else {
@@ -246,4 +225,35 @@ impl Library {
             job.heartbeat().await?;
         }
     }
+}
+
+/// Folders that are shows, with their episodes.
+async fn count(
+    tx: &mut Tx,
+    library: &MediaLibrary,
+    stored: &[Show],
+    folders: Option<&Folders<'_>>,
+) -> Result<BTreeMap<String, i64>, DbError> {
+    let mut counts: BTreeMap<String, i64> = BTreeMap::new();
+    if !library.kind.has_shows() {
+        return Ok(counts);
+    }
+    for (place, episodes) in repo::items::episodes(tx, &library.id).await? {
+        // What lies right in the library's directory has no show.
+        if !place.is_empty() {
+            *counts.entry(place::top(&place).0).or_default() += episodes;
+        }
+    }
+    let named = stored.iter().filter(|show| {
+        let holds = |folders: &Folders<'_>| folders.holds(&show.place);
+        show.nfo_titledb_id.is_some() && folders.is_none_or(holds)
+    });
+    let named = named.map(|show| show.place.clone());
+    let new = folders.into_iter().flat_map(|folders| &folders.nfo);
+    let new = new.filter(|(_, id)| id.is_some());
+    let new = new.map(|(place, _)| (*place).to_owned());
+    for place in named.chain(new) {
+        counts.entry(place).or_default();
+    }
+    Ok(counts)
 }
