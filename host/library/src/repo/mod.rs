@@ -18,6 +18,8 @@ pub mod probes;
 pub mod repair;
 pub mod series;
 pub mod shows;
+#[cfg(test)]
+pub mod testing;
 pub mod titles;
 
 /// The keys for [`qm_db::each`], in as few statements as there can be: it asks for 64, for 8 and for single ones. No row has

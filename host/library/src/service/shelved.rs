@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use qm_db::{Db, Tx, db_test, sql};
+use qm_db::{Db, Tx, db_test};
 use qm_kernel::{PageQuery, Timestamp};
 
 use super::shelf::Shelf;
@@ -11,17 +11,8 @@ use crate::model::library::{Kind, LibraryChange, MediaLibrary};
 use crate::repo;
 use crate::repo::directories::Stand;
 use crate::repo::items::NewItem;
+use crate::repo::testing::{CALLED, LISTED, MATCHED, SAME, SEASON, TOUCHED, TWICE, change, change_all};
 use crate::testing::House;
-
-sql! {
-    TWICE = "UPDATE media_items SET duplicate_group_id = 'g' WHERE episode = 3";
-    MATCHED = "UPDATE media_items SET match_status = 'matched', updated_at = episode WHERE episode > 4";
-    LISTED = "UPDATE media_items SET sort_title = 'Zz', title_key = 'zz' WHERE season = 2";
-    TOUCHED = "UPDATE media_items SET updated_at = updated_at + 1 WHERE id = $1";
-    SAME = "UPDATE media_items SET updated_at = updated_at, title = title WHERE id = $1";
-    SEASON = "UPDATE media_items SET season = 9 WHERE id = $1";
-    CALLED = "UPDATE media_items SET title = 'x', title_key = 'x' WHERE id = $1";
-}
 
 const TITLES: [&str; 8] = [
     "Lantern",
@@ -159,7 +150,7 @@ db_test! {
         add(&db, &films, 400..700).await;
         let mut tx = db.begin_write().await.unwrap();
         for statement in [TWICE, MATCHED, LISTED] {
-            let _ = qm_db::exec!(&mut tx, statement).await.unwrap();
+            change_all(&mut tx, statement).await.unwrap();
         }
         tx.commit().await.unwrap();
         compare(&mut db.begin_read().await.unwrap(), &[&tv.id, &films.id]).await;
@@ -175,7 +166,7 @@ db_test! {
         let stamps = async || repo::catalog::stamps(&mut db.begin_read().await.unwrap()).await.unwrap();
         let run = async |statement, is_committed: bool| {
             let mut tx = db.begin_write().await.unwrap();
-            let _ = qm_db::exec!(&mut tx, statement, &id).await.unwrap();
+            change(&mut tx, statement, &id).await.unwrap();
             if is_committed {
                 tx.commit().await.unwrap();
             }
@@ -211,7 +202,7 @@ db_test! {
         assert_eq!(series(&Filter::default()).await.0[0].episodes, 40, "of another filter");
         for (statement, seasons) in [(SEASON, 5), (TOUCHED, 5)] {
             let mut tx = db.begin_write().await.unwrap();
-            let _ = qm_db::exec!(&mut tx, statement, new_item(1, "").id).await.unwrap();
+            change(&mut tx, statement, &new_item(1, "").id).await.unwrap();
             tx.commit().await.unwrap();
             let (now, _) = series(&filter).await;
             assert_eq!((now[0].episodes, now[0].seasons), (20, seasons));
@@ -240,7 +231,7 @@ db_test! {
         let kept = stamps().await;
         assert_eq!(shelf.at(kept, &all).unwrap().page(&all, 0, 1).1, 2_010);
         let mut tx = db.begin_write().await.unwrap();
-        let _ = qm_db::exec!(&mut tx, TOUCHED, new_item(1, "").id).await.unwrap();
+        change(&mut tx, TOUCHED, &new_item(1, "").id).await.unwrap();
         tx.commit().await.unwrap();
         assert!(shelf.at(stamps().await, &all).is_some());
         assert!(shelf.at(stamps().await, &by_change).is_none());

@@ -9,6 +9,7 @@ use qm_ports::engine::*;
 use super::{Session, open};
 use crate::core::lane::{Lane, Owner};
 use crate::core::slot::Slot;
+use crate::core::system;
 
 /// An engine driven by a plugin.
 pub(crate) struct PluginEngine {
@@ -121,5 +122,7 @@ impl EngineDriver for PluginEngine {
     async fn close(&self) {
         self.sync.close().await;
         self.command.close().await;
+        // What was made of its lists goes with it, or some time later: no account has it.
+        system::trim_soon();
     }
 }
