@@ -52,12 +52,14 @@ impl Rss {
         let Some(live) = rules.0.iter().find(|live| live.rule.id == rule_id).cloned() else {
             return Ok(Tally::default());
         };
+        // What a poll is about to store is there, or will be judged by the rule as it is now: see `take_chunk`.
+        let turn = self.deciding.lock().await;
         let mut tx = self.db.begin_read().await?;
         let mut items = Vec::new();
         for feed_id in &live.targets {
             items.extend(repo::history::open(&mut tx, feed_id, MOST).await?);
         }
-        drop(tx);
+        drop((tx, turn));
         items.sort_by(|a, b| (b.created_at, &b.id).cmp(&(a.created_at, &a.id)));
         items.truncate(MOST);
         let mut tally = Tally {

@@ -81,6 +81,15 @@ impl<E: Into<RssError>> From<E> for Unread {
     }
 }
 
+/// Whether these are the same rules, as they were compiled.
+fn is_same(rules: &[Arc<LiveRule>], others: &[Arc<LiveRule>]) -> bool {
+    rules.len() == others.len()
+        && rules
+            .iter()
+            .zip(others)
+            .all(|(one, other)| Arc::ptr_eq(one, other))
+}
+
 impl Rss {
     pub const POLL: (&'static str, Duration) = ("rss_poll", INTERVAL);
 
@@ -295,14 +304,25 @@ impl Rss {
         Ok(new)
     }
 
-    async fn take_chunk(
+    pub(super) async fn take_chunk(
         self: &Arc<Self>,
         items: Vec<HistoryItem>,
-        rules: Vec<Arc<LiveRule>>,
+        mut rules: Vec<Arc<LiveRule>>,
         looked: &mut Looked,
     ) -> Result<(), RssError> {
-        let judged = judge_all(items, rules.clone(), true).await?;
+        let Some(feed_id) = items.first().map(|item| item.feed_id.clone()) else {
+            return Ok(());
+        };
+        let mut judged = judge_all(items, rules.clone(), true).await?;
         let _turn = self.deciding.lock().await;
+        // A rule that changed meanwhile may have been shown the history before these are in it: whoever changes rules does so first,
+        // and reads the history in a turn like this one. So either that finds them there, or they are judged by what rules are now.
+        let now = self.rules_alive().await?.of_feed(&feed_id);
+        if !is_same(&rules, &now) {
+            rules = now;
+            let items = judged.into_iter().map(|(item, _)| item).collect();
+            judged = judge_all(items, rules.clone(), true).await?;
+        }
         let mut grabs = Vec::new();
         let mut new_items = 0;
         let mut tx = self.db.begin_write().await?;

@@ -8,10 +8,12 @@ use qm_ports::feed::FetchError;
 use qm_ports::intake::IntakeError;
 use serde_json::json;
 
+use super::poll::Looked;
 use crate::error::RssError;
 use crate::model::bundle::Mode;
 use crate::model::candidate::CandidateDraft;
 use crate::model::feed::FeedChange;
+use crate::model::history::HistoryItem;
 use crate::model::rule::RuleChange;
 use crate::testing::{House, hash, item, linked};
 
@@ -230,6 +232,23 @@ db_test! {
         assert_eq!(house.app.backfill("nobody").await.unwrap().evaluated, 0);
         let tried = house.app.try_history(&rule.id).await.unwrap();
         assert_eq!((tried.results.len(), tried.matched, tried.looked_at), (1, 1, 2));
+    }
+
+    async fn what_was_judged_before_a_rule_changed_is_judged_by_the_rule_as_it_is(db: Db) {
+        let house = House::new(&db);
+        let a = house.feed(A).await;
+        let before = house.app.rules_alive().await.unwrap().of_feed(&a.id);
+        // Its backfill sees a history without what a poll has read, and not stored.
+        house.rule(&a, "one", &[(SHOW, "1080p")]).await;
+        let shown = qm_feeds::Item {
+            guid: "g1".into(), title: FULL.into(), info_hash: Some(hash(1)), link: None,
+            magnet: Some(format!("magnet:?xt=urn:btih:{}", hash(1))), size: None, published: None, categories: Vec::new(),
+        };
+        let item = HistoryItem::new(house.app.ctx.id(), &a.id, &shown, house.app.ctx.now());
+        let mut looked = Looked::default();
+        house.app.take_chunk(vec![item], before, &mut looked).await.unwrap();
+        assert_eq!((looked.new_items, looked.grabs.len()), (1, 1));
+        assert!(house.history(&a).await[0].matched);
     }
 
     async fn an_answer_to_a_trial_holds_so_much_however_much_matches(db: Db) {
