@@ -4,7 +4,6 @@
 mod judge;
 
 use std::hint::black_box;
-use std::path::Path;
 use std::time::Instant;
 
 use serde_json::Value;
@@ -45,9 +44,7 @@ pub fn measure(report: &mut Report) {
 
 /// The score of each set of the larger corpus, where it stands beside the workspace.
 fn scores(report: &mut Report) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../..")
-        .join(judge::CASES);
+    let path = qm_testkit::checkout().join("..").join(judge::CASES);
     let Ok(cases) = std::fs::read_to_string(&path) else {
         let figure = format!("not measured: there is no {}", path.display());
         report.add("release names of others read as they mean them", figure, "");

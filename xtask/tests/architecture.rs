@@ -270,6 +270,22 @@ fn sql_stands_in_repositories_only() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
+/// A build outlives the clone it was made in, and a test binary that is still right is not built again: what it needs of
+/// the sources it must look for where cargo says it runs, not where it was built.
+#[test]
+fn no_test_looks_where_it_was_built() {
+    // In two parts, for this file is read as well.
+    let built_in = concat!("env!(\"CARGO_MANIFEST", "_DIR\")");
+    // Each asks cargo first, and is what everything else uses.
+    let may = ["host/testkit/src/lib.rs", "xtask/src/paths.rs"];
+    let wrong: Vec<_> = sources()
+        .into_iter()
+        .filter(|(path, text)| text.contains(built_in) && !may.contains(&path.as_str()))
+        .map(|(path, _)| format!("{path}: `{built_in}`; use `std::env::var_os`"))
+        .collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
 #[test]
 fn files_can_be_read_in_one_sitting() {
     let long: BTreeMap<String, usize> = sources()
@@ -299,7 +315,7 @@ fn both_databases_have_the_same_migrations() {
 /// Every Rust source of the repository as (path from the root, text).
 fn sources() -> Vec<(String, String)> {
     let mut found = Vec::new();
-    let mut open = ["host", "tests", "bench", "xtask", "plugins"]
+    let mut open = ["host", "tests", "bench", "xtask", "plugins", "examples", "fuzz"]
         .map(|dir| root().join(dir))
         .to_vec();
     while let Some(dir) = open.pop() {
