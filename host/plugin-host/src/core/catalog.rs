@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use qm_net::Grants;
-use tokio::sync::watch;
+use tokio::sync::{OwnedRwLockReadGuard, RwLock, watch};
 
 use crate::core::intake::Intake;
 use crate::core::listing::{active, refused, stem};
@@ -29,6 +29,8 @@ pub(crate) struct Catalog {
     inner: Mutex<Inner>,
     /// Held by whoever changes the catalogue: one change at a time.
     changing: tokio::sync::Mutex<()>,
+    /// Read by whoever loads files until they are in the catalogue: kept code that nobody is seen to use may be theirs.
+    loading: Arc<RwLock<()>>,
     generation: watch::Sender<u64>,
     intake: Intake,
 }
@@ -75,6 +77,7 @@ impl Catalog {
             pins,
             inner: Mutex::default(),
             changing: tokio::sync::Mutex::new(()),
+            loading: Arc::default(),
             generation: watch::Sender::new(0),
             intake: Intake::new(),
         };
@@ -105,6 +108,12 @@ impl Catalog {
             .iter()
             .map(|(name, entry)| (name.clone(), entry.signature))
             .collect()
+    }
+
+    /// For who loads files, from before the first is read until the last is [settled](Self::settle): no kept code goes
+    /// meanwhile. [`prune`](Self::prune) is due after it.
+    pub(crate) async fn loading(&self) -> OwnedRwLockReadGuard<()> {
+        self.loading.clone().read_owned().await
     }
 
     /// Loads the file of this name and changes nothing.
@@ -144,7 +153,6 @@ impl Catalog {
             self.follow_grants(&granted);
         }
         self.after(freed).await;
-        self.prune().await;
         true
     }
 
@@ -260,8 +268,12 @@ impl Catalog {
         self.changed();
     }
 
-    /// Lets go of kept code that no file needs any more.
-    async fn prune(&self) {
+    /// Lets go of kept code that no file needs any more. While files are being loaded it stays as it is: who ends last
+    /// calls this again.
+    pub(crate) async fn prune(&self) {
+        let Ok(_nobody_loads) = self.loading.try_write() else {
+            return;
+        };
         let used = self.used_hashes();
         let cache = self.loader.cache.clone();
         // Stale files that stay are pruned the next time.
@@ -407,8 +419,12 @@ impl Catalog {
             .ok_or_else(|| PluginHostError::NoSuchPlugin(id.to_owned()))?;
         let path = self.dir.join(&name);
         let signature = Signature::of(&path).map_err(|source| PluginHostError::File { path, source })?;
+        let loading = self.loading().await;
         let loaded = self.load(&name, Effort::Asked).await;
-        if !self.settle(&name, signature, loaded).await {
+        let settled = self.settle(&name, signature, loaded).await;
+        drop(loading);
+        self.prune().await;
+        if !settled {
             return Err(PluginHostError::NotReloaded {
                 id: id.to_owned(),
                 reason: "its file was changed while it was read".to_owned(),

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::future::{BoxFuture, join_all};
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, OwnedRwLockReadGuard, watch};
 
 use crate::core::catalog::Catalog;
 use crate::core::load::{Effort, Loaded, Refusal};
@@ -82,7 +82,14 @@ impl Intake {
     }
 }
 
-type Compiling = BoxFuture<'static, (String, Signature, Result<Loaded, Refusal>)>;
+/// What became of a file that was compiled, and the right to what was kept of it.
+type Compiled = (
+    String,
+    Signature,
+    Result<Loaded, Refusal>,
+    OwnedRwLockReadGuard<()>,
+);
+type Compiling = BoxFuture<'static, Compiled>;
 
 /// Takes in what is brought, until the task is ended.
 pub(crate) async fn work(catalog: Arc<Catalog>) {
@@ -102,15 +109,17 @@ pub(crate) async fn work(catalog: Arc<Catalog>) {
         if compiling.is_none()
             && let Some((name, signature)) = slow.pop_first()
         {
-            compiling = Some(Box::pin(load(catalog.clone(), name, signature, Effort::Full)));
+            compiling = Some(Box::pin(compile(catalog.clone(), name, signature)));
         }
         match &mut compiling {
             None => catalog.intake().woken.notified().await,
             Some(work) => tokio::select! {
                 () = catalog.intake().woken.notified() => {}
-                (name, signature, loaded) = work => {
+                (name, signature, loaded, loading) = work => {
                     compiling = None;
                     catalog.settle(&name, signature, loaded).await;
+                    drop(loading);
+                    catalog.prune().await;
                 }
             },
         }
@@ -123,7 +132,11 @@ async fn look_at(
     new: BTreeMap<String, Signature>,
     slow: &mut BTreeMap<String, Signature>,
 ) {
-    let load = |(name, signature)| load(catalog.clone(), name, signature, Effort::Quick);
+    let loading = catalog.loading().await;
+    let load = async |(name, signature): (String, Signature)| {
+        let loaded = catalog.load(&name, Effort::Quick).await;
+        (name, signature, loaded)
+    };
     for (name, signature, loaded) in join_all(new.into_iter().map(load)).await {
         slow.remove(&name);
         let waits = matches!(&loaded, Err(refusal) if refusal.state == PluginState::Compiling);
@@ -132,14 +145,13 @@ async fn look_at(
             slow.insert(name, signature);
         }
     }
+    drop(loading);
+    catalog.prune().await;
 }
 
-async fn load(
-    catalog: Arc<Catalog>,
-    name: String,
-    signature: Signature,
-    effort: Effort,
-) -> (String, Signature, Result<Loaded, Refusal>) {
-    let loaded = catalog.load(&name, effort).await;
-    (name, signature, loaded)
+/// Compiles one file. It is not taken in here: nobody goes on with this while other files are being taken in.
+async fn compile(catalog: Arc<Catalog>, name: String, signature: Signature) -> Compiled {
+    let loading = catalog.loading().await;
+    let loaded = catalog.load(&name, Effort::Full).await;
+    (name, signature, loaded, loading)
 }

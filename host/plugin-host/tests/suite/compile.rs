@@ -9,7 +9,7 @@ use qm_plugin_host::{Compiler, Limits, PluginState};
 use qm_ports::engine::{Attention, EngineKinds};
 use serde_json::json;
 
-use crate::bench::{Bench, fixture, limits};
+use crate::bench::{Bench, first_party, fixture, limits};
 
 const ENTRY: [&str; 4] = [
     "--exact",
@@ -277,4 +277,29 @@ fn a_compiler_without_a_parent_ends() {
         "{:?}",
         started.elapsed()
     );
+}
+
+#[tokio::test]
+async fn every_start_after_the_first_compiles_nothing_however_many_plugins_there_are() {
+    let files = [
+        ("actions.wasm", first_party("torrent_actions.wasm")),
+        ("misbehave.wasm", fixture("misbehave.wasm")),
+        ("webhook.wasm", first_party("webhook.wasm")),
+    ];
+    let bench = Bench::at_once(&files, limits(), child()).await;
+    bench.host.settled().await;
+    for start in 1..=3 {
+        let again = bench.again_with(limits(), shell("exit 9")).await;
+        again.settled().await;
+        let states: Vec<_> = again
+            .list()
+            .into_iter()
+            .map(|plugin| (plugin.state, plugin.reason))
+            .collect();
+        assert_eq!(
+            states,
+            vec![(PluginState::Active, None); files.len()],
+            "at start {start} after the first"
+        );
+    }
 }
