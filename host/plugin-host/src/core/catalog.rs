@@ -121,19 +121,26 @@ impl Catalog {
         self.loader.load(self.dir.join(name), effort).await
     }
 
-    /// Takes in what was loaded of a file that looked like this before it was read. False when the file is another by now
-    /// or gone: then the outcome is dropped, and the watch brings it again.
+    /// Whose the ids are, to be read once for many files. Nothing where that is not known: then each asks.
+    pub(crate) async fn owners(&self) -> HashMap<String, Pin> {
+        self.pins.all().await.unwrap_or_default()
+    }
+
+    /// Takes in what was loaded of a file that looked like this before it was read. Whose its id is stands in `owners` or
+    /// is asked for. False when the file is another by now or gone: then the outcome is dropped, and the watch brings it
+    /// again.
     pub(crate) async fn settle(
         &self,
         name: &str,
         signature: Signature,
         loaded: Result<Loaded, Refusal>,
+        owners: &HashMap<String, Pin>,
     ) -> bool {
         let _turn = self.changing.lock().await;
         if Signature::of(&self.dir.join(name)).ok() != Some(signature) {
             return false;
         }
-        let (loaded, pinned_at) = match self.claimed(name, loaded).await {
+        let (loaded, pinned_at) = match self.claimed(name, loaded, owners).await {
             Ok((loaded, pinned_at)) => (Ok(loaded), Some(pinned_at)),
             Err(refusal) => (Err(refusal), None),
         };
@@ -157,9 +164,18 @@ impl Catalog {
     }
 
     /// A plugin whose id belongs to this file, or belongs to it from now on; and since when.
-    async fn claimed(&self, name: &str, loaded: Result<Loaded, Refusal>) -> Result<(Loaded, i64), Refusal> {
+    async fn claimed(
+        &self,
+        name: &str,
+        loaded: Result<Loaded, Refusal>,
+        owners: &HashMap<String, Pin>,
+    ) -> Result<(Loaded, i64), Refusal> {
         let loaded = loaded?;
-        match self.pins.claim(&loaded.about.id, name).await {
+        let pin = match owners.get(&loaded.about.id) {
+            Some(pin) => Ok(pin.clone()),
+            None => self.pins.claim(&loaded.about.id, name).await,
+        };
+        match pin {
             Ok(pin) if pin.file == name => Ok((loaded, pin.at)),
             Ok(pin) => Err(conflict(&loaded, &pin.file)),
             Err(error) => Err(Refusal {
@@ -421,7 +437,7 @@ impl Catalog {
         let signature = Signature::of(&path).map_err(|source| PluginHostError::File { path, source })?;
         let loading = self.loading().await;
         let loaded = self.load(&name, Effort::Asked).await;
-        let settled = self.settle(&name, signature, loaded).await;
+        let settled = self.settle(&name, signature, loaded, &HashMap::new()).await;
         drop(loading);
         self.prune().await;
         if !settled {

@@ -3,10 +3,10 @@
 //!
 //! Bounds: a file waits once, however often it changes; nothing is read before its turn.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use futures_util::future::{BoxFuture, join_all};
+use futures_util::future::{BoxFuture, join, join_all};
 use tokio::sync::{Notify, OwnedRwLockReadGuard, watch};
 
 use crate::core::catalog::Catalog;
@@ -117,7 +117,7 @@ pub(crate) async fn work(catalog: Arc<Catalog>) {
                 () = catalog.intake().woken.notified() => {}
                 (name, signature, loaded, loading) = work => {
                     compiling = None;
-                    catalog.settle(&name, signature, loaded).await;
+                    catalog.settle(&name, signature, loaded, &HashMap::new()).await;
                     drop(loading);
                     catalog.prune().await;
                 }
@@ -137,10 +137,11 @@ async fn look_at(
         let loaded = catalog.load(&name, Effort::Quick).await;
         (name, signature, loaded)
     };
-    for (name, signature, loaded) in join_all(new.into_iter().map(load)).await {
+    let (all, owners) = join(join_all(new.into_iter().map(load)), catalog.owners()).await;
+    for (name, signature, loaded) in all {
         slow.remove(&name);
         let waits = matches!(&loaded, Err(refusal) if refusal.state == PluginState::Compiling);
-        catalog.settle(&name, signature, loaded).await;
+        catalog.settle(&name, signature, loaded, &owners).await;
         if waits {
             slow.insert(name, signature);
         }
