@@ -44,7 +44,7 @@ struct Operation {
 
 impl Operation {
     fn file(&self) -> PathBuf {
-        PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo says where"))
+        PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").unwrap())
             .join("tests/recorded")
             .join(&self.name)
     }
