@@ -198,14 +198,8 @@ impl Outbox {
     ) -> Result<(), DbError> {
         for consumer in &consumers {
             self.bus.keep(consumer.keys().iter().map(|key| (*key).to_owned()));
-            self.register(&**consumer).await?;
         }
-        if self.db.is_sole() && !consumers.is_empty() {
-            // Whoever consumed before is gone, or can write nothing any more: its leases are waited for by nobody.
-            let mut tx = self.db.begin_write().await?;
-            repo::release_all(&mut tx).await?;
-            tx.commit().await?;
-        }
+        self.register_all(&consumers).await?;
         let names = consumers.iter().map(|consumer| consumer.name()).collect();
         for consumer in consumers {
             let name = consumer.name();
@@ -236,13 +230,39 @@ impl Outbox {
         next_beat(now.into_std(), pause).into()
     }
 
-    async fn register(&self, consumer: &dyn Consumer) -> Result<(), DbError> {
-        let keys = serde_json::json!(consumer.keys()).to_string();
+    /// In one transaction, for the disk is waited for at the end of each.
+    async fn register_all(&self, consumers: &[Arc<dyn Consumer>]) -> Result<(), DbError> {
+        if consumers.is_empty() {
+            return Ok(());
+        }
         let mut tx = self.db.begin_write().await?;
-        repo::register(&mut tx, consumer.name(), &keys, self.ctx.now()).await?;
-        let aside = repo::count_aside(&mut tx, consumer.name()).await?;
+        let mut aside = Vec::with_capacity(consumers.len());
+        for consumer in consumers {
+            aside.push(self.enter(&mut tx, &**consumer).await?);
+        }
+        if self.db.is_sole() {
+            // Whoever consumed before is gone, or can write nothing any more: its leases are waited for by nobody.
+            repo::release_all(&mut tx).await?;
+        }
+        tx.commit().await?;
+        for (consumer, aside) in consumers.iter().zip(aside) {
+            self.metrics.aside(consumer.name(), aside);
+        }
+        Ok(())
+    }
+
+    async fn register(&self, consumer: &dyn Consumer) -> Result<(), DbError> {
+        let mut tx = self.db.begin_write().await?;
+        let aside = self.enter(&mut tx, consumer).await?;
         tx.commit().await?;
         self.metrics.aside(consumer.name(), aside);
         Ok(())
+    }
+
+    /// Enters a consumer; how many events it has set aside.
+    async fn enter(&self, tx: &mut Tx, consumer: &dyn Consumer) -> Result<i64, DbError> {
+        let keys = serde_json::json!(consumer.keys()).to_string();
+        repo::register(tx, consumer.name(), &keys, self.ctx.now()).await?;
+        repo::count_aside(tx, consumer.name()).await
     }
 }
