@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 use async_trait::async_trait;
 use qm_db::{Db, all, sql};
@@ -32,6 +33,8 @@ pub struct Sites {
     pub faults: Mutex<HashMap<String, FetchError>>,
     /// Addresses that were asked, each with the version that it was asked with.
     pub asked: Mutex<Vec<(String, Option<String>)>>,
+    /// When each of them was.
+    pub asked_at: Mutex<Vec<Instant>>,
 }
 
 impl Sites {
@@ -66,6 +69,7 @@ impl FeedSource for Sites {
             .lock()
             .unwrap()
             .push((url.to_owned(), validators.etag.clone()));
+        self.asked_at.lock().unwrap().push(Instant::now());
         if let Some(fault) = self.faults.lock().unwrap().get(url) {
             return Err(fault.clone());
         }

@@ -168,6 +168,23 @@ db_test! {
         assert_eq!(error.to_string(), "Unknown RSS feed: nobody");
     }
 
+    async fn feeds_of_one_site_are_asked_a_second_apart(db: Db) {
+        let house = House::new(&db);
+        for path in ["one", "two", "three"] {
+            let url = format!("https://a.test/{path}");
+            house.feed(&url).await;
+            house.sites.show(&url, &[]);
+        }
+        house.clock.advance(Duration::from_secs(1));
+        house.app.round().await.unwrap();
+        let at = house.sites.asked_at.lock().unwrap().clone();
+        assert_eq!(at.len(), 3, "all in one round");
+        for pair in at.windows(2) {
+            // More on a busy machine, never less.
+            assert!(pair[1] - pair[0] >= Duration::from_secs(1), "{:?}", pair[1] - pair[0]);
+        }
+    }
+
     async fn what_is_no_feed_is_an_error_and_an_unchanged_one_is_not_read(db: Db) {
         let house = House::new(&db);
         let a = house.feed(A).await;
