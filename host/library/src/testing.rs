@@ -26,7 +26,7 @@ use qm_ports::media_server::{
     Extent, MediaServer, MediaServerError, MediaServers, PlaySession, Refreshed, ServerAbilities,
 };
 use qm_ports::metadata::{
-    Alone, ExternalId, Lookup, LookupKind, Metadata, MetadataChain, TitleKind, Told, Unsettled,
+    Alone, ExternalId, Lookup, LookupKind, Metadata, MetadataChain, Rated, TitleKind, Told, Unsettled,
 };
 use qm_ports::{Holders, TorrentPayload, TorrentPayloads};
 use qm_realtime::{Hub, HubConfig};
@@ -275,6 +275,10 @@ impl MetadataChain for Around {
         kinds: &[TitleKind],
     ) -> Result<Alone<(TitleKind, String)>, Unsettled> {
         self.teller.own_id(provider, id, kinds).await
+    }
+
+    async fn rating(&self, titledb_id: &str) -> Result<Alone<Rated>, Unsettled> {
+        self.teller.rating(titledb_id).await
     }
 }
 

@@ -7,7 +7,8 @@
 //! Deliberately absent: what is stored about an item, which is the library's, and images.
 //!
 //! Bounds: a request of a provider has 8 s; four calls of one provider at a time and four a second after the first forty; answers are
-//! kept for a day, 32 MiB of them and 5,000; a provider is left alone for a day at most.
+//! kept for a day, 32 MiB of them and 5,000; a provider is left alone for a day at most. OMDb, asked for ratings alone, is no
+//! provider and has the same bounds.
 //!
 //! Events and realtime: none.
 

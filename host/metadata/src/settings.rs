@@ -26,4 +26,7 @@ settings! {
 
     /// The subscriber PIN of metadata provider B.
     pub secret PROVIDER_B_PIN = "media.providerBPin";
+
+    /// The API key of OMDb, which is asked for a rating where no data set has one.
+    pub secret OMDB_API_KEY = "media.omdbApiKey";
 }

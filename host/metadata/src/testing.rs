@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use qm_db::{Db, all, sql};
 use qm_kernel::Secret;
+use qm_net::{Net, NetConfig};
 use qm_platform::testing::Claims;
 use qm_platform::{Audit, Cipher, Settings};
 use qm_ports::metadata::*;
@@ -208,6 +209,15 @@ pub struct House {
 
 impl House {
     pub fn new(db: &Db, environment: EnvironmentKeys) -> Self {
+        Self::beside(db, environment, &[])
+    }
+
+    /// With relays for hosts outside, as `https://host=http://elsewhere`.
+    pub fn beside(db: &Db, environment: EnvironmentKeys, relays: &[String]) -> Self {
+        let net = NetConfig {
+            plugin_relays: relays.to_vec(),
+            ..NetConfig::default()
+        };
         let clock = Clock::at(START_MS);
         let ctx = clock.ctx();
         let providers = Arc::<FakeProviders>::default();
@@ -220,6 +230,7 @@ impl House {
             acting: Arc::new(Claims),
             providers: providers.clone(),
             environment,
+            net: Net::new(net).unwrap(),
         });
         Self {
             app,
@@ -236,7 +247,7 @@ impl House {
         let environment = EnvironmentKeys {
             provider_a: key("key-of-a"),
             provider_b: key("key-of-b"),
-            provider_b_pin: None,
+            ..EnvironmentKeys::default()
         };
         Self::new(db, environment)
     }

@@ -473,6 +473,15 @@ pub enum Alone<T> {
     Silent(Silent),
 }
 
+/// A rating by people.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rated {
+    /// 0 to 10.
+    pub rating: f64,
+    /// It is that of a whole series.
+    pub is_series: bool,
+}
+
 /// It cannot be said who is to be asked.
 #[derive(Debug, thiserror::Error)]
 #[error("the settings of providers cannot be read: {0}")]
@@ -496,4 +505,6 @@ pub trait MetadataChain: Send + Sync {
         id: &ExternalId,
         kinds: &[TitleKind],
     ) -> Result<Alone<(TitleKind, String)>, Unsettled>;
+    /// The rating of what has this id in the data set of titles, by who rates titles without the data set.
+    async fn rating(&self, titledb_id: &str) -> Result<Alone<Rated>, Unsettled>;
 }

@@ -48,7 +48,7 @@ pub struct Config {
     pub update_check_url: Option<String>,
     /// `NODE_NAME`: what this server is called among those of its database.
     pub node_name: Option<String>,
-    /// `PROVIDER_A_API_KEY`, `PROVIDER_B_API_KEY`, `PROVIDER_B_PIN`: what providers of metadata are asked with where the
+    /// `PROVIDER_A_API_KEY`, `PROVIDER_B_API_KEY`, `PROVIDER_B_PIN`, `OMDB_API_KEY`: what providers of metadata are asked with where the
     /// settings have nothing.
     pub provider_keys: EnvironmentKeys,
     pub secrets: SuppliedSecrets,
@@ -137,6 +137,7 @@ impl Config {
                 provider_a: reader.secret("PROVIDER_A_API_KEY")?,
                 provider_b: reader.secret("PROVIDER_B_API_KEY")?,
                 provider_b_pin: reader.secret("PROVIDER_B_PIN")?,
+                omdb: reader.secret("OMDB_API_KEY")?,
             },
             secrets: SuppliedSecrets {
                 jwt_access: reader.secret("JWT_ACCESS_SECRET")?,

@@ -54,9 +54,6 @@ settings! {
     /// What becomes of a torrent whose files a rename has moved.
     MEDIA_SEEDING_TORRENT: Object = "media.seedingTorrent",
         || object(json!({ "action": "remove" })), by_route("PATCH /api/media/settings/seeding-torrent"), to_come();
-
-    /// The API key of the rating look-up that steps in when no data set rates a title.
-    secret OMDB_API_KEY = "media.omdbApiKey", to_come();
 }
 
 settings! {

@@ -1,12 +1,13 @@
 //! What the data set of titles, and a provider that finds titles by its ids, add to what is said of an item: its rating, and its id there.
+//! Where the data set has no rating, who rates titles without it is asked.
 //!
-//! Both are asked outside of any transaction. What they say is stored together with the rest, where the item still has the id that they were
+//! All are asked outside of any transaction. What they say is stored together with the rest, where the item still has the id that they were
 //! asked by; who cannot be asked leaves it as it is, for it is an addition.
 
 use qm_db::Tx;
 use qm_kernel::Permission;
 use qm_platform::AuditEntry;
-use qm_ports::metadata::{Alone, ExternalId, Metadata, TitleKind};
+use qm_ports::metadata::{Alone, ExternalId, Metadata, Rated, TitleKind};
 use qm_ports::titledb::TitleRecord;
 use qm_realtime::Room;
 use serde_json::json;
@@ -77,11 +78,32 @@ impl Library {
     /// `title`: what the data set has of that id.
     pub(super) async fn cross(&self, id: &str, title: Option<&TitleRecord>, has_own: bool) -> Crossed {
         let own = if has_own { None } else { self.own_id_of(id).await };
+        let is_series = title.is_some_and(|title| is_series(&title.kind));
+        let rated = match title.and_then(|title| title.rating) {
+            Some(rating) => Some(Rated { rating, is_series }),
+            None => self.rating_of(id).await,
+        };
         Crossed {
             titledb_id: id.to_owned(),
-            rating: title.and_then(|title| title.rating),
-            is_series: title.is_some_and(|title| is_series(&title.kind)),
+            rating: rated.map(|rated| rated.rating),
+            is_series: is_series || rated.is_some_and(|rated| rated.is_series),
             own,
+        }
+    }
+
+    async fn rating_of(&self, titledb_id: &str) -> Option<Rated> {
+        match self.metadata.rating(titledb_id).await {
+            Ok(Alone::Told(rated)) => Some(rated),
+            Ok(Alone::Unknown | Alone::Nobody) => None,
+            Ok(Alone::Silent(silent)) => {
+                tracing::info!(titledb_id, why = &*silent.reason, "a rating was not looked up");
+                None
+            }
+            Err(error) => {
+                let error = &error as &dyn std::error::Error;
+                tracing::warn!(titledb_id, error, "a rating was not looked up");
+                None
+            }
         }
     }
 

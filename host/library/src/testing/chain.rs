@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use async_trait::async_trait;
 use qm_ports::metadata::{
-    Alone, ExternalId, Lookup, LookupKind, Metadata, MetadataChain, Silent, TitleKind, Told, Unsettled,
+    Alone, ExternalId, Lookup, LookupKind, Metadata, MetadataChain, Rated, Silent, TitleKind, Told, Unsettled,
 };
 
 /// What they say of a title.
@@ -75,6 +75,10 @@ impl MetadataChain for Chain {
         _: &ExternalId,
         _: &[TitleKind],
     ) -> Result<Alone<(TitleKind, String)>, Unsettled> {
+        Ok(Alone::Nobody)
+    }
+
+    async fn rating(&self, _: &str) -> Result<Alone<Rated>, Unsettled> {
         Ok(Alone::Nobody)
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use async_trait::async_trait;
 use qm_ports::metadata::{
-    Alone, ExternalId, Lookup, LookupKind, Metadata, MetadataChain, Silent, TitleKind, Told, Unsettled,
+    Alone, ExternalId, Lookup, LookupKind, Metadata, MetadataChain, Rated, Silent, TitleKind, Told, Unsettled,
 };
 use tokio::sync::Notify;
 
@@ -20,6 +20,10 @@ pub struct Teller {
     pub alone: Mutex<VecDeque<Alone<Box<Metadata>>>>,
     /// Its own ids of what has an id elsewhere; of any other it knows nothing, and where there are none it has no key.
     pub own_ids: Mutex<HashMap<String, Alone<(TitleKind, String)>>>,
+    /// Ratings without the data set, by id there; for any other there is no key.
+    pub ratings: Mutex<HashMap<String, Alone<Rated>>>,
+    /// Ids whose ratings were asked for.
+    pub rated: Mutex<Vec<String>>,
     /// Somebody asks; the answer waits until it may be given, where it does.
     pub is_asked: Notify,
     pub may_answer: Mutex<Option<std::sync::Arc<Notify>>>,
@@ -98,5 +102,11 @@ impl MetadataChain for Teller {
             return Ok(Alone::Nobody);
         }
         Ok(own_ids.get(&id.id).cloned().unwrap_or(Alone::Unknown))
+    }
+
+    async fn rating(&self, titledb_id: &str) -> Result<Alone<Rated>, Unsettled> {
+        self.rated.lock().expect("whole").push(titledb_id.to_owned());
+        let ratings = self.ratings.lock().expect("whole");
+        Ok(ratings.get(titledb_id).cloned().unwrap_or(Alone::Nobody))
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use qm_ports::metadata::{
-    EpisodeDetails, ExternalId, TitleDetails, TitleHit, TitleQuery, TitleSubject, TitlesFound,
+    EpisodeDetails, ExternalId, Rated, TitleDetails, TitleHit, TitleQuery, TitleSubject, TitlesFound,
 };
 use tokio::time::Instant;
 
@@ -29,6 +29,8 @@ pub enum Question {
     },
     /// Titles by an id that they have elsewhere.
     Find(ExternalId),
+    /// The rating of what has this id in the data set of titles.
+    Rating(String),
 }
 
 /// What it answered; none: it does not know what was asked about.
@@ -38,6 +40,7 @@ pub enum Answer {
     Title(Arc<TitleDetails>),
     Episodes(Arc<Vec<EpisodeDetails>>),
     Hits(Arc<Vec<TitleHit>>),
+    Rating(Rated),
     Unknown,
 }
 
@@ -88,6 +91,7 @@ impl Cache {
             // That there is none is soon otherwise.
             Answer::Hits(hits) if hits.is_empty() => (0, KEPT_UNKNOWN),
             Answer::Hits(hits) => (size(serde_json::to_vec(&**hits)), KEPT),
+            Answer::Rating(_) => (size_of::<Rated>(), KEPT),
             Answer::Unknown => (0, KEPT_UNKNOWN),
         };
         // One that fills an eighth of it would drive too many others out.

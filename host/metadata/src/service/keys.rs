@@ -11,10 +11,10 @@ use serde_json::{Map, json};
 use super::{MetadataArea, member};
 use crate::dto::KeyTestView;
 use crate::error::MetadataError;
-use crate::settings::{PROVIDER_A_API_KEY, PROVIDER_B_API_KEY, PROVIDER_B_PIN};
+use crate::settings::{OMDB_API_KEY, PROVIDER_A_API_KEY, PROVIDER_B_API_KEY, PROVIDER_B_PIN};
 
 /// Time for the answer of a provider.
-const PATIENCE: Duration = Duration::from_secs(8);
+pub(super) const PATIENCE: Duration = Duration::from_secs(8);
 const PATIENCE_MS: u32 = 8000;
 /// Beyond that, for the plugin to say so itself.
 const PARTING: Duration = Duration::from_secs(1);
@@ -27,6 +27,8 @@ pub struct EnvironmentKeys {
     pub provider_a: Option<Secret>,
     pub provider_b: Option<Secret>,
     pub provider_b_pin: Option<Secret>,
+    /// Of the look-up of ratings.
+    pub omdb: Option<Secret>,
 }
 
 /// Keys as they hold now: of the settings, else of the environment.
@@ -118,6 +120,13 @@ impl MetadataArea {
                 .key(tx, &PROVIDER_B_PIN, environment.provider_b_pin.as_ref())
                 .await?,
         })
+    }
+
+    /// The key of the look-up of ratings, as it holds now.
+    pub(super) async fn rating_key(&self) -> Result<Option<Secret>, DbError> {
+        let mut tx = self.db.begin_read().await?;
+        self.key(&mut tx, &OMDB_API_KEY, self.environment.omdb.as_ref())
+            .await
     }
 
     /// Asks a provider whether a key is good. What was not supplied is what holds now.

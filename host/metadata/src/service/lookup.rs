@@ -233,6 +233,8 @@ impl MetadataArea {
                 let hits = providers.find(provider, config.clone(), id.clone(), None).await;
                 hits.map(|hits| Answer::Hits(Arc::new(hits)))
             }
+            // No provider is asked for a rating alone.
+            Question::Rating(_) => Ok(Answer::Unknown),
         };
         drop(place);
         let answer = match answer {
@@ -257,7 +259,7 @@ fn unanswered(provider: &str, reason: String) -> Silent {
     }
 }
 
-fn silent<T>(provider: &str, reason: String) -> Alone<T> {
+pub(super) fn silent<T>(provider: &str, reason: String) -> Alone<T> {
     Alone::Silent(unanswered(provider, reason))
 }
 

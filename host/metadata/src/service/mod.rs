@@ -4,6 +4,7 @@ mod cache;
 mod keys;
 mod lookup;
 mod pace;
+mod rating;
 #[cfg(test)]
 mod tests;
 
@@ -13,10 +14,11 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use qm_db::{Db, DbError};
 use qm_kernel::Secret;
+use qm_net::Net;
 use qm_platform::{Acting, Audit, Settings};
 use qm_ports::metadata::{
     Alone, ExternalId, Lookup, LookupKind, Metadata, MetadataChain, ProviderConfig, ProviderKind, Providers,
-    TitleKind, Told, Unsettled,
+    Rated, TitleKind, Told, Unsettled,
 };
 
 use crate::dto::{ChainsView, ProvidersView, UniversalView};
@@ -38,6 +40,8 @@ pub struct MetadataDeps {
     pub providers: Arc<dyn Providers>,
     /// Keys for where the settings have none.
     pub environment: EnvironmentKeys,
+    /// For ratings, which no plugin tells.
+    pub net: Net,
 }
 
 /// The area.
@@ -48,6 +52,7 @@ pub struct MetadataArea {
     acting: Arc<dyn Acting>,
     providers: Arc<dyn Providers>,
     environment: EnvironmentKeys,
+    net: Net,
     cache: Cache,
     paces: Paces,
 }
@@ -95,6 +100,7 @@ impl MetadataArea {
             acting: deps.acting,
             providers: deps.providers,
             environment: deps.environment,
+            net: deps.net,
             cache: Cache::default(),
             paces: Paces::default(),
         })
@@ -183,6 +189,11 @@ impl MetadataChain for MetadataArea {
     ) -> Result<Alone<(TitleKind, String)>, Unsettled> {
         let all = self.arrangement().await.map_err(unsettled)?;
         Ok(self.find_at(&all, provider, id, kinds).await)
+    }
+
+    async fn rating(&self, titledb_id: &str) -> Result<Alone<Rated>, Unsettled> {
+        let key = self.rating_key().await.map_err(unsettled)?;
+        Ok(self.rated(key, titledb_id).await)
     }
 }
 

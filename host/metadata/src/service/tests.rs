@@ -1,15 +1,19 @@
 //! Questions of libraries, and whose answer they get.
 
+use std::sync::{Arc, Mutex};
+
 use qm_db::{Db, db_test};
 use qm_kernel::Secret;
 use qm_ports::metadata::{
-    Alone, ExternalId, Lookup, LookupKind, MetadataChain as _, ProviderError, TitleDetails, TitleKind,
+    Alone, ExternalId, Lookup, LookupKind, MetadataChain as _, ProviderError, Rated, TitleDetails, TitleKind,
 };
 use serde_json::{Map, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::TcpListener;
 
 use crate::EnvironmentKeys;
 use crate::settings::{
-    METADATA_PROVIDER_ORDER, PROVIDER_A_API_KEY, UNIVERSAL_SCRAPER, UNIVERSAL_SCRAPER_FIELDS,
+    METADATA_PROVIDER_ORDER, OMDB_API_KEY, PROVIDER_A_API_KEY, UNIVERSAL_SCRAPER, UNIVERSAL_SCRAPER_FIELDS,
 };
 use crate::testing::{House, film, show};
 
@@ -194,5 +198,90 @@ db_test! {
         house.settings.put_secret(&mut tx, &PROVIDER_A_API_KEY, &Secret::new("k")).await.unwrap();
         tx.commit().await.unwrap();
         assert_eq!(house.app.chain(LookupKind::Tv).await.unwrap(), ["provider_a", "archive"]);
+    }
+
+    async fn a_rating_is_looked_up_by_its_id(db: Db) {
+        let site = RatingSite::start().await;
+        let relays = [format!("{}=http://{}", crate::service::rating::ORIGIN, site.address)];
+        let nobody = House::beside(&db, EnvironmentKeys::default(), &relays);
+        assert_eq!(nobody.app.rating("tt7").await.unwrap(), Alone::Nobody, "without a key nobody is asked");
+        let environment = EnvironmentKeys { omdb: Some(Secret::new(" k&y ")), ..EnvironmentKeys::default() };
+        let house = House::beside(&db, environment, &relays);
+        let told = Alone::Told(Rated { rating: 7.4, is_series: false });
+        for _ in 0..2 {
+            assert_eq!(house.app.rating("tt7").await.unwrap(), told);
+            assert_eq!(house.app.rating("tt8").await.unwrap(), Alone::Unknown);
+        }
+        assert_eq!(house.app.rating("nm7&i=tt7").await.unwrap(), Alone::Unknown, "that is no title");
+        assert_eq!(site.asked(), ["/?i=tt7&apikey=k%26y", "/?i=tt8&apikey=k%26y"], "each once");
+        // Its budget of the day is used up: it is left alone, and says why; nothing tells the key.
+        let Alone::Silent(silent) = house.app.rating("tt429").await.unwrap() else { panic!("it was throttled") };
+        assert_eq!(silent.reason, "it wants to be left alone: Request limit reached!");
+        let Alone::Silent(silent) = house.app.rating("tt9").await.unwrap() else { panic!("it was asked again") };
+        assert!(silent.reason.contains("it is left alone for 3600 s more"), "{}", silent.reason);
+        assert_eq!(site.asked(), ["/?i=tt429&apikey=k%26y"]);
+        // Another key is asked with at once, and is the setting's before that of the environment.
+        let mut tx = db.begin_write().await.unwrap();
+        house.settings.put_secret(&mut tx, &OMDB_API_KEY, &Secret::new("other")).await.unwrap();
+        tx.commit().await.unwrap();
+        assert_eq!(house.app.rating("tt7").await.unwrap(), told);
+        assert_eq!(site.asked(), ["/?i=tt7&apikey=other"]);
+        drop(site);
+        let Alone::Silent(silent) = house.app.rating("tt10").await.unwrap() else { panic!("it is gone") };
+        assert!(silent.reason.starts_with("could not be reached") && !silent.reason.contains("other"), "{}", silent.reason);
+    }
+}
+
+/// Answers as OMDb does.
+struct RatingSite {
+    address: std::net::SocketAddr,
+    asked: Arc<Mutex<Vec<String>>>,
+    answering: tokio::task::JoinHandle<()>,
+}
+
+impl RatingSite {
+    async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let asked = Arc::<Mutex<Vec<String>>>::default();
+        let heard = asked.clone();
+        let answering = tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                let mut head = String::new();
+                let mut lines = BufReader::new(&mut stream);
+                while !head.ends_with("\r\n\r\n") && lines.read_line(&mut head).await.unwrap() > 0 {}
+                let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
+                let (status, body) = match path.split(['=', '&']).nth(1) {
+                    Some("tt7") => (200, r#"{"Type":"movie","imdbRating":"7.4","Response":"True"}"#),
+                    Some("tt429") => (401, r#"{"Response":"False","Error":"Request limit reached!"}"#),
+                    _ => (
+                        200,
+                        r#"{"Response":"False","Error":"Error getting data: not found"}"#,
+                    ),
+                };
+                heard.lock().unwrap().push(path);
+                let length = body.len();
+                let answer = format!(
+                    "HTTP/1.1 {status} .\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+                );
+                stream.write_all(answer.as_bytes()).await.unwrap();
+            }
+        });
+        Self {
+            address,
+            asked,
+            answering,
+        }
+    }
+
+    /// What it was asked since the last call.
+    fn asked(&self) -> Vec<String> {
+        std::mem::take(&mut *self.asked.lock().unwrap())
+    }
+}
+
+impl Drop for RatingSite {
+    fn drop(&mut self) {
+        self.answering.abort();
     }
 }

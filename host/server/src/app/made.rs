@@ -107,6 +107,7 @@ impl Ground {
             acting: self.acting(),
             providers: plugins.providers(),
             environment: config.provider_keys.clone(),
+            net: self.net.clone(),
         })
     }
 

@@ -223,6 +223,12 @@ pub const VARIABLES: &[Variable] = &[
         "PIN of TheTVDB",
         "The subscriber's PIN at TheTVDB, while the setting `media.providerBPin` is empty.",
     ),
+    secret(
+        NETWORK,
+        "OMDB_API_KEY",
+        "Key of OMDb",
+        "What OMDb is asked with for ratings, while the setting `media.omdbApiKey` is empty.",
+    ),
     variable(
         SEED_ADMIN,
         "ADMIN_USERNAME",

@@ -1,10 +1,11 @@
 //! What the data set of titles adds to what is said of items.
 
 use qm_db::{Db, db_test};
-use qm_ports::metadata::{Alone, ExternalId, TitleKind, Told};
+use qm_ports::metadata::{Alone, ExternalId, Rated, TitleKind, Told};
 use serde_json::{Value, json};
 
 use super::Site;
+use super::bulk::ids;
 use super::metadata::{EPISODE, FILM, ebb, item};
 use crate::testing::audited;
 
@@ -124,6 +125,27 @@ db_test! {
         site.matches(&episode, "tt0000012").await;
         let told = site.metadata(&episode).await;
         assert_eq!((&told["title"], &told["originalTitle"], &told["rating"]), (&json!("The Detail"), &json!("The Wire"), &json!(7.5)));
+        site.house.stops().await;
+    }
+
+    async fn what_the_data_set_does_not_rate_is_rated_by_its_id(db: Db) {
+        let (site, film) = item(&db, FILM).await;
+        known(&site);
+        let teller = &site.house.around.teller;
+        let rated = |rating, is_series| Alone::Told(Rated { rating, is_series });
+        let ratings = [("tt0000098", rated(9.1, true)), ("tt0000099", rated(6.4, false))];
+        let ratings = ratings.map(|(id, rated)| (id.to_owned(), rated));
+        teller.ratings.lock().unwrap().extend(ratings);
+        teller.will_say(with_titledb("provider_b", "tt0000099"));
+        let (_, told) = site.fetches(&film).await;
+        assert_eq!((&told["rating"], &told["fieldSources"]["rating"]), (&json!(6.4), &json!("titledb")), "{told}");
+        site.matches(&film, "tt0000020").await;
+        assert_eq!(site.metadata(&film).await["rating"], 7.5, "the data set's own goes first");
+        assert_eq!(*teller.rated.lock().unwrap(), ["tt0000099"], "and nobody else is asked");
+        let episode = format!("/items/{}", ids(&site).await[EPISODE]);
+        teller.will_say(with_titledb("provider_b", "tt0000098"));
+        assert_eq!(site.fetches(&episode).await.1["rating"], 2.5, "an episode is not rated as its series");
+        assert_eq!(*teller.rated.lock().unwrap(), ["tt0000099", "tt0000098"]);
         site.house.stops().await;
     }
 }
