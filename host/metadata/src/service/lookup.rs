@@ -203,8 +203,43 @@ impl MetadataArea {
     /// An answer that is kept, or the provider's, when it is its turn.
     async fn ask(&self, usable: &Usable, question: Question) -> Result<Answer, String> {
         let (provider, config) = (usable.kind.id.as_str(), &usable.config);
-        let fingerprint = fingerprint(usable);
-        let key = (provider.to_owned(), fingerprint, question);
+        let providers = &self.providers;
+        let asking = async {
+            match &question {
+                Question::Search(query) => {
+                    let found = providers.search(provider, config.clone(), query.clone()).await;
+                    found.map(|found| Answer::Found(Arc::new(found)))
+                }
+                Question::Details(subject) => {
+                    let title = providers.details(provider, config.clone(), subject.clone()).await;
+                    title.map(|title| Answer::Title(Arc::new(title)))
+                }
+                Question::Episodes { show, season } => {
+                    let all = providers
+                        .episodes(provider, config.clone(), show, *season, None)
+                        .await;
+                    all.map(|all| Answer::Episodes(Arc::new(all)))
+                }
+                Question::Find(id) => {
+                    let hits = providers.find(provider, config.clone(), id.clone(), None).await;
+                    hits.map(|hits| Answer::Hits(Arc::new(hits)))
+                }
+                // No provider is asked for a rating alone.
+                Question::Rating(_) => Ok(Answer::Unknown),
+            }
+        };
+        self.asked(provider, fingerprint(usable), &question, asking).await
+    }
+
+    /// The answer that is kept, else that of `asking` when it is its turn: in the pace of `provider`, and kept from then on.
+    pub(super) async fn asked(
+        &self,
+        provider: &str,
+        fingerprint: u64,
+        question: &Question,
+        asking: impl Future<Output = Result<Answer, ProviderError>> + Send,
+    ) -> Result<Answer, String> {
+        let key = (provider.to_owned(), fingerprint, question.clone());
         if let Some(kept) = self.cache.get(&key) {
             return Ok(kept);
         }
@@ -213,29 +248,7 @@ impl MetadataArea {
         if let Some(kept) = self.cache.get(&key) {
             return Ok(kept);
         }
-        let providers = &self.providers;
-        let answer = match &key.2 {
-            Question::Search(query) => {
-                let found = providers.search(provider, config.clone(), query.clone()).await;
-                found.map(|found| Answer::Found(Arc::new(found)))
-            }
-            Question::Details(subject) => {
-                let title = providers.details(provider, config.clone(), subject.clone()).await;
-                title.map(|title| Answer::Title(Arc::new(title)))
-            }
-            Question::Episodes { show, season } => {
-                let all = providers
-                    .episodes(provider, config.clone(), show, *season, None)
-                    .await;
-                all.map(|all| Answer::Episodes(Arc::new(all)))
-            }
-            Question::Find(id) => {
-                let hits = providers.find(provider, config.clone(), id.clone(), None).await;
-                hits.map(|hits| Answer::Hits(Arc::new(hits)))
-            }
-            // No provider is asked for a rating alone.
-            Question::Rating(_) => Ok(Answer::Unknown),
-        };
+        let answer = asking.await;
         drop(place);
         let answer = match answer {
             Ok(answer) => answer,

@@ -64,26 +64,13 @@ impl MetadataArea {
     async fn ask_rating(&self, key: &Secret, id: &str) -> Result<Answer, String> {
         let mut hasher = DefaultHasher::new();
         key.expose().hash(&mut hasher);
-        let fingerprint = hasher.finish();
-        let known = (OMDB.to_owned(), fingerprint, Question::Rating(id.to_owned()));
-        if let Some(kept) = self.cache.get(&known) {
-            return Ok(kept);
-        }
-        let place = self.paces.turn(OMDB, fingerprint).await?;
-        let answer = tokio::time::timeout(PATIENCE, self.fetch_rating(key, id)).await;
-        let answer = answer.unwrap_or_else(|_| Err(ProviderError::Timeout("timed out (8 s)".to_owned())));
-        drop(place);
-        let answer = match answer {
-            Ok(Some(rated)) => Answer::Rating(rated),
-            Ok(None) | Err(ProviderError::NotFound(_)) => Answer::Unknown,
-            Err(error) => {
-                self.paces.failed(OMDB, fingerprint, &error);
-                return Err(error.to_string());
-            }
+        let question = Question::Rating(id.to_owned());
+        let asking = async {
+            let rated = tokio::time::timeout(PATIENCE, self.fetch_rating(key, id)).await;
+            let rated = rated.map_err(|_| ProviderError::Timeout("timed out (8 s)".to_owned()))??;
+            Ok(rated.map_or(Answer::Unknown, Answer::Rating))
         };
-        self.paces.answered(OMDB, fingerprint);
-        self.cache.put(known, answer.clone());
-        Ok(answer)
+        self.asked(OMDB, hasher.finish(), &question, asking).await
     }
 
     /// One request. Nothing of its URL is told, for the key stands in it.
