@@ -127,7 +127,11 @@ impl Db {
 
     /// Brings the schema up to what this program needs. Changes nothing when it is there already.
     pub async fn migrate(&self) -> Result<(), DbError> {
-        apply(self, MIGRATIONS).await.map_err(explain)
+        if apply(self, MIGRATIONS).await.map_err(explain)? {
+            // Whoever is killed later need not find all of it in the log again.
+            self.fold_log().await;
+        }
+        Ok(())
     }
 }
 
@@ -161,7 +165,7 @@ pub(crate) fn fingerprint(backend: Backend) -> String {
 #[cfg(feature = "testing")]
 pub(crate) async fn up_to(db: &Db, version: i64) -> Result<(), DbError> {
     let end = MIGRATIONS.partition_point(|migration| migration.version <= version);
-    apply(db, &MIGRATIONS[..end]).await
+    apply(db, &MIGRATIONS[..end]).await.map(drop)
 }
 
 async fn outdated(db: &Db, known: &[Migration]) -> Result<Option<Outdated>, DbError> {
@@ -176,14 +180,16 @@ async fn outdated(db: &Db, known: &[Migration]) -> Result<Option<Outdated>, DbEr
     }))
 }
 
-async fn apply(db: &Db, known: &[Migration]) -> Result<(), DbError> {
+/// Whether there was anything to apply.
+async fn apply(db: &Db, known: &[Migration]) -> Result<bool, DbError> {
     let mut tx = db.begin_write().await?;
     if db.backend() == Backend::Postgres {
         script(&mut tx, POSTGRES_LOCK).await?;
     }
     script(&mut tx, LEDGER).await?;
     let applied = all!(&mut tx, (i64, String, String), APPLIED).await?;
-    for migration in pending(db.backend(), known, &applied)? {
+    let pending = pending(db.backend(), known, &applied)?;
+    for migration in &pending {
         let text = migration.text(db.backend());
         script(&mut tx, text)
             .await
@@ -193,7 +199,8 @@ async fn apply(db: &Db, known: &[Migration]) -> Result<(), DbError> {
             .exactly(1)?;
         tracing::info!(migration = migration.name, "database migrated");
     }
-    tx.commit().await
+    tx.commit().await?;
+    Ok(!pending.is_empty())
 }
 
 impl Migration {

@@ -290,6 +290,18 @@ impl Db {
         }
     }
 
+    /// Folds SQLite's log into the file, as far as nobody reads at the moment. A log that stays does no harm.
+    pub(crate) async fn fold_log(&self) {
+        if let Pools::Sqlite { write, .. } = &self.pools {
+            let folded = sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)")
+                .execute(write)
+                .await;
+            if let Err(error) = folded {
+                tracing::debug!(%error, "the log of the database was not folded into its file");
+            }
+        }
+    }
+
     /// Closes every connection, after the transactions under way; SQLite folds its log into the file.
     pub async fn close(&self) {
         match &self.pools {

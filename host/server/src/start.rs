@@ -64,8 +64,8 @@ pub async fn start(
     let begun = async {
         if post.db.outdated().await?.is_some() {
             net.has_authorities().await?;
+            migrate(&post.db, &config, &ctx).await?;
         }
-        migrate(&post.db, &config, &ctx).await?;
         if let Some(unsaved) = &resolved.unsaved {
             unsaved.save()?;
         }

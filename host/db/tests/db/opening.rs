@@ -71,6 +71,12 @@ async fn a_new_file_is_closed_to_others() {
             .mode();
         assert_eq!(mode & 0o777, 0o600, "{name}");
     }
+    let log = std::fs::metadata(folder.path().join("new.db-wal")).unwrap();
+    assert_eq!(
+        log.len(),
+        0,
+        "what was migrated stands in the file: whoever is killed now reads no log"
+    );
     assert!(db.ping().await);
     db.close().await;
     assert!(!db.ping().await);
