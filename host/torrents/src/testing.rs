@@ -134,7 +134,11 @@ pub struct House {
 
 impl House {
     pub async fn new(db: &Db, kinds: &[&str]) -> Self {
-        let kinds = FakeKinds::new(kinds);
+        Self::over(db, FakeKinds::new(kinds)).await
+    }
+
+    /// Over clients that may have torrents already: engines that the database knows are read from the start on.
+    pub async fn over(db: &Db, kinds: Arc<FakeKinds>) -> Self {
         let heard = Arc::new(Heard::default());
         let sync = sync_deps(db, &heard);
         let metrics = Registry::new();

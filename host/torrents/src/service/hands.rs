@@ -126,7 +126,7 @@ mod tests {
     use qm_kernel::ErrorKind;
     use qm_ports::action::{ActionError, TorrentHands, TorrentRef};
     use qm_ports::engine::{EngineError, Torrent, TorrentState, capability};
-    use qm_test_base::FakeEngine;
+    use qm_test_base::{FakeEngine, FakeKinds};
     use serde_json::json;
     use tokio::sync::Semaphore;
 
@@ -234,8 +234,9 @@ mod tests {
             assert!(client.commands().is_empty() && client.torrent(&hash(1)).unwrap().tags.is_empty());
             house.torrents.shutdown().await;
 
-            let house = House::new(&db, &["fake"]).await;
-            house.kinds.engine("a").put(client.torrent(&hash(1)).unwrap());
+            let kinds = FakeKinds::new(&["fake"]);
+            kinds.engine("a").put(client.torrent(&hash(1)).unwrap());
+            let house = House::over(&db, kinds).await;
             house.torrents.resolve(None).unwrap().listed().await.unwrap();
             let hands: &dyn TorrentHands = &*house.torrents;
             let read = hands.read(&subject).await.unwrap().unwrap();

@@ -8,7 +8,7 @@ use qm_kernel::secret::MASK;
 use qm_kernel::{Ctx, PageQuery, Permission, Role, Secret, Timestamp};
 use qm_platform::{Cipher, SealedValues as _};
 use qm_ports::engine::{AddOptions, Command, EngineError, File, Torrent, capability};
-use qm_test_base::principal;
+use qm_test_base::{FakeKinds, principal};
 use qm_web::ApiError;
 use serde_json::{Map, Value, json};
 
@@ -387,8 +387,9 @@ db_test! {
         assert_eq!(known(&house), Some(first.clone()));
         house.torrents.shutdown().await;
 
-        let house = House::new(&db, &["fake"]).await;
-        house.kinds.engine("a").put(begun);
+        let kinds = FakeKinds::new(&["fake"]);
+        kinds.engine("a").put(begun);
+        let house = House::over(&db, kinds).await;
         house.torrents.resolve(None).unwrap().poke();
         eventually("it is read again", || moved(&house)).await;
         assert_eq!(known(&house), Some(first), "after a restart");
