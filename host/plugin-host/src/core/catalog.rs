@@ -111,9 +111,15 @@ impl Catalog {
     }
 
     /// For who loads files, from before the first is read until the last is [settled](Self::settle): no kept code goes
-    /// meanwhile. [`prune`](Self::prune) is due after it.
+    /// meanwhile. To be given back to [`loaded`](Self::loaded).
     pub(crate) async fn loading(&self) -> OwnedRwLockReadGuard<()> {
         self.loading.clone().read_owned().await
+    }
+
+    /// Ends what [`loading`](Self::loading) began: who ends last lets go of kept code that no file needs any more.
+    pub(crate) async fn loaded(&self, loading: OwnedRwLockReadGuard<()>) {
+        drop(loading);
+        self.prune().await;
     }
 
     /// Loads the file of this name and changes nothing.
@@ -284,9 +290,8 @@ impl Catalog {
         self.changed();
     }
 
-    /// Lets go of kept code that no file needs any more. While files are being loaded it stays as it is: who ends last
-    /// calls this again.
-    pub(crate) async fn prune(&self) {
+    /// Lets go of kept code that no file needs any more, unless files are being loaded.
+    async fn prune(&self) {
         let Ok(_nobody_loads) = self.loading.try_write() else {
             return;
         };
@@ -438,8 +443,7 @@ impl Catalog {
         let loading = self.loading().await;
         let loaded = self.load(&name, Effort::Asked).await;
         let settled = self.settle(&name, signature, loaded, &HashMap::new()).await;
-        drop(loading);
-        self.prune().await;
+        self.loaded(loading).await;
         if !settled {
             return Err(PluginHostError::NotReloaded {
                 id: id.to_owned(),

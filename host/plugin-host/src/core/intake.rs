@@ -118,8 +118,7 @@ pub(crate) async fn work(catalog: Arc<Catalog>) {
                 (name, signature, loaded, loading) = work => {
                     compiling = None;
                     catalog.settle(&name, signature, loaded, &HashMap::new()).await;
-                    drop(loading);
-                    catalog.prune().await;
+                    catalog.loaded(loading).await;
                 }
             },
         }
@@ -146,8 +145,7 @@ async fn look_at(
             slow.insert(name, signature);
         }
     }
-    drop(loading);
-    catalog.prune().await;
+    catalog.loaded(loading).await;
 }
 
 /// Compiles one file. It is not taken in here: nobody goes on with this while other files are being taken in.
