@@ -7,7 +7,7 @@
 use qm_db::Tx;
 use qm_kernel::Permission;
 use qm_platform::AuditEntry;
-use qm_ports::metadata::{Alone, ExternalId, Metadata, Rated, TitleKind};
+use qm_ports::metadata::{Alone, ExternalId, Metadata, Rated, TitleKind, Unsettled};
 use qm_ports::titledb::TitleRecord;
 use qm_realtime::Room;
 use serde_json::json;
@@ -27,10 +27,7 @@ pub(super) const ADDED: &str = "media.titledb.enrichment.completed";
 #[derive(Clone, Debug, Default)]
 pub(super) struct Crossed {
     pub titledb_id: String,
-    /// 0 to 10.
-    rating: Option<f64>,
-    /// The id is that of a whole series.
-    is_series: bool,
+    rated: Option<Rated>,
     /// Its kind and its id at the provider.
     own: Option<(TitleKind, String)>,
 }
@@ -46,6 +43,23 @@ pub(super) struct Added {
 impl Added {
     fn is_any(&self) -> bool {
         self.rating.is_some() || self.own.is_some()
+    }
+}
+
+/// What was told, if anything was; `not_asked` says in the log what was not learned because somebody is silent.
+fn told<T>(answer: Result<Alone<T>, Unsettled>, titledb_id: &str, not_asked: &str) -> Option<T> {
+    match answer {
+        Ok(Alone::Told(told)) => Some(told),
+        Ok(Alone::Unknown | Alone::Nobody) => None,
+        Ok(Alone::Silent(silent)) => {
+            tracing::info!(titledb_id, why = &*silent.reason, "{not_asked}");
+            None
+        }
+        Err(error) => {
+            let error = &error as &dyn std::error::Error;
+            tracing::warn!(titledb_id, error, "{not_asked}");
+            None
+        }
     }
 }
 
@@ -81,30 +95,21 @@ impl Library {
         let is_series = title.is_some_and(|title| is_series(&title.kind));
         let rated = match title.and_then(|title| title.rating) {
             Some(rating) => Some(Rated { rating, is_series }),
-            None => self.rating_of(id).await,
+            None => self.rating_of(id).await.map(|rated| Rated {
+                is_series: is_series || rated.is_series,
+                ..rated
+            }),
         };
         Crossed {
             titledb_id: id.to_owned(),
-            rating: rated.map(|rated| rated.rating),
-            is_series: is_series || rated.is_some_and(|rated| rated.is_series),
+            rated,
             own,
         }
     }
 
     async fn rating_of(&self, titledb_id: &str) -> Option<Rated> {
-        match self.metadata.rating(titledb_id).await {
-            Ok(Alone::Told(rated)) => Some(rated),
-            Ok(Alone::Unknown | Alone::Nobody) => None,
-            Ok(Alone::Silent(silent)) => {
-                tracing::info!(titledb_id, why = &*silent.reason, "a rating was not looked up");
-                None
-            }
-            Err(error) => {
-                let error = &error as &dyn std::error::Error;
-                tracing::warn!(titledb_id, error, "a rating was not looked up");
-                None
-            }
-        }
+        let rated = self.metadata.rating(titledb_id).await;
+        told(rated, titledb_id, "a rating was not looked up")
     }
 
     async fn own_id_of(&self, titledb_id: &str) -> Option<(TitleKind, String)> {
@@ -113,20 +118,8 @@ impl Library {
             id: titledb_id.to_owned(),
         };
         let kinds = [TitleKind::Movie, TitleKind::Show];
-        match self.metadata.own_id(PROVIDER_A, &id, &kinds).await {
-            Ok(Alone::Told(own)) => Some(own),
-            Ok(Alone::Unknown | Alone::Nobody) => None,
-            Ok(Alone::Silent(silent)) => {
-                let why = &*silent.reason;
-                tracing::info!(titledb_id, why, "an id was not looked for at a provider");
-                None
-            }
-            Err(error) => {
-                let error = &error as &dyn std::error::Error;
-                tracing::warn!(titledb_id, error, "an id was not looked for at a provider");
-                None
-            }
-        }
+        let own = self.metadata.own_id(PROVIDER_A, &id, &kinds).await;
+        told(own, titledb_id, "an id was not looked for at a provider")
     }
 
     /// Adds what was found to an item and to what is said of it, which is the caller's to store; `None`: it has another id by now.
@@ -146,10 +139,9 @@ impl Library {
             titledb_id: crossed.titledb_id,
             ..Added::default()
         };
-        // An episode is rated by its own.
-        let is_rated = !(crossed.is_series && item.episode.is_some());
-        if let Some(rating) = crossed.rating
-            && is_rated
+        if let Some(Rated { rating, is_series }) = crossed.rated
+            // An episode is rated by its own.
+            && !(is_series && item.episode.is_some())
             && metadata.rate(rating, TITLEDB)
         {
             added.rating = Some(rating);
