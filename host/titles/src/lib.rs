@@ -1,11 +1,14 @@
-//! Titles of films and shows as they are compared: their normal form, how like two are, and how well one answers a question.
+//! Titles of films and shows as they are compared: their normal form, how like two are, and how well one answers a question; what
+//! an id of one looks like.
 //!
 //! Pure: no I/O, no clock; nothing panics on any text. Of a title the first [`MAX_NAME`] characters count.
 
+mod id;
 mod name;
 mod pick;
 mod score;
 
+pub use id::is_titledb_id;
 pub use name::{MAX_NAME, key, normalise, similarity};
 pub use pick::{Candidate, Picked, film};
 pub use score::{score, sequel};

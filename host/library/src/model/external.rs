@@ -30,12 +30,6 @@ pub fn page(provider: &str, id: &str, is_show: bool) -> Option<String> {
     }
 }
 
-/// Whether it is an id of the data set.
-pub fn is_titledb_id(id: &str) -> bool {
-    let digits = id.strip_prefix("tt").unwrap_or_default();
-    (5..=10).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -50,21 +44,6 @@ mod tests {
             ("librarian", true, None),
         ] {
             assert_eq!(page(provider, "1", is_show).as_deref(), expected, "{provider}");
-        }
-        for id in ["tt12345", "tt1234567890"] {
-            assert!(is_titledb_id(id), "{id}");
-        }
-        for id in [
-            "",
-            "tt",
-            "tt1234",
-            "tt12345678901",
-            "TT12345",
-            "tt12345a",
-            "nm0000001",
-            " tt12345",
-        ] {
-            assert!(!is_titledb_id(id), "{id}");
         }
     }
 }

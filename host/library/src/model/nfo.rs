@@ -3,10 +3,9 @@
 //! Strangers write these files. One is read as far as it goes: of one that is torn, or no XML at all, what stands in whole elements
 //! before is taken. No entity is replaced but those of XML itself. Bounds: [`MOST`] bytes, elements [`DEPTH`] deep.
 
+use qm_titles::is_titledb_id;
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
-
-use super::external::is_titledb_id;
 
 /// Name of the files.
 pub const NAME: &[u8] = b"tvshow.nfo";

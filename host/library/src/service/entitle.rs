@@ -5,6 +5,7 @@ use qm_kernel::Permission;
 use qm_ports::metadata::{Metadata, Told as Said};
 use qm_ports::titledb::TitleRecord;
 use qm_realtime::Room;
+use qm_titles::is_titledb_id;
 use serde_json::{Map, json};
 
 use super::cross::{ADDED, Added, Crossed};
@@ -12,7 +13,7 @@ use super::edit::listed;
 use super::metadata::asked;
 use super::{Caller, Library};
 use crate::error::LibraryError;
-use crate::model::external::{ExternalId, TITLEDB, is_titledb_id, page};
+use crate::model::external::{ExternalId, TITLEDB, page};
 use crate::model::item::Item;
 use crate::model::metadata::{ItemMetadata, question};
 use crate::model::titles::{Titled, TitledNews, is_series};

@@ -12,6 +12,7 @@ use bytes::Bytes;
 use qm_kernel::Secret;
 use qm_net::{DialError, Grants, HttpRequest, Progress};
 use qm_ports::metadata::{Alone, ProviderError, Rated};
+use qm_titles::is_titledb_id;
 use serde::Deserialize;
 use url::Url;
 
@@ -51,7 +52,8 @@ impl MetadataArea {
         let Some(key) = key else {
             return Alone::Nobody;
         };
-        if !is_id(id) {
+        // Anything else would be a question about something else.
+        if !is_titledb_id(id) {
             return Alone::Unknown;
         }
         match self.ask_rating(&key, id).await {
@@ -67,7 +69,7 @@ impl MetadataArea {
         let question = Question::Rating(id.to_owned());
         let asking = async {
             let rated = tokio::time::timeout(PATIENCE, self.fetch_rating(key, id)).await;
-            let rated = rated.map_err(|_| ProviderError::Timeout("timed out (8 s)".to_owned()))??;
+            let rated = rated.unwrap_or_else(|_| Err(unreachable(DialError::Timeout)))?;
             Ok(rated.map_or(Answer::Unknown, Answer::Rating))
         };
         self.asked(OMDB, hasher.finish(), &question, asking).await
@@ -96,12 +98,6 @@ impl MetadataArea {
         let body = reply.read_to_end().await.map_err(unreachable)?;
         read(status, &body)
     }
-}
-
-/// `tt` and digits: anything else would be a question about something else.
-fn is_id(id: &str) -> bool {
-    let digits = id.strip_prefix("tt").unwrap_or_default();
-    (1..=12).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 fn unreachable(error: DialError) -> ProviderError {
@@ -225,14 +221,6 @@ mod tests {
         ];
         for (status, text, wanted) in table {
             assert_eq!(meaning(status, text), wanted, "{text}");
-        }
-    }
-
-    #[test]
-    fn only_ids_of_the_data_set_are_asked_by() {
-        assert!(is_id("tt0111161") && is_id("tt1"));
-        for other in ["", "tt", "nm1", "tt1&apikey=2", "0111161", "tt0123456789012"] {
-            assert!(!is_id(other), "{other}");
         }
     }
 }

@@ -204,30 +204,30 @@ db_test! {
         let site = RatingSite::start().await;
         let relays = [format!("{}=http://{}", crate::service::rating::ORIGIN, site.address)];
         let nobody = House::beside(&db, EnvironmentKeys::default(), &relays);
-        assert_eq!(nobody.app.rating("tt7").await.unwrap(), Alone::Nobody, "without a key nobody is asked");
+        assert_eq!(nobody.app.rating("tt0000007").await.unwrap(), Alone::Nobody, "without a key nobody is asked");
         let environment = EnvironmentKeys { omdb: Some(Secret::new(" k&y ")), ..EnvironmentKeys::default() };
         let house = House::beside(&db, environment, &relays);
         let told = Alone::Told(Rated { rating: 7.4, is_series: false });
         for _ in 0..2 {
-            assert_eq!(house.app.rating("tt7").await.unwrap(), told);
-            assert_eq!(house.app.rating("tt8").await.unwrap(), Alone::Unknown);
+            assert_eq!(house.app.rating("tt0000007").await.unwrap(), told);
+            assert_eq!(house.app.rating("tt0000008").await.unwrap(), Alone::Unknown);
         }
-        assert_eq!(house.app.rating("nm7&i=tt7").await.unwrap(), Alone::Unknown, "that is no title");
-        assert_eq!(site.asked(), ["/?i=tt7&apikey=k%26y", "/?i=tt8&apikey=k%26y"], "each once");
+        assert_eq!(house.app.rating("nm7&i=tt0000007").await.unwrap(), Alone::Unknown, "that is no title");
+        assert_eq!(site.asked(), ["/?i=tt0000007&apikey=k%26y", "/?i=tt0000008&apikey=k%26y"], "each once");
         // Its budget of the day is used up: it is left alone, and says why; nothing tells the key.
-        let Alone::Silent(silent) = house.app.rating("tt429").await.unwrap() else { panic!("it was throttled") };
+        let Alone::Silent(silent) = house.app.rating("tt0000429").await.unwrap() else { panic!("it was throttled") };
         assert_eq!(silent.reason, "it wants to be left alone: Request limit reached!");
-        let Alone::Silent(silent) = house.app.rating("tt9").await.unwrap() else { panic!("it was asked again") };
+        let Alone::Silent(silent) = house.app.rating("tt0000009").await.unwrap() else { panic!("it was asked again") };
         assert!(silent.reason.contains("it is left alone for 3600 s more"), "{}", silent.reason);
-        assert_eq!(site.asked(), ["/?i=tt429&apikey=k%26y"]);
+        assert_eq!(site.asked(), ["/?i=tt0000429&apikey=k%26y"]);
         // Another key is asked with at once, and is the setting's before that of the environment.
         let mut tx = db.begin_write().await.unwrap();
         house.settings.put_secret(&mut tx, &OMDB_API_KEY, &Secret::new("other")).await.unwrap();
         tx.commit().await.unwrap();
-        assert_eq!(house.app.rating("tt7").await.unwrap(), told);
-        assert_eq!(site.asked(), ["/?i=tt7&apikey=other"]);
+        assert_eq!(house.app.rating("tt0000007").await.unwrap(), told);
+        assert_eq!(site.asked(), ["/?i=tt0000007&apikey=other"]);
         drop(site);
-        let Alone::Silent(silent) = house.app.rating("tt10").await.unwrap() else { panic!("it is gone") };
+        let Alone::Silent(silent) = house.app.rating("tt0000010").await.unwrap() else { panic!("it is gone") };
         assert!(silent.reason.starts_with("could not be reached") && !silent.reason.contains("other"), "{}", silent.reason);
     }
 }
@@ -252,8 +252,8 @@ impl RatingSite {
                 while !head.ends_with("\r\n\r\n") && lines.read_line(&mut head).await.unwrap() > 0 {}
                 let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
                 let (status, body) = match path.split(['=', '&']).nth(1) {
-                    Some("tt7") => (200, r#"{"Type":"movie","imdbRating":"7.4","Response":"True"}"#),
-                    Some("tt429") => (401, r#"{"Response":"False","Error":"Request limit reached!"}"#),
+                    Some("tt0000007") => (200, r#"{"Type":"movie","imdbRating":"7.4","Response":"True"}"#),
+                    Some("tt0000429") => (401, r#"{"Response":"False","Error":"Request limit reached!"}"#),
                     _ => (
                         200,
                         r#"{"Response":"False","Error":"Error getting data: not found"}"#,
