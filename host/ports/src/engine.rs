@@ -39,6 +39,17 @@ impl TorrentState {
         TorrentState::Unknown,
     ];
 
+    /// The words of all states, in the order of [`TorrentState::ALL`].
+    pub const NAMES: &'static [&'static str] = &{
+        let mut names = [""; TorrentState::ALL.len()];
+        let mut number = 0;
+        while number < names.len() {
+            names[number] = TorrentState::ALL[number].as_str();
+            number += 1;
+        }
+        names
+    };
+
     pub const fn as_str(self) -> &'static str {
         match self {
             TorrentState::Downloading => "downloading",

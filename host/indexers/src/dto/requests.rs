@@ -3,7 +3,7 @@
 use qm_kernel::Secret;
 use qm_kernel::secret::keeps;
 use qm_ports::indexer::{Query, Wanted};
-use qm_web::{Fields, FromBody, FromQuery};
+use qm_web::{Fields, FromBody, FromQuery, TextField};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
@@ -94,22 +94,23 @@ pub struct ChangedIndexer {
     clears_seeders: bool,
 }
 
+fn name<'f, 'a>(field: TextField<'f, 'a>) -> TextField<'f, 'a> {
+    let has_length = |text: &str| !text.trim().is_empty() && text.trim().chars().count() <= MAX_NAME;
+    field.check(has_length, "must have 1 to 120 characters")
+}
+
+fn base_url<'f, 'a>(field: TextField<'f, 'a>) -> TextField<'f, 'a> {
+    field.max(MAX_URL).check(is_base_url, URL_RULE)
+}
+
 impl ChangedIndexer {
     fn read(f: &mut Fields<'_>, is_new: bool) -> Self {
-        let name = f.string("name").check(
-            |text| !text.trim().is_empty() && text.trim().chars().count() <= MAX_NAME,
-            "must have 1 to 120 characters",
-        );
-        let name = if is_new {
-            Some(name.required().get())
+        let (name, base_url) = if is_new {
+            let name = name(f.string("name").required()).get();
+            (Some(name), Some(base_url(f.string("baseUrl").required()).get()))
         } else {
-            name.optional()
-        };
-        let base_url = f.string("baseUrl").max(MAX_URL).check(is_base_url, URL_RULE);
-        let base_url = if is_new {
-            Some(base_url.required().get())
-        } else {
-            base_url.optional()
+            let name = name(f.string("name")).optional();
+            (name, base_url(f.string("baseUrl")).optional())
         };
         let (least, most) = TIMEOUT_MS.into_inner();
         let timeout_ms = f.integer("timeoutMs").min(least).max(most).optional();

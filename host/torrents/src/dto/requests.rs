@@ -27,8 +27,7 @@ pub struct ListParams {
 impl FromQuery for ListParams {
     fn from_query(f: &mut Fields<'_>) -> Self {
         let engines = engine_choice(f);
-        let states: Vec<&str> = TorrentState::ALL.iter().map(|state| state.as_str()).collect();
-        let state = f.string("state").given().one_of(&states).optional();
+        let state = f.string("state").given().one_of(TorrentState::NAMES).optional();
         let (category, search) = (f.string("category").optional(), f.string("search").optional());
         let tag = f.string("tag").optional();
         let sort_by = f.string("sortBy").given().one_of(SortBy::NAMES).optional();

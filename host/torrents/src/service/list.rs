@@ -71,7 +71,11 @@ impl MergedList {
 
 impl Torrents {
     pub async fn list(&self, choice: &EngineChoice, query: ListQuery) -> Result<ListedPage, TorrentsError> {
-        let query = query.judged_at(self.ctx.now());
+        let query = if query.filter.has_conditions() {
+            query.judged_at(self.ctx.now())
+        } else {
+            query
+        };
         match choice {
             EngineChoice::One(id) => {
                 let engine = self.resolve(id.as_deref())?;

@@ -27,7 +27,8 @@ impl<'f, 'a> FlagField<'f, 'a> {
     }
 
     /// Says on the line that [`FlagField::get`] follows.
-    pub fn required(self) -> Self {
+    pub fn required(mut self) -> Self {
+        self.rules.need();
         self
     }
 
@@ -75,7 +76,8 @@ impl<'f, 'a> ObjectField<'f, 'a> {
     }
 
     /// Says on the line that [`ObjectField::get`] follows.
-    pub fn required(self) -> Self {
+    pub fn required(mut self) -> Self {
+        self.rules.need();
         self
     }
 
@@ -106,7 +108,8 @@ impl<'f, 'a> AnyField<'f, 'a> {
     }
 
     /// Says on the line that [`AnyField::get`] follows.
-    pub fn required(self) -> Self {
+    pub fn required(mut self) -> Self {
+        self.rules.need();
         self
     }
 

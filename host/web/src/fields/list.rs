@@ -11,6 +11,8 @@ pub struct ListField<'f, 'a> {
     name: &'static str,
     value: Option<Vec<String>>,
     absent: bool,
+    /// Declared so, before its other rules.
+    needed: bool,
     broken: Vec<String>,
 }
 
@@ -25,13 +27,14 @@ impl<'f, 'a> ListField<'f, 'a> {
             name,
             value: None,
             absent,
+            needed: false,
             broken: Vec::new(),
         };
         let found = match raw {
+            Raw::Absent => return field,
             Raw::Text(texts) if texts.len() <= MAX_ITEMS => Texts::List(split(&texts)),
             Raw::Text(_) => Texts::TooMany,
             Raw::Json(raw) => texts(raw),
-            Raw::Absent => Texts::NoList,
         };
         match found {
             Texts::List(items) => field.value = Some(items),
@@ -42,12 +45,14 @@ impl<'f, 'a> ListField<'f, 'a> {
             }
             Texts::OtherItems => field.item_rule(),
             Texts::LoneText => field.broken.push(format!("{name} must be an array")),
-            Texts::NoList => {
-                field.broken.push(format!("{name} must be an array"));
-                field.item_rule();
-            }
+            Texts::NoList => field.no_list(),
         }
         field
+    }
+
+    fn no_list(&mut self) {
+        self.broken.push(format!("{} must be an array", self.name));
+        self.item_rule();
     }
 
     fn item_rule(&mut self) {
@@ -56,7 +61,8 @@ impl<'f, 'a> ListField<'f, 'a> {
     }
 
     /// Says on the line that [`ListField::get`] follows.
-    pub fn required(self) -> Self {
+    pub fn required(mut self) -> Self {
+        self.need();
         self
     }
 
@@ -101,13 +107,22 @@ impl<'f, 'a> ListField<'f, 'a> {
     }
 
     fn rule(mut self, holds: impl FnOnce(&[String]) -> bool, message: impl FnOnce(&str) -> String) -> Self {
-        if !self.value.as_deref().is_some_and(holds) {
+        let may_be_absent = self.absent && !self.needed;
+        if !may_be_absent && !self.value.as_deref().is_some_and(holds) {
             self.broken.push(message(self.name));
         }
         self
     }
 
-    pub fn get(self) -> Vec<String> {
+    fn need(&mut self) {
+        if self.absent && !self.needed {
+            self.no_list();
+        }
+        self.needed = true;
+    }
+
+    pub fn get(mut self) -> Vec<String> {
+        self.need();
         self.fields.tell(self.name, |list| list.required = true);
         self.fields.note(self.broken);
         self.value.unwrap_or_default()

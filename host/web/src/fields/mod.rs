@@ -84,7 +84,7 @@ impl<'a> Fields<'a> {
     fn new(input: Input<'a>) -> Self {
         Self {
             input,
-            asked: Vec::new(),
+            asked: Vec::with_capacity(16),
             broken: Vec::new(),
             trees: Trees::new(),
             free: false,
@@ -290,11 +290,15 @@ impl<'a> Fields<'a> {
     }
 
     fn unknown(&self) -> Vec<String> {
+        let is_unknown = |name: &&str| !self.asked.contains(name);
         let mut names: Vec<&str> = match self.input {
-            Input::Json(top) => top.names().collect(),
-            Input::Text(pairs) => pairs.iter().map(|(key, _)| bare(key)).collect(),
+            Input::Json(top) => top.names().filter(is_unknown).collect(),
+            Input::Text(pairs) => pairs
+                .iter()
+                .map(|(key, _)| bare(key))
+                .filter(is_unknown)
+                .collect(),
         };
-        names.retain(|name| !self.asked.contains(name));
         names.dedup();
         names
             .into_iter()
@@ -327,11 +331,17 @@ fn bare(name: &str) -> &str {
 }
 
 /// The rules of one property as they are declared; shared by the typed builders.
+///
+/// Nothing is written down of a property that may be absent and is: most filters of most queries are.
 struct Rules<T> {
     name: &'static str,
     /// `None`: absent, or not of the asked type.
     value: Option<T>,
     absent: bool,
+    /// Declared so, before its other rules.
+    needed: bool,
+    /// The rule about its type, which an absent one breaks.
+    fault: Option<&'static str>,
     broken: Vec<String>,
 }
 
@@ -340,7 +350,7 @@ impl<T> Rules<T> {
     fn read<'a>(
         fields: &mut Fields<'a>,
         name: &'static str,
-        (kind, rule): (Kind, &str),
+        (kind, rule): (Kind, &'static str),
         read: impl FnOnce(Raw<'a>) -> Option<T>,
     ) -> Self {
         fields.tell_asked(name, kind);
@@ -369,19 +379,32 @@ impl<T> Rules<T> {
         }
     }
 
-    fn new(name: &'static str, absent: bool, value: Result<T, &str>) -> Self {
-        let broken = value.as_ref().err().map(|fault| format!("{name} {fault}"));
+    fn new(name: &'static str, absent: bool, value: Result<T, &'static str>) -> Self {
+        let fault = value.as_ref().err().copied();
+        let broken = fault.filter(|_| !absent).map(|fault| format!("{name} {fault}"));
         Self {
             name,
             value: value.ok(),
             absent,
+            needed: false,
+            fault,
             broken: broken.into_iter().collect(),
         }
     }
 
-    /// A value that is not there, or not of the type, breaks every further rule as well.
+    /// It has to be there. Stands before the other rules.
+    fn need(&mut self) {
+        if self.absent && !self.needed {
+            let fault = self.fault.map(|fault| format!("{} {fault}", self.name));
+            self.broken.extend(fault);
+        }
+        self.needed = true;
+    }
+
+    /// A value that is not there though it has to, or not of the type, breaks every further rule as well.
     fn rule(&mut self, holds: impl FnOnce(&T) -> bool, message: impl FnOnce() -> String) {
-        if !self.value.as_ref().is_some_and(holds) {
+        let may_be_absent = self.absent && !self.needed;
+        if !may_be_absent && !self.value.as_ref().is_some_and(holds) {
             self.broken.push(format!("{} {}", self.name, message()));
         }
     }
@@ -393,7 +416,8 @@ impl<T> Rules<T> {
         self.value
     }
 
-    fn required(self, fields: &mut Fields<'_>) -> Option<T> {
+    fn required(mut self, fields: &mut Fields<'_>) -> Option<T> {
+        self.need();
         fields.tell(self.name, |property| property.required = true);
         fields.note(self.broken);
         self.value

@@ -27,7 +27,8 @@ impl<'f, 'a> IntegerField<'f, 'a> {
     }
 
     /// Says on the line that [`IntegerField::get`] follows.
-    pub fn required(self) -> Self {
+    pub fn required(mut self) -> Self {
+        self.rules.need();
         self
     }
 
@@ -103,7 +104,8 @@ impl<'f, 'a> FloatField<'f, 'a> {
     }
 
     /// Says on the line that [`FloatField::get`] follows.
-    pub fn required(self) -> Self {
+    pub fn required(mut self) -> Self {
+        self.rules.need();
         self
     }
 

@@ -26,7 +26,8 @@ impl<'f, 'a> TextField<'f, 'a> {
     }
 
     /// Says on the line that [`TextField::get`] follows; a text that may be absent ends in [`TextField::optional`].
-    pub fn required(self) -> Self {
+    pub fn required(mut self) -> Self {
+        self.rules.need();
         self
     }
 
