@@ -8,13 +8,15 @@
 //!
 //! The portable subset: `$1..$n`; ids TEXT; instants, counts and sizes BIGINT (`i64`); booleans bound and read as
 //! `bool`; JSON TEXT ([`Json`]); `CAST(SUM(x) AS BIGINT)`; `CAST($1 AS TEXT) IS NULL` where a parameter has no column
-//! to take its type from; `ON CONFLICT … DO UPDATE`, `RETURNING`, `NULLS LAST`, `LOWER(a) LIKE LOWER($1)`. Not: `now()`,
+//! to take its type from; `ON CONFLICT … DO UPDATE`, `RETURNING`, `NULLS LAST`, `LOWER(a) LIKE LOWER($1)`,
+//! `string_agg(a, ',')`. Not: `now()`,
 //! arrays, `ANY`, `ILIKE`, `FOR UPDATE`. Claim work with one conditional UPDATE. TEXT holds no NUL on PostgreSQL.
 //!
 //! Bounds: SQLite one writer and four readers; PostgreSQL ten connections; ten seconds of waiting for one of them.
 //! A transaction is never held across a plugin call or an HTTP request: on SQLite it holds up every other writer.
 
 mod backup;
+mod begin;
 mod beside;
 mod changes;
 mod error;

@@ -13,8 +13,9 @@ use std::time::{Duration, Instant};
 use qm_kernel::event::{DomainEvent, EventSink, Plan};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{ConnectOptions, Connection as _, Executor as _, PgPool, Pool, SqlitePool, Transaction};
+use sqlx::{ConnectOptions, Connection as _, Executor as _, PgPool, SqlitePool};
 
+use crate::begin::begin;
 use crate::changes::{Changes, Writes};
 use crate::error::{Class, DbError, class};
 use crate::lock::FileLock;
@@ -512,19 +513,6 @@ async fn open_postgres(url: &str, session: &str) -> Result<Pools, DbError> {
         })
         .connect_lazy_with(options);
     Ok(Pools::Postgres(pool))
-}
-
-/// Begins in a task of its own. A caller who goes away meanwhile, such as a request whose client left, would otherwise
-/// leave a connection in the pool that is in a transaction nobody knows of (sqlx issue 4393): whoever got it next would
-/// write into that one, or could not write at all.
-async fn begin<DB: sqlx::Database>(
-    pool: &Pool<DB>,
-    begin: &'static str,
-) -> Result<Transaction<'static, DB>, sqlx::Error> {
-    let connection = pool.acquire().await?;
-    tokio::spawn(Transaction::begin(connection, Some(begin.into())))
-        .await
-        .unwrap_or_else(|_| Err(sqlx::Error::WorkerCrashed))
 }
 
 /// Names the server, the user and the database, never the password.

@@ -25,7 +25,7 @@ pub static STATEMENTS: [Registered];
 /// An INSERT of many rows at once, run by [`batch!`](crate::batch), or a SELECT by many keys, run by [`each!`](crate::each).
 /// Made by [`bulk!`](crate::bulk).
 ///
-/// Rows go in chunks of fixed sizes, so that three texts are prepared at most, whatever the number of rows.
+/// Rows go in chunks of fixed sizes, so that four texts are prepared at most, whatever the number of rows.
 pub struct Bulk {
     head: &'static str,
     columns: usize,
@@ -34,7 +34,7 @@ pub struct Bulk {
 }
 
 /// Rows in one statement. 64 rows of 20 columns stay far below both databases' limit of parameters.
-const SIZES: [usize; 3] = [64, 8, 1];
+const SIZES: [usize; 4] = [64, 16, 4, 1];
 
 impl Bulk {
     /// `head` runs up to and including `VALUES`, `tail` is what follows the rows.
@@ -94,6 +94,6 @@ mod tests {
         while let Some((chunk, _)) = bulk.next(&mut rest) {
             sizes.push(chunk.len());
         }
-        assert_eq!(sizes, [64, 8, 8, 1, 1, 1]);
+        assert_eq!(sizes, [64, 16, 1, 1, 1]);
     }
 }
