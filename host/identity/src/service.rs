@@ -162,8 +162,7 @@ impl Inner {
 
 /// The row joined with what its roles grant.
 async fn account_of(tx: &mut Tx, user: UserRow) -> Result<Account, IdentityError> {
-    let roles = repo::roles::roles_of(tx, &user.id).await?;
-    let permissions = repo::roles::permissions_of(tx, &user.id).await?;
+    let (roles, permissions) = repo::roles::granted_to(tx, &user.id).await?;
     let UserRow {
         id,
         username,

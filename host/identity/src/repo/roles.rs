@@ -6,9 +6,12 @@ use qm_kernel::{Permission, PermissionSet, Role, Timestamp};
 
 sql! {
     ROLES_OF_USER = "SELECT r.name FROM roles r JOIN user_roles ur ON ur.role_id = r.id WHERE ur.user_id = $1";
-    PERMISSIONS_OF_USER = "SELECT DISTINCT p.key FROM permissions p \
+    /// One row, with a comma between two names and between two keys: whoever signs in or asks who they are is told all of
+    /// their permissions, and a row each costs more than all else of that request.
+    GRANTED_TO_USER = "SELECT (SELECT string_agg(r.name, ',') FROM roles r JOIN user_roles ur ON ur.role_id = r.id \
+        WHERE ur.user_id = $1), (SELECT string_agg(granted.key, ',') FROM (SELECT DISTINCT p.key FROM permissions p \
         JOIN role_permissions rp ON rp.permission_id = p.id \
-        JOIN user_roles ur ON ur.role_id = rp.role_id WHERE ur.user_id = $1";
+        JOIN user_roles ur ON ur.role_id = rp.role_id WHERE ur.user_id = $1) AS granted)";
     ALL_PERMISSIONS = "SELECT id, key AS name FROM permissions";
     INSERT_PERMISSION = "INSERT INTO permissions (id, key, description) VALUES ($1, $2, $2) ON CONFLICT (key) DO NOTHING";
     ALL_ROLES = "SELECT id, name FROM roles";
@@ -48,13 +51,14 @@ pub async fn roles_of(tx: &mut Tx, user_id: &str) -> Result<Vec<Role>, DbError> 
     Ok(roles)
 }
 
-/// The permissions that the user's roles grant together.
-pub async fn permissions_of(tx: &mut Tx, user_id: &str) -> Result<PermissionSet, DbError> {
-    let keys = qm_db::all!(tx, (String,), PERMISSIONS_OF_USER, user_id).await?;
-    Ok(keys
-        .iter()
-        .filter_map(|(key,)| Permission::from_key(key))
-        .collect())
+/// The user's roles, the most powerful first, and the permissions that they grant together.
+pub async fn granted_to(tx: &mut Tx, user_id: &str) -> Result<(Vec<Role>, PermissionSet), DbError> {
+    let (roles, keys) = qm_db::one!(tx, (Option<String>, Option<String>), GRANTED_TO_USER, user_id).await?;
+    let words = |text: Option<String>| text.unwrap_or_default();
+    let (roles, keys) = (words(roles), words(keys));
+    let mut roles: Vec<Role> = roles.split(',').filter_map(Role::from_name).collect();
+    roles.sort_unstable();
+    Ok((roles, keys.split(',').filter_map(Permission::from_key).collect()))
 }
 
 pub async fn all_permissions(tx: &mut Tx) -> Result<Vec<Named>, DbError> {

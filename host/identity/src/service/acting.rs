@@ -49,8 +49,7 @@ async fn judge(
     if !user.is_active {
         return Err(ActingError::Inactive);
     }
-    let mut roles = repo::roles::roles_of(tx, &user.id).await?;
-    let held = repo::roles::permissions_of(tx, &user.id).await?;
+    let (mut roles, held) = repo::roles::granted_to(tx, &user.id).await?;
     ActingError::check(&roles, held, needed)?;
     // A role won since the token was issued counts from the next token on.
     roles.retain(|role| principal.roles.contains(role));
