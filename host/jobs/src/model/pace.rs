@@ -19,6 +19,8 @@ pub struct Pace {
     /// Time within which hosted work may end without having been stored before: then its beginning and its end are one
     /// write. Only on SQLite, whose file is one process's; zero stores everything at once.
     pub brief: Duration,
+    /// Time for which work that ended so waits for more of its kind, to be written with it.
+    pub gather: Duration,
     /// Time without a sign of life after which a running job is told of as stalled.
     pub stall_after: Duration,
     pub stall_scan: Duration,
@@ -35,6 +37,7 @@ impl Default for Pace {
             drain: Duration::from_secs(10),
             progress_gap: Duration::from_secs(1),
             brief: Duration::from_millis(100),
+            gather: Duration::from_millis(50),
             stall_after: Duration::from_mins(5),
             stall_scan: Duration::from_secs(30),
             places: None,

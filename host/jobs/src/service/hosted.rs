@@ -182,13 +182,7 @@ impl Jobs {
         // A warning is written to a job that stands.
         if let Some(ended @ (None | Some(Ending { warning: None, .. }))) = ended {
             let outcome = outcome(&context, &hand, ended).await;
-            let unstored = Some(job);
-            let ended = Ended {
-                lease,
-                outcome,
-                unstored,
-            };
-            return self.settle(ended).await;
+            return self.settle_unstored(job, lease, outcome).await;
         }
         let unstored = match self.store_begun(&job).await {
             Ok(messages) => {

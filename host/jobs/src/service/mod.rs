@@ -1,6 +1,7 @@
 //! The use cases of this area.
 
 pub mod actions;
+mod brief;
 pub mod bulk;
 pub mod context;
 mod enqueue;
@@ -35,6 +36,7 @@ pub use enqueue::Enqueued;
 
 use crate::model::cron::Cron;
 use crate::model::pace::Pace;
+use brief::Brief;
 use hands::Hands;
 use settle::Ended;
 use types::Types;
@@ -74,6 +76,8 @@ struct Inner {
     wake: Notify,
     /// Ended and not yet written.
     ended: Mutex<Vec<Ended>>,
+    /// The same, of work that was never stored.
+    brief: Mutex<Vec<Brief>>,
     settling: tokio::sync::Mutex<()>,
     /// Runs under way.
     runs: TaskTracker,
@@ -158,6 +162,7 @@ impl Jobs {
             worker,
             wake: Notify::new(),
             ended: Mutex::default(),
+            brief: Mutex::default(),
             settling: tokio::sync::Mutex::default(),
             runs: TaskTracker::new(),
             draining: AtomicBool::new(false),

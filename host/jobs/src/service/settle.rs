@@ -20,7 +20,7 @@ use crate::model::status::Status;
 use crate::repo;
 use crate::repo::moves::Lease;
 
-const TOGETHER: usize = 64;
+pub(super) const TOGETHER: usize = 64;
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// Attempts to find a job in a state that stays the same for as long as it takes to move it.

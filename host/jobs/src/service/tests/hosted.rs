@@ -4,7 +4,7 @@ use qm_db::{Db, db_test};
 
 use super::*;
 use crate::error::JobsError;
-use crate::model::job::Visibility;
+use crate::model::job::{Job, Visibility};
 use crate::model::status::Status;
 use crate::service::actions::Verb;
 use crate::service::hosted::Hosted;
@@ -112,6 +112,47 @@ db_test! {
         house.settled().await;
         assert_eq!(house.job(&id).await.status, Status::CompletedWithWarnings);
         assert_eq!(house.told(&id).await, ["created", "queued", "started", "warning", "completed"]);
+    }
+
+    async fn what_is_stored_once_looks_like_what_was_stored_on_its_way(db: Db) {
+        let first = House::new(&db).await;
+        let mut seen = Vec::new();
+        for brief in [Duration::ZERO, Duration::from_mins(10)] {
+            let house = first.at_pace(Pace { brief, ..pace() });
+            let (done, failed) = (begin(&house).await, begin(&house).await);
+            let ids = [done.id().to_owned(), failed.id().to_owned()];
+            let figures = Done::Completed { result: Some(json!({ "bytes": 3 })), metrics: Some(json!({ "files": 1 })) };
+            done.end(None, Ok(figures));
+            failed.end(None, Err(JobError::new("conflict.exists", "it is there").permanent()));
+            house.settled().await;
+            for id in &ids {
+                let job = house.job(id).await;
+                // The heartbeat of work that was held is that of its hands.
+                let heartbeat_at = job.started_at;
+                seen.push((Job { id: String::new(), root_job_id: String::new(), heartbeat_at, ..job }, house.told(id).await));
+            }
+        }
+        assert_eq!(seen[..2], seen[2..]);
+    }
+
+    async fn what_ends_about_then_is_written_together(db: Db) {
+        let house = House::new(&db).await.at_pace(Pace {
+            brief: Duration::from_mins(10),
+            gather: Duration::from_millis(20),
+            ..pace()
+        });
+        // More than one transaction takes.
+        let mut ids = Vec::new();
+        for _ in 0..150 {
+            let hosted = begin(&house).await;
+            ids.push(hosted.id().to_owned());
+            hosted.end(None, Ok(Done::nothing()));
+        }
+        house.settled().await;
+        for id in &ids {
+            assert_eq!(house.status(id).await, "completed");
+        }
+        assert_eq!(house.told(&ids[149]).await, ["created", "queued", "started", "completed"]);
     }
 
     async fn work_that_takes_longer_is_stored_while_it_goes_on(db: Db) {

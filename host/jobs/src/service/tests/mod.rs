@@ -132,6 +132,7 @@ pub fn pace() -> Pace {
     Pace {
         places: Some(4),
         brief: Duration::ZERO,
+        gather: Duration::ZERO,
         ..Pace::default()
     }
 }

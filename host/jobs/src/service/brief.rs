@@ -1,0 +1,183 @@
+//! Hosted work that ended before it was stored: it is written as it ended, a statement a job and one for all their events,
+//! together with what else ended about then. Most operations are such: what one of them takes is less than what its
+//! record would, were it written on the way from state to state.
+//! Bounds: [`TOGETHER`] jobs a transaction, gathered for [`Pace::gather`](crate::Pace).
+
+use qm_kernel::Timestamp;
+
+use super::moving::{shown, told_of};
+use super::settle::{Ended, Outcome, TOGETHER};
+use super::tell::Message;
+use super::types::Done;
+use super::{Jobs, lock};
+use crate::error::JobsError;
+use crate::model::event::{EventType, Level, NewEvent};
+use crate::model::job::Job;
+use crate::model::redact;
+use crate::model::status::Status;
+use crate::repo;
+use crate::repo::events::Numbered;
+use crate::repo::moves::Lease;
+
+/// Work that began and ended, of which nothing is stored.
+pub(super) struct Brief {
+    /// The job as it was made.
+    pub(super) job: Job,
+    pub(super) lease: Lease,
+    pub(super) outcome: Outcome,
+    /// The job as it ended, and the event that tells of it.
+    whole: (Job, NewEvent),
+}
+
+impl Brief {
+    fn running(&self) -> Job {
+        let (ended, _) = &self.whole;
+        Job {
+            status: Status::Running,
+            started_at: ended.started_at,
+            ..self.job.clone()
+        }
+    }
+
+    fn into_ended(self) -> Ended {
+        Ended {
+            lease: self.lease,
+            outcome: self.outcome,
+            unstored: Some(self.job),
+        }
+    }
+}
+
+impl Jobs {
+    /// Writes how work ended of which nothing is stored, soon.
+    pub(super) async fn settle_unstored(&self, job: Job, lease: Lease, outcome: Outcome) {
+        match self.whole(&job, &outcome, self.0.ctx.now()) {
+            Some(whole) => {
+                let brief = Brief {
+                    job,
+                    lease,
+                    outcome,
+                    whole,
+                };
+                self.settle_brief(brief).await;
+            }
+            None => {
+                let unstored = Some(job);
+                let ended = Ended {
+                    lease,
+                    outcome,
+                    unstored,
+                };
+                self.settle(ended).await;
+            }
+        }
+    }
+
+    /// The job as it stands after its end, and the event of that; `None` where its end is more than one move.
+    fn whole(&self, job: &Job, outcome: &Outcome, now: Timestamp) -> Option<(Job, NewEvent)> {
+        let ended = Job {
+            worker_id: Some(self.0.worker.id.clone()),
+            claim: 1,
+            heartbeat_at: Some(job.created_at),
+            started_at: Some(job.created_at),
+            updated_at: now,
+            ..job.clone()
+        };
+        match outcome {
+            Outcome::Done(Done::Completed { result, metrics }) => {
+                let event = NewEvent {
+                    progress: Some(100),
+                    ..NewEvent::new(EventType::Completed, Level::Success)
+                };
+                let completed = Job {
+                    status: Status::Completed,
+                    progress_percent: 100,
+                    result_summary: result.clone().map(redact::value),
+                    metrics: metrics.clone().map(redact::value),
+                    completed_at: Some(now),
+                    ..ended
+                };
+                Some((completed, event))
+            }
+            Outcome::Failed(error) if !(error.retryable && job.has_attempts_left()) => {
+                let (code, sentence) = shown(error);
+                let event = told_of(&code, &sentence);
+                let failed = Job {
+                    status: Status::Failed,
+                    error_code: Some(code),
+                    error_message: Some(sentence),
+                    failed_at: Some(now),
+                    ..ended
+                };
+                Some((failed, event))
+            }
+            _ => None,
+        }
+    }
+
+    async fn settle_brief(&self, brief: Brief) {
+        let id = brief.job.id.clone();
+        lock(&self.0.brief).push(brief);
+        tokio::select! {
+            () = tokio::time::sleep(self.0.pace.gather) => {}
+            () = self.0.abandoned.cancelled() => {}
+        }
+        loop {
+            let turn = self.0.settling.lock().await;
+            let batch: Vec<Brief> = {
+                let mut waiting = lock(&self.0.brief);
+                // Somebody whose turn came earlier has written this one too; what came since waits for its own turn.
+                if !waiting.iter().any(|brief| brief.job.id == id) {
+                    return;
+                }
+                let count = waiting.len().min(TOGETHER);
+                waiting.drain(..count).collect()
+            };
+            let Err(error) = self.write_whole(&batch).await else {
+                continue;
+            };
+            drop(turn);
+            tracing::warn!(%error, jobs = batch.len(), "operations that ended are written one by one");
+            for brief in batch {
+                self.settle(brief.into_ended()).await;
+            }
+        }
+    }
+
+    async fn write_whole(&self, batch: &[Brief]) -> Result<(), JobsError> {
+        let mut events = Vec::with_capacity(batch.len() * 4);
+        let mut messages = Vec::with_capacity(batch.len() * 4);
+        let mut tx = self.0.db.begin_write().await?;
+        for brief in batch {
+            let (ended, end) = &brief.whole;
+            if !repo::jobs::insert_ended(&mut tx, ended).await? {
+                return Err(JobsError::LeaseLost(ended.id.clone()));
+            }
+            let told = [EventType::Created, EventType::Queued, EventType::Started].map(NewEvent::info);
+            let told = told.into_iter().chain([end.clone()]);
+            events.extend(told.zip(1..).map(|(event, sequence)| Numbered {
+                job_id: &ended.id,
+                sequence,
+                event,
+            }));
+            let last = match ended.status {
+                Status::Failed => Message::of("jobs.failed", ended).saying(ended.error_message.clone()),
+                _ => Message::of("jobs.completed", ended),
+            };
+            messages.extend([
+                Message::of("jobs.created", &brief.job),
+                Message::of("jobs.queued", &brief.job),
+                Message::of("jobs.started", &brief.running()),
+                last,
+            ]);
+        }
+        repo::events::add(&mut tx, &self.0.ctx, &events).await?;
+        tx.commit().await?;
+        for brief in batch {
+            let status = brief.whole.0.status.as_str();
+            self.0.tally.ended.with_label_values(&[status]).inc();
+        }
+        self.tell_all(&messages);
+        Ok(())
+    }
+}
