@@ -38,6 +38,12 @@ struct Inner {
     stored: watch::Sender<u64>,
 }
 
+/// Who is woken by stored events of some keys.
+struct Wake {
+    keys: &'static [&'static str],
+    stored: watch::Sender<u64>,
+}
+
 #[derive(Default)]
 struct State {
     kinds: HashMap<&'static str, Kind>,
@@ -45,6 +51,7 @@ struct State {
     kept: HashSet<String>,
     ids: Ids,
     subscribers: Vec<Subscriber>,
+    wakes: Vec<Wake>,
     counts: BusCounts,
 }
 
@@ -105,6 +112,15 @@ impl Bus {
         self.inner.stored.subscribe()
     }
 
+    /// Changes whenever one with such a key was.
+    pub(crate) fn stored_of(&self, keys: &'static [&'static str]) -> watch::Receiver<u64> {
+        let (stored, wake) = watch::channel(0);
+        let mut state = self.state();
+        state.wakes.retain(|wake| !wake.stored.is_closed());
+        state.wakes.push(Wake { keys, stored });
+        wake
+    }
+
     /// From now on every event published reaches the subscription, in order. `name` stands in logs.
     pub fn subscribe(&self, name: &'static str) -> Subscription {
         let (queue, events) = mpsc::channel(QUEUE);
@@ -149,6 +165,13 @@ impl EventSink for Bus {
             return;
         }
         let is_stored = state.kept.contains(&*event.event_key);
+        if is_stored {
+            let woken = state
+                .wakes
+                .iter()
+                .filter(|wake| wake.keys.contains(&&*event.event_key));
+            woken.for_each(|wake| wake.stored.send_modify(|count| *count += 1));
+        }
         state.deliver(event);
         drop(state);
         if is_stored {

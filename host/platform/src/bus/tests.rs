@@ -119,12 +119,17 @@ fn the_plan_of_an_event_comes_from_its_kind_and_from_who_wants_it() {
     let _heard = f.bus.subscribe("test");
     assert_eq!(f.bus.plan(&event), Some(live));
     let mut woken = f.bus.stored();
+    let (own, of_others) = (
+        f.bus.stored_of(&["torrent.failed"]),
+        f.bus.stored_of(&["torrent.completed"]),
+    );
     f.bus.publish(event.clone());
     assert!(!woken.has_changed().unwrap(), "nobody waits for it");
     f.bus.keep(["torrent.failed".to_owned()]);
     assert_eq!(f.bus.plan(&event), Some(Plan { stored: true, ..live }));
     f.bus.publish(f.event("torrent.failed", Some("b"), json!({})));
     assert!(woken.has_changed().unwrap());
+    assert!(own.has_changed().unwrap() && !of_others.has_changed().unwrap());
     woken.mark_unchanged();
     f.bus.repeated(&event);
     assert_eq!((f.bus.counts().published, f.bus.counts().repeated), (2, 1));

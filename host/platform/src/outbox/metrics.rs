@@ -18,7 +18,7 @@ impl OutboxMetrics {
         let behind = IntGaugeVec::new(
             Opts::new(
                 "quartermaster_consumer_events_behind",
-                "Stored events that a consumer has not passed yet.",
+                "Stored events that a consumer has not passed yet, as of its last look; events of others wake it seldom.",
             ),
             by_consumer,
         )?;

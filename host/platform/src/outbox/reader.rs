@@ -29,8 +29,10 @@ pub(super) struct Reader {
     outbox: Outbox,
     consumer: Arc<dyn Consumer>,
     keys: HashSet<&'static str>,
-    /// Changes when this process stored an event.
+    /// Changes when this process stored an event of the consumer's.
     wake: watch::Receiver<u64>,
+    /// Changes when it stored any. Those of others are passed all at once, when it is time to look anyway.
+    any: watch::Receiver<u64>,
     /// Tells whether anybody else may have stored one.
     changes: Changes,
     /// Events to take one by one.
@@ -73,7 +75,8 @@ impl Reader {
     pub fn new(outbox: Outbox, consumer: Arc<dyn Consumer>) -> Self {
         Self {
             keys: consumer.keys().iter().copied().collect(),
-            wake: outbox.bus.stored(),
+            wake: outbox.bus.stored_of(consumer.keys()),
+            any: outbox.bus.stored(),
             changes: outbox.db.changes(),
             outbox,
             consumer,
@@ -106,7 +109,9 @@ impl Reader {
     async fn stored(&mut self) {
         loop {
             let told = tokio::time::timeout_at(self.outbox.next_look(), self.wake.changed()).await;
-            if told.is_ok() || self.changes.any() {
+            // Both are asked, for each remembers when it was.
+            let of_ours = self.any.has_changed().unwrap_or(false);
+            if told.is_ok() || self.changes.any() || of_ours {
                 return;
             }
         }
@@ -115,6 +120,7 @@ impl Reader {
     async fn look(&mut self) -> Next {
         // Marked before looking: what is stored meanwhile is looked for at once.
         self.wake.mark_unchanged();
+        self.any.mark_unchanged();
         match self.step().await {
             Ok(next) => {
                 self.failing = false;
@@ -134,7 +140,7 @@ impl Reader {
     }
 
     async fn step(&mut self) -> Result<Next, DbError> {
-        let Some((mut standing, page, last)) = self.read().await? else {
+        let Some((mut standing, page, last, is_all)) = self.read().await? else {
             // Another server forgot it: it begins anew.
             self.outbox.register(&*self.consumer).await?;
             return Ok(Next::Now);
@@ -161,18 +167,33 @@ impl Reader {
             .filter(|row| self.keys.contains(&*row.event_key))
             .collect();
         let Some(first) = wanted.first() else {
-            return self.skip(&standing, end).await;
+            self.skip(&standing, end).await?;
+            return Ok(self.passed(last - end, is_all));
         };
         if self.singly > 0 || standing.attempts > 0 {
             return self.one(&standing, first).await;
         }
-        self.all(&standing, &wanted, end).await
+        match self.all(&standing, &wanted, end).await? {
+            Some(next) => Ok(next),
+            None => Ok(self.passed(last - end, is_all)),
+        }
     }
 
-    /// Where the consumer stands, what comes next, and the last position of all. `None` where nobody knows the consumer.
-    async fn read(&self) -> Result<Option<(Standing, Vec<EventRow>, i64)>, DbError> {
+    /// A page is passed, and with it all there was, where `is_all`: whatever was stored since has woken this consumer.
+    fn passed(&mut self, left: i64, is_all: bool) -> Next {
+        if !is_all {
+            return Next::Now;
+        }
+        self.outbox.metrics.behind(self.consumer.name(), left);
+        self.singly = 0;
+        Next::Stored
+    }
+
+    /// Where the consumer stands, what comes next, the last position of all, and whether nothing comes after what is read.
+    /// `None` where nobody knows the consumer.
+    async fn read(&self) -> Result<Option<(Standing, Vec<EventRow>, i64, bool)>, DbError> {
         let mut tx = self.outbox.db.begin_read().await?;
-        let Some(standing) = repo::standing(&mut tx, self.consumer.name()).await? else {
+        let Some((standing, last)) = repo::standing_of_all(&mut tx, self.consumer.name()).await? else {
             return Ok(None);
         };
         // Texts of events are long: those that are taken one by one, or not yet, are not read by the page.
@@ -180,8 +201,8 @@ impl Reader {
         let few = self.singly > 0 || standing.attempts > 0 || self.has_to_wait(&standing, now).is_some();
         let most = if few { FEW } else { PAGE };
         let page = repo::page(&mut tx, standing.position.max(self.skipped), most).await?;
-        let last = repo::last(&mut tx).await?;
-        Ok(Some((standing, page, last)))
+        let is_all = page.len() < most;
+        Ok(Some((standing, page, last, is_all)))
     }
 
     /// How long, while another server has the lease or the next attempt is not due.
@@ -210,7 +231,7 @@ impl Reader {
     }
 
     /// Passes a page without an event of its own. That is written down only now and then.
-    async fn skip(&mut self, standing: &Standing, end: i64) -> Result<Next, DbError> {
+    async fn skip(&mut self, standing: &Standing, end: i64) -> Result<(), DbError> {
         self.skipped = end;
         if end - standing.position >= PAGE as i64 {
             let mut tx = self.outbox.db.begin_write().await?;
@@ -218,18 +239,28 @@ impl Reader {
                 tx.commit().await?;
             }
         }
-        Ok(Next::Now)
+        Ok(())
     }
 
-    /// A page in one transaction.
-    async fn all(&mut self, standing: &Standing, wanted: &[&EventRow], end: i64) -> Result<Next, DbError> {
+    /// A page in one transaction; `None` when all of it is done.
+    async fn all(
+        &mut self,
+        standing: &Standing,
+        wanted: &[&EventRow],
+        end: i64,
+    ) -> Result<Option<Next>, DbError> {
         match self.handle(standing, wanted, end).await? {
-            Handled::Done => self.outbox.metrics.handled(self.consumer.name(), wanted.len()),
-            Handled::Lost => return Ok(Next::After(self.outbox.patience.poll)),
+            Handled::Done => {
+                self.outbox.metrics.handled(self.consumer.name(), wanted.len());
+                Ok(None)
+            }
+            Handled::Lost => Ok(Some(Next::After(self.outbox.patience.poll))),
             // One by one, to see which of them it is.
-            Handled::Failed(_) => self.singly = wanted.len(),
+            Handled::Failed(_) => {
+                self.singly = wanted.len();
+                Ok(Some(Next::Now))
+            }
         }
-        Ok(Next::Now)
     }
 
     /// One event, whose attempts are counted.

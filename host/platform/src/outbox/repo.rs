@@ -16,6 +16,8 @@ sql! {
         ON CONFLICT (name) DO UPDATE SET event_keys = excluded.event_keys, seen_at = excluded.seen_at";
     STANDING = "SELECT position, lease_owner, lease_until, attempts, retry_at, last_error FROM event_consumers \
         WHERE name = $1";
+    STANDING_OF_ALL = "SELECT c.position, c.lease_owner, c.lease_until, c.attempts, c.retry_at, c.last_error, o.last \
+        FROM event_consumers c JOIN outbox_counter o ON o.one = 1 WHERE c.name = $1";
     /// Takes or keeps the lease, and holds the row until the transaction ends: nobody else gets past it with the same events.
     ADVANCE = "UPDATE event_consumers SET position = $5, lease_owner = $3, lease_until = $4, attempts = 0, retry_at = 0, \
             last_error = NULL \
@@ -156,6 +158,25 @@ pub async fn standing(tx: &mut Tx, name: &str) -> Result<Option<Standing>, DbErr
             attempts,
             retry_at,
             last_error,
+        },
+    ))
+}
+
+/// The same, with the last position given away.
+pub async fn standing_of_all(tx: &mut Tx, name: &str) -> Result<Option<(Standing, i64)>, DbError> {
+    type Row = (i64, Option<String>, i64, i64, i64, Option<String>, i64);
+    let row = opt!(tx, Row, STANDING_OF_ALL, name).await?;
+    Ok(row.map(
+        |(position, lease_owner, lease_until, attempts, retry_at, last_error, last)| {
+            let standing = Standing {
+                position,
+                lease_owner,
+                lease_until,
+                attempts,
+                retry_at,
+                last_error,
+            };
+            (standing, last)
         },
     ))
 }

@@ -500,6 +500,21 @@ qm_db::db_test! {
         assert_eq!(rows(&db, STORED).await, 1, "from the next upkeep on");
     }
 
+    async fn an_event_is_handled_at_once_whatever_was_passed_before_it(db: Db) {
+        let seldom = Duration::from_mins(10);
+        let server = Server::new(&db, Patience { poll: seldom, rest: seldom, ..BRISK }).await;
+        let consumer = Counter::new("counter", []);
+        server.outbox.bus.keep([Passing::KEY.to_owned()]);
+        server.start(&consumer).await;
+        for number in 1..=3 {
+            server.publish(&[Passing {}, Passing {}]).await;
+            server.count([number]).await;
+            server.publish(&[Passing {}]).await;
+            once(&db, number as usize).await;
+        }
+        server.background.shutdown().await;
+    }
+
     async fn events_of_others_are_passed_without_a_write_each(db: Db) {
         let server = Server::new(&db, BRISK).await;
         let consumer = Counter::new("counter", []);
