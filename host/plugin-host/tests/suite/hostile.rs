@@ -83,6 +83,32 @@ fn a_description_that_hoards_costs_no_more() {
     assert!(seen.end.contains("its 128 MiB of memory"), "{seen:?}");
 }
 
+/// Begins the name of an attack by a session's destructor.
+const DESTRUCTOR: &str = "destructor: ";
+/// What a session's destructor does in its second of grace, while its neighbour works on.
+const DESTRUCTORS: &[&str] = &[
+    "loop",
+    "trap",
+    "allocate_abort",
+    "recurse",
+    "long_logs",
+    "unsent_bodies",
+];
+
+#[test]
+fn a_destructor_costs_no_more_either() {
+    for mode in DESTRUCTORS {
+        let seen = in_a_process(&format!("{DESTRUCTOR}{mode}"));
+        println!("{mode}: {seen:?}");
+        assert!(seen.peak <= seen.before + seen.budget + SLACK, "{mode}: {seen:?}");
+        assert!(seen.after <= seen.before + SLACK, "{mode}: {seen:?}");
+        assert!(
+            seen.end == "well" && seen.charged == 0 && seen.revived,
+            "{mode}: {seen:?}"
+        );
+    }
+}
+
 #[test]
 fn a_thousand_killed_instances_leave_nothing() {
     let seen = in_a_process("killed");
@@ -131,6 +157,7 @@ async fn attacked() {
     let seen = match attack.as_str() {
         "describe_hoard" => described(limits).await,
         "killed" => killed(limits).await,
+        mode if mode.starts_with(DESTRUCTOR) => destroyed(&mode[DESTRUCTOR.len()..], limits).await,
         mode => polled(mode, limits).await,
     };
     println!("SEEN {}", serde_json::to_string(&seen).unwrap());
@@ -174,6 +201,45 @@ async fn polled(mode: &str, limits: Limits) -> Seen {
         after: settled(before).await,
         budget,
         end,
+        charged,
+        revived,
+    }
+}
+
+/// The plugin is reloaded, and at last the engine closed: either way the session's destructor runs.
+async fn destroyed(mode: &str, limits: Limits) -> Seen {
+    let budget = limits.memory_bytes as u64 >> 10;
+    let (bench, good) = ready(limits).await;
+    let bad = bench
+        .engine("bad", json!({"mode": mode, "on": "drop", "torrents": 3}))
+        .await;
+    let answers = async |engine: &dyn EngineDriver| {
+        let delta = engine.poll(None, Attention::Watched).await;
+        delta.is_ok_and(|delta| delta.changed.len() == 3)
+    };
+    let mut well = answers(&*bad).await;
+    forget_peak();
+    let before = resident();
+    bench.host.reload("misbehave").await.unwrap();
+    well &= answers(&*good).await && answers(&*bad).await;
+    let revived = bench.lane("bad", "sync").state == LaneState::Ready;
+    tokio::time::timeout(Duration::from_mins(1), bad.close())
+        .await
+        .unwrap();
+    well &= answers(&*good).await;
+    let lanes = bench.status("misbehave.wasm").lanes;
+    let charged = lanes
+        .iter()
+        .filter(|lane| lane.owner == "bad")
+        .map(|lane| lane.memory_bytes)
+        .sum();
+    let peak = peak();
+    Seen {
+        before,
+        peak,
+        after: settled(before).await,
+        budget,
+        end: if well { "well" } else { "an engine did not answer" }.to_owned(),
         charged,
         revived,
     }
