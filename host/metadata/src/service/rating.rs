@@ -75,9 +75,10 @@ impl MetadataArea {
         self.asked(OMDB, hasher.finish(), &question, asking).await
     }
 
-    /// One request. Nothing of its URL is told, for the key stands in it.
+    /// One request. Nothing of its URL is told, for the key stands in it, and of a refusal nothing that repeats the key.
     async fn fetch_rating(&self, key: &Secret, id: &str) -> Result<Option<Rated>, ProviderError> {
-        let params = [("i", id), ("apikey", key.expose().trim())];
+        let key = key.expose().trim();
+        let params = [("i", id), ("apikey", key)];
         let url = Url::parse_with_params(ORIGIN, params)
             .map_err(|_| ProviderError::InvalidConfig("its address makes no sense".to_owned()))?;
         let request = HttpRequest {
@@ -96,7 +97,7 @@ impl MetadataArea {
             .map_err(unreachable)?;
         let status = reply.status();
         let body = reply.read_to_end().await.map_err(unreachable)?;
-        read(status, &body)
+        read(status, &body, key)
     }
 }
 
@@ -110,7 +111,7 @@ fn unreachable(error: DialError) -> ProviderError {
 }
 
 /// What an answer means; none: the title is there and has no rating.
-fn read(status: u16, body: &[u8]) -> Result<Option<Rated>, ProviderError> {
+fn read(status: u16, body: &[u8], key: &str) -> Result<Option<Rated>, ProviderError> {
     let Ok(document) = serde_json::from_slice::<Document>(body) else {
         return Err(match status {
             200 => ProviderError::Unparsable("it answered something else than JSON".to_owned()),
@@ -125,7 +126,12 @@ fn read(status: u16, body: &[u8]) -> Result<Option<Rated>, ProviderError> {
     if document.response.eq_ignore_ascii_case("true") {
         return Ok(rating(&document));
     }
-    let why: String = document.error.chars().take(200).collect();
+    let why = if key.is_empty() {
+        document.error
+    } else {
+        document.error.replace(key, "…")
+    };
+    let why: String = why.chars().take(200).collect();
     let said = why.to_ascii_lowercase();
     Err(if said.contains("limit") {
         used_up(&why)
@@ -161,7 +167,7 @@ mod tests {
     use super::*;
 
     fn meaning(status: u16, text: &str) -> String {
-        match read(status, text.as_bytes()) {
+        match read(status, text.as_bytes(), "k3y") {
             Ok(Some(rated)) => format!("{} {}", rated.rating, rated.is_series),
             Ok(None) => "no rating".to_owned(),
             Err(error) => error.to_string(),
@@ -210,6 +216,11 @@ mod tests {
                 200,
                 r#"{"Response":"False","Error":"Something new."}"#,
                 "200: Something new.",
+            ),
+            (
+                401,
+                r#"{"Response":"False","Error":"No such API key: k3y"}"#,
+                "it refused the key: No such API key: …",
             ),
             (
                 200,
