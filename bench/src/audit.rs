@@ -86,7 +86,8 @@ async fn one(report: &mut Report, backend: Backend, scratch: &Scratch) {
     db.close().await;
 }
 
-async fn fill(db: &Db) {
+/// Fills the trail of a database that a server made.
+pub async fn fill(db: &Db) {
     let mut tx = db.begin_write().await.expect("a write");
     let newest = qm_kernel::Ctx::system().now().ms() - 24 * 3600 * 1000;
     let filled = exec!(&mut tx, FILL, newest - i64::from(ROWS) * 1000)

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use qm_testkit::http::Http;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -28,12 +29,14 @@ const TARGET: &str = "its budget (128 MiB) + 32 MiB; tick and list within 2× of
 enum Attack {
     /// So many engines of the kind `misbehave` with this configuration.
     Engines(&'static str, usize, Value),
+    /// One engine of this configuration whose plugin is reloaded every 500 ms, so that its session is destroyed as often.
+    Dying(&'static str, Value),
     /// Something with the files of the plugins directory.
     Files(&'static str, fn(&Path) -> Option<Swapping>),
 }
 
 fn attacks() -> Vec<Attack> {
-    use Attack::{Engines, Files};
+    use Attack::{Dying, Engines, Files};
     // A port nobody listens on, granted: what is never finished is never sent.
     let url = "http://127.0.0.1:9/";
     let one = |what, config| Engines(what, 1, config);
@@ -83,6 +86,11 @@ fn attacks() -> Vec<Attack> {
             "a metadata address by name",
             json!({ "mode": "dial", "target": "http://metadata.google.internal/" }),
         ),
+        Dying("a destructor that loops", json!({ "mode": "loop", "on": "drop" })),
+        Dying(
+            "a destructor that allocates to the death",
+            json!({ "mode": "allocate_abort", "on": "drop" }),
+        ),
         Files("a description that hoards", |dir| {
             put(dir, "hoard.wasm", &fixture("describe_hoard.wasm"))
         }),
@@ -130,17 +138,31 @@ pub async fn measure(report: &mut Report) {
 async fn row(report: &mut Report, server: &Server, ticks: &Ticks, plugins: &Path, attack: Attack) {
     let before = server.settled_mib();
     let known = names(plugins);
-    let (what, mut engines, mut swapping) = match attack {
+    let (mut engines, mut swapping, mut reloads) = (Vec::new(), None, None);
+    let what = match attack {
         Attack::Engines(what, count, config) => {
-            let mut engines = Vec::new();
             for _ in 0..count {
                 engines.push(server.add_neighbour("misbehave", &config).await);
             }
-            (what, engines, None)
+            what
         }
-        Attack::Files(what, begin) => (what, Vec::new(), begin(plugins)),
+        Attack::Dying(what, config) => {
+            engines.push(server.add_neighbour("misbehave", &config).await);
+            reloads = Some(tokio::spawn(reload(
+                server.url(RELOAD),
+                server.token().to_owned(),
+            )));
+            what
+        }
+        Attack::Files(what, begin) => {
+            swapping = begin(plugins);
+            what
+        }
     };
     let figures = figures(server, ticks, WATCHED).await;
+    if let Some(reloads) = reloads {
+        reloads.abort();
+    }
     let peak = server.peak_mib();
     let shown = shown(&server.get("/api/plugins").await);
     drop(swapping.take());
@@ -156,6 +178,23 @@ async fn row(report: &mut Report, server: &Server, ticks: &Ticks, plugins: &Path
         format!("{before:.0} → {peak:.0} → {after:.0} MiB after {waited} s; {figures}; shown: {shown}"),
         TARGET,
     );
+}
+
+const RELOAD: &str = "/api/plugins/misbehave/reload";
+
+/// Reloads without end.
+async fn reload(url: String, token: String) {
+    let http = Http::new();
+    loop {
+        let reloaded = http
+            .request("POST", &url)
+            .header("authorization", &format!("Bearer {token}"))
+            .send()
+            .await
+            .expect("the server answers");
+        assert!(reloaded.status < 300, "{}", reloaded.text());
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    }
 }
 
 /// Memory when it is about what it was before, and the seconds until then.

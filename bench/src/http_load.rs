@@ -6,6 +6,8 @@ pub struct Load {
     pub per_second: f64,
     pub p50_ms: f64,
     pub p99_ms: f64,
+    /// What was sent, with the heads of the answers: MiB a second. Two servers whose answers differ in length are alike by it.
+    pub mib_per_second: f64,
 }
 
 /// The median of some runs of some seconds each.
@@ -15,6 +17,7 @@ pub fn run(url: &str, token: &str, runs: u32, seconds: u32) -> Load {
         per_second: crate::report::median(runs.iter().map(|load| load.per_second).collect()),
         p50_ms: crate::report::median(runs.iter().map(|load| load.p50_ms).collect()),
         p99_ms: crate::report::median(runs.iter().map(|load| load.p99_ms).collect()),
+        mib_per_second: crate::report::median(runs.iter().map(|load| load.mib_per_second).collect()),
     }
 }
 
@@ -43,14 +46,31 @@ fn once(url: &str, token: &str, seconds: u32) -> Load {
         per_second: word("Requests/sec:").parse().unwrap_or(0.0),
         p50_ms: milliseconds(&word("50%")),
         p99_ms: milliseconds(&word("99%")),
+        mib_per_second: mebibytes(&word("Transfer/sec:")),
     }
+}
+
+/// `512.00B`, `823.40KB`, `64.12MB`, `1.77GB`: wrk's kilobyte has 1,024 bytes.
+fn mebibytes(text: &str) -> f64 {
+    let (number, unit) = quantity(text);
+    match unit {
+        "GB" => number * 1024.0,
+        "KB" => number / 1024.0,
+        "B" => number / 1024.0 / 1024.0,
+        _ => number,
+    }
+}
+
+/// A number and the unit that follows it.
+fn quantity(text: &str) -> (f64, &str) {
+    let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    (number.parse().unwrap_or(f64::NAN), unit)
 }
 
 /// `823.00us`, `4.21ms`, `1.02s`.
 fn milliseconds(text: &str) -> f64 {
-    let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(split);
-    let number: f64 = number.parse().unwrap_or(f64::NAN);
+    let (number, unit) = quantity(text);
     match unit {
         "us" => number / 1000.0,
         "s" => number * 1000.0,

@@ -6,6 +6,7 @@
 mod accounts;
 mod audit;
 mod clients;
+mod compare;
 mod events;
 mod fanout;
 mod files;
@@ -87,6 +88,8 @@ enum Measure {
     Titles,
     /// 500 WebSocket clients while 500 of 5,000 torrents change each tick.
     Fleet,
+    /// This server against an earlier one (`QM_BASELINE`, its plugins in `QM_BASELINE_PLUGINS`), by turns: only when named.
+    Compare,
 }
 
 #[tokio::main]
@@ -150,6 +153,9 @@ async fn main() {
     }
     if wanted(Measure::Idle) {
         idle::measure(&mut report, args.seconds).await;
+    }
+    if args.only.contains(&Measure::Compare) {
+        compare::measure(&mut report).await;
     }
     println!("\n{report}");
 }

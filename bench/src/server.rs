@@ -17,7 +17,7 @@ pub struct Server {
     port: u16,
     http: Http,
     token: String,
-    _dir: TempDir,
+    dir: TempDir,
 }
 
 /// CPU seconds a process has used, user and system.
@@ -39,37 +39,54 @@ pub fn cpu_seconds(pid: u32) -> f64 {
     (ticks(11) + ticks(12)) / 100.0
 }
 
-/// The binary that `cargo xtask bench` built.
-pub fn binary() -> PathBuf {
-    std::env::var_os("QM_SERVER")
-        .map(PathBuf::from)
-        .expect("QM_SERVER names the server: call `cargo xtask bench`")
+/// A built server and its plugins.
+#[derive(Clone, Debug)]
+pub struct Build {
+    pub binary: PathBuf,
+    pub plugins: PathBuf,
 }
 
-/// The command line of a server on `port` with its data in `dir`.
-pub fn command(dir: &Path, port: u16) -> Command {
-    let mut command = Command::new(binary());
-    command
-        .arg("serve")
-        .env("PORT", port.to_string())
-        .env("DATA_DIR", dir)
-        .env(
-            "PLUGINS_DIR",
-            std::env::var_os("QM_PLUGINS_DIR").expect("QM_PLUGINS_DIR"),
-        )
-        .env("FILE_MANAGER_ROOTS", "/var/tmp")
-        .env("THROTTLE_LIMIT", "1000000000")
-        .env("JWT_ACCESS_TTL", "1d")
-        .env("ADMIN_PASSWORD", PASSWORD)
-        .env("RUST_LOG", "warn")
-        .current_dir(dir);
-    command
+impl Build {
+    /// The one that `cargo xtask bench` built.
+    pub fn measured() -> Build {
+        Self::named("QM_SERVER", "QM_PLUGINS_DIR")
+            .expect("QM_SERVER and QM_PLUGINS_DIR: call `cargo xtask bench`")
+    }
+
+    /// An earlier one to compare it with, where somebody named one.
+    pub fn baseline() -> Option<Build> {
+        Self::named("QM_BASELINE", "QM_BASELINE_PLUGINS")
+    }
+
+    fn named(binary: &str, plugins: &str) -> Option<Build> {
+        Some(Build {
+            binary: std::env::var_os(binary)?.into(),
+            plugins: std::env::var_os(plugins)?.into(),
+        })
+    }
+
+    /// The command line of a server on `port` with its data in `dir`.
+    pub fn command(&self, dir: &Path, port: u16) -> Command {
+        let mut command = Command::new(&self.binary);
+        command
+            .arg("serve")
+            .env("PORT", port.to_string())
+            .env("DATA_DIR", dir)
+            .env("PLUGINS_DIR", &self.plugins)
+            .env("FILE_MANAGER_ROOTS", "/var/tmp")
+            .env("THROTTLE_LIMIT", "1000000000")
+            .env("JWT_ACCESS_TTL", "1d")
+            .env("ADMIN_PASSWORD", PASSWORD)
+            .env("RUST_LOG", "warn")
+            .current_dir(dir);
+        command
+    }
 }
 
 /// Starts a server and ends it when every plugin is compiled: it answers before that.
-pub async fn first_start(dir: &Path, http: &Http, env: &[(&str, &str)]) {
+pub async fn first_start(build: &Build, dir: &Path, http: &Http, env: &[(&str, &str)]) {
     let port = free_port();
-    let mut command = command(dir, port);
+    let mut command = build.command(dir, port);
     let mut process = Process::start("quartermaster", dir, command.envs(env.iter().copied()));
     let token = log_in(http, port).await;
     let url = format!("http://127.0.0.1:{port}/api/plugins");
@@ -105,11 +122,15 @@ async fn log_in(http: &Http, port: u16) -> String {
 
 impl Server {
     pub async fn start() -> Server {
+        Self::start_of(&Build::measured(), &[]).await
+    }
+
+    /// A server of this build with these variables, its plugins compiled before.
+    pub async fn start_of(build: &Build, env: &[(&str, &str)]) -> Server {
         let dir = tempfile::tempdir().expect("a temporary directory");
-        let http = Http::new();
         // The compiler's memory stays with the process that compiled; what is measured is every start but the first.
-        first_start(dir.path(), &http, &[]).await;
-        Self::start_in(dir, &[]).await
+        first_start(build, dir.path(), &Http::new(), env).await;
+        Self::start_in(build, dir, env).await
     }
 
     /// A server without plugins on a database of the caller's.
@@ -128,22 +149,22 @@ impl Server {
             .chain(env)
             .copied()
             .collect();
-        Self::start_in(dir, &env).await
+        Self::start_in(&Build::measured(), dir, &env).await
     }
 
     /// A server with the plugins of `plugins`, compiled before.
     pub async fn start_beside(plugins: &Path) -> Server {
-        let dir = tempfile::tempdir().expect("a temporary directory");
-        let plugins = plugins.display().to_string();
-        let env = [("PLUGINS_DIR", plugins.as_str())];
-        first_start(dir.path(), &Http::new(), &env).await;
-        Self::start_in(dir, &env).await
+        let build = Build {
+            plugins: plugins.to_owned(),
+            ..Build::measured()
+        };
+        Self::start_of(&build, &[]).await
     }
 
-    async fn start_in(dir: TempDir, env: &[(&str, &str)]) -> Server {
+    async fn start_in(build: &Build, dir: TempDir, env: &[(&str, &str)]) -> Server {
         let http = Http::new();
         let port = free_port();
-        let mut command = command(dir.path(), port);
+        let mut command = build.command(dir.path(), port);
         let process = Process::start("quartermaster", dir.path(), command.envs(env.iter().copied()));
         let token = log_in(&http, port).await;
         Server {
@@ -151,8 +172,18 @@ impl Server {
             port,
             http,
             token,
-            _dir: dir,
+            dir,
         }
+    }
+
+    /// Stops the process as it is, or lets it go on: what is measured beside it has the machine for itself.
+    pub fn freeze(&self, frozen: bool) {
+        self.process.signal(if frozen { "STOP" } else { "CONT" });
+    }
+
+    /// Its database, where no other was named.
+    pub fn database(&self) -> PathBuf {
+        self.dir.path().join("quartermaster.db")
     }
 
     pub fn url(&self, path: &str) -> String {
@@ -173,6 +204,12 @@ impl Server {
 
     pub fn resident_mib(&self) -> f64 {
         self.process.resident_bytes() as f64 / (1024.0 * 1024.0)
+    }
+
+    /// What is resident, and how much of it is the process's own.
+    pub fn memory(&self) -> String {
+        let own = self.process.own_bytes() as f64 / (1024.0 * 1024.0);
+        format!("{:.0} MiB ({own:.0} its own)", self.resident_mib())
     }
 
     /// Forgets the peak so far, such as that of the login; answers what is resident now.

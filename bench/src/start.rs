@@ -2,21 +2,23 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use qm_testkit::http::Http;
 use qm_testkit::process::{Process, free_port};
 
 use crate::report::{Report, median};
-use crate::server::{command, first_start};
+use crate::server::{Build, first_start};
 
 const RUNS: usize = 11;
 
 pub async fn measure(report: &mut Report) {
+    let build = Build::measured();
     let dir = tempfile::tempdir().expect("a temporary directory");
     let mut seconds = Vec::new();
     for run in 0..=RUNS {
-        let took = once(dir.path()).as_secs_f64();
+        let took = once(&build, dir.path()).as_secs_f64();
         // The first one migrates and seeds.
         if run == 0 {
             report.add(
@@ -24,7 +26,7 @@ pub async fn measure(report: &mut Report) {
                 format!("{took:.2} s"),
                 "",
             );
-            first_start(dir.path(), &Http::new(), &[]).await;
+            first_start(&build, dir.path(), &Http::new(), &[]).await;
         } else {
             seconds.push(took);
         }
@@ -36,10 +38,11 @@ pub async fn measure(report: &mut Report) {
     );
 }
 
-fn once(dir: &std::path::Path) -> Duration {
+/// One start, ended as soon as it answers.
+pub fn once(build: &Build, dir: &Path) -> Duration {
     let port = free_port();
     let begin = Instant::now();
-    let mut process = Process::start("quartermaster", dir, &mut command(dir, port));
+    let mut process = Process::start("quartermaster", dir, &mut build.command(dir, port));
     while !is_live(port) {
         assert!(
             begin.elapsed() < Duration::from_mins(1),

@@ -94,6 +94,12 @@ impl Process {
         self.status_bytes("VmRSS:")
     }
 
+    /// Resident memory that is the process's own, in bytes: the rest are pages of files, its program above all, which the
+    /// kernel maps as it likes and takes back when it needs them.
+    pub fn own_bytes(&self) -> u64 {
+        self.status_bytes("RssAnon:")
+    }
+
     /// The most memory it ever had resident, in bytes.
     pub fn peak_resident_bytes(&self) -> u64 {
         self.status_bytes("VmHWM:")
