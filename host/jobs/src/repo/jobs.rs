@@ -17,41 +17,32 @@ sql! {
     IDEMPOTENCY_KEY = "SELECT idempotency_key FROM platform_jobs WHERE id = $1";
     HAS_INPUT = "SELECT 1 FROM platform_jobs WHERE id = $1 AND input IS NOT NULL";
     INPUT = "SELECT input FROM platform_jobs WHERE id = $1";
-    /// A token outlives its user by some minutes; what they still ask for has no creator. The two events that tell of the
-    /// making are counted already. A conflict is one of the idempotency key.
+    /// A token outlives its user by some minutes; what they still ask for has no creator. The events that tell of the job
+    /// so far are counted already. A conflict is one of the idempotency key.
     INSERT = "INSERT INTO platform_jobs (id, type, name, description, module_key, workspace_key, status, \
         progress_percent, source, resource_type, resource_id, library_id, media_item_id, priority, attempt, \
         max_attempts, created_by_id, correlation_id, idempotency_key, parent_job_id, root_job_id, schedule_id, \
         required_permission, visibility_scope, cancellable, pausable, resumable, retryable, timeout_seconds, input, \
-        input_summary, metadata, claim, last_sequence, queued_at, created_at, updated_at) \
-        VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, $9, $10, $11, $12, $13, $14, $15, \
-        (SELECT id FROM users WHERE id = $16), $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, \
-        0, 2, $32, $32, $32) ON CONFLICT DO NOTHING";
-}
-
-sql! {
-    /// A job that has ended, with four events: its making (two), its start and its end.
-    INSERT_ENDED = "INSERT INTO platform_jobs (id, type, name, description, module_key, workspace_key, status, \
-        progress_percent, source, resource_type, resource_id, library_id, media_item_id, priority, attempt, \
-        max_attempts, created_by_id, correlation_id, parent_job_id, root_job_id, schedule_id, required_permission, \
-        visibility_scope, cancellable, pausable, resumable, retryable, timeout_seconds, input_summary, metadata, \
-        result_summary, metrics, error_code, error_message, worker_id, claim, last_sequence, queued_at, created_at, \
-        started_at, heartbeat_at, completed_at, failed_at, updated_at) \
+        input_summary, metadata, result_summary, metrics, error_code, error_message, worker_id, claim, last_sequence, \
+        queued_at, created_at, started_at, heartbeat_at, completed_at, failed_at, updated_at) \
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, \
         (SELECT id FROM users WHERE id = $17), $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, \
-        $33, $34, $35, $36, 4, $37, $37, $38, $38, $39, $40, $41) ON CONFLICT DO NOTHING";
+        $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45, $46) ON CONFLICT DO NOTHING";
 }
 
 /// The columns of a job that no [`Job`] has: input, checkpoint, key.
+#[derive(Default)]
 pub struct Hidden<'a> {
     /// `None` where nobody is to have it done again.
     pub input: Option<&'a Value>,
     pub idempotency_key: Option<&'a str>,
 }
 
-/// Whether it was stored: an active job with the same idempotency key prevents it.
-pub async fn insert(tx: &mut Tx, job: &Job, hidden: &Hidden<'_>) -> Result<bool, DbError> {
+/// Stores a job as it stands, with the number of events that tell of it. Whether it was stored: an active job with the
+/// same idempotency key prevents it.
+pub async fn insert(tx: &mut Tx, job: &Job, hidden: &Hidden<'_>, events: i64) -> Result<bool, DbError> {
     let capabilities = job.capabilities;
+    let at = |instant: Option<Timestamp>| instant.map(Timestamp::ms);
     let inserted = qm_db::exec!(
         tx,
         INSERT,
@@ -62,6 +53,7 @@ pub async fn insert(tx: &mut Tx, job: &Job, hidden: &Hidden<'_>) -> Result<bool,
         &job.module_key,
         job.workspace_key.as_deref(),
         job.status.as_str(),
+        job.progress_percent,
         &job.source,
         job.resource_type.as_deref(),
         job.resource_id.as_deref(),
@@ -86,57 +78,17 @@ pub async fn insert(tx: &mut Tx, job: &Job, hidden: &Hidden<'_>) -> Result<bool,
         hidden.input.map(Json),
         job.input_summary.as_ref().map(Json),
         job.metadata.as_ref().map(Json),
-        job.created_at.ms()
-    )
-    .await?;
-    Ok(inserted.rows() == 1)
-}
-
-/// Stores a job as it ended; whether it was stored.
-pub async fn insert_ended(tx: &mut Tx, job: &Job) -> Result<bool, DbError> {
-    let capabilities = job.capabilities;
-    let at = |instant: Option<Timestamp>| instant.map(Timestamp::ms);
-    let inserted = qm_db::exec!(
-        tx,
-        INSERT_ENDED,
-        &job.id,
-        &job.type_key,
-        job.name.as_deref(),
-        job.description.as_deref(),
-        &job.module_key,
-        job.workspace_key.as_deref(),
-        job.status.as_str(),
-        job.progress_percent,
-        &job.source,
-        job.resource_type.as_deref(),
-        job.resource_id.as_deref(),
-        job.library_id.as_deref(),
-        job.media_item_id.as_deref(),
-        job.priority,
-        job.attempt,
-        job.max_attempts,
-        job.created_by_id.as_deref(),
-        job.correlation_id.as_deref(),
-        job.parent_job_id.as_deref(),
-        &job.root_job_id,
-        job.schedule_id.as_deref(),
-        job.required_permission.as_deref(),
-        job.visibility.as_str(),
-        capabilities.cancellable,
-        capabilities.pausable,
-        capabilities.resumable,
-        capabilities.retryable,
-        job.timeout_seconds,
-        job.input_summary.as_ref().map(Json),
-        job.metadata.as_ref().map(Json),
         job.result_summary.as_ref().map(Json),
         job.metrics.as_ref().map(Json),
         job.error_code.as_deref(),
         job.error_message.as_deref(),
         job.worker_id.as_deref(),
         job.claim,
+        events,
+        job.queued_at.ms(),
         job.created_at.ms(),
         at(job.started_at),
+        at(job.heartbeat_at),
         at(job.completed_at),
         at(job.failed_at),
         job.updated_at.ms()

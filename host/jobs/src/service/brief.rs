@@ -5,7 +5,7 @@
 
 use qm_kernel::Timestamp;
 
-use super::moving::{shown, told_of};
+use super::moving::{shown, told_of, told_of_completion};
 use super::settle::{Ended, Outcome, TOGETHER};
 use super::tell::Message;
 use super::types::Done;
@@ -17,7 +17,11 @@ use crate::model::redact;
 use crate::model::status::Status;
 use crate::repo;
 use crate::repo::events::Numbered;
+use crate::repo::jobs::Hidden;
 use crate::repo::moves::Lease;
+
+/// Events that tell of a job from its making to its end.
+const TOLD: i64 = 4;
 
 /// Work that began and ended, of which nothing is stored.
 pub(super) struct Brief {
@@ -85,10 +89,7 @@ impl Jobs {
         };
         match outcome {
             Outcome::Done(Done::Completed { result, metrics }) => {
-                let event = NewEvent {
-                    progress: Some(100),
-                    ..NewEvent::new(EventType::Completed, Level::Success)
-                };
+                let event = told_of_completion(Level::Success);
                 let completed = Job {
                     status: Status::Completed,
                     progress_percent: 100,
@@ -150,7 +151,7 @@ impl Jobs {
         let mut tx = self.0.db.begin_write().await?;
         for brief in batch {
             let (ended, end) = &brief.whole;
-            if !repo::jobs::insert_ended(&mut tx, ended).await? {
+            if !repo::jobs::insert(&mut tx, ended, &Hidden::default(), TOLD).await? {
                 return Err(JobsError::LeaseLost(ended.id.clone()));
             }
             let told = [EventType::Created, EventType::Queued, EventType::Started].map(NewEvent::info);

@@ -21,6 +21,8 @@ use crate::repo::moves::Lease;
 pub(super) const MAX_DATA: usize = 256 * 1024;
 /// Bound on priorities, in both directions.
 const MOST_PRIORITY: i64 = 1000;
+/// Events that tell of a job's making.
+pub(super) const MADE: i64 = 2;
 /// For the active job of an idempotency key to show, when it is ending at that very moment.
 const TRIES: usize = 5;
 
@@ -106,7 +108,7 @@ impl Jobs {
             idempotency_key: key.as_deref(),
         };
         for _ in 0..TRIES {
-            if repo::jobs::insert(tx, &job, &hidden).await? {
+            if repo::jobs::insert(tx, &job, &hidden, MADE).await? {
                 self.tell_of_making(tx, &job).await?;
                 if let Some((_, lease)) = parent {
                     self.note_child(tx, lease, &job).await?;

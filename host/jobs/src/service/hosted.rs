@@ -20,6 +20,7 @@ use tracing::Instrument as _;
 
 use super::Jobs;
 use super::context::JobContext;
+use super::enqueue::MADE;
 use super::hands::Hand;
 use super::moving::With;
 use super::settle::{Ended, Outcome};
@@ -222,11 +223,7 @@ impl Jobs {
         messages: &mut Vec<Message>,
     ) -> Result<(), JobsError> {
         let lost = || JobsError::LeaseLost(job.id.clone());
-        let hidden = Hidden {
-            input: None,
-            idempotency_key: None,
-        };
-        if !repo::jobs::insert(tx, job, &hidden).await? {
+        if !repo::jobs::insert(tx, job, &Hidden::default(), MADE).await? {
             return Err(lost());
         }
         self.tell_of_making(tx, job).await?;

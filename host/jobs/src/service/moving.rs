@@ -186,6 +186,14 @@ pub(super) fn told_of(code: &str, sentence: &str) -> NewEvent {
         .metadata(json!({ "errorCode": code }))
 }
 
+/// The event that tells of a completion.
+pub(super) fn told_of_completion(level: Level) -> NewEvent {
+    NewEvent {
+        progress: Some(100),
+        ..NewEvent::new(EventType::Completed, level)
+    }
+}
+
 /// The error code of a job whose worker is gone.
 pub(super) const INTERRUPTED: &str = "interrupted";
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use qm_db::Tx;
 use qm_kernel::ErrorKind;
 
-use super::moving::With;
+use super::moving::{With, told_of_completion};
 use super::tell::Message;
 use super::types::{Done, JobError};
 use super::{Jobs, lock};
@@ -198,14 +198,10 @@ impl Jobs {
         } else {
             (Status::Completed, Level::Success)
         };
-        let event = NewEvent {
-            progress: Some(100),
-            ..NewEvent::new(EventType::Completed, level)
-        };
         let with = With {
             result,
             metrics,
-            ..With::event(event).by(lease)
+            ..With::event(told_of_completion(level)).by(lease)
         };
         let moved = self.advance(tx, job, to, with).await?;
         if moved {
