@@ -164,19 +164,15 @@ impl EventSink for Bus {
             state.counts.repeated += 1;
             return;
         }
-        let is_stored = state.kept.contains(&*event.event_key);
-        if is_stored {
-            let woken = state
+        if state.kept.contains(&*event.event_key) {
+            let of_its_key = state
                 .wakes
                 .iter()
                 .filter(|wake| wake.keys.contains(&&*event.event_key));
-            woken.for_each(|wake| wake.stored.send_modify(|count| *count += 1));
+            let woken = of_its_key.map(|wake| &wake.stored).chain([&self.inner.stored]);
+            woken.for_each(|stored| stored.send_modify(|count| *count += 1));
         }
         state.deliver(event);
-        drop(state);
-        if is_stored {
-            self.inner.stored.send_modify(|count| *count += 1);
-        }
     }
 
     fn repeated(&self, _event: &DomainEvent) {

@@ -109,9 +109,7 @@ impl Reader {
     async fn stored(&mut self) {
         loop {
             let told = tokio::time::timeout_at(self.outbox.next_look(), self.wake.changed()).await;
-            // Both are asked, for each remembers when it was.
-            let of_ours = self.any.has_changed().unwrap_or(false);
-            if told.is_ok() || self.changes.any() || of_ours {
+            if told.is_ok() || self.any.has_changed().unwrap_or(false) || self.changes.any() {
                 return;
             }
         }
@@ -140,7 +138,7 @@ impl Reader {
     }
 
     async fn step(&mut self) -> Result<Next, DbError> {
-        let Some((mut standing, page, last, is_all)) = self.read().await? else {
+        let Some((mut standing, page, is_all)) = self.read().await? else {
             // Another server forgot it: it begins anew.
             self.outbox.register(&*self.consumer).await?;
             return Ok(Next::Now);
@@ -152,7 +150,9 @@ impl Reader {
             standing.last_error.clone_from(&before.last_error);
         }
         let from = standing.position.max(self.skipped);
-        self.outbox.metrics.behind(self.consumer.name(), last - from);
+        self.outbox
+            .metrics
+            .behind(self.consumer.name(), standing.last - from);
         let Some(end) = page.last().map(|row| row.position) else {
             // Whatever comes from now on took no server along yet.
             self.singly = 0;
@@ -168,14 +168,14 @@ impl Reader {
             .collect();
         let Some(first) = wanted.first() else {
             self.skip(&standing, end).await?;
-            return Ok(self.passed(last - end, is_all));
+            return Ok(self.passed(standing.last - end, is_all));
         };
         if self.singly > 0 || standing.attempts > 0 {
             return self.one(&standing, first).await;
         }
         match self.all(&standing, &wanted, end).await? {
             Some(next) => Ok(next),
-            None => Ok(self.passed(last - end, is_all)),
+            None => Ok(self.passed(standing.last - end, is_all)),
         }
     }
 
@@ -189,11 +189,11 @@ impl Reader {
         Next::Stored
     }
 
-    /// Where the consumer stands, what comes next, the last position of all, and whether nothing comes after what is read.
-    /// `None` where nobody knows the consumer.
-    async fn read(&self) -> Result<Option<(Standing, Vec<EventRow>, i64, bool)>, DbError> {
+    /// Where the consumer stands, what comes next, and whether nothing comes after that. `None` where nobody knows the
+    /// consumer.
+    async fn read(&self) -> Result<Option<(Standing, Vec<EventRow>, bool)>, DbError> {
         let mut tx = self.outbox.db.begin_read().await?;
-        let Some((standing, last)) = repo::standing_of_all(&mut tx, self.consumer.name()).await? else {
+        let Some(standing) = repo::standing(&mut tx, self.consumer.name()).await? else {
             return Ok(None);
         };
         // Texts of events are long: those that are taken one by one, or not yet, are not read by the page.
@@ -202,7 +202,7 @@ impl Reader {
         let most = if few { FEW } else { PAGE };
         let page = repo::page(&mut tx, standing.position.max(self.skipped), most).await?;
         let is_all = page.len() < most;
-        Ok(Some((standing, page, last, is_all)))
+        Ok(Some((standing, page, is_all)))
     }
 
     /// How long, while another server has the lease or the next attempt is not due.

@@ -14,9 +14,7 @@ sql! {
         SELECT CAST($1 AS TEXT), CAST($2 AS TEXT), last, NULL, 0, 0, 0, NULL, CAST($3 AS BIGINT) \
         FROM outbox_counter WHERE one = 1 \
         ON CONFLICT (name) DO UPDATE SET event_keys = excluded.event_keys, seen_at = excluded.seen_at";
-    STANDING = "SELECT position, lease_owner, lease_until, attempts, retry_at, last_error FROM event_consumers \
-        WHERE name = $1";
-    STANDING_OF_ALL = "SELECT c.position, c.lease_owner, c.lease_until, c.attempts, c.retry_at, c.last_error, o.last \
+    STANDING = "SELECT c.position, c.lease_owner, c.lease_until, c.attempts, c.retry_at, c.last_error, o.last \
         FROM event_consumers c JOIN outbox_counter o ON o.one = 1 WHERE c.name = $1";
     /// Takes or keeps the lease, and holds the row until the transaction ends: nobody else gets past it with the same events.
     ADVANCE = "UPDATE event_consumers SET position = $5, lease_owner = $3, lease_until = $4, attempts = 0, retry_at = 0, \
@@ -66,6 +64,8 @@ pub struct Standing {
     pub attempts: i64,
     pub retry_at: i64,
     pub last_error: Option<String>,
+    /// The last position given away.
+    pub last: i64,
 }
 
 /// Who claims to consume next, from where. A claim holds when the consumer still stands there and no other server has its
@@ -148,35 +148,17 @@ pub async fn register(tx: &mut Tx, name: &str, keys: &str, now: Timestamp) -> Re
 }
 
 pub async fn standing(tx: &mut Tx, name: &str) -> Result<Option<Standing>, DbError> {
-    type Row = (i64, Option<String>, i64, i64, i64, Option<String>);
+    type Row = (i64, Option<String>, i64, i64, i64, Option<String>, i64);
     let row = opt!(tx, Row, STANDING, name).await?;
     Ok(row.map(
-        |(position, lease_owner, lease_until, attempts, retry_at, last_error)| Standing {
+        |(position, lease_owner, lease_until, attempts, retry_at, last_error, last)| Standing {
             position,
             lease_owner,
             lease_until,
             attempts,
             retry_at,
             last_error,
-        },
-    ))
-}
-
-/// The same, with the last position given away.
-pub async fn standing_of_all(tx: &mut Tx, name: &str) -> Result<Option<(Standing, i64)>, DbError> {
-    type Row = (i64, Option<String>, i64, i64, i64, Option<String>, i64);
-    let row = opt!(tx, Row, STANDING_OF_ALL, name).await?;
-    Ok(row.map(
-        |(position, lease_owner, lease_until, attempts, retry_at, last_error, last)| {
-            let standing = Standing {
-                position,
-                lease_owner,
-                lease_until,
-                attempts,
-                retry_at,
-                last_error,
-            };
-            (standing, last)
+            last,
         },
     ))
 }
