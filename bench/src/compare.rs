@@ -14,14 +14,13 @@ use tempfile::TempDir;
 
 use crate::report::{Report, median};
 use crate::server::{Build, Server, first_start};
-use crate::{audit, clients, http_load, start};
+use crate::{audit, clients, files, http_load, start};
 
 const TURNS: usize = 9;
 const STARTS: usize = 21;
 const TORRENTS: u64 = 5_000;
 /// Of a directory that is listed, and of a tree whose removal is previewed.
 const FILES: usize = 20_000;
-const PER_FOLDER: usize = 1_000;
 /// Made in a turn: small changes, each with a line of the audit trail.
 const FOLDERS: usize = 30;
 
@@ -41,12 +40,12 @@ pub async fn measure(report: &mut Report) {
     };
     starts(report, &before, &now).await;
     requests(report, &before, &now).await;
-    files(report, &before, &now).await;
+    changes_of_files(report, &before, &now).await;
 }
 
 /// Our plugins, as far as the earlier server has them too: each file costs a start and memory.
 fn plugins_of_both(before: &Build) -> TempDir {
-    let dir = tempfile::tempdir().expect("a temporary directory");
+    let dir = tempdir();
     let ours = Build::measured().plugins;
     for file in std::fs::read_dir(&before.plugins).expect("its plugins").flatten() {
         let from = ours.join(file.file_name());
@@ -110,13 +109,12 @@ impl Pair {
             before: Server::start_of(before, env).await,
             now: Server::start_of(now, env).await,
         };
-        pair.both(|server| server.freeze(true));
+        pair.both().iter().for_each(|server| server.freeze(true));
         pair
     }
 
-    fn both(&self, act: impl Fn(&Server)) {
-        act(&self.before);
-        act(&self.now);
+    fn both(&self) -> [&Server; 2] {
+        [&self.before, &self.now]
     }
 
     /// Requests a second, CPU of the server a request, and what is sent.
@@ -186,7 +184,7 @@ async fn requests(report: &mut Report, before: &Build, now: &Build) {
     drop(client);
 
     let pair = Pair::start(before, now, &[]).await;
-    for server in [&pair.before, &pair.now] {
+    for server in pair.both() {
         let url = format!("sqlite:{}", server.database().display());
         let db = Db::open(&url).await.expect("the database is open to us");
         audit::fill(&db).await;
@@ -203,7 +201,7 @@ async fn requests(report: &mut Report, before: &Build, now: &Build) {
 
 async fn lists(report: &mut Report, before: &Build, now: &Build, label: &str, kind: &str, config: &Value) {
     let pair = Pair::start(before, now, &[]).await;
-    for server in [&pair.before, &pair.now] {
+    for server in pair.both() {
         server.freeze(false);
         server.add_engine(kind, config, TORRENTS).await;
         server.freeze(true);
@@ -217,10 +215,7 @@ async fn lists(report: &mut Report, before: &Build, now: &Build, label: &str, ki
         &page(50),
     );
     // What a torrent tells has grown: the same number of bytes says whether the server itself is slower.
-    let [old, new] = [
-        loaded(&pair.before, &page(50))[2],
-        loaded(&pair.now, &page(50))[2],
-    ];
+    let [old, new] = pair.both().map(|server| loaded(server, &page(50))[2]);
     let alike = (50.0 * old / new).round() as usize;
     pair.load(
         report,
@@ -231,22 +226,10 @@ async fn lists(report: &mut Report, before: &Build, now: &Build, label: &str, ki
     pair.memory(report, &format!("{label} {TORRENTS}, after that load"));
 }
 
-async fn files(report: &mut Report, before: &Build, now: &Build) {
+async fn changes_of_files(report: &mut Report, before: &Build, now: &Build) {
     let root = tempdir();
-    for number in 0..FILES {
-        let folder = root.path().join(format!("tree/{}", number / PER_FOLDER));
-        std::fs::create_dir_all(&folder).expect("our own directory");
-        std::fs::write(folder.join(format!("{number}.nfo")), "x").expect("our own directory");
-    }
-    let entries = root.path().join("entries");
-    std::fs::create_dir(&entries).expect("our own directory");
-    for number in 0..FILES {
-        let name = format!(
-            "{:08x} Some.Show.mkv",
-            (number as u32).wrapping_mul(2_654_435_761)
-        );
-        std::fs::write(entries.join(name), "").expect("our own directory");
-    }
+    files::make_tree(root.path(), FILES);
+    files::make_entries(&root.path().join("entries"), FILES);
     let roots = root.path().display().to_string();
     let pair = Pair::start(before, now, &[("FILE_MANAGER_ROOTS", &roots)]).await;
     std::fs::create_dir(root.path().join("made")).expect("our own directory");

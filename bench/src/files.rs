@@ -32,10 +32,10 @@ async fn server(root: &Path) -> Server {
     Server::start_with(&[("FILE_MANAGER_ROOTS", &roots)]).await
 }
 
-async fn listing(report: &mut Report, root: &Path) {
-    let folder = root.join("entries");
-    std::fs::create_dir(&folder).expect("our own directory");
-    for number in 0..ENTRIES {
+/// Makes a directory of so many empty files.
+pub fn make_entries(folder: &Path, count: usize) {
+    std::fs::create_dir(folder).expect("our own directory");
+    for number in 0..count {
         // In no order, as names are.
         let name = format!(
             "{:08x} Some.Show.S01E{:02}.mkv",
@@ -44,6 +44,22 @@ async fn listing(report: &mut Report, root: &Path) {
         );
         std::fs::write(folder.join(name), "").expect("our own directory");
     }
+}
+
+/// Makes `tree` of so many files in folders of a thousand.
+pub fn make_tree(root: &Path, files: usize) {
+    for folder in 0..files / PER_FOLDER {
+        let folder = root.join(format!("tree/{}/{folder}", folder % 10));
+        std::fs::create_dir_all(&folder).expect("our own directory");
+        for number in 0..PER_FOLDER {
+            std::fs::write(folder.join(format!("{number}.nfo")), "x").expect("our own directory");
+        }
+    }
+}
+
+async fn listing(report: &mut Report, root: &Path) {
+    let folder = root.join("entries");
+    make_entries(&folder, ENTRIES);
     for (what, query) in [
         ("the first 500", "&limit=500"),
         ("500 from the middle", "&limit=500&offset=50000"),
@@ -113,13 +129,7 @@ fn throughput(command: &mut Command) -> f64 {
 }
 
 async fn preview(report: &mut Report, root: &Path) {
-    for folder in 0..FILES / PER_FOLDER {
-        let folder = root.join(format!("tree/{}/{folder}", folder % 10));
-        std::fs::create_dir_all(&folder).expect("our own directory");
-        for number in 0..PER_FOLDER {
-            std::fs::write(folder.join(format!("{number}.nfo")), "x").expect("our own directory");
-        }
-    }
+    make_tree(root, FILES);
     let server = server(root).await;
     let (before, mut times) = (server.settled_mib(), Vec::new());
     for _ in 0..RUNS {

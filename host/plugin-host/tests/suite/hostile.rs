@@ -191,6 +191,11 @@ async fn polled(mode: &str, limits: Limits) -> Seen {
     }
     let revived = revived(&bench, &*bad).await;
     bad.close().await;
+    seen(&bench, before, budget, end, revived).await
+}
+
+/// What is seen once the engine is closed.
+async fn seen(bench: &Bench, before: u64, budget: u64, end: String, revived: bool) -> Seen {
     let lanes = bench.status("misbehave.wasm").lanes;
     let ours = lanes.iter().filter(|lane| lane.owner == "bad");
     let charged = ours.map(|lane| lane.memory_bytes).sum();
@@ -227,22 +232,8 @@ async fn destroyed(mode: &str, limits: Limits) -> Seen {
         .await
         .unwrap();
     well &= answers(&*good).await;
-    let lanes = bench.status("misbehave.wasm").lanes;
-    let charged = lanes
-        .iter()
-        .filter(|lane| lane.owner == "bad")
-        .map(|lane| lane.memory_bytes)
-        .sum();
-    let peak = peak();
-    Seen {
-        before,
-        peak,
-        after: settled(before).await,
-        budget,
-        end: if well { "well" } else { "an engine did not answer" }.to_owned(),
-        charged,
-        revived,
-    }
+    let end = if well { "well" } else { "an engine did not answer" };
+    seen(&bench, before, budget, end.to_owned(), revived).await
 }
 
 /// Whether the lane is listed after what happened, and answers again after a reload.
