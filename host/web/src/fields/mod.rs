@@ -17,6 +17,7 @@ use std::borrow::Cow;
 use qm_kernel::PageQuery;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
+use smallvec::SmallVec;
 
 pub use flag::{AnyField, FlagField, ObjectField};
 pub use json::Rows;
@@ -69,7 +70,7 @@ enum Raw<'a> {
     Absent,
     Json(&'a RawValue),
     /// One or more texts of that name, in order.
-    Text(Vec<&'a str>),
+    Text(SmallVec<[&'a str; 1]>),
 }
 
 impl<'a> Fields<'a> {
@@ -264,7 +265,7 @@ impl<'a> Fields<'a> {
                 Some(raw) => Raw::Json(raw),
             },
             Input::Text(pairs) => {
-                let texts: Vec<&str> = pairs
+                let texts: SmallVec<_> = pairs
                     .iter()
                     .filter(|(key, _)| bare(key) == name)
                     .map(|(_, value)| &**value)
