@@ -122,6 +122,9 @@ pub struct Patience {
     /// How often it is looked at by a server that has it to itself: only commands that run beside it store anything. Where the
     /// database tells that nobody has, it is not asked.
     pub rest: Duration,
+    /// Time from one page of events to the next look for more. A look costs as much for one event as for many, and whoever stores
+    /// one often stores the next at once.
+    pub gather: Duration,
     /// How long a server that consumes keeps others off after its last event.
     pub lease: Duration,
     /// How long what is handled in one transaction may take: less than others wait for a transaction to end.
@@ -136,6 +139,7 @@ impl Patience {
     pub const STANDARD: Patience = Patience {
         poll: Duration::from_secs(2),
         rest: BEAT.saturating_mul(11),
+        gather: Duration::from_millis(10),
         lease: Duration::from_secs(10),
         handling: Duration::from_secs(5),
         attempts: 6,

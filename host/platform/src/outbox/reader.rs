@@ -13,6 +13,7 @@ use futures_util::FutureExt as _;
 use qm_db::{Changes, DbError, Tx};
 use qm_kernel::{ErrorKind, Timestamp};
 use tokio::sync::watch;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::repo::{self, Claim, EventRow, Standing};
@@ -37,6 +38,8 @@ pub(super) struct Reader {
     changes: Changes,
     /// Events to take one by one.
     singly: usize,
+    /// When the last page was handled.
+    handled: Option<Instant>,
     /// Up to here nothing is for this consumer, though the database says less.
     skipped: i64,
     /// An attempt that was written down and is not the event's fault: the database went away, or this server stops.
@@ -81,6 +84,7 @@ impl Reader {
             outbox,
             consumer,
             singly: PAGE,
+            handled: None,
             skipped: 0,
             uncounted: None,
             failing: false,
@@ -105,13 +109,16 @@ impl Reader {
         }
     }
 
-    /// Returns when something was stored, or somebody else may have stored something.
+    /// Returns when something was stored, or somebody else may have stored something, and not too soon after the last page.
     async fn stored(&mut self) {
         loop {
             let told = tokio::time::timeout_at(self.outbox.next_look(), self.wake.changed()).await;
             if told.is_ok() || self.any.has_changed().unwrap_or(false) || self.changes.any() {
-                return;
+                break;
             }
+        }
+        if let Some(handled) = self.handled {
+            tokio::time::sleep_until(handled + self.outbox.patience.gather).await;
         }
     }
 
@@ -252,6 +259,7 @@ impl Reader {
         match self.handle(standing, wanted, end).await? {
             Handled::Done => {
                 self.outbox.metrics.handled(self.consumer.name(), wanted.len());
+                self.handled = Some(Instant::now());
                 Ok(None)
             }
             Handled::Lost => Ok(Some(Next::After(self.outbox.patience.poll))),

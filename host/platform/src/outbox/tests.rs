@@ -43,6 +43,7 @@ const WAIT: Duration = Duration::from_secs(20);
 const BRISK: Patience = Patience {
     poll: Duration::from_millis(20),
     rest: Duration::from_millis(20),
+    gather: Duration::from_millis(1),
     lease: Duration::from_mins(1),
     handling: Duration::from_millis(300),
     attempts: 3,
@@ -512,6 +513,21 @@ qm_db::db_test! {
             server.publish(&[Passing {}]).await;
             once(&db, number as usize).await;
         }
+        server.background.shutdown().await;
+    }
+
+    async fn what_follows_a_page_closely_is_one_page(db: Db) {
+        let patience = Patience { gather: Duration::from_secs(1), ..BRISK };
+        let server = Server::new(&db, patience).await;
+        // Of a page with an event that fails, all are handled again.
+        let consumer = Counter::new("counter", [(3, Doing::Fail(1))]);
+        server.start(&consumer).await;
+        until("it to see that nothing waits", || async { server.metric("events_behind{consumer=\"counter\"} 0") }).await;
+        server.count([1]).await;
+        once(&db, 1).await;
+        server.count([2, 3]).await;
+        once(&db, 3).await;
+        assert_eq!(consumer.calls(), [1, 2, 3, 2, 3]);
         server.background.shutdown().await;
     }
 

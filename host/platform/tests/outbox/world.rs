@@ -36,6 +36,7 @@ const KINDS: &[EventSpec] = &[EventSpec::of::<Changed>(), EventSpec::of::<Follow
 pub const BRISK: Patience = Patience {
     poll: Duration::from_millis(50),
     rest: Duration::from_millis(50),
+    gather: Duration::from_millis(1),
     lease: Duration::from_millis(300),
     handling: Duration::from_secs(5),
     attempts: 6,
