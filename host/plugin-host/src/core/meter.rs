@@ -12,8 +12,10 @@ use std::time::Duration;
 
 use crate::core::system::thread_time;
 
-/// One tick of the epoch. A guest that computes gives its thread back this often.
+/// One tick of the epoch while calls run: time after which a guest that computes gives its thread back.
 pub(crate) const TICK: Duration = Duration::from_millis(10);
+/// The same once a guest has computed for a tick, for as long as one does: whoever shares its thread waits no longer than this.
+pub(crate) const SHORT_TICK: Duration = Duration::from_millis(1);
 /// The future of the call is not being polled.
 const AT_REST: u64 = u64::MAX;
 

@@ -11,7 +11,7 @@ use wasmtime::{CallHook, Config, Engine, EngineWeak, OptLevel, Store, StoreConte
 
 use crate::core::limits::Limits;
 use crate::core::memory::{Account, Holder, MemoryBudget};
-use crate::core::meter::TICK;
+use crate::core::meter::{SHORT_TICK, TICK};
 use crate::core::refusals::Refusals;
 use crate::core::role::Roles;
 use crate::core::services::{Rights, Services};
@@ -137,7 +137,9 @@ impl Runtime {
         });
         store.set_max_component_handles(limits.handles);
         store.set_epoch_deadline(1);
-        store.epoch_deadline_callback(|mut store| {
+        let computing = self.ticker.computing.clone();
+        store.epoch_deadline_callback(move |mut store| {
+            computing.store(true, Ordering::Relaxed);
             Ok(if store.data_mut().meter.may_go_on() {
                 UpdateDeadline::YieldCustom(1, Box::pin(tokio::task::yield_now()))
             } else {
@@ -221,9 +223,14 @@ fn soft_address_limit(limits: &str) -> Option<u64> {
     line.split_whitespace().next()?.parse().ok()
 }
 
+/// Short ticks after the last one that a guest is known to have computed through: it may have had to wait for its thread.
+const SHORT_TICKS: u8 = 4;
+
 /// The thread that ticks the epoch. It sleeps as long as no guest runs: an idle server is idle.
 struct Ticker {
     running: Arc<AtomicUsize>,
+    /// A guest has computed through the last tick.
+    computing: Arc<AtomicBool>,
     over: Arc<AtomicBool>,
     thread: Thread,
 }
@@ -231,16 +238,22 @@ struct Ticker {
 impl Ticker {
     fn start(engine: EngineWeak) -> std::io::Result<Self> {
         let running = Arc::new(AtomicUsize::new(0));
-        let over = Arc::new(AtomicBool::new(false));
-        let (seen_running, seen_over) = (running.clone(), over.clone());
+        let (computing, over) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+        let (seen_running, seen_computing, seen_over) = (running.clone(), computing.clone(), over.clone());
         let tick = move || {
+            let mut short = 0_u8;
             while !seen_over.load(Ordering::Acquire) {
                 if seen_running.load(Ordering::Acquire) == 0 {
                     // Whoever starts a call unparks; a token given before we park is not lost.
                     std::thread::park();
                     continue;
                 }
-                std::thread::sleep(TICK);
+                short = if seen_computing.swap(false, Ordering::Relaxed) {
+                    SHORT_TICKS
+                } else {
+                    short.saturating_sub(1)
+                };
+                std::thread::sleep(if short > 0 { SHORT_TICK } else { TICK });
                 let Some(engine) = engine.upgrade() else { return };
                 engine.increment_epoch();
             }
@@ -250,6 +263,7 @@ impl Ticker {
             .spawn(tick)?;
         Ok(Self {
             running,
+            computing,
             over,
             thread: handle.thread().clone(),
         })

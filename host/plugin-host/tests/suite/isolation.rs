@@ -375,7 +375,8 @@ async fn a_guest_that_spins_starves_nobody() {
     for poll in spinning.await.unwrap() {
         assert!(plugin_error(poll).contains("computed for more than 1 s"));
     }
-    assert!(ticks >= 20, "the timer fired only {ticks} times");
+    // Both compute for a second: turns of a long tick would leave room for two hundred.
+    assert!(ticks >= 300, "the timer fired only {ticks} times");
 }
 
 #[tokio::test]
