@@ -66,6 +66,7 @@ const MIGRATIONS: &[Migration] = migrations! {
     40 "0040_metadata_tries",
     41 "0041_show_nfo",
     44 "0044_media_stamps",
+    45 "0045_job_parents",
 };
 
 sql! {

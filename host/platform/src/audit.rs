@@ -13,6 +13,7 @@ mod trail;
 mod writing_tests;
 
 use qm_db::{Db, DbError, Tx};
+use qm_kernel::event::DomainEvent;
 use qm_kernel::{ClientInfo, Ctx};
 use serde_json::Value;
 
@@ -72,7 +73,7 @@ impl Audit {
         }
         let client = entry.client;
         let row = repo::NewRow {
-            id: self.ctx.id(),
+            id: self.ctx.ordered_id(),
             user_id: entry.user_id,
             action: entry.action,
             object_type: entry.object_type,
@@ -92,19 +93,42 @@ impl Audit {
     /// of has happened already.
     pub async fn record_alone(&self, db: &Db, entry: AuditEntry<'_>) {
         let action = entry.action;
-        let written = async {
-            let mut tx = db.begin_write().await?;
-            self.record(&mut tx, entry).await?;
-            tx.commit().await
-        };
-        if let Err(error) = written.await {
-            tracing::error!(
-                action,
-                error = &error as &dyn std::error::Error,
-                "an audit row was not written"
-            );
+        if let Err(error) = self.write_alone(db, entry, None).await {
+            not_written(action, &error);
         }
     }
+
+    /// The same, with the event that others have to know of it, in one transaction. Should that fail, the event goes out
+    /// by itself ([`Db::tell`]).
+    pub async fn record_and_tell(&self, db: &Db, entry: AuditEntry<'_>, event: DomainEvent) {
+        let action = entry.action;
+        if let Err(error) = self.write_alone(db, entry, Some(event.clone())).await {
+            not_written(action, &error);
+            db.tell(event).await;
+        }
+    }
+
+    async fn write_alone(
+        &self,
+        db: &Db,
+        entry: AuditEntry<'_>,
+        event: Option<DomainEvent>,
+    ) -> Result<(), DbError> {
+        let mut tx = db.begin_write().await?;
+        self.record(&mut tx, entry).await?;
+        if let Some(event) = event {
+            tx.publish(event);
+        }
+        tx.commit().await
+    }
+}
+
+fn not_written(action: &str, error: &DbError) {
+    tracing::error!(
+        action,
+        error = error as &dyn std::error::Error,
+        "an audit row was not written"
+    );
 }
 
 /// A path may carry an encoded NUL, which PostgreSQL's TEXT cannot hold.

@@ -125,9 +125,10 @@ impl Files {
     /// Audits what changed no row of ours, and publishes what others have to know of it. The change has happened: whatever
     /// the database says, the event goes out.
     pub(super) async fn audit_alone(&self, caller: &Caller, fact: Fact, event: Option<DomainEvent>) {
-        self.audit.record_alone(&self.db, fact.entry(Some(caller))).await;
-        if let Some(event) = event {
-            self.db.tell(event).await;
+        let entry = fact.entry(Some(caller));
+        match event {
+            Some(event) => self.audit.record_and_tell(&self.db, entry, event).await,
+            None => self.audit.record_alone(&self.db, entry).await,
         }
     }
 

@@ -166,7 +166,7 @@ impl Jobs {
     }
 
     fn make_of(&self, job_type: &JobType, new: NewJob, parent: Option<&Job>) -> (Job, Value, Option<String>) {
-        let (id, now) = (self.0.ctx.id(), self.0.ctx.now());
+        let (id, now) = (self.0.ctx.ordered_id(), self.0.ctx.now());
         let (resource_type, resource_id) = match new.resource {
             Some((kind, id)) => (Some(redact::clip(kind)), Some(redact::clip(id))),
             None => (None, None),

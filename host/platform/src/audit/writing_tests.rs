@@ -3,6 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use qm_db::{Db, Json, all, db_test, exec, sql};
+use qm_kernel::event::{Cause, DomainEvent};
 use qm_kernel::{ClientInfo, Ctx};
 use serde_json::{Value, json};
 
@@ -14,6 +15,8 @@ sql! {
     ADD_USER = "INSERT INTO users (id, username, email, password_hash, created_at, updated_at) \
         VALUES ('u', 'u', 'u@example.org', '', 0, 0)";
     DELETE_USER = "DELETE FROM users WHERE id = 'u'";
+    EVENTS = "SELECT event_key FROM outbox ORDER BY position";
+    NO_TRAIL = "DROP TABLE audit_logs";
 }
 
 type Row = (
@@ -31,6 +34,18 @@ async fn rows(db: &Db) -> Vec<Row> {
     all!(&mut db.begin_read().await.unwrap(), Row, LIST)
         .await
         .unwrap()
+}
+
+async fn events(db: &Db) -> Vec<String> {
+    let mut tx = db.begin_read().await.unwrap();
+    let found = all!(&mut tx, (String,), EVENTS).await.unwrap();
+    found.into_iter().map(|(key,)| key).collect()
+}
+
+qm_kernel::events! {
+    struct Moved: "test.moved" about "file" {
+        to: String,
+    }
 }
 
 fn entry(action: &'static str) -> AuditEntry<'static> {
@@ -54,6 +69,18 @@ db_test! {
         audit.record(&mut tx, entry("users.create")).await.unwrap();
         tx.commit().await.unwrap();
         assert_eq!(rows(&db).await.len(), 1);
+    }
+
+    async fn an_event_goes_out_with_its_row_and_without_it_too(db: Db) {
+        let (ctx, audit) = (Ctx::system(), Audit::new(Ctx::system()));
+        let moved = || DomainEvent::new(&ctx, Cause::NONE, "a", &Moved { to: "b".into() });
+        audit.record_and_tell(&db, entry("file.renamed"), moved()).await;
+        assert_eq!((rows(&db).await.len(), events(&db).await), (1, vec!["test.moved".to_owned()]));
+        let mut tx = db.begin_write().await.unwrap();
+        let _ = exec!(&mut tx, NO_TRAIL).await.unwrap();
+        tx.commit().await.unwrap();
+        audit.record_and_tell(&db, entry("file.renamed"), moved()).await;
+        assert_eq!(events(&db).await, ["test.moved", "test.moved"], "the file was moved whatever the database says");
     }
 
     async fn a_row_holds_only_so_much_of_what_a_caller_sent(db: Db) {

@@ -139,7 +139,7 @@ impl Patience {
     pub const STANDARD: Patience = Patience {
         poll: Duration::from_secs(2),
         rest: BEAT.saturating_mul(11),
-        gather: Duration::from_millis(10),
+        gather: Duration::from_millis(20),
         lease: Duration::from_secs(10),
         handling: Duration::from_secs(5),
         attempts: 6,
