@@ -48,6 +48,10 @@ fn attacks() -> Vec<Attack> {
         ),
         one("bodies never sent", json!({ "mode": "unsent_bodies" })),
         one("methods of 60 MiB", json!({ "mode": "long_methods" })),
+        one(
+            "methods of 30 MiB",
+            json!({ "mode": "long_methods", "bytes": 30 << 20, "count": 60 }),
+        ),
         one("8,000 sets of headers", json!({ "mode": "many_fields" })),
         one("handles without end", json!({ "mode": "many_handles" })),
         one(

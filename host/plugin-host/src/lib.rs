@@ -9,7 +9,7 @@
 //! Compiling happens in a process of its own ([`Compiler`]), after the start.
 //!
 //! Bounds ([`Limits`]): 32 MiB a file, 128 MiB of memory an instance and 1 GiB over all, what the host holds for it included, 3 s of computing and 25 s of
-//! silence a call, 8 connections, 64 MiB a body or a transfer, 4,096 handles, 32 waiting calls a lane.
+//! silence a call, 8 connections, 64 MiB a body or an answer, 32 MiB the arguments of a call of the host, 4,096 handles, 32 waiting calls a lane.
 
 mod core;
 mod error;

@@ -13,7 +13,9 @@ pub struct Limits {
     pub memory_total_bytes: usize,
     /// Computing time of one call; waiting does not count.
     pub cpu: Duration,
-    /// Bytes of one transfer from a plugin to the host.
+    /// Bytes of the arguments of one call of a host's function. Room for a torrent of 20 MiB in base64.
+    pub argument_bytes: usize,
+    /// Bytes of what one call of a plugin answers.
     pub transfer_bytes: usize,
     /// Bytes of one answer of a product.
     pub body_bytes: usize,
@@ -52,6 +54,7 @@ impl Default for Limits {
             memory_bytes: 128 << 20,
             memory_total_bytes: 1 << 30,
             cpu: Duration::from_secs(3),
+            argument_bytes: 32 << 20,
             transfer_bytes: 64 << 20,
             body_bytes: 64 << 20,
             connections: 8,

@@ -121,13 +121,13 @@ impl Runtime {
         let state = State::new(limits, account, network, errands, voice, self.ctx.clone());
         let mut store = Store::new(&self.engine, state);
         store.limiter(|state| &mut state.memory);
-        let transfer = limits.transfer_bytes;
+        let (argument, transfer) = (limits.argument_bytes, limits.transfer_bytes);
         store.set_hostcall_fuel(transfer);
         store.call_hook(move |mut store, crossing| {
             match crossing {
                 CallHook::CallingHost => {
                     store.data_mut().transit.enter();
-                    bound_transfer(&mut store, transfer);
+                    bound_transfer(&mut store, argument);
                 }
                 CallHook::ReturningFromWasm => bound_transfer(&mut store, transfer),
                 CallHook::ReturningFromHost => store.data_mut().transit.leave(),

@@ -85,7 +85,7 @@ mod tests {
             );
             // What a guest may hand over at once is a line.
             let limits = Limits {
-                transfer_bytes: 2 * LINE,
+                argument_bytes: 2 * LINE,
                 ..Limits::default()
             };
             let runtime = Runtime::of_test(limits);

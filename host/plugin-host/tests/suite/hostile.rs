@@ -39,7 +39,8 @@ const ATTACKS: &[(&str, &str)] = &[
     ("unfinished_bodies", "^0"),
     ("unfinished_bodies, granted", "its 128 MiB of memory"),
     ("unsent_bodies", "its 128 MiB of memory"),
-    ("long_methods", "^0"),
+    ("long_methods", "more at once than 32 MiB"),
+    ("long_methods, of 30 MiB", "^0"),
     ("many_fields", "a set of headers holds at most"),
     ("many_handles", "no free keys"),
     ("many_headers, granted", "a request may have 256 headers"),
@@ -173,7 +174,11 @@ async fn polled(mode: &str, limits: Limits) -> Seen {
         Some(mode) => (mode, Some("http://127.0.0.1:9/")),
         None => (mode, None),
     };
-    let config = json!({"mode": mode, "url": url, "torrents": 3, "count": count});
+    let (mode, bytes) = match mode.strip_suffix(", of 30 MiB") {
+        Some(mode) => (mode, Some(30 << 20)),
+        None => (mode, None),
+    };
+    let config = json!({"mode": mode, "url": url, "torrents": 3, "count": count, "bytes": bytes});
     let bad = bench.engine("bad", config).await;
     forget_peak();
     let before = resident();
