@@ -3,7 +3,7 @@
 //! machine does to a figure is seen beside what a change did.
 
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use qm_db::Db;
 use qm_testkit::http::Http;
@@ -23,6 +23,10 @@ const TORRENTS: u64 = 5_000;
 const FILES: usize = 20_000;
 /// Made in a turn: small changes, each with a line of the audit trail.
 const FOLDERS: usize = 30;
+/// Requests of a row that is no load, in a turn.
+const REQUESTS: usize = 5;
+/// Time for what was under way when a server was frozen.
+const SETTLING: Duration = Duration::from_millis(150);
 
 pub async fn measure(report: &mut Report) {
     let Some(before) = Build::baseline() else {
@@ -254,6 +258,7 @@ async fn changes_of_files(report: &mut Report, before: &Build, now: &Build) {
 /// Milliseconds of so many folders.
 async fn folders(server: &Server, turn: usize, whose: &str) -> f64 {
     server.freeze(false);
+    tokio::time::sleep(SETTLING).await;
     let began = Instant::now();
     for number in 0..FOLDERS {
         let name = format!("{turn} {whose} {number}");
@@ -267,17 +272,21 @@ async fn folders(server: &Server, turn: usize, whose: &str) -> f64 {
     took
 }
 
-/// Milliseconds of one request.
+/// Milliseconds of one request: the median of a few, after what was under way when the server was frozen has ended.
 async fn timed(server: &Server, path: &str, body: Option<&Value>) -> f64 {
     server.freeze(false);
-    let began = Instant::now();
-    match body {
-        Some(body) => server.post(path, body).await,
-        None => server.get(path).await,
-    };
-    let took = began.elapsed().as_secs_f64() * 1000.0;
+    tokio::time::sleep(SETTLING).await;
+    let mut took = Vec::with_capacity(REQUESTS);
+    for _ in 0..REQUESTS {
+        let began = Instant::now();
+        match body {
+            Some(body) => server.post(path, body).await,
+            None => server.get(path).await,
+        };
+        took.push(began.elapsed().as_secs_f64() * 1000.0);
+    }
     server.freeze(true);
-    took
+    median(took)
 }
 
 fn tempdir() -> TempDir {
