@@ -82,7 +82,7 @@ impl Traces {
         let cause = || match trap.downcast_ref::<Trap>() {
             Some(trap) => trap.to_string(),
             None if is_too_much(trap) => format!(
-                "it handed over more at once than {} MiB with a request, {} MiB as an answer, or than its {} MiB of memory leave room for",
+                "it handed over more at once than the {} MiB of a call or the {} MiB of an answer, or than its {} MiB of memory leave room for",
                 limits.argument_bytes >> 20,
                 limits.transfer_bytes >> 20,
                 limits.memory_bytes >> 20

@@ -16,6 +16,7 @@ use crate::core::refusals::Refusals;
 use crate::core::role::Roles;
 use crate::core::services::{Rights, Services};
 use crate::core::state::{Errands, Network, Refused, State};
+use crate::core::system;
 use crate::core::voice::{Secrets, Voice};
 use crate::error::PluginHostError;
 use crate::imports;
@@ -64,6 +65,7 @@ impl Runtime {
         ctx: Ctx,
         roles: Roles,
     ) -> Result<Arc<Self>, PluginHostError> {
+        system::bound_heap();
         let failed = |error: wasmtime::Error| PluginHostError::Sandbox(format!("{error:#}"));
         let engine = Engine::new(&config(address_space())).map_err(failed)?;
         let mut linker = Linker::new(&engine);

@@ -39,7 +39,7 @@ const ATTACKS: &[(&str, &str)] = &[
     ("unfinished_bodies", "^0"),
     ("unfinished_bodies, granted", "its 128 MiB of memory"),
     ("unsent_bodies", "its 128 MiB of memory"),
-    ("long_methods", "more at once than 32 MiB"),
+    ("long_methods", "more at once than the 32 MiB of a call"),
     ("long_methods, of 30 MiB", "^0"),
     ("many_fields", "a set of headers holds at most"),
     ("many_handles", "no free keys"),
@@ -108,6 +108,12 @@ fn a_destructor_costs_no_more_either() {
             "{mode}: {seen:?}"
         );
     }
+}
+
+#[test]
+fn of_what_is_handed_over_next_to_nothing_stays() {
+    let seen = in_a_process("long_methods, of 30 MiB");
+    assert!(seen.after <= seen.before + 12 * 1024, "{seen:?}");
 }
 
 #[test]
