@@ -93,42 +93,40 @@ impl Audit {
     /// of has happened already.
     pub async fn record_alone(&self, db: &Db, entry: AuditEntry<'_>) {
         let action = entry.action;
-        if let Err(error) = self.write_alone(db, entry, None).await {
-            not_written(action, &error);
+        let written = async {
+            let mut tx = db.begin_write().await?;
+            self.record(&mut tx, entry).await?;
+            tx.commit().await
+        };
+        if let Err(error) = written.await {
+            tracing::error!(
+                action,
+                error = &error as &dyn std::error::Error,
+                "an audit row was not written"
+            );
         }
     }
 
-    /// The same, with the event that others have to know of it, in one transaction. Should that fail, the event goes out
-    /// by itself ([`Db::tell`]).
+    /// The same, with the event that others have to know of it, in one transaction. Should that fail, each goes out by itself:
+    /// what the database refuses of one says nothing of the other.
     pub async fn record_and_tell(&self, db: &Db, entry: AuditEntry<'_>, event: DomainEvent) {
-        let action = entry.action;
-        if let Err(error) = self.write_alone(db, entry, Some(event.clone())).await {
-            not_written(action, &error);
-            db.tell(event).await;
-        }
+        let together = async {
+            let mut tx = db.begin_write().await?;
+            self.record(&mut tx, entry.clone()).await?;
+            tx.publish(event.clone());
+            tx.commit().await
+        };
+        let Err::<(), DbError>(error) = together.await else {
+            return;
+        };
+        tracing::warn!(
+            action = entry.action,
+            error = &error as &dyn std::error::Error,
+            "an audit row and its event are written one by one"
+        );
+        self.record_alone(db, entry).await;
+        db.tell(event).await;
     }
-
-    async fn write_alone(
-        &self,
-        db: &Db,
-        entry: AuditEntry<'_>,
-        event: Option<DomainEvent>,
-    ) -> Result<(), DbError> {
-        let mut tx = db.begin_write().await?;
-        self.record(&mut tx, entry).await?;
-        if let Some(event) = event {
-            tx.publish(event);
-        }
-        tx.commit().await
-    }
-}
-
-fn not_written(action: &str, error: &DbError) {
-    tracing::error!(
-        action,
-        error = error as &dyn std::error::Error,
-        "an audit row was not written"
-    );
 }
 
 /// A path may carry an encoded NUL, which PostgreSQL's TEXT cannot hold.
