@@ -2,7 +2,7 @@
 
 #![expect(unsafe_code, reason = "calls of the C library")]
 
-use std::sync::{Condvar, Mutex, MutexGuard, Once, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Gives free memory of the heap back to the system, soon and on a thread of its own. The allocator keeps what is freed
@@ -113,16 +113,11 @@ fn trim() {}
 #[cfg(target_env = "gnu")]
 const LARGE: libc::c_int = 4 << 20;
 
-/// Bounds what the heap keeps of what was freed, once in the life of the process. glibc's own bounds rise with each large block
+/// Bounds what the heap of this process keeps of what was freed. glibc's own bounds rise with each large block
 /// that is freed: after one of 30 MiB, as a guest may hand over, the heap of each thread keeps 60 MiB at its end, where no trim
 /// reaches. Blocks of less than 4 MiB are as cheap as before.
-pub(crate) fn bound_heap() {
-    static BOUNDED: Once = Once::new();
-    BOUNDED.call_once(bound);
-}
-
 #[cfg(target_env = "gnu")]
-fn bound() {
+pub(crate) fn bound_heap() {
     // SAFETY: both take the allocator's own locks and set a number.
     let bounded = unsafe {
         libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE) == 1 && libc::mallopt(libc::M_TRIM_THRESHOLD, LARGE) == 1
@@ -136,7 +131,7 @@ fn bound() {
 
 /// Other allocators than glibc's have bounds of their own.
 #[cfg(not(target_env = "gnu"))]
-fn bound() {}
+pub(crate) fn bound_heap() {}
 
 /// Computing time of the calling thread since it began.
 pub(crate) fn thread_time() -> Duration {
