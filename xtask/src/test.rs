@@ -23,6 +23,7 @@ const NEEDS: &[Needs] = &[
     needs("qm-matching", &[]),
     needs("qm-conditions", &[]),
     needs("qm-titles", &[]),
+    needs("qm-lanes", &[]),
     needs("qm-templates", &[]),
     needs("qm-realtime", &["nodejs", "npm"]),
     needs("qm-generations", &[]),

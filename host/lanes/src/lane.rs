@@ -1,0 +1,341 @@
+//! A lane: its bounds, its threads, its counters.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::time::Duration;
+
+use crate::IDLE;
+use crate::cancel::{self, Cancel};
+use crate::places::{Holder, Places, Queued};
+use crate::who::{Who, for_whom};
+use crate::work::{Answer, Work};
+
+/// How long work waits for a place before it is refused, unless a lane says otherwise.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// What a lane may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// Pieces of work, and so threads, at once.
+    pub places: usize,
+    /// Of these for one user.
+    pub of_one: usize,
+    /// Pieces that wait for a place.
+    pub waiting: usize,
+    /// Of these for one user.
+    pub waiting_of_one: usize,
+    /// What found no place for so long is refused. What the service does for itself waits as long as it takes.
+    pub patience: Duration,
+}
+
+impl Bounds {
+    /// One user has up to three quarters of the places, and half of the queue.
+    pub const fn new(places: usize, waiting: usize) -> Self {
+        Self {
+            places,
+            of_one: at_least_one(places * 3 / 4),
+            waiting,
+            waiting_of_one: at_least_one(waiting / 2),
+            patience: PATIENCE,
+        }
+    }
+
+    /// The same with other shares of one user.
+    pub const fn of_one(self, places: usize, waiting: usize) -> Self {
+        Self {
+            of_one: places,
+            waiting_of_one: waiting,
+            ..self
+        }
+    }
+}
+
+const fn at_least_one(share: usize) -> usize {
+    if share == 0 { 1 } else { share }
+}
+
+/// Why work was not done, or not to its end.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LaneError {
+    /// The name of the lane.
+    #[error("Too much of this is being done already (`{0}`): try again in some seconds")]
+    Full(&'static str),
+    #[error("The service is ending")]
+    Stopped,
+    /// What the panic said.
+    #[error("the work failed: {0}")]
+    Panicked(String),
+}
+
+/// Threads of a lane's own, started when there is something to do.
+pub struct Lane {
+    name: &'static str,
+    bounds: Bounds,
+    shared: OnceLock<Arc<Shared>>,
+}
+
+impl Lane {
+    /// `name`: the area, a dot, and the kind of work.
+    pub const fn new(name: &'static str, bounds: Bounds) -> Self {
+        Self {
+            name,
+            bounds,
+            shared: OnceLock::new(),
+        }
+    }
+
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Does work for whoever the task works for. Work that has not begun when the future is dropped never begins.
+    pub async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(Cancel) -> T + Send + 'static,
+    ) -> Result<T, LaneError> {
+        self.start(work)?.await
+    }
+
+    /// Does work for this one, the service itself where there is none.
+    pub async fn run_for<T: Send + 'static>(
+        &self,
+        who: Option<Who>,
+        work: impl FnOnce(Cancel) -> T + Send + 'static,
+    ) -> Result<T, LaneError> {
+        self.start_for(who, work)?.await
+    }
+
+    /// Begins work at once, or as soon as there is a place. Dropping what is returned cancels it.
+    pub fn start<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(Cancel) -> T + Send + 'static,
+    ) -> Result<Work<T>, LaneError> {
+        self.start_for(for_whom(), work)
+    }
+
+    /// Begins work of the service itself that nobody waits for; false where it finds no place.
+    pub fn begin(&self, work: impl FnOnce(Cancel) + Send + 'static) -> bool {
+        self.start_for(None, work).map(Work::detach).is_ok()
+    }
+
+    /// Begins work for this one, the service itself where there is none.
+    pub fn start_for<T: Send + 'static>(
+        &self,
+        who: Option<Who>,
+        work: impl FnOnce(Cancel) -> T + Send + 'static,
+    ) -> Result<Work<T>, LaneError> {
+        let shared = self.shared();
+        let ticket = shared.tickets.fetch_add(1, Ordering::Relaxed);
+        let cancel = Cancel::default();
+        let (answer, answered) = Answer::new();
+        let (of_work, for_work, at) = (cancel.clone(), answer.clone(), shared.clone());
+        let span = tracing::Span::current();
+        let run = move || {
+            let done = caught(|| span.in_scope(|| work(of_work)));
+            // First, for whoever hears the answer may count.
+            at.lock().free(ticket);
+            for_work.give(done);
+        };
+        let queued = Queued {
+            ticket,
+            who: Holder(who.clone()),
+            work: Box::new(run),
+            waiter: answer,
+        };
+        shared.take_in(queued)?;
+        let patience = who.map(|_| self.bounds.patience);
+        Ok(Work::new(shared.clone(), ticket, cancel, answered, patience))
+    }
+
+    /// What runs, what waits, and what was refused so far.
+    pub fn count(&self) -> Count {
+        self.shared().count()
+    }
+
+    fn shared(&self) -> &Arc<Shared> {
+        self.shared.get_or_init(|| {
+            let shared = Arc::new(Shared {
+                name: self.name,
+                bounds: self.bounds,
+                places: Mutex::new(Places::new()),
+                asked: Condvar::new(),
+                tickets: AtomicU64::new(0),
+            });
+            let mut known = known();
+            known.retain(|lane| lane.strong_count() > 0);
+            known.push(Arc::downgrade(&shared));
+            shared
+        })
+    }
+
+    #[cfg(test)]
+    pub(crate) fn places(&self) -> MutexGuard<'_, Places> {
+        self.shared().lock()
+    }
+}
+
+/// The load of a lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Count {
+    pub lane: &'static str,
+    pub running: usize,
+    pub waiting: usize,
+    /// Since the process began.
+    pub refused: u64,
+}
+
+/// Every lane of the process that was used, by name; those of one name together.
+pub fn counts() -> Vec<Count> {
+    let lanes: Vec<Arc<Shared>> = known().iter().filter_map(Weak::upgrade).collect();
+    let mut counts: BTreeMap<&str, Count> = BTreeMap::new();
+    for count in lanes.iter().map(|lane| lane.count()) {
+        let all = counts.entry(count.lane).or_insert(Count {
+            running: 0,
+            waiting: 0,
+            refused: 0,
+            ..count
+        });
+        all.running += count.running;
+        all.waiting += count.waiting;
+        all.refused += count.refused;
+    }
+    counts.into_values().collect()
+}
+
+/// Ends all lanes of the process: whoever waits is answered with [`LaneError::Stopped`], whatever hangs is left alone.
+pub fn end() {
+    cancel::end_all();
+    let lanes: Vec<Arc<Shared>> = known().iter().filter_map(Weak::upgrade).collect();
+    for lane in lanes {
+        lane.send_all_away();
+    }
+}
+
+static KNOWN: Mutex<Vec<Weak<Shared>>> = Mutex::new(Vec::new());
+
+fn known() -> MutexGuard<'static, Vec<Weak<Shared>>> {
+    KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What a lane and its threads share.
+pub(crate) struct Shared {
+    name: &'static str,
+    bounds: Bounds,
+    places: Mutex<Places>,
+    asked: Condvar,
+    tickets: AtomicU64,
+}
+
+impl Shared {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Places> {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn full(&self) -> LaneError {
+        LaneError::Full(self.name)
+    }
+
+    fn count(&self) -> Count {
+        let places = self.lock();
+        Count {
+            lane: self.name,
+            running: places.running.len(),
+            waiting: places.queue.len(),
+            refused: places.refused,
+        }
+    }
+
+    fn take_in(self: &Arc<Self>, queued: Queued) -> Result<(), LaneError> {
+        let ticket = queued.ticket;
+        let mut places = self.lock();
+        // Under the lock: an end that comes now finds it in the queue.
+        if cancel::is_ending() {
+            return Err(LaneError::Stopped);
+        }
+        if !places.admits(&queued.who, &self.bounds) {
+            places.refused += 1;
+            return Err(self.full());
+        }
+        places.push(queued);
+        if places.queue.len() <= places.idle || places.threads >= self.bounds.places {
+            self.asked.notify_one();
+            return Ok(());
+        }
+        places.threads += 1;
+        drop(places);
+        let lane = self.clone();
+        let thread = std::thread::Builder::new().name(self.name.to_owned());
+        if thread.spawn(move || lane.work()).is_ok() {
+            return Ok(());
+        }
+        let mut places = self.lock();
+        places.threads -= 1;
+        // Those that there are come to it, if there are any.
+        if places.threads == 0 && places.withdraw(ticket).is_some() {
+            places.refused += 1;
+            return Err(self.full());
+        }
+        Ok(())
+    }
+
+    /// The life of a thread.
+    fn work(&self) {
+        let mut places = self.lock();
+        loop {
+            if let Some(next) = places.next(&self.bounds) {
+                drop(places);
+                // What it answers with may panic when nobody takes it.
+                let _ = caught(next.work);
+                places = self.lock();
+                continue;
+            }
+            places.idle += 1;
+            let (woken, waited) = self
+                .asked
+                .wait_timeout(places, IDLE)
+                .unwrap_or_else(PoisonError::into_inner);
+            places = woken;
+            places.idle -= 1;
+            if waited.timed_out() && places.queue.is_empty() {
+                places.threads -= 1;
+                return;
+            }
+        }
+    }
+
+    /// Takes out what has not begun; false: it has.
+    pub(crate) fn withdraw(&self, ticket: u64, is_refused: bool) -> bool {
+        let mut places = self.lock();
+        let withdrawn = places.withdraw(ticket);
+        places.refused += u64::from(is_refused && withdrawn.is_some());
+        drop(places);
+        // Its work is dropped here, outside of the lock.
+        withdrawn.is_some()
+    }
+
+    fn send_all_away(&self) {
+        let mut places = self.lock();
+        let waiting = std::mem::take(&mut places.queue);
+        let running: Vec<_> = places
+            .running
+            .values()
+            .map(|(_, waiter)| waiter.clone())
+            .collect();
+        drop(places);
+        for waiter in waiting.iter().map(|queued| &queued.waiter).chain(&running) {
+            waiter.send_away();
+        }
+    }
+}
+
+/// What work came to; a panic is a value.
+fn caught<T>(work: impl FnOnce() -> T) -> Result<T, LaneError> {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).map_err(|panic| {
+        let said = panic
+            .downcast_ref::<&str>()
+            .map(|text| (*text).to_owned())
+            .or_else(|| panic.downcast_ref::<String>().cloned());
+        LaneError::Panicked(said.unwrap_or_else(|| "it panicked".to_owned()))
+    })
+}
