@@ -12,6 +12,7 @@ use sqlx::postgres::PgPoolOptions;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 
 use crate::error::DbError;
+use crate::lanes::FILES;
 use crate::open::{Db, Pools, claim_file, sqlite_refusal};
 
 /// Time limit on waiting for a connection.
@@ -75,9 +76,7 @@ impl Db {
 /// One connection. The journal takes pages that were there before only, so appending costs it next to nothing.
 async fn load_sqlite(path: &Path) -> Result<Pools, DbError> {
     let file = path.to_owned();
-    tokio::task::spawn_blocking(move || claim_file(&file))
-        .await
-        .unwrap_or_else(|error| Err(DbError::Open(format!("cannot open the store: {error}"))))?;
+    FILES.run_for(None, move |_| claim_file(&file)).await??;
     let options = SqliteConnectOptions::new()
         .filename(path)
         .journal_mode(SqliteJournalMode::Truncate)

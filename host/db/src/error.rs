@@ -1,6 +1,7 @@
 //! What can go wrong with the database. `Display` names no SQL, no value and no password; the cause is the source.
 
 use qm_kernel::ErrorKind;
+use qm_lanes::LaneError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum DbError {
@@ -57,6 +58,10 @@ pub enum DbError {
     #[error("a text holds a NUL character")]
     Nul(#[source] sqlx::Error),
 
+    /// Work on what was read found no place.
+    #[error(transparent)]
+    Lane(#[from] LaneError),
+
     /// The statement, a constraint or a row's shape.
     #[error("a database statement failed")]
     Query(#[source] sqlx::Error),
@@ -66,9 +71,11 @@ impl DbError {
     /// The kind of the error, as callers of a service see it.
     pub const fn kind(&self) -> ErrorKind {
         match self {
-            DbError::Busy(_) | DbError::Unreachable(_) | DbError::Storage(_) | DbError::Succeeded => {
-                ErrorKind::Unavailable
-            }
+            DbError::Busy(_)
+            | DbError::Unreachable(_)
+            | DbError::Storage(_)
+            | DbError::Succeeded
+            | DbError::Lane(LaneError::Full(_) | LaneError::Stopped) => ErrorKind::Unavailable,
             DbError::Nul(_) => ErrorKind::BadRequest,
             DbError::Open(_)
             | DbError::Copy(_)
@@ -76,6 +83,7 @@ impl DbError {
             | DbError::Newer { .. }
             | DbError::Changed { .. }
             | DbError::Aborted
+            | DbError::Lane(LaneError::Panicked(_))
             | DbError::Event(_)
             | DbError::Affected { .. }
             | DbError::Query(_) => ErrorKind::Internal,

@@ -21,6 +21,7 @@ mod beside;
 mod changes;
 mod error;
 mod json;
+mod lanes;
 mod lock;
 mod macros;
 mod migrate;

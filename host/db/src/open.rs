@@ -18,6 +18,7 @@ use sqlx::{ConnectOptions, Connection as _, Executor as _, PgPool, SqlitePool};
 use crate::begin::begin;
 use crate::changes::{Changes, Writes};
 use crate::error::{Class, DbError, class};
+use crate::lanes::FILES;
 use crate::lock::FileLock;
 use crate::node::Fence;
 use crate::tx::{Connection, Tx, plan};
@@ -393,9 +394,7 @@ pub(crate) fn sqlite_path(rest: &str) -> Result<PathBuf, DbError> {
 
 async fn open_sqlite(path: PathBuf) -> Result<Pools, DbError> {
     let file = path.clone();
-    tokio::task::spawn_blocking(move || claim_file(&file))
-        .await
-        .unwrap_or_else(|error| Err(DbError::Open(format!("cannot open the database: {error}"))))?;
+    FILES.run_for(None, move |_| claim_file(&file)).await??;
     let options = SqliteConnectOptions::new()
         .filename(&path)
         .journal_mode(SqliteJournalMode::Wal)

@@ -9,6 +9,8 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{DigitallySignedStruct, Error, SignatureScheme};
 use rustls_platform_verifier::Verifier;
 
+use crate::lanes::AUTHORITIES;
+
 static READ: OnceLock<Result<Verifier, Error>> = OnceLock::new();
 
 fn verifier() -> Result<&'static Verifier, Error> {
@@ -20,17 +22,16 @@ fn verifier() -> Result<&'static Verifier, Error> {
 /// Begins to read them.
 pub(crate) fn begin() {
     if READ.get().is_none() {
-        let reading = std::thread::Builder::new().name("authorities".to_owned());
         // Without a thread whoever needs them first reads them.
-        drop(reading.spawn(|| drop(verifier())));
+        let _ = AUTHORITIES.begin(|_| drop(verifier()));
     }
 }
 
 /// Returns once they were read, or cannot be.
 pub(crate) async fn read() -> Result<(), Error> {
     if READ.get().is_none() {
-        // Only where the runtime ends is it cut off; then nothing is asked of them any more.
-        drop(tokio::task::spawn_blocking(|| drop(verifier())).await);
+        // Only where the process ends is it cut off; then nothing is asked of them any more.
+        drop(AUTHORITIES.run_for(None, |_| drop(verifier())).await);
     }
     verifier().map(drop)
 }

@@ -11,11 +11,13 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http::header::{self, HeaderMap, HeaderName};
+use qm_lanes::LaneError;
 use url::{Host, Url};
 
 use crate::Net;
 use crate::dial::{DialError, may_act};
 use crate::http::dial_error;
+use crate::lanes::INFLATING;
 use crate::resolve::{Inside, dialable};
 
 /// The most redirects that are followed.
@@ -415,11 +417,14 @@ async fn unpacked(bytes: Bytes, host: &str, most: usize) -> Result<Bytes, FeedFa
             break;
         }
         let packed = bytes.clone();
-        let inflated = tokio::task::spawn_blocking(move || inflate(&packed, most)).await;
+        let inflated = INFLATING.run(move |_| inflate(&packed, most)).await;
         bytes = match inflated {
             Ok(Ok(Some(plain))) => plain.into(),
             Ok(Ok(None)) => return Err(too_large(host)),
-            Ok(Err(_)) | Err(_) => {
+            Err(error @ (LaneError::Full(_) | LaneError::Stopped)) => {
+                return Err(FeedFault::Unusable(error.to_string()));
+            }
+            Ok(Err(_)) | Err(LaneError::Panicked(_)) => {
                 return Err(FeedFault::Unusable(format!(
                     "`{host}` sends compressed data that is damaged or ends in the middle"
                 )));

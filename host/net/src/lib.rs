@@ -23,6 +23,7 @@ mod feed;
 mod grants;
 mod guard;
 mod http;
+mod lanes;
 mod nearby;
 mod relay;
 mod resolve;

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::address::{in_net_v4, in_net_v6};
+use crate::lanes::MACHINE;
 
 const MAX_READ: u64 = 64 << 20;
 const KEPT: Duration = Duration::from_secs(10);
@@ -115,7 +116,7 @@ impl Surroundings {
         {
             return nearby.clone();
         }
-        let looked = tokio::task::spawn_blocking(Nearby::of_this_machine).await;
+        let looked = MACHINE.run_for(None, |_| Nearby::of_this_machine()).await;
         let nearby = match looked.map_err(std::io::Error::other).flatten() {
             Ok(nearby) => Arc::new(nearby),
             Err(error) => {

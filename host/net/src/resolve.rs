@@ -1,7 +1,7 @@
 //! Names to addresses. A trait, so that tests can give answers that change.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -9,6 +9,7 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 use crate::Outside;
 use crate::address::is_never_dialled;
+use crate::lanes::NAMES;
 
 /// Looks names up. Asked once for each dial; nobody asks a second time between the check and the connect.
 #[async_trait]
@@ -24,10 +25,12 @@ pub struct SystemResolver;
 #[async_trait]
 impl Resolver for SystemResolver {
     async fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>> {
-        Ok(tokio::net::lookup_host((host, 0))
-            .await?
-            .map(|addr| addr.ip())
-            .collect())
+        let host = host.to_owned();
+        let looking = NAMES.run(move |_| {
+            let found = (&*host, 0).to_socket_addrs()?;
+            Ok(found.map(|address| address.ip()).collect())
+        });
+        looking.await.map_err(io::Error::other)?
     }
 }
 

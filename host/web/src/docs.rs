@@ -15,6 +15,7 @@ use crate::body::BodyBounds;
 use crate::config::DocumentMaker;
 use crate::error::{ApiError, ApiResult, JSON};
 use crate::guard::{Gate, GuardLayer};
+use crate::lanes::{DOCUMENTS, lane_code, lane_kind};
 use crate::routes::Access;
 
 const PAGE: &str = include_str!("docs/page.html");
@@ -88,10 +89,12 @@ impl Document {
     async fn text(&self) -> ApiResult<Bytes> {
         let make = || async {
             let maker = self.maker.clone();
-            match tokio::task::spawn_blocking(move || maker()).await {
+            match DOCUMENTS.run(move |_| maker()).await {
                 Ok(Ok(text)) => Ok(Bytes::from(text)),
                 Ok(Err(error)) => Err(unmade(&error)),
-                Err(error) => Err(unmade(&error)),
+                Err(error) => {
+                    Err(ApiError::new(lane_kind(&error), error.to_string()).with_code(lane_code(&error)))
+                }
             }
         };
         self.made.get_or_try_init(make).await.cloned()

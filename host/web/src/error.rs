@@ -192,6 +192,8 @@ const KINDS: [ErrorKind; 11] = [
     ErrorKind::UpstreamTimeout,
 ];
 
+/// Seconds after which whoever was told that the service is busy may ask again.
+const BUSY: u32 = 5;
 /// Bytes of a caller's own words in a message.
 const MAX_SHOWN: usize = 100;
 
@@ -253,6 +255,11 @@ impl IntoResponse for ApiError {
             Shape::Custom(body) => serde_json::to_vec(&with_code_in(body, code)),
         };
         let mut response = (status, [(header::CONTENT_TYPE, JSON)], body.unwrap_or_default()).into_response();
+        if status == StatusCode::SERVICE_UNAVAILABLE {
+            response
+                .headers_mut()
+                .insert(header::RETRY_AFTER, HeaderValue::from(BUSY));
+        }
         if !self.0.expected {
             response.extensions_mut().insert(failure);
         }

@@ -3,6 +3,7 @@
 
 use std::convert::Infallible;
 use std::future::Future;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -13,7 +14,8 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use http_body::Body as _;
 use prometheus::IntCounter;
-use qm_kernel::{Ctx, ErrorKind, Permission, Principal, Timestamp, TokenError, TokenVerifier};
+use qm_kernel::{AddressBlock, Ctx, ErrorKind, Permission, Principal, Timestamp, TokenError, TokenVerifier};
+use qm_lanes::{Who, on_behalf};
 use tower::{Layer, Service};
 
 use crate::body::BodyBounds;
@@ -136,9 +138,11 @@ where
         if !request.body().is_end_stream() {
             request.extensions_mut().insert(self.guard.bodies);
         }
+        // What it has done in lanes is of the caller's share.
+        let who = self.guard.who(&request);
         let answer = self.inner.call(request);
         Box::pin(async move {
-            let Ok(mut response) = answer.await;
+            let Ok(mut response) = on_behalf(who, answer).await;
             budget.show(response.headers_mut());
             Ok(response)
         })
@@ -146,14 +150,26 @@ where
 }
 
 impl Guard {
+    fn ip(&self, request: &Request) -> IpAddr {
+        request.extensions().get::<Origin>().map_or_else(
+            || client_ip(request.headers(), request.extensions(), self.gate.trusted_proxies),
+            |origin| origin.ip,
+        )
+    }
+
+    /// The user by id; where nobody is known, the block of addresses.
+    fn who(&self, request: &Request) -> Who {
+        match request.extensions().get::<Arc<Principal>>() {
+            Some(principal) => principal.user_id.clone(),
+            None => format!("{:?}", AddressBlock::of(self.ip(request))).into(),
+        }
+    }
+
     fn count(&self, request: &Request, now: Timestamp) -> Result<Budget, Throttled> {
         let Some(limit) = self.limit else {
             return Ok(Budget(None));
         };
-        let ip = request.extensions().get::<Origin>().map_or_else(
-            || client_ip(request.headers(), request.extensions(), self.gate.trusted_proxies),
-            |origin| origin.ip,
-        );
+        let ip = self.ip(request);
         let key = self.route * METHODS + method_number(request.method());
         match self.gate.throttle.hit(key, ip, limit, now) {
             Verdict::Allowed {

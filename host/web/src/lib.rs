@@ -53,6 +53,7 @@ mod etag;
 mod fields;
 mod guard;
 mod headers;
+mod lanes;
 mod listen;
 mod metrics;
 mod openapi;
@@ -74,6 +75,7 @@ pub use fields::{
     TextField,
 };
 pub use guard::Auth;
+pub use lanes::{lane_code, lane_kind};
 pub use listen::listen;
 pub use openapi::{describe, document, refusals};
 pub use reply::{Created, Framable, Json, Prepared};

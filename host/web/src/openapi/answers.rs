@@ -62,7 +62,7 @@ const RESPONSES: &[(u16, &str, &str)] = &[
     (
         503,
         "Unavailable",
-        "Busy, or with the code `standby` another server is the active one; trying again helps.",
+        "Busy, or with the code `standby` another server is the active one; `Retry-After` says when to try again.",
     ),
     (
         504,
@@ -92,7 +92,7 @@ const CODES: &[(u16, &[&str])] = &[
             "forbidden.permission",
         ],
     ),
-    (503, &["standby"]),
+    (503, &["standby", "unavailable.busy", "unavailable.stopping"]),
 ];
 /// The codes of a route that takes a file, in the same form.
 const UPLOAD_CODES: &[(u16, &[&str])] = &[
