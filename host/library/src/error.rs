@@ -3,10 +3,11 @@
 use qm_db::DbError;
 use qm_jobs::{JobError, JobsError};
 use qm_kernel::ErrorKind;
+use qm_lanes::LaneError;
 use qm_platform::ActingError;
 use qm_ports::metadata::Unsettled;
 use qm_ports::titledb::TitleDataError;
-use qm_web::ApiError;
+use qm_web::{ApiError, lane_code, lane_kind};
 
 use crate::model::bulk::MOST;
 use crate::model::library::{MAX_LIBRARIES, Mode};
@@ -73,8 +74,8 @@ pub enum LibraryError {
     Jobs(#[from] JobsError),
     #[error("a table could not be written")]
     Table(#[from] csv::Error),
-    #[error("a path could not be looked at")]
-    Looking(#[from] tokio::task::JoinError),
+    #[error(transparent)]
+    Lane(#[from] LaneError),
     #[error(transparent)]
     Database(#[from] DbError),
 }
@@ -107,7 +108,8 @@ impl LibraryError {
             LibraryError::Titles(_) | LibraryError::Unsettled(_) => ErrorKind::Unavailable,
             LibraryError::Acting(error) => error.kind(),
             LibraryError::Jobs(error) => error.kind(),
-            LibraryError::Looking(_) | LibraryError::Table(_) => ErrorKind::Internal,
+            LibraryError::Lane(error) => lane_kind(error),
+            LibraryError::Table(_) => ErrorKind::Internal,
             LibraryError::Database(error) => error.kind(),
         }
     }
@@ -139,7 +141,8 @@ impl LibraryError {
             LibraryError::TooMany(_) => "conflict.too_many_libraries",
             LibraryError::Acting(error) => error.code(),
             LibraryError::Jobs(error) => error.code(),
-            LibraryError::Looking(_) | LibraryError::Table(_) => ErrorKind::Internal.code(),
+            LibraryError::Lane(error) => lane_code(error),
+            LibraryError::Table(_) => ErrorKind::Internal.code(),
             LibraryError::Database(error) => error.kind().code(),
         }
     }

@@ -18,7 +18,7 @@
 //! Lists of many items are made in memory, as long as stamps in the database say that nothing has changed (`service::shelf`).
 //! Deliberately absent so far: artwork, subtitles, other NFO files, duplicates, the renaming of files.
 //!
-//! Bounds: directories 128 deep, paths 2,500 bytes below the library's directory; 256 files, or moved items, a transaction; 150 words on how
+//! Bounds: those of `lanes`; directories 128 deep, paths 2,500 bytes below the library's directory; 256 files, or moved items, a transaction; 150 words on how
 //! far a scan is; 30,000 watched directories a library, 25 directories a scan of what changed; 200 items, and two minutes, that providers are
 //! asked about with a scan; 512 KiB of a `tvshow.nfo`.
 //!
@@ -31,6 +31,7 @@ mod area;
 mod dto;
 mod error;
 mod events;
+mod lanes;
 mod model;
 mod ops;
 mod repo;

@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 use super::scan::{Reason, ScanRequest};
 use super::{Library, fetch, reidentify};
 use crate::error::LibraryError;
+use crate::lanes::COMPUTE;
 use crate::model::item::Item;
 use crate::model::name::identify;
 use crate::model::place;
@@ -153,7 +154,7 @@ impl Library {
             let kind = library.ok_or(LibraryError::NoSuchItem)?.kind;
             let at = item.place;
             let shown = place::shown(&at);
-            let found = tokio::task::spawn_blocking(move || identify(&shown, kind)).await?;
+            let found = COMPUTE.run(move |_| identify(&shown, kind)).await?;
             let mut tx = self.db.begin_write().await?;
             repo::metadata::hold(&mut tx, id).await?;
             let arrived = repo::downloads::of(&mut tx, &ids).await?.pop();

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::views::paths;
 use super::{Caller, Library, erase, fetch, relocate};
 use crate::error::LibraryError;
+use crate::lanes::WALKS;
 use crate::model::bulk::{Accepted, MOST, SourceTorrent, TorrentAction, once};
 use crate::model::place;
 use crate::ops::erase::size;
@@ -110,9 +111,8 @@ impl Library {
             });
         }
         let (roots, own) = (self.file_roots.clone(), self.own.clone());
-        let _turn = self.looks.acquire().await;
-        let measuring = tokio::task::spawn_blocking(move || {
-            for torrent in &mut found {
+        let measuring = WALKS.run(move |cancel| {
+            for torrent in found.iter_mut().take_while(|_| !cancel.is_set()) {
                 // What lies elsewhere is nobody's business here.
                 if let Ok(path) = guarded(&torrent.path, &roots, &own) {
                     torrent.size = size(Path::new(&path));

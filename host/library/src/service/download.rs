@@ -27,6 +27,7 @@ use super::orders;
 use super::scan::{Reason, in_service, stopped};
 use crate::error::LibraryError;
 use crate::events::RefreshFailed;
+use crate::lanes::COMPUTE;
 use crate::model::library::MediaLibrary;
 use crate::model::name::identify;
 use crate::model::place;
@@ -344,7 +345,7 @@ impl Download<'_> {
         let items = repo::downloads::of(&mut tx, ids).await?;
         drop(tx);
         let kind = library.kind;
-        let reading = tokio::task::spawn_blocking(move || {
+        let reading = COMPUTE.run(move |_| {
             let read = |arrived: &Arrived| identify(&place::shown(&arrived.item.place), kind);
             let found = items
                 .iter()

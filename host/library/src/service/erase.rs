@@ -17,6 +17,7 @@ use super::Library;
 use super::orders::{self, Standing, Whereabouts};
 use super::scan::{in_service, stopped};
 use crate::error::LibraryError;
+use crate::lanes::CHANGES;
 use crate::model::bulk::TorrentAction;
 use crate::model::place;
 use crate::ops::erase::{identities, told};
@@ -181,7 +182,7 @@ impl Library {
         let (path, item) = (at.library.path.clone(), at.item.place.clone());
         let (roots, own) = (self.file_roots.clone(), self.own.clone());
         let (with, half) = (rows.clone(), Some(folder.clone()));
-        let erasing = tokio::task::spawn_blocking(move || {
+        let erasing = CHANGES.run(move |_| {
             let mut gone = 0;
             let failed = |why: String| format!("{}: {why}", place::absolute(&path, &item));
             // The roots may be others than they were when the library was made.

@@ -8,6 +8,7 @@ use qm_jobs::{JobContext, JobError, Progress};
 use serde_json::{Map, Value, json};
 
 use super::Library;
+use crate::lanes::COMPUTE;
 use crate::model::doubt::{Known, KnownDirectory};
 use crate::model::item::Facts;
 use crate::model::library::{MediaLibrary, ScanSummary};
@@ -369,7 +370,7 @@ impl<'a> Index<'a> {
             })
             .collect();
         let kind = self.of.kind;
-        let reading = tokio::task::spawn_blocking(move || {
+        let reading = COMPUTE.run(move |_| {
             shown
                 .into_iter()
                 .map(|shown| shown.map(|shown| read(&shown, kind)))

@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::Library;
 use crate::error::LibraryError;
+use crate::lanes::WALKS;
 use crate::model::item::Filter;
 use crate::model::place;
 use crate::model::table::Lines;
@@ -30,8 +31,6 @@ impl Library {
         let Some(library) = found else {
             return Ok(report);
         };
-        // Disks do not like more, and one that hangs holds up those who look, not the server.
-        let _turn = self.looks.acquire().await;
         let filter = Filter {
             library_id: Some(library.id.clone()),
             ..Filter::default()
@@ -47,7 +46,7 @@ impl Library {
             after.clone_from(&last.id);
             report.checked += 2 * items.len() as u64;
             let (path, roots) = (library.path.clone(), self.file_roots.clone());
-            let looking = tokio::task::spawn_blocking(move || {
+            let looking = WALKS.run(move |_| {
                 let reach = Reach::open(Path::new(&path)).ok();
                 let roots: Vec<PathBuf> = roots.iter().map(|root| resolve(Path::new(root))).collect();
                 let is_there = |place: &str| {

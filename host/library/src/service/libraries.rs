@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::scan::{MODULE, Reason, ScanRequest, scan_asked};
 use super::{Caller, Library};
 use crate::error::LibraryError;
+use crate::lanes::LOOKS;
 use crate::model::library::{LibraryChange, MAX_LIBRARIES, MediaLibrary};
 use crate::ops::guard::guarded;
 use crate::repo;
@@ -163,9 +164,7 @@ impl Library {
             return Ok(None);
         };
         let (roots, own) = (self.file_roots.clone(), self.own.clone());
-        Ok(Some(
-            tokio::task::spawn_blocking(move || guarded(&path, &roots, &own)).await?,
-        ))
+        Ok(Some(LOOKS.run(move |_| guarded(&path, &roots, &own)).await?))
     }
 
     pub(super) async fn judge(

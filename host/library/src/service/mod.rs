@@ -196,8 +196,6 @@ pub struct Library {
     shelf: Arc<Shelf>,
     /// What series are listed from.
     series: SeriesShelf,
-    /// Turns of those who look at whole disks.
-    looks: Semaphore,
     /// The turn of whoever scans.
     scanning: Mutex<()>,
     /// The turn of who moves items after their files.
@@ -227,7 +225,6 @@ impl Library {
             probing: Probing::default(),
             shelf: Arc::default(),
             series: SeriesShelf::default(),
-            looks: Semaphore::new(2),
             scanning: Mutex::new(()),
             moving: Mutex::default(),
             told: Notify::new(),

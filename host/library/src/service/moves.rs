@@ -22,6 +22,7 @@ use tokio_util::sync::CancellationToken;
 use super::Library;
 use super::follow_up::{FILE_EVENTS, FILE_KEYS, below};
 use crate::error::LibraryError;
+use crate::lanes::{COMPUTE, LOOKS};
 use crate::model::library::{Kind, MediaLibrary};
 use crate::model::name::{Identity, Read, identify, read};
 use crate::model::place;
@@ -252,7 +253,7 @@ impl Library {
             (source.from.clone(), source.library.kind, to)
         };
         let ends: Vec<Ends> = sources.iter().map(ends).collect();
-        let reading = tokio::task::spawn_blocking(move || {
+        let reading = COMPUTE.run(move |_| {
             let reading = rows.into_iter().map(|(source, item)| {
                 let (from, before, to) = &ends[source];
                 let to = to.as_ref().and_then(|(to, kind)| {
@@ -286,7 +287,7 @@ impl Library {
             })
             .collect();
         let path = PathBuf::from(path);
-        let looking = tokio::task::spawn_blocking(move || {
+        let looking = LOOKS.run(move |_| {
             let standing = looked.into_iter().filter(|(_, path, state)| {
                 let now = path.metadata().ok().map(|now| state_of(&now));
                 now == Some(*state)

@@ -5,11 +5,13 @@ use std::collections::{BTreeSet, HashMap};
 
 use async_trait::async_trait;
 use qm_db::DbError;
+use qm_lanes::LaneError;
 use qm_ports::library::{Library as Owning, LibraryUnread, MOST_ASKED, Owned, Part, Wanted, Work};
 use qm_release::{ContentType, parse};
 
 use super::Library;
 use super::views::paths;
+use crate::lanes::COMPUTE;
 use crate::model::item::title_key;
 use crate::model::place;
 use crate::repo;
@@ -30,11 +32,11 @@ impl Owning for Library {
             return Err(LibraryUnread::TooMany(names.len()));
         }
         let names = names.to_vec();
-        let reading = tokio::task::spawn_blocking(move || {
+        let reading = COMPUTE.run(move |_| {
             let wanted = names.iter().map(|name| wanted(name));
             wanted.collect::<Vec<Option<Wanted>>>()
         });
-        let storage = |error: tokio::task::JoinError| LibraryUnread::Storage(error.to_string());
+        let storage = |error: LaneError| LibraryUnread::Storage(error.to_string());
         let wanted = reading.await.map_err(storage)?;
         let asked: Vec<Wanted> = wanted.iter().flatten().cloned().collect();
         let mut found = self.owned(&asked).await?.into_iter();

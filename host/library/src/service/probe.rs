@@ -12,11 +12,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
+use qm_lanes::LaneError;
 use qm_platform::Beats;
 use tokio_util::sync::CancellationToken;
 
 use super::Library;
 use crate::error::LibraryError;
+use crate::lanes::{COMPUTE, LOOKS, PROBES};
 use crate::model::library::MediaLibrary;
 use crate::model::place;
 use crate::model::streams::{self, Streams, Unclear};
@@ -141,7 +143,7 @@ impl Library {
             })
             .collect();
         let (roots, own) = (self.file_roots.clone(), self.own.clone());
-        let looking = tokio::task::spawn_blocking(move || {
+        let looking = LOOKS.run(move |_| {
             let is_there = |path: &str| {
                 // The roots may be others than they were when the library was made.
                 let is_same = guarded(path, &roots, &own).is_ok_and(|guarded| guarded == path);
@@ -173,7 +175,7 @@ impl Library {
         libraries: &HashMap<String, MediaLibrary>,
     ) -> Result<bool, LibraryError> {
         let roots: Vec<String> = self.file_roots.clone();
-        let resolving = tokio::task::spawn_blocking(move || {
+        let resolving = LOOKS.run(move |_| {
             let roots = roots.iter().map(|root| resolve(Path::new(root)));
             Arc::new(roots.collect::<Vec<PathBuf>>())
         });
@@ -213,11 +215,11 @@ impl Library {
             size: file.size,
             mtime: file.mtime,
         };
-        let opening = tokio::task::spawn_blocking(move || open(Path::new(&library), &expected, &roots));
-        let failed = |error: tokio::task::JoinError| ProbeError::Passing(error.to_string());
+        let opening = PROBES.run(move |_| open(Path::new(&library), &expected, &roots));
+        let failed = |error: LaneError| ProbeError::Passing(error.to_string());
         let opened = opening.await.map_err(failed)??;
         let answer = self.prober.ask(opened).await?;
-        let reading = tokio::task::spawn_blocking(move || streams::read(&answer));
+        let reading = COMPUTE.run(move |_| streams::read(&answer));
         reading.await.map_err(failed)?.map_err(|why| match why {
             Unclear::Unopened => ProbeError::Passing(why.to_string()),
             Unclear::Unreadable | Unclear::NoVideo => ProbeError::Lasting(why.to_string()),

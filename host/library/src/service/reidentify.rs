@@ -15,6 +15,7 @@ use super::index::Stop;
 use super::scan::{in_service, stopped};
 use super::{Caller, Library, orders};
 use crate::error::LibraryError;
+use crate::lanes::COMPUTE;
 use crate::model::name::identify;
 use crate::model::place;
 use crate::model::titles::{Tally, Which};
@@ -118,7 +119,7 @@ impl Library {
                         .map(|of| of.kind)
                 })
                 .collect();
-            let reading = tokio::task::spawn_blocking(move || {
+            let reading = COMPUTE.run(move |_| {
                 let all = items.into_iter().zip(kinds);
                 // One of a library that is new is looked at by its scan.
                 let known = all.filter_map(|(item, kind)| {

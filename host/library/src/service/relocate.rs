@@ -18,6 +18,7 @@ use super::Library;
 use super::orders::{self, Standing, Whereabouts};
 use super::scan::{in_service, stopped};
 use crate::error::LibraryError;
+use crate::lanes::LOOKS;
 use crate::model::bulk::{folder_along, moved};
 use crate::model::library::MediaLibrary;
 use crate::model::place;
@@ -188,7 +189,7 @@ impl Library {
         }
         let (library, item) = (at.library.path.clone(), at.item.place.clone());
         let (target, roots, own) = (target.path.clone(), self.file_roots.clone(), self.own.clone());
-        let choosing = tokio::task::spawn_blocking(move || {
+        let choosing = LOOKS.run(move |_| {
             for path in [&library, &target] {
                 let is_same = guarded(path, &roots, &own).is_ok_and(|guarded| guarded == *path);
                 if !is_same {

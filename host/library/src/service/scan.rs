@@ -3,7 +3,7 @@
 //! A server that is killed leaves what it has stored; the job comes again and goes on with the rest.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -11,11 +11,13 @@ use async_trait::async_trait;
 use qm_db::DbError;
 use qm_jobs::{Capabilities, Done, JobContext, JobError, JobHandler, JobType, NewJob, Progress, Source};
 use qm_kernel::Permission;
+use qm_lanes::LaneError;
 use serde_json::json;
 
 use super::Library;
 use super::index::{Index, Stop};
 use super::shows::Folders;
+use crate::lanes::WALKS;
 use crate::model::doubt::{Known, suspects};
 use crate::model::library::{MediaLibrary, ScanSummary};
 use crate::model::place;
@@ -254,15 +256,6 @@ fn told_of(library: &MediaLibrary, summary: ScanSummary, enriched: u64) -> Done 
     }))
 }
 
-/// Tells what blocks to end when nobody waits for it any more.
-pub(super) struct Ends(pub Arc<AtomicBool>);
-
-impl Drop for Ends {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
 /// What a scan did.
 pub(super) struct Scanned {
     pub summary: ScanSummary,
@@ -360,16 +353,17 @@ impl Scan<'_> {
         };
         let total: i64 = task.known.values().map(|known| known.items).sum();
         let files = Arc::new(AtomicU64::new(0));
-        let ends = Arc::new(AtomicBool::new(false));
-        let end = Ends(ends.clone());
         let counted = files.clone();
-        let mut walking = tokio::task::spawn_blocking(move || {
-            let walked = walk(&task, &counted, &|| ends.load(Ordering::Relaxed));
+        let failed = |error: LaneError| JobError::new("walk", error.to_string());
+        let walking = WALKS.start(move |cancel| {
+            let walked = walk(&task, &counted, &|| cancel.is_set());
             (task.known, walked)
         });
+        // Given up, it ends.
+        let mut walking = walking.map_err(failed)?;
         let (known, walked) = loop {
             tokio::select! {
-                ended = &mut walking => break ended.map_err(|error| JobError::new("walk", error.to_string()))?,
+                ended = &mut walking => break ended.map_err(failed)?,
                 () = self.job.cancelled() => return Err(Stop::Stopped),
                 () = tokio::time::sleep(LOOK) => {
                     let seen = files.load(Ordering::Relaxed);
@@ -379,7 +373,6 @@ impl Scan<'_> {
                 }
             }
         };
-        drop(end);
         let seen = match walked {
             Ok(seen) => seen,
             Err(WalkError::Stopped) => return Err(Stop::Stopped),

@@ -10,6 +10,7 @@ use super::Library;
 use super::shelf::Of;
 use super::views::paths;
 use crate::error::LibraryError;
+use crate::lanes::COMPUTE;
 use crate::model::item::{Filter, Item, MediaFile};
 use crate::model::library::MediaLibrary;
 use crate::model::place;
@@ -44,7 +45,7 @@ impl Library {
         let (search, sort) = (filter.search.clone(), filter.sort);
         let skipped = usize::try_from(page.offset()).unwrap_or(usize::MAX);
         let size = usize::try_from(page.page_size).unwrap_or(usize::MAX);
-        let sorting = tokio::task::spawn_blocking(move || {
+        let sorting = COMPUTE.run(move |_| {
             let sorted = series::sorted(&all, search.as_deref(), sort);
             let total = sorted.len() as u64;
             let page = sorted.into_iter().skip(skipped).take(size).cloned();
@@ -69,7 +70,7 @@ impl Library {
         repo::metadata::fill(&mut tx, &mut found).await?;
         drop(tx);
         let paths = paths(libraries);
-        let choosing = tokio::task::spawn_blocking(move || {
+        let choosing = COMPUTE.run(move |_| {
             let mut folders = Folders::default();
             let mut listed: Vec<Listed> = found
                 .into_iter()
@@ -166,7 +167,7 @@ async fn gather(
     paths: HashMap<String, String>,
 ) -> Result<Vec<Series>, LibraryError> {
     let lying = repo::series::by_directory(tx, filter).await?;
-    let grouping = tokio::task::spawn_blocking(move || group(&lying, &paths));
+    let grouping = COMPUTE.run(move |_| group(&lying, &paths));
     let (mut gathered, loose) = grouping.await?;
     for directory in loose {
         for (title, bunch) in repo::series::by_title(tx, filter, &directory).await? {

@@ -7,6 +7,7 @@ use qm_jobs::{JobContext, JobError};
 
 use super::Library;
 use super::index::Stop;
+use crate::lanes::COMPUTE;
 use crate::model::library::{Kind, MediaLibrary};
 use crate::model::name::identify;
 use crate::model::place;
@@ -198,7 +199,7 @@ impl Library {
                 return Ok(matched);
             };
             after.clone_from(&last.id);
-            let reading = tokio::task::spawn_blocking(move || {
+            let reading = COMPUTE.run(move |_| {
                 let found = items.into_iter().map(|item| {
                     let found = identify(&place::shown(&item.place), kind);
                     (item, found)

@@ -9,6 +9,7 @@ use qm_kernel::PageQuery;
 
 use super::Library;
 use crate::error::LibraryError;
+use crate::lanes::COMPUTE;
 use crate::model::catalog::Catalog;
 use crate::model::item::Filter;
 use crate::model::library::MediaLibrary;
@@ -45,8 +46,8 @@ impl Library {
         let (mut items, total) = match self.shelved(&mut tx, filter).await? {
             Some(catalog) => {
                 let filter = filter.clone();
-                let paging = move || catalog.page(&filter, page.offset(), page.page_size);
-                let (ids, total) = tokio::task::spawn_blocking(paging).await?;
+                let paging = move |_| catalog.page(&filter, page.offset(), page.page_size);
+                let (ids, total) = COMPUTE.run(paging).await?;
                 (repo::lists::named(&mut tx, &ids).await?, total)
             }
             None => repo::lists::page(&mut tx, filter, page).await?,
@@ -78,7 +79,7 @@ impl Library {
         let counts = match self.shelved(&mut tx, filter).await? {
             Some(catalog) => {
                 let filter = filter.clone();
-                tokio::task::spawn_blocking(move || catalog.alphabet(&filter)).await?
+                COMPUTE.run(move |_| catalog.alphabet(&filter)).await?
             }
             None => repo::lists::alphabet(&mut tx, filter).await?,
         };
@@ -102,8 +103,8 @@ impl Library {
         };
         match self.shelved(&mut tx, &filter).await? {
             Some(catalog) => {
-                let counting = move || catalog.issues(filter.library_id.as_deref());
-                Ok(tokio::task::spawn_blocking(counting).await?)
+                let counting = move |_| catalog.issues(filter.library_id.as_deref());
+                Ok(COMPUTE.run(counting).await?)
             }
             None => Ok(repo::lists::issues(&mut tx, library_id).await?),
         }

@@ -7,7 +7,6 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -17,8 +16,9 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::Library;
-use super::scan::{Ends, Reason, ScanRequest};
+use super::scan::{Reason, ScanRequest};
 use crate::error::LibraryError;
+use crate::lanes::WATCHES;
 use crate::model::library::MediaLibrary;
 use crate::model::place;
 use crate::model::view::WatchState;
@@ -287,10 +287,7 @@ fn pause(failures: u32) -> Duration {
 async fn off_thread(
     work: impl FnOnce(&dyn Fn() -> bool) -> Result<Watches, Unwatched> + Send + 'static,
 ) -> Result<Watches, Unwatched> {
-    let ends = Arc::new(AtomicBool::new(false));
-    let end = Ends(ends.clone());
-    let done = tokio::task::spawn_blocking(move || work(&|| ends.load(Ordering::Relaxed))).await;
-    drop(end);
+    let done = WATCHES.run(move |cancel| work(&|| cancel.is_set())).await;
     done.unwrap_or_else(|error| Err(Unwatched::Failed(error.to_string())))
 }
 

@@ -9,6 +9,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::{Library, Pace};
+use crate::lanes::WALKS;
 use crate::model::library::{Kind, LibraryChange, MediaLibrary};
 use crate::model::place;
 use crate::testing::House;
@@ -146,7 +147,7 @@ db_test! {
         assert_eq!(stands(&house, &tv, true).await, (1, None));
         // 5,000 files: created, a third of them renamed, with their folders or alone, a third of them deleted.
         let root = house.root.clone();
-        let work = tokio::task::spawn_blocking(move || {
+        let work = WALKS.run(move |_| {
             let folder = |number: usize| root.join(format!("tv/Show {number}/Season 1"));
             for number in 0..100 {
                 std::fs::create_dir_all(folder(number)).unwrap();
