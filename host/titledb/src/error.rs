@@ -3,8 +3,9 @@
 use qm_db::DbError;
 use qm_jobs::JobsError;
 use qm_kernel::ErrorKind;
+use qm_lanes::LaneError;
 use qm_platform::ActingError;
-use qm_web::ApiError;
+use qm_web::{ApiError, lane_code, lane_kind};
 
 #[derive(Debug, thiserror::Error)]
 pub enum TitledbError {
@@ -29,6 +30,8 @@ pub enum TitledbError {
     #[error(transparent)]
     Jobs(#[from] JobsError),
     #[error(transparent)]
+    Lane(#[from] LaneError),
+    #[error(transparent)]
     Database(#[from] DbError),
 }
 
@@ -40,6 +43,7 @@ impl TitledbError {
             TitledbError::Protected | TitledbError::Outside(_) => ErrorKind::Forbidden,
             TitledbError::Acting(error) => error.kind(),
             TitledbError::Jobs(error) => error.kind(),
+            TitledbError::Lane(error) => lane_kind(error),
             TitledbError::Database(error) => error.kind(),
         }
     }
@@ -56,6 +60,7 @@ impl TitledbError {
             TitledbError::Active => "bad_request.import_active",
             TitledbError::Acting(error) => error.code(),
             TitledbError::Jobs(error) => error.code(),
+            TitledbError::Lane(error) => lane_code(error),
             TitledbError::Database(error) => error.kind().code(),
         }
     }

@@ -11,7 +11,7 @@
 //! Deliberately absent: rows that are changed in place (an update is a store of its own), and the API of modes `official_api` and
 //! `hybrid`, whose answers nobody has described: those modes find what the data set has.
 //!
-//! Bounds: a line of 1 MiB, batches of 10,000 rows or 4 MiB, three of them at a time; 32 MiB of ids; files as large as the
+//! Bounds: those of `lanes`; a line of 1 MiB, 64 GiB that a file expands to, batches of 10,000 rows or 4 MiB, three of them at a time; 32 MiB of ids; files as large as the
 //! settings say; 120 names of each way to search, 10,000 names that are looked at for them.
 //!
 //! Events: none. Realtime, to who may see the media manager: `titledb.dataset.validate.started`, `.completed`;
@@ -26,6 +26,7 @@
 mod area;
 mod dto;
 mod error;
+mod lanes;
 mod model;
 mod ops;
 mod repo;

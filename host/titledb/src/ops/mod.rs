@@ -1,3 +1,4 @@
 //! What touches files: reading the data set.
 
+pub mod open;
 pub mod read;

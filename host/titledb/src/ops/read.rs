@@ -1,6 +1,10 @@
 //! Reading a file of the data set: gzip, a header, lines of fields with tabs between them.
 //!
-//! Bounds: a line of 1 MiB; batches of [`BATCH_ROWS`] rows or [`BATCH_BYTES`] of text, of which a few wait.
+//! No message says what stands in a file that is none of the data set: who may name a file may not read it.
+//!
+//! Bounds: a line of 1 MiB; batches of [`BATCH_ROWS`] rows or [`BATCH_BYTES`] of text, of which a few wait; a file is read
+//! and expanded as far as its [`Reach`] goes. Whether somebody asked to stop is looked at for every [`BUFFER`] bytes of
+//! either, also inside of a line.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -9,7 +13,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use flate2::bufread::MultiGzDecoder;
+use qm_lanes::Cancel;
 
+use super::open::{Unopened, open as open_file};
 use crate::model::batch::Batch;
 use crate::model::file::{SOURCES, Source, Table};
 use crate::model::ids::IdSet;
@@ -21,13 +27,79 @@ const BATCH_BYTES: usize = 4 << 20;
 const MAX_LINE: usize = 1 << 20;
 const BUFFER: usize = 256 << 10;
 
+/// How far a file is read.
+#[derive(Clone, Copy, Debug)]
+pub struct Reach {
+    /// Bytes of the file itself.
+    pub packed: u64,
+    /// Bytes that they expand to.
+    pub expanded: u64,
+}
+
+impl Reach {
+    /// The largest file of IMDb expands to some 4 GiB.
+    pub const WHOLE: Reach = Reach {
+        packed: u64::MAX,
+        expanded: 64 << 30,
+    };
+    /// Room for a header of the most, and what is read ahead.
+    pub const HEADER: Reach = Reach {
+        packed: 2 << 20,
+        expanded: 2 << 20,
+    };
+}
+
+/// Why a read went no further.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+enum Halt {
+    #[error("it was stopped")]
+    Stopped,
+    #[error("it is too large")]
+    TooLarge,
+}
+
+/// A read that ends where it may go no further, or is to stop.
+struct Bounded<R> {
+    inner: R,
+    left: u64,
+    cancel: Cancel,
+}
+
+impl<R: Read> Read for Bounded<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.cancel.is_set() {
+            return Err(io::Error::other(Halt::Stopped));
+        }
+        // One byte more shows that there is more.
+        let most = usize::try_from(self.left.saturating_add(1)).unwrap_or(usize::MAX);
+        let room = buffer.len().min(most);
+        let read = self.inner.read(&mut buffer[..room])?;
+        self.left = self
+            .left
+            .checked_sub(read as u64)
+            .ok_or_else(|| io::Error::other(Halt::TooLarge))?;
+        Ok(read)
+    }
+}
+
 /// What is wrong with a file.
 #[derive(Debug, thiserror::Error)]
 pub enum FileFault {
     #[error("{file} is not there")]
     Missing { file: &'static str },
-    #[error("{file} is no gzip file: it begins with `{begins}`; download it again")]
-    NotGzip { file: &'static str, begins: String },
+    #[error("{file} is no regular file: put the file itself there, for links are not followed")]
+    Irregular { file: &'static str },
+    #[error("{file} is no gzip file, as those of IMDb are; download it again")]
+    NotGzip { file: &'static str },
+    #[error(
+        "{file} begins with a line of more than 1 MiB, and not with the names of its columns; download it again"
+    )]
+    LongHeader { file: &'static str },
+    /// More than its [`Reach`].
+    #[error("{file} expands to more than a file of the data set does; download it again")]
+    TooLarge { file: &'static str },
+    #[error("it was stopped")]
+    Stopped,
     #[error("{file} is damaged or ends in the middle: {reason}; download it again")]
     Damaged { file: &'static str, reason: String },
     #[error("{file} has no column {}", .columns.join(", "))]
@@ -72,37 +144,74 @@ impl Read for Counted {
 /// An open file, behind its header.
 pub struct Opened {
     source: &'static Source,
-    lines: BufReader<MultiGzDecoder<BufReader<Counted>>>,
+    lines: BufReader<Bounded<MultiGzDecoder<BufReader<Bounded<Counted>>>>>,
     /// The field of each column of the table.
     places: Vec<Option<usize>>,
     line: Vec<u8>,
 }
 
 /// Opens a file and reads its header; `read` counts its bytes.
-pub fn open(directory: &Path, source: &'static Source, read: Arc<AtomicU64>) -> Result<Opened, FileFault> {
+pub fn open(
+    directory: &Path,
+    source: &'static Source,
+    read: Arc<AtomicU64>,
+    reach: Reach,
+    cancel: &Cancel,
+) -> Result<Opened, FileFault> {
     let file = source.file;
-    let opened = File::open(directory.join(file)).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => FileFault::Missing { file },
-        _ => FileFault::Io { file, source: error },
+    let opened = open_file(directory, file).map_err(|unopened| match unopened {
+        Unopened::Missing => FileFault::Missing { file },
+        Unopened::Irregular => FileFault::Irregular { file },
+        Unopened::Io(source) => FileFault::Io { file, source },
     })?;
-    let mut raw = BufReader::with_capacity(BUFFER, Counted { file: opened, read });
-    let begins = raw.fill_buf().map_err(|source| FileFault::Io { file, source })?;
+    let packed = Bounded {
+        inner: Counted { file: opened, read },
+        left: reach.packed,
+        cancel: cancel.clone(),
+    };
+    let mut raw = BufReader::with_capacity(BUFFER, packed);
+    let begins = raw.fill_buf().map_err(|error| halted(file, error, unread))?;
     if !begins.starts_with(&[0x1f, 0x8b]) {
-        let begins: String = String::from_utf8_lossy(&begins[..begins.len().min(40)])
-            .chars()
-            .map(|letter| if letter.is_control() { ' ' } else { letter })
-            .take(20)
-            .collect();
-        return Err(FileFault::NotGzip { file, begins });
+        return Err(FileFault::NotGzip { file });
     }
+    let expanded = Bounded {
+        inner: MultiGzDecoder::new(raw),
+        left: reach.expanded,
+        cancel: cancel.clone(),
+    };
     let mut opened = Opened {
         source,
-        lines: BufReader::with_capacity(BUFFER, MultiGzDecoder::new(raw)),
+        lines: BufReader::with_capacity(BUFFER, expanded),
         places: Vec::new(),
         line: Vec::new(),
     };
     opened.read_header()?;
     Ok(opened)
+}
+
+/// Why a read failed: because it was to end, or else what `other` makes of it.
+fn halted(
+    file: &'static str,
+    error: io::Error,
+    other: impl FnOnce(&'static str, io::Error) -> FileFault,
+) -> FileFault {
+    let halt = error.get_ref().and_then(|inner| inner.downcast_ref::<Halt>());
+    match halt.copied() {
+        Some(Halt::Stopped) => FileFault::Stopped,
+        Some(Halt::TooLarge) => FileFault::TooLarge { file },
+        None => other(file, error),
+    }
+}
+
+fn unread(file: &'static str, source: io::Error) -> FileFault {
+    FileFault::Io { file, source }
+}
+
+fn damaged(file: &'static str, error: io::Error) -> FileFault {
+    FileFault::Damaged {
+        file,
+        reason: error.to_string(),
+    }
 }
 
 /// A line as it was found.
@@ -114,7 +223,11 @@ enum Line {
 
 impl Opened {
     fn read_header(&mut self) -> Result<(), FileFault> {
-        self.next_line()?;
+        if matches!(self.next_line(false)?, Line::TooLong) {
+            return Err(FileFault::LongHeader {
+                file: self.source.file,
+            });
+        }
         let header = String::from_utf8_lossy(&self.line).into_owned();
         let header = header.trim_start_matches('\u{feff}');
         let names: Vec<&str> = header.split('\t').map(str::trim).collect();
@@ -137,16 +250,14 @@ impl Opened {
         }
     }
 
-    /// The next line, without its end.
-    fn next_line(&mut self) -> Result<Line, FileFault> {
-        let damaged = |error: io::Error| FileFault::Damaged {
-            file: self.source.file,
-            reason: error.to_string(),
-        };
+    /// The next line, without its end. One that is too long is passed over, or else the rest is left where it is.
+    fn next_line(&mut self, passes_over: bool) -> Result<Line, FileFault> {
+        let file = self.source.file;
         self.line.clear();
         let mut whole = true;
         loop {
-            let piece = self.lines.fill_buf().map_err(damaged)?;
+            let piece = self.lines.fill_buf();
+            let piece = piece.map_err(|error| halted(file, error, damaged))?;
             if piece.is_empty() {
                 return Ok(match (self.line.is_empty(), whole) {
                     (_, false) => Line::TooLong,
@@ -159,6 +270,9 @@ impl Opened {
             if self.line.len() + taken > MAX_LINE {
                 whole = false;
                 self.line.clear();
+                if !passes_over {
+                    return Ok(Line::TooLong);
+                }
             }
             if whole {
                 self.line.extend_from_slice(&piece[..taken]);
@@ -185,7 +299,7 @@ impl Opened {
         let source = self.source;
         let mut number: u64 = 1;
         while number < skipped {
-            if matches!(self.next_line()?, Line::End) {
+            if matches!(self.next_line(true)?, Line::End) {
                 break;
             }
             number += 1;
@@ -193,7 +307,7 @@ impl Opened {
         let mut batch = Batch::new(source.table);
         let mut stats = Stats::default();
         loop {
-            let line = self.next_line()?;
+            let line = self.next_line(true)?;
             let ended = matches!(line, Line::End);
             if !ended {
                 number += 1;
@@ -262,9 +376,10 @@ fn memchr(bytes: &[u8]) -> Option<usize> {
 }
 
 /// Looks at every file of a directory: at its size, its first bytes and its header.
-pub fn examine(directory: &Path) -> Vec<Examined> {
+pub fn examine(directory: &Path, cancel: &Cancel) -> Vec<Examined> {
     let look = |source: &'static Source| {
-        let metadata = std::fs::metadata(directory.join(source.file)).ok();
+        // Of the file itself, and of no link's goal.
+        let metadata = std::fs::symlink_metadata(directory.join(source.file)).ok();
         let mut examined = Examined {
             source,
             size: metadata.as_ref().map(std::fs::Metadata::len),
@@ -275,18 +390,22 @@ pub fn examine(directory: &Path) -> Vec<Examined> {
             header_ok: true,
             error: None,
         };
-        match open(directory, source, Arc::default()) {
+        match open(directory, source, Arc::default(), Reach::HEADER, cancel) {
             Ok(_) => {}
             Err(FileFault::Missing { .. }) => (examined.gzip_ok, examined.header_ok) = (false, false),
             Err(fault) => {
-                examined.gzip_ok = matches!(fault, FileFault::Columns { .. });
+                examined.gzip_ok = matches!(fault, FileFault::Columns { .. } | FileFault::LongHeader { .. });
                 examined.header_ok = false;
                 examined.error = Some(fault.to_string());
             }
         }
         examined
     };
-    SOURCES.iter().map(look).collect()
+    SOURCES
+        .iter()
+        .take_while(|_| !cancel.is_set())
+        .map(look)
+        .collect()
 }
 
 fn since_1970(at: std::time::SystemTime) -> i64 {
@@ -305,7 +424,7 @@ pub struct Present {
 /// The files of a plan that are there, in their order.
 pub fn present(directory: &Path, plan: &Plan) -> Vec<Present> {
     let found = plan.sources().filter_map(|source| {
-        let metadata = std::fs::metadata(directory.join(source.file)).ok()?;
+        let metadata = std::fs::symlink_metadata(directory.join(source.file)).ok()?;
         Some(Present {
             source,
             size: metadata.len(),

@@ -367,7 +367,7 @@ db_test! {
         let failed = site.import().await;
         assert_eq!(failed["status"], "failed", "{failed}");
         let message = failed["errorMessage"].as_str().unwrap();
-        assert!(message.starts_with("title.akas.tsv.gz is no gzip file: it begins with `<!DOCTYPE html>`"), "{message}");
+        assert!(message.starts_with("title.akas.tsv.gz is no gzip file, as those of IMDb are"), "{message}");
         let (_, status) = site.admin("GET", "/status", None).await;
         assert_eq!((&status["available"], &status["lastImport"]["status"]), (&json!(true), &json!("failed")));
         let (_, report) = site.admin("POST", "/dataset/validate", Some(json!({ "datasetPath": site.root }))).await;

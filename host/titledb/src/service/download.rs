@@ -4,24 +4,32 @@
 //! another tag is begun anew. A file that fails leaves the one that was there; that none came is an error.
 //! Bounds: a file of `maxFileBytes`, half an hour, a minute of silence.
 
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use qm_lanes::LaneError;
 use qm_net::{GuardedError, HttpRequest, HttpResponse, Progress};
 use qm_platform::{AuditEntry, AuditResult};
 use serde_json::json;
-use tokio::io::AsyncWriteExt as _;
 
 use super::Titledb;
 use super::load::LoadError;
 use super::work::Running;
+use crate::lanes::DOWNLOADS;
 use crate::model::file::Source;
 use crate::model::options::Options;
+use crate::ops::open::{Written, open, open_to_write};
 use crate::ops::read::FileFault;
 
 const TOTAL: Duration = Duration::from_mins(30);
 const SILENCE: Duration = Duration::from_mins(1);
 const PIECE: usize = 256 << 10;
+/// Endings of what comes, and of which version it is of.
+const PART: &str = ".part";
+const TAG: &str = ".tag";
+const LONGEST_TAG: u64 = 4096;
 
 /// Why a file did not come.
 #[derive(Debug, thiserror::Error)]
@@ -40,6 +48,8 @@ enum Fault {
     Io(#[from] std::io::Error),
     #[error("it was stopped")]
     Stopped,
+    #[error(transparent)]
+    Lane(#[from] LaneError),
 }
 
 /// How a file came.
@@ -133,16 +143,13 @@ impl One<'_> {
     }
 
     async fn get(&self, running: Running<'_>, percent: f64) -> Result<Came, Fault> {
-        tokio::fs::create_dir_all(self.directory).await?;
-        let (part, tag) = (self.path(".part"), self.path(".tag"));
-        let begun = tokio::fs::metadata(&part).await.map_or(0, |found| found.len());
-        let known = tokio::fs::read_to_string(&tag).await.unwrap_or_default();
+        let begun = self.begun().await?;
         let mut headers = Vec::new();
-        if begun > 0 && !known.is_empty() {
-            headers.push(("range".to_owned(), format!("bytes={begun}-").into_bytes()));
-            headers.push(("if-range".to_owned(), known.into_bytes()));
-        } else if let Ok(there) = tokio::fs::metadata(self.path("")).await {
-            let modified = httpdate::fmt_http_date(there.modified()?);
+        if begun.size > 0 && !begun.tag.is_empty() {
+            headers.push(("range".to_owned(), format!("bytes={}-", begun.size).into_bytes()));
+            headers.push(("if-range".to_owned(), begun.tag.into_bytes()));
+        } else if let Some(modified) = begun.modified {
+            let modified = httpdate::fmt_http_date(modified);
             headers.push(("if-modified-since".to_owned(), modified.into_bytes()));
         }
         let request = HttpRequest {
@@ -162,10 +169,11 @@ impl One<'_> {
         let from = match answer.status() {
             304 => return Ok(Came::Same),
             200 => 0,
-            206 if begun > 0 => begun,
+            206 if begun.size > 0 => begun.size,
             // What lies there does not fit what the server has: the next try begins anew.
             416 => {
-                tokio::fs::remove_file(&part).await?;
+                let part = self.path(PART);
+                on_disk(move || std::fs::remove_file(part)).await?;
                 return Err(Fault::Status(416));
             }
             status => return Err(Fault::Status(status)),
@@ -174,27 +182,51 @@ impl One<'_> {
         let name = header(&answer, "etag")
             .filter(|tag| !tag.starts_with("W/"))
             .or_else(|| header(&answer, "last-modified"));
-        tokio::fs::write(&tag, name.unwrap_or_default()).await?;
-        self.write(&mut answer, &part, from, running, percent).await?;
-        self.keep(&part, &tag, modified).await?;
+        let name = name.unwrap_or_default();
+        let opening = self.opening(TAG, Written::Anew);
+        on_disk(move || opening()?.write_all(name.as_bytes())).await?;
+        let file = self.write(&mut answer, from, running, percent).await?;
+        self.keep(file, modified).await?;
         Ok(Came::New)
+    }
+
+    /// What lies there. The directory is made.
+    async fn begun(&self) -> Result<Begun, Fault> {
+        let (directory, file) = (self.directory.to_owned(), self.source.file);
+        on_disk(move || {
+            std::fs::create_dir_all(&directory)?;
+            let known = |ending: &str| directory.join(format!("{file}{ending}")).symlink_metadata().ok();
+            let mut tag = String::new();
+            if let Ok(kept) = open(&directory, &format!("{file}{TAG}")) {
+                // One that is no text, or longer than any, names nothing.
+                let read = kept.take(LONGEST_TAG).read_to_string(&mut tag);
+                read.map_or_else(|_| tag.clear(), drop);
+            }
+            Ok(Begun {
+                size: known(PART).map_or(0, |part| part.len()),
+                modified: known("").map(|there| there.modified()).transpose()?,
+                tag,
+            })
+        })
+        .await
+    }
+
+    /// Opens a file beside the one that is got.
+    fn opening(&self, ending: &str, written: Written) -> impl FnOnce() -> io::Result<File> + Send + use<> {
+        let directory = self.directory.to_owned();
+        let name = format!("{}{ending}", self.source.file);
+        move || open_to_write(&directory, &name, written)
     }
 
     async fn write(
         &self,
         answer: &mut HttpResponse,
-        part: &Path,
         from: u64,
         running: Running<'_>,
         percent: f64,
-    ) -> Result<(), Fault> {
-        let mut options = tokio::fs::OpenOptions::new();
-        options.create(true).write(true);
-        let mut file = if from == 0 {
-            options.truncate(true).open(part).await?
-        } else {
-            options.append(true).open(part).await?
-        };
+    ) -> Result<File, Fault> {
+        let written = if from == 0 { Written::Anew } else { Written::Behind };
+        let mut file = on_disk(self.opening(PART, written)).await?;
         let mut size = from;
         loop {
             let piece = answer.read(PIECE).await.map_err(|error| match error {
@@ -206,29 +238,56 @@ impl One<'_> {
             }
             size += piece.len() as u64;
             if size > self.limit {
-                drop(file);
-                tokio::fs::remove_file(part).await?;
+                let part = self.path(PART);
+                on_disk(move || std::fs::remove_file(part)).await?;
                 return Err(Fault::TooLarge(self.limit));
             }
-            file.write_all(&piece).await?;
+            file = on_disk(move || {
+                file.write_all(&piece)?;
+                Ok(file)
+            })
+            .await?;
             let told = running.downloading(percent, self.source.file).await;
             told.map_err(|_| Fault::Stopped)?;
         }
-        file.flush().await?;
-        Ok(file.sync_all().await?)
+        on_disk(move || {
+            file.sync_all()?;
+            Ok(file)
+        })
+        .await
     }
 
     /// Gives a whole file its name, and the date that the server says: the next request asks for what is newer.
-    async fn keep(&self, part: &Path, tag: &Path, modified: Option<SystemTime>) -> Result<(), Fault> {
-        if let Some(modified) = modified {
-            let file = std::fs::File::options().append(true).open(part)?;
-            file.set_modified(modified)?;
-        }
-        tokio::fs::rename(part, self.path("")).await?;
-        // Of the next version it would say nothing.
-        let _ = tokio::fs::remove_file(tag).await;
-        Ok(())
+    async fn keep(&self, file: File, modified: Option<SystemTime>) -> Result<(), Fault> {
+        let (part, tag, whole) = (self.path(PART), self.path(TAG), self.path(""));
+        on_disk(move || {
+            if let Some(modified) = modified {
+                file.set_modified(modified)?;
+            }
+            std::fs::rename(part, whole)?;
+            // Of the next version it would say nothing.
+            let _ = std::fs::remove_file(tag);
+            Ok(())
+        })
+        .await
     }
+}
+
+/// What lies there of a file, and beside it.
+struct Begun {
+    /// Bytes that came.
+    size: u64,
+    /// What the server called the version that they are of.
+    tag: String,
+    /// When the whole file was changed that is there.
+    modified: Option<SystemTime>,
+}
+
+/// Does what touches the directory, which may be on a disk that hangs.
+async fn on_disk<T: Send + 'static>(
+    work: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> Result<T, Fault> {
+    Ok(DOWNLOADS.run_for(None, move |_| work()).await??)
 }
 
 fn header(answer: &HttpResponse, name: &str) -> Option<String> {

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::work::{TYPE, Task};
 use super::{Caller, Titledb};
 use crate::error::TitledbError;
+use crate::lanes::VALIDATIONS;
 use crate::model::import::Import;
 use crate::model::report::{Cleared, Report};
 use crate::ops::read;
@@ -47,11 +48,19 @@ impl Titledb {
             &json!({ "message": "The files of the data set are looked at", "at": self.ctx.now() }),
         );
         let looked_at = directory.clone();
-        let examined = tokio::task::spawn_blocking(move || read::examine(&looked_at)).await;
+        let examining = VALIDATIONS.run(move |cancel| read::examine(&looked_at, &cancel));
+        let examined = match examining.await {
+            Ok(examined) => examined,
+            Err(error) => {
+                let action = "media.titledb.dataset.validate.completed";
+                self.note(caller, action, "titledb_dataset", &directory, false)
+                    .await;
+                return Err(error.into());
+            }
+        };
         let report = Report {
             directory,
-            // It fails only when the process ends.
-            files: examined.unwrap_or_default(),
+            files: examined,
         };
         let valid = report.is_valid();
         self.note(

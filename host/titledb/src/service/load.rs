@@ -7,24 +7,28 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use qm_db::{Db, DbError, Tx};
+use qm_lanes::LaneError;
 use tokio::sync::mpsc;
 
 use super::store::Store;
+use crate::lanes::{COMPUTE, FILES, IMPORTS, LOOKS};
 use crate::model::file::Sort;
 use crate::model::grams::{self, Run};
 use crate::model::ids::IdSet;
 use crate::model::plan::{Loaded, Plan, Stage};
 use crate::model::postings::{BLOCK, Lists, block as block_of};
-use crate::ops::read::{self, FileFault, Piece, Present};
+use crate::ops::read::{self, FileFault, Piece, Present, Reach};
 use crate::repo::names::{self, Named, NewName, NewSeries};
 use crate::repo::{load, postings, schema};
 use qm_titles::{key, normalise};
 
 const WAITING: usize = 2;
+/// Without anything to write for so long, it is looked at whether to stop.
+const SILENCE: Duration = Duration::from_millis(500);
 /// Share of the files in all of the work, in percent.
 const FILES_PERCENT: f64 = 70.0;
 const NAMES_PERCENT: f64 = 18.0;
@@ -41,6 +45,18 @@ pub enum LoadError {
     /// Somebody asked it to end.
     #[error("it was stopped")]
     Stopped,
+    #[error("{0}")]
+    Failed(LaneError),
+}
+
+impl From<LaneError> for LoadError {
+    fn from(error: LaneError) -> Self {
+        match error {
+            // The process ends; the next one goes on with it.
+            LaneError::Stopped => LoadError::Stopped,
+            other => LoadError::Failed(other),
+        }
+    }
 }
 
 /// Hears how far a load is, and ends it.
@@ -69,7 +85,7 @@ pub async fn load(
     plan: &Plan,
     watch: &dyn Watch,
 ) -> Result<Loaded, LoadError> {
-    let files = read::present(directory, plan);
+    let files = present(directory, plan).await?;
     let first = plan.sources().next().map(|source| source.file);
     if files.first().map(|file| file.source.file) != first {
         return Err(FileFault::Missing {
@@ -84,7 +100,8 @@ pub async fn load(
     {
         return Ok(live.loaded.clone());
     }
-    let (db, mut loaded) = store.next(&fingerprint, &read::boot()).await?;
+    let boot = FILES.run_for(None, |_| read::boot()).await?;
+    let (db, mut loaded) = store.next(&fingerprint, &boot).await?;
     loaded.dataset_date = files.iter().map(|file| file.modified).max();
     loaded.strategy = Some(plan.strategy);
     let mut loading = Loading {
@@ -104,6 +121,12 @@ pub async fn load(
     }
     store.publish(db).await?;
     Ok(loaded)
+}
+
+/// The files of a plan that are there, in their order.
+pub async fn present(directory: &Path, plan: &Plan) -> Result<Vec<Present>, LoadError> {
+    let (directory, plan) = (directory.to_owned(), plan.clone());
+    Ok(LOOKS.run(move |_| read::present(&directory, &plan)).await?)
 }
 
 impl Loading<'_> {
@@ -129,7 +152,7 @@ impl Loading<'_> {
         Ok(())
     }
 
-    /// Reads a file on a thread of its own, and writes what it reads.
+    /// Reads a file in a lane, and writes what it reads. Given up, the reading ends as well.
     async fn file(
         &mut self,
         directory: &Path,
@@ -141,14 +164,22 @@ impl Loading<'_> {
         let bytes = Arc::new(AtomicU64::new(0));
         let (counted, plan, source) = (bytes.clone(), plan.clone(), file.source);
         let (directory, skipped): (PathBuf, u64) = (directory.to_owned(), self.loaded.lines);
-        let reader = tokio::task::spawn_blocking(move || {
-            let opened = read::open(&directory, source, counted)?;
+        let reader = IMPORTS.start(move |cancel| {
+            let opened = read::open(&directory, source, counted, Reach::WHOLE, &cancel)?;
             opened.read(&plan, &mut kept, skipped, |piece| {
                 sender.blocking_send(piece).is_ok()
             })?;
             Ok::<_, FileFault>(kept)
-        });
-        while let Some(piece) = pieces.recv().await {
+        })?;
+        loop {
+            let Ok(piece) = tokio::time::timeout(SILENCE, pieces.recv()).await else {
+                // Inside of what is passed over; somebody may have asked to stop meanwhile.
+                self.watch
+                    .step(self.percent(&bytes), source.file, &self.loaded)
+                    .await?;
+                continue;
+            };
+            let Some(piece) = piece else { break };
             self.loaded.lines = piece.lines;
             self.loaded.stats.add(&piece.stats);
             if source.table == crate::model::file::Table::Titles {
@@ -159,14 +190,13 @@ impl Loading<'_> {
             load::add(&mut tx, &piece.batch).await?;
             schema::set_loaded(&mut tx, &self.loaded).await?;
             tx.commit().await?;
-            let done = (self.read + bytes.load(Ordering::Relaxed)) as f64 / self.total as f64;
-            let percent = done.min(1.0) * FILES_PERCENT;
+            let percent = self.percent(&bytes);
             self.watch.step(percent, source.file, &self.loaded).await?;
         }
-        let kept = match reader.await {
-            Ok(read) => read?,
-            // It panicked, or the process ends.
-            Err(_) => return Err(LoadError::Stopped),
+        let kept = match reader.await? {
+            Ok(kept) => kept,
+            Err(FileFault::Stopped) => return Err(LoadError::Stopped),
+            Err(fault) => return Err(fault.into()),
         };
         self.read += file.size;
         self.loaded.done.push(source.key().to_owned());
@@ -174,6 +204,12 @@ impl Loading<'_> {
         self.loaded.lines = 0;
         self.save().await?;
         Ok(kept)
+    }
+
+    /// Of all work, with what was read of the file that is read now.
+    fn percent(&self, bytes: &AtomicU64) -> f64 {
+        let done = (self.read + bytes.load(Ordering::Relaxed)) as f64 / self.total as f64;
+        done.min(1.0) * FILES_PERCENT
     }
 
     fn duration(&self) -> u64 {
@@ -326,13 +362,13 @@ async fn lists_of(tx: &mut Tx, block: i64, last: i64) -> Result<Vec<(Run, u64, V
     while after < end {
         let until = end.min(after + NAMES_AT_ONCE);
         let names = postings::names(tx, after, until).await?;
-        let adding = tokio::task::spawn_blocking(move || {
+        let adding = COMPUTE.run(move |_| {
             for name in &names {
                 lists.add(name.rank, &grams::runs_of(&name.name, name.year, name.sort));
             }
             lists
         });
-        lists = adding.await.map_err(|_| LoadError::Stopped)?;
+        lists = adding.await?;
         after = until;
     }
     Ok(lists.done())

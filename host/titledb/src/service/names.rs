@@ -7,6 +7,7 @@
 use qm_db::{DbError, Tx};
 use qm_titles::similarity;
 
+use crate::lanes::COMPUTE;
 use crate::model::grams::{self, Counts, Narrow, Question};
 use crate::model::plan::Loaded;
 use crate::model::postings;
@@ -119,7 +120,7 @@ impl<'a> Names<'a> {
 async fn ranks(tx: &mut Tx, question: &Question, blocks: (i64, i64)) -> Result<Vec<i64>, DbError> {
     let lists = lists::lists(tx, &question.runs(), blocks).await?;
     let question = question.clone();
-    let answering = tokio::task::spawn_blocking(move || {
+    let answering = COMPUTE.run(move |_| {
         let mut blocks: Vec<_> = lists.into_iter().collect();
         blocks.sort_unstable_by_key(|(block, _)| *block);
         let ranks = blocks
@@ -127,5 +128,5 @@ async fn ranks(tx: &mut Tx, question: &Question, blocks: (i64, i64)) -> Result<V
             .flat_map(|(block, lists)| postings::answer(&question, *block, lists));
         ranks.collect()
     });
-    answering.await.map_err(|_| DbError::Aborted)
+    Ok(answering.await?)
 }

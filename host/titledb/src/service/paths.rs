@@ -2,10 +2,9 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use qm_db::DbError;
-
 use super::Titledb;
 use crate::error::TitledbError;
+use crate::lanes::LOOKS;
 
 /// Directory of the files in the data directory, unless the settings name another.
 const OWN: &str = "titledb-datasets";
@@ -24,9 +23,7 @@ impl Titledb {
     /// The directory that `path` names, links resolved as far as it exists. A disk that hangs holds up this alone.
     pub async fn guarded(&self, path: &str) -> Result<PathBuf, TitledbError> {
         let (path, roots, own) = (path.to_owned(), self.file_roots.clone(), self.own_directory());
-        let looking = tokio::task::spawn_blocking(move || guarded(&path, &roots, &own));
-        // It fails only when the process ends.
-        looking.await.unwrap_or_else(|_| Err(DbError::Aborted.into()))
+        LOOKS.run(move |_| guarded(&path, &roots, &own)).await?
     }
 }
 

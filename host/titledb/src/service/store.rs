@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use qm_db::{Access, Backend, Beside, Db, DbError, Tx};
 
+use crate::lanes::FILES;
 use crate::model::plan::{Loaded, Stage};
 use crate::repo::schema;
 
@@ -93,7 +94,7 @@ impl Store {
     async fn open_live(&self) -> Result<Option<Live>, DbError> {
         let file = self.file(FILE);
         match self.db.backend() {
-            Backend::Sqlite if !file.is_file() => return Ok(None),
+            Backend::Sqlite if !self.is_there(FILE).await? => return Ok(None),
             Backend::Postgres if !schema::has_live(&mut self.db.begin_read().await?).await? => {
                 return Ok(None);
             }
@@ -172,7 +173,7 @@ impl Store {
 
     /// What an import that did not end has left. What cannot be read is worth nothing.
     async fn left_over(&self) -> Option<(Db, Loaded)> {
-        if self.db.backend() == Backend::Sqlite && !self.file(NEXT_FILE).is_file() {
+        if self.db.backend() == Backend::Sqlite && !self.is_there(NEXT_FILE).await.ok()? {
             return None;
         }
         let db = self.open_next().await.ok()?;
@@ -189,7 +190,7 @@ impl Store {
     /// Removes what was loaded and is not complete.
     pub async fn discard_next(&self) -> Result<(), DbError> {
         match self.db.backend() {
-            Backend::Sqlite => remove(&self.file(NEXT_FILE)),
+            Backend::Sqlite => self.remove(NEXT_FILE).await,
             Backend::Postgres => self.tried(Step::DropNext).await,
         }
     }
@@ -201,8 +202,7 @@ impl Store {
         match self.db.backend() {
             Backend::Sqlite => {
                 let (from, to) = (self.file(NEXT_FILE), self.file(FILE));
-                let moved = tokio::task::spawn_blocking(move || rename(&from, &to)).await;
-                moved.unwrap_or_else(|_| Err(DbError::Aborted))?;
+                FILES.run_for(None, move |_| rename(&from, &to)).await??;
             }
             Backend::Postgres => {
                 self.tried(Step::DropOld).await?;
@@ -220,10 +220,20 @@ impl Store {
     pub async fn clear(&self) -> Result<(), DbError> {
         let _opening = self.opening.lock().await;
         match self.db.backend() {
-            Backend::Sqlite => remove(&self.file(FILE))?,
+            Backend::Sqlite => self.remove(FILE).await?,
             Backend::Postgres => self.tried(Step::DropLive).await?,
         }
         self.look().await.map(drop)
+    }
+
+    async fn remove(&self, name: &str) -> Result<(), DbError> {
+        let file = self.file(name);
+        FILES.run_for(None, move |_| remove(&file)).await?
+    }
+
+    async fn is_there(&self, name: &str) -> Result<bool, DbError> {
+        let file = self.file(name);
+        Ok(FILES.run_for(None, move |_| file.is_file()).await?)
     }
 
     /// Does it in a transaction of its own, again and again while somebody holds what it waits for.

@@ -13,7 +13,7 @@ use qm_kernel::Permission;
 use qm_platform::{AuditEntry, AuditResult};
 use serde_json::{Value, json};
 
-use super::load::{LoadError, Watch, load};
+use super::load::{LoadError, Watch, load, present};
 use super::{Titledb, download};
 use crate::model::import::Import;
 use crate::model::plan::Loaded;
@@ -117,7 +117,7 @@ impl Run<'_> {
             saved.map_err(|_| LoadError::Stopped)?;
         }
         let plan = options.plan();
-        let dated = crate::ops::read::present(directory, &plan);
+        let dated = present(directory, &plan).await?;
         let date = dated.iter().map(|file| file.modified).max();
         let titledb = self.titledb;
         let mut tx = titledb.db.begin_write().await?;

@@ -36,7 +36,13 @@ fn read(bytes: &[u8], plan: &Plan, skipped: u64) -> (Result<(), FileFault>, Stat
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join(source().file), bytes).unwrap();
     let (mut stats, mut lines) = (Stats::default(), 0);
-    let opened = open(folder.path(), source(), Arc::default());
+    let opened = open(
+        folder.path(),
+        source(),
+        Arc::default(),
+        Reach::WHOLE,
+        &Cancel::default(),
+    );
     let result = opened.and_then(|opened| {
         opened.read(plan, &mut IdSet::default(), skipped, |piece| {
             stats.add(&piece.stats);
@@ -108,11 +114,9 @@ fn columns_are_found_by_their_names() {
 #[test]
 fn what_is_no_whole_gzip_file_is_told() {
     let (result, ..) = read(b"<!DOCTYPE html>\n<p>Forbidden", &plan(Strategy::Full), 0);
-    assert!(
-        result
-            .unwrap_err()
-            .to_string()
-            .contains("begins with `<!DOCTYPE html> <p>F`")
+    assert_eq!(
+        result.unwrap_err().to_string(),
+        "title.basics.tsv.gz is no gzip file, as those of IMDb are; download it again"
     );
     let (result, ..) = read(b"", &plan(Strategy::Full), 0);
     assert!(matches!(result, Err(FileFault::NotGzip { .. })));
@@ -141,4 +145,124 @@ fn what_is_no_whole_gzip_file_is_told() {
     let (result, stats, _) = read(&gzip(long.as_bytes()), &plan(Strategy::Full), 0);
     result.unwrap();
     assert_eq!((stats.errors, stats.rows_imported), (1, 1));
+}
+
+/// Gzip data of one line of `length` bytes, behind `before`.
+fn endless(before: &str, length: usize) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(before.as_bytes()).unwrap();
+    let block = vec![b'x'; 1 << 20];
+    for _ in 0..length >> 20 {
+        encoder.write_all(&block).unwrap();
+    }
+    encoder.finish().unwrap()
+}
+
+/// Opens a file, and what was read of it.
+fn opened(bytes: &[u8], reach: Reach, cancel: &Cancel) -> (Result<Opened, FileFault>, u64) {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join(source().file), bytes).unwrap();
+    let read = Arc::new(AtomicU64::new(0));
+    let opened = open(folder.path(), source(), read.clone(), reach, cancel);
+    (opened, read.load(Ordering::Relaxed))
+}
+
+#[test]
+fn a_header_without_an_end_is_refused_and_not_read_on() {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::none());
+    encoder.write_all(&vec![b'x'; 16 << 20]).unwrap();
+    let bytes = encoder.finish().unwrap();
+    for reach in [Reach::HEADER, Reach::WHOLE] {
+        let (opened, read) = opened(&bytes, reach, &Cancel::default());
+        assert!(matches!(opened, Err(FileFault::LongHeader { .. })));
+        assert!(
+            read <= (MAX_LINE + 3 * BUFFER) as u64,
+            "{read} of {}",
+            bytes.len()
+        );
+    }
+}
+
+#[test]
+fn a_file_is_expanded_as_far_as_its_reach_goes() {
+    let reach = Reach {
+        packed: u64::MAX,
+        expanded: 8 << 20,
+    };
+    let (opened, _) = opened(&endless(HEADER, 64 << 20), reach, &Cancel::default());
+    let result = opened
+        .unwrap()
+        .read(&plan(Strategy::Full), &mut IdSet::default(), 0, |_| true);
+    assert!(matches!(result, Err(FileFault::TooLarge { .. })), "{result:?}");
+}
+
+#[test]
+fn a_file_that_expands_to_nothing_is_read_as_far_as_its_reach_goes() {
+    let empty = gzip(b"");
+    let many = empty.repeat((4 << 20) / empty.len());
+    let (opened, read) = opened(&many, Reach::HEADER, &Cancel::default());
+    assert!(matches!(opened, Err(FileFault::TooLarge { .. })));
+    assert!(read <= Reach::HEADER.packed + BUFFER as u64, "{read}");
+}
+
+#[test]
+fn a_stop_ends_the_reading_inside_of_a_line_and_of_what_is_passed_over() {
+    for (bytes, skipped) in [
+        (endless(HEADER, 64 << 20), 0),
+        (
+            gzip(format!("{HEADER}{}", "x\n".repeat(4 << 20)).as_bytes()),
+            u64::MAX,
+        ),
+    ] {
+        let cancel = Cancel::default();
+        let (opened, _) = opened(&bytes, Reach::WHOLE, &cancel);
+        let opened = opened.unwrap();
+        cancel.set();
+        let result = opened.read(&plan(Strategy::Full), &mut IdSet::default(), skipped, |_| true);
+        assert!(matches!(result, Err(FileFault::Stopped)), "{result:?}");
+    }
+    let cancel = Cancel::default();
+    cancel.set();
+    let (opened, read) = opened(&endless("tconst", 1 << 20), Reach::HEADER, &cancel);
+    assert!(matches!(opened, Err(FileFault::Stopped)));
+    assert_eq!(read, 0);
+}
+
+#[test]
+fn a_file_that_is_none_is_told_without_a_word_of_what_it_holds() {
+    let folder = tempfile::tempdir().unwrap();
+    let secret = folder.path().join("secret");
+    std::fs::write(&secret, "root:x:0:0").unwrap();
+    let place = folder.path().join(source().file);
+    let told = || {
+        let examined = examine(folder.path(), &Cancel::default());
+        (
+            examined[0].header_ok,
+            examined[0].error.clone().unwrap_or_default(),
+        )
+    };
+    std::os::unix::fs::symlink(&secret, &place).unwrap();
+    let irregular =
+        "title.basics.tsv.gz is no regular file: put the file itself there, for links are not followed";
+    assert_eq!(told(), (false, irregular.to_owned()));
+    std::fs::remove_file(&place).unwrap();
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        &place,
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::RWXU,
+        0,
+    )
+    .unwrap();
+    assert_eq!(told(), (false, irregular.to_owned()));
+    std::fs::remove_file(&place).unwrap();
+    std::fs::rename(&secret, &place).unwrap();
+    let (is_right, text) = told();
+    assert!(
+        !is_right && !text.contains("root") && text.contains("no gzip file"),
+        "{text}"
+    );
+    std::fs::write(&place, gzip(b"root\tx\t0\n")).unwrap();
+    let (is_right, text) = told();
+    assert!(!is_right && !text.contains("root"), "{text}");
 }
