@@ -1,18 +1,17 @@
-//! Where file system work runs: never on the async threads, and never on more blocking threads than its share, so that a
-//! hung mount stops the file manager alone.
+//! Where file system work runs: never on the async threads, and in lanes of its own, so that a hung mount stops the file
+//! manager alone.
 //!
 //! Looks have lanes of their own: however many there are, and however long, no change waits for one.
 //!
 //! Bounds: [`QUICK`] short calls and [`LONG`] long operations that change something, [`LOOKS`] short looks and [`WALKS`]
-//! walks at once, of these [`WALKS_OF_ONE`] for one user; a call that finds no place for [`PATIENCE`] is answered with
-//! [`FsError::Busy`]. A caller that goes away does not free the place: the work does, when it ends.
+//! walks at once, of these [`WALKS_OF_ONE`] for one user, and of the others three quarters; [`WAITING`] that wait for a
+//! place in each, half of them for one user. What finds none in 20 s is answered with [`FsError::Busy`]. A caller that goes
+//! away does not free the place: the work does, when it ends.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::time::Duration;
+use std::sync::Arc;
 
 use qm_kernel::Mandate;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use qm_lanes::{Bounds, LaneError};
 
 use crate::confined::FsError;
 
@@ -26,7 +25,8 @@ pub const LOOKS: usize = 16;
 pub const WALKS: usize = 4;
 /// Walks at once of one user. A walk may take minutes and is not interrupted for others, so nobody ever has all places.
 pub const WALKS_OF_ONE: usize = 2;
-const PATIENCE: Duration = Duration::from_secs(20);
+/// What waits in one lane for a place.
+pub const WAITING: usize = 256;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lane<'a> {
@@ -40,30 +40,29 @@ pub enum Lane<'a> {
 /// Cheap to clone; all clones share the places.
 #[derive(Clone)]
 pub struct Workers {
-    quick: Arc<Semaphore>,
-    long: Arc<Semaphore>,
-    looks: Arc<Semaphore>,
-    walks: Arc<Semaphore>,
-    /// The places of each user who walks or waits to.
-    walkers: Arc<Mutex<HashMap<String, Weak<Semaphore>>>>,
+    lanes: Arc<Lanes>,
     /// Without it nothing is changed.
     mandate: Mandate,
 }
 
-/// A place, given back when dropped.
-struct Place {
-    _of_lane: OwnedSemaphorePermit,
-    _of_user: Option<OwnedSemaphorePermit>,
+struct Lanes {
+    quick: qm_lanes::Lane,
+    long: qm_lanes::Lane,
+    looks: qm_lanes::Lane,
+    walks: qm_lanes::Lane,
 }
 
 impl Default for Workers {
     fn default() -> Self {
+        let lane = |name, places| qm_lanes::Lane::new(name, Bounds::new(places, WAITING));
+        let walks = Bounds::new(WALKS, WAITING).of_one(WALKS_OF_ONE, WAITING / 2);
         Self {
-            quick: Arc::new(Semaphore::new(QUICK)),
-            long: Arc::new(Semaphore::new(LONG)),
-            looks: Arc::new(Semaphore::new(LOOKS)),
-            walks: Arc::new(Semaphore::new(WALKS)),
-            walkers: Arc::default(),
+            lanes: Arc::new(Lanes {
+                quick: lane("files.quick", QUICK),
+                long: lane("files.long", LONG),
+                looks: lane("files.looks", LOOKS),
+                walks: qm_lanes::Lane::new("files.walks", walks),
+            }),
             mandate: Mandate::for_ever(),
         }
     }
@@ -88,60 +87,32 @@ impl Workers {
         T: Send + 'static,
         E: From<FsError> + Send + 'static,
     {
-        let place = tokio::time::timeout(PATIENCE, self.place(lane))
-            .await
-            .ok()
-            .flatten()
-            .ok_or(FsError::Busy)?;
-        let span = tracing::Span::current();
         let mandate = matches!(lane, Lane::Quick | Lane::Long).then(|| self.mandate.clone());
-        let running = tokio::task::spawn_blocking(move || {
+        let work = move |_| {
             // As late as can be: however long it waited for its place, or the whole process was stopped.
             if mandate.is_some_and(|mandate| !mandate.holds()) {
                 return Err(FsError::Standby.into());
             }
-            let result = span.in_scope(work);
-            drop(place);
-            result
-        });
-        match running.await {
-            Ok(result) => result,
-            Err(failed) => Err(FsError::Io {
-                path: "the worker".into(),
-                source: std::io::Error::other(failed),
-            }
-            .into()),
-        }
-    }
-
-    async fn place(&self, lane: Lane<'_>) -> Option<Place> {
-        let (places, user) = match lane {
-            Lane::Quick => (&self.quick, None),
-            Lane::Long => (&self.long, None),
-            Lane::Look => (&self.looks, None),
-            Lane::Walk(user) => (&self.walks, Some(user)),
+            work()
         };
-        // The user's own first: whoever waits for that stands in nobody's way.
-        let of_user = match user {
-            Some(user) => Some(self.walker(user).acquire_owned().await.ok()?),
-            None => None,
+        let lanes = &self.lanes;
+        let done = match lane {
+            Lane::Quick => lanes.quick.run(work).await,
+            Lane::Long => lanes.long.run(work).await,
+            Lane::Look => lanes.looks.run(work).await,
+            Lane::Walk(user) => lanes.walks.run_for(Some(user.into()), work).await,
         };
-        Some(Place {
-            _of_lane: places.clone().acquire_owned().await.ok()?,
-            _of_user: of_user,
-        })
+        done.unwrap_or_else(|error| Err(refusal(error).into()))
     }
+}
 
-    /// The places of one user.
-    fn walker(&self, user: &str) -> Arc<Semaphore> {
-        let mut walkers = self.walkers.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(places) = walkers.get(user).and_then(Weak::upgrade) {
-            return places;
-        }
-        walkers.retain(|_, places| places.strong_count() > 0);
-        let places = Arc::new(Semaphore::new(WALKS_OF_ONE));
-        walkers.insert(user.to_owned(), Arc::downgrade(&places));
-        places
+fn refusal(error: LaneError) -> FsError {
+    match error {
+        LaneError::Full(_) | LaneError::Stopped => FsError::Busy,
+        LaneError::Panicked(_) => FsError::Io {
+            path: "the worker".into(),
+            source: std::io::Error::other(error),
+        },
     }
 }
 
@@ -149,6 +120,7 @@ impl Workers {
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::sync::mpsc::{Sender, channel};
+    use std::time::Duration;
 
     use tokio::task::JoinHandle;
 
@@ -198,11 +170,43 @@ mod tests {
             walking.await.expect("no panic").expect("it had a place");
         }
         assert_eq!(greedy.load(Ordering::SeqCst), 10);
-        drop(workers.walker("a third"));
-        assert!(
-            workers.walkers.lock().unwrap().len() <= 2,
-            "those who are done are forgotten"
-        );
+    }
+
+    #[tokio::test]
+    async fn one_user_never_has_all_the_places_for_looks() {
+        let workers = Workers::default();
+        let (greedy, other): (Arc<AtomicUsize>, _) = (Arc::default(), Arc::new(AtomicUsize::new(0)));
+        let look = |user: &str, began: &Arc<AtomicUsize>| {
+            let (workers, began) = (workers.clone(), began.clone());
+            let (end, ended) = channel::<()>();
+            let looking = async move {
+                let work = move || {
+                    began.fetch_add(1, Ordering::SeqCst);
+                    let _ = ended.recv();
+                    Ok::<_, FsError>(())
+                };
+                workers.run(Lane::Look, work).await
+            };
+            (end, tokio::spawn(qm_lanes::on_behalf(user.into(), looking)))
+        };
+        let share = LOOKS * 3 / 4;
+        let mut flood: Vec<_> = (0..share).map(|_| look("greedy", &greedy)).collect();
+        until(&greedy, share).await;
+        flood.extend((0..WAITING).map(|_| look("greedy", &greedy)));
+        let (end, looking) = look("other", &other);
+        until(&other, 1).await;
+        drop(end);
+        looking.await.expect("no panic").expect("it had a place");
+        assert_eq!(greedy.load(Ordering::SeqCst), share);
+        let mut refused = 0;
+        for (end, looking) in flood {
+            drop(end);
+            match looking.await.expect("no panic") {
+                Err(FsError::Busy) => refused += 1,
+                done => done.expect("it had a place"),
+            }
+        }
+        assert_eq!(refused, WAITING / 2);
     }
 
     #[tokio::test]

@@ -14,6 +14,7 @@ use std::time::UNIX_EPOCH;
 use bytes::Bytes;
 use futures_util::Stream;
 use qm_kernel::Permission;
+use qm_lanes::{Who, for_whom, on_behalf};
 use sha2::{Digest, Sha256};
 
 use super::browse::shown_name;
@@ -158,6 +159,8 @@ impl Media {
         let reader = Reader {
             file: Arc::clone(&self.file),
             workers: self.workers.clone(),
+            // The body is sent when the handler has long answered.
+            who: for_whom(),
             pieces: pieces.into(),
         };
         futures_util::stream::unfold(reader, |mut reader| async move {
@@ -173,6 +176,7 @@ impl Media {
 struct Reader {
     file: Arc<File>,
     workers: Workers,
+    who: Option<Who>,
     pieces: VecDeque<Content>,
 }
 
@@ -193,15 +197,16 @@ impl Reader {
             };
             self.pieces.push_front(Content::Span(rest));
             let file = Arc::clone(&self.file);
-            let chunk = self
-                .workers
-                .run(Lane::Look, move || {
-                    let mut chunk = vec![0; (end - span.start) as usize];
-                    file.read_exact_at(&mut chunk, span.start)
-                        .map_err(|error| FsError::io(error, "the file that is being sent"))?;
-                    Ok::<_, FsError>(chunk)
-                })
-                .await;
+            let reading = self.workers.run(Lane::Look, move || {
+                let mut chunk = vec![0; (end - span.start) as usize];
+                file.read_exact_at(&mut chunk, span.start)
+                    .map_err(|error| FsError::io(error, "the file that is being sent"))?;
+                Ok::<_, FsError>(chunk)
+            });
+            let chunk = match self.who.clone() {
+                Some(who) => on_behalf(who, reading).await,
+                None => reading.await,
+            };
             return Some(chunk.map(Bytes::from).map_err(io::Error::other));
         }
     }
