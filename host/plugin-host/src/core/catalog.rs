@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use qm_net::Grants;
 use tokio::sync::{OwnedRwLockReadGuard, RwLock, watch};
 
+use crate::core::blocking::FILES;
 use crate::core::intake::Intake;
 use crate::core::listing::{active, refused, stem};
 use crate::core::load::{Effort, Loaded, Loader, Refusal};
@@ -298,7 +299,7 @@ impl Catalog {
         let used = self.used_hashes();
         let cache = self.loader.cache.clone();
         // Stale files that stay are pruned the next time.
-        let _ = tokio::task::spawn_blocking(move || cache.prune(&used)).await;
+        let _ = FILES.run_for(None, move |_| cache.prune(&used)).await;
     }
 
     /// The files that are gone from the directory.

@@ -22,6 +22,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, Command};
 use wasmtime::Engine;
 
+use crate::core::blocking::COMPILING;
 use crate::core::limits::Limits;
 use crate::core::load::reason;
 use crate::core::runtime;
@@ -101,7 +102,9 @@ impl Compiler {
         match self {
             Compiler::InProcess => {
                 let (engine, code) = (engine.clone(), code.to_owned());
-                let done = tokio::task::spawn_blocking(move || translate(&engine, &bytes, &code)).await;
+                let done = COMPILING
+                    .run_for(None, move |_| translate(&engine, &bytes, &code))
+                    .await;
                 done.unwrap_or_else(|error| Err(Failure::Passing(error.to_string())))
             }
             Compiler::Child { program, args } => {

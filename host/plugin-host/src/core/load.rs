@@ -17,6 +17,7 @@ use sha2::{Digest, Sha256};
 use tokio::sync::Semaphore;
 use wasmtime::component::Component;
 
+use crate::core::blocking::FILES;
 use crate::core::cache::CodeCache;
 use crate::core::compile::{Compiler, Failure};
 use crate::core::conduct::{End, Witness, drive};
@@ -285,7 +286,8 @@ impl Loader {
 async fn off_thread<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, String> + Send + 'static,
 ) -> Result<T, String> {
-    tokio::task::spawn_blocking(work)
+    FILES
+        .run_for(None, move |_| work())
         .await
         .unwrap_or_else(|error| Err(format!("loading it failed: {error}")))
 }

@@ -4,6 +4,7 @@
 //! `catalog` knows which file provides which id, `intake` brings it what there is to load, and `scan` notices changes. What is configured holds on to a `slot` and works through `lane`s, each a task that
 //! owns one instance (a `state` in a store of the `runtime`) under a `supervisor`. A role joins by [`role::Role`].
 
+pub(crate) mod blocking;
 pub(crate) mod cache;
 pub(crate) mod catalog;
 pub(crate) mod check;
