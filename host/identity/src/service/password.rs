@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use argon2::password_hash::{PasswordHash, PasswordHasher, PasswordVerifier, SaltString};
 use argon2::{Algorithm, Argon2, Params, Version};
 use qm_kernel::{AddressBlock, Ctx, Secret};
+use qm_lanes::{Bounds, Lane, LaneError};
 use tokio::sync::Semaphore;
 
 use crate::error::IdentityError;
@@ -49,6 +50,8 @@ pub struct Passwords {
     cost: HashCost,
     /// Checked when the user does not exist, so that the answer takes as long as for one who does.
     dummy: Arc<str>,
+    /// Threads of their own, whatever else hangs.
+    lane: Arc<Lane>,
     running: Arc<Semaphore>,
     queue: Arc<Semaphore>,
     shares: Shares,
@@ -73,6 +76,7 @@ impl Passwords {
         Self {
             cost,
             dummy: dummy.into(),
+            lane: Arc::new(Lane::new("identity.hashes", Bounds::new(RUNNING, WAITING))),
             running: Arc::new(Semaphore::new(RUNNING)),
             queue: Arc::new(Semaphore::new(RUNNING + WAITING)),
             shares: Shares::default(),
@@ -158,13 +162,15 @@ impl Passwords {
             .acquire_owned()
             .await
             .map_err(|_| IdentityError::Busy)?;
-        tokio::task::spawn_blocking(move || {
+        let hashing = self.lane.run_for(None, move |_| {
             let result = work();
             drop(running);
             result
-        })
-        .await
-        .map_err(|e| IdentityError::Hashing(e.to_string()))?
+        });
+        hashing.await.map_err(|error| match error {
+            LaneError::Full(_) | LaneError::Stopped => IdentityError::Busy,
+            LaneError::Panicked(_) => IdentityError::Hashing(error.to_string()),
+        })?
     }
 }
 
