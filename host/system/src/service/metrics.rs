@@ -57,6 +57,7 @@ impl Sources {
         self.events(&mut families)?;
         self.realtime(&mut families)?;
         self.plugins(&mut families)?;
+        lanes(&mut families)?;
         Ok(families)
     }
 
@@ -268,6 +269,25 @@ impl Sources {
         let help = "1: the instance failed too often and is not restarted by itself.";
         gauges(to, "quartermaster_plugin_parked", help, &labels, &parked)
     }
+}
+
+/// Work that blocks, by the lanes it is done in.
+fn lanes(to: &mut Families) -> Result<(), prometheus::Error> {
+    let lanes = qm_lanes::counts();
+    let labels: Vec<[&str; 1]> = lanes.iter().map(|lane| [lane.lane]).collect();
+    let rows = |value: fn(&qm_lanes::Count) -> u64| -> Vec<Row<'_>> {
+        let values = lanes.iter().map(value);
+        labels.iter().map(|label| &label[..]).zip(values).collect()
+    };
+    let running = rows(|lane| lane.running as u64);
+    let help = "Pieces of work that run in a lane, or hang there.";
+    gauges(to, "quartermaster_lane_running", help, &["lane"], &running)?;
+    let waiting = rows(|lane| lane.waiting as u64);
+    let help = "Pieces of work that wait for a place in a lane.";
+    gauges(to, "quartermaster_lane_waiting", help, &["lane"], &waiting)?;
+    let refused = rows(|lane| lane.refused);
+    let help = "Pieces of work that a lane refused, for it was full.";
+    counters(to, "quartermaster_lane_refused_total", help, &["lane"], &refused)
 }
 
 type Families = Vec<Box<dyn Collector>>;
