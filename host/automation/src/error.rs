@@ -2,8 +2,9 @@
 
 use qm_db::DbError;
 use qm_kernel::ErrorKind;
+use qm_lanes::LaneError;
 use qm_platform::ActingError;
-use qm_web::ApiError;
+use qm_web::{ApiError, lane_code, lane_kind};
 
 use crate::model::rule::MAX_PATTERNS;
 
@@ -22,8 +23,8 @@ pub enum AutomationError {
     /// The caller's token allows it, but they no longer may.
     #[error(transparent)]
     Acting(#[from] ActingError),
-    #[error("the torrents could not be judged")]
-    Judge(#[from] tokio::task::JoinError),
+    #[error(transparent)]
+    Lane(#[from] LaneError),
     #[error(transparent)]
     Database(#[from] DbError),
 }
@@ -34,7 +35,7 @@ impl AutomationError {
             AutomationError::NoSuchRule | AutomationError::NoSuchTorrent => ErrorKind::NotFound,
             AutomationError::TooManyRules(_) | AutomationError::TooManyPatterns(_) => ErrorKind::Conflict,
             AutomationError::Acting(error) => error.kind(),
-            AutomationError::Judge(_) => ErrorKind::Internal,
+            AutomationError::Lane(error) => lane_kind(error),
             AutomationError::Database(error) => error.kind(),
         }
     }
@@ -47,7 +48,7 @@ impl AutomationError {
             AutomationError::TooManyRules(_) => "conflict.too_many_rules",
             AutomationError::TooManyPatterns(_) => "conflict.too_many_patterns",
             AutomationError::Acting(error) => error.code(),
-            AutomationError::Judge(_) => ErrorKind::Internal.code(),
+            AutomationError::Lane(error) => lane_code(error),
             AutomationError::Database(error) => error.kind().code(),
         }
     }

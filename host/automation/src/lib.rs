@@ -16,6 +16,7 @@
 mod area;
 mod dto;
 mod error;
+mod lanes;
 mod model;
 mod repo;
 mod routes;

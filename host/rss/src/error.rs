@@ -2,9 +2,10 @@
 
 use qm_db::DbError;
 use qm_kernel::ErrorKind;
+use qm_lanes::LaneError;
 use qm_matching::MAX_CANDIDATES;
 use qm_platform::ActingError;
-use qm_web::ApiError;
+use qm_web::{ApiError, lane_code, lane_kind};
 
 use crate::model::feed::MAX_FEEDS;
 use crate::model::rule::MAX_RULES;
@@ -87,8 +88,8 @@ pub enum RssError {
     /// The caller's token allows it, but they no longer may.
     #[error(transparent)]
     Acting(#[from] ActingError),
-    #[error("the items could not be judged")]
-    Judge(#[from] tokio::task::JoinError),
+    #[error(transparent)]
+    Lane(#[from] LaneError),
     #[error(transparent)]
     Database(#[from] DbError),
 }
@@ -127,7 +128,7 @@ impl RssError {
             RssError::Removal(_) => ErrorKind::Upstream,
             RssError::TooManyFeeds(_) | RssError::TooManyRules(_) => ErrorKind::Conflict,
             RssError::Acting(error) => error.kind(),
-            RssError::Judge(_) => ErrorKind::Internal,
+            RssError::Lane(error) => lane_kind(error),
             RssError::Database(error) => error.kind(),
         }
     }
@@ -164,7 +165,7 @@ impl RssError {
             RssError::TooManyRules(_) => "conflict.too_many_rules",
             RssError::InactiveShow(_) => "bad_request.inactive_show",
             RssError::Acting(error) => error.code(),
-            RssError::Judge(_) => ErrorKind::Internal.code(),
+            RssError::Lane(error) => lane_code(error),
             RssError::Database(error) => error.kind().code(),
         }
     }

@@ -2,11 +2,12 @@
 
 use qm_db::DbError;
 use qm_kernel::ErrorKind;
+use qm_lanes::LaneError;
 use qm_net::GuardError;
 use qm_platform::ActingError;
 use qm_ports::carry::CarryError;
 use qm_ports::engine::EngineError;
-use qm_web::ApiError;
+use qm_web::{ApiError, lane_code, lane_kind};
 
 use crate::metainfo::{MagnetError, MetainfoError};
 use crate::model::paths::PathError;
@@ -34,20 +35,13 @@ pub enum TorrentsError {
     Magnet(#[from] MagnetError),
     #[error("Invalid .torrent file{}", fault(.0))]
     Metainfo(#[from] MetainfoError),
-    /// The task that was to read the file is gone.
-    #[error("the .torrent file could not be read: {0}")]
-    Reader(#[from] tokio::task::JoinError),
-    /// Never while the service runs.
-    #[error("the service is ending")]
-    Closed(#[from] tokio::sync::AcquireError),
+    #[error(transparent)]
+    Lane(#[from] LaneError),
     /// The patterns of a filter need too much of each torrent.
     #[error(
         "filter takes too long: after {seconds} s {judged} torrents were judged; make its patterns simpler, or put the conditions on numbers first"
     )]
     SlowFilter { judged: usize, seconds: u64 },
-    /// The task that was to choose torrents is gone.
-    #[error("the torrents could not be chosen")]
-    Chooser(#[source] tokio::task::JoinError),
     #[error(transparent)]
     Fetch(#[from] GuardError),
     #[error("No torrent source provided")]
@@ -149,10 +143,8 @@ impl TorrentsError {
             TorrentsError::MissingPermission(_) => ErrorKind::Forbidden,
             TorrentsError::Acting(error) => error.kind(),
             TorrentsError::Database(error) => error.kind(),
-            TorrentsError::Metrics(_)
-            | TorrentsError::Reader(_)
-            | TorrentsError::Chooser(_)
-            | TorrentsError::Closed(_) => ErrorKind::Internal,
+            TorrentsError::Lane(error) => lane_kind(error),
+            TorrentsError::Metrics(_) => ErrorKind::Internal,
         }
     }
 }
@@ -191,10 +183,8 @@ impl TorrentsError {
             TorrentsError::NoMover => "unavailable.starting",
             TorrentsError::MoveFailed(_) => ErrorKind::Internal.code(),
             TorrentsError::Database(error) => error.kind().code(),
-            TorrentsError::Metrics(_)
-            | TorrentsError::Reader(_)
-            | TorrentsError::Chooser(_)
-            | TorrentsError::Closed(_) => ErrorKind::Internal.code(),
+            TorrentsError::Lane(error) => lane_code(error),
+            TorrentsError::Metrics(_) => ErrorKind::Internal.code(),
         }
     }
 }

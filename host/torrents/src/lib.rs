@@ -11,6 +11,7 @@
 mod area;
 mod dto;
 mod error;
+mod lanes;
 pub mod metainfo;
 mod model;
 mod repo;

@@ -18,6 +18,7 @@ use qm_ports::list::{Listed, TorrentList, TorrentRecord};
 use tokio_util::sync::CancellationToken;
 
 use super::Automation;
+use crate::lanes::PASSES;
 use crate::model::rule::ReadyRule;
 use crate::model::run::NewRun;
 use crate::model::trigger::COMPLETED;
@@ -163,7 +164,7 @@ impl Automation {
         now: Timestamp,
     ) -> Vec<TorrentRef> {
         let (automation, list, rules) = (self.clone(), list.clone(), rules.clone());
-        let looked = tokio::task::spawn_blocking(move || {
+        let looked = PASSES.run(move |_| {
             let mut found = Vec::new();
             for position in 0..list.len() {
                 let Some(now_listed) = list.at(position) else {

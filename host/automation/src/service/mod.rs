@@ -24,7 +24,7 @@ use qm_platform::{Acting, Audit};
 use qm_ports::action::{Actions, TorrentRef};
 use qm_ports::list::TorrentLists;
 use serde_json::{Map, Value};
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::Notify;
 
 use self::book::RuleBook;
 use crate::model::memory::Memory;
@@ -63,13 +63,8 @@ pub struct Automation {
     room: Notify,
     /// The rules are others now.
     rules_changed: Notify,
-    /// Turns at judging all torrents for somebody.
-    judges: Arc<Semaphore>,
     runs: IntCounterVec,
 }
-
-/// People for whom all torrents are judged at once.
-const JUDGES: usize = 2;
 
 impl Automation {
     /// Reads what waits to be run; its loops begin it.
@@ -101,7 +96,6 @@ impl Automation {
             work: Notify::new(),
             room: Notify::new(),
             rules_changed: Notify::new(),
-            judges: Arc::new(Semaphore::new(JUDGES)),
             runs,
         });
         for (rule_id, hash) in pairs {

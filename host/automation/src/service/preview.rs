@@ -11,6 +11,7 @@ use qm_ports::list::{Listed, TorrentList, TorrentRecord};
 
 use super::{Automation, Caller};
 use crate::error::AutomationError;
+use crate::lanes::PREVIEWS;
 use crate::model::answers::{Preview, PreviewedAction, PreviewedTorrent, Standing};
 use crate::model::rule::{ReadyRule, Rule, RuleChange, type_of};
 use crate::model::trigger::{COMPLETED, RATIO, Trigger, occasion};
@@ -57,14 +58,7 @@ impl Automation {
             return Ok(empty);
         }
         let (lists, now) = (self.torrents.lists(), self.ctx.now());
-        let Ok(turn) = self.judges.clone().acquire_owned().await else {
-            return Ok(empty);
-        };
-        let judged = tokio::task::spawn_blocking(move || {
-            let preview = judge(&rule, &lists, now, empty);
-            drop(turn);
-            preview
-        });
+        let judged = PREVIEWS.run(move |_| judge(&rule, &lists, now, empty));
         Ok(judged.await?)
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use qm_kernel::Permission;
+use qm_lanes::LaneError;
 use qm_platform::judge_alone;
 use serde_json::json;
 
@@ -68,7 +69,9 @@ impl Rss {
         tx.commit().await?;
         let rss = self.clone();
         // The add goes on when whoever asked hangs up: it may be with the client already.
-        let settled = tokio::spawn(async move { rss.settle(&grab.id).await }).await??;
+        let settled = tokio::spawn(async move { rss.settle(&grab.id).await })
+            .await
+            .map_err(|error| LaneError::Panicked(error.to_string()))??;
         match settled {
             Settled::Done(torrent_hash) => Ok(Taken {
                 item: self.item(id).await?,

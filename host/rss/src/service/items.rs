@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::Rss;
 use crate::error::RssError;
+use crate::lanes::JUDGEMENTS;
 use crate::model::evaluation::{Action, Evaluation, trace};
 use crate::model::grab::{Grab, GrabState};
 use crate::model::history::HistoryItem;
@@ -49,7 +50,7 @@ pub(super) async fn judge_all(
     rules: Vec<Arc<LiveRule>>,
     traced: bool,
 ) -> Result<Vec<Judged>, RssError> {
-    let judge = move || {
+    let judge = move |_| {
         let judged = items.into_iter().map(|item| {
             let judgements = {
                 let name = prepared(&item.title, item.size, Some(&item.feed_id));
@@ -60,7 +61,7 @@ pub(super) async fn judge_all(
         });
         judged.collect()
     };
-    Ok(tokio::task::spawn_blocking(judge).await?)
+    Ok(JUDGEMENTS.run(judge).await?)
 }
 
 fn judge(live: &Arc<LiveRule>, name: &qm_matching::Prepared<'_>, traced: bool) -> Judgement {

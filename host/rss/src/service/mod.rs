@@ -36,6 +36,7 @@ use tokio::sync::{Mutex as Turn, Notify, Semaphore};
 
 use self::poll::Sites;
 use crate::error::RssError;
+use crate::lanes::JUDGEMENTS;
 use crate::model::candidate::StoredCandidate;
 use crate::model::live::{LiveRule, LiveRules};
 use crate::repo;
@@ -141,16 +142,13 @@ impl Rss {
             })
             .collect();
         // Many patterns take a while.
-        let compiled = tokio::task::spawn_blocking(move || {
+        let compiled = JUDGEMENTS.run(move |_| {
             let live = enabled
                 .into_iter()
                 .map(|(rule, candidates)| Arc::new(LiveRule::new(rule, candidates)));
             LiveRules(live.collect())
         });
-        let rules = match compiled.await {
-            Ok(rules) => Arc::new(rules),
-            Err(error) => std::panic::resume_unwind(error.into_panic()),
-        };
+        let rules = Arc::new(compiled.await?);
         let mut book = self.book.lock().unwrap_or_else(PoisonError::into_inner);
         if book.0 < change {
             *book = (change, rules.clone());

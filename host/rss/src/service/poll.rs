@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use super::items::{chunk_of, judge_all};
 use super::{Caller, Rss, there};
 use crate::error::RssError;
+use crate::lanes::READS;
 use crate::model::feed::{Feed, seconds};
 use crate::model::history::HistoryItem;
 use crate::model::live::LiveRule;
@@ -366,7 +367,7 @@ impl Rss {
 }
 
 async fn parse(bytes: bytes::Bytes, content_type: Option<String>) -> Result<Document, Unread> {
-    let read = move || qm_feeds::read(&bytes, content_type.as_deref());
-    let read = tokio::task::spawn_blocking(read).await.map_err(RssError::from)?;
+    let read = move |_| qm_feeds::read(&bytes, content_type.as_deref());
+    let read = READS.run(read).await.map_err(RssError::from)?;
     read.map_err(|error| Unread::Fetch(error.to_string(), None))
 }

@@ -11,6 +11,7 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::{Rss, there};
 use crate::error::RssError;
+use crate::lanes::JUDGEMENTS;
 use crate::model::candidate::{CandidateDraft, within_list};
 use crate::model::evaluation::Action;
 use crate::model::history::HistoryItem;
@@ -267,7 +268,7 @@ async fn in_turn<T: Send + 'static>(
     turn: Option<OwnedSemaphorePermit>,
     judge: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, RssError> {
-    let judging = tokio::task::spawn_blocking(move || {
+    let judging = JUDGEMENTS.run(move |_| {
         let judged = judge();
         drop(turn);
         judged

@@ -15,6 +15,7 @@ use super::commands::show;
 use super::{Caller, Torrents};
 use crate::dto::torrent::DownloadFailed;
 use crate::error::{TorrentsError, describe};
+use crate::lanes::READS;
 use crate::metainfo::{MAX_TORRENT_BYTES, Magnet, Metainfo, MetainfoError, trimmed};
 use crate::model::answers::Added;
 use crate::model::intake::Intake;
@@ -24,8 +25,6 @@ use crate::sync::engine::Engine;
 use crate::sync::publish;
 
 const FETCH_LIMIT: Duration = Duration::from_secs(15);
-/// Files read at a time: the largest takes some tenths of a second and four times its size of memory.
-pub(super) const READERS: usize = 2;
 const CONFIRM_TRIES: usize = 20;
 const CONFIRM_EVERY: Duration = Duration::from_millis(300);
 
@@ -158,15 +157,12 @@ impl Torrents {
 
     /// Reads a file where that holds up nothing else; also returns it without what stands behind its end.
     async fn read_file(&self, file: Bytes) -> Result<(Metainfo, Bytes), TorrentsError> {
-        // The permit goes with the work: a caller who hangs up does not end it.
-        let turn = self.readers.clone().acquire_owned().await?;
-        let read = move || {
-            let _turn = turn;
+        let read = move |_| {
             let metainfo = Metainfo::parse(&file)?;
             let end = trimmed(&file).len();
             Ok::<_, MetainfoError>((metainfo, file.slice(..end)))
         };
-        Ok(tokio::task::spawn_blocking(read).await??)
+        Ok(READS.run(read).await??)
     }
 
     async fn hand_over(

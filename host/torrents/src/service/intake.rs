@@ -91,8 +91,7 @@ fn told(error: TorrentsError) -> IntakeError {
         | TorrentsError::EngineUnavailable(_)
         | TorrentsError::NoSuchEngine
         | TorrentsError::Moving
-        | TorrentsError::Closed(_)
-        | TorrentsError::Reader(_)
+        | TorrentsError::Lane(_)
         | TorrentsError::Database(_) => IntakeError::Engine(text),
         TorrentsError::Engine { source, .. } => match source {
             EngineError::NotFound(_)

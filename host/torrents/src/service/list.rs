@@ -10,14 +10,12 @@ use qm_ports::engine::EngineError;
 use super::Torrents;
 use crate::dto::torrent::TorrentEntry;
 use crate::error::TorrentsError;
+use crate::lanes::CHOICES;
 use crate::model::answers::EngineChoice;
 use crate::model::query::ListQuery;
 use crate::sync::engine::Engine;
 use crate::sync::pages::{Pages, RenderedPage};
 use crate::sync::snapshot::Snapshot;
-
-/// Filters that are worked on at once.
-pub const CHOOSERS: usize = 2;
 
 /// For finding out what a filter chooses.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -131,13 +129,8 @@ impl Torrents {
         P: AsRef<Pages> + Send + Sync + 'static,
     {
         let page = if query.filter.has_conditions() {
-            let turn = self.choosers.clone().acquire_owned().await?;
-            let chosen = tokio::task::spawn_blocking(move || {
-                let page = (*pages).as_ref().page(&query, &down, PATIENCE);
-                drop(turn);
-                page
-            });
-            chosen.await.map_err(TorrentsError::Chooser)?
+            let choosing = CHOICES.run(move |_| (*pages).as_ref().page(&query, &down, PATIENCE));
+            choosing.await?
         } else {
             (*pages).as_ref().page(&query, &down, Duration::MAX)
         };

@@ -33,7 +33,6 @@ use qm_ports::list::{TorrentList, TorrentLists};
 use qm_ports::rules::RuleWatch;
 use qm_realtime::Hub;
 use serde_json::Value;
-use tokio::sync::Semaphore;
 
 pub use crate::model::answers::{BulkAction, EngineChoice};
 pub use add::{AddInput, AddSource};
@@ -90,10 +89,6 @@ pub struct Torrents {
     merged: MergedList,
     /// Turns at adding, by engine and hash.
     adding: Turns,
-    /// Turns at reading .torrent files.
-    readers: Arc<Semaphore>,
-    /// Turns at finding out what a filter chooses.
-    choosers: Arc<Semaphore>,
     moves: Moves,
     upkeep: Upkeep,
 }
@@ -125,8 +120,6 @@ impl Torrents {
             roots: Roots::new(deps.file_roots),
             merged: MergedList::default(),
             adding: Turns::default(),
-            readers: Arc::new(Semaphore::new(add::READERS)),
-            choosers: Arc::new(Semaphore::new(list::CHOOSERS)),
             moves: Moves::new(moves_of),
             upkeep,
         });
