@@ -10,6 +10,7 @@ use std::fmt::Display;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 use qm_kernel::Ctx;
@@ -111,11 +112,15 @@ enum PluginCommand {
 pub fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let outcome = match arguments.command.unwrap_or(Command::Serve) {
-        Command::Serve => runtime().and_then(|runtime| match runtime.block_on(serve()) {
-            // At once: what still runs in this process, it began as the active node.
-            Ok(Ending::Succeeded) => std::process::exit(SUCCEEDED),
-            Ok(Ending::Asked) => Ok(()),
-            Err(error) => Err(error),
+        Command::Serve => runtime().and_then(|runtime| {
+            let ended = runtime.block_on(serve());
+            if matches!(ended, Ok(Ending::Succeeded)) {
+                // At once: what still runs in this process, it began as the active node.
+                std::process::exit(SUCCEEDED);
+            }
+            // A lookup of a name that hangs is left behind, as is what hangs in a lane.
+            runtime.shutdown_timeout(LEFT_BEHIND);
+            ended.map(drop)
         }),
         Command::Migrate => runtime().and_then(|runtime| runtime.block_on(migrate())),
         Command::Backup { file, force } => {
@@ -149,8 +154,11 @@ pub fn main() -> ExitCode {
 
 /// Work waits far more than it computes: more workers would cost memory and gain nothing.
 const MOST_WORKERS: usize = 8;
-/// Threads that wait (files, name resolution) or compute (password hashes) beside the workers.
+/// Threads in which libraries look up names of hosts, which nobody can interrupt. What else blocks has lanes
+/// (`qm_lanes`), with threads of their own.
 const BLOCKING_THREADS: usize = 32;
+/// Time for lookups that are under way when the service has ended.
+const LEFT_BEHIND: Duration = Duration::from_millis(500);
 
 fn runtime() -> Result<tokio::runtime::Runtime, StartError> {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
