@@ -116,7 +116,9 @@ fn libraries_stay_where_they_belong() {
 /// The layers of a feature crate, lowest first: a layer may use those above it in this list and itself. What stands on one
 /// line may use each other.
 const LAYERS: &[&[&str]] = &[
-    &["model", "error", "events", "settings", "metainfo", "confined"],
+    &[
+        "model", "error", "events", "settings", "lanes", "metainfo", "confined",
+    ],
     &["dto"],
     &["repo"],
     &["ops", "sync"],
@@ -269,6 +271,81 @@ fn sql_stands_in_repositories_only() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// What blocks, or makes a thread.
+const BLOCKING: &[&str] = &[
+    "spawn_blocking",
+    "block_in_place",
+    "tokio::fs",
+    "thread::spawn",
+    "thread::Builder",
+    "thread::scope",
+];
+/// Files that may have threads beside the lanes, and for what.
+const THREADS: &[(&str, &str)] = &[
+    ("host/lanes/src/lane.rs", "those of the lanes"),
+    (
+        "host/plugin-host/src/core/runtime.rs",
+        "one that ticks, and touches nothing",
+    ),
+    (
+        "host/plugin-host/src/core/system.rs",
+        "one that gives memory back",
+    ),
+    (
+        "host/plugin-host/src/core/scan.rs",
+        "one that watches the directory of the plugins for good",
+    ),
+    (
+        "host/plugin-host/src/core/compile.rs",
+        "one of the compiling child, which watches its parent",
+    ),
+    (
+        "host/system/src/service/health/disks.rs",
+        "one a root, and none for a root that hangs",
+    ),
+    (
+        "host/server/src/shutdown.rs",
+        "one that ends the process where nothing else can",
+    ),
+];
+/// Crates that no server is made of.
+const DEV: &[&str] = &["host/generations/", "host/test-base/", "host/testkit/"];
+
+/// Work that hangs for ever, or that somebody asks for a thousand times, must take its threads from nobody.
+#[test]
+fn work_that_blocks_is_done_in_lanes() {
+    let mut wrong = Vec::new();
+    let mut used = std::collections::BTreeSet::new();
+    for (path, text) in sources() {
+        let is_test = path.contains("/tests") || path.ends_with("tests.rs") || path.contains("/testing");
+        if !path.starts_with("host/") || is_test || DEV.iter().any(|dev| path.starts_with(dev)) {
+            continue;
+        }
+        if text.contains("Lane::new(") && text.contains("qm_lanes") && !text.contains("//! Bounds") {
+            wrong.push(format!(
+                "{path}: a module with lanes says in its header what bounds they have"
+            ));
+        }
+        let may = THREADS.iter().find(|(file, _)| *file == path);
+        for (number, line) in code_of(&text) {
+            let Some(word) = BLOCKING.iter().find(|word| line.contains(*word)) else {
+                continue;
+            };
+            match may {
+                Some((file, _)) if word.starts_with("thread::") => {
+                    used.insert(*file);
+                }
+                _ => wrong.push(format!(
+                    "{path}:{number}: `{word}`; use a lane of the area (`qm_lanes`)"
+                )),
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    let idle: Vec<_> = THREADS.iter().filter(|(file, _)| !used.contains(file)).collect();
+    assert!(idle.is_empty(), "they have no thread any more: {idle:#?}");
 }
 
 /// A build outlives the clone it was made in, and a test binary that is still right is not built again: what it needs of
