@@ -4,6 +4,7 @@ use qm_db::DbError;
 use qm_kernel::ErrorKind;
 use qm_net::GuardError;
 use qm_platform::ActingError;
+use qm_ports::Settling;
 use qm_ports::carry::CarryError;
 use qm_ports::engine::EngineError;
 use qm_web::ApiError;
@@ -18,6 +19,9 @@ pub enum TorrentsError {
     /// Not loaded: unknown, disabled, or of a kind nobody provides.
     #[error("Engine {0} is not available")]
     EngineUnavailable(String),
+    /// The plugin of an engine may yet come up.
+    #[error(transparent)]
+    Settling(#[from] Settling),
     #[error("Engine not found")]
     NoSuchEngine,
     #[error("Torrent not found")]
@@ -131,6 +135,7 @@ impl TorrentsError {
             | TorrentsError::DataNotSeen(_)
             | TorrentsError::SharedData(_) => ErrorKind::Conflict,
             TorrentsError::Carry(error) => error.kind,
+            TorrentsError::Settling(_) => Settling::KIND,
             TorrentsError::NoMover => ErrorKind::Unavailable,
             TorrentsError::MoveFailed(_) => ErrorKind::Internal,
             TorrentsError::Engine { source, .. } => source.kind(),
@@ -163,6 +168,7 @@ impl TorrentsError {
         match self {
             TorrentsError::NoEngine => "not_found.no_engine",
             TorrentsError::EngineUnavailable(_) => "not_found.engine_unavailable",
+            TorrentsError::Settling(_) => Settling::CODE,
             TorrentsError::NoSuchEngine => "not_found.engine",
             TorrentsError::NoSuchTorrent => "not_found.torrent",
             TorrentsError::NoSuchCategory => "not_found.category",
