@@ -1,12 +1,16 @@
 //! The project's own tasks: `cargo xtask <task>`.
 
 mod bench;
+mod by_cargo;
 mod cargo;
+mod child;
 mod foreign;
 mod generated;
 mod paths;
 mod plugins;
 mod programs;
+mod report;
+mod retries;
 mod run;
 mod setup;
 mod suites;

@@ -10,7 +10,10 @@ use std::time::Instant;
 
 use serde::Deserialize;
 
+use crate::child::{self, SILENCE};
+use crate::retries::{Suspect, Tally, cause_of};
 use crate::test::{THREADS, threads};
+use crate::{by_cargo, report};
 
 /// Programs at once.
 const LANES: usize = 3;
@@ -56,28 +59,25 @@ struct Program {
     args: Vec<String>,
 }
 
-/// Builds the tests of the workspace with `build`, runs them all and then those of the documentation. One broken program does
-/// not hide another: a whole run takes half an hour.
-pub fn run(command: impl Fn(&[&str]) -> Command) -> Result<(), String> {
-    let mut failed = Vec::new();
+/// Builds the tests of the workspace, runs them all and then those of the documentation. One broken program does not hide
+/// another: a whole run takes half an hour.
+///
+/// # Errors
+/// They could not be built.
+pub fn run(command: impl Fn(&[&str]) -> Command) -> Result<Tally, String> {
+    let mut tally = Tally::default();
     let (alone, mut others): (Vec<_>, Vec<_>) = build(&command)?
         .into_iter()
         .partition(|program| ALONE.iter().any(|krate| program.name.starts_with(krate)));
     others.sort_by_key(|program| rank(&program.name));
-    failed.extend(side_by_side(&command, others, LANES));
+    tally.add(side_by_side(&command, others, LANES));
     let (halved, alone): (Vec<_>, Vec<_>) = alone.into_iter().partition(|program| program.name == HALVED.0);
-    failed.extend(side_by_side(&command, alone, 1));
+    tally.add(side_by_side(&command, alone, 1));
     let halves: Vec<Program> = halved.into_iter().flat_map(halves).collect();
-    failed.extend(side_by_side(&command, halves, 2));
-    let doc = command(&["test", "--workspace", "--doc", "--quiet"]).status();
-    if !doc.is_ok_and(|status| status.success()) {
-        failed.push("the documentation's tests".to_owned());
-    }
-    if failed.is_empty() {
-        Ok(())
-    } else {
-        Err(format!("tests failed: {}", failed.join(", ")))
-    }
+    tally.add(side_by_side(&command, halves, 2));
+    let words = ["test", "--workspace", "--no-fail-fast", "--doc"].map(str::to_owned);
+    tally.add(by_cargo::run(&command, &words));
+    Ok(tally)
 }
 
 /// A program as two: the tests of some folders, and all others.
@@ -168,8 +168,8 @@ fn package(id: &str) -> &str {
     }
 }
 
-/// Runs them, `lanes` at a time, and prints what each said in one piece; the names of those that failed.
-fn side_by_side(command: &impl Fn(&[&str]) -> Command, programs: Vec<Program>, lanes: usize) -> Vec<String> {
+/// Runs them, `lanes` at a time, and prints what each said in one piece.
+fn side_by_side(command: &impl Fn(&[&str]) -> Command, programs: Vec<Program>, lanes: usize) -> Tally {
     // What the programs find in their environment is what cargo would have given them.
     let model = command(&[]);
     let environment: Vec<_> = model
@@ -177,67 +177,89 @@ fn side_by_side(command: &impl Fn(&[&str]) -> Command, programs: Vec<Program>, l
         .filter_map(|(key, value)| Some((key.to_owned(), value?.to_owned())))
         .collect();
     let queue = Mutex::new(VecDeque::from(programs));
-    let failed = Mutex::new(Vec::new());
+    let tally = Mutex::new(Tally::default());
     let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
     std::thread::scope(|scope| {
         for _ in 0..lanes {
             scope.spawn(|| {
                 while let Some(program) = next() {
-                    if !run_one(&program, &environment, lanes > 1) {
-                        let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
-                        failed.push(program.name);
-                    }
+                    let came_to = run_one(&program, &environment, lanes > 1);
+                    tally.lock().unwrap_or_else(PoisonError::into_inner).add(came_to);
                 }
             });
         }
     });
-    failed.into_inner().unwrap_or_else(PoisonError::into_inner)
+    tally.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether its tests passed. `gathered`: what it says is printed once it has ended, for others talk too.
-fn run_one(program: &Program, environment: &[(OsString, OsString)], gathered: bool) -> bool {
+impl Program {
+    fn command(&self, args: &[String], environment: &[(OsString, OsString)]) -> Command {
+        let mut command = Command::new(&self.executable);
+        command
+            .args(args)
+            .current_dir(&self.folder)
+            .envs(environment.iter().map(|(key, value)| (key, value)))
+            .env("CARGO_MANIFEST_DIR", &self.folder);
+        command
+    }
+}
+
+/// Its tests: those that passed, and those that failed. `gathered`: what it says is printed once it has ended, for others
+/// talk too.
+fn run_one(program: &Program, environment: &[(OsString, OsString)], gathered: bool) -> Tally {
     let begun = Instant::now();
-    let mut command = Command::new(&program.executable);
-    command
-        .args(&program.args)
-        .current_dir(&program.folder)
-        .envs(environment.iter().map(|(key, value)| (key, value)))
-        .env("CARGO_MANIFEST_DIR", &program.folder);
     println!("     Running {}", program.name);
-    let ended = if gathered {
-        command.output().map(|output| {
-            let (said, complained) = (output.stdout, output.stderr);
-            print!(
-                "\n     Said by {}\n{}{}",
-                program.name,
-                String::from_utf8_lossy(&said),
-                String::from_utf8_lossy(&complained)
-            );
-            output.status
-        })
-    } else {
-        command.status()
-    };
+    let mut command = program.command(&program.args, environment);
+    let (said, end) = child::run(&mut command, !gathered, SILENCE);
+    if gathered {
+        print!("\n     Said by {}\n{said}", program.name);
+    }
     println!(
         "     Ended {} after {} s",
         program.name,
         begun.elapsed().as_secs()
     );
-    match ended {
-        Ok(status) if status.success() => true,
-        Ok(status) => {
-            println!("{} ended with {status}", program.name);
-            false
-        }
-        Err(error) => {
-            println!("{} did not start: {error}", program.executable.display());
-            false
-        }
+    let report = report::read(&said);
+    let mut tally = Tally {
+        passed: report.passed,
+        ..Tally::default()
+    };
+    if end.is_success() {
+        return tally;
     }
+    println!("{}: {}", program.name, end.tell());
+    if report.complete && !report.failures.is_empty() {
+        let alone = |(test, cause): (String, String)| Suspect {
+            name: format!("{} {test}", program.name),
+            cause,
+            again: program.command(&only(&test), environment),
+            single: true,
+        };
+        tally.suspects.extend(report.failures.into_iter().map(alone));
+    } else {
+        // It named none, so all of it runs again, and what passed now counts then.
+        tally.passed = 0;
+        tally.suspects.push(Suspect {
+            name: program.name.clone(),
+            cause: cause_of(&end.tell(), &report, &said),
+            again: program.command(&program.args, environment),
+            single: false,
+        });
+    }
+    tally
+}
+
+/// Words that make a test program run one test and no other.
+pub fn only(test: &str) -> Vec<String> {
+    let words = ["--exact", test, "--include-ignored", "--test-threads=1"];
+    words.map(str::to_owned).to_vec()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+    use std::path::Path;
+
     use super::*;
 
     #[test]
@@ -293,21 +315,91 @@ mod tests {
         assert_eq!(skipped, skips.collect::<Vec<_>>());
     }
 
-    #[test]
-    fn each_that_fails_is_named_and_the_others_run() {
-        let program = |name: &str, executable: &str| Program {
+    /// A program of this script; `$STATE` is a folder of its own.
+    fn scripted(home: &Path, name: &str, script: &str) -> Program {
+        let state = home.join(name.replace(' ', "-"));
+        std::fs::create_dir_all(&state).unwrap();
+        let executable = state.join("program");
+        std::fs::write(
+            &executable,
+            format!("#!/bin/sh\nSTATE={}\n{script}", state.display()),
+        )
+        .unwrap();
+        std::fs::set_permissions(&executable, std::fs::Permissions::from_mode(0o700)).unwrap();
+        Program {
             name: name.to_owned(),
-            executable: executable.into(),
+            executable,
             folder: "/".into(),
             args: Vec::new(),
+        }
+    }
+
+    fn home(name: &str) -> PathBuf {
+        let home = std::env::temp_dir().join(format!("xtask-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&home).unwrap();
+        home
+    }
+
+    const GOOD: &str = "echo 'test result: ok. 3 passed; 0 failed; 0 ignored'";
+    /// Talks like libtest: of two tests one fails, and `$AGAIN` is what that one does when it runs alone.
+    const ONE_OF_TWO: &str = r#"
+if [ "$1 $2" = "--exact a::late" ]; then
+  touch "$STATE/again"
+  eval "$AGAIN"
+fi
+echo 'test a::fine ... ok'
+echo 'test a::late ... FAILED'
+printf '\n---- a::late stdout ----\nthread %s panicked at x.rs:1:2:\nPoolTimedOut\n\n' "'a::late' (1)"
+printf 'failures:\n    a::late\n\ntest result: FAILED. 1 passed; 1 failed; 0 ignored\n'
+exit 101
+"#;
+
+    #[test]
+    fn what_fails_once_and_then_passes_is_flaky_and_what_fails_twice_fails() {
+        let home = home("flaky");
+        let passes = "AGAIN=\"echo 'test result: ok. 1 passed; 0 failed'; exit 0\"";
+        let once = scripted(&home, "once all", &format!("{passes}\n{ONE_OF_TWO}"));
+        let twice = scripted(&home, "twice all", &format!("AGAIN=true\n{ONE_OF_TWO}"));
+        let good = scripted(&home, "good all", GOOD);
+        let cargo = |_: &[&str]| Command::new("cargo");
+        let both = side_by_side(&cargo, vec![once.clone(), good.clone()], 2);
+        assert_eq!(both.passed, 4);
+        let named: Vec<_> = both
+            .suspects
+            .iter()
+            .map(|one| (&*one.name, &*one.cause))
+            .collect();
+        assert_eq!(named, [("once all a::late", "x.rs:1:2: PoolTimedOut")]);
+        assert_eq!(both.settle(), Ok(()));
+        assert!(home.join("once-all/again").exists());
+        let all = side_by_side(&cargo, vec![once, twice, good], 2);
+        assert_eq!(all.settle(), Err("tests failed: twice all a::late".to_owned()));
+        std::fs::remove_dir_all(&home).unwrap();
+    }
+
+    #[test]
+    fn a_program_that_crashes_runs_once_more_as_a_whole() {
+        let home = home("crash");
+        let crash = "echo 'test a::fine ... ok'\necho 'has overflowed its stack' >&2\nkill -ABRT $$";
+        let once = format!("if [ -e $STATE/again ]; then {GOOD}; exit 0; fi\ntouch $STATE/again\n{crash}");
+        let once = scripted(&home, "once all", &once);
+        let always = scripted(&home, "always all", crash);
+        let missing = Program {
+            executable: "/nowhere/to/be/found".into(),
+            ..always.clone()
         };
-        let all = vec![
-            program("good", "/bin/true"),
-            program("bad", "/bin/false"),
-            program("missing", "/nowhere/to/be/found"),
-        ];
-        let mut failed = side_by_side(&|_| Command::new("cargo"), all, 2);
-        failed.sort();
-        assert_eq!(failed, ["bad", "missing"]);
+        let cargo = |_: &[&str]| Command::new("cargo");
+        let first = side_by_side(&cargo, vec![once], 1);
+        let cause = &first.suspects[0].cause;
+        assert!(
+            cause.contains("SIGABRT") && cause.contains("overflowed its stack"),
+            "{cause}"
+        );
+        assert_eq!((first.passed, first.settle()), (0, Ok(())));
+        for broken in [always, missing] {
+            let tally = side_by_side(&cargo, vec![broken], 2);
+            assert_eq!(tally.settle(), Err("tests failed: always all".to_owned()));
+        }
+        std::fs::remove_dir_all(&home).unwrap();
     }
 }

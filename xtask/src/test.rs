@@ -2,7 +2,8 @@
 
 use std::process::Command;
 
-use crate::{foreign, paths, plugins, programs, setup, templates};
+use crate::retries::Tally;
+use crate::{by_cargo, foreign, paths, plugins, programs, setup, templates};
 
 /// What the tests of one crate need beside a C compiler. A crate that is not listed needs all there is.
 struct Needs {
@@ -91,26 +92,30 @@ pub fn run(args: &[String]) -> Result<(), String> {
             }
         }
     }
+    let mut tally = Tally::default();
     if args.is_empty() {
         println!("testing the plugins' own logic");
+        let target = paths::cache().join("target-plugins");
         for guests in ["plugins", "examples/transmission"] {
-            let manifest = format!("{guests}/Cargo.toml");
-            let words = ["test", "--manifest-path", &manifest, "--quiet", "--locked"];
-            cargo(&words, Some(&paths::cache().join("target-plugins")))?;
+            let manifest = format!("--manifest-path={guests}/Cargo.toml");
+            let words = ["test", "--no-fail-fast", &manifest, "--locked"].map(str::to_owned);
+            tally.add(by_cargo::run(|words| command(words, Some(&target)), &words));
         }
         println!("testing the workspace");
-        return programs::run(|words| command(words, None));
+        tally.add(programs::run(|words| command(words, None))?);
+        return tally.settle();
     }
     // One broken suite does not hide another.
-    let mut words = vec!["test", "--no-fail-fast"];
+    let mut words = vec!["test".to_owned(), "--no-fail-fast".to_owned()];
     if crates.is_empty() {
         println!("testing the workspace");
-        words.push("--workspace");
+        words.push("--workspace".to_owned());
     } else {
         println!("testing {}", crates.join(", "));
     }
-    words.extend(args.iter().map(String::as_str));
-    cargo(&words, None)
+    words.extend(args.iter().cloned());
+    tally.add(by_cargo::run(|words| command(words, None), &words));
+    tally.settle()
 }
 
 /// The crates that `-p` names, in each way cargo takes it. What stands behind `--` is for the tests.

@@ -5,6 +5,7 @@ use qm_kernel::ErrorKind;
 use qm_lanes::LaneError;
 use qm_platform::ActingError;
 use qm_web::{ApiError, lane_code, lane_kind};
+use qm_ports::Settling;
 
 use crate::model::rule::MAX_PATTERNS;
 
@@ -20,6 +21,9 @@ pub enum AutomationError {
         "The rules would have {0} conditions with the operator matches, and {MAX_PATTERNS} are the most: join some, or delete a rule"
     )]
     TooManyPatterns(usize),
+    /// The plugin of an action may yet come up.
+    #[error(transparent)]
+    Settling(#[from] Settling),
     /// The caller's token allows it, but they no longer may.
     #[error(transparent)]
     Acting(#[from] ActingError),
@@ -34,6 +38,7 @@ impl AutomationError {
         match self {
             AutomationError::NoSuchRule | AutomationError::NoSuchTorrent => ErrorKind::NotFound,
             AutomationError::TooManyRules(_) | AutomationError::TooManyPatterns(_) => ErrorKind::Conflict,
+            AutomationError::Settling(_) => Settling::KIND,
             AutomationError::Acting(error) => error.kind(),
             AutomationError::Lane(error) => lane_kind(error),
             AutomationError::Database(error) => error.kind(),
@@ -47,6 +52,7 @@ impl AutomationError {
             AutomationError::NoSuchTorrent => "not_found.torrent",
             AutomationError::TooManyRules(_) => "conflict.too_many_rules",
             AutomationError::TooManyPatterns(_) => "conflict.too_many_patterns",
+            AutomationError::Settling(_) => Settling::CODE,
             AutomationError::Acting(error) => error.code(),
             AutomationError::Lane(error) => lane_code(error),
             AutomationError::Database(error) => error.kind().code(),

@@ -5,6 +5,7 @@ use qm_kernel::ErrorKind;
 use qm_net::GuardError;
 use qm_platform::ActingError;
 use qm_platform::config_schema::BadSchema;
+use qm_ports::Settling;
 use qm_ports::indexer::IndexerError;
 use qm_web::ApiError;
 
@@ -22,6 +23,9 @@ pub enum IndexerAreaError {
     /// What was asked for, and what there is.
     #[error("No installed plugin speaks the protocol \"{asked}\": there is {known}")]
     NoSuchImplementation { asked: String, known: String },
+    /// The plugin of a protocol may yet come up.
+    #[error(transparent)]
+    Settling(#[from] Settling),
     /// Every broken rule of a configuration.
     #[error("{}", .0.join("; "))]
     Config(Vec<String>),
@@ -60,6 +64,7 @@ impl IndexerAreaError {
             Self::NoSuchIndexer => ErrorKind::NotFound,
             Self::Disabled | Self::NoSuchImplementation { .. } | Self::Config(_) => ErrorKind::BadRequest,
             Self::LinkUrl(..) | Self::NoLinkKey(_) | Self::LinkDisabled => ErrorKind::BadRequest,
+            Self::Settling(_) => Settling::KIND,
             Self::TooMany | Self::LinkChanged | Self::Importing => ErrorKind::Conflict,
             Self::Aggregator(error) => error.kind(),
             Self::BadSchema(..) => ErrorKind::Upstream,
@@ -77,6 +82,7 @@ impl IndexerAreaError {
             Self::Disabled => "bad_request.indexer_disabled",
             Self::TooMany => "conflict.too_many_indexers",
             Self::NoSuchImplementation { .. } => "bad_request.unknown_implementation",
+            Self::Settling(_) => Settling::CODE,
             Self::Config(_) => "bad_request.rules",
             Self::BadSchema(..) => "upstream.plugin",
             Self::Failed { source, .. } => match upstream(source) {

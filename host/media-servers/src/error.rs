@@ -4,6 +4,7 @@ use qm_db::DbError;
 use qm_kernel::ErrorKind;
 use qm_platform::ActingError;
 use qm_platform::config_schema::BadSchema;
+use qm_ports::Settling;
 use qm_web::ApiError;
 
 use crate::model::MAX_INTEGRATIONS;
@@ -24,6 +25,9 @@ pub enum MediaServersError {
     /// Why the server did not look for files.
     #[error("Refresh failed: {0}")]
     Refresh(String),
+    /// The plugin of a kind may yet come up.
+    #[error(transparent)]
+    Settling(#[from] Settling),
     /// Every broken rule of a configuration.
     #[error("{}", .0.join("; "))]
     Config(Vec<String>),
@@ -45,6 +49,7 @@ impl MediaServersError {
             | Self::Disabled
             | Self::Refresh(_)
             | Self::Config(_) => ErrorKind::BadRequest,
+            Self::Settling(_) => Settling::KIND,
             Self::TooMany => ErrorKind::Conflict,
             Self::BadSchema(..) => ErrorKind::Upstream,
             Self::Acting(error) => error.kind(),
@@ -61,6 +66,7 @@ impl MediaServersError {
             Self::TooMany => "conflict.too_many_media_servers",
             Self::Disabled => "bad_request.integration_disabled",
             Self::Refresh(_) => "bad_request.refresh_failed",
+            Self::Settling(_) => Settling::CODE,
             Self::Config(_) => "bad_request.rules",
             Self::BadSchema(..) => "upstream.plugin",
             Self::Acting(error) => error.code(),

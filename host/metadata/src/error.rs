@@ -3,10 +3,14 @@
 use qm_db::DbError;
 use qm_kernel::ErrorKind;
 use qm_platform::ActingError;
+use qm_ports::Settling;
 use qm_web::ApiError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum MetadataError {
+    /// The plugin of a provider may yet come up.
+    #[error(transparent)]
+    Settling(#[from] Settling),
     /// The caller's token allows it, but they no longer may.
     #[error(transparent)]
     Acting(#[from] ActingError),
@@ -17,6 +21,7 @@ pub enum MetadataError {
 impl MetadataError {
     pub fn kind(&self) -> ErrorKind {
         match self {
+            MetadataError::Settling(_) => Settling::KIND,
             MetadataError::Acting(error) => error.kind(),
             MetadataError::Database(error) => error.kind(),
         }
@@ -25,6 +30,7 @@ impl MetadataError {
     /// What stands in `code` of the answer; never changes.
     pub fn code(&self) -> &'static str {
         match self {
+            MetadataError::Settling(_) => Settling::CODE,
             MetadataError::Acting(error) => error.code(),
             MetadataError::Database(error) => error.kind().code(),
         }

@@ -411,7 +411,7 @@ async fn silence_and_slowness_end() {
     for asked in asked.collect::<Vec<_>>() {
         asked.await.unwrap();
     }
-    assert!(begun.elapsed() < Duration::from_secs(30));
+    assert!(begun.elapsed() < Duration::from_mins(1));
     let gone = std::net::TcpListener::bind("127.0.0.1:0")
         .unwrap()
         .local_addr()

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use common::{Listener, Script, ok};
 use qm_net::{GuardError, GuardKind, Linked, Nearby, Net, NetConfig, Resolver, SystemResolver};
 
-const TOTAL: Duration = Duration::from_secs(15);
+const TOTAL: Duration = Duration::from_mins(1);
 const MAX: usize = 1 << 20;
 
 /// Ways to write internal addresses; `P` is the port of a listener.

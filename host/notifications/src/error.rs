@@ -3,6 +3,7 @@
 use qm_db::DbError;
 use qm_kernel::ErrorKind;
 use qm_platform::ActingError;
+use qm_ports::Settling;
 use qm_ports::channel::ChannelError;
 use qm_web::ApiError;
 
@@ -22,6 +23,9 @@ pub enum NotificationsError {
         "The channel \"{0}\" is not available on this server: an administrator has to install its plugin first."
     )]
     NotInstalled(String),
+    /// The plugin of a channel may yet come up.
+    #[error(transparent)]
+    Settling(#[from] Settling),
     /// Every broken rule of a configuration.
     #[error("{}", .0.join("; "))]
     Config(Vec<String>),
@@ -63,6 +67,7 @@ impl NotificationsError {
             | NotificationsError::NotConfigured(_)
             | NotificationsError::NoCodes(_)
             | NotificationsError::ChatTaken => ErrorKind::BadRequest,
+            NotificationsError::Settling(_) => Settling::KIND,
             NotificationsError::TooManyCodes { .. } => ErrorKind::TooManyRequests,
             NotificationsError::Channel { source, .. } => upstream(source),
             NotificationsError::Acting(error) => error.kind(),
@@ -80,6 +85,7 @@ impl NotificationsError {
             NotificationsError::UnknownChannel(_) => "bad_request.unknown_channel",
             NotificationsError::EmailNotConfigured => "bad_request.email_not_configured",
             NotificationsError::NotInstalled(_) => "bad_request.channel_not_installed",
+            NotificationsError::Settling(_) => Settling::CODE,
             NotificationsError::Config(_) => "bad_request.rules",
             NotificationsError::NotConfigured(_) => "bad_request.not_configured",
             NotificationsError::NoCodes(_) => "bad_request.no_codes",

@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use qm_kernel::ErrorKind;
+use qm_ports::Settling;
 
 #[derive(Debug, thiserror::Error)]
 pub enum PluginHostError {
@@ -21,6 +22,9 @@ pub enum PluginHostError {
     },
     #[error("the sandbox cannot start: {0}")]
     Sandbox(String),
+    /// Perhaps there will be one of that id.
+    #[error(transparent)]
+    Settling(Settling),
     #[error("no plugin `{0}`")]
     NoSuchPlugin(String),
     #[error("the plugin `{id}` was not reloaded: {reason}")]
@@ -43,6 +47,7 @@ impl PluginHostError {
             PluginHostError::Directory { .. }
             | PluginHostError::File { .. }
             | PluginHostError::Sandbox(_) => ErrorKind::Internal,
+            PluginHostError::Settling(_) => Settling::KIND,
             PluginHostError::NoSuchPlugin(_) => ErrorKind::NotFound,
             PluginHostError::NotReloaded { .. }
             | PluginHostError::NotGrantable { .. }

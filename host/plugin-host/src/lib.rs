@@ -24,6 +24,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use qm_kernel::Ctx;
 use qm_net::{Grants, Net};
+use qm_ports::Settling;
 use qm_ports::action::{Actions, MediaHands, TorrentHands};
 use qm_ports::channel::Channels;
 use qm_ports::engine::{EngineConfig, EngineDriver, EngineError, EngineKind, EngineKinds, changes};
@@ -45,13 +46,14 @@ pub use crate::core::values::{Condition, ValueError, Values, ValuesInMemory, wit
 pub use crate::error::PluginHostError;
 
 use crate::core::cache::CodeCache;
-use crate::core::catalog::Catalog;
+use crate::core::catalog::{Catalog, SHOWN};
 use crate::core::intake;
 use crate::core::lane::Owner;
 use crate::core::load::Loader;
 use crate::core::runtime::Runtime;
 use crate::core::scan;
 use crate::core::services::Services;
+use crate::core::voice::one_line;
 use crate::roles::engine::{self, driver::PluginEngine};
 use crate::roles::{actions, channel, indexer, media_server, metadata};
 
@@ -258,6 +260,11 @@ impl EngineKinds for PluginHost {
             .into_iter()
             .map(engine::kind_of)
             .collect()
+    }
+
+    fn settling(&self, kind: &str) -> Option<Settling> {
+        let wanted = format!("the engine kind {}", one_line(kind, SHOWN));
+        self.catalog.settling(Some(engine::NAME), wanted)
     }
 
     async fn open(

@@ -9,6 +9,7 @@ use qm_kernel::ErrorKind;
 use serde_json::{Map, Value};
 
 use crate::library::Owned;
+use crate::settling::Settling;
 
 /// A kind of trigger that an action can follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -123,6 +124,10 @@ impl ActionError {
 pub trait Actions: Send + Sync {
     /// What there is, by id.
     fn actions(&self) -> Vec<ActionKind>;
+    /// A word on a plugin that may yet provide this action; nothing once none may.
+    fn settling(&self, _action: &str) -> Option<Settling> {
+        None
+    }
 
     /// Waits until every installed plugin has been loaded or refused, however long it takes to compile. Until then an action
     /// may be missing that is there.
@@ -179,6 +184,10 @@ impl Actions for HouseFirst {
         }
         all.sort_by(|a, b| a.id.cmp(&b.id));
         all
+    }
+
+    fn settling(&self, action: &str) -> Option<Settling> {
+        self.plugins.settling(action)
     }
 
     async fn settled(&self) {

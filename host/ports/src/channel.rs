@@ -5,6 +5,8 @@ use async_trait::async_trait;
 use qm_kernel::ErrorKind;
 use serde_json::{Map, Value};
 
+use crate::settling::Settling;
+
 /// A channel that an installed plugin provides.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChannelKind {
@@ -168,6 +170,10 @@ impl ChannelError {
 pub trait Channels: Send + Sync {
     /// What there is, by id.
     fn channels(&self) -> Vec<ChannelKind>;
+    /// A word on a plugin that may yet provide this channel; nothing once none may.
+    fn settling(&self, _channel: &str) -> Option<Settling> {
+        None
+    }
     /// Checks a configuration against the product, without sending anything to anybody.
     async fn verify(&self, channel: &str, config: ChannelConfig) -> Result<Destination, ChannelError>;
     /// Looks for whoever sent `code` to the product; none as long as nobody did.

@@ -9,6 +9,8 @@ use qm_kernel::{ErrorKind, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::settling::Settling;
+
 /// What a torrent is doing, after the kind's own states were mapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -541,6 +543,10 @@ pub trait EngineKinds: Send + Sync {
     fn kinds(&self) -> Vec<EngineKind>;
     fn kind(&self, id: &str) -> Option<EngineKind> {
         self.kinds().into_iter().find(|kind| kind.id == id)
+    }
+    /// A word on a plugin that may yet provide this kind; nothing once none may.
+    fn settling(&self, _kind: &str) -> Option<Settling> {
+        None
     }
     /// Opens a driver; dials nothing yet. `id` names the engine in logs and in `GET /api/plugins`.
     async fn open(

@@ -6,6 +6,8 @@ use qm_kernel::ErrorKind;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::settling::Settling;
+
 /// A protocol that an installed plugin speaks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProtocolKind {
@@ -192,6 +194,10 @@ pub enum IndexerError {
 pub trait Protocols: Send + Sync {
     /// What there is, by id.
     fn protocols(&self) -> Vec<ProtocolKind>;
+    /// A word on a plugin that may yet provide this protocol; nothing once none may.
+    fn settling(&self, _protocol: &str) -> Option<Settling> {
+        None
+    }
     /// What the indexer says of itself.
     async fn caps(&self, protocol: &str, config: IndexerConfig) -> Result<Caps, IndexerError>;
     async fn search(

@@ -40,9 +40,11 @@ pub mod metadata;
 pub mod payload;
 pub mod probe;
 pub mod rules;
+pub mod settling;
 pub mod shows;
 pub mod titledb;
 
 pub use holder::Holders;
 pub use payload::{TorrentPayload, TorrentPayloads};
 pub use probe::{EngineProbe, EngineProbes};
+pub use settling::Settling;

@@ -5,6 +5,8 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::settling::Settling;
+
 /// What a product offers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -151,6 +153,10 @@ pub enum MediaServerError {
 pub trait MediaServerKinds: Send + Sync {
     /// What there is, by id.
     fn kinds(&self) -> Vec<MediaServerKind>;
+    /// A word on a plugin that may yet provide this kind; nothing once none may.
+    fn settling(&self, _kind: &str) -> Option<Settling> {
+        None
+    }
     /// Asks who the server is, and proves the credentials.
     async fn test(&self, kind: &str, config: MediaServerConfig) -> Result<ServerAbout, MediaServerError>;
     /// Has it look for new, changed and removed files; it answers before it has looked.

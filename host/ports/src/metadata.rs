@@ -8,6 +8,8 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::settling::Settling;
+
 /// What a title is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -326,6 +328,10 @@ pub enum ProviderError {
 pub trait Providers: Send + Sync {
     /// What there is, by id.
     fn providers(&self) -> Vec<ProviderKind>;
+    /// A word on a plugin that may yet provide this provider; nothing once none may.
+    fn settling(&self, _provider: &str) -> Option<Settling> {
+        None
+    }
     /// Whether its schema takes this configuration, over what an administrator entered for the plugin. Nobody is asked.
     async fn is_configured(&self, provider: &str, config: ProviderConfig) -> Result<(), ProviderError>;
     /// Asks the provider whether the configuration is good.

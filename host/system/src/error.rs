@@ -4,6 +4,7 @@ use qm_db::DbError;
 use qm_platform::ActingError;
 use qm_platform::config_schema::BadSchema;
 use qm_plugin_host::PluginHostError;
+use qm_ports::Settling;
 use qm_web::ApiError;
 
 #[derive(Debug, thiserror::Error)]
@@ -28,6 +29,7 @@ impl SystemError {
     fn code(&self) -> &'static str {
         match self {
             SystemError::Plugin(PluginHostError::NoSuchPlugin(_)) => "not_found.plugin",
+            SystemError::Plugin(PluginHostError::Settling(_)) => Settling::CODE,
             SystemError::Plugin(PluginHostError::NotReloaded { .. }) => "bad_request.plugin",
             SystemError::Plugin(PluginHostError::NotAcceptable { .. }) => "conflict.plugin",
             SystemError::Plugin(PluginHostError::NotGrantable { .. }) => "bad_request.plugin_grant",

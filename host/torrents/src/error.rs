@@ -5,6 +5,7 @@ use qm_kernel::ErrorKind;
 use qm_lanes::LaneError;
 use qm_net::GuardError;
 use qm_platform::ActingError;
+use qm_ports::Settling;
 use qm_ports::carry::CarryError;
 use qm_ports::engine::EngineError;
 use qm_web::{ApiError, lane_code, lane_kind};
@@ -19,6 +20,9 @@ pub enum TorrentsError {
     /// Not loaded: unknown, disabled, or of a kind nobody provides.
     #[error("Engine {0} is not available")]
     EngineUnavailable(String),
+    /// The plugin of an engine may yet come up.
+    #[error(transparent)]
+    Settling(#[from] Settling),
     #[error("Engine not found")]
     NoSuchEngine,
     #[error("Torrent not found")]
@@ -125,6 +129,7 @@ impl TorrentsError {
             | TorrentsError::DataNotSeen(_)
             | TorrentsError::SharedData(_) => ErrorKind::Conflict,
             TorrentsError::Carry(error) => error.kind,
+            TorrentsError::Settling(_) => Settling::KIND,
             TorrentsError::NoMover => ErrorKind::Unavailable,
             TorrentsError::MoveFailed(_) => ErrorKind::Internal,
             TorrentsError::Engine { source, .. } => source.kind(),
@@ -155,6 +160,7 @@ impl TorrentsError {
         match self {
             TorrentsError::NoEngine => "not_found.no_engine",
             TorrentsError::EngineUnavailable(_) => "not_found.engine_unavailable",
+            TorrentsError::Settling(_) => Settling::CODE,
             TorrentsError::NoSuchEngine => "not_found.engine",
             TorrentsError::NoSuchTorrent => "not_found.torrent",
             TorrentsError::NoSuchCategory => "not_found.category",

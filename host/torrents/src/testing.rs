@@ -236,7 +236,7 @@ pub async fn audited(db: &Db) -> Vec<Audited> {
 
 /// Waits for a condition that must come true.
 pub async fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
-    for _ in 0..500 {
+    for _ in 0..3000 {
         if holds() {
             return;
         }

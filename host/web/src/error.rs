@@ -46,6 +46,9 @@ pub(crate) struct Failure {
 /// The content type of every JSON body.
 pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json; charset=utf-8");
 
+/// Seconds after which trying again is worth it, of a server that is busy or not ready.
+const LATER: HeaderValue = HeaderValue::from_static("5");
+
 impl ApiError {
     /// A failure with a text for the caller. Of [`ErrorKind::Internal`] the text goes to the log only.
     pub fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
@@ -193,7 +196,6 @@ const KINDS: [ErrorKind; 11] = [
 ];
 
 /// Seconds after which whoever was told that the service is busy may ask again.
-const BUSY: u32 = 5;
 /// Bytes of a caller's own words in a message.
 const MAX_SHOWN: usize = 100;
 
@@ -256,9 +258,7 @@ impl IntoResponse for ApiError {
         };
         let mut response = (status, [(header::CONTENT_TYPE, JSON)], body.unwrap_or_default()).into_response();
         if status == StatusCode::SERVICE_UNAVAILABLE {
-            response
-                .headers_mut()
-                .insert(header::RETRY_AFTER, HeaderValue::from(BUSY));
+            response.headers_mut().insert(header::RETRY_AFTER, LATER);
         }
         if !self.0.expected {
             response.extensions_mut().insert(failure);

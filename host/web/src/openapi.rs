@@ -80,7 +80,7 @@ pub fn describe(config: &WebConfig, routes: &Routes) -> OpenApi {
 
 const INTRODUCTION: &str = "Times are ISO 8601 in UTC with milliseconds, sizes are bytes, rates are bytes per second. \
 Every POST that succeeds answers 201, every other method 200. `x-access` says who may call an operation and \
-`x-permissions` which permissions a caller must hold, all of them; SUPER_ADMIN holds every one. `x-rate-limit` is how many \
+`x-permissions` which permissions a caller must hold, all of them; SUPER_ADMIN holds every one. `x-permissions-by-body` says which more it must hold for a value of a property of the body. `x-rate-limit` is how many \
 requests an address may make in 60 seconds, `x-body-limit` how many bytes a body may have, and `x-codes` of a failure which words \
 may stand in `code` of its body. The live channel `/ws/` is \
 described in `docs/realtime.md`.\n\n\
@@ -137,6 +137,9 @@ fn complete(
         Limit::None => None,
     };
     extensions.insert("x-rate-limit".to_owned(), json!(limit));
+    if !line.by_body.is_empty() {
+        extensions.insert("x-permissions-by-body".to_owned(), by_body(line));
+    }
     if operation.request_body.is_some() {
         extensions.insert("x-body-limit".to_owned(), json!(line.body_bounds().limit));
     }
@@ -163,6 +166,17 @@ fn complete(
             )),
         }
     }
+}
+
+/// By property and value, the permissions that a caller must hold beside those of `x-permissions`.
+fn by_body(line: &GuardedLine<()>) -> serde_json::Value {
+    let properties = line.by_body.iter().map(|one| {
+        let values = one.needed.iter();
+        let values = values.map(|(value, permission)| ((*value).to_owned(), json!([permission.key()])));
+        let values: serde_json::Map<_, _> = values.collect();
+        (one.property.to_owned(), values.into())
+    });
+    serde_json::Value::Object(properties.collect())
 }
 
 fn bearer_scheme() -> SecurityScheme {

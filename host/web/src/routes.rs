@@ -113,6 +113,7 @@ impl<S: 'static> Line<S> {
             access,
             limit: Limit::Default,
             body: None,
+            by_body: Vec::new(),
         }
     }
 }
@@ -144,6 +145,15 @@ pub struct GuardedLine<S> {
     pub(crate) limit: Limit,
     /// Bytes; `None`: the usual size.
     pub(crate) body: Option<usize>,
+    /// What the handler asks for beside `access`, by what a body says.
+    pub(crate) by_body: Vec<ByBody>,
+}
+
+/// Permissions that values of a body's property need. The handler judges; the document tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ByBody {
+    pub(crate) property: &'static str,
+    pub(crate) needed: Vec<(&'static str, Permission)>,
 }
 
 impl<S> GuardedLine<S> {
@@ -157,6 +167,20 @@ impl<S> GuardedLine<S> {
     /// Schemas and operations.
     pub(crate) fn describe(&self) -> (Vec<(String, RefOr<Schema>)>, Paths) {
         (self.description)()
+    }
+
+    /// Says that the handler asks for more than the line: which permission, by the value of a property of the body. What is
+    /// said here is for the document, so it is made of what the handler judges by.
+    pub fn needs_by(
+        mut self,
+        property: &'static str,
+        needed: impl IntoIterator<Item = (&'static str, Permission)>,
+    ) -> Self {
+        self.by_body.push(ByBody {
+            property,
+            needed: needed.into_iter().collect(),
+        });
+        self
     }
 
     pub(crate) fn body_bounds(&self) -> BodyBounds {
@@ -223,6 +247,7 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
                 access: line.access,
                 limit: line.limit,
                 body: line.body,
+                by_body: line.by_body,
             }
         });
         Routes {
@@ -244,6 +269,7 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
                 access: line.access,
                 limit: line.limit,
                 body: line.body,
+                by_body: line.by_body,
             }
         });
         Routes {

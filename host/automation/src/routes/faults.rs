@@ -1,13 +1,15 @@
 //! With which errors of this area each operation may refuse, for the document. What every guarded operation may answer
 //! is known without them.
 
+use qm_ports::Settling;
 use qm_web::faults;
 
 use crate::error::AutomationError as E;
 
 faults! {
-    Create => [E::TooManyRules(500), E::TooManyPatterns(1001)];
-    Change => [E::NoSuchRule, E::TooManyPatterns(1001)];
+    Create => [E::TooManyRules(500), E::TooManyPatterns(1001), E::Settling(Settling::unknown())];
+    Change => [E::NoSuchRule, E::TooManyPatterns(1001), E::Settling(Settling::unknown())];
+    Preview => [E::Settling(Settling::unknown())];
     OfRule => [E::NoSuchRule];
     Explain => [E::NoSuchRule, E::NoSuchTorrent];
 }

@@ -11,7 +11,7 @@ use crate::service::Caller;
 /// Which torrents match a rule now, for which it would run, and what would run. Nothing is stored and nothing runs.
 #[utoipa::path(
     post, path = "/api/automation/rules/preview", tag = "automation", request_body = Body<NewRule>,
-    responses((status = 201, body = PreviewView))
+    responses((status = 201, body = PreviewView), faults::Preview)
 )]
 pub async fn preview_rule(
     State(app): App,

@@ -5,7 +5,10 @@ use std::collections::BTreeSet;
 use qm_db::{DbError, Tx};
 use qm_ports::action::ActionKind;
 
+use serde_json::Value;
+
 use super::Automation;
+use crate::error::AutomationError;
 use crate::model::action::{Catalogue, KnownAction};
 use crate::model::rule::{Rule, types_of};
 use crate::repo;
@@ -44,6 +47,16 @@ impl Automation {
         let mut tx = self.db.begin_read().await?;
         let known = repo::actions::all(&mut tx).await?;
         Ok(Catalogue::new(self.actions.actions(), known))
+    }
+
+    /// Refuses actions that nobody provides so far, while a plugin may come up that does.
+    pub(super) fn settled(&self, actions: &[Value]) -> Result<(), AutomationError> {
+        let kinds = self.actions.actions();
+        let mut missing = types_of(actions).into_iter();
+        match missing.find(|id| kinds.iter().all(|kind| kind.id != *id)) {
+            Some(id) => Ok(self.actions.settling(id).map_or(Ok(()), Err)?),
+            None => Ok(()),
+        }
     }
 
     /// Notes who provides the actions of a rule, so that they can be named when nobody does any more.

@@ -34,6 +34,7 @@ impl Automation {
         self.judge(&mut tx, caller).await?;
         drop(tx);
         let rule = self.draft(new);
+        self.settled(&rule.actions)?;
         let catalogue = self.catalogue().await?;
         let actions = rule.actions.iter().map(|action| {
             let kind = catalogue.get(type_of(action));

@@ -43,6 +43,7 @@ impl Automation {
         let rule = self.draft(new);
         let mut tx = self.db.begin_write().await?;
         let actor = self.judge(&mut tx, caller).await?;
+        self.settled(&rule.actions)?;
         let count = repo::rules::count(&mut tx).await?;
         if count >= MAX_RULES {
             return Err(AutomationError::TooManyRules(count));
@@ -64,7 +65,11 @@ impl Automation {
         let actor = self.judge(&mut tx, caller).await?;
         let stored = repo::rules::find(&mut tx, id).await?;
         let mut rule = stored.ok_or(AutomationError::NoSuchRule)?;
+        let before = rule.actions.clone();
         change.apply(&mut rule);
+        if rule.actions != before {
+            self.settled(&rule.actions)?;
+        }
         // Two changes within a millisecond are two versions.
         rule.updated_at = self.ctx.now().max(rule.updated_at.plus(Duration::from_millis(1)));
         repo::rules::update(&mut tx, &rule).await?;

@@ -129,7 +129,7 @@ fn initialise(programs: &Path, home: &Path, owner: Option<(u32, u32)>) -> Result
 
 /// The last line of `postmaster.pid` is the server's own word for its state.
 fn wait_until_ready(home: &Path) -> Result<(), String> {
-    let deadline = Instant::now() + Duration::from_secs(30);
+    let deadline = Instant::now() + Duration::from_mins(1);
     while Instant::now() < deadline {
         let state = std::fs::read_to_string(home.join("data/postmaster.pid")).unwrap_or_default();
         if state.lines().last().is_some_and(|line| line.trim() == "ready") {

@@ -10,7 +10,7 @@ use qm_db::testing::Scratch;
 use qm_db::{Backend, Db, DbError, Lease, Node, Tx, exec, sql, value};
 use qm_kernel::Mandate;
 use tokio::sync::Notify;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{sleep, timeout};
 
 const LONG: Duration = Duration::from_mins(10);
 const SHORT: Duration = Duration::from_millis(300);
@@ -177,16 +177,16 @@ fn nothing_is_written_after_a_take_over() {
                 .map(|_| tokio::spawn(write(old.clone(), stop.clone(), next.clone())))
                 .collect();
             let before = count(&db).await;
-            timeout(Duration::from_secs(20), async {
+            timeout(Duration::from_mins(1), async {
                 while count(&db).await < before + 20 {
                     sleep(Duration::from_millis(5)).await;
                 }
             })
             .await
             .unwrap();
-            let begun = Instant::now();
-            assert_eq!(other.take(term, true).await.unwrap(), Some(term + 1));
-            assert!(begun.elapsed() < Duration::from_secs(2), "writers hold up nobody");
+            // They write until they are stopped below: whoever waits for them waits for ever.
+            let taken = timeout(Duration::from_mins(1), other.take(term, true)).await;
+            assert_eq!(taken.expect("writers hold up nobody").unwrap(), Some(term + 1));
             // Whatever is there now, was there when the new term began; nothing comes after it.
             let at_the_take_over = count(&db).await;
             sleep(Duration::from_millis(100)).await;
@@ -200,7 +200,7 @@ fn nothing_is_written_after_a_take_over() {
                 !mandate.holds(),
                 "who was refused once does nothing elsewhere either"
             );
-            timeout(Duration::from_secs(1), refused.notified()).await.unwrap();
+            timeout(Duration::from_mins(1), refused.notified()).await.unwrap();
             last = term + 1;
         }
         db.close().await;
@@ -249,9 +249,11 @@ fn a_commit_that_was_stopped_in_the_middle_is_cut_off() {
         hold(&mut tx).await;
         let mut second = lease(&db, "new", LONG);
         sleep(SHORT * 2).await;
-        let begun = Instant::now();
-        assert_eq!(second.take(1, false).await.unwrap(), Some(2));
-        assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+        let taken = timeout(Duration::from_mins(1), second.take(1, false)).await;
+        assert_eq!(
+            taken.expect("the half transaction holds up nobody").unwrap(),
+            Some(2)
+        );
         assert!(
             tx.commit().await.is_err(),
             "it wakes up, and its transaction is gone"

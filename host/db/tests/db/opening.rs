@@ -124,7 +124,7 @@ async fn a_server_that_goes_away_shows_in_ping() {
     assert!(db.ping().await);
     drop(server);
     assert!(
-        !tokio::time::timeout(Duration::from_secs(5), db.ping())
+        !tokio::time::timeout(Duration::from_mins(1), db.ping())
             .await
             .expect("ping is bounded")
     );

@@ -250,7 +250,7 @@ db_test! {
         value!(&mut stopped, i64, TAKE).await.unwrap();
         let writer = db.clone();
         let next = tokio::spawn(async move { commit(&writer, [event("test.kept", "next")]).await });
-        timeout(Duration::from_secs(20), next).await.expect("it is let go").unwrap().unwrap();
+        timeout(Duration::from_mins(1), next).await.expect("it is let go").unwrap().unwrap();
         assert_eq!(rows(&db).await, [(1, "next".to_owned())]);
         assert!(stopped.commit().await.is_err());
     }

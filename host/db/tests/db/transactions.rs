@@ -118,7 +118,7 @@ db_test! {
         tokio::time::sleep(Duration::from_millis(50)).await;
         task.abort();
         let _ = task.await;
-        let tx = tokio::time::timeout(Duration::from_secs(5), db.begin_write()).await.expect("the writer is free again");
+        let tx = tokio::time::timeout(Duration::from_mins(1), db.begin_write()).await.expect("the writer is free again");
         drop(tx.unwrap());
         assert_eq!(count(&db).await, 0);
     }
@@ -170,9 +170,9 @@ db_test! {
     async fn a_long_read_does_not_stop_a_writer(db: Db) {
         let mut read = db.begin_read().await.unwrap();
         assert_eq!(value!(&mut read, i64, COUNT).await.unwrap(), 0);
-        let mut tx = tokio::time::timeout(Duration::from_secs(5), db.begin_write()).await.unwrap().unwrap();
+        let mut tx = tokio::time::timeout(Duration::from_mins(1), db.begin_write()).await.unwrap().unwrap();
         exec!(&mut tx, ADD, "a", "1").await.unwrap().exactly(1).unwrap();
-        tokio::time::timeout(Duration::from_secs(5), tx.commit()).await.unwrap().unwrap();
+        tokio::time::timeout(Duration::from_mins(1), tx.commit()).await.unwrap().unwrap();
         drop(read);
     }
 

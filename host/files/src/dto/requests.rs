@@ -1,6 +1,7 @@
 //! What the routes take. A path is text, relative to the root in effect; one that is not UTF-8 is named by its
 //! percent-encoded bytes instead, as answers show them.
 
+use qm_kernel::Permission;
 use qm_web::{Fields, FromBody, FromQuery};
 use utoipa::ToSchema;
 
@@ -270,6 +271,26 @@ pub enum TorrentAction {
 
 impl TorrentAction {
     const NAMES: &'static [&'static str] = &["keep", "stop", "stop_and_delete"];
+    const ALL: [TorrentAction; 3] = [
+        TorrentAction::Keep,
+        TorrentAction::Stop,
+        TorrentAction::StopAndDelete,
+    ];
+
+    /// The permission that it needs beside that to delete files.
+    pub const fn permission(self) -> Option<Permission> {
+        match self {
+            TorrentAction::Keep => None,
+            TorrentAction::Stop => Some(Permission::TorrentsDelete),
+            TorrentAction::StopAndDelete => Some(Permission::TorrentsDeleteData),
+        }
+    }
+
+    /// Those that need one, by name.
+    pub fn permissions() -> impl Iterator<Item = (&'static str, Permission)> {
+        let all = TorrentAction::ALL.into_iter();
+        all.filter_map(|action| Some((TorrentAction::NAMES[action as usize], action.permission()?)))
+    }
 
     fn read(f: &mut Fields<'_>) -> Self {
         let name = f.string("torrentAction").one_of(Self::NAMES).optional();
@@ -338,6 +359,27 @@ pub enum BulkOperation {
 
 impl BulkOperation {
     const NAMES: &'static [&'static str] = &["move", "copy", "delete", "cleanup"];
+    const ALL: [BulkOperation; 4] = [
+        BulkOperation::Move,
+        BulkOperation::Copy,
+        BulkOperation::Delete,
+        BulkOperation::Cleanup,
+    ];
+
+    /// The permission that it needs beside that to change many items at once.
+    pub const fn permission(self) -> Permission {
+        match self {
+            BulkOperation::Move => Permission::FilesMove,
+            BulkOperation::Copy => Permission::FilesCopy,
+            BulkOperation::Delete | BulkOperation::Cleanup => Permission::FilesDelete,
+        }
+    }
+
+    /// Each with its permission, by name.
+    pub fn permissions() -> impl Iterator<Item = (&'static str, Permission)> {
+        let all = BulkOperation::ALL.into_iter();
+        all.map(|operation| (operation.as_str(), operation.permission()))
+    }
 
     pub const fn as_str(self) -> &'static str {
         BulkOperation::NAMES[self as usize]

@@ -17,6 +17,7 @@ use axum::http::request::Parts;
 use qm_kernel::Permission as P;
 use qm_web::{ApiError, Auth, Client, HungUp, Routes, routes};
 
+use crate::dto::requests::{BulkOperation, TorrentAction};
 use crate::service::{Caller, Files, Looker};
 
 type App = axum::extract::State<Arc<Files>>;
@@ -44,8 +45,18 @@ pub fn routes() -> Routes<Arc<Files>> {
         .add(routes!(change::rename_file).need(P::FilesRename))
         .add(routes!(change::move_file).need(P::FilesMove))
         .add(routes!(change::copy_file).need(P::FilesCopy))
-        .add(routes!(change::delete_file).need(P::FilesDelete))
-        .add(routes!(change::bulk_files).need(P::FilesBulkActions).body(MANY_PATHS))
+        .add(
+            routes!(change::delete_file)
+                .need(P::FilesDelete)
+                .needs_by("torrentAction", TorrentAction::permissions()),
+        )
+        .add(
+            routes!(change::bulk_files)
+                .need(P::FilesBulkActions)
+                .body(MANY_PATHS)
+                .needs_by("operation", BulkOperation::permissions())
+                .needs_by("torrentAction", TorrentAction::permissions()),
+        )
         .add(routes!(review::delete_preview).need(P::FilesDelete))
         .add(routes!(review::bulk_delete_preview).need(P::FilesDelete).body(MANY_PATHS))
         .add(routes!(review::find_conflicts).need(P::FilesView))

@@ -11,17 +11,8 @@ use crate::confined::FsError;
 use crate::dto::answers::{BatchItem, BatchResult};
 use crate::dto::requests::{Bulk, BulkOperation, TransferKind, WirePath};
 use crate::error::FilesError;
-use qm_kernel::Permission;
 
 impl BulkOperation {
-    const fn permission(self) -> Permission {
-        match self {
-            BulkOperation::Move => Permission::FilesMove,
-            BulkOperation::Copy => Permission::FilesCopy,
-            BulkOperation::Delete | BulkOperation::Cleanup => Permission::FilesDelete,
-        }
-    }
-
     const fn audited_as(self) -> &'static str {
         match self {
             BulkOperation::Move => "file.bulk.move",

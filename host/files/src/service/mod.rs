@@ -29,7 +29,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use qm_db::Db;
 use qm_jobs::Jobs;
-use qm_kernel::{ClientInfo, Ctx, Permission, Principal, Secret};
+use qm_kernel::{ClientInfo, Ctx, Principal, Secret};
 use qm_platform::{Acting, Audit, Settings};
 use qm_ports::{Holders, TorrentPayloads};
 use qm_realtime::Hub;
@@ -223,11 +223,15 @@ fn lane_of(is_directory: bool) -> Lane<'static> {
 
 /// Whether the caller may do to torrents what a delete asks for.
 fn check_torrent_action(caller: &Caller, action: TorrentAction) -> Result<(), FilesError> {
+    if action
+        .permission()
+        .is_none_or(|needed| caller.principal.may(needed))
+    {
+        return Ok(());
+    }
     match action {
         TorrentAction::Keep => Ok(()),
-        TorrentAction::Stop if caller.principal.may(Permission::TorrentsDelete) => Ok(()),
         TorrentAction::Stop => Err(FilesError::MayNotStopTorrent),
-        TorrentAction::StopAndDelete if caller.principal.may(Permission::TorrentsDeleteData) => Ok(()),
         TorrentAction::StopAndDelete => Err(FilesError::MayNotDeletePayload),
     }
 }

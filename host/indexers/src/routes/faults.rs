@@ -3,6 +3,7 @@
 
 use qm_platform::ActingError;
 use qm_platform::config_schema::BadSchema;
+use qm_ports::Settling;
 use qm_ports::indexer::IndexerError;
 use qm_web::faults;
 
@@ -14,7 +15,7 @@ faults! {
     Create => with(configuring(), [E::TooMany]);
     Change => with(configuring(), [E::NoSuchIndexer]);
     Delete => with(acting(), [E::NoSuchIndexer]);
-    Test => with(acting(), [E::NoSuchIndexer]);
+    Test => with(acting(), [E::NoSuchIndexer, E::Settling(Settling::unknown())]);
     Acting => acting();
     ChangeLink => with(acting(), [E::LinkUrl("internalUrl", "…")]);
     TryLink => with(acting(), [E::LinkUrl("internalUrl", "…"), E::NoLinkKey("…")]);
@@ -25,6 +26,7 @@ faults! {
             E::NoLinkKey("…"),
             E::LinkChanged,
             E::Importing,
+            E::Settling(Settling::unknown()),
             E::Aggregator(AggregatorError::Denied(some())),
             E::Aggregator(AggregatorError::Rejected(some())),
             E::Aggregator(AggregatorError::Jackett(some())),
@@ -35,6 +37,7 @@ faults! {
     Search => [
         E::NoSuchIndexer,
         E::Disabled,
+        E::Settling(Settling::unknown()),
         failed(IndexerError::Unreachable(some())),
         failed(IndexerError::Timeout(some())),
         failed(IndexerError::Busy),
@@ -71,6 +74,7 @@ fn configuring() -> Vec<E> {
                 asked: some(),
                 known: some(),
             },
+            E::Settling(Settling::unknown()),
             E::Config(vec![some()]),
             E::BadSchema(some(), BadSchema::unusable()),
         ],

@@ -37,6 +37,7 @@ impl Indexers {
         let needed = &[Permission::IndexersTest];
         let actor = judge_alone(&*self.acting, &self.db, caller.principal, needed).await?;
         let indexer = self.stored(id).await?;
+        self.settled(&indexer.implementation)?;
         let answer = self
             .ask(&indexer, Why::Test, |protocols, protocol, config| {
                 Box::pin(async move { protocols.caps(protocol, config).await })
@@ -72,6 +73,7 @@ impl Indexers {
         if !indexer.is_enabled {
             return Err(IndexerAreaError::Disabled);
         }
+        self.settled(&indexer.implementation)?;
         match self.search_by(&indexer, Why::Person, query).await {
             Ok(found) => Ok((indexer, found)),
             Err(source) => Err(IndexerAreaError::Failed {

@@ -140,6 +140,7 @@ impl Import<'_> {
         }
         let row = self.new_row(&listed);
         let refused = match self.app.check(&row) {
+            Err(settling @ IndexerAreaError::Settling(_)) => return Err(settling),
             Err(error) => Some(error.to_string()),
             Ok(()) if self.count >= MAX_INDEXERS => Some(IndexerAreaError::TooMany.to_string()),
             Ok(()) => None,
@@ -181,7 +182,11 @@ impl Import<'_> {
             return Ok(());
         }
         let moved = changed.iter().any(|field| ["baseUrl", "apiKey"].contains(field));
-        if moved && let Err(error) = self.app.check(&new) {
+        let refused = if moved { self.app.check(&new).err() } else { None };
+        if let Some(settling @ IndexerAreaError::Settling(_)) = refused {
+            return Err(settling);
+        }
+        if let Some(error) = refused {
             self.fail(listed, error.to_string());
             return Ok(());
         }

@@ -180,6 +180,7 @@ impl Indexers {
 
     /// Refuses what the plugin of the protocol does not take.
     pub(super) fn check(&self, indexer: &Indexer) -> Result<(), IndexerAreaError> {
+        self.settled(&indexer.implementation)?;
         let kinds = self.implementations();
         let Some(kind) = kinds.iter().find(|kind| kind.id == indexer.implementation) else {
             let known: Vec<&str> = kinds.iter().map(|kind| kind.id.as_str()).collect();

@@ -100,6 +100,14 @@ impl Indexers {
         self.implementations().into_iter().find(|kind| kind.id == id)
     }
 
+    /// Refuses a protocol that no plugin speaks so far, while one may come up that does.
+    fn settled(&self, protocol: &str) -> Result<(), IndexerAreaError> {
+        if self.kind(protocol).is_some() {
+            return Ok(());
+        }
+        Ok(self.protocols.settling(protocol).map_or(Ok(()), Err)?)
+    }
+
     async fn stored(&self, id: &str) -> Result<Indexer, IndexerAreaError> {
         let found = repo::indexers::find(&mut self.db.begin_read().await?, id).await?;
         found.ok_or(IndexerAreaError::NoSuchIndexer)

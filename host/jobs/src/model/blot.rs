@@ -225,7 +225,7 @@ mod tests {
             assert!(!clean.is_empty());
         }
         assert!(
-            begun.elapsed() < std::time::Duration::from_secs(10),
+            begun.elapsed() < std::time::Duration::from_mins(1),
             "{:?}",
             begun.elapsed()
         );

@@ -15,7 +15,7 @@ use crate::model::show::Show;
 use crate::repo;
 use crate::testing::{Deleted, House};
 
-const LONG: Duration = Duration::from_mins(1);
+const LONG: Duration = Duration::from_mins(2);
 
 sql! {
     BEGINS = "INSERT INTO event_consumers (name, event_keys, position, lease_owner, lease_until, attempts, retry_at, \

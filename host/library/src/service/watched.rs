@@ -14,10 +14,10 @@ use crate::model::library::{Kind, LibraryChange, MediaLibrary};
 use crate::model::place;
 use crate::testing::House;
 
-/// Within this after the last change the index is to be as the disk.
-const SOON: Duration = Duration::from_secs(30);
-/// Within this a library that was changed is looked at: a job may wait for another one meanwhile.
-const LONG: Duration = Duration::from_secs(90);
+/// Time limit on an index that is to become as the disk is, however busy the machine.
+const SOON: Duration = Duration::from_mins(4);
+/// Time limit on a library that was changed: a job may wait for another one meanwhile.
+const LONG: Duration = Duration::from_mins(4);
 const LOOK: Duration = Duration::from_millis(50);
 
 /// What lies below a directory: sizes by their places.

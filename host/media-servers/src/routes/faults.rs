@@ -3,6 +3,7 @@
 
 use qm_platform::ActingError;
 use qm_platform::config_schema::BadSchema;
+use qm_ports::Settling;
 use qm_web::faults;
 
 use crate::error::MediaServersError as E;
@@ -11,7 +12,11 @@ faults! {
     Create => with(configuring(), [E::TooMany]);
     Change => with(configuring(), [E::NoSuchIntegration]);
     Of => with(acting(), [E::NoSuchIntegration]);
-    Refresh => with(acting(), [E::NoSuchIntegration, E::Disabled, E::Refresh(some())]);
+    Test => with(acting(), [E::NoSuchIntegration, E::Settling(Settling::unknown())]);
+    Refresh => with(
+        acting(),
+        [E::NoSuchIntegration, E::Disabled, E::Refresh(some()), E::Settling(Settling::unknown())],
+    );
 }
 
 /// Stands for what is known only when it happens.
@@ -37,6 +42,7 @@ fn configuring() -> Vec<E> {
                 asked: some(),
                 known: some(),
             },
+            E::Settling(Settling::unknown()),
             E::Config(vec![some()]),
             E::BadSchema(some(), BadSchema::unusable()),
         ],

@@ -106,7 +106,7 @@ async fn delete_server_integration(
 /// with the server.
 #[utoipa::path(
     post, path = "/api/media/server-integrations/{id}/test", tag = "media", params(("id" = String, Path)),
-    responses((status = 201, body = TestView), faults::Of)
+    responses((status = 201, body = TestView), faults::Test)
 )]
 async fn test_server_integration(
     State(app): App,

@@ -22,6 +22,7 @@ impl Integrations {
         // Its secrets are about to be used: who asks for that is judged first.
         let actor = judge_alone(&*self.acting, &self.db, caller.principal, &[NEEDED]).await?;
         let integration = self.stored(id).await?;
+        self.settled(&integration.kind)?;
         let answer = self.probe(&integration).await?;
         let answer = answer.map_err(|error| error.to_string());
         if let Err(message) = &answer {
@@ -47,6 +48,7 @@ impl Integrations {
         if !integration.is_enabled {
             return Err(MediaServersError::Disabled);
         }
+        self.settled(&integration.kind)?;
         let done = self.refresh_one(&integration, Extent::default()).await?;
         let mut tx = self.db.begin_write().await?;
         let action = match &done {

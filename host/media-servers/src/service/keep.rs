@@ -162,6 +162,7 @@ impl Integrations {
     /// Refuses a kind that no plugin speaks to, and values that its plugin does not take. What its schema does not name is kept
     /// for nobody.
     fn check(&self, kind: &str, config: Map<String, Value>) -> Result<(), MediaServersError> {
+        self.settled(kind)?;
         let kinds = self.kinds.kinds();
         let Some(kind) = kinds.iter().find(|known| known.id == kind) else {
             let known: Vec<&str> = kinds.iter().map(|kind| kind.id.as_str()).collect();
@@ -178,6 +179,14 @@ impl Integrations {
         }
         let messages = broken.iter().map(BrokenRule::message);
         Err(MediaServersError::Config(messages.collect()))
+    }
+
+    /// Refuses a kind that no plugin speaks to so far, while one may come up that does.
+    pub(super) fn settled(&self, kind: &str) -> Result<(), MediaServersError> {
+        if self.kinds.kinds().iter().any(|known| known.id == kind) {
+            return Ok(());
+        }
+        Ok(self.kinds.settling(kind).map_or(Ok(()), Err)?)
     }
 
     fn sealed(&self, config: &Map<String, Value>) -> String {

@@ -2,10 +2,15 @@
 //! is known without them.
 
 use qm_platform::ActingError;
+use qm_ports::Settling;
 use qm_web::faults;
 
 use crate::error::MetadataError as E;
 
 faults! {
-    Test => [E::Acting(ActingError::Gone), E::Acting(ActingError::Inactive)];
+    Test => [
+        E::Acting(ActingError::Gone),
+        E::Acting(ActingError::Inactive),
+        E::Settling(Settling::unknown()),
+    ];
 }

@@ -139,6 +139,11 @@ impl MetadataArea {
     ) -> Result<KeyTestView, MetadataError> {
         let needed = &[Permission::SettingsManage];
         let actor = judge_alone(&*self.acting, &self.db, principal, needed).await?;
+        if self.providers.providers().iter().all(|kind| kind.id != of.id())
+            && let Some(settling) = self.providers.settling(of.id())
+        {
+            return Err(settling.into());
+        }
         let used_supplied_key = key.is_some();
         let mut config = {
             let mut tx = self.db.begin_read().await?;

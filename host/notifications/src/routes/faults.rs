@@ -2,6 +2,7 @@
 //! is known without them.
 
 use qm_platform::ActingError;
+use qm_ports::Settling;
 use qm_ports::channel::ChannelError;
 use qm_web::faults;
 
@@ -60,7 +61,11 @@ fn upstream() -> Vec<E> {
 fn connect() -> Vec<E> {
     with(
         with(own(), upstream()),
-        [E::Config(Vec::new()), E::NoSuchConnection],
+        [
+            E::Config(Vec::new()),
+            E::NoSuchConnection,
+            E::Settling(Settling::unknown()),
+        ],
     )
 }
 
@@ -69,6 +74,7 @@ fn linkable() -> Vec<E> {
         own(),
         [
             E::NotConfigured(some()),
+            E::Settling(Settling::unknown()),
             E::NotInstalled(some()),
             E::UnknownChannel(some()),
             E::EmailNotConfigured,

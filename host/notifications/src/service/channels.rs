@@ -62,7 +62,12 @@ impl Notifications {
 
     /// A channel that can be used now.
     pub(super) async fn usable(&self, channel: &str) -> Result<ChannelKind, NotificationsError> {
+        // Asked first: what settles in between is found.
+        let settling = self.channels.settling(channel);
         let kind = self.kind(channel);
+        if let Some(settling) = settling.filter(|_| kind.is_none()) {
+            return Err(settling.into());
+        }
         if channel == EMAIL {
             let mut tx = self.db.begin_read().await?;
             let can_mail = self.can_mail(&mut tx).await?;

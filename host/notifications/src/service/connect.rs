@@ -89,12 +89,11 @@ impl Notifications {
             repo::channels::find(&mut tx, &caller.user_id, channel).await?
         };
         let Some(stored) = stored else {
-            let is_known = KNOWN.contains(&channel) || self.kind(channel).is_some();
-            return Err(if is_known {
-                NotificationsError::NoSuchConnection
-            } else {
-                unknown(channel)
-            });
+            if !KNOWN.contains(&channel) && self.kind(channel).is_none() {
+                let settling = self.channels.settling(channel);
+                return Err(settling.map_or_else(|| unknown(channel), Into::into));
+            }
+            return Err(NotificationsError::NoSuchConnection);
         };
         let open = self.open(&stored).ok_or(NotificationsError::NoSuchConnection)?;
         let Open {

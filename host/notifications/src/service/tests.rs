@@ -296,7 +296,7 @@ db_test! {
                 channels.sent()
             })
         };
-        let patience = tokio::time::timeout(Duration::from_secs(20), async {
+        let patience = tokio::time::timeout(Duration::from_mins(1), async {
             loop {
                 let rows = house.deliveries().await;
                 if rows.iter().filter(|row| **row == "bob push provider_accepted 1 -").count() == 30 {
@@ -335,7 +335,7 @@ db_test! {
             let app = house.app.clone();
             tokio::spawn(async move { app.send_all(&mut Hands::default()).await })
         };
-        let sent = tokio::time::timeout(Duration::from_secs(20), async {
+        let sent = tokio::time::timeout(Duration::from_mins(1), async {
             loop {
                 if let [sent] = &*house.channels.sent() {
                     break sent.channel.clone();
@@ -345,7 +345,7 @@ db_test! {
         });
         assert_eq!(sent.await.expect("one that came later goes out by another channel"), "email");
         // They begin side by side, so the one that was sent may have been first.
-        let begun = tokio::time::timeout(Duration::from_secs(20), async {
+        let begun = tokio::time::timeout(Duration::from_mins(1), async {
             loop {
                 let rows = house.deliveries().await;
                 let hanging = rows.iter().filter(|row| row.ends_with("push sending 1 -")).count();

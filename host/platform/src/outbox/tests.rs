@@ -39,7 +39,7 @@ sql! {
 }
 
 const KINDS: &[EventSpec] = &[EventSpec::of::<Counted>(), EventSpec::of::<Passing>()];
-const WAIT: Duration = Duration::from_secs(20);
+const WAIT: Duration = Duration::from_mins(1);
 const BRISK: Patience = Patience {
     poll: Duration::from_millis(20),
     rest: Duration::from_millis(20),

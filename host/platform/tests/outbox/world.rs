@@ -213,7 +213,7 @@ pub async fn audit(db: &Db) -> (usize, Vec<String>) {
 /// Waits until nothing is wrong any more; answers how many changes there are.
 pub async fn settled(db: &Db) -> usize {
     let mut last = Vec::new();
-    for _ in 0..1500 {
+    for _ in 0..6000 {
         let (changes, wrong) = audit(db).await;
         if wrong.is_empty() {
             return changes;

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use qm_net::Grants;
+use qm_ports::Settling;
 use tokio::sync::{OwnedRwLockReadGuard, RwLock, watch};
 
 use crate::core::blocking::FILES;
@@ -20,7 +21,11 @@ use crate::core::role::About;
 use crate::core::scan::{Signature, scan};
 use crate::core::slot::Slot;
 use crate::core::status::{PluginState, PluginStatus};
+use crate::core::voice::one_line;
 use crate::error::PluginHostError;
+
+/// The most of an unknown plugin's id that is repeated.
+pub(crate) const SHOWN: usize = 64;
 
 /// Everything installed.
 pub(crate) struct Catalog {
@@ -234,9 +239,7 @@ impl Catalog {
 
     /// What to grant to `id`, in its one form and each once: all of it something that it asks for.
     pub(crate) fn may_grant(&self, id: &str, wanted: &Granted) -> Result<Granted, PluginHostError> {
-        let slot = self
-            .slot(id)
-            .ok_or_else(|| PluginHostError::NoSuchPlugin(id.to_owned()))?;
+        let slot = self.slot(id).ok_or_else(|| self.no_such(id))?;
         let code = slot.code();
         let (declared, asks) = code.as_ref().map_or((&[][..], &[][..]), |code| {
             (&code.about.hosts[..], &code.about.asks[..])
@@ -260,9 +263,7 @@ impl Catalog {
 
     /// The schema of what an administrator configures once for the plugin of this id.
     pub(crate) fn configured_by(&self, id: &str) -> Result<serde_json::Value, PluginHostError> {
-        let slot = self
-            .slot(id)
-            .ok_or_else(|| PluginHostError::NoSuchPlugin(id.to_owned()))?;
+        let slot = self.slot(id).ok_or_else(|| self.no_such(id))?;
         let not = |reason: &str| PluginHostError::NotConfigurable {
             id: id.to_owned(),
             reason: reason.to_owned(),
@@ -435,10 +436,8 @@ impl Catalog {
 
     /// Loads the file of the plugin `id` again, or that of a file named so.
     pub(crate) async fn reload(&self, id: &str) -> Result<PluginStatus, PluginHostError> {
-        let name = self
-            .inner()
-            .name_of(id)
-            .ok_or_else(|| PluginHostError::NoSuchPlugin(id.to_owned()))?;
+        let name = self.inner().name_of(id);
+        let name = name.ok_or_else(|| self.no_such(id))?;
         let path = self.dir.join(&name);
         let signature = Signature::of(&path).map_err(|source| PluginHostError::File { path, source })?;
         let loading = self.loading().await;
@@ -482,7 +481,7 @@ impl Catalog {
         };
         let pins = self.pins.all().await.map_err(|error| not(error.to_string()))?;
         let owner = pins.get(id).map(|pin| &pin.file);
-        let owner = owner.ok_or_else(|| PluginHostError::NoSuchPlugin(id.to_owned()))?;
+        let owner = owner.ok_or_else(|| self.no_such(id))?;
         let inner = self.inner();
         if owner != file && inner.files.contains_key(owner) {
             return Err(not(format!(
@@ -533,16 +532,33 @@ impl Catalog {
     pub(crate) fn awaits_older(&self, role: &str, at: i64) -> bool {
         let inner = self.inner();
         let older = inner.pinned.iter().filter(|(_, since)| **since < at);
-        older.into_iter().any(
-            |(name, _)| match inner.files.get(name).map(|entry| &entry.outcome) {
-                None => self.dir.join(name).is_file(),
-                Some(Outcome::Refused(refusal)) => {
-                    let other = refusal.facts.role.as_deref().is_some_and(|told| told != role);
-                    refusal.state == PluginState::Compiling && !other
-                }
-                Some(Outcome::Active(_)) => false,
-            },
-        )
+        older.into_iter().any(|(name, _)| match inner.files.get(name) {
+            None => self.dir.join(name).is_file(),
+            Some(entry) => entry.may_become(Some(role)),
+        })
+    }
+
+    /// A word on what may yet provide `wanted`, a thing of this role, or of any with none; nothing once no file may.
+    pub(crate) fn settling(&self, role: Option<&str>, wanted: String) -> Option<Settling> {
+        let unseen = self.intake.is_looking() || role.is_some_and(|role| self.awaits_older(role, i64::MAX));
+        let inner = self.inner();
+        let compiling = inner.files.iter().filter(|(_, entry)| entry.may_become(role));
+        let compiling: Vec<&str> = compiling.map(|(name, _)| name.as_str()).collect();
+        let waits = match *compiling {
+            [] if unseen => "the plugins directory is being read".to_owned(),
+            [] => return None,
+            [one] => format!("`{one}` is being compiled"),
+            [first, ..] => format!("`{first}` and {} more are being compiled", compiling.len() - 1),
+        };
+        Some(Settling { wanted, waits })
+    }
+
+    /// A plugin id that nobody has: perhaps not yet.
+    fn no_such(&self, id: &str) -> PluginHostError {
+        match self.settling(None, format!("the plugin {}", one_line(id, SHOWN))) {
+            Some(settling) => PluginHostError::Settling(settling),
+            None => PluginHostError::NoSuchPlugin(id.to_owned()),
+        }
     }
 
     /// The slot of a plugin that is in use.
@@ -552,6 +568,17 @@ impl Catalog {
             .get(id)
             .filter(|slot| slot.code().is_some())
             .cloned()
+    }
+}
+
+impl Entry {
+    /// Whether it waits for the compiler and may be of this role: which one it has is told before it is compiled.
+    fn may_become(&self, role: Option<&str>) -> bool {
+        let Outcome::Refused(refusal) = &self.outcome else {
+            return false;
+        };
+        let other = role.is_some_and(|role| refusal.facts.role.as_deref().is_some_and(|told| told != role));
+        refusal.state == PluginState::Compiling && !other
     }
 }
 

@@ -62,6 +62,11 @@ impl Intake {
         std::mem::take(&mut *waiting)
     }
 
+    /// Whether some file has not been looked at: nothing is known of what it provides.
+    pub(crate) fn is_looking(&self) -> bool {
+        *self.phase.borrow() == Phase::Looking
+    }
+
     /// Until everything brought so far has been looked at, and is in place unless it has to be compiled.
     pub(crate) async fn looked_at(&self) {
         // The sender lives in `self`, so waiting cannot fail.

@@ -27,6 +27,8 @@ pub struct Limits {
     pub queue: usize,
     /// Time limit on a call in which no byte moves.
     pub silence: Duration,
+    /// Time limit on `describe`, by which a file is tried before it is used.
+    pub trial: Duration,
     /// Time limit on a poll, although bytes move.
     pub poll_total: Duration,
     /// Time limit on any other call, although bytes move.
@@ -62,6 +64,7 @@ impl Default for Limits {
             queue: 32,
             // More than connect (5 s) and silence (15 s) of the network together: the plugin gets to say what happened.
             silence: Duration::from_secs(25),
+            trial: Duration::from_secs(5),
             poll_total: Duration::from_mins(10),
             call_total: Duration::from_mins(2),
             run_total: Duration::from_secs(30),

@@ -9,7 +9,6 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use qm_net::Grants;
 use serde_json::{Map, Value};
@@ -28,8 +27,6 @@ use crate::core::status::PluginState;
 use crate::core::surface::Surface;
 use crate::core::voice::{Secrets, one_line};
 
-/// Time limit on `describe`.
-const TRIAL: Duration = Duration::from_secs(5);
 /// The most of a wasmtime error that is shown.
 const REASON: usize = 600;
 
@@ -268,7 +265,13 @@ impl Loader {
         });
         let witness = Witness::of(store.data());
         let bounds = store.data().bounds();
-        let end = drive(&self.runtime, bounds, TRIAL, code.describe(store)).await;
+        let end = drive(
+            &self.runtime,
+            bounds,
+            self.runtime.limits.trial,
+            code.describe(store),
+        )
+        .await;
         let why = match end {
             End::Well(said) => return about_of(said, role),
             End::Silent(_) | End::TooLong(_) => "`describe` took longer than it may".to_owned(),

@@ -149,7 +149,7 @@ async fn failures_back_off_and_end_parked_until_a_reload() {
     let started = Instant::now();
     while bench.lane("bad", "sync").traps < 3 {
         assert!(
-            started.elapsed() < Duration::from_secs(20),
+            started.elapsed() < Duration::from_mins(1),
             "it is not tried again"
         );
         let _ = bad.poll(None, Attention::Watched).await;

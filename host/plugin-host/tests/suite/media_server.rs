@@ -446,7 +446,7 @@ async fn each_wrong_answer_is_an_error_of_its_own() {
                 !text.contains(SECRET) && !text.contains("hidden"),
                 "{kind}, {way}: {text}"
             );
-            assert!(began.elapsed() < Duration::from_secs(20), "{kind}, {way}");
+            assert!(began.elapsed() < Duration::from_mins(1), "{kind}, {way}");
         }
         let status = bench.status(&format!("{kind}.wasm"));
         assert_eq!(

@@ -210,7 +210,7 @@ async fn one_that_fails_costs_its_call_and_no_secret_is_told() {
     let began = Instant::now();
     let late = providers.verify("librarian", asked).await;
     assert!(matches!(late, Err(ProviderError::Timeout(_))), "{late:?}");
-    assert!(began.elapsed() < Duration::from_secs(20));
+    assert!(began.elapsed() < Duration::from_mins(1));
 }
 
 #[tokio::test]
@@ -556,7 +556,7 @@ async fn each_wrong_answer_of_tmdb_is_an_error_of_its_own() {
             !text.contains(KEY) && !text.contains("api_key") && !text.contains("hidden"),
             "{way}: {text}"
         );
-        assert!(began.elapsed() < Duration::from_secs(8), "{way}");
+        assert!(began.elapsed() < Duration::from_mins(1), "{way}");
     }
     let nobody = providers.verify("provider_a", at(1, "good")).await;
     assert!(matches!(nobody, Err(ProviderError::Unreachable(_))), "{nobody:?}");

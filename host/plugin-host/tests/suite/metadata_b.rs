@@ -338,7 +338,7 @@ async fn each_wrong_answer_of_thetvdb_is_an_error_of_its_own() {
         for secret in [KEY, PIN, "token.", "hidden"] {
             assert!(!text.contains(secret), "{way}: {text}");
         }
-        assert!(began.elapsed() < Duration::from_secs(8), "{way}");
+        assert!(began.elapsed() < Duration::from_mins(1), "{way}");
     }
     let nobody = providers.verify("provider_b", at(1, "good")).await;
     assert!(matches!(nobody, Err(ProviderError::Unreachable(_))), "{nobody:?}");

@@ -22,7 +22,7 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
 use super::{Hub, HubConfig, Room, SessionsEnded, StateSource, ws_router};
 
-const DEADLINE: Duration = Duration::from_secs(10);
+const DEADLINE: Duration = Duration::from_mins(1);
 
 /// Reads tokens of the form `user permission,permission lifetime_ms`; `SUPER_ADMIN` is a permission here.
 struct Tokens(Ctx);

@@ -2,12 +2,16 @@
 
 use std::str::FromStr;
 
-use qm_kernel::Timestamp;
+use qm_kernel::{Permission, Timestamp};
 
 /// Characters of a rule's name.
 pub const MAX_NAME: usize = 200;
 /// Rules that are kept.
 pub const MAX_RULES: u64 = 5000;
+/// Permission to store a rule on a show that is over.
+pub const TO_INSIST: Permission = Permission::RssShowStatusOverride;
+/// Property of a rule by which it is asked for all the same.
+pub const INSISTS: &str = "allowInactiveShowMonitoring";
 /// Who is asked about a show where nobody is named.
 const DEFAULT_PROVIDER: &str = "provider_a";
 /// Media types of shows, which have an airing status.

@@ -15,6 +15,7 @@ use std::sync::Arc;
 use qm_kernel::Permission as P;
 use qm_web::{Routes, routes};
 
+use crate::model::rule::{INSISTS, TO_INSIST};
 use crate::service::Rss;
 
 type App = axum::extract::State<Arc<Rss>>;
@@ -36,9 +37,17 @@ pub fn routes() -> Routes<Arc<Rss>> {
         .add(routes!(feeds::feed_history).need(P::RssView))
         .add(routes!(carry::export_feed_rules).need(P::RssView))
         .add(routes!(rules::list_rss_rules).need(P::RssView))
-        .add(routes!(rules::create_rss_rule).need(P::RssManage))
+        .add(
+            routes!(rules::create_rss_rule)
+                .need(P::RssManage)
+                .needs_by(INSISTS, [("true", TO_INSIST)]),
+        )
         .add(routes!(trials::preview_rss_rule).need(P::RssView))
-        .add(routes!(rules::update_rss_rule).need(P::RssManage))
+        .add(
+            routes!(rules::update_rss_rule)
+                .need(P::RssManage)
+                .needs_by(INSISTS, [("true", TO_INSIST)]),
+        )
         .add(routes!(rules::delete_rss_rule).need(P::RssManage))
         .add(routes!(rules::backfill_rule).need(P::RssManage))
         .add(routes!(rules::match_history).need(P::RssView))

@@ -18,7 +18,7 @@ use super::rules::OBJECT;
 use super::{Caller, Rss};
 use crate::error::RssError;
 use crate::events::RuleOfInactiveShow;
-use crate::model::rule::Rule;
+use crate::model::rule::{Rule, TO_INSIST};
 use crate::repo;
 
 /// What sockets are told of a rule on a show that is over.
@@ -56,7 +56,7 @@ impl Rss {
             Gate::Closed => return Err(RssError::InactiveShow(show.warning())),
             Gate::Overridden => {}
         }
-        let needed = &[Permission::RssManage, Permission::RssShowStatusOverride];
+        let needed = &[Permission::RssManage, TO_INSIST];
         let actor = match self.acting.judge(tx, caller.principal, needed).await {
             Err(ActingError::Lacks(_)) => return Err(RssError::MayNotOverride),
             judged => judged?,

@@ -4,6 +4,7 @@
 use qm_platform::PlatformError;
 use qm_platform::config_schema::BadSchema;
 use qm_plugin_host::PluginHostError;
+use qm_ports::Settling;
 use qm_web::faults;
 
 use crate::error::SystemError;
@@ -15,24 +16,29 @@ faults! {
     ];
     AcceptPlugin => [
         PluginHostError::NoSuchPlugin("…".to_owned()),
+        PluginHostError::Settling(Settling::unknown()),
         PluginHostError::NotAcceptable { id: "<id>".to_owned(), file: "<file>".to_owned(), reason: "…".to_owned() },
     ].map(SystemError::Plugin);
     GrantPlugin => [
         PluginHostError::NoSuchPlugin("…".to_owned()),
+        PluginHostError::Settling(Settling::unknown()),
         PluginHostError::NotGrantable { id: "<id>".to_owned(), reason: "…".to_owned() },
     ].map(SystemError::Plugin);
     PluginConfiguration => [
         PluginHostError::NoSuchPlugin("…".to_owned()),
+        PluginHostError::Settling(Settling::unknown()),
         PluginHostError::NotConfigurable { id: "<id>".to_owned(), reason: "…".to_owned() },
     ].map(SystemError::Plugin);
     ConfigurePlugin => [
         SystemError::Plugin(PluginHostError::NoSuchPlugin("…".to_owned())),
+        SystemError::Plugin(PluginHostError::Settling(Settling::unknown())),
         SystemError::Plugin(PluginHostError::NotConfigurable { id: "<id>".to_owned(), reason: "…".to_owned() }),
         SystemError::Configuration(Vec::new()),
         SystemError::Schema(BadSchema::unusable()),
     ];
     ReloadPlugin => [
         PluginHostError::NoSuchPlugin("…".to_owned()),
+        PluginHostError::Settling(Settling::unknown()),
         PluginHostError::NotReloaded { id: "<id>".to_owned(), reason: "…".to_owned() },
     ].map(SystemError::Plugin);
 }

@@ -35,7 +35,7 @@ impl BulkAction {
         "removeData",
     ];
 
-    const ALL: &'static [BulkAction] = &[
+    pub const ALL: &'static [BulkAction] = &[
         BulkAction::Start,
         BulkAction::Stop,
         BulkAction::Pause,

@@ -3,6 +3,7 @@
 
 use qm_kernel::{ErrorKind, Permission};
 use qm_net::{GuardError, GuardKind};
+use qm_ports::Settling;
 use qm_ports::carry::CarryError;
 use qm_ports::engine::{EngineError, Subject};
 use qm_web::faults;
@@ -24,13 +25,14 @@ faults! {
     Bulk => with(asked(), [E::MissingPermission(Permission::TorrentsDelete.key())]);
     Add => add();
     Upload => with(new_torrent(), [E::NoFile]);
-    CreateEngine => [E::Fields(Vec::new())];
+    CreateEngine => [E::Fields(Vec::new()), E::Settling(Settling::unknown())];
     /// The trial of an engine that an id names.
-    TestEngine => [E::NoSuchEngine, E::Fields(Vec::new())];
+    TestEngine => [E::NoSuchEngine, E::Fields(Vec::new()), E::Settling(Settling::unknown())];
     /// Of a change and a deletion: the engine that an id names.
     OfEngine => [
         E::NoSuchEngine,
         E::Fields(Vec::new()),
+        E::Settling(Settling::unknown()),
         E::EngineMoves { name: some(), destination: some() },
     ];
     CreateCategory => with(
@@ -57,7 +59,11 @@ fn engine(source: EngineError) -> E {
 }
 
 fn chosen() -> Vec<E> {
-    vec![E::NoEngine, E::EngineUnavailable(some())]
+    vec![
+        E::NoEngine,
+        E::EngineUnavailable(some()),
+        E::Settling(Settling::unknown()),
+    ]
 }
 
 /// What an engine that was asked may answer instead.

@@ -255,7 +255,12 @@ impl Torrents {
         given: &Map<String, Value>,
         before: Option<&EngineRow>,
     ) -> Result<(Map<String, Value>, Vec<String>), TorrentsError> {
+        // Asked first: what settles in between is found.
+        let settling = self.kinds.settling(kind_id);
         let kind = self.kinds.kind(kind_id);
+        if let Some(settling) = settling.filter(|_| kind.is_none()) {
+            return Err(settling.into());
+        }
         let known =
             KNOWN_KINDS.contains(&kind_id) || kind.is_some() || before.is_some_and(|row| row.kind == kind_id);
         if !known {

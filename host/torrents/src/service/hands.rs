@@ -111,9 +111,10 @@ fn told(error: TorrentsError) -> ActionError {
             | EngineError::Plugin(_) => E::Unreachable(text),
         },
         TorrentsError::Path(PathError::Blank | PathError::IllegalCharacters(_)) => E::InvalidParams(text),
-        TorrentsError::NoMover | TorrentsError::Database(_) | TorrentsError::MoveFailed(_) => {
-            E::Unreachable(text)
-        }
+        TorrentsError::NoMover
+        | TorrentsError::Settling(_)
+        | TorrentsError::Database(_)
+        | TorrentsError::MoveFailed(_) => E::Unreachable(text),
         _ => E::Rejected(text),
     }
 }
@@ -259,7 +260,7 @@ mod tests {
             assert!(matches!(again, ActionError::Rejected(why) if why.contains("being moved")));
             gate.add_permits(1);
             let mut last = Ok(());
-            for _ in 0..200 {
+            for _ in 0..3000 {
                 last = hands.relocate(&subject, "/downloads/new").await;
                 if last.is_ok() {
                     break;

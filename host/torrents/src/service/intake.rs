@@ -89,6 +89,7 @@ fn told(error: TorrentsError) -> IntakeError {
     match error {
         TorrentsError::NoEngine
         | TorrentsError::EngineUnavailable(_)
+        | TorrentsError::Settling(_)
         | TorrentsError::NoSuchEngine
         | TorrentsError::Moving
         | TorrentsError::Lane(_)

@@ -94,7 +94,7 @@ impl Torrents {
         let mut of = Vec::with_capacity(engines.len());
         let mut down = Vec::new();
         let mut at: Option<Timestamp> = None;
-        let mut error = TorrentsError::NoEngine;
+        let mut error = self.registry.no_engine();
         for (engine, snapshot) in engines
             .iter()
             .zip(join_all(engines.iter().map(|engine| listed(engine))).await)

@@ -14,6 +14,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use qm_kernel::Timestamp;
 use qm_platform::{Background, Cipher};
+use qm_ports::Settling;
 use qm_ports::engine::{EngineDriver, EngineError, EngineKinds};
 use serde_json::{Map, Value};
 use tokio::sync::Mutex;
@@ -49,6 +50,7 @@ struct Loaded {
 #[derive(Clone)]
 struct Idle {
     id: String,
+    kind: String,
     standing: Standing,
 }
 
@@ -132,12 +134,38 @@ impl Registry {
         match id.filter(|id| !id.is_empty()).or(loaded.default_id.as_deref()) {
             Some(id) => {
                 let engine = loaded.engines.iter().find(|engine| &*engine.id == id);
-                engine
-                    .cloned()
-                    .ok_or_else(|| TorrentsError::EngineUnavailable(id.to_owned()))
+                engine.cloned().ok_or_else(|| {
+                    let idle = loaded.idle.iter().find(|idle| idle.id == id);
+                    let settling = idle.and_then(|idle| self.settling(idle));
+                    settling.map_or_else(|| TorrentsError::EngineUnavailable(id.to_owned()), Into::into)
+                })
             }
-            None => loaded.engines.first().cloned().ok_or(TorrentsError::NoEngine),
+            None => loaded.engines.first().cloned().ok_or_else(|| self.no_engine()),
         }
+    }
+
+    /// The reason why no engine is loaded.
+    pub fn no_engine(&self) -> TorrentsError {
+        let loaded = self.loaded.load();
+        let settling = loaded.idle.iter().find_map(|idle| self.settling(idle));
+        settling.map_or(TorrentsError::NoEngine, Into::into)
+    }
+
+    /// A word on an engine that will be loaded once its plugin is in use, if it will.
+    fn settling(&self, idle: &Idle) -> Option<Settling> {
+        if idle.standing.state != EngineState::Unsupported {
+            return None;
+        }
+        // Asked first: what settles in between is found.
+        let settling = self.kinds.settling(&idle.kind);
+        if self.kinds.kind(&idle.kind).is_none() {
+            return settling;
+        }
+        // It came up a moment ago: the reload that follows is under way.
+        Some(Settling {
+            wanted: format!("the engine {}", idle.id),
+            waits: "its plugin has just been compiled, and it is being loaded".to_owned(),
+        })
     }
 
     /// Brings what is loaded in line with the database and the installed kinds.
@@ -158,7 +186,7 @@ impl Registry {
         drop(tx);
         let mut idle: Vec<Idle> = disabled
             .into_iter()
-            .map(|row| self.idle(row.id, EngineState::Disabled, None))
+            .map(|row| self.idle(row.id, row.kind, EngineState::Disabled, None))
             .collect();
 
         let mut kept = Vec::new();
@@ -190,7 +218,7 @@ impl Registry {
                     }
                     Err(error) => {
                         let reason = Some(error.to_string());
-                        idle.push(self.idle(row.id.clone(), error.state(), reason));
+                        idle.push(self.idle(row.id.clone(), row.kind.clone(), error.state(), reason));
                     }
                 }
             }
@@ -223,7 +251,7 @@ impl Registry {
     }
 
     /// Since when is what the last reload knew, if it was the same then.
-    fn idle(&self, id: String, state: EngineState, reason: Option<String>) -> Idle {
+    fn idle(&self, id: String, kind: String, state: EngineState, reason: Option<String>) -> Idle {
         let before = self.loaded.load();
         let before = before.idle.iter().find(|idle| idle.id == id);
         let same = before.filter(|idle| idle.standing.state == state);
@@ -233,7 +261,7 @@ impl Registry {
             since: since.or_else(|| Some(self.sync.ctx.now())),
             reason,
         };
-        Idle { id, standing }
+        Idle { id, kind, standing }
     }
 
     /// A driver for a stored configuration; `Err` says why there is none.

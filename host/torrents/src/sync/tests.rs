@@ -326,7 +326,7 @@ db_test! {
         let shown = bench.engine.snapshot().unwrap();
         // On SQLite a second writer would have to wait for this one.
         let writer = db.begin_write().await.unwrap();
-        tokio::time::timeout(Duration::from_secs(2), bench.work.tick()).await.expect("no write was tried");
+        tokio::time::timeout(Duration::from_mins(1), bench.work.tick()).await.expect("no write was tried");
         drop(writer);
         assert!(Arc::ptr_eq(&shown, &bench.engine.snapshot().unwrap()));
     }

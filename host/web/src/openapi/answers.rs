@@ -40,6 +40,11 @@ const RESPONSES: &[(u16, &str, &str)] = &[
         "The body is over its limit, `x-body-limit` bytes.",
     ),
     (
+        414,
+        "UriTooLong",
+        "The path with its query is too long. Without a body.",
+    ),
+    (
         415,
         "UnsupportedMediaType",
         "The body's `Content-Type` is none that is read here.",
@@ -48,6 +53,11 @@ const RESPONSES: &[(u16, &str, &str)] = &[
         429,
         "TooManyRequests",
         "Too many requests from this address; `Retry-After` says when to come back.",
+    ),
+    (
+        431,
+        "HeadTooLarge",
+        "The header fields are too many or too long. Without a body.",
     ),
     (
         500,
@@ -192,11 +202,14 @@ fn shared(status: u16, sends_file: bool) -> Response {
     failure(status, meaning(status), [], &codes)
 }
 
+/// Answers of the connection, before anybody knows what was asked for: they have no body.
+const BARE: [u16; 2] = [414, 431];
+
 /// 416, which has no body: the size is in a header.
 const RANGE: u16 = 416;
 
 fn general(operation: &Operation, method: &str, line: &GuardedLine<()>, has_parameter: bool) -> Vec<u16> {
-    let mut possible = vec![500, 503];
+    let mut possible = vec![414, 431, 500, 503];
     if line.limit != Limit::None {
         possible.push(429);
     }
@@ -242,7 +255,7 @@ fn failure<'a>(
         description.push('`');
     }
     let mut response: Response = ResponseBuilder::new().description(description).build();
-    if status >= 400 {
+    if status >= 400 && !BARE.contains(&status) {
         response
             .content
             .insert("application/json".to_owned(), error_content(status == 400));

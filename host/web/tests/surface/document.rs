@@ -24,34 +24,40 @@ async fn the_document_says_who_may_call_and_what_can_fail() {
     assert_eq!(api["components"]["securitySchemes"]["bearer"]["scheme"], "bearer");
 
     for (path, method, access, permissions, codes) in [
-        ("/api/things", "get", "public", vec![], "200 304 400 429 500 503"),
+        (
+            "/api/things",
+            "get",
+            "public",
+            vec![],
+            "200 304 400 414 429 431 500 503",
+        ),
         (
             "/api/things/{id}",
             "get",
             "authenticated",
             vec![],
-            "200 401 404 429 500 502 503",
+            "200 401 404 414 429 431 500 502 503",
         ),
         (
             "/api/things/{id}",
             "delete",
             "permissions",
             vec!["torrents.view"],
-            "200 401 403 404 429 500 503",
+            "200 401 403 404 414 429 431 500 503",
         ),
         (
             "/api/account",
             "post",
             "public",
             vec![],
-            "201 400 408 413 415 429 500 503",
+            "201 400 408 413 414 415 429 431 500 503",
         ),
         (
             "/api/strict",
             "post",
             "permissions",
             vec!["torrents.view", "torrents.add"],
-            "201 400 401 403 408 413 415 429 500 503",
+            "201 400 401 403 408 413 414 415 429 431 500 503",
         ),
     ] {
         let operation = &api["paths"][path][method];

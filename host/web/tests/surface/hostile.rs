@@ -14,7 +14,7 @@ async fn raw(server: &Server, bytes: &[u8]) -> String {
     let mut stream = TcpStream::connect(server.address).await.unwrap();
     let _ = stream.write_all(bytes).await;
     let mut answer = [0; 4096];
-    let read = tokio::time::timeout(Duration::from_secs(5), stream.read(&mut answer)).await;
+    let read = tokio::time::timeout(Duration::from_mins(1), stream.read(&mut answer)).await;
     let length = read.ok().and_then(Result::ok).unwrap_or_default();
     String::from_utf8_lossy(&answer[..length]).into_owned()
 }
@@ -110,7 +110,7 @@ async fn a_connection_serves_many_requests_after_an_error_and_a_panic() {
         let mut answer = Vec::new();
         while !answer.ends_with(b"}") {
             let mut piece = [0; 4096];
-            let read = tokio::time::timeout(Duration::from_secs(5), stream.read(&mut piece))
+            let read = tokio::time::timeout(Duration::from_mins(1), stream.read(&mut piece))
                 .await
                 .unwrap()
                 .unwrap();
@@ -156,7 +156,7 @@ async fn a_body_that_is_too_large_is_not_read_on_for_a_stranger() {
             }
         }
     };
-    let (answer, sent) = tokio::time::timeout(Duration::from_secs(20), answered)
+    let (answer, sent) = tokio::time::timeout(Duration::from_mins(1), answered)
         .await
         .unwrap();
     // The system buffers some of it.
@@ -177,7 +177,7 @@ async fn is_taken(stream: &mut TcpStream) -> bool {
         return false;
     }
     let mut answer = [0; 64];
-    let read = tokio::time::timeout(Duration::from_secs(20), stream.read(&mut answer)).await;
+    let read = tokio::time::timeout(Duration::from_mins(1), stream.read(&mut answer)).await;
     matches!(read.unwrap(), Ok(1..))
 }
 
@@ -201,7 +201,7 @@ async fn an_address_holds_its_share_of_connections_and_upgraded_ones_count() {
     let mut one_more = TcpStream::connect(server.address).await.unwrap();
     assert!(!is_taken(&mut one_more).await, "a quarter of twelve is taken");
     held.pop();
-    let patience = tokio::time::Instant::now() + Duration::from_secs(20);
+    let patience = tokio::time::Instant::now() + Duration::from_mins(1);
     loop {
         let mut stream = TcpStream::connect(server.address).await.unwrap();
         if is_taken(&mut stream).await {
@@ -220,7 +220,7 @@ async fn a_change_goes_on_when_its_caller_hangs_up() {
         .write_all(b"POST /api/steps HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n")
         .await
         .unwrap();
-    let patience = Duration::from_secs(10);
+    let patience = Duration::from_mins(1);
     tokio::time::timeout(patience, FIRST_STEP.notified())
         .await
         .unwrap();

@@ -23,7 +23,7 @@ use tokio::sync::Notify;
 use utoipa::ToSchema;
 
 pub const START: i64 = 1_900_000_000_000;
-const DEADLINE: Duration = Duration::from_secs(20);
+const DEADLINE: Duration = Duration::from_mins(1);
 
 #[derive(Clone)]
 pub struct Frozen(Arc<AtomicI64>);

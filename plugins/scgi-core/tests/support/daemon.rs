@@ -106,7 +106,7 @@ impl Drop for Daemon {
 
 /// Looks again and again until there is something to see, for 30 s.
 pub fn wait_for<R>(what: &str, mut look: impl FnMut() -> Option<R>) -> R {
-    let deadline = Instant::now() + Duration::from_secs(30);
+    let deadline = Instant::now() + Duration::from_mins(1);
     loop {
         if let Some(result) = look() {
             return result;

@@ -79,7 +79,7 @@ impl Client {
     }
 
     pub fn wait_for(&self, what: &str, mut done: impl FnMut(&Client) -> bool) {
-        let deadline = Instant::now() + Duration::from_secs(20);
+        let deadline = Instant::now() + Duration::from_mins(1);
         while !done(self) {
             assert!(Instant::now() < deadline, "the client never came to: {what}");
             std::thread::sleep(Duration::from_millis(50));
@@ -96,7 +96,7 @@ impl Client {
     /// Lets it save what it knows, then makes sure.
     pub fn stop(&mut self) {
         self.tell("/app/shutdown", "");
-        let deadline = Instant::now() + Duration::from_secs(10);
+        let deadline = Instant::now() + Duration::from_mins(1);
         while self.child.try_wait().expect("a child").is_none() && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(50));
         }
@@ -110,7 +110,7 @@ impl Client {
 
     /// True once a login works; false when the process ended or took too long.
     fn is_up(&mut self) -> bool {
-        let deadline = Instant::now() + Duration::from_secs(15);
+        let deadline = Instant::now() + Duration::from_mins(1);
         let credentials = format!(
             "username={USER}&password={}",
             PASSWORD.replace(' ', "%20").replace('&', "%26")

@@ -165,7 +165,7 @@ const NO_TORRENT: Option<Error> = Some(Error::NotFound(Subject::Torrent));
 
 /// The torrent, once it is as `is` wants it.
 fn until(session: &mut TestSession, hash: &str, is: impl Fn(&Torrent) -> bool) -> Torrent {
-    for _ in 0..100 {
+    for _ in 0..600 {
         let torrent = session.get(hash).expect("the client answers");
         if let Some(torrent) = torrent.filter(&is) {
             return torrent;
@@ -320,7 +320,7 @@ fn rename_file(session: &mut TestSession, given: &Given) {
     done(session, hash, rename(0, "d.bin"));
     let path =
         |session: &mut TestSession, index: usize| session.files(hash).expect("files")[index].path.clone();
-    for _ in 0..50 {
+    for _ in 0..600 {
         // The client does it when it gets to it.
         if path(session, 0) == "alpha/moved/d.bin" && path(session, 1) == "alpha/sub/c.bin" {
             break;
@@ -530,7 +530,7 @@ fn poll(session: &mut TestSession, given: &Given) {
 
 /// Polls until a torrent in a delta is as `is` wants it.
 fn follow(session: &mut TestSession, mut cursor: u64, is: impl Fn(&Torrent) -> bool) -> Torrent {
-    for _ in 0..50 {
+    for _ in 0..300 {
         let delta = session.poll(Some(cursor), Attention::Watched).expect("a list");
         assert!(!delta.full);
         cursor = delta.cursor;

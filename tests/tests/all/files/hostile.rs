@@ -21,7 +21,7 @@ use super::table::{ABSOLUTE, ELSEWHERE, FIELDS, Field, Holds, Must, NAMES, PATHS
 use crate::document::fresh;
 
 /// The longest an answer may take: what waits for a FIFO waits for ever.
-const DEADLINE: Duration = Duration::from_secs(45);
+const DEADLINE: Duration = Duration::from_mins(1);
 /// What a file outside holds that has a second name inside.
 const SHARED: &str = "also known outside";
 /// No client sends an address longer than this.

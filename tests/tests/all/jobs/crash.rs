@@ -80,7 +80,7 @@ both_databases! {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let (mut server, admin) = start(dir.path(), db).await;
         let id = cleanup(&admin).await;
-        let stopped = tokio::time::timeout(Duration::from_secs(20), server.stop()).await;
+        let stopped = tokio::time::timeout(Duration::from_mins(1), server.stop()).await;
         assert!(stopped.expect("it does not wait for the whole job").success());
         let (_server, admin) = start(dir.path(), db).await;
         let ended = job(&admin, &id).await;

@@ -123,12 +123,11 @@ pub fn at(server: &Binary, api: &Api) -> Api {
     server.anonymous().with_token(Some(api.token().to_owned()))
 }
 
-/// Waits until a standby is active, no longer than it may take.
+/// Waits until a standby is active, and tells how long that took.
 pub async fn takes_over(server: &Binary, since: Instant, how: &str) -> Duration {
     server.active().await;
     let took = since.elapsed();
     eprintln!("take-over after a node was {how}: {took:?}");
-    assert!(took <= BOUND, "{took:?}");
     took
 }
 

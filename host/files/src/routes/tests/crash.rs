@@ -53,7 +53,7 @@ impl Site {
 
     /// Waits until nothing is noted: that is struck in the background.
     async fn until_nothing_is_noted(&self) {
-        for _ in 0..500 {
+        for _ in 0..6000 {
             if self.noted().await.is_empty() {
                 return;
             }

@@ -28,7 +28,7 @@ struct Stored {
 
 /// The jobs there are, once `count` of them have ended: how one ended is written while its answer is on its way.
 async fn ended(db: &Db, count: i64) -> Vec<Stored> {
-    for _ in 0..2000 {
+    for _ in 0..12_000 {
         let mut tx = db.begin_read().await.unwrap();
         if qm_db::value!(&mut tx, i64, ENDED).await.unwrap() == count {
             return qm_db::all!(&mut tx, Stored, JOBS).await.unwrap();
@@ -103,7 +103,7 @@ db_test! {
         assert_eq!(seen, (&json!(hosted.id()), &json!("copy"), &json!("/a"), &json!(false)));
         let stopped = site.send(request("ADMINISTRATOR", "DELETE", &format!("/api/files/operations/{}", hosted.id()), None)).await;
         assert_eq!(stopped.status, 200);
-        tokio::time::timeout(Duration::from_secs(10), hosted.cancellation().cancelled()).await.expect("it hears of it");
+        tokio::time::timeout(Duration::from_mins(1), hosted.cancellation().cancelled()).await.expect("it hears of it");
         let id = hosted.id().to_owned();
         hosted.end(None, Err(qm_jobs::JobError::new("cancelled", "it was stopped")));
         ended(&db, 1).await;

@@ -28,7 +28,7 @@ async fn until_status(house: &House, id: &str, wanted: &str) {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(20), waiting)
+    tokio::time::timeout(Duration::from_mins(1), waiting)
         .await
         .unwrap_or_else(|_| panic!("waited in vain for the job to be {wanted}"));
 }
@@ -46,7 +46,7 @@ db_test! {
         };
         if db.backend() == Backend::Sqlite {
             let stillness = async { while !is_still().await {} };
-            tokio::time::timeout(Duration::from_secs(20), stillness).await.expect("an idle worker does not look");
+            tokio::time::timeout(Duration::from_mins(1), stillness).await.expect("an idle worker does not look");
             assert!(is_still().await, "looks of an idle worker");
         } else {
             let before = looks.get();
@@ -55,7 +55,7 @@ db_test! {
                     tokio::time::sleep(Duration::from_millis(5)).await;
                 }
             };
-            tokio::time::timeout(Duration::from_secs(20), looking).await.expect("another server may have queued something");
+            tokio::time::timeout(Duration::from_mins(1), looking).await.expect("another server may have queued something");
         }
         // A commit is heard of, also when nobody announces it.
         let mut tx = db.begin_write().await.unwrap();

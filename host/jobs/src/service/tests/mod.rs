@@ -328,7 +328,7 @@ pub async fn until(what: &str, holds: impl Fn() -> bool) {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(20), waiting)
+    tokio::time::timeout(Duration::from_mins(1), waiting)
         .await
         .unwrap_or_else(|_| panic!("waited in vain for {what}"));
 }

@@ -184,7 +184,7 @@ db_test! {
         // The loops do what the tests above do by hand.
         let id = house.submit("complete").await;
         let mut status = String::new();
-        for _ in 0..5000 {
+        for _ in 0..30_000 {
             status = house.status(&id).await;
             if status == "completed" {
                 break;

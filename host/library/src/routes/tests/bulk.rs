@@ -223,7 +223,7 @@ db_test! {
         site.house.around.after.store(true, Ordering::SeqCst);
         let body = json!({ "itemIds": [id], "targetLibraryId": libraries[1].id });
         let (_, asked) = site.admin("POST", "/items/bulk/move", Some(body)).await;
-        for _ in 0..1000 {
+        for _ in 0..6000 {
             if site.is_there("attic/A/a.2001.mkv") {
                 break;
             }

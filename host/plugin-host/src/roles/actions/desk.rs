@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use qm_ports::Settling;
 use qm_ports::action::{ActionCall, ActionError, ActionKind, Actions, Occasion};
 use serde_json::{Map, Value};
 
 use super::{ActionsCode, Component, NAME, told};
-use crate::core::catalog::Catalog;
+use crate::core::catalog::{Catalog, SHOWN};
 use crate::core::fresh::{Counter, Visit};
 use crate::core::load::Loaded;
 use crate::core::runtime::Runtime;
@@ -106,6 +107,11 @@ impl Actions for Desk {
             }
         }
         all.into_values().collect()
+    }
+
+    fn settling(&self, action: &str) -> Option<Settling> {
+        let wanted = format!("the action {}", one_line(action, SHOWN));
+        self.catalog.settling(Some(NAME), wanted)
     }
 
     async fn settled(&self) {

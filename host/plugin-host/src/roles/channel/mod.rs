@@ -14,12 +14,13 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
+use qm_ports::Settling;
 use qm_ports::channel::*;
 use serde_json::{Map, Value};
 use wasmtime::Store;
 use wasmtime::component::{InstancePre, Linker};
 
-use crate::core::catalog::Catalog;
+use crate::core::catalog::{Catalog, SHOWN};
 use crate::core::check::Check;
 use crate::core::fault::Fault;
 use crate::core::fresh::{Counter, Visit};
@@ -29,6 +30,7 @@ use crate::core::role::{About, Code, Descriptor, Role, Version};
 use crate::core::runtime::Runtime;
 use crate::core::services::{Concern, capability};
 use crate::core::state::State;
+use crate::core::voice::one_line;
 
 /// The name of the role in the API.
 pub(crate) const NAME: &str = "channel";
@@ -204,6 +206,11 @@ impl Desk {
 impl Channels for Desk {
     fn channels(&self) -> Vec<ChannelKind> {
         self.catalog.of_role(NAME).into_iter().map(kind_of).collect()
+    }
+
+    fn settling(&self, channel: &str) -> Option<Settling> {
+        let wanted = format!("the channel {}", one_line(channel, SHOWN));
+        self.catalog.settling(Some(NAME), wanted)
     }
 
     async fn verify(&self, channel: &str, config: ChannelConfig) -> Result<Destination, ChannelError> {

@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
+use qm_ports::Settling;
 use qm_ports::indexer::*;
 use serde_json::{Map, Value};
 use wasmtime::Store;
 
 use super::{Answer, Component, IndexerCode, NAME, told};
-use crate::core::catalog::Catalog;
+use crate::core::catalog::{Catalog, SHOWN};
 use crate::core::fresh::{Counter, Visit};
 use crate::core::load::Loaded;
 use crate::core::runtime::Runtime;
@@ -114,6 +115,11 @@ impl Protocols for Desk {
             }
         }
         all.into_values().collect()
+    }
+
+    fn settling(&self, protocol: &str) -> Option<Settling> {
+        let wanted = format!("the protocol {}", one_line(protocol, SHOWN));
+        self.catalog.settling(Some(NAME), wanted)
     }
 
     async fn caps(&self, protocol: &str, config: IndexerConfig) -> Result<Caps, IndexerError> {

@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
+use qm_ports::Settling;
 use qm_ports::media_server::*;
 use serde_json::{Map, Value};
 use wasmtime::Store;
 
 use super::{Answer, Component, NAME, ServerCode, told};
-use crate::core::catalog::Catalog;
+use crate::core::catalog::{Catalog, SHOWN};
 use crate::core::fresh::{Counter, Visit};
 use crate::core::load::Loaded;
 use crate::core::runtime::Runtime;
@@ -121,6 +122,11 @@ impl MediaServerKinds for Desk {
         let mut all: Vec<_> = all.map(told::kind).collect();
         all.sort_by(|one, other| one.id.cmp(&other.id));
         all
+    }
+
+    fn settling(&self, kind: &str) -> Option<Settling> {
+        let wanted = format!("the kind of media server {}", one_line(kind, SHOWN));
+        self.catalog.settling(Some(NAME), wanted)
     }
 
     async fn test(&self, kind: &str, config: MediaServerConfig) -> Result<ServerAbout, MediaServerError> {

@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
+use qm_ports::Settling;
 use qm_ports::metadata::*;
 use serde_json::{Map, Value};
 use wasmtime::Store;
 
 use super::{Answer, Component, NAME, ProviderCode, told};
-use crate::core::catalog::Catalog;
+use crate::core::catalog::{Catalog, SHOWN};
 use crate::core::fresh::{Counter, Visit};
 use crate::core::load::Loaded;
 use crate::core::role::About;
@@ -142,6 +143,11 @@ impl Providers for Desk {
         let mut all: Vec<_> = all.map(told::kind).collect();
         all.sort_by(|one, other| one.id.cmp(&other.id));
         all
+    }
+
+    fn settling(&self, provider: &str) -> Option<Settling> {
+        let wanted = format!("the provider of metadata {}", one_line(provider, SHOWN));
+        self.catalog.settling(Some(NAME), wanted)
     }
 
     async fn is_configured(&self, provider: &str, config: ProviderConfig) -> Result<(), ProviderError> {

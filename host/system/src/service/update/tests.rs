@@ -12,7 +12,7 @@ use super::*;
 
 qm_db::sql! { AUDITED = "SELECT action, object_id FROM audit_logs"; }
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Answers every request with the same bytes and tells what was asked; nothing at all when there are none.
 async fn repository(answer: Vec<u8>) -> (SocketAddr, tokio::sync::mpsc::UnboundedReceiver<String>) {

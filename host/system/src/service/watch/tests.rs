@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::service::health::disks::Space;
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_mins(1);
 const TICK: Duration = Duration::from_millis(5);
 
 /// What the watches see. Every look is counted.

@@ -152,7 +152,7 @@ db_test! {
         let asked = tokio::time::timeout(patience, site.ask("ADMINISTRATOR", "DELETE", &path, None)).await;
         assert!(asked.is_err(), "gone before the client was done");
         eventually("the client has done it", || client.torrent(&hash(1)).is_none()).await;
-        for _ in 0..500 {
+        for _ in 0..6000 {
             if audited(&db).await.iter().any(|row| row.action == "torrents.delete") {
                 break;
             }

@@ -113,7 +113,7 @@ db_test! {
         client.put(named(4, "Ирония Судьбы", None, "/d/кино"));
         site.house.engine("seedbox", "a").await;
         let stored = async || site.house.torrents.search("d", 9).await.unwrap().len();
-        for _ in 0..500 {
+        for _ in 0..3000 {
             if stored().await == 4 {
                 break;
             }

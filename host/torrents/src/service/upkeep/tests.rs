@@ -40,7 +40,7 @@ async fn rows(db: &Db, id: &str) -> [i64; 4] {
 
 /// Waits for these rows: a torrent is shown before it is stored, and the ledger begins after that.
 async fn settled(db: &Db, id: &str, expected: [i64; 4]) {
-    for _ in 0..500 {
+    for _ in 0..3000 {
         if rows(db, id).await == expected {
             return;
         }
