@@ -17,12 +17,13 @@ faults! {
     Test => with(acting(), [E::NoSuchIndexer]);
     Acting => acting();
     ChangeLink => with(acting(), [E::LinkUrl("internalUrl", "…")]);
-    TryLink => with(acting(), [E::LinkUrl("internalUrl", "…"), E::NoLinkKey("…")]);
+    TryLink => with(acting(), [E::LinkUrl("internalUrl", "…"), E::NoLinkKey("…"), E::LinkKeyWanted(some())]);
     Import => with(
         acting(),
         [
             E::LinkDisabled,
             E::NoLinkKey("…"),
+            E::LinkKeyWanted(some()),
             E::LinkChanged,
             E::Importing,
             E::Aggregator(AggregatorError::Denied(some())),
