@@ -350,6 +350,64 @@ fn work_that_blocks_is_done_in_lanes() {
 
 /// A build outlives the clone it was made in, and a test binary that is still right is not built again: what it needs of
 /// the sources it must look for where cargo says it runs, not where it was built.
+/// Crates that keep secrets beside no address that people change, and why.
+const SECRETS_WITHOUT_ADDRESS: &[(&str, &str)] = &[
+    ("host/identity", "seeds of second factors are sent nowhere"),
+    (
+        "host/metadata",
+        "keys of providers go to hosts that no setting names",
+    ),
+    (
+        "host/notifications",
+        "a connection is replaced as a whole, its secrets included",
+    ),
+    ("host/platform", "it keeps them for all areas"),
+    ("host/server", "its settings are declared for areas to come"),
+];
+
+#[test]
+fn stored_secrets_stay_with_their_origin() {
+    let (mut keeping, mut settling) = (BTreeMap::new(), BTreeMap::new());
+    for (path, text) in sources() {
+        let Some((area, _)) = path
+            .split_once("/src/")
+            .filter(|(area, _)| area.starts_with("host/"))
+        else {
+            continue;
+        };
+        if path.contains("test") {
+            continue;
+        }
+        let says = |word: &str| code_of(&text).any(|(_, line)| line.contains(word));
+        let is_secret_setting = path.contains("settings")
+            && code_of(&text).any(|(_, line)| {
+                let line = line.trim_start();
+                line.strip_prefix("pub ").unwrap_or(line).starts_with("secret ")
+            });
+        if says("impl SealedValues for") || says("secret_members(&[") || is_secret_setting {
+            keeping.insert(area.to_owned(), path.clone());
+        }
+        if says(".settle(") && text.contains("qm_platform::origins") {
+            settling.insert(area.to_owned(), path.clone());
+        }
+    }
+    for (area, path) in &keeping {
+        let is_excused = SECRETS_WITHOUT_ADDRESS.iter().any(|(excused, _)| excused == area);
+        assert!(
+            is_excused || settling.contains_key(area),
+            "{path} keeps secrets: {area} must settle changes of its addresses by `qm_platform::origins`, or stand in \
+             SECRETS_WITHOUT_ADDRESS with the reason"
+        );
+    }
+    for (area, _) in SECRETS_WITHOUT_ADDRESS {
+        assert!(keeping.contains_key(*area), "{area} keeps no secrets any more");
+        assert!(
+            *area == "host/platform" || !settling.contains_key(*area),
+            "{area} is excused, and settles"
+        );
+    }
+}
+
 #[test]
 fn no_test_looks_where_it_was_built() {
     // In two parts, for this file is read as well.

@@ -79,19 +79,23 @@ impl Item {
     }
 }
 
-/// Why there is no feed to read. Each text continues a sentence such as "Could not fetch feed: …".
+/// Why there is no feed to read. No text repeats what stands on a page. Each text continues a sentence such as "Could not fetch feed: …".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FeedError {
     #[error("the site answered nothing at all where a feed was expected")]
     Nothing,
     /// A page on which people sign in.
-    #[error("the site answered a page on which people sign in{}: use the feed's address with its key, as the site shows it to its members", named(.title.as_deref()))]
+    #[error(
+        "the site answered a page on which people sign in: use the feed's address with its key, as the site shows it to its members"
+    )]
     LoginPage { title: Option<String> },
     /// A captcha, or a page that judges browsers.
-    #[error("the site, or what stands before it, answered a page that wants to see a person{} (a captcha or a browser check)", named(.title.as_deref()))]
+    #[error(
+        "the site, or what stands before it, answered a page that wants to see a person (a captcha or a browser check)"
+    )]
     Challenge { title: Option<String> },
     /// Another web page; `feed` is the address of a feed that it names, without its query.
-    #[error("the site answered a web page{} where a feed was expected: {}", named(.title.as_deref()), page_hint(.feed.as_deref()))]
+    #[error("the site answered a web page where a feed was expected: {}", page_hint(.feed.as_deref()))]
     WebPage {
         title: Option<String>,
         feed: Option<String>,
@@ -141,10 +145,6 @@ impl FeedError {
             FeedError::TooLarge { .. } => "too_large",
         }
     }
-}
-
-fn named(title: Option<&str>) -> String {
-    title.map_or_else(String::new, |title| format!(" (\"{title}\")"))
 }
 
 fn page_hint(feed: Option<&str>) -> String {

@@ -42,6 +42,9 @@ pub enum IndexerAreaError {
     LinkUrl(&'static str, &'static str),
     #[error("An indexer proxy API key is required to {0}")]
     NoLinkKey(&'static str),
+    /// It was dropped, or would go where it was not entered for.
+    #[error("The indexer proxy is not asked: {0}")]
+    LinkKeyWanted(String),
     #[error("The link to the indexer proxy is disabled: enable it first")]
     LinkDisabled,
     #[error("The link to the indexer proxy was changed while its indexers were read: import them again")]
@@ -63,7 +66,9 @@ impl IndexerAreaError {
         match self {
             Self::NoSuchIndexer => ErrorKind::NotFound,
             Self::Disabled | Self::NoSuchImplementation { .. } | Self::Config(_) => ErrorKind::BadRequest,
-            Self::LinkUrl(..) | Self::NoLinkKey(_) | Self::LinkDisabled => ErrorKind::BadRequest,
+            Self::LinkUrl(..) | Self::NoLinkKey(_) | Self::LinkKeyWanted(_) | Self::LinkDisabled => {
+                ErrorKind::BadRequest
+            }
             Self::Settling(_) => Settling::KIND,
             Self::TooMany | Self::LinkChanged | Self::Importing => ErrorKind::Conflict,
             Self::Aggregator(error) => error.kind(),
@@ -94,6 +99,7 @@ impl IndexerAreaError {
             Self::Link { source, .. } => source.code(),
             Self::LinkUrl(..) => "bad_request.indexer_proxy_url",
             Self::NoLinkKey(_) => "bad_request.indexer_proxy_key",
+            Self::LinkKeyWanted(_) => "bad_request.indexer_proxy_key_wanted",
             Self::LinkDisabled => "bad_request.indexer_proxy_disabled",
             Self::LinkChanged => "conflict.indexer_proxy_changed",
             Self::Importing => "conflict.indexers_imported_already",

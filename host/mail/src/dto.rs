@@ -35,6 +35,10 @@ pub struct MailServerView {
     /// Blank: there is none, and no mail is sent.
     pub from_address: String,
     pub has_password: bool,
+    /// Secrets to enter again, because the address changed; until then nobody is signed in. Left out while there is none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    pub secrets_wanted: Vec<String>,
 }
 
 impl MailServerView {
@@ -53,6 +57,7 @@ impl MailServerView {
             from_name,
             from_address: server.from_address,
             has_password: server.sealed.is_some(),
+            secrets_wanted: server.wanted,
         }
     }
 }
@@ -70,7 +75,7 @@ pub struct MailServerPatch {
     pub auth: Option<bool>,
     #[schema(max_length = 320)]
     pub user: Option<String>,
-    /// Blank, or bullets alone: the one that is stored stays.
+    /// Blank, or bullets alone: the one that is stored stays, as long as host, port and `secure` do.
     #[schema(value_type = Option<String>, max_length = 1024)]
     pub password: Option<Secret>,
     /// Blank: the name of the service.

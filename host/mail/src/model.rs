@@ -1,6 +1,7 @@
 //! The mail server as it is stored: an object whose members come and go, so what is missing, or makes no sense, is as it is
 //! without.
 
+use qm_platform::origins::{self, Places, put_wanted, take_wanted};
 use serde_json::{Map, Value, json};
 
 /// Where most servers take letters of their own users.
@@ -26,6 +27,8 @@ pub struct Server {
     pub from_address: String,
     /// The password as it is stored.
     pub sealed: Option<String>,
+    /// Secrets to enter again, because the address changed.
+    pub wanted: Vec<String>,
 }
 
 impl Server {
@@ -49,7 +52,14 @@ impl Server {
             from_name: text("fromName"),
             from_address: text("fromAddress"),
             sealed: Some(text("password")).filter(|sealed| !sealed.is_empty()),
+            wanted: take_wanted(&mut stored.clone()),
         }
+    }
+
+    /// Where its password goes, and how.
+    fn places(&self) -> Places {
+        let place = json!({ "host": self.host, "port": self.port, "secure": self.secure });
+        Places::of(None, place.as_object().unwrap_or(&Map::new()))
     }
 
     /// Mail can be sent.
@@ -73,8 +83,14 @@ pub struct Change {
 }
 
 impl Change {
-    /// Makes the change. Returns the names of the members that were given.
+    /// Makes the change. A password that was entered for another server, port or way to speak to it is dropped. Returns the names of
+    /// the members that were given.
     pub fn apply(self, stored: &mut Stored) -> Vec<&'static str> {
+        let (before, was) = (stored.clone(), Server::of(stored));
+        let sent = self
+            .password
+            .clone()
+            .map(|sealed| ("password".to_owned(), sealed.into()));
         let members = [
             ("host", self.host.map(Value::from)),
             ("port", self.port.map(Value::from)),
@@ -89,7 +105,17 @@ impl Change {
             stored.insert(name.to_owned(), value?);
             Some(name)
         });
-        given.collect()
+        let given = given.collect();
+        let schema = json!({"properties": { "password": {}, "user": {}, "auth": {}, "fromName": {}, "fromAddress": {} }});
+        let change = origins::Change {
+            schema: Some(&schema),
+            before: &before,
+            sent: &sent.into_iter().collect(),
+            places: (&was.places(), &Server::of(stored).places()),
+        };
+        let wanted = change.settle(stored, was.wanted);
+        put_wanted(stored, &wanted);
+        given
     }
 }
 
@@ -138,10 +164,26 @@ mod tests {
             ..Change::default()
         };
         assert_eq!(second.apply(&mut stored), ["port"]);
+        assert_eq!(stored["$secretsWanted"], json!(["password"]), "another port");
+        let again = Change {
+            password: Some("anew".to_owned()),
+            secure: Some(true),
+            ..Change::default()
+        };
+        again.apply(&mut stored);
         assert_eq!(
-            Value::Object(stored),
-            json!({ "host": "m", "password": "sealed", "port": 25 })
+            Value::Object(stored.clone()),
+            json!({ "host": "m", "password": "anew", "port": 25, "secure": true })
         );
+        for (host, kept) in [("M.", true), ("m", true), ("other", false)] {
+            let moved = Change {
+                host: Some(host.to_owned()),
+                ..Change::default()
+            };
+            moved.apply(&mut stored);
+            assert_eq!(Server::of(&stored).sealed.is_some(), kept, "{host}");
+        }
+        assert_eq!(Server::of(&stored).wanted, ["password"]);
         for kept in ["", " ", "••••"] {
             assert!(keeps(kept));
         }

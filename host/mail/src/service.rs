@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use qm_db::{Db, DbError};
 use qm_kernel::{ClientInfo, Ctx, Permission, Principal};
 use qm_net::{Dialer, Mail as Outgoing, MailFault, MailServer, Net};
+use qm_platform::origins::complaint;
 use qm_platform::settings::{MAIL, PRODUCT_NAME};
 use qm_platform::{Acting, Audit, AuditEntry, Cipher, Settings, judge_alone};
 use qm_ports::mail::{Letter, MailError, Mailer};
@@ -144,7 +145,11 @@ impl Mail {
         let login = match (server.auth, password) {
             (false, _) => None,
             (true, Some(password)) => Some((server.user, password)),
-            (true, None) => return Err(MailError::Auth("its password is not set".to_owned())),
+            (true, None) => {
+                let wanted = complaint(&server.wanted);
+                let why = wanted.unwrap_or_else(|| "its password is not set".to_owned());
+                return Err(MailError::Auth(why));
+            }
         };
         let from_name = if server.from_name.is_empty() {
             product.chars().filter(|letter| !letter.is_control()).collect()

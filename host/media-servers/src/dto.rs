@@ -33,7 +33,8 @@ pub struct ChangedIntegration {
     #[schema(max_length = 64)]
     pub kind: Option<String>,
     pub is_enabled: Option<bool>,
-    /// Goes over the stored one by name; null takes a property away, and a secret of bullets alone stays.
+    /// Goes over the stored one by name; null takes a property away, and a secret of bullets alone stays. With another address
+    /// the secrets that are not sent anew are dropped.
     #[schema(value_type = Option<Object>)]
     pub config: Option<Map<String, Value>>,
 }
@@ -120,6 +121,10 @@ pub struct IntegrationView {
     /// Each secret is `••••••••`, and so is what the plugin of its kind does not name.
     #[schema(value_type = Object)]
     pub config: Map<String, Value>,
+    /// Secrets to enter again, because its address changed; until then it is not asked. Left out while there is none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    pub secrets_wanted: Vec<String>,
 }
 
 impl From<Shown> for IntegrationView {
@@ -136,6 +141,7 @@ impl From<Shown> for IntegrationView {
             created_at: integration.created_at,
             updated_at: integration.updated_at,
             config: shown.config,
+            secrets_wanted: shown.wanted,
         }
     }
 }

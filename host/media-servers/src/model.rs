@@ -3,6 +3,7 @@
 use qm_kernel::Timestamp;
 use qm_kernel::secret::{MASK, is_mask};
 use qm_platform::config_schema::{holds_secret, is_secret};
+use qm_platform::origins::unmasked;
 use qm_ports::media_server::ServerAbout;
 use serde_json::{Map, Value};
 
@@ -18,7 +19,7 @@ pub const TIMEOUT_MS: u32 = 8000;
 /// Names that are secrets whatever a schema says.
 pub const SECRETS: [&str; 3] = ["token", "apiKey", "password"];
 /// Names that are none, also while the plugin of a kind is not installed.
-const PLAIN: [&str; 4] = ["baseUrl", "url", "username", "librarySectionId"];
+pub const PLAIN: [&str; 4] = ["baseUrl", "url", "username", "librarySectionId"];
 
 /// How a server answered last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -80,6 +81,8 @@ pub struct Change {
 pub struct Shown {
     pub integration: Integration,
     pub config: Map<String, Value>,
+    /// Secrets to enter again, because the address changed.
+    pub wanted: Vec<String>,
 }
 
 /// How a test went: what the server said of itself, or why not.
@@ -132,6 +135,7 @@ pub fn changed(stored: &Map<String, Value>, sent: Map<String, Value>) -> Map<Str
             }
             Value::String(text) if is_mask(text.trim()) => {}
             value => {
+                let value = unmasked(value, stored.get(&name));
                 new.insert(name, value);
             }
         }

@@ -16,7 +16,7 @@ use url::{Host, Url};
 use crate::Net;
 use crate::dial::{CONNECT, DialError, Dialer, MAX_IDLE, may_act};
 use crate::http::{HttpRequest, HttpResponse};
-use crate::resolve::Pinned;
+use crate::resolve::{Pinned, dialable};
 use crate::silence::Progress;
 
 /// What is fetched: decides the words of the errors, nothing else.
@@ -65,6 +65,8 @@ pub enum GuardError {
         .0.subject()
     )]
     Blocked(GuardKind),
+    #[error("{} resolves to an address that is never dialled, whatever SSRF_ALLOW_HOSTS lists", .0.subject())]
+    Never(GuardKind),
     #[error("Could not fetch {}: {reason}", .kind.noun())]
     Fetch { kind: GuardKind, reason: String },
     #[error("Failed to fetch {}: {status}", .kind.noun())]
@@ -81,6 +83,7 @@ impl GuardError {
             | GuardError::Scheme(_)
             | GuardError::Unresolved(_)
             | GuardError::Blocked(_)
+            | GuardError::Never(_)
             | GuardError::Fetch { .. }
             | GuardError::Status { .. }
             | GuardError::TooLarge(_) => ErrorKind::BadRequest,
@@ -94,7 +97,7 @@ impl GuardError {
             .ok()
             .and_then(|url| url.host_str().map(str::to_owned));
         match (self, host) {
-            (GuardError::Blocked(_), Some(host)) => format!("{self}: `{host}`"),
+            (GuardError::Blocked(_) | GuardError::Never(_), Some(host)) => format!("{self}: `{host}`"),
             _ => self.to_string(),
         }
     }
@@ -105,7 +108,7 @@ impl GuardError {
             GuardError::Invalid(_) => "bad_request.url",
             GuardError::Scheme(_) => "bad_request.url_scheme",
             GuardError::Unresolved(_) => "bad_request.url_unresolved",
-            GuardError::Blocked(_) => "bad_request.url_blocked",
+            GuardError::Blocked(_) | GuardError::Never(_) => "bad_request.url_blocked",
             GuardError::Fetch { .. } => "bad_request.url_unreachable",
             GuardError::Status { .. } => "bad_request.url_status",
             GuardError::TooLarge(_) => "bad_request.url_too_large",
@@ -221,6 +224,8 @@ impl Dialer {
         if !self.outside.permits(host, &addresses).await {
             return Err(GuardError::Blocked(kind));
         }
+        // What no list can allow: this machine by any name, what is link-local, a cloud's metadata.
+        let addresses = dialable(host, addresses).map_err(|_| GuardError::Never(kind))?;
         Ok(self.pinned(addresses))
     }
 

@@ -225,6 +225,42 @@ async fn the_allow_list_lifts_the_address_check_and_nothing_else() {
 }
 
 #[tokio::test]
+async fn what_is_never_dialled_is_not_whatever_is_listed() {
+    // On Linux 0.0.0.0 leads to this machine.
+    let listener = Listener::on("0.0.0.0:0", ok("secret")).await;
+    let port = listener.port();
+    let never = Err(GuardError::Never(GuardKind::TorrentUrl));
+    for (address, literal) in [
+        ("0.0.0.0", "0.0.0.0"),
+        ("::", "[::]"),
+        ("169.254.169.254", "169.254.169.254"),
+        ("fe80::1", "[fe80::1]"),
+        ("::ffff:0.0.0.0", "[::ffff:0.0.0.0]"),
+        ("224.0.0.1", "224.0.0.1"),
+        ("255.255.255.255", "255.255.255.255"),
+    ] {
+        let net = net(
+            &["0.0.0.0/0", "::/0", "named.lan", "0.0.0.0"],
+            Script::new(&[&[address]]),
+        );
+        for host in ["named.lan", literal] {
+            assert_eq!(
+                fetch(&net, &format!("http://{host}:{port}/x")).await,
+                never,
+                "{host} {address}"
+            );
+        }
+    }
+    // Of several addresses those that may be are dialled.
+    let net = net(&["named.lan"], Script::new(&[&["fe80::1", "127.0.0.1"]]));
+    assert_eq!(
+        fetch(&net, &format!("http://named.lan:{port}/x")).await.unwrap(),
+        "secret"
+    );
+    assert_eq!(listener.connections(), 1);
+}
+
+#[tokio::test]
 async fn redirects_are_refused() {
     let inner = Listener::on("127.0.0.1:0", ok("secret")).await;
     let location = format!("http://127.0.0.1:{}/", inner.port());

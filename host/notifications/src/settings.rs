@@ -12,7 +12,8 @@ settings! {
         || None,
         accepts(|url: &Option<String>| {
             url.as_ref().is_none_or(|url| url.starts_with("http://") || url.starts_with("https://"))
-        });
+        }),
+        rule("must be an address that begins with http:// or https://, or null");
 
     /// Days for which notifications are kept in inboxes, read or not; a change holds from the next hour on. 0: for ever. At
     /// most 3650.

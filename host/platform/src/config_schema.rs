@@ -114,9 +114,11 @@ pub fn broken_or_unknown(schema: &Value, config: &Map<String, Value>) -> Result<
     Ok(broken)
 }
 
-/// Whether the value of a property is a secret: one that is called `password`, or that its schema marks `writeOnly`.
+/// Whether the value of a property is a secret: one that is called `password`, or that its schema marks `writeOnly` or
+/// `x-secret`.
 pub fn is_secret(name: &str, property: &Value) -> bool {
-    name == "password" || property.get("writeOnly") == Some(&Value::Bool(true))
+    let is_marked = |mark: &str| property.get(mark) == Some(&Value::Bool(true));
+    name == "password" || is_marked("writeOnly") || is_marked("x-secret")
 }
 
 /// Whether a property is a secret, or a secret stands anywhere in its schema, e.g. behind an `anyOf`.

@@ -184,7 +184,7 @@ impl House {
             is_default: false,
             is_enabled: true,
         };
-        self.torrents.create_engine(self.caller(), new).await.unwrap()
+        self.torrents.create_engine(self.caller(), new).await.unwrap().id
     }
 
     pub fn caller(&self) -> Caller<'_> {

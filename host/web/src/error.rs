@@ -195,7 +195,6 @@ const KINDS: [ErrorKind; 11] = [
     ErrorKind::UpstreamTimeout,
 ];
 
-/// Seconds after which whoever was told that the service is busy may ask again.
 /// Bytes of a caller's own words in a message.
 const MAX_SHOWN: usize = 100;
 

@@ -65,7 +65,7 @@ pub fn kind(text: &str) -> Page {
 }
 
 /// The title of a page, one line of at most 100 characters.
-pub fn title(text: &str) -> Option<String> {
+fn title(text: &str) -> Option<String> {
     let low = lower(text, LOOKED_AT);
     let start = low.find("<title")?;
     let start = start + low[start..].find('>')? + 1;

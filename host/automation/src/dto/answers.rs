@@ -1,7 +1,8 @@
 //! What is answered.
 
 use qm_conditions::Explained;
-use qm_kernel::Timestamp;
+use qm_kernel::{Permission, Principal, Timestamp};
+use qm_platform::masked;
 use qm_ports::action::Occasion;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -13,6 +14,11 @@ use crate::model::log::LogLine;
 use crate::model::rule::Rule;
 use crate::model::trigger::Trigger;
 use qm_ports::action::ActionKind;
+
+/// Whether somebody sees parameters as they were entered.
+fn manages(reader: &Principal) -> bool {
+    reader.may(Permission::AutomationManage)
+}
 
 /// A rule.
 #[derive(Serialize, ToSchema)]
@@ -36,6 +42,17 @@ pub struct RuleView {
     pub created_at: Timestamp,
     #[schema(value_type = String, format = DateTime)]
     pub updated_at: Timestamp,
+}
+
+impl RuleView {
+    /// As `reader` may see it: the parameters of actions hold addresses with keys, and headers.
+    pub fn seen_by(rule: Rule, reader: &Principal) -> Self {
+        let mut view = Self::from(rule);
+        if !manages(reader) {
+            view.actions = view.actions.iter().map(masked::value).collect();
+        }
+        view
+    }
 }
 
 impl From<Rule> for RuleView {
@@ -71,6 +88,17 @@ pub struct LogView {
     pub message: Option<String>,
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
+}
+
+impl LogView {
+    /// As `reader` may see it.
+    pub fn seen_by(line: LogLine, reader: &Principal) -> Self {
+        let mut view = Self::from(line);
+        if !manages(reader) {
+            view.message = view.message.map(|message| masked::sentence(&message));
+        }
+        view
+    }
 }
 
 impl From<LogLine> for LogView {

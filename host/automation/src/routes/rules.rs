@@ -25,13 +25,14 @@ pub async fn catalogue(State(app): App) -> ApiResult<Json<CatalogueView>> {
     }))
 }
 
-/// Every rule, in the order in which rules run.
+/// Every rule, in the order in which rules run. Without `automation.manage` headers, and keys in addresses, are masked.
 #[utoipa::path(
     get, path = "/api/automation/rules", tag = "automation", responses((status = 200, body = Vec<RuleView>))
 )]
-pub async fn list_rules(State(app): App) -> ApiResult<Json<Vec<RuleView>>> {
-    let rules = app.rules().await?;
-    Ok(Json(rules.into_iter().map(RuleView::from).collect()))
+pub async fn list_rules(State(app): App, Auth(principal): Auth) -> ApiResult<Json<Vec<RuleView>>> {
+    let rules = app.rules().await?.into_iter();
+    let shown = rules.map(|rule| RuleView::seen_by(rule, &principal));
+    Ok(Json(shown.collect()))
 }
 
 /// Makes a rule. One on completions runs for what is complete already, too.
@@ -97,12 +98,16 @@ pub async fn delete_rule(
 )]
 pub async fn rule_logs(
     State(app): App,
+    Auth(principal): Auth,
     Path(id): Path<String>,
     Params(LogsQuery(page)): Params<LogsQuery>,
 ) -> ApiResult<Json<LogPage>> {
     let (lines, total) = app.logs(&id, page).await?;
     Ok(Json(LogPage {
-        items: lines.into_iter().map(LogView::from).collect(),
+        items: lines
+            .into_iter()
+            .map(|line| LogView::seen_by(line, &principal))
+            .collect(),
         total,
         page: page.page,
         page_size: page.page_size,

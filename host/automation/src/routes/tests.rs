@@ -64,6 +64,24 @@ impl Site {
 }
 
 db_test! {
+    async fn who_may_not_manage_rules_sees_no_keys(db: Db) {
+        let site = Site::new(&db).await;
+        let actions = json!([{ "type": "webhook", "params": {
+            "url": "https://jo:pa55word@hooks.test/in?token=t0k3n&x=1", "headers": { "X-Any": "h34der" }, "secret": "s3cret", "body": "kept",
+        } }]);
+        let new = json!({ "name": "a", "trigger": "ratio.reached", "actions": actions, "isEnabled": false });
+        let (status, made) = site.admin("POST", "/rules", Some(new)).await;
+        assert_eq!((status, &made["actions"]), (201, &actions), "{made}");
+        let (_, seen) = site.ask("READ_ONLY", "GET", "/rules", None).await;
+        let text = seen.to_string();
+        for secret in ["pa55word", "t0k3n", "h34der", "s3cret"] {
+            assert!(!text.contains(secret), "{secret}: {text}");
+        }
+        assert!(text.contains("@hooks.test/in") && text.contains("X-Any") && text.contains("kept"), "{text}");
+        let (_, whole) = site.ask("POWER_USER", "GET", "/rules", None).await;
+        assert_eq!(whole[0]["actions"], actions);
+    }
+
     async fn rules_are_kept_as_they_come(db: Db) {
         let site = Site::new(&db).await;
         let odd = json!([{ "field": "ratio", "op": "gte", "value": 2, "note": [1.5] }, "nonsense", null]);

@@ -1,7 +1,8 @@
 //! What is told of indexers.
 
-use qm_kernel::Timestamp;
 use qm_kernel::secret::MASK;
+use qm_kernel::{Permission, Principal, Timestamp};
+use qm_platform::masked;
 use qm_ports::indexer::{Candidate, Caps, ProtocolKind, Release, SearchFailure, SearchResult};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -28,6 +29,10 @@ pub struct IndexerView {
     /// What its protocol is configured with beside URL and key; each secret is `••••••••`.
     #[schema(value_type = Object)]
     pub config: Map<String, Value>,
+    /// Secrets to enter again, because its address changed; until then it is not asked. Left out while there is none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    pub secrets_wanted: Vec<String>,
     pub enabled: bool,
     /// The lower, the earlier.
     pub priority: i64,
@@ -141,11 +146,27 @@ impl From<Caps> for CapsView {
 }
 
 impl IndexerView {
+    /// As `reader` may see it: an address may hold a key.
+    #[must_use]
+    pub fn seen_by(mut self, reader: &Principal) -> Self {
+        if !reader.may(Permission::IndexersManage) {
+            self.base_url = masked::url(&self.base_url);
+            let config = self.config.iter();
+            self.config = config
+                .map(|(name, value)| (name.clone(), masked::value(value)))
+                .collect();
+            self.status_message = self.status_message.map(|text| masked::sentence(&text));
+            self.health.last_error = self.health.last_error.map(|text| masked::sentence(&text));
+        }
+        self
+    }
+
     pub fn new(shown: Shown, now: Timestamp) -> Self {
         let Shown {
             indexer,
             config,
             is_installed,
+            wanted,
         } = shown;
         let health = indexer.health;
         let (queries_today, grabs_today) = health.today(now);
@@ -162,6 +183,7 @@ impl IndexerView {
             base_url: indexer.base_url,
             api_key: indexer.api_key.map_or("", |_| MASK).to_owned(),
             config,
+            secrets_wanted: wanted,
             enabled: indexer.is_enabled,
             priority: indexer.priority,
             categories: indexer.categories,

@@ -26,6 +26,10 @@ pub struct LinkView {
     pub has_api_key: bool,
     /// `••••••••` where there is one, blank where there is none.
     pub api_key: String,
+    /// Secrets to enter again, because its address changed; until then it is not asked. Left out while there is none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    pub secrets_wanted: Vec<String>,
     /// When it was last asked: `ok`, `error` or `unknown`.
     pub status: String,
     pub status_message: Option<String>,
@@ -44,6 +48,7 @@ impl From<ShownLink> for LinkView {
             internal_url: link.internal_url,
             public_url: link.public_url,
             has_api_key: has_key,
+            secrets_wanted: link.wanted,
             api_key: if has_key { MASK.to_owned() } else { String::new() },
             status: checked.status.as_str().to_owned(),
             status_message: checked.message,

@@ -31,6 +31,8 @@ pub struct Shown {
     pub config: Map<String, Value>,
     /// An installed plugin speaks its protocol.
     pub is_installed: bool,
+    /// Secrets to enter again, because the address changed.
+    pub wanted: Vec<String>,
 }
 
 /// How a test went: the indexer as it is now, and what it said of itself or why not.

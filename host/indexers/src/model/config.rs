@@ -2,6 +2,7 @@
 
 use qm_kernel::secret::{MASK, is_mask};
 use qm_platform::config_schema::{holds_secret, is_secret};
+use qm_platform::origins::unmasked;
 use serde_json::{Map, Value};
 
 /// Names that have fields of their own.
@@ -31,7 +32,7 @@ fn shown_value(name: &str, property: Option<&Value>, value: &Value) -> Value {
     }
 }
 
-/// Puts what was sent over what is stored: null takes a property away, a mask keeps it.
+/// Puts what was sent over what is stored: null takes a property away, a mask keeps it, within lists and objects too.
 pub fn changed(stored: &Map<String, Value>, sent: Map<String, Value>) -> Map<String, Value> {
     let mut new = stored.clone();
     for (name, value) in sent {
@@ -41,6 +42,7 @@ pub fn changed(stored: &Map<String, Value>, sent: Map<String, Value>) -> Map<Str
             }
             Value::String(text) if is_mask(text.trim()) && stored.contains_key(&name) => {}
             value => {
+                let value = unmasked(value, stored.get(&name));
                 new.insert(name, value);
             }
         }

@@ -10,6 +10,8 @@ use super::import::{Listed, origin};
 
 /// Indexers of one answer, usenet's included.
 pub const MAX_LISTED: usize = 2000;
+/// Begins what is said of a longer list.
+const TOO_MANY: &str = "it lists more than";
 /// Characters of what an aggregator says that are repeated.
 const MAX_SAID: usize = 60;
 /// The word for this kind of aggregator in origins.
@@ -140,9 +142,7 @@ impl<'de> Deserialize<'de> for Entries {
                 let mut all = Vec::new();
                 while let Some(entry) = seq.next_element()? {
                     if all.len() == MAX_LISTED {
-                        return Err(serde::de::Error::custom(format!(
-                            "it lists more than {MAX_LISTED} indexers"
-                        )));
+                        return Err(serde::de::Error::custom(TOO_MANY));
                     }
                     all.push(entry);
                 }
@@ -155,7 +155,15 @@ impl<'de> Deserialize<'de> for Entries {
 
 /// Reads `GET /api/v1/indexer` of the aggregator at `base`. A list that cannot be read is an error in words.
 pub fn entries(body: &[u8], base: &str) -> Result<Vec<Entry>, String> {
-    let Entries(all) = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+    // Not the parser's words, which repeat what stands there.
+    let Entries(all) = serde_json::from_slice(body).map_err(|error: serde_json::Error| {
+        let told = error.to_string();
+        if told.contains(TOO_MANY) {
+            format!("{TOO_MANY} {MAX_LISTED} indexers")
+        } else {
+            "its list is none of indexers".to_owned()
+        }
+    })?;
     let mut seen = std::collections::HashSet::new();
     let entries = all.into_iter().map(|wire| {
         let Some(wire) = wire.read() else {

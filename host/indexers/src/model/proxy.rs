@@ -2,6 +2,7 @@
 //! as it is without.
 
 use qm_kernel::Timestamp;
+use qm_platform::origins::{Change, Places, put_wanted, take_wanted};
 use serde_json::{Map, Value};
 use url::Url;
 
@@ -25,6 +26,8 @@ pub struct Link {
     pub public_url: String,
     /// Sealed.
     pub api_key: Option<String>,
+    /// Its key has to be entered again, because the address changed.
+    pub wanted: Vec<String>,
     pub checked: Checked,
 }
 
@@ -52,6 +55,7 @@ impl Link {
             internal_url: text("internalUrl").unwrap_or_else(|| DEFAULT_INTERNAL.to_owned()),
             public_url: text("publicUrl").unwrap_or_else(|| DEFAULT_PUBLIC.to_owned()),
             api_key: text("apiKey"),
+            wanted: take_wanted(&mut stored.clone()),
             checked: Checked {
                 status: Status::named(&text("status").unwrap_or_default()),
                 message: text("statusMessage"),
@@ -96,7 +100,8 @@ pub struct LinkChange {
 }
 
 impl LinkChange {
-    /// Makes the change. What was found at another place, or with another key, is forgotten.
+    /// Makes the change. What was found at another place, or with another key, is forgotten, and so is a key that was entered
+    /// for another origin.
     pub fn apply(self, stored: &mut Stored) {
         let before = Link::of(stored);
         let members = [
@@ -110,11 +115,30 @@ impl LinkChange {
             }
         }
         let other_key = self.api_key.is_some();
+        let sent = self.api_key.clone().map(|key| ("apiKey".to_owned(), key.into()));
         match self.api_key {
             Some(Some(sealed)) => drop(stored.insert("apiKey".to_owned(), sealed.into())),
             Some(None) => drop(stored.remove("apiKey")),
             None => {}
         }
+        let change = Change {
+            schema: None,
+            before: &Stored::from_iter(
+                before
+                    .api_key
+                    .clone()
+                    .map(|key| ("apiKey".to_owned(), key.into())),
+            ),
+            sent: &sent.into_iter().collect(),
+            places: (
+                &Places::of_url(&before.internal_url),
+                &Places::of_url(&Link::of(stored).internal_url),
+            ),
+        };
+        let mut key = Stored::from_iter(stored.remove("apiKey").map(|key| ("apiKey".to_owned(), key)));
+        let wanted = change.settle(&mut key, before.wanted);
+        stored.extend(key);
+        put_wanted(stored, &wanted);
         let after = Link::of(stored);
         let moved = after.internal_url != before.internal_url || other_key;
         // Whoever tries what they are about to save sees what they found.
@@ -146,14 +170,6 @@ pub fn url_fault(text: &str) -> Option<&'static str> {
 /// A URL as it is stored.
 pub fn tidy_url(text: &str) -> String {
     text.trim().trim_end_matches('/').to_owned()
-}
-
-/// Whether two URLs lead to the same server.
-pub fn same_server(one: &str, other: &str) -> bool {
-    match (Url::parse(one), Url::parse(other)) {
-        (Ok(one), Ok(other)) => one.origin() == other.origin(),
-        _ => false,
-    }
 }
 
 #[cfg(test)]
@@ -221,6 +237,5 @@ mod tests {
         ] {
             assert!(url_fault(bad).is_some(), "{bad}");
         }
-        assert!(same_server("http://a:80/x", "http://a/y") && !same_server("http://a", "https://a"));
     }
 }

@@ -18,12 +18,13 @@ faults! {
     Test => with(acting(), [E::NoSuchIndexer, E::Settling(Settling::unknown())]);
     Acting => acting();
     ChangeLink => with(acting(), [E::LinkUrl("internalUrl", "…")]);
-    TryLink => with(acting(), [E::LinkUrl("internalUrl", "…"), E::NoLinkKey("…")]);
+    TryLink => with(acting(), [E::LinkUrl("internalUrl", "…"), E::NoLinkKey("…"), E::LinkKeyWanted(some())]);
     Import => with(
         acting(),
         [
             E::LinkDisabled,
             E::NoLinkKey("…"),
+            E::LinkKeyWanted(some()),
             E::LinkChanged,
             E::Importing,
             E::Settling(Settling::unknown()),

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use qm_kernel::Permission as P;
+use qm_ports::indexer::Candidate;
 use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Params, Path, Routes, routes};
 
 use crate::dto::answers::{
@@ -66,9 +67,10 @@ fn view(app: &Indexers, shown: Shown) -> IndexerView {
 
 /// Every indexer, in the order in which they are asked.
 #[utoipa::path(get, path = "/api/indexers", tag = "indexers", responses((status = 200, body = Vec<IndexerView>)))]
-async fn list_indexers(State(app): App) -> ApiResult<Json<Vec<IndexerView>>> {
-    let all = app.list().await?;
-    Ok(Json(all.into_iter().map(|shown| view(&app, shown)).collect()))
+async fn list_indexers(State(app): App, Auth(principal): Auth) -> ApiResult<Json<Vec<IndexerView>>> {
+    let all = app.list().await?.into_iter();
+    let shown = all.map(|shown| view(&app, shown).seen_by(&principal));
+    Ok(Json(shown.collect()))
 }
 
 /// Makes an indexer. It is not asked anything yet.
@@ -100,13 +102,19 @@ async fn list_implementations(State(app): App) -> Json<Vec<ImplementationView>> 
     Json(all.map(ImplementationView::from).collect())
 }
 
-/// Asks all indexers, or some, one question. Those that do not answer are told with the reason.
+/// Asks all indexers, or some, one question. Those that do not answer are told with the reason. A link that would hold an indexer's
+/// key is sealed: `POST /api/torrents` takes it from whom it was made for, for a day.
 #[utoipa::path(
     post, path = "/api/indexers/search", tag = "indexers", request_body = Body<NewSearch>,
     responses((status = 201, body = SearchView))
 )]
-async fn search_indexers(State(app): App, Body(search): Body<NewSearch>) -> ApiResult<Created<SearchView>> {
-    Ok(Created(app.search_all(&search.into()).await?.into()))
+async fn search_indexers(
+    State(app): App,
+    Auth(principal): Auth,
+    Body(search): Body<NewSearch>,
+) -> ApiResult<Created<SearchView>> {
+    let found = app.search_all(&search.into()).await?;
+    Ok(Created(app.found_for(&principal, found).await?.into()))
 }
 
 /// One indexer.
@@ -114,11 +122,16 @@ async fn search_indexers(State(app): App, Body(search): Body<NewSearch>) -> ApiR
     get, path = "/api/indexers/{id}", tag = "indexers", params(("id" = String, Path)),
     responses((status = 200, body = IndexerView), faults::Of)
 )]
-async fn get_indexer(State(app): App, Path(id): Path<String>) -> ApiResult<Json<IndexerView>> {
-    Ok(Json(view(&app, app.find(&id).await?)))
+async fn get_indexer(
+    State(app): App,
+    Auth(principal): Auth,
+    Path(id): Path<String>,
+) -> ApiResult<Json<IndexerView>> {
+    Ok(Json(view(&app, app.find(&id).await?).seen_by(&principal)))
 }
 
-/// Changes an indexer. With another URL, key or protocol, what was learnt of the earlier one is forgotten.
+/// Changes an indexer. With another URL, key or protocol, what was learnt of the earlier one is forgotten; with another scheme,
+/// host or port its secrets are dropped unless they are sent anew.
 #[utoipa::path(
     patch, path = "/api/indexers/{id}", tag = "indexers", params(("id" = String, Path)),
     request_body = Body<ChangedIndexer>, responses((status = 200, body = IndexerView), faults::Change)
@@ -172,11 +185,11 @@ async fn test_indexer(
         client: &client,
     };
     let (indexer, answer) = TestView::split(app.test(caller, &id).await?);
-    let indexer = view(&app, app.shown(indexer));
+    let indexer = view(&app, app.shown(indexer)).seen_by(&principal);
     Ok(Created(TestView::new(indexer, answer)))
 }
 
-/// What one indexer lists for a question, as it lists it.
+/// What one indexer lists for a question, as it lists it, but for links that would hold its key: those are sealed.
 #[utoipa::path(
     get, path = "/api/indexers/{id}/search", tag = "indexers",
     params(("id" = String, Path), Params::<SearchQuery>),
@@ -184,13 +197,17 @@ async fn test_indexer(
 )]
 async fn search_indexer(
     State(app): App,
+    Auth(principal): Auth,
     Path(id): Path<String>,
     Params(SearchQuery(query)): Params<SearchQuery>,
 ) -> ApiResult<Json<Vec<CandidateView>>> {
     let (indexer, found) = app.search_one(&id, query).await?;
-    let candidates = found
-        .releases
-        .into_iter()
-        .map(|release| CandidateView::new(indexer.id.clone(), indexer.name.clone(), release));
-    Ok(Json(candidates.collect()))
+    let candidate = |release| Candidate {
+        indexer_id: indexer.id.clone(),
+        indexer_name: indexer.name.clone(),
+        release,
+    };
+    let listed = found.releases.into_iter().map(candidate).collect();
+    let listed = app.listed_for(&principal, &indexer, listed).into_iter();
+    Ok(Json(listed.map(CandidateView::from).collect()))
 }

@@ -100,6 +100,33 @@ db_test! {
         assert!(audited.iter().all(|line| !line.contains("k-secret")));
     }
 
+    async fn the_links_key_stays_with_the_server_it_was_entered_for(db: Db) {
+        let site = Site::new(&db);
+        let (mine, other) = (FakeAggregator::start().await, FakeAggregator::start().await);
+        for there in [&mine, &other] {
+            there.has(vec![listed(1, "Orchard", "orchard")]);
+        }
+        site.link(&mine, "good").await;
+        // To be tried out elsewhere, the key has to be sent.
+        for body in [json!({ "internalUrl": other.base("good") }), json!({ "internalUrl": other.base("good"), "apiKey": MASK })] {
+            let (status, refused) = site.proxy("POST", "/test", body).await;
+            assert_eq!((status, &refused["code"]), (400, &json!("bad_request.indexer_proxy_key_wanted")), "{refused}");
+        }
+        let (_, moved) = site.proxy("PATCH", "", json!({ "internalUrl": other.base("good"), "apiKey": "" })).await;
+        assert_eq!((&moved["hasApiKey"], &moved["secretsWanted"]), (&json!(false), &json!(["apiKey"])));
+        let (_, probe) = site.proxy("GET", "/status", Value::Null).await;
+        assert!(probe["message"].as_str().unwrap().contains("enter `apiKey` again"), "{probe}");
+        for path in ["/test", "/import"] {
+            let (status, refused) = site.proxy("POST", path, Value::Null).await;
+            assert!(status == 400 && refused["message"].as_str().unwrap().contains("enter `apiKey` again"), "{refused}");
+        }
+        assert!(other.heard().is_empty(), "nothing was sent there");
+        let (_, anew) = site.proxy("PATCH", "", json!({ "apiKey": KEY })).await;
+        assert_eq!((&anew["hasApiKey"], &anew["secretsWanted"]), (&json!(true), &Value::Null));
+        let (status, told) = site.proxy("POST", "/test", Value::Null).await;
+        assert_eq!((status, &told["ok"]), (201, &json!(true)), "{told}");
+    }
+
     async fn a_test_tells_what_it_found_and_stores_it(db: Db) {
         let site = Site::new(&db);
         let aggregator = FakeAggregator::start().await;

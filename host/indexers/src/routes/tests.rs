@@ -9,7 +9,7 @@ use axum::http::{Request, header};
 use http_body_util::BodyExt;
 use qm_db::{Db, db_test};
 use qm_kernel::secret::MASK;
-use qm_ports::indexer::{Fetched, IndexerError, Indexers as _, Wanted};
+use qm_ports::indexer::{Fetched, IndexerError, Indexers as _, Release, Wanted};
 use qm_test_base::RoleTokens;
 use qm_web::{Docs, WebConfig};
 use serde_json::{Value, json};
@@ -196,6 +196,63 @@ db_test! {
         let (_, changed) = site.ask("PATCH", &format!("/{id}"), Some(json!({ "baseUrl": "http://y" }))).await;
         assert_eq!((&changed["status"], &changed["capabilities"]), (&json!("unknown"), &Value::Null));
         assert_eq!(changed["health"]["state"], "unknown");
+    }
+
+    async fn a_key_stays_with_the_origin_it_was_entered_for(db: Db) {
+        let site = Site::new(&db);
+        let id = site.make("x", json!({ "implementation": "special", "apiKey": "k-secret", "config": { "user": "jo", "pin": "1234" } })).await;
+        let path = format!("/{id}");
+        let (_, kept) = site.ask("PATCH", &path, Some(json!({ "baseUrl": "HTTP://X.:80/deeper", "name": "other" }))).await;
+        assert_eq!((&kept["apiKey"], &kept["secretsWanted"]), (&json!(MASK), &Value::Null));
+        site.house.protocols.asked();
+        for (url, sent) in [
+            ("http://x:8080/", json!({})),
+            ("https://x/", json!({ "apiKey": MASK, "config": { "pin": MASK } })),
+            ("http://evil/", json!({ "apiKey": "" })),
+        ] {
+            site.ask("PATCH", &path, Some(json!({ "baseUrl": "http://x", "apiKey": "k-secret", "config": { "pin": "1234" } }))).await;
+            let mut body = sent.as_object().unwrap().clone();
+            body.insert("baseUrl".into(), url.into());
+            let (status, moved) = site.ask("PATCH", &path, Some(body.into())).await;
+            assert_eq!(status, 200, "{moved}");
+            assert_eq!((&moved["apiKey"], &moved["config"], &moved["secretsWanted"]),
+                (&json!(""), &json!({ "user": "jo" }), &json!(["apiKey", "pin"])), "{url}");
+            let (_, tested) = site.ask("POST", &format!("{path}/test"), None).await;
+            assert!(tested["error"].as_str().unwrap().contains("enter `apiKey`, `pin` again"), "{tested}");
+            let (_, found) = site.ask("POST", "/search", Some(json!({ "q": "x" }))).await;
+            assert_eq!(found["failed"], 1, "{found}");
+        }
+        assert!(site.house.protocols.asked().is_empty(), "nobody was asked without its key");
+        // One that is sent anew goes to the new address; one that is taken away is wanted no more.
+        let anew = json!({ "apiKey": "k-new", "config": { "pin": null } });
+        let (_, whole) = site.ask("PATCH", &path, Some(anew)).await;
+        assert_eq!((&whole["apiKey"], &whole["secretsWanted"]), (&json!(MASK), &Value::Null));
+        site.ask("POST", &format!("{path}/test"), None).await;
+        let (asked, _) = site.house.protocols.asked().remove(0);
+        assert_eq!((&asked["baseUrl"], &asked["apiKey"], asked.get("pin"), asked.get("$secretsWanted")),
+            (&json!("http://evil"), &json!("k-new"), None, None));
+    }
+
+    async fn a_link_never_holds_the_key(db: Db) {
+        let site = Site::new(&db);
+        let id = site.make("x", json!({ "apiKey": "k/secret" })).await;
+        let link = |url: &str| Release { download_url: Some(url.to_owned()), ..release(url, Some(9)) };
+        let listed = ["http://x/dl?apikey=k%2Fsecret&id=1", "http://cdn.test/k/secret/2", "http://x/dl?id=3", "magnet:?xt=urn:btih:aa"];
+        site.house.protocols.has("x", listed.map(link).to_vec());
+        let (_, one) = site.ask("GET", &format!("/{id}/search?q=x"), None).await;
+        let (_, all) = site.ask("POST", "/search", Some(json!({ "q": "x" }))).await;
+        for found in [&one, &all["candidates"]] {
+            let text = found.to_string();
+            assert!(!text.contains("k/secret") && !text.contains("k%2Fsecret"), "{text}");
+            let links: Vec<_> = found.as_array().unwrap().iter().filter_map(|one| one["downloadUrl"].as_str()).collect();
+            assert_eq!(links.len(), 4, "{text}");
+            for whole in ["http://x/dl?id=3", "magnet:?xt=urn:btih:aa"] {
+                assert!(links.contains(&whole), "{text}");
+            }
+            for origin in ["http://x/~sealed-link~", "http://cdn.test/~sealed-link~"] {
+                assert!(links.iter().any(|link| link.starts_with(origin)), "{text}");
+            }
+        }
     }
 
     async fn one_indexer_is_asked_as_it_is(db: Db) {

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use futures_util::future::BoxFuture;
 use qm_db::DbError;
 use qm_kernel::Permission;
+use qm_platform::origins::{complaint, take_wanted};
 use qm_platform::{AuditResult, judge_alone};
 use qm_ports::indexer::{Found, IndexerConfig, IndexerError, Protocols, Query};
 use serde_json::{Map, Value, json};
@@ -158,14 +159,23 @@ impl Indexers {
         })
     }
 
-    /// The configuration for its plugin, secrets in clear.
+    /// The configuration for its plugin, secrets in clear, unless one of them has to be entered again.
     pub(super) fn config_of(&self, indexer: &Indexer) -> Result<IndexerConfig, IndexerError> {
+        match complaint(&self.kept(indexer).1) {
+            Some(complaint) => Err(IndexerError::InvalidConfig(complaint)),
+            None => self.fields_of(indexer),
+        }
+    }
+
+    /// The configuration for its plugin as far as it is stored.
+    pub(super) fn fields_of(&self, indexer: &Indexer) -> Result<IndexerConfig, IndexerError> {
         let lost =
             || IndexerError::InvalidConfig("its secrets cannot be read any more: enter them anew".to_owned());
         let mut fields = match &indexer.config {
             None => Map::new(),
             Some(sealed) => self.opened(sealed).ok_or_else(lost)?,
         };
+        take_wanted(&mut fields);
         // A key that no key opens counts as none: the indexer says what it thinks of that.
         let key = indexer
             .api_key

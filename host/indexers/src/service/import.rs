@@ -11,7 +11,8 @@ use qm_kernel::{Permission, Secret};
 use qm_platform::{Actor, judge_alone};
 use serde_json::json;
 
-use super::link::entry_of;
+use super::keep::whole;
+use super::link::{entry_of, keyless};
 use super::{Caller, Indexers};
 use crate::error::IndexerAreaError;
 use crate::model::health::Health;
@@ -55,7 +56,7 @@ impl Indexers {
         }
         let key = self
             .link_key(&link)
-            .ok_or(IndexerAreaError::NoLinkKey("import its indexers"))?;
+            .ok_or_else(|| keyless(&link, "import its indexers"))?;
         let (about, entries) = self.aggregator(&link.internal_url, &key).list().await?;
         let mut tx = self.db.begin_write().await?;
         let actor = self
@@ -169,6 +170,12 @@ impl Import<'_> {
         let mut new = old.clone();
         let mut changed = follow(&mut new, listed);
         let key_is_theirs = follows_url(&new, listed);
+        let (stored, wanted) = self.app.kept(&old);
+        let before = whole(&old, stored.clone());
+        // The aggregator's key is sent anew with each import.
+        let sent = key_is_theirs.then(|| ("apiKey".to_owned(), self.key.expose().into()));
+        let sent = sent.into_iter().collect();
+        self.app.settle(&mut new, stored, (&before, &sent), wanted);
         let has = new
             .api_key
             .as_deref()

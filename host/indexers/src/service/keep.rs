@@ -7,7 +7,8 @@ use qm_db::Tx;
 use qm_kernel::Permission;
 use qm_platform::Actor;
 use qm_platform::config_schema::broken_or_unknown;
-use serde_json::{Value, json};
+use qm_platform::origins::{self, Places, put_wanted, take_wanted};
+use serde_json::{Map, Value, json};
 
 use super::{Caller, Indexers};
 use crate::error::IndexerAreaError;
@@ -18,7 +19,6 @@ use crate::model::indexer::{
     DEFAULT_CATEGORIES, DEFAULT_IMPLEMENTATION, DEFAULT_PACE, DEFAULT_PRIORITY, DEFAULT_TIMEOUT_MS, Indexer,
     MAX_INDEXERS, PROTOCOLS, Status,
 };
-use crate::model::proxy::same_server;
 use crate::repo;
 
 impl Indexers {
@@ -44,10 +44,11 @@ impl Indexers {
     }
 
     fn shown_by(&self, indexer: Indexer, schema: Option<&Value>) -> Shown {
-        let stored = indexer.config.as_deref().and_then(|sealed| self.opened(sealed));
+        let (stored, wanted) = self.kept(&indexer);
         Shown {
-            config: shown(schema, &stored.unwrap_or_default()),
+            config: shown(schema, &stored),
             is_installed: schema.is_some(),
+            wanted,
             indexer,
         }
     }
@@ -148,13 +149,12 @@ impl Indexers {
             || change.base_url.is_some()
             || change.api_key.is_some()
             || change.config.is_some();
-        let elsewhere = change
-            .base_url
-            .as_deref()
-            .is_some_and(|url| !same_server(url, &to.base_url));
-        if elsewhere && to.origin.is_some() {
-            // It is the aggregator's, and opens all that the aggregator has.
-            to.api_key = None;
+        let (stored, wanted) = self.kept(to);
+        let before = whole(to, stored.clone());
+        let mut sent = change.config.clone().unwrap_or_default();
+        if let Some(key) = &change.api_key {
+            let key = key.as_ref().map_or(Value::Null, |key| key.expose().into());
+            sent.insert("apiKey".to_owned(), key);
         }
         put(&mut to.name, change.name);
         put(&mut to.implementation, change.implementation);
@@ -169,13 +169,59 @@ impl Indexers {
         if let Some(key) = change.api_key {
             to.api_key = key.map(|key| self.cipher.encrypt(key.expose()));
         }
-        if let Some(sent) = change.config {
-            let stored = to.config.as_deref().and_then(|sealed| self.opened(sealed));
-            let new = changed(&stored.unwrap_or_default(), sent);
-            let text = Value::Object(new.clone()).to_string();
-            to.config = (!new.is_empty()).then(|| self.cipher.encrypt(&text));
+        if configures {
+            let new = change
+                .config
+                .map_or_else(|| stored.clone(), |sent| changed(&stored, sent));
+            self.settle(to, new, (&before, &sent), wanted);
+            self.check(to)
+        } else {
+            Ok(())
         }
-        if configures { self.check(to) } else { Ok(()) }
+    }
+
+    /// Puts the rest of its configuration in place. Secrets that were entered for another address are dropped.
+    pub(super) fn settle(
+        &self,
+        indexer: &mut Indexer,
+        config: Map<String, Value>,
+        (before, sent): (&Map<String, Value>, &Map<String, Value>),
+        wanted: Vec<String>,
+    ) {
+        let kind = self.kind(&indexer.implementation);
+        let schema = kind.as_ref().map(|kind| &kind.config_schema);
+        let mut after = whole(indexer, config);
+        let change = origins::Change {
+            schema,
+            before,
+            sent,
+            places: (&Places::of(schema, before), &Places::of(schema, &after)),
+        };
+        let wanted = change.settle(&mut after, wanted);
+        if after.remove("apiKey").is_none() {
+            indexer.api_key = None;
+        }
+        after.remove("baseUrl");
+        put_wanted(&mut after, &wanted);
+        // What is the same stays as it is stored, and what nobody can read until it is entered anew.
+        let stored = indexer.config.as_deref().map(|sealed| self.opened(sealed));
+        let is_same = match stored {
+            None => after.is_empty(),
+            Some(None) => after.is_empty() && sent.keys().all(|name| name == "apiKey"),
+            Some(Some(stored)) => stored == after,
+        };
+        if !is_same {
+            let text = Value::Object(after.clone()).to_string();
+            indexer.config = (!after.is_empty()).then(|| self.cipher.encrypt(&text));
+        }
+    }
+
+    /// What its protocol is configured with beside URL and key, and the secrets that are wanted anew.
+    pub(super) fn kept(&self, indexer: &Indexer) -> (Map<String, Value>, Vec<String>) {
+        let stored = indexer.config.as_deref().and_then(|sealed| self.opened(sealed));
+        let mut stored = stored.unwrap_or_default();
+        let wanted = take_wanted(&mut stored);
+        (stored, wanted)
     }
 
     /// Refuses what the plugin of the protocol does not take.
@@ -198,7 +244,7 @@ impl Indexers {
             properties.is_some_and(|properties| properties.get(name).is_some())
         };
         let config = self
-            .config_of(indexer)
+            .fields_of(indexer)
             .map_err(|error| IndexerAreaError::Config(vec![error.to_string()]))?;
         let mut fields = config.fields;
         if named("timeoutMs") {
@@ -222,6 +268,18 @@ impl Indexers {
         };
         Err(IndexerAreaError::Config(broken.iter().map(message).collect()))
     }
+}
+
+/// All that an address or a secret may stand in; the key as it is stored.
+pub(super) fn whole(indexer: &Indexer, mut config: Map<String, Value>) -> Map<String, Value> {
+    config.extend(
+        indexer
+            .api_key
+            .as_deref()
+            .map(|sealed| ("apiKey".to_owned(), sealed.into())),
+    );
+    config.insert("baseUrl".to_owned(), indexer.base_url.as_str().into());
+    config
 }
 
 fn put<T>(field: &mut T, new: Option<T>) {

@@ -1,6 +1,7 @@
 //! The link to the aggregator: its settings, and whether it answers.
 
 use qm_kernel::{Permission, Secret};
+use qm_platform::origins::{complaint, is_same_origin};
 use qm_platform::{Actor, AuditEntry, AuditResult, judge_alone};
 use serde_json::{Value, json};
 
@@ -8,7 +9,7 @@ use super::aggregator::{Aggregator, LIST_PATIENCE, PATIENCE};
 use super::{Caller, Indexers};
 use crate::error::IndexerAreaError;
 use crate::model::indexer::Status;
-use crate::model::proxy::{Checked, Link, LinkChange, same_server, tidy_url, url_fault};
+use crate::model::proxy::{Checked, Link, LinkChange, tidy_url, url_fault};
 use crate::model::told::{AggregatorError, LinkPatch, Probe, ShownLink, Trial};
 use crate::settings::INDEXER_PROXY;
 
@@ -82,14 +83,14 @@ impl Indexers {
         let url = url.unwrap_or_else(|| stored.internal_url.clone());
         let key = match trial.api_key {
             Some(key) => Some(key),
+            // The stored key stays with the server it was entered for.
+            None if !is_same_origin(&url, &stored.internal_url) && stored.api_key.is_some() => {
+                let wanted = complaint(&["apiKey".to_owned()]).unwrap_or_default();
+                return Err(IndexerAreaError::LinkKeyWanted(wanted));
+            }
             None => self.link_key(&stored).filter(|key| !key.is_empty()),
         };
-        let key = key.ok_or(IndexerAreaError::NoLinkKey("test the connection"))?;
-        if !same_server(&url, &stored.internal_url) && self.link_key(&stored).as_ref() == Some(&key) {
-            // The stored key would go to another server: that is for those who may send it there for good.
-            let needed = &[Permission::IntegrationsIndexerProxyManage];
-            judge_alone(&*self.acting, &self.db, caller.principal, needed).await?;
-        }
+        let key = key.ok_or_else(|| keyless(&stored, "test the connection"))?;
         let (checked, answer) = self.probe(&url, &key).await;
         let _turn = self.link_changes.lock().await;
         let mut tx = self.db.begin_write().await?;
@@ -123,7 +124,11 @@ impl Indexers {
             return Ok(idle("disabled", "The link to the indexer proxy is disabled"));
         }
         let Some(key) = self.link_key(&link) else {
-            return Ok(idle("unconfigured", "No API key of the indexer proxy is set"));
+            let wanted = complaint(&link.wanted);
+            let message = wanted
+                .as_deref()
+                .unwrap_or("No API key of the indexer proxy is set");
+            return Ok(idle("unconfigured", message));
         };
         let (checked, _) = self.probe(&link.internal_url, &key).await;
         let _turn = self.link_changes.lock().await;
@@ -189,6 +194,11 @@ impl Indexers {
             }
         }
     }
+}
+
+/// Why it has no key.
+pub(super) fn keyless(link: &Link, to: &'static str) -> IndexerAreaError {
+    complaint(&link.wanted).map_or(IndexerAreaError::NoLinkKey(to), IndexerAreaError::LinkKeyWanted)
 }
 
 /// A URL as it is stored; blank stays blank, for the default.

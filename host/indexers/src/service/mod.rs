@@ -6,6 +6,7 @@ mod fetch;
 mod import;
 mod keep;
 mod link;
+mod links;
 mod notes;
 mod pace;
 mod search;

@@ -1,6 +1,5 @@
 //! What a job is, and the rules that need no database.
 
-mod blot;
 pub mod cron;
 pub mod event;
 pub mod job;

@@ -3,50 +3,15 @@
 //! Bounds: depth [`MAX_DEPTH`], [`MAX_ITEMS`] entries an array or object, [`MAX_TEXT`] characters a text, [`MAX_BYTES`] of
 //! JSON in all.
 
+use qm_platform::masked::{self, REDACTED, is_secret};
 use serde_json::{Map, Value};
-
-use super::blot;
 
 const MAX_DEPTH: usize = 6;
 const MAX_ITEMS: usize = 200;
 const MAX_TEXT: usize = 2000;
 const MAX_BYTES: usize = 64 * 1024;
 
-pub(super) const REDACTED: &str = "[redacted]";
 const TRUNCATED: &str = "[truncated]";
-
-/// Parts of names that hold secrets, compared without case and without what separates words.
-const SECRET: &[&str] = &[
-    "pass",
-    "secret",
-    "token",
-    "apikey",
-    "authorization",
-    "auth",
-    "credential",
-    "cookie",
-    "session",
-    "bearer",
-    "privatekey",
-    "encryptionkey",
-    "accesskey",
-    "salt",
-    "hash",
-    "otp",
-    "totp",
-    "mfa",
-    "pin",
-    "signature",
-];
-
-pub(super) fn is_secret(name: &str) -> bool {
-    let bare: String = name
-        .chars()
-        .filter(|c| c.is_alphanumeric())
-        .flat_map(char::to_lowercase)
-        .collect();
-    SECRET.iter().any(|part| bare.contains(part))
-}
 
 /// `value` as people may see it.
 pub fn value(value: Value) -> Value {
@@ -67,7 +32,7 @@ fn bounded(value: Value, depth: usize) -> Value {
             .map(|item| bounded(item, depth + 1))
             .collect(),
         Value::Object(members) => Value::Object(object(members, depth)),
-        Value::String(text) => clip(blot::addresses(&text)).into(),
+        Value::String(text) => clip(masked::addresses(&text)).into(),
         other => other,
     }
 }
@@ -89,7 +54,7 @@ fn object(members: Map<String, Value>, depth: usize) -> Map<String, Value> {
 
 /// A sentence as people may see it: secrets are blotted.
 pub fn text(text: &str) -> String {
-    clip(blot::sentence(text))
+    clip(masked::sentence(text))
 }
 
 /// PostgreSQL's TEXT holds no NUL, and nobody reads more than [`MAX_TEXT`] characters.

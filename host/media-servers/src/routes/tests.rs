@@ -134,6 +134,28 @@ db_test! {
         assert!(!audited.join("").contains("s3cret"));
     }
 
+    async fn a_token_stays_with_the_address_it_was_entered_for(db: Db) {
+        let site = Site::new(&db);
+        let id = site.make("den", json!({})).await;
+        let path = format!("/{id}");
+        for (url, kept) in [("http://DEN./plex", true), ("http://den:80", true), ("http://den:81", false), ("http://den", false)] {
+            let body = json!({ "config": { "url": null, "baseUrl": url, "token": MASK } });
+            let (status, moved) = site.ask("PATCH", &path, Some(body)).await;
+            assert_eq!(status, 200, "{moved}");
+            let wanted = if kept { Value::Null } else { json!(["token"]) };
+            assert_eq!((moved["config"].get("token").is_some(), &moved["secretsWanted"]), (kept, &wanted), "{url}");
+        }
+        let (_, tested) = site.ask("POST", &format!("{path}/test"), None).await;
+        assert!(tested["message"].as_str().unwrap().contains("enter `token` again"), "{tested}");
+        let (_, refused) = site.ask("POST", &format!("{path}/refresh"), None).await;
+        assert!(refused["message"].as_str().unwrap().contains("enter `token` again"), "{refused}");
+        assert!(site.house.servers.asked().is_empty());
+        let (_, anew) = site.ask("PATCH", &path, Some(json!({ "config": { "token": "new" } }))).await;
+        assert_eq!(anew["secretsWanted"], Value::Null, "{anew}");
+        site.ask("POST", &format!("{path}/test"), None).await;
+        assert_eq!(Value::from(site.house.servers.asked().remove(0).1), json!({ "baseUrl": "http://den", "token": "new" }));
+    }
+
     async fn what_cannot_be_is_refused(db: Db) {
         let site = Site::new(&db);
         for (body, says) in [
@@ -153,6 +175,8 @@ db_test! {
             json!({ "name": "x", "kind": "plex", "config": { "odd": "x".repeat(17 << 10) } }),
             json!({ "name": "x", "kind": "plex", "config": { "baseUrl": "http://jo:secret@den:32400", "token": "t" } }),
             json!({ "name": "x", "kind": "plex", "config": { "url": "http://jo@den:32400", "token": "t" } }),
+            json!({ "name": "x", "kind": "plex", "config": { "baseUrl": "http://den:32400/?X-Plex-Token=t" } }),
+            json!({ "name": "x", "kind": "plex", "config": { "url": "http://den:32400/#t" } }),
         ] {
             let (status, told) = site.ask("POST", "", Some(body)).await;
             assert_eq!(status, 400, "{told}");

@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use futures_util::future::join_all;
 use qm_db::DbError;
 use qm_kernel::Timestamp;
+use qm_platform::origins::{complaint, take_wanted};
 use qm_platform::{AuditResult, judge_alone};
 use qm_ports::media_server::{
     Extent, MediaServer, MediaServerConfig, MediaServerError, MediaServers, PlaySession, Refreshed,
@@ -117,9 +118,12 @@ impl Integrations {
 
     /// The configuration for its plugin, secrets in clear.
     fn config_of(&self, integration: &Integration) -> Result<MediaServerConfig, MediaServerError> {
-        let stored = self.opened(integration).ok_or_else(|| {
+        let mut stored = self.opened(integration).ok_or_else(|| {
             MediaServerError::InvalidConfig("its secrets cannot be read any more: enter them anew".to_owned())
         })?;
+        if let Some(complaint) = complaint(&take_wanted(&mut stored)) {
+            return Err(MediaServerError::InvalidConfig(complaint));
+        }
         Ok(MediaServerConfig {
             fields: handed_on(stored),
             timeout_ms: Some(TIMEOUT_MS),

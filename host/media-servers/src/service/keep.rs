@@ -5,15 +5,20 @@ use std::time::Duration;
 use qm_db::Tx;
 use qm_platform::Actor;
 use qm_platform::config_schema::{BrokenRule, broken_rules};
+use qm_platform::origins::{self, Places, put_wanted, take_wanted};
 use qm_ports::media_server::MediaServerKind;
 use serde_json::{Map, Value, json};
 
 use super::{Caller, Integrations};
 use crate::error::MediaServersError;
 use crate::model::{
-    Change, Integration, MAX_INTEGRATIONS, SECRETS, Shown, Status, changed, handed_on, names_somebody, shown,
+    Change, Integration, MAX_INTEGRATIONS, PLAIN, SECRETS, Shown, Status, changed, handed_on, names_somebody,
+    shown,
 };
 use crate::repo;
+
+/// Names of the address, the second an older one.
+const ADDRESSES: [&str; 2] = ["baseUrl", "url"];
 
 impl Integrations {
     /// Every media server, the oldest first.
@@ -25,9 +30,11 @@ impl Integrations {
 
     fn shown(&self, integration: Integration, kinds: &[MediaServerKind]) -> Shown {
         let kind = kinds.iter().find(|kind| kind.id == integration.kind);
-        let stored = self.opened(&integration).unwrap_or_default();
+        let mut stored = self.opened(&integration).unwrap_or_default();
+        let wanted = take_wanted(&mut stored);
         Shown {
             config: shown(kind.map(|kind| &kind.config_schema), &stored),
+            wanted,
             integration,
         }
     }
@@ -132,8 +139,9 @@ impl Integrations {
             to.is_enabled = is_enabled;
         }
         let mut config = self.opened(to).unwrap_or_default();
+        let wanted = take_wanted(&mut config);
         if let Some(sent) = change.config {
-            let new = changed(&config, sent);
+            let mut new = changed(&config, sent.clone());
             let told = |(name, value): (&String, &Value)| {
                 let tells = !SECRETS.contains(&name.as_str()) && names_somebody(name, value.as_str()?);
                 tells.then(|| {
@@ -143,12 +151,25 @@ impl Integrations {
                     )
                 })
             };
-            let told: Vec<String> = new.iter().filter_map(told).collect();
+            let mut told: Vec<String> = new.iter().filter_map(told).collect();
+            let goes_on = |name: &&&str| {
+                let url = new.get(**name).and_then(Value::as_str);
+                url.is_some_and(|url| url.contains(['?', '#']))
+            };
+            // It is shown as it is, and what stands behind its path may be a key.
+            told.extend(ADDRESSES.iter().filter(goes_on).map(|name| {
+                format!(
+                    "config.{name} must end with its path: no ? and no #; secrets have fields of their own"
+                )
+            }));
             if !told.is_empty() {
                 return Err(MediaServersError::Config(told));
             }
-            if new != config {
-                to.config = self.sealed(&new);
+            let still_wanted = self.settle(&to.kind, (&config, &sent), &mut new, wanted.clone());
+            if new != config || still_wanted != wanted {
+                let mut stored = new.clone();
+                put_wanted(&mut stored, &still_wanted);
+                to.config = self.sealed(&stored);
                 config = new;
             }
         }
@@ -157,6 +178,35 @@ impl Integrations {
         } else {
             Ok(())
         }
+    }
+
+    /// Takes secrets out of `new` that were entered for another address. Returns those that are wanted anew.
+    fn settle(
+        &self,
+        kind: &str,
+        (before, sent): (&Map<String, Value>, &Map<String, Value>),
+        new: &mut Map<String, Value>,
+        wanted: Vec<String>,
+    ) -> Vec<String> {
+        let kinds = self.kinds.kinds();
+        let kind = kinds.iter().find(|known| known.id == kind);
+        // Some names are secrets whatever the schema says, and some are none although it does not name them.
+        let named = kind.and_then(|kind| kind.config_schema.get("properties")?.as_object());
+        let mut named = named.cloned().unwrap_or_default();
+        named.extend(SECRETS.map(|name| (name.to_owned(), json!({ "writeOnly": true }))));
+        for name in PLAIN {
+            named.entry(name).or_insert_with(|| json!({}));
+        }
+        let schema = json!({ "properties": named });
+        let places = |config: &Map<String, Value>| Places::of(Some(&schema), &handed_on(config.clone()));
+        let (was, is) = (places(before), places(new));
+        let change = origins::Change {
+            schema: Some(&schema),
+            before,
+            sent,
+            places: (&was, &is),
+        };
+        change.settle(new, wanted)
     }
 
     /// Refuses a kind that no plugin speaks to, and values that its plugin does not take. What its schema does not name is kept

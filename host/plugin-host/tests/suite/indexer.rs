@@ -142,9 +142,9 @@ async fn each_wrong_answer_is_an_error_of_its_own() {
     let (bench, server) = (bench().await, FakeIndexer::start().await);
     for (way, kind, says) in [
         ("throttled", "throttled", "HTTP 429"),
-        ("login", "login", "people sign in (\"Orchard\")"),
+        ("login", "login", "people sign in where"),
         ("captcha", "captcha", "HTTP 403"),
-        ("html", "unparsable", "\"502 Bad Gateway\""),
+        ("html", "unparsable", "a web page where"),
         ("garbage", "unparsable", "no XML"),
         ("empty", "unparsable", "an empty document"),
         ("error", "api", "201: Incorrect parameter"),

@@ -1,7 +1,8 @@
 //! What is answered.
 
-use qm_kernel::Timestamp;
+use qm_kernel::{Permission, Principal, Timestamp};
 use qm_matching::{FeedScope, MatchType, QualityRules, SizeRules};
+use qm_platform::masked;
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -13,6 +14,11 @@ use crate::model::feed::Feed;
 use crate::model::grab::GrabNote;
 use crate::model::history::{Counts, HistoryItem};
 use crate::model::rule::Rule;
+
+/// Whether somebody sees addresses as they were entered.
+fn manages(reader: &Principal) -> bool {
+    reader.may(Permission::RssManage)
+}
 
 /// A feed.
 #[derive(Serialize, ToSchema)]
@@ -42,6 +48,16 @@ pub struct FeedView {
     pub created_at: Timestamp,
     #[schema(value_type = String, format = DateTime)]
     pub updated_at: Timestamp,
+}
+
+impl FeedView {
+    /// As those see it who may not manage feeds.
+    fn masked(mut self) -> Self {
+        self.url = masked::url(&self.url);
+        self.last_error = self.last_error.map(|error| masked::sentence(&error));
+        self.warnings = self.warnings.iter().map(|text| masked::sentence(text)).collect();
+        self
+    }
 }
 
 impl From<Feed> for FeedView {
@@ -87,6 +103,17 @@ pub struct RuleOfFeedView {
     #[serde(flatten)]
     pub rule: RuleView,
     pub feed_ids: Vec<String>,
+}
+
+impl FeedWithRulesView {
+    /// As `reader` may see it: the address of a feed holds keys.
+    pub fn seen_by(feed: (Feed, Vec<(Rule, Vec<String>)>), reader: &Principal) -> Self {
+        let mut view = Self::from(feed);
+        if !manages(reader) {
+            view.feed = view.feed.masked();
+        }
+        view
+    }
 }
 
 impl From<(Feed, Vec<(Rule, Vec<String>)>)> for FeedWithRulesView {
@@ -299,6 +326,13 @@ pub struct GrabView {
     pub next_attempt_at: Option<Timestamp>,
 }
 
+impl GrabView {
+    fn masked(mut self) -> Self {
+        self.error = self.error.map(|error| masked::sentence(&error));
+        self
+    }
+}
+
 impl From<GrabNote> for GrabView {
     fn from(note: GrabNote) -> Self {
         Self {
@@ -333,6 +367,20 @@ pub struct HistoryView {
     pub created_at: Timestamp,
     /// The last grab of it.
     pub grab: Option<GrabView>,
+}
+
+impl HistoryView {
+    /// As `reader` may see it: links of private trackers hold keys.
+    pub fn seen_by(item: HistoryItem, reader: &Principal) -> Self {
+        let mut view = Self::from(item);
+        if !manages(reader) {
+            view.item_guid = masked::url(&view.item_guid);
+            view.link = masked::url(&view.link);
+            view.magnet = view.magnet.map(|magnet| masked::url(&magnet));
+            view.grab = view.grab.map(GrabView::masked);
+        }
+        view
+    }
 }
 
 impl From<HistoryItem> for HistoryView {
@@ -440,6 +488,18 @@ pub struct EvaluationView {
     pub created_at: Timestamp,
     /// What became of the download.
     pub grab: Option<GrabView>,
+}
+
+impl EvaluationView {
+    /// As `reader` may see it.
+    pub fn seen_by(evaluation: Evaluation, reader: &Principal) -> Self {
+        let mut view = Self::from(evaluation);
+        if !manages(reader) {
+            view.rss_item_id = masked::url(&view.rss_item_id);
+            view.grab = view.grab.map(GrabView::masked);
+        }
+        view
+    }
 }
 
 impl From<Evaluation> for EvaluationView {

@@ -2,6 +2,7 @@
 
 use qm_kernel::Timestamp;
 use qm_matching::Candidate;
+use qm_platform::masked;
 use serde_json::{Value, json};
 
 use super::candidate::StoredCandidate;
@@ -97,6 +98,18 @@ pub fn write(rows: &[(Rule, Feed, Vec<StoredCandidate>)], now: Timestamp) -> Val
         })
         .collect();
     json!({ "kind": KIND, "version": 1, "exportedAt": now, "rules": rules })
+}
+
+/// A bundle without the keys in the addresses of its feeds.
+pub fn without_keys(mut bundle: Value) -> Value {
+    let rules = bundle["rules"].as_array_mut();
+    for rule in rules.into_iter().flatten() {
+        let url = rule["feed"]["url"].as_str().map(masked::url);
+        if let Some(url) = url {
+            rule["feed"]["url"] = url.into();
+        }
+    }
+    bundle
 }
 
 fn candidate(candidate: &Candidate) -> Value {

@@ -1,6 +1,7 @@
 //! Rules that are carried from one server to another.
 
 use axum::extract::State;
+use qm_kernel::{Permission, Principal};
 use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Params, Path};
 use serde_json::Value;
 
@@ -8,26 +9,45 @@ use super::{App, faults};
 use crate::dto::answers::ImportedView;
 use crate::dto::requests::{BundleBody, ExportQuery, ImportQuery};
 use crate::error::RssError;
-use crate::model::bundle::Mode;
+use crate::model::bundle::{self, Mode};
 use crate::service::Caller;
 
-/// The rules of a feed, with their candidates.
+/// The rules of a feed, with their candidates. Without `rss.manage` keys in addresses are masked.
 #[utoipa::path(
     get, path = "/api/rss/feeds/{id}/rules-export", tag = "rss", params(("id" = String, Path)),
     responses((status = 200, body = Object), faults::Export)
 )]
-pub async fn export_feed_rules(State(app): App, Path(id): Path<String>) -> ApiResult<Json<Value>> {
-    Ok(Json(app.export(Some(&id), None).await?))
+pub async fn export_feed_rules(
+    State(app): App,
+    Auth(principal): Auth,
+    Path(id): Path<String>,
+) -> ApiResult<Json<Value>> {
+    Ok(Json(seen_by(app.export(Some(&id), None).await?, &principal)))
 }
 
 /// Rules with their feeds and candidates: of a feed (`feedId`), or those that are named (`ruleIds`), or both; all without either.
+/// Without `rss.manage` keys in addresses are masked.
 #[utoipa::path(
     get, path = "/api/rss/rules-export", tag = "rss", params(Params::<ExportQuery>),
     responses((status = 200, body = Object), faults::Export)
 )]
-pub async fn export_rules(State(app): App, Params(query): Params<ExportQuery>) -> ApiResult<Json<Value>> {
+pub async fn export_rules(
+    State(app): App,
+    Auth(principal): Auth,
+    Params(query): Params<ExportQuery>,
+) -> ApiResult<Json<Value>> {
     let ids = query.rule_ids.as_deref();
-    Ok(Json(app.export(query.feed_id.as_deref(), ids).await?))
+    let bundle = app.export(query.feed_id.as_deref(), ids).await?;
+    Ok(Json(seen_by(bundle, &principal)))
+}
+
+/// A bundle as `reader` may see it.
+fn seen_by(bundle: Value, reader: &Principal) -> Value {
+    if reader.may(Permission::RssManage) {
+        bundle
+    } else {
+        bundle::without_keys(bundle)
+    }
 }
 
 /// Takes over a bundle of rules. What is there is left (`skip`), replaced (`overwrite`) or added to (`merge`). A row that cannot be

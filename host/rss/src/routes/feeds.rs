@@ -9,13 +9,14 @@ use crate::dto::requests::{ChangedFeed, HistoryQuery, NewFeed};
 use crate::model::history::Standing;
 use crate::service::Caller;
 
-/// Every feed, the oldest first, with its rules.
+/// Every feed, the oldest first, with its rules. Without `rss.manage` what its address holds beside host and path is masked.
 #[utoipa::path(
     get, path = "/api/rss/feeds", tag = "rss", responses((status = 200, body = Vec<FeedWithRulesView>))
 )]
-pub async fn list_feeds(State(app): App) -> ApiResult<Json<Vec<FeedWithRulesView>>> {
-    let feeds = app.list_feeds().await?;
-    Ok(Json(feeds.into_iter().map(FeedWithRulesView::from).collect()))
+pub async fn list_feeds(State(app): App, Auth(principal): Auth) -> ApiResult<Json<Vec<FeedWithRulesView>>> {
+    let feeds = app.list_feeds().await?.into_iter();
+    let shown = feeds.map(|feed| FeedWithRulesView::seen_by(feed, &principal));
+    Ok(Json(shown.collect()))
 }
 
 /// Follows a feed: it is read at once.
@@ -95,13 +96,14 @@ pub async fn refresh_feed(
     }))
 }
 
-/// What a feed has shown, the newest first.
+/// What a feed has shown, the newest first. Without `rss.manage` keys in its links are masked.
 #[utoipa::path(
     get, path = "/api/rss/feeds/{id}/history", tag = "rss", params(("id" = String, Path), Params::<HistoryQuery>),
     responses((status = 200, body = HistoryPage), faults::History)
 )]
 pub async fn feed_history(
     State(app): App,
+    Auth(principal): Auth,
     Path(id): Path<String>,
     Params(query): Params<HistoryQuery>,
 ) -> ApiResult<Json<HistoryPage>> {
@@ -113,7 +115,10 @@ pub async fn feed_history(
         Standing::Seen => counts.seen,
     };
     Ok(Json(HistoryPage {
-        items: items.into_iter().map(HistoryView::from).collect(),
+        items: items
+            .into_iter()
+            .map(|item| HistoryView::seen_by(item, &principal))
+            .collect(),
         total,
         page: query.page.page,
         page_size: query.page.page_size,

@@ -114,12 +114,16 @@ pub async fn backfill_rule(
 )]
 pub async fn match_history(
     State(app): App,
+    Auth(principal): Auth,
     Path(id): Path<String>,
     Params(EvaluationsQuery(page)): Params<EvaluationsQuery>,
 ) -> ApiResult<Json<EvaluationPage>> {
     let (items, total) = app.evaluations(&id, page).await?;
     Ok(Json(EvaluationPage {
-        items: items.into_iter().map(EvaluationView::from).collect(),
+        items: items
+            .into_iter()
+            .map(|item| EvaluationView::seen_by(item, &principal))
+            .collect(),
         total,
         page: page.page,
         page_size: page.page_size,

@@ -92,6 +92,34 @@ db_test! {
         assert_eq!(site.admin("GET", "/rules", None).await.1, json!([]));
     }
 
+    async fn who_may_not_manage_feeds_sees_no_keys(db: Db) {
+        let site = Site::new(&db);
+        let url = "https://jo:pa55word@feeds.test/rss/0123456789abcdef0123456789abcdef?passkey=abc&cat=5";
+        let key = "deadbeefdeadbeefdeadbeefdeadbeef";
+        site.house.sites.show(url, &[item(&format!("https://t.test/dl?rsskey={key}"), "Harbor.Nine.S01E01.1080p", &hash(1))]);
+        let (_, feed) = site.admin("POST", "/feeds", Some(json!({ "name": "Main", "url": url }))).await;
+        let id = feed["id"].as_str().unwrap().to_owned();
+        assert_eq!(feed["url"], url, "who manages feeds sees what they entered");
+        site.admin("POST", "/rules", Some(json!({ "feedId": id, "name": "Harbor Nine" }))).await;
+        site.admin("POST", &format!("/feeds/{id}/refresh"), None).await;
+        for path in ["/feeds".to_owned(), format!("/feeds/{id}/history"), "/rules-export".to_owned(), format!("/feeds/{id}/rules-export")] {
+            let (status, seen) = site.ask("READ_ONLY", "GET", &path, None).await;
+            let text = seen.to_string();
+            assert_eq!(status, 200, "{text}");
+            for secret in ["pa55word", "passkey=abc", "0123456789abcdef0123456789abcdef", key] {
+                assert!(!text.contains(secret), "{path}: {text}");
+            }
+            let (_, whole) = site.ask("POWER_USER", "GET", &path, None).await;
+            assert!(whole.to_string().contains("pa55word") || whole.to_string().contains(key), "{path}: {whole}");
+        }
+        let (_, seen) = site.ask("USER", "GET", "/feeds", None).await;
+        let masked = seen[0]["url"].clone();
+        assert!(masked.as_str().unwrap().contains("@feeds.test/rss/") && masked.as_str().unwrap().ends_with("&cat=5"), "{masked}");
+        // A form that was shown without them keeps what is stored.
+        let (status, kept) = site.admin("PATCH", &format!("/feeds/{id}"), Some(json!({ "url": masked }))).await;
+        assert_eq!((status, &kept["url"]), (200, &json!(url)));
+    }
+
     /// All of these rules as one tree would be beyond what a body may take in memory.
     async fn a_bundle_of_thousands_of_rules_is_taken_over(db: Db) {
         let site = Site::new(&db);

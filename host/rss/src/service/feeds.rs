@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use qm_kernel::PageQuery;
+use qm_platform::masked;
 use serde_json::json;
 
 use super::{Caller, Rss, there};
@@ -82,11 +83,13 @@ impl Rss {
         self: &Arc<Self>,
         caller: Caller<'_>,
         id: &str,
-        change: FeedChange,
+        mut change: FeedChange,
     ) -> Result<Feed, RssError> {
         let mut tx = self.db.begin_write().await?;
         let actor = self.judge(&mut tx, caller).await?;
         let mut feed = there::feed(&mut tx, id).await?;
+        // A form that was shown without its keys sends them back so.
+        change.url = change.url.filter(|url| *url != masked::url(&feed.url));
         feed.apply(change);
         feed.updated_at = self.ctx.now();
         repo::feeds::update(&mut tx, &feed).await?;

@@ -190,6 +190,10 @@ pub(super) struct PluginConfiguration {
     config: Map<String, Value>,
     /// Whether anybody entered it.
     configured: bool,
+    /// Secrets to enter again, because an address changed; until then the plugin gets no configuration. Left out while there is none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    secrets_wanted: Vec<String>,
 }
 
 /// The configuration of a plugin that has one as a whole: one of the role `action-set`.
@@ -206,11 +210,14 @@ pub(super) async fn plugin_configuration(
 ) -> ApiResult<Json<PluginConfiguration>> {
     let schema = system.plugins.configured_by(&id).map_err(SystemError::from)?;
     let mut tx = system.db.begin_read().await.map_err(SystemError::from)?;
-    let found = system.configurations.read(&mut tx, &id).await;
+    let found = system.configurations.shown(&mut tx, &id).await;
     let found = found.map_err(SystemError::from)?;
+    let configured = found.is_some();
+    let (config, secrets_wanted) = found.unwrap_or_default();
     Ok(Json(PluginConfiguration {
-        configured: found.is_some(),
-        config: shown(&schema, found.unwrap_or_default()),
+        configured,
+        config: shown(&schema, config),
+        secrets_wanted,
         config_schema: schema,
     }))
 }
@@ -218,7 +225,8 @@ pub(super) async fn plugin_configuration(
 /// What a plugin is to be configured with.
 #[derive(ToSchema)]
 pub(super) struct Configuration {
-    /// In place of what was entered before. A secret that is left out, blank or the mask stays; `null` takes one away.
+    /// In place of what was entered before. A secret that is left out, blank or the mask stays as long as the addresses do; `null`
+    /// takes one away.
     #[schema(value_type = Object)]
     config: Map<String, Value>,
 }
@@ -256,16 +264,17 @@ pub(super) async fn configure_plugin(
         // Names alone: a value may be a secret, or look like one.
         metadata: json!({ "fields": config.keys().collect::<Vec<_>>() }),
     };
-    let mut whole = Map::new();
+    let (mut whole, mut secrets_wanted) = (Map::new(), Vec::new());
     let enter = async |tx: &mut Tx| {
         let entered = system.configurations.enter(tx, &id, &config_schema, config);
-        whole = entered.await?;
+        (whole, secrets_wanted) = entered.await?;
         Ok(())
     };
     change.make(&system, &principal, &client, enter).await?;
     Ok(Json(PluginConfiguration {
         configured: true,
         config: shown(&config_schema, whole),
+        secrets_wanted,
         config_schema,
     }))
 }

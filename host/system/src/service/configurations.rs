@@ -10,6 +10,7 @@ use qm_kernel::secret::MASK;
 use qm_net::Grants;
 use qm_platform::Cipher;
 use qm_platform::config_schema::{self, BrokenRule};
+use qm_platform::origins::{self, Places, put_wanted, take_wanted};
 use serde_json::{Map, Value};
 
 use crate::error::SystemError;
@@ -27,9 +28,33 @@ impl PluginConfigurations {
         Self { cipher, ctx }
     }
 
-    /// What is stored for the plugin, secrets in clear. None when nobody entered anything, and when it was sealed with a key
-    /// nobody has any more.
+    /// What is stored for the plugin, secrets in clear. None when nobody entered anything, when it was sealed with a key nobody
+    /// has any more, and while a secret has to be entered again.
     pub async fn read(&self, tx: &mut Tx, plugin: &str) -> Result<Option<Map<String, Value>>, DbError> {
+        let Some(mut stored) = self.stored(tx, plugin).await? else {
+            return Ok(None);
+        };
+        let Some(complaint) = origins::complaint(&take_wanted(&mut stored)) else {
+            return Ok(Some(stored));
+        };
+        tracing::warn!(plugin, complaint, "a plugin is not configured any more");
+        Ok(None)
+    }
+
+    /// The same, and the secrets that have to be entered again.
+    pub(crate) async fn shown(
+        &self,
+        tx: &mut Tx,
+        plugin: &str,
+    ) -> Result<Option<(Map<String, Value>, Vec<String>)>, DbError> {
+        let stored = self.stored(tx, plugin).await?;
+        Ok(stored.map(|mut stored| {
+            let wanted = take_wanted(&mut stored);
+            (stored, wanted)
+        }))
+    }
+
+    async fn stored(&self, tx: &mut Tx, plugin: &str) -> Result<Option<Map<String, Value>>, DbError> {
         let Some(sealed) = repo::find(tx, plugin).await? else {
             return Ok(None);
         };
@@ -43,16 +68,27 @@ impl PluginConfigurations {
         Ok(serde_json::from_str(clear.expose()).ok())
     }
 
-    /// Stores `given`, in place of all that was stored but the secrets it does not name; answers what is stored now.
+    /// Stores `given`, in place of all that was stored but the secrets it does not name, at the addresses that they were entered
+    /// for; answers what is stored now, and the secrets that have to be entered again.
     pub(crate) async fn enter(
         &self,
         tx: &mut Tx,
         plugin: &str,
         schema: &Value,
         given: Map<String, Value>,
-    ) -> Result<Map<String, Value>, SystemError> {
-        let stored = self.read(tx, plugin).await?.unwrap_or_default();
-        let whole = merged(schema, stored, given);
+    ) -> Result<(Map<String, Value>, Vec<String>), SystemError> {
+        let (stored, wanted) = self.shown(tx, plugin).await?.unwrap_or_default();
+        let mut whole = merged(schema, stored.clone(), given.clone());
+        let change = origins::Change {
+            schema: Some(schema),
+            before: &stored,
+            sent: &given,
+            places: (
+                &Places::of(Some(schema), &stored),
+                &Places::of(Some(schema), &whole),
+            ),
+        };
+        let wanted = change.settle(&mut whole, wanted);
         let mut broken = config_schema::broken_or_unknown(schema, &whole).map_err(SystemError::Schema)?;
         if broken.is_empty() {
             // A run would be refused for it, each time.
@@ -64,9 +100,11 @@ impl PluginConfigurations {
                 broken.iter().map(BrokenRule::message).collect(),
             ));
         }
-        let sealed = self.cipher.encrypt(&Value::Object(whole.clone()).to_string());
+        let mut kept = whole.clone();
+        put_wanted(&mut kept, &wanted);
+        let sealed = self.cipher.encrypt(&Value::Object(kept).to_string());
         repo::put(tx, plugin, &sealed, self.ctx.now()).await?;
-        Ok(whole)
+        Ok((whole, wanted))
     }
 }
 

@@ -28,6 +28,10 @@ pub struct SettingsView {
     /// Bullets where there is one.
     pub api_key: Option<&'static str>,
     pub has_api_key: bool,
+    /// Secrets to enter again, because the address of the API changed. Left out while there is none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    pub secrets_wanted: Vec<String>,
     /// Null: the service's own directory.
     pub dataset_path: Option<String>,
     /// Kept, and not used.
@@ -59,6 +63,7 @@ impl From<Options> for SettingsView {
             api_base_url: options.api_base_url,
             api_key: options.sealed_key.as_ref().map(|_| MASK),
             has_api_key: options.sealed_key.is_some(),
+            secrets_wanted: options.wanted,
             dataset_path: options.dataset_path,
             import_schedule: options.import_schedule,
             auto_download_enabled: options.auto_download_enabled,

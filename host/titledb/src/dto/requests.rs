@@ -27,7 +27,7 @@ pub struct SettingsPatch {
     /// Null or blank: there is no API.
     #[schema(max_length = 2048)]
     pub api_base_url: Option<String>,
-    /// Bullets alone: the one that is stored stays. Null or blank: there is none.
+    /// Bullets alone: the one that is stored stays, at the address that it was entered for. Null or blank: there is none.
     #[schema(max_length = 1024)]
     pub api_key: Option<String>,
     /// A directory below a storage root. Null: the service's own.

@@ -1,5 +1,6 @@
 //! The settings as they are stored: an object, of which what is missing or makes no sense stands for its default.
 
+use qm_platform::origins::take_wanted;
 use serde_json::{Map, Value};
 
 use super::plan::{Plan, Strategy};
@@ -56,6 +57,8 @@ pub struct Options {
     pub mode: Mode,
     pub api_base_url: Option<String>,
     pub sealed_key: Option<String>,
+    /// Secrets to enter again, because the address of the API changed.
+    pub wanted: Vec<String>,
     pub dataset_path: Option<String>,
     pub import_schedule: Option<String>,
     pub auto_download_enabled: bool,
@@ -99,6 +102,7 @@ impl Options {
                 .unwrap_or(Mode::Disabled),
             api_base_url: text("apiBaseUrl"),
             sealed_key: text("apiKey"),
+            wanted: take_wanted(&mut stored.clone()),
             dataset_path: text("datasetPath"),
             import_schedule: text("importSchedule"),
             auto_download_enabled: flag("autoDownloadEnabled", false),

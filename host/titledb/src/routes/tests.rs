@@ -411,6 +411,15 @@ db_test! {
         site.configure(json!({ "apiKey": "••••••••", "minVotes": 3 })).await;
         let (_, tested) = site.admin("POST", "/test", None).await;
         assert_eq!(tested, json!({ "apiConfigured": true, "available": true }));
+        // The key stays with the origin that it was entered for.
+        for (url, kept) in [("https://API.example/deeper", true), ("https://other.example/", false), ("https://api.example/", false)] {
+            site.configure(json!({ "apiBaseUrl": url, "apiKey": "••••••••" })).await;
+            let (_, shown) = site.admin("GET", "/settings", None).await;
+            let wanted = if kept { Value::Null } else { json!(["apiKey"]) };
+            assert_eq!((&shown["hasApiKey"], &shown["secretsWanted"]), (&json!(kept), &wanted), "{url}");
+        }
+        let (_, status) = site.admin("GET", "/status", None).await;
+        assert!(status["detail"].as_str().unwrap().contains("enter `apiKey` again"), "{status}");
         site.configure(json!({ "apiKey": null, "apiBaseUrl": "" })).await;
         let (_, shown) = site.admin("GET", "/settings", None).await;
         assert_eq!((&shown["apiKey"], &shown["apiBaseUrl"], &shown["minVotes"]), (&Value::Null, &Value::Null, &json!(3)));

@@ -2,8 +2,9 @@
 
 use qm_db::DbError;
 use qm_kernel::Permission;
+use qm_platform::origins::{self, Places};
 use qm_platform::{AuditEntry, judge_alone};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{Caller, Titledb};
 use crate::error::TitledbError;
@@ -12,8 +13,43 @@ use crate::settings::TITLEDB;
 
 pub(super) const NEEDED: &[Permission] = &[Permission::MediaManagerTitledbConfigure];
 
+const KEY: &str = "apiKey";
+
 /// A change: members by name, `null` for one that is to be its default again.
 pub type Change = Vec<(&'static str, Value)>;
+
+/// Puts a change in place. A key that was entered for another origin is dropped.
+fn put(stored: &mut Map<String, Value>, change: Change) {
+    let before = stored.clone();
+    let sent: Map<String, Value> = change
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect();
+    for (name, value) in &sent {
+        if value.is_null() {
+            stored.remove(name);
+        } else {
+            stored.insert(name.clone(), value.clone());
+        }
+    }
+    let schema = json!({ "properties": { "apiKey": { "writeOnly": true } }, "additionalProperties": false });
+    let url = |stored: &Map<String, Value>| {
+        Places::of_url(Options::of(stored).api_base_url.as_deref().unwrap_or_default())
+    };
+    let places = (&url(&before), &url(stored));
+    let change = origins::Change {
+        schema: Some(&schema),
+        before: &before,
+        sent: &sent,
+        places,
+    };
+    let wanted = origins::take_wanted(&mut before.clone());
+    let key = stored.remove(KEY).map(|key| (KEY.to_owned(), key));
+    let mut key = Map::from_iter(key);
+    let wanted = change.settle(&mut key, wanted);
+    stored.extend(key);
+    origins::put_wanted(stored, &wanted);
+}
 
 impl Titledb {
     pub async fn options(&self) -> Result<Options, TitledbError> {
@@ -38,7 +74,7 @@ impl Titledb {
                 ("datasetPath", Some(path)) => {
                     *value = Value::from(self.guarded(path).await?.to_string_lossy().into_owned());
                 }
-                ("apiKey", Some(key)) => *value = self.cipher.encrypt(key).into(),
+                (KEY, Some(key)) => *value = self.cipher.encrypt(key).into(),
                 _ => {}
             }
         }
@@ -49,13 +85,7 @@ impl Titledb {
         let moved = change
             .iter()
             .any(|(name, value)| *name == "datasetPath" && !value.is_null());
-        for (name, value) in change {
-            if value.is_null() {
-                stored.remove(name);
-            } else {
-                stored.insert(name.to_owned(), value);
-            }
-        }
+        put(&mut stored, change);
         if !names.is_empty() {
             self.settings.put(&mut tx, &TITLEDB, &stored).await?;
             for action in [

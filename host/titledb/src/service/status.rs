@@ -1,6 +1,6 @@
 //! Whether titles can be asked for, and whence.
 
-use qm_platform::{AuditEntry, AuditResult, judge_alone};
+use qm_platform::{AuditEntry, AuditResult, judge_alone, origins};
 
 use super::options::NEEDED;
 use super::{Caller, Titledb};
@@ -27,7 +27,10 @@ impl Titledb {
             _ if has_dataset => format!("{titles} titles are imported."),
             Mode::Dataset => "No data set is imported.".to_owned(),
             Mode::OfficialApi | Mode::Hybrid if api_configured => "The API is configured.".to_owned(),
-            Mode::OfficialApi => "The API is not configured: it takes an address and a key.".to_owned(),
+            Mode::OfficialApi => origins::complaint(&options.wanted).map_or_else(
+                || "The API is not configured: it takes an address and a key.".to_owned(),
+                |wanted| format!("The API is not configured: {wanted}."),
+            ),
             Mode::Hybrid => "No data set is imported, and the API is not configured.".to_owned(),
         };
         Ok(Status {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use qm_kernel::Timestamp;
+use qm_platform::origins;
 use qm_ports::engine::EngineKind;
 use qm_web::{Fields, FromBody, FromQuery};
 use serde::Serialize;
@@ -43,6 +44,10 @@ pub struct EngineView {
     pub username: Option<Value>,
     /// Whether a password is stored.
     pub has_password: bool,
+    /// Secrets to enter again, because its address changed; until then it is not asked. Left out while there is none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    pub secrets_wanted: Vec<String>,
     /// Fields that only this kind knows.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub extra: Map<String, Value>,
@@ -97,6 +102,7 @@ impl EngineView {
             is_enabled,
         } = row;
         let has_password = config.contains_key("password");
+        let secrets_wanted = origins::take_wanted(&mut config);
         for secret in &secret_fields {
             config.remove(secret);
         }
@@ -123,6 +129,7 @@ impl EngineView {
             base_url: take("baseUrl"),
             username: take("username"),
             has_password,
+            secrets_wanted,
             extra: config,
             state: standing.state,
             state_since: standing.since,
@@ -216,9 +223,23 @@ impl HealthView {
 
 /// The id of what was created, changed or deleted.
 #[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 #[schema(as = EngineId)]
 pub struct IdView {
     pub id: String,
+    /// Secrets to enter again, because its address changed; until then it is not asked. Left out while there is none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    pub secrets_wanted: Vec<String>,
+}
+
+impl IdView {
+    pub fn of(row: &EngineRow) -> Self {
+        Self {
+            id: row.id.clone(),
+            secrets_wanted: origins::take_wanted(&mut row.config.clone()),
+        }
+    }
 }
 
 /// A new engine.
@@ -255,7 +276,8 @@ impl FromBody for CreateEngine {
 pub struct UpdateEngine {
     #[schema(max_length = 120)]
     pub name: Option<String>,
-    /// Replaces the stored configuration, but for secrets that are absent, blank or masked.
+    /// Replaces the stored configuration, but for secrets that are absent, blank or masked: they stay as long as the address does.
+    /// Null takes one away.
     pub config: Option<Map<String, Value>>,
     pub is_default: Option<bool>,
     pub is_enabled: Option<bool>,
@@ -278,7 +300,7 @@ impl FromBody for UpdateEngine {
 pub struct TestEngine {
     pub kind: String,
     pub config: Map<String, Value>,
-    /// The engine whose stored secrets stand in for absent, blank or masked ones.
+    /// The engine whose stored secrets stand in for absent, blank or masked ones, at the address that they were entered for.
     pub engine_id: Option<String>,
 }
 

@@ -1,7 +1,8 @@
 //! Requests and small responses of the torrent routes.
 
 use qm_conditions::{Filter as Conditions, FilterError};
-use qm_kernel::PageQuery;
+use qm_kernel::{PageQuery, Permission, Principal};
+use qm_platform::masked;
 use qm_ports::engine::{AddOptions, File, Peer, TorrentState, Tracker, TrackerStatus};
 use qm_ports::list::FIELDS;
 use qm_web::{Fields, FromBody, FromQuery};
@@ -542,6 +543,18 @@ pub struct TrackerView {
     pub leechers: Option<u32>,
     /// What the tracker says.
     pub message: Option<String>,
+}
+
+impl TrackerView {
+    /// As `reader` may see it: private trackers put the user's key into the address.
+    pub fn seen_by(tracker: Tracker, reader: &Principal) -> Self {
+        let mut view = Self::from(tracker);
+        if !reader.may(Permission::TorrentsManageTrackers) {
+            view.url = masked::url(&view.url);
+            view.message = view.message.map(|message| masked::addresses(&message));
+        }
+        view
+    }
 }
 
 impl From<Tracker> for TrackerView {

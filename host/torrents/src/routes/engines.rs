@@ -72,11 +72,10 @@ pub async fn create_engine(
     by: By,
     Body(body): Body<CreateEngine>,
 ) -> ApiResult<Created<IdView>> {
-    let id = app.create_engine(by.caller(), body).await?;
-    Ok(Created(IdView { id }))
+    Ok(Created(app.create_engine(by.caller(), body).await?))
 }
 
-/// Changes an engine; its kind stays.
+/// Changes an engine; its kind stays. With another address its secrets are dropped unless they are sent anew.
 #[utoipa::path(
     patch,
     path = "/api/engines/{id}",
@@ -91,8 +90,7 @@ pub async fn update_engine(
     Path(id): Path<String>,
     Body(body): Body<UpdateEngine>,
 ) -> ApiResult<Json<IdView>> {
-    app.update_engine(by.caller(), &id, body).await?;
-    Ok(Json(IdView { id }))
+    Ok(Json(app.update_engine(by.caller(), &id, body).await?))
 }
 
 /// Deletes an engine with what is known of its torrents. They go on in the client.
@@ -105,5 +103,8 @@ pub async fn update_engine(
 )]
 pub async fn delete_engine(State(app): App, by: By, Path(id): Path<String>) -> ApiResult<Json<IdView>> {
     app.delete_engine(by.caller(), &id).await?;
-    Ok(Json(IdView { id }))
+    Ok(Json(IdView {
+        id,
+        secrets_wanted: Vec::new(),
+    }))
 }

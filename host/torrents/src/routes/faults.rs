@@ -154,6 +154,7 @@ fn add() -> Vec<E> {
             GuardError::Scheme(kind),
             GuardError::Unresolved(kind),
             GuardError::Blocked(kind),
+            GuardError::Never(kind),
             GuardError::Fetch { kind, reason: some() },
             GuardError::Status { kind, status: 404 },
             GuardError::TooLarge(kind),

@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue};
 use bytes::Bytes;
 use qm_kernel::{ErrorKind, Timestamp};
-use qm_web::{ApiError, ApiResult, Body, Created, Json, Params, Path, Prepared};
+use qm_web::{ApiError, ApiResult, Auth, Body, Created, Json, Params, Path, Prepared};
 
 use super::{App, faults};
 use crate::dto::engines::EngineQuery;
@@ -124,7 +124,7 @@ pub async fn list_peers(
     Ok(Json(peers.into_iter().map(PeerView::from).collect()))
 }
 
-/// The trackers of a torrent, asked of the client.
+/// The trackers of a torrent, asked of the client. Without `torrents.manage_trackers` keys in their addresses are masked.
 #[utoipa::path(
     get,
     path = "/api/torrents/{hash}/trackers",
@@ -134,11 +134,15 @@ pub async fn list_peers(
 )]
 pub async fn list_trackers(
     State(app): App,
+    Auth(principal): Auth,
     Path(hash): Path<String>,
     Params(query): Params<EngineQuery>,
 ) -> ApiResult<Json<Vec<TrackerView>>> {
     let trackers = app.trackers(query.engine_id.as_deref(), &hash).await?;
-    Ok(Json(trackers.into_iter().map(TrackerView::from).collect()))
+    let shown = trackers
+        .into_iter()
+        .map(|tracker| TrackerView::seen_by(tracker, &principal));
+    Ok(Json(shown.collect()))
 }
 
 /// Library items that came from these torrents; empty where nothing is known.

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use qm_net::{GuardKind, Linked};
+use qm_platform::links;
 use qm_ports::engine::{AddOptions, AddRequest, EngineError, Source, capability};
 use serde_json::json;
 
@@ -86,7 +87,13 @@ impl Prepared {
 
 impl Torrents {
     /// Adds a torrent. One the engine has already stays as it is.
-    pub async fn add(&self, caller: Caller<'_>, input: AddInput) -> Result<Added, TorrentsError> {
+    pub async fn add(&self, caller: Caller<'_>, mut input: AddInput) -> Result<Added, TorrentsError> {
+        if let AddSource::Url(url) = &mut input.source {
+            // A search of indexers hands out links whose keys are sealed.
+            let opened = links::opened(&self.cipher, caller.principal, self.ctx.now(), url);
+            let opened = opened.map_err(|stale| TorrentsError::Fields(vec![stale.to_string()]))?;
+            opened.expose().clone_into(url);
+        }
         let (engine, added, name) = self.add_by(input).await?;
         let mut metadata = json!({ "engineId": &*engine.id, "name": name });
         if added.existed {

@@ -7,14 +7,17 @@ use std::sync::Arc;
 use qm_db::Tx;
 use qm_kernel::{Permission, Secret};
 use qm_platform::config_schema::BadSchema;
+use qm_platform::origins::{self, Places};
 use qm_platform::{Actor, AuditEntry, AuditResult};
 use qm_ports::engine::EngineError;
 use serde_json::{Map, Value, json};
 
 use super::{Caller, Torrents, audit_entry};
-use crate::dto::engines::{CreateEngine, EngineView, HealthView, KindView, TestEngine, UpdateEngine};
+use crate::dto::engines::{CreateEngine, EngineView, HealthView, IdView, KindView, TestEngine, UpdateEngine};
 use crate::error::TorrentsError;
-use crate::model::engine::{KNOWN_KINDS, SCGI_CLIENT, keeps_secret, read_config, secret_names};
+use crate::model::engine::{
+    KNOWN_KINDS, SCGI_CLIENT, driver_config, keeps_secret, read_config, secret_names,
+};
 use crate::model::stored::EngineRow;
 use crate::model::userinfo::{self, Parted};
 use crate::repo;
@@ -49,7 +52,7 @@ impl Torrents {
         &self,
         caller: Caller<'_>,
         new: CreateEngine,
-    ) -> Result<String, TorrentsError> {
+    ) -> Result<IdView, TorrentsError> {
         let (config, secret_fields) = self.stored_config(&new.kind, &new.config, None)?;
         let engine = EngineRow {
             id: self.ctx.id(),
@@ -72,7 +75,7 @@ impl Torrents {
             .await?;
         tx.commit().await?;
         self.registry.reload().await?;
-        Ok(engine.id)
+        Ok(IdView::of(&engine))
     }
 
     pub async fn update_engine(
@@ -80,7 +83,7 @@ impl Torrents {
         caller: Caller<'_>,
         id: &str,
         changes: UpdateEngine,
-    ) -> Result<(), TorrentsError> {
+    ) -> Result<IdView, TorrentsError> {
         let now = self.ctx.now();
         let mut tx = self.db.begin_write().await?;
         let actor = self.judge(&mut tx, caller).await?;
@@ -102,11 +105,16 @@ impl Torrents {
             repo::engines::clear_default(&mut tx).await?;
         }
         repo::engines::update(&mut tx, &engine, now).await?;
-        let metadata = json!({ "name": engine.name, "kind": engine.kind });
+        let answer = IdView::of(&engine);
+        let mut metadata = json!({ "name": engine.name, "kind": engine.kind });
+        if !answer.secrets_wanted.is_empty() {
+            metadata["secretsWanted"] = json!(answer.secrets_wanted);
+        }
         self.audit_engine(&mut tx, &actor, caller, "engines.update", id, metadata)
             .await?;
         tx.commit().await?;
-        self.registry.reload().await
+        self.registry.reload().await?;
+        Ok(answer)
     }
 
     /// Deletes an engine: it is gone for everybody when this returns. Its instance ends and its rows go afterwards, however
@@ -142,7 +150,7 @@ impl Torrents {
     }
 
     /// Tries a configuration out; stores none of it. Whatever goes wrong with the engine is part of the answer. Audited,
-    /// because stored secrets may be sent to wherever it says.
+    /// because stored secrets may be used. They are sent nowhere but where they were entered for.
     pub async fn test_engine(
         &self,
         caller: Caller<'_>,
@@ -272,7 +280,9 @@ impl Torrents {
         }
         // What another kind of engine stored is none of this one's.
         let before = before.filter(|row| row.kind == kind_id);
-        let stored = before.map(|row| &row.config);
+        let mut was = before.map(|row| row.config.clone()).unwrap_or_default();
+        let wanted = origins::take_wanted(&mut was);
+        let stored = before.map(|_| &was);
         let mut read = read_config(kind_id, kind.as_ref(), &self.kinds.kinds(), stored, given);
         let mut config = read.fields.clone();
         let mut secrets = secret_names(kind.as_ref());
@@ -291,14 +301,16 @@ impl Torrents {
             return Err(TorrentsError::Fields(rules.collect()));
         }
         let mut secret_fields = Vec::new();
-        for name in secrets {
-            let given = config.remove(&name);
+        for name in secrets.clone() {
+            let sent = config.remove(&name);
             let kept = || {
                 let row = before.filter(|row| row.secret_fields.contains(&name))?;
                 row.config.get(&name).cloned()
             };
-            let value = match given {
+            let value = match sent {
                 Some(value) if !keeps_secret(Some(&value)) => Some(self.encrypted(&value).into()),
+                // Null takes it away.
+                None if given.get(&name).is_some_and(Value::is_null) => None,
                 Some(_) | None => kept(),
             };
             if let Some(value) = value {
@@ -306,6 +318,28 @@ impl Torrents {
                 secret_fields.push(name);
             }
         }
+        // Of a kind nobody provides it is only known what is stored encrypted.
+        let marked = |name: &String| (name.clone(), json!({ "writeOnly": secrets.contains(name) }));
+        let stored_so: Map<String, Value> = was.keys().chain(config.keys()).map(marked).collect();
+        let schema = kind.as_ref().map_or_else(
+            || json!({ "properties": stored_so }),
+            |kind| kind.config_schema.clone(),
+        );
+        // Where its driver would go, defaults included.
+        let places = |config: &Map<String, Value>| {
+            Places::of(Some(&schema), &driver_config(kind_id, config, Vec::new()).fields)
+        };
+        let change = origins::Change {
+            schema: Some(&schema),
+            before: &was,
+            sent: given,
+            places: (&places(&was), &places(&config)),
+        };
+        let wanted = match before {
+            Some(_) => change.settle(&mut config, wanted),
+            None => Vec::new(),
+        };
+        secret_fields.retain(|name| config.contains_key(name));
         if let Some(kind) = &kind {
             let whole = self.registry.in_clear(&config, &secret_fields);
             let broken = |error: BadSchema| EngineError::Plugin(error.to_string());
@@ -314,6 +348,7 @@ impl Torrents {
                 .map_err(TorrentsError::of(&kind.label))?;
         }
         if read.broken.is_empty() {
+            origins::put_wanted(&mut config, &wanted);
             Ok((config, secret_fields))
         } else {
             Err(TorrentsError::Fields(read.messages()))

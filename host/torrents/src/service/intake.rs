@@ -119,6 +119,7 @@ fn told_of_link(error: &GuardError, link: &str) -> IntakeError {
         GuardError::Invalid(_)
         | GuardError::Scheme(_)
         | GuardError::Blocked(_)
+        | GuardError::Never(_)
         | GuardError::Status { .. }
         | GuardError::TooLarge(_) => IntakeError::Refused(text),
     }

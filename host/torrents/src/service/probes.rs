@@ -122,7 +122,7 @@ mod tests {
                 is_default: false,
                 is_enabled: true,
             };
-            let planned = house.torrents.create_engine(house.caller(), planned).await.unwrap();
+            let planned = house.torrents.create_engine(house.caller(), planned).await.unwrap().id;
             let ill = house.engine("ill", "ill").await;
             let off = house.engine("off", "off").await;
             let disable = UpdateEngine { is_enabled: Some(false), ..UpdateEngine::default() };

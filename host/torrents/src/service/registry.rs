@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use qm_kernel::Timestamp;
-use qm_platform::{Background, Cipher};
+use qm_platform::{Background, Cipher, origins};
 use qm_ports::Settling;
 use qm_ports::engine::{EngineDriver, EngineError, EngineKinds};
 use serde_json::{Map, Value};
@@ -275,7 +275,11 @@ impl Registry {
         if self.kinds.kind(kind).is_none() {
             return Err(OpenError::NoProvider(missing_provider(kind)));
         }
-        let clear = self.in_clear(stored, secret_fields);
+        let mut stored = stored.clone();
+        if let Some(complaint) = origins::complaint(&origins::take_wanted(&mut stored)) {
+            return Err(OpenError::Refused(EngineError::InvalidConfig(complaint)));
+        }
+        let clear = self.in_clear(&stored, secret_fields);
         let secrets = secret_fields
             .iter()
             .filter_map(|name| clear.get(name).and_then(Value::as_str))
@@ -291,6 +295,7 @@ impl Registry {
     /// The stored fields with their secrets readable; one that does not decrypt is absent.
     pub fn in_clear(&self, stored: &Map<String, Value>, secret_fields: &[String]) -> Map<String, Value> {
         let mut config = stored.clone();
+        origins::take_wanted(&mut config);
         for name in secret_fields {
             let secret = stored
                 .get(name)

@@ -127,10 +127,10 @@ db_test! {
         assert_eq!(house.kinds.opened.lock().unwrap().len(), 2, "nothing that matters changed");
         let after = house.torrents.resolve(Some(&first)).unwrap();
         assert!(Arc::ptr_eq(&before, &after) && *after.name() == "other");
-        let moved = UpdateEngine { config: Some(map(json!({ "host": "c" }))), ..UpdateEngine::default() };
+        let moved = UpdateEngine { config: Some(map(json!({ "host": "c", "password": "other" }))), ..UpdateEngine::default() };
         house.torrents.update_engine(house.caller(), &second, moved).await.unwrap();
         let opened = house.kinds.opened.lock().unwrap().last().cloned().unwrap();
-        assert_eq!((opened.0, opened.1.fields["host"].clone(), opened.1.fields["password"].clone()), (second, json!("c"), json!("secret")));
+        assert_eq!((opened.0, opened.1.fields["host"].clone(), opened.1.fields["password"].clone()), (second, json!("c"), json!("other")));
         house.torrents.shutdown().await;
     }
 
@@ -143,11 +143,44 @@ db_test! {
         let expected = json!([{ "id": id, "name": "first", "kind": "fake", "isDefault": false, "isEnabled": true,
             "host": "a", "hasPassword": true }]);
         assert_eq!(shown, expected);
-        let test = TestEngine { kind: "fake".into(), config: map(json!({ "host": "t", "password": "" })), engine_id: Some(id) };
+        let test = TestEngine { kind: "fake".into(), config: map(json!({ "host": "A.", "password": "" })), engine_id: Some(id) };
         assert!(house.torrents.test_engine(house.caller(), test).await.unwrap().online);
         let (_, config) = house.kinds.opened.lock().unwrap().last().cloned().unwrap();
         assert_eq!(config.fields["password"], "secret");
         assert_eq!(config.secrets, ["secret"], "what is stored encrypted is named, whatever the schema says of it");
+        house.torrents.shutdown().await;
+    }
+
+    async fn a_password_stays_with_the_address_it_was_entered_for(db: Db) {
+        let house = House::new(&db, &["fake"]).await;
+        let id = house.engine("first", "a").await;
+        let opened = || house.kinds.opened.lock().unwrap().len();
+        let before = opened();
+        for kept in [json!({ "host": "t" }), json!({ "host": "t", "password": MASK }), json!({ "host": "t", "password": "" })] {
+            let test = TestEngine { kind: "fake".into(), config: map(kept.clone()), engine_id: Some(id.clone()) };
+            let health = house.torrents.test_engine(house.caller(), test).await.unwrap();
+            assert!(!health.online && health.error.unwrap().contains("enter `password` again"), "{kept}");
+            let changes = UpdateEngine { config: Some(map(kept)), ..UpdateEngine::default() };
+            let answer = house.torrents.update_engine(house.caller(), &id, changes).await.unwrap();
+            assert_eq!(answer.secrets_wanted, ["password"]);
+        }
+        assert_eq!(opened(), before, "nothing was asked at the other address");
+        let shown = || async { serde_json::to_value(house.torrents.list_engines().await.unwrap()).unwrap()[0].clone() };
+        let now = shown().await;
+        assert_eq!((&now["hasPassword"], &now["secretsWanted"], &now["extra"]), (&json!(false), &json!(["password"]), &Value::Null));
+        assert!(now["stateReason"].as_str().unwrap().contains("enter `password` again"), "{now}");
+        // Back at the earlier address it is gone as well.
+        let changes = |config: Value| UpdateEngine { config: Some(map(config)), ..UpdateEngine::default() };
+        let back = house.torrents.update_engine(house.caller(), &id, changes(json!({ "host": "a" }))).await.unwrap();
+        assert_eq!((back.secrets_wanted, opened()), (vec!["password".to_owned()], before));
+        // Sent anew, or taken away, it is wanted no more.
+        let anew = changes(json!({ "host": "t", "password": "new" }));
+        assert!(house.torrents.update_engine(house.caller(), &id, anew).await.unwrap().secrets_wanted.is_empty());
+        assert_eq!(house.kinds.opened.lock().unwrap().last().unwrap().1.fields["password"], "new");
+        let none = changes(json!({ "host": "u", "password": null }));
+        assert!(house.torrents.update_engine(house.caller(), &id, none).await.unwrap().secrets_wanted.is_empty());
+        assert!(!house.kinds.opened.lock().unwrap().last().unwrap().1.fields.contains_key("password"));
+        assert_eq!(shown().await["secretsWanted"], Value::Null);
         house.torrents.shutdown().await;
     }
 
@@ -161,7 +194,7 @@ db_test! {
         // The form of another kind.
         let refused = update(json!({ "mode": "scgi-unix", "socketPath": "/run/x" })).await;
         assert_eq!(message(refused), "config.host is required");
-        update(json!({ "mode": "scgi-unix", "host": "b", "port": "7", "password": "" })).await.unwrap();
+        update(json!({ "mode": "scgi-unix", "host": "b", "port": "7", "password": "secret" })).await.unwrap();
         let (_, config) = house.kinds.opened.lock().unwrap().last().cloned().unwrap();
         assert_eq!(Value::Object(config.fields), json!({ "host": "b", "password": "secret" }));
         house.torrents.shutdown().await;
@@ -241,7 +274,7 @@ db_test! {
         assert_eq!(health.error.as_deref(), Some("Engine \"deluge\" is planned but not yet implemented"));
         let unknown = "kind must be one of the following values: scgi_client, webapi_client, transmission, deluge, fake";
         assert_eq!(message(house.torrents.test_engine(house.caller(), test("x")).await), unknown);
-        let id = house.torrents.create_engine(house.caller(), engine("d", "deluge", json!({ "host": "h" }))).await.unwrap();
+        let id = house.torrents.create_engine(house.caller(), engine("d", "deluge", json!({ "host": "h" }))).await.unwrap().id;
         assert!(house.torrents.resolve(Some(&id)).is_err());
         house.kinds.install("deluge");
         eventually("the engine is loaded", || house.torrents.resolve(Some(&id)).is_ok()).await;

@@ -355,8 +355,8 @@ db_test! {
             eventually("it has let go", || site.given().len() == 1).await;
             let refusals = [
                 torrents.delete_engine(caller, id).await,
-                torrents.update_engine(caller, id, host("b")).await,
-                torrents.update_engine(caller, id, off()).await,
+                torrents.update_engine(caller, id, host("b")).await.map(drop),
+                torrents.update_engine(caller, id, off()).await.map(drop),
             ];
             for refused in refusals {
                 let said = "The engine's torrent \"torrent 1\" is being moved to /downloads/new: \
@@ -385,7 +385,7 @@ db_test! {
         let engine = site.house.torrents.resolve(None).unwrap();
         let other = House::new(&db, &["fake"]).await;
         let changed = UpdateEngine {
-            config: json!({ "host": "b" }).as_object().cloned(),
+            config: json!({ "host": "b", "password": "secret" }).as_object().cloned(),
             ..UpdateEngine::default()
         };
         other.torrents.update_engine(other.caller(), &site.engine, changed).await.unwrap();

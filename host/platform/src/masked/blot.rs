@@ -2,7 +2,7 @@
 //!
 //! What looks like one is blotted rather too often than too seldom. A text is read once, from its beginning to its end.
 
-use super::redact::{REDACTED, is_secret};
+use super::{REDACTED, is_secret};
 
 /// Headers of which nothing but the name is shown.
 const HEADERS: &[&str] = &["authorization", "proxyauthorization", "cookie", "setcookie"];

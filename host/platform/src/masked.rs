@@ -1,0 +1,294 @@
+//! What nobody sees in texts and addresses but those who may manage what they are of: names and passwords, keys, passkeys. Pure.
+//!
+//! One table of names for all areas. What looks like a secret is masked rather too often than too seldom.
+
+mod blot;
+
+use qm_kernel::secret::MASK;
+use serde_json::Value;
+use url::form_urlencoded::{byte_serialize, parse};
+
+pub use blot::{addresses, sentence};
+
+/// What stands in a text in place of a secret.
+pub const REDACTED: &str = "[redacted]";
+
+/// Parts of names that hold secrets, compared without case and without what separates words.
+const SECRET: &[&str] = &[
+    "pass",
+    "secret",
+    "token",
+    "apikey",
+    "authorization",
+    "auth",
+    "credential",
+    "cookie",
+    "session",
+    "bearer",
+    "privatekey",
+    "encryptionkey",
+    "accesskey",
+    "salt",
+    "hash",
+    "otp",
+    "totp",
+    "mfa",
+    "pin",
+    "signature",
+];
+
+/// Whether a name is one of a secret.
+pub fn is_secret(name: &str) -> bool {
+    let bare: String = name
+        .chars()
+        .filter(|c| c.is_alphanumeric())
+        .flat_map(char::to_lowercase)
+        .collect();
+    SECRET.iter().any(|part| bare.contains(part))
+}
+
+/// Names in the queries of addresses that hold keys, beside those of the table; as a whole.
+const KEYS: &[&str] = &["key", "rsskey", "rss", "sid", "passkey", "pid", "k", "r"];
+/// The shortest word that counts as a passkey because of how it looks.
+const SHORTEST: usize = 20;
+/// The same beside `announce`, where passkeys stand.
+const SHORTEST_BESIDE: usize = 6;
+
+/// An address, or a magnet link, as those see it who may not manage what it is of.
+pub fn url(text: &str) -> String {
+    masked(text, 0)
+}
+
+/// The members of some JSON that are addresses or secrets, as those see them who may not manage what they are of.
+pub fn value(value: &Value) -> Value {
+    match value {
+        Value::Object(members) => members
+            .iter()
+            .map(|(name, value)| {
+                let value = if is_secret(name) && !value.is_boolean() && !value.is_null() {
+                    MASK.into()
+                } else if name == "headers" {
+                    header_values(value)
+                } else {
+                    self::value(value)
+                };
+                (name.clone(), value)
+            })
+            .collect(),
+        Value::Array(items) => items.iter().map(self::value).collect(),
+        Value::String(text) if is_address(text) => url(text).into(),
+        Value::String(text) => addresses(text).into(),
+        other => other.clone(),
+    }
+}
+
+/// Names of headers stay: which of their values prove who somebody is nobody can tell.
+fn header_values(headers: &Value) -> Value {
+    match headers {
+        Value::Object(members) => members
+            .keys()
+            .map(|name| (name.clone(), Value::from(MASK)))
+            .collect(),
+        Value::Array(items) => items.iter().map(header_values).collect(),
+        Value::Null => Value::Null,
+        _ => MASK.into(),
+    }
+}
+
+fn is_address(text: &str) -> bool {
+    let text = text.trim_start();
+    text.starts_with("magnet:")
+        || text
+            .split_once("://")
+            .is_some_and(|(scheme, _)| is_scheme(scheme))
+}
+
+fn is_scheme(text: &str) -> bool {
+    let fits = |letter: char| letter.is_ascii_alphanumeric() || "+-.".contains(letter);
+    !text.is_empty() && text.chars().all(fits)
+}
+
+/// Links in the queries of links are looked into as well, and no deeper.
+fn masked(text: &str, depth: usize) -> String {
+    let (before_fragment, fragment) = cut(text, '#');
+    let (address, query) = cut(before_fragment, '?');
+    let mut all = place(address);
+    if let Some(query) = query {
+        all.push('?');
+        all.push_str(&pairs(query, depth));
+    }
+    if let Some(fragment) = fragment {
+        all.push('#');
+        all.push_str(&pairs(fragment, depth));
+    }
+    all
+}
+
+fn cut(text: &str, at: char) -> (&str, Option<&str>) {
+    text.split_once(at)
+        .map_or((text, None), |(before, after)| (before, Some(after)))
+}
+
+/// Authority and path.
+fn place(address: &str) -> String {
+    let Some((scheme, rest)) = address.split_once("://") else {
+        return address.to_owned();
+    };
+    let end = rest.find(['/', '\\']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(end);
+    let authority = match authority.rsplit_once('@') {
+        Some((_, host)) => format!("{MASK}@{host}"),
+        None => authority.to_owned(),
+    };
+    let segments: Vec<&str> = path.split('/').collect();
+    let is_beside = |at: usize| {
+        let near = |at: usize| segments.get(at).is_some_and(|near| near.starts_with("announce"));
+        near(at + 1) || at.checked_sub(1).is_some_and(near)
+    };
+    let shown: Vec<&str> = segments
+        .iter()
+        .enumerate()
+        .map(|(at, segment)| {
+            let word = segment.split('.').next().unwrap_or_default();
+            let is_passkey = is_token(word)
+                || (is_beside(at)
+                    && word.len() >= SHORTEST_BESIDE
+                    && word.contains(|c: char| c.is_ascii_digit()));
+            if is_passkey { MASK } else { segment }
+        })
+        .collect();
+    format!("{scheme}://{authority}{}", shown.join("/"))
+}
+
+fn pairs(query: &str, depth: usize) -> String {
+    let shown: Vec<String> = query.split('&').map(|pair| pair_of(pair, depth)).collect();
+    shown.join("&")
+}
+
+fn pair_of(pair: &str, depth: usize) -> String {
+    let Some((name, value)) = pair.split_once('=') else {
+        return if is_token(pair) {
+            MASK.to_owned()
+        } else {
+            pair.to_owned()
+        };
+    };
+    let decoded = decoded(value);
+    let bare = self::decoded(name).to_lowercase();
+    // The hash of a torrent is no secret, and is what a magnet link is for.
+    let is_hash = decoded.starts_with("urn:") || bare.replace(['_', '-'], "").contains("infohash");
+    if value.is_empty() || is_hash {
+        pair.to_owned()
+    } else if is_secret(&bare) || KEYS.contains(&bare.as_str()) || is_token(&decoded) {
+        format!("{name}={MASK}")
+    } else if is_address(&decoded) && depth == 0 {
+        let inner = masked(&decoded, depth + 1);
+        if inner == decoded {
+            pair.to_owned()
+        } else {
+            let inner: String = byte_serialize(inner.as_bytes()).collect();
+            format!("{name}={inner}")
+        }
+    } else {
+        pair.to_owned()
+    }
+}
+
+fn decoded(value: &str) -> String {
+    // A whole value: what would end it is encoded first.
+    let whole = format!("v={}", value.replace('&', "%26"));
+    parse(whole.as_bytes())
+        .next()
+        .map_or_else(String::new, |(_, value)| value.into_owned())
+}
+
+/// Whether a word looks like one that a machine made: hexadecimal, or letters and digits mixed without a pause.
+fn is_token(word: &str) -> bool {
+    let is_hex = |word: &str| word.chars().all(|c| c.is_ascii_hexdigit());
+    let joined: String = word.chars().filter(|c| *c != '-').collect();
+    if joined.len() >= SHORTEST && is_hex(&joined) {
+        return true;
+    }
+    word.split(['-', '_', '~', '=', '%', '+', ' ']).any(|part| {
+        let count = |fits: fn(&char) -> bool| part.chars().filter(fits).count();
+        let (digits, letters) = (count(char::is_ascii_digit), count(char::is_ascii_alphabetic));
+        part.len() >= SHORTEST && digits + letters == part.len() && digits >= 2 && letters >= 2
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const HEX: &str = "0123456789abcdef0123456789abcdef";
+
+    #[test]
+    fn names_passwords_keys_and_passkeys_are_masked() {
+        for (given, shown) in [
+            ("http://jo:pw@h:8080/rss?x=1", "http://•@h:8080/rss?x=1"),
+            ("https://jo@h", "https://•@h"),
+            ("http://h/rss?passkey=abc&x=1", "http://h/rss?passkey=•&x=1"),
+            (
+                "http://h/rss?x=1&API_Key=abc#token=d",
+                "http://h/rss?x=1&API_Key=•#token=•",
+            ),
+            ("http://h/rss?r=abc", "http://h/rss?r=•"),
+            ("https://t/HEX/announce", "https://t/•/announce"),
+            ("udp://t:6969/announce/HEX", "udp://t:6969/announce/•"),
+            ("https://t/announce.php?pid=HEX", "https://t/announce.php?pid=•"),
+            ("https://t/a1b2c3d4/announce", "https://t/•/announce"),
+            ("https://t/dl/HEX.torrent", "https://t/dl/•"),
+            ("https://t/get/AbC012dEf345GhI678jKl", "https://t/get/•"),
+            ("https://t/x?id=AbC012dEf345GhI678jKl", "https://t/x?id=•"),
+            (
+                "https://t/0a1b2c3d-0a1b-0a1b-0a1b-0a1b2c3d4e5f/x",
+                "https://t/•/x",
+            ),
+            (
+                "magnet:?xt=urn:btih:HEX&tr=http%3A%2F%2Ft%2FHEX%2Fannounce&dn=A",
+                "magnet:?xt=urn:btih:HEX&tr=http%3A%2F%2Ft%2F%E2%80%A2%2Fannounce&dn=A",
+            ),
+        ] {
+            let given = given.replace("HEX", HEX);
+            let shown = shown.replace("HEX", HEX).replace('•', MASK);
+            let bullets = "%E2%80%A2";
+            assert_eq!(url(&given).replace(&bullets.repeat(8), bullets), shown, "{given}");
+        }
+    }
+
+    #[test]
+    fn the_rest_stays() {
+        for text in [
+            "http://tracker.example:6969/announce",
+            "udp://tracker.example:80",
+            "https://h/rss/all?cat=5040&page=2",
+            "https://h/The-Good-Show-S01E02-1080p-WEB-x264-GROUP/details",
+            "https://h/d/some.show.s01e02.torrent",
+            "magnet:?xt=urn:btih:0123456789abcdef0123456789abcdef01234567&dn=x&tr=udp%3A%2F%2Ft%3A1",
+            "http://[::1]:80/a@b",
+            "",
+            "no address",
+        ] {
+            assert_eq!(url(text), text);
+        }
+    }
+
+    #[test]
+    fn parameters_lose_headers_secrets_and_what_addresses_hold() {
+        let given = json!({
+            "url": "https://jo:pw@h/hook?token=t", "headers": {"Authorization": "Bearer x", "X-Any": "y"}, "apiKey": "k",
+            "list": ["see http://a:b@h/"], "deleteData": true, "count": 3, "path": "/data/x", "retryAuth": false,
+        });
+        let mask = MASK;
+        assert_eq!(
+            value(&given),
+            json!({
+                "url": format!("https://{mask}@h/hook?token={mask}"), "headers": {"Authorization": mask, "X-Any": mask},
+                "apiKey": mask, "list": [format!("see http://{REDACTED}@h/")], "deleteData": true, "count": 3,
+                "path": "/data/x", "retryAuth": false,
+            })
+        );
+    }
+}
