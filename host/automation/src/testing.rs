@@ -255,7 +255,7 @@ pub fn torrent(n: u16) -> Torrent {
         tags: vec![],
         save_path: "/d".into(),
         content_path: "/d/x".into(),
-        is_private: false,
+        is_private: Some(false),
         message: None,
         added_at: Some(Timestamp::from_ms(START_MS)),
         completed_at: None,
