@@ -19,6 +19,9 @@ pub enum AutomationError {
         "The rules would have {0} conditions with the operator matches, and {MAX_PATTERNS} are the most: join some, or delete a rule"
     )]
     TooManyPatterns(usize),
+    /// The rule would do what its caller may not do by hand. Names the permissions by the action that stands for them.
+    #[error("Missing permission(s) {0}. A rule does only what its author may")]
+    Powers(String),
     /// The caller's token allows it, but they no longer may.
     #[error(transparent)]
     Acting(#[from] ActingError),
@@ -33,6 +36,7 @@ impl AutomationError {
         match self {
             AutomationError::NoSuchRule | AutomationError::NoSuchTorrent => ErrorKind::NotFound,
             AutomationError::TooManyRules(_) | AutomationError::TooManyPatterns(_) => ErrorKind::Conflict,
+            AutomationError::Powers(_) => ErrorKind::Forbidden,
             AutomationError::Acting(error) => error.kind(),
             AutomationError::Judge(_) => ErrorKind::Internal,
             AutomationError::Database(error) => error.kind(),
@@ -46,6 +50,7 @@ impl AutomationError {
             AutomationError::NoSuchTorrent => "not_found.torrent",
             AutomationError::TooManyRules(_) => "conflict.too_many_rules",
             AutomationError::TooManyPatterns(_) => "conflict.too_many_patterns",
+            AutomationError::Powers(_) => "forbidden.action",
             AutomationError::Acting(error) => error.code(),
             AutomationError::Judge(_) => ErrorKind::Internal.code(),
             AutomationError::Database(error) => error.kind().code(),

@@ -8,9 +8,8 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::model::action::KnownAction;
-use crate::model::answers::{Explanation, Preview, PreviewedAction, PreviewedTorrent};
+use crate::model::answers::{Explanation, Preview, PreviewedAction, PreviewedTorrent, ShownRule};
 use crate::model::log::LogLine;
-use crate::model::rule::Rule;
 use crate::model::trigger::Trigger;
 use qm_ports::action::ActionKind;
 
@@ -32,14 +31,18 @@ pub struct RuleView {
     pub is_enabled: bool,
     /// The higher, the earlier.
     pub priority: i64,
+    /// Id of the user who last said what it does, or turned it on: it does what they may. Null where that is not known.
+    pub author: Option<String>,
+    /// Why it would not run now, whatever happens: its author may not do what it does. Null: they may.
+    pub problem: Option<String>,
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
     #[schema(value_type = String, format = DateTime)]
     pub updated_at: Timestamp,
 }
 
-impl From<Rule> for RuleView {
-    fn from(rule: Rule) -> Self {
+impl From<ShownRule> for RuleView {
+    fn from(ShownRule { rule, problem }: ShownRule) -> Self {
         Self {
             id: rule.id,
             name: rule.name,
@@ -49,6 +52,8 @@ impl From<Rule> for RuleView {
             actions: rule.actions,
             is_enabled: rule.is_enabled,
             priority: rule.priority,
+            author: rule.author,
+            problem,
             created_at: rule.created_at,
             updated_at: rule.updated_at,
         }
@@ -146,6 +151,9 @@ pub struct ActionView {
     pub params_schema: Option<Value>,
     /// Running it twice does no more than running it once, so that it is run again when the server died while it ran.
     pub idempotent: bool,
+    /// Permissions that it stands for: who stores a rule with it holds them, and goes on holding them for it to run. Empty
+    /// where its plugin is not loaded.
+    pub permissions: Vec<&'static str>,
 }
 
 impl ActionView {
@@ -166,6 +174,10 @@ impl ActionView {
                 .flat_map(|kind| kind.occasions.iter().map(word))
                 .collect(),
             idempotent: kind.as_ref().is_some_and(|kind| kind.idempotent),
+            permissions: kind
+                .iter()
+                .flat_map(|kind| kind.needs.iter().map(|need| need.key()))
+                .collect(),
             params_schema: kind.map(|kind| kind.params_schema),
         }
     }

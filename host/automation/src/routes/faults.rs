@@ -6,8 +6,8 @@ use qm_web::faults;
 use crate::error::AutomationError as E;
 
 faults! {
-    Create => [E::TooManyRules(500), E::TooManyPatterns(1001)];
-    Change => [E::NoSuchRule, E::TooManyPatterns(1001)];
+    Create => [E::TooManyRules(500), E::TooManyPatterns(1001), E::Powers(String::new())];
+    Change => [E::NoSuchRule, E::TooManyPatterns(1001), E::Powers(String::new())];
     OfRule => [E::NoSuchRule];
     Explain => [E::NoSuchRule, E::NoSuchTorrent];
 }
