@@ -42,7 +42,7 @@ qm_kernel::events! {
     }
 }
 
-/// What became of everybody's account.
+/// State of everybody's account.
 #[derive(Clone, Copy, Debug)]
 pub enum Account {
     Gone,

@@ -54,7 +54,7 @@ impl Acting for Claims {
         Ok(Actor::new(who.user_id.to_string(), who.roles.clone()))
     }
 
-    /// Of nobody anything is stored: whoever wrote something may still do it.
+    /// Nothing is stored of anybody: whoever wrote something may still do it.
     async fn powers(&self, _: &mut Tx, _: &str) -> Result<PermissionSet, ActingError> {
         Ok(PermissionSet::all())
     }

@@ -5,14 +5,14 @@ use qm_kernel::Permission;
 
 use super::Room;
 
-/// Who may hear an event.
+/// Audience of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Audience {
     /// The user whom it is about.
     Person,
     /// Holders of the permission by which one reads the same over HTTP.
     Holders(Permission),
-    /// Who may see the job, which says itself who that is.
+    /// Everybody who may see the job, which says itself who that is.
     OfJob,
     /// Whoever the room says; for tests of the channel alone.
     Any,
@@ -54,7 +54,7 @@ fn of(audiences: Audiences, event: &str) -> Option<Audience> {
         .map(|(_, audience)| *audience)
 }
 
-/// Whether an event may go to a room. What may not is a bug, which is logged and tells nobody anything.
+/// True if an event may go to a room. One that may not is a bug, which is logged and tells nobody anything.
 pub(super) fn admits(audiences: Audiences, event: &str, room: &Room) -> bool {
     let is_declared = of(audiences, event).is_some_and(|audience| audience.is(room));
     if !is_declared {

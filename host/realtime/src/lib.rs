@@ -95,7 +95,7 @@ pub struct HubConfig {
     pub max_waiting: usize,
     /// Of one address, without a token yet.
     pub max_waiting_per_address: usize,
-    /// Who may hear which event; what is not among them is sent to nobody.
+    /// Audiences of events; what is not among them is sent to nobody.
     pub audiences: Audiences,
 }
 

@@ -498,7 +498,7 @@ mod tests {
         assert_eq!(row("100", "0", "30", "1").eta, Some(3));
     }
 
-    /// Whether it is private stands in metadata that is not there yet.
+    /// Its privacy stands in metadata that is not there yet.
     #[test]
     fn a_magnet_link_without_metadata_says_nothing_of_privacy() {
         let row = format!("{HASH} 1000 0 0 0 0 0 1 1 0 1 0 2 0 0 0 ");
@@ -509,7 +509,11 @@ mod tests {
             (HASH.to_owned(), Some(false)),
         ] {
             let resting = Resting::parse("0 0 0 0", name.clone(), String::new(), String::new());
-            assert_eq!(example(&row, "/d", &resting.unwrap()).is_private, is_private, "{name}");
+            assert_eq!(
+                example(&row, "/d", &resting.unwrap()).is_private,
+                is_private,
+                "{name}"
+            );
         }
     }
 

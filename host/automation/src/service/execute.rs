@@ -123,7 +123,7 @@ impl Automation {
         Ok(())
     }
 
-    /// What the action may do: its author is judged as they are now, however long ago the rule was stored.
+    /// Powers of the action that is next: its author is judged as they are now, however long ago the rule was stored.
     async fn judge_author(
         &self,
         rule: &Rule,

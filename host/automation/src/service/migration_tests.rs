@@ -1,4 +1,4 @@
-//! What the migrations make of rules that were there before authors were kept.
+//! Rules that were there before authors were kept, and the migration that looks for theirs.
 
 use qm_db::testing::{Scratch, migrate_to};
 use qm_db::{Backend, Db, all, exec, sql};

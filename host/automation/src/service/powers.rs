@@ -18,10 +18,10 @@ use crate::error::AutomationError;
 use crate::model::answers::ShownRule;
 use crate::model::rule::{Rule, types_of};
 
-/// How long passes leave a rule alone whose author may not do what it does.
+/// Time for which passes leave a rule alone whose author may not do what it does.
 pub(super) const PAUSE: Duration = Duration::from_mins(1);
 
-/// What an author may do, or a sentence on why that is nothing.
+/// Permissions of an author, or a sentence on why that is nothing.
 type Powers = Result<PermissionSet, &'static str>;
 
 impl Automation {
@@ -66,7 +66,7 @@ impl Automation {
         Ok(lacking)
     }
 
-    /// What the author of a rule may do now.
+    /// Permissions of the author of a rule, as of now.
     async fn author(&self, tx: &mut Tx, author: Option<&str>) -> Result<Powers, DbError> {
         let Some(author) = author else {
             return Ok(Err("nobody is known to have written it"));
@@ -83,7 +83,7 @@ impl Automation {
         }
     }
 
-    /// What a run of an action may do; an error says why it may not begin.
+    /// Permissions of a run of an action; an error says why it may not begin.
     pub(super) async fn powers_of_run(
         &self,
         rule: &Rule,
@@ -136,7 +136,7 @@ impl Automation {
     }
 }
 
-/// What the author lacks for an action.
+/// Permissions that the author lacks for an action, as a sentence.
 fn lacked(kind: &ActionKind, held: PermissionSet) -> Option<String> {
     let lacking = kind.lacking(held);
     let keys: Vec<&str> = lacking.iter().map(|permission| permission.key()).collect();

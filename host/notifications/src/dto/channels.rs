@@ -224,7 +224,7 @@ impl Mailbox {
     }
 }
 
-/// What confirms a channel.
+/// Proof that a channel's destination is the caller's.
 #[derive(ToSchema)]
 #[schema(as = NotificationConfirmation, rename_all = "camelCase")]
 pub struct Confirmation {

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use qm_kernel::{Secret, Timestamp};
 
-/// How long a code is good.
+/// Time for which a code is good.
 pub const LIFE: Duration = Duration::from_mins(30);
 /// Codes of one person within [`HOUR`].
 pub const OF_PERSON: usize = 3;
@@ -96,7 +96,7 @@ impl Proofs {
         }
     }
 
-    /// Whether this is the code, which is spent then.
+    /// True if this is the code, which is spent then.
     pub fn redeem(
         &mut self,
         (user, channel): (&str, &str),

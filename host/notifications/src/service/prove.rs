@@ -19,7 +19,7 @@ use crate::repo::channels::Stored;
 /// A word among a channel's capabilities: it sends letters by the operator's server.
 const MAIL: &str = "mail";
 
-/// Whether what is entered for a channel is an address that letters go to.
+/// True if an address that letters go to is entered for the channel.
 pub(super) fn sends_letters(kind: &ChannelKind) -> bool {
     kind.id == EMAIL || kind.capabilities.iter().any(|word| word == MAIL)
 }

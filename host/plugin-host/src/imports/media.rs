@@ -46,7 +46,7 @@ impl Chore {
     }
 }
 
-/// Who does what this permission is for; the grant comes first.
+/// Hands that do what this permission is for; the grant comes first.
 fn hand(state: &mut State, need: Permission) -> Result<Arc<dyn MediaHands>, ActionError> {
     state.may(MEDIA).map_err(ActionError::Denied)?;
     state.errands.demand(need).map_err(ActionError::Denied)?;

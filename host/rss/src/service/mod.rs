@@ -44,7 +44,7 @@ pub use self::candidates::Suggestion;
 pub use self::trial::{Previewed, Tried};
 
 const NEEDED: &[Permission] = &[Permission::RssManage];
-/// What a rule that grabs does: it adds torrents, for who saved it last.
+/// Permissions of a rule that grabs: it adds torrents, for who saved it last.
 const GRABS: &[Permission] = &[Permission::RssManage, Permission::TorrentsAdd];
 
 /// What the area needs of the house.

@@ -37,7 +37,7 @@ pub(super) struct Told {
 /// Name of the pair among an action's `extra` by which a plugin declares the permissions that it stands for.
 pub(super) const PERMISSIONS: &str = "permissions";
 
-/// What actions of first-party plugins stand for: the permissions of the routes that do the same.
+/// Permissions that actions of first-party plugins stand for: those of the routes that do the same.
 const FIRST_PARTY: &[(&str, &str, Permission)] = &[
     ("torrent_actions", "move", Permission::TorrentsMove),
     ("torrent_actions", "pause", Permission::TorrentsPause),
@@ -51,7 +51,7 @@ const FIRST_PARTY: &[(&str, &str, Permission)] = &[
     ("webhook", "webhook", Permission::AutomationManage),
 ];
 
-/// What a capability may be used for, at most: an action that declares nothing stands for all of it.
+/// Permissions that a capability may be used for, at most: an action that declares nothing stands for all of it.
 const CAPABILITIES: &[(&str, &[Permission])] = &[
     (
         capability::TORRENTS,
