@@ -147,6 +147,7 @@ impl Subject {
                     params: Map::from_iter([("tags".to_owned(), json!({ "tracker.example": "a" }))]),
                     context: Map::new(),
                     torrent: None,
+                    powers: qm_kernel::PermissionSet::all(),
                 };
                 let told = host.actions().run(action, call).await;
                 assert!(matches!(told, Err(ActionError::Denied(_))), "{told:?}");

@@ -24,6 +24,9 @@ pub enum AutomationError {
     /// The plugin of an action may yet come up.
     #[error(transparent)]
     Settling(#[from] Settling),
+    /// The rule would do what its caller may not do by hand. Names the permissions by the action that stands for them.
+    #[error("Missing permission(s) {0}. A rule does only what its author may")]
+    Powers(String),
     /// The caller's token allows it, but they no longer may.
     #[error(transparent)]
     Acting(#[from] ActingError),
@@ -39,6 +42,7 @@ impl AutomationError {
             AutomationError::NoSuchRule | AutomationError::NoSuchTorrent => ErrorKind::NotFound,
             AutomationError::TooManyRules(_) | AutomationError::TooManyPatterns(_) => ErrorKind::Conflict,
             AutomationError::Settling(_) => Settling::KIND,
+            AutomationError::Powers(_) => ErrorKind::Forbidden,
             AutomationError::Acting(error) => error.kind(),
             AutomationError::Lane(error) => lane_kind(error),
             AutomationError::Database(error) => error.kind(),
@@ -53,6 +57,7 @@ impl AutomationError {
             AutomationError::TooManyRules(_) => "conflict.too_many_rules",
             AutomationError::TooManyPatterns(_) => "conflict.too_many_patterns",
             AutomationError::Settling(_) => Settling::CODE,
+            AutomationError::Powers(_) => "forbidden.action",
             AutomationError::Acting(error) => error.code(),
             AutomationError::Lane(error) => lane_code(error),
             AutomationError::Database(error) => error.kind().code(),

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use prometheus::Registry;
-use qm_db::Db;
+use qm_db::{Db, Tx};
 use qm_kernel::event::{Cause, DomainEvent};
-use qm_kernel::{ClientInfo, PageQuery, Principal, Role, Timestamp};
+use qm_kernel::{ClientInfo, PageQuery, Permission, PermissionSet, Principal, Role, Timestamp};
 use qm_platform::outbox::{Consumer, StoredEvent};
 use qm_platform::testing::Claims;
-use qm_platform::{Audit, AuditRecord, AuditTrail};
+use qm_platform::{Acting, ActingError, Actor, Audit, AuditRecord, AuditTrail};
 use qm_ports::action::{ActionCall, ActionError, ActionKind, Actions, Occasion, TorrentRef};
 use qm_ports::engine::{Torrent, TorrentState};
 use qm_ports::list::{Listed, TorrentList, TorrentLists};
@@ -39,6 +39,40 @@ qm_kernel::events! {
     pub struct ShowEnded: "rss.show.ended" about "show" {
         title: String,
         to: String,
+    }
+}
+
+/// State of everybody's account.
+#[derive(Clone, Copy, Debug)]
+pub enum Account {
+    Gone,
+    Inactive,
+    Of(Role),
+}
+
+/// Takes tokens at their word, and says of authors what a test wants; by itself that they are administrators.
+#[derive(Default)]
+pub struct Authors(Mutex<Option<Account>>);
+
+impl Authors {
+    pub fn are(&self, account: Account) {
+        *self.0.lock().unwrap() = Some(account);
+    }
+}
+
+#[async_trait]
+impl Acting for Authors {
+    async fn judge(&self, tx: &mut Tx, who: &Principal, needed: &[Permission]) -> Result<Actor, ActingError> {
+        Claims.judge(tx, who, needed).await
+    }
+
+    async fn powers(&self, _: &mut Tx, _: &str) -> Result<PermissionSet, ActingError> {
+        match *self.0.lock().unwrap() {
+            Some(Account::Gone) => Err(ActingError::Gone),
+            Some(Account::Inactive) => Err(ActingError::Inactive),
+            Some(Account::Of(role)) => Ok(role.permissions().collect()),
+            None => Ok(Role::Administrator.permissions().collect()),
+        }
     }
 }
 
@@ -81,7 +115,7 @@ impl FakeActions {
     }
 }
 
-fn kind(id: &str, idempotent: bool, occasions: &[Occasion]) -> ActionKind {
+fn kind((id, need): (&str, Permission), idempotent: bool, occasions: &[Occasion]) -> ActionKind {
     ActionKind {
         id: id.into(),
         label: format!("The {id}"),
@@ -89,6 +123,7 @@ fn kind(id: &str, idempotent: bool, occasions: &[Occasion]) -> ActionKind {
         occasions: occasions.to_vec(),
         params_schema: json!({ "type": "object" }),
         idempotent,
+        needs: vec![need],
         plugin: "fake".into(),
     }
 }
@@ -102,9 +137,22 @@ impl Actions for FakeActions {
         }
         let gone = self.gone.lock().unwrap().clone();
         let mut kinds = vec![
-            kind("mark", true, &[Torrent, Media, Event]),
-            kind("once", false, &[Torrent, Media, Event]),
-            kind("pause", true, &[Torrent]),
+            kind(
+                ("mark", Permission::AutomationManage),
+                true,
+                &[Torrent, Media, Event],
+            ),
+            kind(
+                ("once", Permission::AutomationManage),
+                false,
+                &[Torrent, Media, Event],
+            ),
+            kind(("pause", Permission::TorrentsPause), true, &[Torrent]),
+            kind(
+                ("erase", Permission::TorrentsDeleteData),
+                true,
+                &[Torrent, Media, Event],
+            ),
         ];
         kinds.retain(|kind| !gone.contains(&kind.id));
         kinds
@@ -255,7 +303,7 @@ pub fn torrent(n: u16) -> Torrent {
         tags: vec![],
         save_path: "/d".into(),
         content_path: "/d/x".into(),
-        is_private: false,
+        is_private: Some(false),
         message: None,
         added_at: Some(Timestamp::from_ms(START_MS)),
         completed_at: None,
@@ -285,22 +333,30 @@ pub struct House {
     pub clock: Arc<Hands>,
     pub actions: Arc<FakeActions>,
     pub lists: Arc<FakeLists>,
+    pub authors: Arc<Authors>,
     principal: Principal,
     client: ClientInfo,
 }
 
 impl House {
     pub async fn new(db: &Db) -> Self {
-        Self::over(db, Hands::at(START_MS), Arc::default(), Arc::default()).await
+        let clock = Hands::at(START_MS);
+        Self::over(db, clock, Arc::default(), Arc::default(), Arc::default()).await
     }
 
-    async fn over(db: &Db, clock: Arc<Hands>, actions: Arc<FakeActions>, lists: Arc<FakeLists>) -> Self {
+    async fn over(
+        db: &Db,
+        clock: Arc<Hands>,
+        actions: Arc<FakeActions>,
+        lists: Arc<FakeLists>,
+        authors: Arc<Authors>,
+    ) -> Self {
         let book = RuleBook::open(db.clone()).await.unwrap();
         let app = Automation::start(AutomationDeps {
             db: db.clone(),
             ctx: clock.ctx(),
             audit: Audit::new(clock.ctx()),
-            acting: Arc::new(Claims),
+            acting: authors.clone(),
             actions: actions.clone(),
             torrents: lists.clone(),
             book: book.clone(),
@@ -313,6 +369,7 @@ impl House {
             clock,
             actions,
             lists,
+            authors,
             principal: principal(Role::Administrator),
             client: client(),
         }
@@ -325,6 +382,7 @@ impl House {
             self.clock.clone(),
             self.actions.clone(),
             self.lists.clone(),
+            self.authors.clone(),
         )
         .await
     }

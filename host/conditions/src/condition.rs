@@ -117,7 +117,11 @@ impl Condition {
         self.judge(&record.field(&self.field))
     }
 
+    /// Nothing holds on what is unknown, whatever the operator, but for the question whether it is: `eq` null.
     fn judge(&self, seen: &Seen<'_>) -> bool {
+        if seen.is_unknown() {
+            return self.asks_for_null() && *seen == Seen::Null;
+        }
         match (&self.ready, self.operator) {
             (Ready::Value, Some(Operator::Neq)) => !seen.is(&Seen::given(self.value.as_ref())),
             (Ready::Value, _) => seen.is(&Seen::given(self.value.as_ref())),
@@ -126,6 +130,10 @@ impl Condition {
             (Ready::Pattern(pattern), _) => pattern.is_in(&seen.as_text()),
             (Ready::Number(_) | Ready::Never(_), _) => false,
         }
+    }
+
+    fn asks_for_null(&self) -> bool {
+        self.operator == Some(Operator::Eq) && self.value == Some(Value::Null)
     }
 
     fn explain(&self, record: &(impl Record + ?Sized)) -> Explained {
@@ -156,9 +164,12 @@ impl Condition {
         };
         let reason = match &self.ready {
             Ready::Never(why) => Some(why.to_string()),
+            _ if seen == Seen::Missing => Some("there is no such field".to_owned()),
+            _ if seen == Seen::Null && !self.asks_for_null() => {
+                Some("the field is unknown, so no condition on it holds".to_owned())
+            }
             Ready::Number(right) if right.is_nan() => Some("the value is no number".to_owned()),
             Ready::Number(_) if seen.as_number().is_nan() => Some("the field is no number".to_owned()),
-            _ if seen == Seen::Missing => Some("there is no such field".to_owned()),
             _ => None,
         };
         Explained {
@@ -176,6 +187,9 @@ fn ready(operator: Option<Operator>, value: Seen<'_>) -> Ready {
     match operator {
         None => Ready::Never("its operator is none of eq, neq, gt, gte, lt, lte, contains, matches".into()),
         Some(Operator::Eq | Operator::Neq) => Ready::Value,
+        Some(Operator::Gt | Operator::Gte | Operator::Lt | Operator::Lte) if value.is_unknown() => {
+            Ready::Never("it has no value to compare with".into())
+        }
         Some(Operator::Gt | Operator::Gte | Operator::Lt | Operator::Lte) => Ready::Number(value.as_number()),
         Some(Operator::Contains) => Ready::Text(value.as_text().into_owned()),
         Some(Operator::Matches) => match Pattern::compile(&value.as_text()) {
@@ -310,7 +324,7 @@ mod tests {
         (
             "eq",
             [
-                "1............",
+                ".............",
                 ".1...........",
                 "..1..........",
                 "...1.........",
@@ -330,15 +344,15 @@ mod tests {
             [
                 ".............",
                 ".............",
-                ".1.1....11...",
+                "...1....11...",
                 ".............",
-                ".111....11...",
-                ".1111.1.111..",
-                ".111....11...",
+                "..11....11...",
+                "..111.1.111..",
+                "..11....11...",
                 ".............",
                 ".............",
                 ".............",
-                ".111....11...",
+                "..11....11...",
                 ".............",
                 ".............",
             ],
@@ -347,16 +361,16 @@ mod tests {
             "gte",
             [
                 ".............",
-                ".1.1....11...",
-                ".111....11...",
-                ".1.1....11...",
-                ".1111.1.111..",
-                ".111111.111..",
-                ".1111.1.111..",
                 ".............",
-                ".1.1....11...",
-                ".1.1....11...",
-                ".1111.1.111..",
+                "..11....11...",
+                "...1....11...",
+                "..111.1.111..",
+                "..11111.111..",
+                "..111.1.111..",
+                ".............",
+                "...1....11...",
+                "...1....11...",
+                "..111.1.111..",
                 ".............",
                 ".............",
             ],
@@ -365,7 +379,7 @@ mod tests {
             "lt",
             [
                 ".............",
-                "..1.111...1..",
+                ".............",
                 "....111...1..",
                 "..1.111...1..",
                 ".....1.......",
@@ -383,15 +397,15 @@ mod tests {
             "lte",
             [
                 ".............",
-                ".111111.111..",
+                ".............",
                 "..1.111...1..",
-                ".111111.111..",
+                "..11111.111..",
                 "....111...1..",
                 ".....1.......",
                 "....111...1..",
                 ".............",
-                ".111111.111..",
-                ".111111.111..",
+                "..11111.111..",
+                "..11111.111..",
                 "....111...1..",
                 ".............",
                 ".............",
@@ -400,8 +414,8 @@ mod tests {
         (
             "contains",
             [
-                "1.......11...",
-                ".1......11...",
+                ".............",
+                ".............",
                 "..1.....11...",
                 "...1....11...",
                 "....1.1.111..",
@@ -426,9 +440,10 @@ mod tests {
                     let found = holds(op, field.as_ref(), value.as_ref());
                     assert_eq!(found, expected == '1', "{field:?} {op} {value:?}");
                     if *op == "eq" {
+                        let is_known = field.as_ref().is_some_and(|field| !field.is_null());
                         assert_eq!(
                             holds("neq", field.as_ref(), value.as_ref()),
-                            !found,
+                            is_known && !found,
                             "{field:?} neq {value:?}"
                         );
                     }
@@ -441,17 +456,17 @@ mod tests {
     fn patterns_are_asked_of_the_text_of_any_kind() {
         let kinds = kinds();
         for (pattern, expected) in [
-            (json!("^UNDEF"), "1............"),
-            (json!("u"), "111.........."),
+            (json!("^UNDEF"), "............."),
+            (json!("u"), "..1.........."),
             (json!("^$"), "........11..."),
             (json!("^2$"), "....1.1...1.."),
             (json!(2), "....1.1...1.."),
             (json!("^a,$"), "...........1."),
             (json!("object"), "............1"),
-            (json!("."), "11111111..111"),
+            (json!("."), "..111111..111"),
             (json!("("), "............."),
             (json!("(a)\\1"), "............."),
-            (json!(null), ".1..........."),
+            (json!(null), "............."),
         ] {
             for (field, expected) in kinds.iter().zip(expected.chars()) {
                 let found = holds("matches", field.as_ref(), Some(&pattern));
@@ -525,7 +540,13 @@ mod tests {
         assert_eq!((number.seen, number.reason), (Some(json!("2.50")), None));
         let missing = explain(None, "gt", json!(1));
         assert_eq!((missing.seen, &*missing.left), (None, "NaN"));
-        assert_eq!(missing.reason.as_deref(), Some("the field is no number"));
+        assert_eq!(missing.reason.as_deref(), Some("there is no such field"));
+        let unknown = explain(Some(json!(null)), "lte", json!(1));
+        assert_eq!((unknown.seen, unknown.holds), (Some(json!(null)), false));
+        assert_eq!(
+            unknown.reason.as_deref(),
+            Some("the field is unknown, so no condition on it holds")
+        );
         let strict = explain(Some(json!(2)), "eq", json!("2"));
         assert_eq!(
             (strict.compared_as, &*strict.left, &*strict.right, strict.holds),
@@ -555,6 +576,19 @@ mod tests {
     }
 
     proptest! {
+        /// Whatever it is compared with and however: a rule must not act on what nobody knows.
+        #[test]
+        fn nothing_holds_on_what_is_unknown(
+            op in prop::sample::select(Operator::WORDS),
+            value in any_json(),
+            is_missing in any::<bool>(),
+        ) {
+            let source = json!({ "field": "f", "op": op, "value": value });
+            let record = record((!is_missing).then_some(&Value::Null));
+            let asks_for_null = op == "eq" && value.is_null() && !is_missing;
+            prop_assert_eq!(Conditions::compile(&[source]).hold(&record), asks_for_null);
+        }
+
         #[test]
         fn evaluation_bears_any_json(
             sources in prop::collection::vec(any_json(), 0..4),

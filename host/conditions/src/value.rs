@@ -12,8 +12,9 @@ pub trait Record {
 /// The value of a field.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Seen<'a> {
-    /// There is no such field.
+    /// There is no such field: as good as unknown.
     Missing,
+    /// It is unknown.
     Null,
     Flag(bool),
     Number(f64),
@@ -43,6 +44,16 @@ impl<'a> Seen<'a> {
         Seen::Text(Cow::Borrowed(text))
     }
 
+    /// No condition on it holds, but for the question whether it is unknown.
+    pub const fn is_unknown(&self) -> bool {
+        matches!(self, Seen::Missing | Seen::Null)
+    }
+
+    /// A flag that may be unknown, which is then null.
+    pub fn flag_or_null(flag: Option<bool>) -> Self {
+        flag.map_or(Seen::Null, Seen::Flag)
+    }
+
     /// A text that may be unknown, which is then null.
     pub fn text_or_null(text: Option<&'a str>) -> Self {
         text.map_or(Seen::Null, Seen::text)
@@ -66,11 +77,10 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// As a number; NaN where it is none. An empty text is 0, and so are null and false; a list counts as its text.
+    /// As a number; NaN where it is none or unknown. An empty text is 0, and so is false; a list counts as its text.
     pub fn as_number(&self) -> f64 {
         match self {
-            Seen::Missing => f64::NAN,
-            Seen::Null => 0.0,
+            Seen::Missing | Seen::Null => f64::NAN,
             Seen::Flag(flag) => f64::from(u8::from(*flag)),
             Seen::Number(number) => *number,
             Seen::Text(text) => number_of(text),
@@ -213,7 +223,6 @@ mod tests {
             (json!("1e999"), f64::INFINITY),
             (json!(true), 1.0),
             (json!(false), 0.0),
-            (json!(null), 0.0),
             (json!([]), 0.0),
             (json!([7]), 7.0),
             (json!([["8"]]), 8.0),
@@ -241,6 +250,7 @@ mod tests {
             json!({}),
             json!([{}]),
             json!("\u{85}"),
+            json!(null),
         ] {
             assert!(Seen::of(&value).as_number().is_nan(), "{value}");
         }

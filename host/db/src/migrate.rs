@@ -67,6 +67,9 @@ const MIGRATIONS: &[Migration] = migrations! {
     41 "0041_show_nfo",
     44 "0044_media_stamps",
     45 "0045_job_parents",
+    49 "0049_rule_authors",
+    50 "0050_private_torrents",
+    51 "0051_confirmed_addresses",
 };
 
 sql! {

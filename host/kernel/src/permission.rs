@@ -46,7 +46,7 @@ impl Permission {
                 | Permission::SettingsManageRootPath
                 | Permission::SystemManage
                 | Permission::EnginesManage
-                // A rule does what its author might not be allowed to do by hand.
+                // A rule goes on doing what its author may, when they are not there.
                 | Permission::AutomationManage
                 | Permission::IndexersManage
                 | Permission::IntegrationsIndexerProxyManage

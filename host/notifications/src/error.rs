@@ -37,6 +37,12 @@ pub enum NotificationsError {
     TooManyCodes { most: usize, minutes: u64 },
     #[error("No code has been received yet: send the newest code to your bot, then confirm again.")]
     NoCodeReceived,
+    #[error(
+        "That is not the code, or it is no longer good: enter the one of the newest letter, or save the address again to get another one."
+    )]
+    WrongCode,
+    #[error("Nothing is sent to this address before it is confirmed: enter the code that was sent there.")]
+    Unconfirmed,
     #[error("This chat is connected to another user.")]
     ChatTaken,
     /// What the product behind a channel said, or did not say.
@@ -66,6 +72,8 @@ impl NotificationsError {
             | NotificationsError::Config(_)
             | NotificationsError::NotConfigured(_)
             | NotificationsError::NoCodes(_)
+            | NotificationsError::WrongCode
+            | NotificationsError::Unconfirmed
             | NotificationsError::ChatTaken => ErrorKind::BadRequest,
             NotificationsError::Settling(_) => Settling::KIND,
             NotificationsError::TooManyCodes { .. } => ErrorKind::TooManyRequests,
@@ -90,6 +98,8 @@ impl NotificationsError {
             NotificationsError::NotConfigured(_) => "bad_request.not_configured",
             NotificationsError::NoCodes(_) => "bad_request.no_codes",
             NotificationsError::TooManyCodes { .. } => "throttled.codes",
+            NotificationsError::WrongCode => "bad_request.wrong_code",
+            NotificationsError::Unconfirmed => "bad_request.unconfirmed",
             NotificationsError::ChatTaken => "bad_request.chat_taken",
             NotificationsError::Channel { source, .. } => match upstream(source) {
                 ErrorKind::Upstream => "upstream.channel",

@@ -17,6 +17,7 @@ use qm_test_base::{Hands as Clock, NoTokens, START_MS, principal};
 use serde_json::{Map, Value, json};
 use tokio::sync::Notify;
 
+use crate::model::channel::Seen;
 use crate::service::dispatch::Dispatch;
 use crate::service::{Notifications, NotificationsDeps};
 use crate::settings::{INBOX_DAYS, MAIL};
@@ -97,6 +98,15 @@ impl FakeChannels {
     /// What was sent since the last look.
     pub fn sent(&self) -> Vec<Sent> {
         std::mem::take(&mut *self.sent.lock().unwrap())
+    }
+
+    /// The code of the only letter that was sent since the last look.
+    pub fn code(&self) -> String {
+        let sent = self.sent();
+        assert_eq!(sent.len(), 1, "{sent:?}");
+        let digits = sent[0].message.text.split_whitespace().next().unwrap();
+        assert!(digits.len() == 6 && digits.bytes().all(|digit| digit.is_ascii_digit()));
+        digits.to_owned()
     }
 
     /// The same as channel and subject.
@@ -349,6 +359,17 @@ impl House {
         };
         Dispatch(self.app.clone()).handle(&mut tx, &stored).await.unwrap();
         tx.commit().await.unwrap();
+    }
+
+    /// Connects an address, and enters the code that was sent there.
+    pub async fn mailbox(&self, name: &str, address: &str) -> Seen {
+        let mut config = Map::new();
+        config.insert("address".to_owned(), json!(address));
+        self.channels.sent();
+        self.app.connect(&caller(name), "email", config).await.unwrap();
+        let code = self.channels.code();
+        let confirmed = self.app.confirm(&caller(name), "email", Some(&code)).await;
+        confirmed.unwrap()
     }
 
     /// Everything that stands in the connections, as text.

@@ -31,6 +31,10 @@ pub trait Acting: Send + Sync {
         principal: &Principal,
         needed: &[Permission],
     ) -> Result<Actor, ActingError>;
+
+    /// Permissions that somebody has now who is not there to show a token: the author of what acts later, by itself. Holds
+    /// no row. Whoever is gone or deactivated has none, and the error says which it is.
+    async fn powers(&self, tx: &mut Tx, user_id: &str) -> Result<PermissionSet, ActingError>;
 }
 
 /// A caller as the database knows them, whose row the transaction holds.

@@ -5,7 +5,7 @@
 use std::sync::{Arc, PoisonError, RwLock, Weak};
 
 use async_trait::async_trait;
-use qm_kernel::ErrorKind;
+use qm_kernel::{ErrorKind, Permission, PermissionSet};
 use serde_json::{Map, Value};
 
 use crate::library::Owned;
@@ -37,6 +37,10 @@ pub struct ActionKind {
     pub params_schema: Value,
     /// Running it twice does no more than running it once, so that it may be run again when nobody knows whether it ran.
     pub idempotent: bool,
+    /// Permissions that it stands for: those by which a person does the same by hand. A rule does what its author may, so
+    /// whoever stores or enables a rule with this action holds all of them, and so does its author at each run. Never empty:
+    /// what asks for nothing else asks for `automation.manage`.
+    pub needs: Vec<Permission>,
     /// Id of the plugin that provides it; [`HOUSE`]: an area of the host does.
     pub plugin: String,
 }
@@ -61,6 +65,26 @@ pub struct ActionCall {
     pub context: Map<String, Value>,
     /// The torrent of the context; none for an event without one. Only this one may be touched.
     pub torrent: Option<TorrentRef>,
+    /// Permissions that the run has: those its action stands for, all of which the rule's author holds now. What a plugin is
+    /// lent goes no further, whatever it asks for.
+    pub powers: PermissionSet,
+}
+
+impl ActionKind {
+    /// Those of its permissions that are not among `held`, in the order in which they are declared. Of an action that
+    /// declares none, all are needed: silence gives nothing away.
+    pub fn lacking(&self, held: PermissionSet) -> Vec<Permission> {
+        let needs: &[Permission] = if self.needs.is_empty() {
+            Permission::ALL
+        } else {
+            &self.needs
+        };
+        needs
+            .iter()
+            .copied()
+            .filter(|need| !held.contains(*need))
+            .collect()
+    }
 }
 
 /// Why an action failed. None of them is a bug of the host. The texts are sentences for the rule's log.
@@ -204,8 +228,8 @@ impl Actions for HouseFirst {
     }
 }
 
-/// What an action may do to the torrent it is about. It acts for nobody: no permission is asked, for whoever wrote the rule
-/// was allowed to; the rule's run is what is audited.
+/// What an action may do to the torrent it is about. It acts for the author of the rule, whose permissions are judged before
+/// the run ([`ActionCall::powers`]) and who stands in the audit of the run; it judges nobody again.
 #[async_trait]
 pub trait TorrentHands: Send + Sync {
     /// The torrent as `GET /api/torrents` shows it; none when its engine does not list it.
@@ -246,7 +270,7 @@ pub struct MediaPlayer {
     pub is_enabled: bool,
 }
 
-/// What an action may do to the media libraries and the media servers. It acts for nobody, as [`TorrentHands`] do. What takes
+/// What an action may do to the media libraries and the media servers. It acts as [`TorrentHands`] do. What takes
 /// longer than a run may is a `Timeout` and goes on by itself. An id that nothing has is `NotFound`.
 #[async_trait]
 pub trait MediaHands: Send + Sync {

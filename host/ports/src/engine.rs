@@ -103,7 +103,9 @@ pub struct Torrent {
     pub save_path: String,
     /// The torrent's own file or folder.
     pub content_path: String,
-    pub is_private: bool,
+    /// It is shared by its trackers alone, as its own metadata says; `None` while nobody knows: a client that does not tell, or
+    /// a magnet link without metadata.
+    pub is_private: Option<bool>,
     pub message: Option<String>,
     pub added_at: Option<Timestamp>,
     pub completed_at: Option<Timestamp>,

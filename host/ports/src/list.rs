@@ -91,7 +91,7 @@ fields! { of:
     "tags" => Seen::Texts(&of.torrent.tags),
     "savePath" => Seen::text(&of.torrent.save_path),
     "contentPath" => Seen::text(&of.torrent.content_path),
-    "isPrivate" => Seen::Flag(of.torrent.is_private),
+    "isPrivate" => Seen::flag_or_null(of.torrent.is_private),
     "message" => Seen::text_or_null(of.torrent.message.as_deref()),
     "addedAt" => instant(of.torrent.added_at),
     "completedAt" => instant(of.torrent.completed_at),
@@ -112,10 +112,10 @@ fn instant(at: Option<Timestamp>) -> Seen<'static> {
     at.map_or(Seen::Null, |at| Seen::Text(at.to_string().into()))
 }
 
-/// Days since then; missing where that is unknown, so that no comparison of it holds.
+/// Days since then; null where that is unknown.
 fn days(since: Option<Timestamp>, now: Timestamp) -> Seen<'static> {
     const DAY_MS: f64 = 86_400_000.0;
-    since.map_or(Seen::Missing, |since| {
+    since.map_or(Seen::Null, |since| {
         Seen::Number((now.ms() - since.ms()) as f64 / DAY_MS)
     })
 }
@@ -150,7 +150,7 @@ mod tests {
             tags: vec!["free".into(), "large".into()],
             save_path: "/d".into(),
             content_path: "/d/Debian".into(),
-            is_private: false,
+            is_private: Some(false),
             message: None,
             added_at: Some(Timestamp::from_secs(1_900_000_000)),
             completed_at: None,
@@ -177,7 +177,7 @@ mod tests {
             ("state", "eq", json!("seeding")),
             ("addedAt", "eq", json!("2030-03-17T17:46:40.000Z")),
             ("message", "eq", json!(null)),
-            ("eta", "lte", json!(0)),
+            ("eta", "eq", json!(null)),
             ("engineId", "eq", json!("e")),
             ("isPrivate", "neq", json!(true)),
         ] {
@@ -187,12 +187,89 @@ mod tests {
                 "{source}"
             );
         }
-        for field in ["completedDaysAgo", "activeDaysAgo", "stale", "Name", ""] {
+        for field in ["stale", "Name", ""] {
             assert_eq!(record.field(field), Seen::Missing, "{field}");
         }
-        for field in FIELDS.iter().filter(|field| !AGES.contains(field)) {
+        for field in FIELDS {
             assert_ne!(record.field(field), Seen::Missing, "{field}");
         }
         assert!(AGES.iter().all(|age| FIELDS.contains(age)));
+    }
+
+    /// A client tells little of what it is about to load, and some clients never tell more.
+    fn unknown() -> Torrent {
+        Torrent {
+            eta: None,
+            label: None,
+            is_private: None,
+            message: None,
+            added_at: None,
+            completed_at: None,
+            tracker_host: None,
+            seeded: None,
+            last_activity: None,
+            availability: None,
+            ..torrent()
+        }
+    }
+
+    #[test]
+    fn no_condition_holds_on_a_field_that_is_unknown_whatever_the_operator() {
+        let torrent = unknown();
+        let record = TorrentRecord {
+            engine_id: "e",
+            torrent: &torrent,
+            now: Timestamp::from_secs(1_900_000_000),
+        };
+        let values = [
+            json!(null),
+            json!(true),
+            json!(false),
+            json!(0),
+            json!(-1),
+            json!(1e12),
+            json!(""),
+            json!("null"),
+            json!("undefined"),
+            json!("."),
+            json!([]),
+            json!({}),
+        ];
+        let mut unknown = Vec::new();
+        for field in FIELDS {
+            if !record.field(field).is_unknown() {
+                continue;
+            }
+            unknown.push(*field);
+            for op in qm_conditions::Operator::WORDS {
+                for value in &values {
+                    let source = json!({ "field": field, "op": op, "value": value });
+                    let asks_for_null = *op == "eq" && value.is_null();
+                    let holds = Conditions::compile(std::slice::from_ref(&source)).hold(&record);
+                    assert_eq!(holds, asks_for_null, "{source}");
+                }
+            }
+        }
+        assert_eq!(
+            unknown,
+            [
+                "eta",
+                "label",
+                "isPrivate",
+                "message",
+                "addedAt",
+                "completedAt",
+                "trackerHost",
+                "secondsSeeded",
+                "secondsSeededAt",
+                "lastActivity",
+                "availability",
+                "parked",
+                "intake",
+                "addedDaysAgo",
+                "completedDaysAgo",
+                "activeDaysAgo"
+            ]
+        );
     }
 }

@@ -10,6 +10,7 @@ use qm_kernel::{AddressBlock, Ctx, Principal, Timestamp, TokenVerifier};
 use serde::Serialize;
 use tokio::sync::watch;
 
+use super::audience;
 use super::ended::{EndedUsers, SessionsEnded};
 use super::message::{Protocol, Shared};
 use super::outbox::{Offer, TopicId};
@@ -115,6 +116,9 @@ impl Hub {
     /// Sends `data`, which is JSON, to everyone in the room. Never waits: a socket that cannot keep up loses its oldest
     /// events.
     pub fn emit(&self, room: Room, event: &'static str, data: Bytes) {
+        if !audience::admits(self.0.config.audiences, event, &room) {
+            return;
+        }
         let mut shared = Shared::new(event, &data);
         for socket in self.sockets().values().filter(|socket| socket.is_in(&room)) {
             self.note(socket.outbox.event(shared.frame(socket.protocol)));
@@ -133,6 +137,9 @@ impl Hub {
     /// A source attached under the same id before is replaced.
     pub fn attach_source(&self, id: &str, source: Arc<dyn StateSource>) {
         self.detach_source(id);
+        if !audience::admits(self.0.config.audiences, source.event(), &source.room()) {
+            return;
+        }
         let topic = Arc::new(Topic::new(
             self.0.numbers.fetch_add(1, Ordering::Relaxed),
             id,

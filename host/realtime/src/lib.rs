@@ -7,6 +7,7 @@
 //! Bounds: sockets in all and by caller, those without a token in all and by caller; a caller is an address, of IPv6 a
 //! /64, and a /48 has twice as many. [`outbox`] and [`frame`] bound one socket.
 
+mod audience;
 mod ended;
 mod frame;
 mod hub;
@@ -24,6 +25,7 @@ use bytes::Bytes;
 use qm_kernel::{Permission, Principal};
 use serde::Serialize;
 
+pub use audience::{AUDIENCES, Audience, Audiences};
 pub use ended::SessionsEnded;
 pub use hub::Hub;
 pub use routes::ws_router;
@@ -93,6 +95,8 @@ pub struct HubConfig {
     pub max_waiting: usize,
     /// Of one address, without a token yet.
     pub max_waiting_per_address: usize,
+    /// Audiences of events; what is not among them is sent to nobody.
+    pub audiences: Audiences,
 }
 
 impl Default for HubConfig {
@@ -109,6 +113,7 @@ impl Default for HubConfig {
             max_per_address: 1024,
             max_waiting: 1024,
             max_waiting_per_address: 256,
+            audiences: AUDIENCES,
         }
     }
 }

@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use async_trait::async_trait;
-use qm_db::{Db, all, sql};
-use qm_kernel::{ClientInfo, Ctx, Principal, Role, Secret, Timestamp};
+use qm_db::{Db, Tx, all, sql};
+use qm_kernel::{ClientInfo, Ctx, Permission, PermissionSet, Principal, Role, Secret, Timestamp};
 use qm_platform::testing::Claims;
-use qm_platform::{Audit, Cipher, Settings};
+use qm_platform::{Acting, ActingError, Actor, Audit, Cipher, Settings};
 use qm_ports::feed::{FeedSource, FetchError, Fetched, Validators};
 use qm_ports::intake::{IntakeError, NewTorrent, TakenTorrent, TorrentIntake};
 use qm_ports::shows::{AiringStatus, ShowError, ShowSnapshot, ShowStatuses};
@@ -224,6 +224,29 @@ impl ShowStatuses for FakeShows {
     }
 }
 
+/// Takes tokens at their word, and says of authors what a test wants; by itself that they may do everything.
+#[derive(Default)]
+pub struct Authors(Mutex<Option<PermissionSet>>);
+
+impl Authors {
+    /// From now on they have what this role has.
+    pub fn are(&self, role: Role) {
+        *self.0.lock().unwrap() = Some(role.permissions().collect());
+    }
+}
+
+#[async_trait]
+impl Acting for Authors {
+    async fn judge(&self, tx: &mut Tx, who: &Principal, needed: &[Permission]) -> Result<Actor, ActingError> {
+        Claims.judge(tx, who, needed).await
+    }
+
+    async fn powers(&self, _: &mut Tx, _: &str) -> Result<PermissionSet, ActingError> {
+        let held = *self.0.lock().unwrap();
+        Ok(held.unwrap_or_else(PermissionSet::all))
+    }
+}
+
 pub struct House {
     pub app: Arc<Rss>,
     pub db: Db,
@@ -232,6 +255,7 @@ pub struct House {
     pub torrents: Arc<Client>,
     pub shows: Arc<FakeShows>,
     pub heard: Arc<Heard>,
+    pub authors: Arc<Authors>,
     principal: Principal,
     client: ClientInfo,
 }
@@ -244,13 +268,14 @@ impl House {
     fn over(db: &Db, clock: Arc<Hands>, sites: Arc<Sites>, torrents: Arc<Client>) -> Self {
         let ctx: Ctx = clock.ctx();
         let (shows, heard) = (Arc::<FakeShows>::default(), Arc::<Heard>::default());
+        let authors = Arc::<Authors>::default();
         let db = &db.clone().telling(heard.clone());
         let cipher = Cipher::new(&Secret::new("a key of thirty-two characters !"), ctx.clone());
         let app = Rss::new(RssDeps {
             db: db.clone(),
             ctx: ctx.clone(),
             audit: Audit::new(ctx.clone()),
-            acting: Arc::new(Claims),
+            acting: authors.clone(),
             settings: Settings::new(ctx.clone(), cipher),
             feeds: sites.clone(),
             torrents: torrents.clone(),
@@ -265,6 +290,7 @@ impl House {
             torrents,
             shows,
             heard,
+            authors,
             principal: principal(Role::Administrator),
             client: client(),
         }

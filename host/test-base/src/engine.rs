@@ -254,7 +254,7 @@ fn resting(hash: &str, name: String) -> Torrent {
         tags: vec![],
         save_path: "/downloads".into(),
         content_path: "/downloads/x".into(),
-        is_private: false,
+        is_private: Some(false),
         message: None,
         added_at: None,
         completed_at: None,

@@ -14,8 +14,8 @@
 //! Bounds: those of `lanes`; a line of 1 MiB, 64 GiB that a file expands to, batches of 10,000 rows or 4 MiB, three of them at a time; 32 MiB of ids; files as large as the
 //! settings say; 120 names of each way to search, 10,000 names that are looked at for them.
 //!
-//! Events: none. Realtime, to who may see the media manager: `titledb.dataset.validate.started`, `.completed`;
-//! `titledb.dataset.download.started`, `.progress`, `.completed`, `.failed`; `titledb.dataset.import.progress`, `.completed`,
+//! Events: none. Realtime, to who may see titles (`media_manager.titledb.view`): `titledb.dataset.validate.started`,
+//! `.completed`; `titledb.dataset.download.started`, `.progress`, `.completed`, `.failed`; `titledb.dataset.import.progress`, `.completed`,
 //! `.failed`, `.cancelled`.
 
 #![expect(

@@ -66,7 +66,8 @@ pub struct Torrent {
     pub save_path: String,
     /// The torrent's own file or folder; the save path when that is not known.
     pub content_path: String,
-    pub is_private: bool,
+    /// None while the client does not tell.
+    pub is_private: Option<bool>,
     pub message: Option<String>,
     pub added_at: Option<u64>,
     pub completed_at: Option<u64>,

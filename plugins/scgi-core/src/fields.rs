@@ -278,6 +278,12 @@ fn complains(message: &str) -> bool {
         .any(|word| message.contains(word))
 }
 
+/// A magnet link whose metadata is still to come, by the name that rTorrent gives what it loads instead.
+fn is_magnet(hash: &[u8; 20], name: &str) -> bool {
+    name.strip_suffix(".meta")
+        .is_some_and(|name| name.eq_ignore_ascii_case(&hex(hash)))
+}
+
 /// Both parts as one torrent.
 pub fn torrent(moving: &Moving, resting: &Resting) -> Torrent {
     let left = moving.size.saturating_sub(moving.completed);
@@ -318,7 +324,7 @@ pub fn torrent(moving: &Moving, resting: &Resting) -> Torrent {
         tags: Vec::new(), // the client has none
         save_path: save_path(&moving.directory, resting).to_owned(),
         content_path,
-        is_private: resting.is_private,
+        is_private: (!is_magnet(&moving.hash, &resting.name)).then_some(resting.is_private),
         message: non_empty(&moving.message),
         added_at: (resting.started_at > 0).then_some(resting.started_at),
         completed_at: (resting.finished_at > 0).then_some(resting.finished_at),
@@ -430,7 +436,7 @@ mod tests {
             tags: vec![],
             save_path: "/d".to_owned(),
             content_path: "/d/film.mkv".to_owned(),
-            is_private: true,
+            is_private: Some(true),
             message: Some("Tracker: [a b]".to_owned()),
             added_at: Some(1_700_000_000),
             completed_at: None,
@@ -490,6 +496,25 @@ mod tests {
         );
         assert_eq!(row("100", "0", "0", "0").eta, None);
         assert_eq!(row("100", "0", "30", "1").eta, Some(3));
+    }
+
+    /// Its privacy stands in metadata that is not there yet.
+    #[test]
+    fn a_magnet_link_without_metadata_says_nothing_of_privacy() {
+        let row = format!("{HASH} 1000 0 0 0 0 0 1 1 0 1 0 2 0 0 0 ");
+        for (name, is_private) in [
+            (format!("{HASH}.meta"), None),
+            (format!("{}.meta", HASH.to_lowercase()), None),
+            ("film.meta".to_owned(), Some(false)),
+            (HASH.to_owned(), Some(false)),
+        ] {
+            let resting = Resting::parse("0 0 0 0", name.clone(), String::new(), String::new());
+            assert_eq!(
+                example(&row, "/d", &resting.unwrap()).is_private,
+                is_private,
+                "{name}"
+            );
+        }
     }
 
     #[test]

@@ -35,6 +35,10 @@ impl From<engine_model::State> for TorrentState {
 
 impl From<engine_model::Torrent> for Torrent {
     fn from(torrent: engine_model::Torrent) -> Self {
+        let unknown = torrent
+            .is_private
+            .is_none()
+            .then(|| ("is-private".to_owned(), "unknown".to_owned()));
         Self {
             hash: torrent.hash,
             name: torrent.name,
@@ -56,7 +60,7 @@ impl From<engine_model::Torrent> for Torrent {
             tags: torrent.tags,
             save_path: torrent.save_path,
             content_path: torrent.content_path,
-            is_private: torrent.is_private,
+            is_private: torrent.is_private.unwrap_or(false),
             message: torrent.message,
             added_at: torrent.added_at,
             completed_at: torrent.completed_at,
@@ -64,7 +68,7 @@ impl From<engine_model::Torrent> for Torrent {
             seconds_seeded: torrent.seconds_seeded,
             last_activity: torrent.last_activity,
             availability: torrent.availability,
-            extra: Vec::new(),
+            extra: unknown.into_iter().collect(),
         }
     }
 }

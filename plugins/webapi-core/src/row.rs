@@ -95,7 +95,8 @@ pub(crate) struct Row {
     seeds_total: u32,
     peers_connected: u32,
     peers_total: u32,
-    is_private: bool,
+    /// None while the client does not tell: 4.x has no such field, and a magnet link no metadata.
+    is_private: Option<bool>,
     /// URL of the tracker that works, or of the first.
     tracker: Rc<str>,
     seconds_seeded: Option<u64>,
@@ -129,7 +130,7 @@ impl Row {
             seeds_total: 0,
             peers_connected: 0,
             peers_total: 0,
-            is_private: false,
+            is_private: None,
             tracker: "".into(),
             seconds_seeded: None,
             last_activity: None,
@@ -362,7 +363,7 @@ impl Row {
             Field::Private => {
                 // Null while a magnet link has no metadata.
                 let flag = map.next_value::<Flag>()?.0;
-                Ok(flag.is_some_and(|flag| put(&mut self.is_private, flag)))
+                Ok(flag.is_some_and(|flag| put(&mut self.is_private, Some(flag))))
             }
             numeric => {
                 let n = map.next_value::<Num>()?;
@@ -511,7 +512,7 @@ mod tests {
             tags: vec!["x".into(), "y".into()],
             save_path: "/d".into(),
             content_path: "/d/a".into(),
-            is_private: true,
+            is_private: Some(true),
             message: None, // the client has none for a torrent
             added_at: Some(7),
             completed_at: Some(8),

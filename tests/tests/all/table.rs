@@ -418,7 +418,7 @@ pub const TABLE: &[Row] = &[
         .unknown(400, NO_CHANNEL),
     row("DELETE /api/account/notifications/channels/{type}"),
     row("POST /api/account/notifications/channels/{type}/link").unknown(400, NO_CHANNEL),
-    row("POST /api/account/notifications/channels/{type}/confirm").unknown(400, NO_CHANNEL),
+    row("POST /api/account/notifications/channels/{type}/confirm").body(r#"{"code":"482913"}"#).unknown(400, NO_CHANNEL),
     row("POST /api/account/notifications/channels/{type}/test").unknown(400, NO_CHANNEL),
     row("GET /api/account/notifications/inbox"),
     row("GET /api/account/notifications/inbox/unread-count"),

@@ -9,9 +9,8 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::model::action::KnownAction;
-use crate::model::answers::{Explanation, Preview, PreviewedAction, PreviewedTorrent};
+use crate::model::answers::{Explanation, Preview, PreviewedAction, PreviewedTorrent, ShownRule};
 use crate::model::log::LogLine;
-use crate::model::rule::Rule;
 use crate::model::trigger::Trigger;
 use qm_ports::action::ActionKind;
 
@@ -38,6 +37,10 @@ pub struct RuleView {
     pub is_enabled: bool,
     /// The higher, the earlier.
     pub priority: i64,
+    /// Id of the user who last said what it does, or turned it on: it does what they may. Null where that is not known.
+    pub author: Option<String>,
+    /// Why it would not run now, whatever happens: its author may not do what it does. Null: they may.
+    pub problem: Option<String>,
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
     #[schema(value_type = String, format = DateTime)]
@@ -46,8 +49,8 @@ pub struct RuleView {
 
 impl RuleView {
     /// As `reader` may see it: the parameters of actions hold addresses with keys, and headers.
-    pub fn seen_by(rule: Rule, reader: &Principal) -> Self {
-        let mut view = Self::from(rule);
+    pub fn seen_by(shown: ShownRule, reader: &Principal) -> Self {
+        let mut view = Self::from(shown);
         if !manages(reader) {
             view.actions = view.actions.iter().map(masked::value).collect();
         }
@@ -55,8 +58,8 @@ impl RuleView {
     }
 }
 
-impl From<Rule> for RuleView {
-    fn from(rule: Rule) -> Self {
+impl From<ShownRule> for RuleView {
+    fn from(ShownRule { rule, problem }: ShownRule) -> Self {
         Self {
             id: rule.id,
             name: rule.name,
@@ -66,6 +69,8 @@ impl From<Rule> for RuleView {
             actions: rule.actions,
             is_enabled: rule.is_enabled,
             priority: rule.priority,
+            author: rule.author,
+            problem,
             created_at: rule.created_at,
             updated_at: rule.updated_at,
         }
@@ -174,6 +179,9 @@ pub struct ActionView {
     pub params_schema: Option<Value>,
     /// Running it twice does no more than running it once, so that it is run again when the server died while it ran.
     pub idempotent: bool,
+    /// Permissions that it stands for: who stores a rule with it holds them, and goes on holding them for it to run. Empty
+    /// where its plugin is not loaded.
+    pub permissions: Vec<&'static str>,
 }
 
 impl ActionView {
@@ -194,6 +202,10 @@ impl ActionView {
                 .flat_map(|kind| kind.occasions.iter().map(word))
                 .collect(),
             idempotent: kind.as_ref().is_some_and(|kind| kind.idempotent),
+            permissions: kind
+                .iter()
+                .flat_map(|kind| kind.needs.iter().map(|need| need.key()))
+                .collect(),
             params_schema: kind.map(|kind| kind.params_schema),
         }
     }

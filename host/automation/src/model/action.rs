@@ -121,6 +121,7 @@ mod tests {
             occasions: occasions.to_vec(),
             params_schema: json!({}),
             idempotent: false,
+            needs: vec![qm_kernel::Permission::AutomationManage],
             plugin: format!("plugin-of-{id}"),
         }
     }

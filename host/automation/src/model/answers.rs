@@ -3,6 +3,16 @@
 use qm_conditions::Explained;
 use serde_json::Value;
 
+use super::rule::Rule;
+
+/// A rule as people are shown it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ShownRule {
+    pub rule: Rule,
+    /// Why it would fail whatever happens; none: its author may do what it does.
+    pub problem: Option<String>,
+}
+
 /// What a rule that is tried would do.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Preview {

@@ -8,6 +8,7 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
+use qm_kernel::Timestamp;
 use qm_ports::action::TorrentRef;
 
 /// A torrent, by its hash.
@@ -23,6 +24,8 @@ pub struct Memory {
     under_way: HashSet<(Torrent, u32)>,
     /// Torrents for which a run failed since they were asked for.
     failed: VecDeque<TorrentRef>,
+    /// Rules that are left alone, and until when.
+    held: HashMap<u32, Timestamp>,
 }
 
 fn key(hash: &str) -> Torrent {
@@ -73,6 +76,27 @@ impl Memory {
             self.failed.push_back(torrent.clone());
         }
         self.under_way.remove(&(key(&torrent.hash), rule));
+    }
+
+    /// Leaves a rule alone until then.
+    pub fn hold(&mut self, rule: u32, until: Timestamp) {
+        self.held.insert(rule, until);
+    }
+
+    /// Leaves a rule alone no longer, for it was changed.
+    pub fn release(&mut self, rule: u32) {
+        self.held.remove(&rule);
+    }
+
+    /// Leaves those alone no longer whose time has passed. `true`: there were some.
+    pub fn release_by(&mut self, now: Timestamp) -> bool {
+        let before = self.held.len();
+        self.held.retain(|_, until| *until > now);
+        self.held.len() < before
+    }
+
+    pub fn is_held(&self, rule: u32) -> bool {
+        self.held.contains_key(&rule)
     }
 
     /// No run is stored. Whoever stored one at this moment is not heard here: that it is there is found out when it is

@@ -27,6 +27,8 @@ pub struct Rule {
     pub is_enabled: bool,
     /// The higher, the earlier.
     pub priority: i64,
+    /// Id of the user who last said what it does, or turned it on: it does what they may. None: that is not known.
+    pub author: Option<String>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
 }
@@ -46,6 +48,14 @@ pub struct RuleChange {
 }
 
 impl RuleChange {
+    /// Says what the rule does, or turns it on: whoever does that stands for it.
+    pub const fn takes_over(&self) -> bool {
+        self.trigger.is_some()
+            || self.conditions.is_some()
+            || self.actions.is_some()
+            || matches!(self.is_enabled, Some(true))
+    }
+
     pub fn apply(self, rule: &mut Rule) {
         fn set<T>(place: &mut T, value: Option<T>) {
             if let Some(value) = value {

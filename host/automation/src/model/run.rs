@@ -57,20 +57,22 @@ pub enum Outcome {
     Failed(String),
     /// It was cut off, nobody knows what it did, and doing it again might do harm: it is over all the same.
     CutOff(String),
+    /// Its author may not do what it does. It is left alone for a while.
+    Held(String),
 }
 
 impl Outcome {
     pub const fn status(&self) -> &'static str {
         match self {
             Outcome::Done => "success",
-            Outcome::Failed(_) | Outcome::CutOff(_) => "failed",
+            Outcome::Failed(_) | Outcome::CutOff(_) | Outcome::Held(_) => "failed",
         }
     }
 
     pub fn message(&self) -> Option<&str> {
         match self {
             Outcome::Done => None,
-            Outcome::Failed(message) | Outcome::CutOff(message) => Some(message),
+            Outcome::Failed(message) | Outcome::CutOff(message) | Outcome::Held(message) => Some(message),
         }
     }
 
@@ -131,6 +133,7 @@ mod tests {
             actions: vec![json!({ "type": "pause" }), json!({ "type": "webhook" }), json!(5)],
             is_enabled: true,
             priority: 0,
+            author: Some("u".into()),
             created_at: Timestamp::from_ms(1),
             updated_at: Timestamp::from_ms(7),
         };

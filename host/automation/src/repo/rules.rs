@@ -7,15 +7,15 @@ use serde_json::Value;
 use crate::model::rule::Rule;
 
 sql! {
-    LIST = "SELECT id, name, description, trigger_key, conditions, actions, is_enabled, priority, created_at, updated_at \
+    LIST = "SELECT id, name, description, trigger_key, conditions, actions, is_enabled, priority, author_id, created_at, updated_at \
         FROM automation_rules ORDER BY priority DESC, created_at, id";
-    FIND = "SELECT id, name, description, trigger_key, conditions, actions, is_enabled, priority, created_at, updated_at \
+    FIND = "SELECT id, name, description, trigger_key, conditions, actions, is_enabled, priority, author_id, created_at, updated_at \
         FROM automation_rules WHERE id = $1";
     COUNT = "SELECT COUNT(*) FROM automation_rules";
     INSERT = "INSERT INTO automation_rules (id, name, description, trigger_key, conditions, actions, is_enabled, priority, \
-        created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
+        created_at, updated_at, author_id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
     UPDATE = "UPDATE automation_rules SET name = $2, description = $3, trigger_key = $4, conditions = $5, actions = $6, \
-        is_enabled = $7, priority = $8, updated_at = $9 WHERE id = $1";
+        is_enabled = $7, priority = $8, updated_at = $9, author_id = $10 WHERE id = $1";
     DELETE = "DELETE FROM automation_rules WHERE id = $1";
 }
 
@@ -29,6 +29,7 @@ struct Row {
     actions: String,
     is_enabled: bool,
     priority: i64,
+    author_id: Option<String>,
     created_at: i64,
     updated_at: i64,
 }
@@ -44,6 +45,7 @@ impl From<Row> for Rule {
             trigger: row.trigger_key,
             is_enabled: row.is_enabled,
             priority: row.priority,
+            author: row.author_id,
             created_at: Timestamp::from_ms(row.created_at),
             updated_at: Timestamp::from_ms(row.updated_at),
         }
@@ -90,6 +92,7 @@ pub async fn insert(tx: &mut Tx, rule: &Rule) -> Result<(), DbError> {
         rule.priority,
         rule.created_at.ms(),
         rule.updated_at.ms(),
+        rule.author.as_deref(),
     )
     .await?
     .exactly(1)
@@ -108,6 +111,7 @@ pub async fn update(tx: &mut Tx, rule: &Rule) -> Result<(), DbError> {
         rule.is_enabled,
         rule.priority,
         rule.updated_at.ms(),
+        rule.author.as_deref(),
     )
     .await?
     .exactly(1)

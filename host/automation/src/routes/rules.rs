@@ -30,12 +30,13 @@ pub async fn catalogue(State(app): App) -> ApiResult<Json<CatalogueView>> {
     get, path = "/api/automation/rules", tag = "automation", responses((status = 200, body = Vec<RuleView>))
 )]
 pub async fn list_rules(State(app): App, Auth(principal): Auth) -> ApiResult<Json<Vec<RuleView>>> {
-    let rules = app.rules().await?.into_iter();
+    let rules = app.shown(app.rules().await?).await?.into_iter();
     let shown = rules.map(|rule| RuleView::seen_by(rule, &principal));
     Ok(Json(shown.collect()))
 }
 
-/// Makes a rule. One on completions runs for what is complete already, too.
+/// Makes a rule, whose author the caller is: one that does what they may not do by hand is refused. One on completions runs for
+/// what is complete already, too.
 #[utoipa::path(
     post, path = "/api/automation/rules", tag = "automation", request_body = Body<NewRule>,
     responses((status = 201, body = RuleView), faults::Create)
@@ -50,10 +51,12 @@ pub async fn create_rule(
         principal: &principal,
         client: &client,
     };
-    Ok(Created(app.create(caller, new.into()).await?.into()))
+    let rule = app.create(caller, new.into()).await?;
+    Ok(Created(app.shown_one(rule).await?.into()))
 }
 
-/// Changes a rule. What its ledger has stays: torrents that it has run for are not run for again.
+/// Changes a rule. Who names its trigger, conditions or actions, or turns it on, is its author from then on, and refused where
+/// they may not do by hand what it does. What its ledger has stays: torrents that it has run for are not run for again.
 #[utoipa::path(
     patch, path = "/api/automation/rules/{id}", tag = "automation", params(("id" = String, Path)),
     request_body = Body<ChangedRule>, responses((status = 200, body = RuleView), faults::Change)
@@ -69,7 +72,8 @@ pub async fn update_rule(
         principal: &principal,
         client: &client,
     };
-    Ok(Json(app.update(caller, &id, change.into()).await?.into()))
+    let rule = app.update(caller, &id, change.into()).await?;
+    Ok(Json(app.shown_one(rule).await?.into()))
 }
 
 /// Deletes a rule with its log, and what waits to be run for it. An action that has begun ends.
@@ -87,7 +91,8 @@ pub async fn delete_rule(
         principal: &principal,
         client: &client,
     };
-    Ok(Json(app.delete(caller, &id).await?.into()))
+    let rule = app.delete(caller, &id).await?;
+    Ok(Json(app.shown_one(rule).await?.into()))
 }
 
 /// What a rule's runs told, the newest first; empty where there is no such rule.

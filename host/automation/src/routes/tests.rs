@@ -92,7 +92,7 @@ db_test! {
         assert_eq!(status, 201, "{rule}");
         assert_eq!(rule, json!({
             "id": rule["id"], "name": "Stop at 2.0", "description": null, "trigger": "ratio.reached", "conditions": odd,
-            "actions": [{ "type": "stop" }], "isEnabled": true, "priority": -3,
+            "actions": [{ "type": "stop" }], "isEnabled": true, "priority": -3, "author": "u", "problem": null,
             "createdAt": "2031-03-30T09:15:00.000Z", "updatedAt": "2031-03-30T09:15:00.000Z",
         }));
         let least = json!({ "name": "b", "trigger": "whatever it is", "description": "text" });
@@ -181,6 +181,7 @@ db_test! {
         assert_eq!(catalogue["actions"][2], json!({
             "id": "pause", "label": "The pause", "category": "torrent", "plugin": "fake", "missing": false,
             "occasions": ["torrent"], "paramsSchema": { "type": "object" }, "idempotent": true,
+            "permissions": ["torrents.pause"],
         }));
     }
 

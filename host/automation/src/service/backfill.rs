@@ -104,7 +104,9 @@ impl Automation {
             && backfill
                 .aged_at
                 .is_none_or(|at| now.ms() - at.ms() >= AGES_EVERY_MS);
-        if rules.version != backfill.version || aged {
+        // What a rule was left alone for is looked at again.
+        let released = self.memory().release_by(now);
+        if rules.version != backfill.version || aged || released {
             backfill.seen.clear();
             backfill.aged_at = Some(now);
         }
@@ -197,7 +199,7 @@ impl Automation {
             let hash = &*torrent.hash;
             rules
                 .iter()
-                .filter(|rule| !memory.is_settled(rule.number, hash))
+                .filter(|rule| !memory.is_settled(rule.number, hash) && !memory.is_held(rule.number))
                 .collect()
         };
         let record = TorrentRecord {
@@ -250,7 +252,10 @@ impl Automation {
             return Vec::new();
         }
         rules
-            .filter(|rule| !self.memory().is_settled(rule.number, &torrent.hash))
+            .filter(|rule| {
+                let memory = self.memory();
+                !memory.is_settled(rule.number, &torrent.hash) && !memory.is_held(rule.number)
+            })
             .filter(|rule| rule.conditions.hold(&record))
             .map(|rule| &**rule)
             .collect()

@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use qm_db::DbError;
+use qm_kernel::PermissionSet;
 use qm_platform::{AuditEntry, AuditResult};
 use qm_ports::action::{ActionCall, Occasion, TorrentRef};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::Automation;
+use super::{Automation, powers};
 use crate::model::action::{Catalogue, params_of};
 use crate::model::log::message;
 use crate::model::rule::{Rule, type_of, types_of};
@@ -97,6 +98,7 @@ impl Automation {
                 return Err(failed(why));
             }
             self.wait_for_mandate(stop).await?;
+            let powers = self.judge_author(rule, &catalogue, action, stop).await?;
             let occasion = occasion(&run.trigger);
             let call = ActionCall {
                 run_id: format!("{}.{step}", run.id),
@@ -104,6 +106,7 @@ impl Automation {
                 occasion,
                 params: params_of(action),
                 context: context.clone(),
+                powers,
             };
             let acting = AssertUnwindSafe(self.actions.run(type_of(action), call)).catch_unwind();
             match acting.await {
@@ -118,6 +121,33 @@ impl Automation {
             }
         }
         Ok(())
+    }
+
+    /// Powers of the action that is next: its author is judged as they are now, however long ago the rule was stored.
+    async fn judge_author(
+        &self,
+        rule: &Rule,
+        catalogue: &Catalogue,
+        action: &Value,
+        stop: &CancellationToken,
+    ) -> Result<PermissionSet, Stop> {
+        // The catalogue refused what it does not have.
+        let Some(kind) = catalogue.get(type_of(action)) else {
+            return Ok(PermissionSet::empty());
+        };
+        loop {
+            match self.powers_of_run(rule, kind).await {
+                Ok(Ok(powers)) => return Ok(powers),
+                Ok(Err(why)) => return Err(Stop::Ended(Outcome::Held(message(&why)))),
+                Err(error) => tracing::warn!(
+                    rule = rule.id,
+                    error = &error as &dyn std::error::Error,
+                    "a rule waits for the database"
+                ),
+            }
+            let pause = tokio::time::sleep(PAUSE);
+            stop.run_until_cancelled(pause).await.ok_or(Stop::Gone)?;
+        }
     }
 
     async fn note_step(&self, run: &Run, step: usize, stop: &CancellationToken) -> Result<(), Stop> {
@@ -209,7 +239,11 @@ impl Automation {
         self.runs.with_label_values(&[outcome.status()]).inc();
         if let Some(torrent) = &run.torrent {
             let number = self.book.number(&run.rule_id);
-            self.memory().note_ended(number, torrent, outcome.settles());
+            let mut memory = self.memory();
+            if matches!(outcome, Outcome::Held(_)) {
+                memory.hold(number, self.ctx.now().plus(powers::PAUSE));
+            }
+            memory.note_ended(number, torrent, outcome.settles());
         }
         Ok(())
     }
@@ -252,7 +286,9 @@ fn audit_entry(
     context: &Map<String, Value>,
     outcome: &Outcome,
 ) -> AuditEntry<'static> {
-    let mut metadata = json!({ "rule": rule.name, "actions": types_of(&rule.actions) });
+    let mut metadata = json!({
+        "rule": rule.name, "ruleId": rule.id, "author": rule.author, "actions": types_of(&rule.actions),
+    });
     match &run.torrent {
         Some(torrent) => {
             metadata["name"] = context.get("name").cloned().unwrap_or_default();
@@ -272,12 +308,13 @@ fn audit_entry(
         None => ("automation_rule", rule.id.clone()),
     };
     AuditEntry {
+        user_id: rule.author.clone(),
         action: "automation.rule.executed",
         object_type: Some(kind),
         object_id: Some(id),
         result: match outcome {
             Outcome::Done => AuditResult::Success,
-            Outcome::Failed(_) | Outcome::CutOff(_) => AuditResult::Failure,
+            Outcome::Failed(_) | Outcome::CutOff(_) | Outcome::Held(_) => AuditResult::Failure,
         },
         metadata: Some(metadata),
         ..AuditEntry::default()

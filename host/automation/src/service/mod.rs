@@ -6,6 +6,11 @@ mod catalogue;
 pub mod edges;
 mod execute;
 mod explain;
+#[cfg(test)]
+mod migration_tests;
+mod powers;
+#[cfg(test)]
+mod powers_tests;
 mod preview;
 mod recover;
 mod rules;
@@ -36,7 +41,7 @@ pub struct AutomationDeps {
     pub db: Db,
     pub ctx: Ctx,
     pub audit: Audit,
-    /// Judges who changes rules.
+    /// Judges who changes rules, and whose rules run.
     pub acting: Arc<dyn Acting>,
     pub actions: Arc<dyn Actions>,
     pub torrents: Arc<dyn TorrentLists>,

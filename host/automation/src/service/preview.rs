@@ -30,11 +30,12 @@ impl Automation {
         caller: Caller<'_>,
         new: RuleChange,
     ) -> Result<Preview, AutomationError> {
+        let rule = self.draft(new);
         let mut tx = self.db.begin_write().await?;
         self.judge(&mut tx, caller).await?;
-        drop(tx);
-        let rule = self.draft(new);
         self.settled(&rule.actions)?;
+        let lacking = self.lacking(&mut tx, caller, &rule).await?;
+        drop(tx);
         let catalogue = self.catalogue().await?;
         let actions = rule.actions.iter().map(|action| {
             let kind = catalogue.get(type_of(action));
@@ -42,7 +43,12 @@ impl Automation {
                 kind: type_of(action).to_owned(),
                 label: kind.map(|kind| kind.label.clone()),
                 plugin: kind.map(|kind| kind.plugin.clone()),
-                problem: catalogue.refuses(action, occasion(&rule.trigger)),
+                problem: catalogue.refuses(action, occasion(&rule.trigger)).or_else(|| {
+                    let keys = lacking.get(type_of(action))?;
+                    Some(format!(
+                        "You may not store a rule that does this: {keys} is missing"
+                    ))
+                }),
             }
         });
         let empty = Preview {

@@ -1,5 +1,5 @@
-//! Rules as people keep them. A rule does what its author might not be allowed to do by hand, so who changes one is judged in
-//! the transaction of the change.
+//! Rules as people keep them. A rule does what its author may, so whoever says what it does is judged in the transaction of the
+//! change by all that it does, and is its author from then on ([`super::powers`]).
 
 use std::time::Duration;
 
@@ -32,6 +32,7 @@ impl Automation {
             actions: Vec::new(),
             is_enabled: true,
             priority: 0,
+            author: None,
             created_at: now,
             updated_at: now,
         };
@@ -40,10 +41,12 @@ impl Automation {
     }
 
     pub async fn create(&self, caller: Caller<'_>, new: RuleChange) -> Result<Rule, AutomationError> {
-        let rule = self.draft(new);
+        let mut rule = self.draft(new);
         let mut tx = self.db.begin_write().await?;
         let actor = self.judge(&mut tx, caller).await?;
         self.settled(&rule.actions)?;
+        self.judge_actions(&mut tx, caller, &rule).await?;
+        rule.author = Some(actor.user_id().to_owned());
         let count = repo::rules::count(&mut tx).await?;
         if count >= MAX_RULES {
             return Err(AutomationError::TooManyRules(count));
@@ -65,10 +68,13 @@ impl Automation {
         let actor = self.judge(&mut tx, caller).await?;
         let stored = repo::rules::find(&mut tx, id).await?;
         let mut rule = stored.ok_or(AutomationError::NoSuchRule)?;
-        let before = rule.actions.clone();
+        let takes_over = change.takes_over();
         change.apply(&mut rule);
-        if rule.actions != before {
+        if takes_over {
+            // An action of a plugin that is not up yet has declared no permission.
             self.settled(&rule.actions)?;
+            self.judge_actions(&mut tx, caller, &rule).await?;
+            rule.author = Some(actor.user_id().to_owned());
         }
         // Two changes within a millisecond are two versions.
         rule.updated_at = self.ctx.now().max(rule.updated_at.plus(Duration::from_millis(1)));
@@ -122,6 +128,7 @@ impl Automation {
         self.audit.record(&mut tx, entry).await?;
         tx.commit().await?;
         // The change holds; a caller whose answer fails here tries again, and so reads them again.
+        self.memory().release(self.book.number(&rule.id));
         self.book.read().await?;
         self.rules_changed.notify_one();
         Ok(())

@@ -68,7 +68,7 @@ db_test! {
         assert_eq!((row.result.as_str(), row.object_type.as_deref(), row.object_id.as_deref()),
             ("failure", Some("torrent"), Some(hash(1).as_str())));
         assert_eq!(row.metadata, Some(json!({
-            "rule": "rule 5", "actions": ["mark", "once", "mark"], "name": "torrent 1", "hash": hash(1), "error": "it failed",
+            "rule": "rule 5", "ruleId": broken.id, "author": "u", "actions": ["mark", "once", "mark"], "name": "torrent 1", "hash": hash(1), "error": "it failed",
         })));
         assert_eq!((row.user_id.as_ref(), row.ip_address.as_ref(), audited.len()), (None, None, 5));
         // Each call says which run it is of, and gets the torrent as it was.
@@ -466,7 +466,7 @@ db_test! {
         let offered = house.app.offered().await.unwrap();
         let listed: Vec<(&str, bool)> =
             offered.iter().map(|offered| (offered.action.id.as_str(), offered.kind.is_none())).collect();
-        assert_eq!(listed, [("once", false), ("mark", true)], "what no rule uses is not missed");
+        assert_eq!(listed, [("once", false), ("erase", false), ("mark", true)], "what no rule uses is not missed");
     }
 
     async fn the_sync_loops_are_told_what_waits(db: Db) {

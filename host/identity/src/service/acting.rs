@@ -4,7 +4,7 @@
 
 use async_trait::async_trait;
 use qm_db::Tx;
-use qm_kernel::{Permission, Principal};
+use qm_kernel::{Permission, PermissionSet, Principal, Role};
 use qm_platform::{Acting, ActingError, Actor};
 
 use crate::error::IdentityError;
@@ -22,6 +22,18 @@ impl Acting for Identity {
     ) -> Result<Actor, ActingError> {
         let (actor, _) = judge(tx, principal, needed).await?;
         Ok(actor)
+    }
+
+    async fn powers(&self, tx: &mut Tx, user_id: &str) -> Result<PermissionSet, ActingError> {
+        let user = repo::users::find(tx, user_id).await?.ok_or(ActingError::Gone)?;
+        if !user.is_active {
+            return Err(ActingError::Inactive);
+        }
+        let (roles, held) = repo::roles::granted_to(tx, user_id).await?;
+        if roles.contains(&Role::SuperAdmin) {
+            return Ok(PermissionSet::all());
+        }
+        Ok(held)
     }
 }
 

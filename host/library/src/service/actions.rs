@@ -1,10 +1,11 @@
 //! Actions of automation on libraries and their items.
 //!
-//! As any action they act for nobody: whoever wrote the rule was judged when it was written, and its run is what is audited.
+//! As any action they act for the rule's author, who is judged before each run; its run is what is audited.
 //! A run waits for its job and fails with it. Done twice they do no more than once.
 
 use async_trait::async_trait;
 use qm_jobs::{Ending, JobsError, NewJob, Source};
+use qm_kernel::Permission as P;
 use qm_ports::action::{ActionCall, ActionError, ActionKind, Actions, HOUSE, Occasion};
 use serde_json::{Map, Value, json};
 
@@ -25,15 +26,20 @@ const FETCH: &str = "media_fetch_metadata";
 impl Actions for Library {
     fn actions(&self) -> Vec<ActionKind> {
         vec![
-            kind(SCAN, "Scan a media library", "libraryId", "Id of the library."),
             kind(
-                MATCH,
+                (SCAN, P::MediaManagerScan),
+                "Scan a media library",
+                "libraryId",
+                "Id of the library.",
+            ),
+            kind(
+                (MATCH, P::MediaManagerMatch),
                 "Read again what a media item is",
                 "itemId",
                 "Id of the item. A locked one is not read.",
             ),
             kind(
-                FETCH,
+                (FETCH, P::MediaManagerEditMetadata),
                 "Ask providers what a media item is about",
                 "itemId",
                 "Id of the item.",
@@ -51,7 +57,7 @@ impl Actions for Library {
     }
 }
 
-fn kind(id: &str, label: &str, of: &str, about: &str) -> ActionKind {
+fn kind((id, need): (&str, P), label: &str, of: &str, about: &str) -> ActionKind {
     ActionKind {
         id: id.to_owned(),
         label: label.to_owned(),
@@ -63,6 +69,7 @@ fn kind(id: &str, label: &str, of: &str, about: &str) -> ActionKind {
             "required": [of],
         }),
         idempotent: true,
+        needs: vec![need],
         plugin: HOUSE.to_owned(),
     }
 }

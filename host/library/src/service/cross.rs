@@ -172,7 +172,7 @@ impl Library {
                 status: if added.is_any() { "enriched" } else { "unchanged" },
                 at,
             };
-            let room = Room::Perm(Permission::MediaManagerView);
+            let room = Room::Perm(Permission::MediaManagerTitledbView);
             hub.emit_json(room, "titledb.enrichment.completed", &news);
         });
     }

@@ -138,7 +138,7 @@ impl Library {
             status: if told.is_some() { "matched" } else { "unknown" },
             at: now,
         };
-        let room = Room::Perm(Permission::MediaManagerView);
+        let room = Room::Perm(Permission::MediaManagerTitledbView);
         self.outside.hub.emit_json(room, "titledb.match.completed", &news);
         Ok(Titled {
             item: (item, file, path),

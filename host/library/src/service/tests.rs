@@ -21,6 +21,7 @@ async fn told(house: &House, action: &str, params: Value) -> Result<(), String> 
         params: params.as_object().unwrap().clone(),
         context: Map::new(),
         torrent: None,
+        powers: qm_kernel::PermissionSet::all(),
     };
     let run = house.app.run(action, call).await;
     run.map_err(|error| error.to_string())

@@ -257,7 +257,7 @@ db_test! {
         let run = async |params: Value| {
             let call = ActionCall {
                 run_id: "r".into(), occasion: Occasion::Media, params: params.as_object().unwrap().clone(),
-                context: serde_json::Map::new(), torrent: None,
+                context: serde_json::Map::new(), torrent: None, powers: qm_kernel::PermissionSet::all(),
             };
             site.house.app.run("media_server_refresh", call).await.map_err(|error| error.to_string())
         };

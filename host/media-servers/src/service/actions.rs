@@ -1,7 +1,7 @@
 //! The action of automation that has a media server look for files, and its job.
 //!
-//! As any action it acts for nobody: whoever wrote the rule was judged when it was written, and its run is what is audited. A
-//! run waits for its job and fails with it.
+//! As any action it acts for the rule's author, who is judged before each run; its run is what is audited. A run waits for its
+//! job and fails with it.
 
 use std::sync::{Arc, Weak};
 
@@ -66,6 +66,7 @@ impl Actions for Integrations {
                 "required": ["integrationId"],
             }),
             idempotent: true,
+            needs: vec![Permission::MediaManagerManageIntegrations],
             plugin: HOUSE.to_owned(),
         }]
     }

@@ -12,6 +12,7 @@ use crate::model::channel::{CHAT_APP_A, Connection, Health, Overview, Seen};
 
 const MAX_TOKEN: usize = 256;
 const MAX_URL: usize = 2048;
+const MAX_CODE: usize = 20;
 
 /// A channel as the caller has it. Where they are not connected, all is false, null and 0.
 #[derive(Serialize, ToSchema)]
@@ -23,7 +24,8 @@ pub struct ChannelView {
     pub r#type: String,
     pub connected: bool,
     pub enabled: bool,
-    /// A message, or the code, has reached the destination.
+    /// A message, or the code, has reached the destination; of an address that letters go to, the code was entered that was sent
+    /// there.
     pub verified: bool,
     /// The destination, told so that nobody else can use it.
     pub masked_destination: Option<String>,
@@ -219,6 +221,25 @@ impl FromBody for Mailbox {
 impl Mailbox {
     pub fn config(&self) -> Map<String, Value> {
         one("address", &self.address)
+    }
+}
+
+/// Proof that a channel's destination is the caller's.
+#[derive(ToSchema)]
+#[schema(as = NotificationConfirmation, rename_all = "camelCase")]
+pub struct Confirmation {
+    /// The code of the newest letter; absent for a channel whose code is sent to its product.
+    #[schema(required = false, example = "482913", max_length = 20)]
+    pub code: Option<String>,
+}
+
+impl FromBody for Confirmation {
+    const OPTIONAL: bool = true;
+
+    fn from_body(f: &mut Fields<'_>) -> Self {
+        Self {
+            code: f.string("code").max(MAX_CODE).optional(),
+        }
     }
 }
 

@@ -1,9 +1,11 @@
 //! Messages as channels get them: everything as plain text, and the card for those that have a richer form.
 
+use qm_kernel::Secret;
 use qm_ports::channel::{Button, Message};
 use serde_json::Value;
 
 use super::presentation::{Presentation, cut};
+use super::proof::LIFE;
 
 /// Characters of a subject.
 const MAX_SUBJECT: usize = 180;
@@ -49,6 +51,22 @@ impl Letterhead {
         Message {
             id,
             subject: cut(&format!("{product} test message"), MAX_SUBJECT),
+            text,
+            ..Message::default()
+        }
+    }
+
+    /// The letter that brings a code to an address that nobody confirmed. No word of it is chosen by who asked for it.
+    pub fn proof(&self, id: String, code: &Secret) -> Message {
+        let (product, code) = (&self.product, code.expose());
+        let minutes = LIFE.as_secs() / 60;
+        let text = format!(
+            "{code} is the code that confirms this address. Enter it where you set up notifications of {product}, within \
+             {minutes} minutes.\n\nIf you did not ask for it, do nothing: nothing else is sent here.\n\n{product}"
+        );
+        Message {
+            id,
+            subject: cut(&format!("{product} code {code}"), MAX_SUBJECT),
             text,
             ..Message::default()
         }

@@ -9,4 +9,5 @@ pub mod inbox;
 pub mod message;
 pub mod preference;
 pub mod presentation;
+pub mod proof;
 pub mod render;

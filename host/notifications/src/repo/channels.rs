@@ -28,6 +28,8 @@ sql! {
     LINK = "UPDATE notification_channels SET state = $4, label = $5, is_verified = $6, consecutive_failures = 0, \
             last_error = NULL, updated_at = $7, version = version + 1 \
         WHERE user_id = $1 AND channel = $2 AND version = $3 AND deleted_at IS NULL";
+    PROVE = "UPDATE notification_channels SET is_verified = $4, consecutive_failures = 0, last_error = NULL, updated_at = $5 \
+        WHERE user_id = $1 AND channel = $2 AND version = $3 AND deleted_at IS NULL";
     WENT_WELL = "UPDATE notification_channels SET last_success_at = $4, last_error = NULL, consecutive_failures = 0, \
             updated_at = $4 WHERE user_id = $1 AND channel = $2 AND version = $3 AND deleted_at IS NULL";
     FAILED = "UPDATE notification_channels SET last_failure_at = $4, last_error = $5, \
@@ -155,6 +157,21 @@ pub async fn connect(tx: &mut Tx, new: &NewConnection<'_>, at: Timestamp) -> Res
     )
     .await?
     .exactly(1)
+}
+
+/// Notes that the destination is its person's. `false`: it was configured anew meanwhile.
+pub async fn prove(tx: &mut Tx, which: Which<'_>, at: Timestamp) -> Result<bool, DbError> {
+    let proven = qm_db::exec!(
+        tx,
+        PROVE,
+        which.user_id,
+        which.channel,
+        which.version,
+        true,
+        at.ms()
+    )
+    .await?;
+    Ok(proven.rows() == 1)
 }
 
 /// Stores the destination that a code led to. `false`: it was configured anew meanwhile.

@@ -5,7 +5,8 @@ use qm_web::{ApiResult, Auth, Body, Created, Json, Path};
 
 use super::{App, faults};
 use crate::dto::channels::{
-    BotToken, ChannelSettings, ChannelView, ChannelsView, ChatWebhook, CodeView, GoneView, Mailbox,
+    BotToken, ChannelSettings, ChannelView, ChannelsView, ChatWebhook, CodeView, Confirmation, GoneView,
+    Mailbox,
 };
 use crate::model::channel::{CHAT_APP_A, CHAT_APP_B, EMAIL};
 use crate::service::LinkCode;
@@ -48,10 +49,10 @@ pub async fn link_bot(State(app): App, Auth(principal): Auth) -> ApiResult<Creat
     responses((status = 201, body = ChannelView), faults::Confirm)
 )]
 pub async fn confirm_bot(State(app): App, Auth(principal): Auth) -> ApiResult<Created<ChannelView>> {
-    Ok(Created(app.confirm(&principal, CHAT_APP_A).await?.into()))
+    Ok(Created(app.confirm(&principal, CHAT_APP_A, None).await?.into()))
 }
 
-/// Stores an address and sends a message there.
+/// Stores an address and sends a code there; until it is entered (`POST …/email/confirm`) nothing else goes to it.
 #[utoipa::path(
     post, path = "/api/account/notifications/channels/email", tag = "notifications",
     request_body = Body<Mailbox>, responses((status = 201, body = ChannelView), faults::Email)
@@ -100,7 +101,7 @@ pub async fn disconnect_chat(State(app): App, Auth(principal): Auth) -> ApiResul
 }
 
 /// Stores what the caller enters for any channel that a plugin provides. Unless a code is to tell the destination, a message is
-/// sent there.
+/// sent there; to an address that letters go to, a code that confirms it.
 #[utoipa::path(
     post, path = "/api/account/notifications/channels/{type}", tag = "notifications",
     params(("type" = String, Path)), request_body = Body<ChannelSettings>,
@@ -143,17 +144,21 @@ pub async fn link(
     Ok(Created(app.link(&principal, &channel).await?.into()))
 }
 
-/// Looks whether the code of a channel has arrived.
+/// Confirms a channel: looks whether the code that is sent to its product has arrived; of one that sends letters, such as
+/// `email`, takes the code of the newest letter.
 #[utoipa::path(
     post, path = "/api/account/notifications/channels/{type}/confirm", tag = "notifications",
-    params(("type" = String, Path)), responses((status = 201, body = ChannelView), faults::Confirm)
+    params(("type" = String, Path)), request_body = Body<Confirmation>,
+    responses((status = 201, body = ChannelView), faults::Confirm)
 )]
 pub async fn confirm(
     State(app): App,
     Auth(principal): Auth,
     Path(channel): Path<String>,
+    Body(given): Body<Confirmation>,
 ) -> ApiResult<Created<ChannelView>> {
-    Ok(Created(app.confirm(&principal, &channel).await?.into()))
+    let seen = app.confirm(&principal, &channel, given.code.as_deref()).await?;
+    Ok(Created(seen.into()))
 }
 
 /// Sends a message by a channel to see whether it arrives.

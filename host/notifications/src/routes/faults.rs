@@ -8,22 +8,26 @@ use qm_web::faults;
 
 use crate::error::NotificationsError as E;
 use crate::model::code::{LIFE, MOST};
+use crate::model::proof::{HOUR, OF_PERSON};
 
 faults! {
     /// What is one's own, by an account that may be gone or deactivated.
     Own => own();
     Prefer => with(own(), [E::UnknownEvent]);
-    Email => with(connect(), [E::EmailNotConfigured]);
+    Email => with(connect(), [E::EmailNotConfigured, too_many_letters()]);
     /// A channel that clients know by name.
     Known => with(connect(), [E::NotInstalled(some())]);
-    Any => with(connect(), [E::UnknownChannel(some()), E::NotInstalled(some()), E::EmailNotConfigured]);
+    Any => with(
+        connect(),
+        [E::UnknownChannel(some()), E::NotInstalled(some()), E::EmailNotConfigured, too_many_letters()],
+    );
     Test => with(
         connect(),
-        [E::UnknownChannel(some()), E::NotInstalled(some()), E::EmailNotConfigured, E::NoSuchConnection],
+        [E::UnknownChannel(some()), E::NotInstalled(some()), E::EmailNotConfigured, E::NoSuchConnection, E::Unconfirmed],
     );
     Disconnect => with(own(), [E::NoSuchConnection]);
     Link => with(linkable(), [E::TooManyCodes { most: MOST, minutes: LIFE.as_secs() / 60 }]);
-    Confirm => with(with(linkable(), upstream()), [E::NoCodeReceived, E::ChatTaken]);
+    Confirm => with(with(linkable(), upstream()), [E::NoCodeReceived, E::ChatTaken, E::WrongCode]);
     Mark => with(own(), [E::NoSuchNotification]);
 }
 
@@ -35,6 +39,13 @@ fn some() -> String {
 fn with(mut errors: Vec<E>, more: impl IntoIterator<Item = E>) -> Vec<E> {
     errors.extend(more);
     errors
+}
+
+fn too_many_letters() -> E {
+    E::TooManyCodes {
+        most: OF_PERSON,
+        minutes: HOUR.as_secs() / 60,
+    }
 }
 
 fn own() -> Vec<E> {

@@ -139,7 +139,6 @@ db_test! {
             "consecutiveFailures": 0, "health": "healthy",
         });
         for (id, body) in [
-            ("email", json!({ "address": " u@example.org " })),
             ("chat_app_b", json!({ "webhookUrl": "https://chat.example/hook" })),
             ("push", json!({ "config": { "topic": "t" } })),
         ] {
@@ -151,6 +150,21 @@ db_test! {
             assert_eq!((status, &answer["message"]), (404, &json!("No such connection.")));
             assert_eq!(site.ask("POST", &format!("{path}/test"), None).await.0, 404);
         }
+        let address = json!({ "address": " u@example.org " });
+        let (status, mailbox) = site.ask("POST", "/channels/email", Some(address)).await;
+        assert_eq!((status, &mailbox["verified"], &mailbox["health"]), (201, &json!(false), &json!("unverified")));
+        let sent = site.house.channels.sent();
+        let code = sent.last().unwrap().message.text.split_whitespace().next().unwrap().to_owned();
+        let (status, refused) = site.ask("POST", "/channels/email/test", None).await;
+        assert_eq!((status, &refused["code"]), (400, &json!("bad_request.unconfirmed")));
+        for wrong in [None, Some(json!({})), Some(json!({ "code": "000000" }))] {
+            let (status, refused) = site.ask("POST", "/channels/email/confirm", wrong).await;
+            assert_eq!((status, &refused["code"]), (400, &json!("bad_request.wrong_code")));
+        }
+        let confirmed = site.ask("POST", "/channels/email/confirm", Some(json!({ "code": code }))).await;
+        assert_eq!(confirmed, (201, connected("email")));
+        assert_eq!(site.ask("POST", "/channels/email/test", None).await, (201, connected("email")));
+        assert_eq!(site.ask("DELETE", "/channels/email", None).await, (200, json!({ "ok": true })));
         let (status, bot) = site.ask("POST", "/channels/chat_app_a/bot", Some(json!({ "token": "1:t" }))).await;
         assert_eq!((status, &bot["verified"], &bot["health"], &bot["maskedDestination"]),
             (201, &json!(false), &json!("unverified"), &json!("@house_bot")));

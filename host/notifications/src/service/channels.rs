@@ -57,6 +57,7 @@ impl Notifications {
         }
         tx.commit().await?;
         self.codes().cancel(&caller.user_id, channel);
+        self.proofs().cancel(&caller.user_id, channel);
         Ok(())
     }
 

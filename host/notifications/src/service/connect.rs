@@ -1,7 +1,8 @@
 //! Connecting a way out of the house, and trying it.
 //!
 //! What a person enters is judged by the plugin's schema, then by the product, and only then stored; whoever has lost the
-//! right meanwhile stores nothing. It counts as verified once a message has arrived.
+//! right meanwhile stores nothing. It counts as verified once a message was taken; an address that letters go to once its owner
+//! entered the code that was sent there ([`super::prove`]).
 
 use qm_kernel::{Permission, Principal};
 use qm_platform::{config_schema, judge_alone};
@@ -10,6 +11,7 @@ use serde_json::{Map, Value};
 
 use super::Notifications;
 use super::channels::unknown;
+use super::prove::sends_letters;
 use crate::error::NotificationsError;
 use crate::model::channel::{KNOWN, Open, Seen};
 use crate::repo;
@@ -24,7 +26,7 @@ impl Notifications {
     }
 
     /// Stores a configuration in place of the one there is. Unless a code is to tell the destination, a message is sent there
-    /// at once; where that fails the connection is kept, unverified.
+    /// at once; where that fails the connection is kept, unverified. To an address that letters go to only a code is sent.
     pub async fn connect(
         &self,
         caller: &Principal,
@@ -37,6 +39,9 @@ impl Notifications {
         let config = ChannelConfig(config);
         let found = self.channels.verify(channel, config.clone()).await;
         let found = found.map_err(|source| failed(&kind, source))?;
+        if sends_letters(&kind) {
+            return self.connect_letters(caller, &kind, config, &found).await;
+        }
         let stored = self.store(caller, &kind, &config, &found).await?;
         if kind.links_by_code {
             return Ok(Seen {
@@ -47,7 +52,7 @@ impl Notifications {
         self.try_out(&kind, &stored, config, &found.state).await
     }
 
-    async fn store(
+    pub(super) async fn store(
         &self,
         caller: &Principal,
         kind: &ChannelKind,
@@ -104,6 +109,9 @@ impl Notifications {
             return Err(NotificationsError::NoSuchConnection);
         };
         let kind = self.usable(channel).await?;
+        if sends_letters(&kind) && !stored.connection.verified {
+            return Err(NotificationsError::Unconfirmed);
+        }
         self.try_out(&kind, &stored, config, state.expose()).await
     }
 

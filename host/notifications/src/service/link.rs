@@ -5,6 +5,7 @@ use qm_ports::channel::{ChannelConfig, ChannelKind, Destination};
 
 use super::Notifications;
 use super::connect::failed;
+use super::prove::sends_letters;
 use crate::error::NotificationsError;
 use crate::model::channel::{Open, Seen};
 use crate::model::code::{LIFE, MOST};
@@ -40,9 +41,17 @@ impl Notifications {
         })
     }
 
-    /// Looks whether the code has arrived, and stores from where.
-    pub async fn confirm(&self, caller: &Principal, channel: &str) -> Result<Seen, NotificationsError> {
+    /// Looks whether the code has arrived, and stores from where. Of a channel that sends letters it takes the code itself.
+    pub async fn confirm(
+        &self,
+        caller: &Principal,
+        channel: &str,
+        code: Option<&str>,
+    ) -> Result<Seen, NotificationsError> {
         self.admit(caller).await?;
+        if let Some(kind) = self.kind(channel).filter(sends_letters) {
+            return self.confirm_letters(caller, &kind, code).await;
+        }
         let (stored, config, kind) = self.linkable(caller, channel).await?;
         let code = self.codes().live(&caller.user_id, channel, self.ctx.now());
         let code = code.ok_or(NotificationsError::NoCodeReceived)?;

@@ -7,6 +7,7 @@ pub mod dispatch;
 mod inbox;
 mod link;
 mod preferences;
+mod prove;
 #[cfg(test)]
 mod tests;
 mod upkeep;
@@ -27,6 +28,7 @@ pub use self::link::LinkCode;
 use crate::error::NotificationsError;
 use crate::model::code::Codes;
 use crate::model::message::Letterhead;
+use crate::model::proof::Proofs;
 use crate::settings::{MAIL, PUBLIC_URL, can_mail};
 
 /// What the area needs of the house.
@@ -56,6 +58,7 @@ pub struct Notifications {
     hub: Hub,
     channels: Arc<dyn Channels>,
     codes: Mutex<Codes>,
+    proofs: Mutex<Proofs>,
     /// Something is to be sent.
     work: Notify,
     deliveries: IntCounterVec,
@@ -83,6 +86,7 @@ impl Notifications {
             hub: deps.hub,
             channels: deps.channels,
             codes: Mutex::new(Codes::default()),
+            proofs: Mutex::new(Proofs::default()),
             work: Notify::new(),
             deliveries,
         }))
@@ -124,6 +128,11 @@ impl Notifications {
             product: self.settings.get(tx, &PRODUCT_NAME).await?,
             public_url: self.settings.get(tx, &PUBLIC_URL).await?,
         })
+    }
+
+    fn proofs(&self) -> MutexGuard<'_, Proofs> {
+        // Nothing that holds the lock can leave it half changed.
+        self.proofs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn codes(&self) -> MutexGuard<'_, Codes> {

@@ -325,8 +325,7 @@ db_test! {
             house.prefers(&name, "push").await;
             house.channels.hanging.lock().unwrap().insert(format!("to {name}"));
         }
-        house.app.connect(&caller("ada"), "email", config("address", "ada@example.org")).await.unwrap();
-        house.channels.sent();
+        house.mailbox("ada", "ada@example.org").await;
         house.told(&house.completed("a")).await;
         house.clock.advance(Duration::from_secs(1));
         house.prefers("ada", "email").await;
@@ -417,7 +416,7 @@ db_test! {
     async fn secrets_are_sealed_and_gone_with_their_connection(db: Db) {
         let house = House::new(&db).await;
         let ada = caller("ada");
-        let seen = house.app.connect(&ada, "email", config("address", "ada@example.org")).await.unwrap();
+        let seen = house.mailbox("ada", "ada@example.org").await;
         let connection = seen.connection.expect("a connection");
         assert!(connection.verified && connection.enabled);
         assert_eq!((connection.label.as_deref(), connection.last_error), (Some("masked"), None));
@@ -459,6 +458,52 @@ db_test! {
         assert!(matches!(not_there, Err(E::NotInstalled(_))));
     }
 
+    async fn an_address_is_confirmed_by_a_code_before_anything_else_goes_there(db: Db) {
+        let house = House::new(&db).await;
+        let mut hands = Hands::default();
+        let (ada, bob) = (caller("ada"), caller("bob"));
+        house.prefers("ada", "email").await;
+        let address = config("address", "stranger@example.org");
+        let seen = house.app.connect(&ada, "email", address.clone()).await.unwrap();
+        let connection = seen.connection.unwrap();
+        assert_eq!((connection.enabled, connection.verified, connection.health()), (true, false, Health::Unverified));
+        let letters = house.channels.sent();
+        assert_eq!(letters.len(), 1, "the code, and nothing else");
+        let text = &letters[0].message.text;
+        assert!(!text.contains("ada") && !text.contains("stranger") && letters[0].message.presentation.is_none(), "{text}");
+        let code = text.split_whitespace().next().unwrap().to_owned();
+        // Until it is entered nothing goes there, whoever asks and however.
+        assert!(matches!(house.app.test(&ada, "email").await, Err(E::Unconfirmed)));
+        house.told(&house.completed("a")).await;
+        house.app.send_all(&mut hands).await;
+        assert!(house.channels.sent().is_empty());
+        assert_eq!(house.deliveries().await, ["ada email cancelled 1 no_verified_connection"]);
+        for wrong in [None, Some(""), Some("000000")] {
+            assert!(matches!(house.app.confirm(&ada, "email", wrong).await, Err(E::WrongCode)), "{wrong:?}");
+        }
+        assert!(matches!(house.app.confirm(&bob, "email", Some(&code)).await, Err(E::NotConfigured(_))), "somebody else's");
+        let seen = house.app.confirm(&ada, "email", Some(&code)).await.unwrap();
+        assert!(seen.connection.unwrap().verified);
+        assert!(matches!(house.app.confirm(&ada, "email", Some(&code)).await, Err(E::WrongCode)), "it is good once");
+        house.app.test(&ada, "email").await.unwrap();
+        assert_eq!(house.channels.sent().len(), 1);
+        // Another address is asked anew, and the code of the one before is worth nothing there.
+        house.app.connect(&ada, "email", address.clone()).await.unwrap();
+        let before = house.channels.code();
+        house.app.connect(&ada, "email", config("address", "other@example.org")).await.unwrap();
+        house.channels.sent();
+        assert!(matches!(house.app.confirm(&ada, "email", Some(&before)).await, Err(E::WrongCode)));
+        assert_eq!(house.health("ada", "email").await.0, Health::Unverified);
+        // Few letters are sent for anybody, and none beyond.
+        let refused = house.app.connect(&ada, "email", config("address", "third@example.org")).await;
+        assert!(matches!(refused, Err(E::TooManyCodes { most: 3, minutes: 60 })));
+        assert!(house.channels.sent().is_empty());
+        house.app.connect(&bob, "email", address).await.unwrap();
+        house.clock.advance(Duration::from_mins(31));
+        let late = house.channels.code();
+        assert!(matches!(house.app.confirm(&bob, "email", Some(&late)).await, Err(E::WrongCode)), "it is over");
+    }
+
     async fn mail_needs_a_server_that_sends_it(db: Db) {
         let house = House::new(&db).await;
         let ada = caller("ada");
@@ -478,31 +523,31 @@ db_test! {
         assert_eq!((connection.verified, connection.label.as_deref()), (false, Some("@house_bot")));
         assert!(house.channels.sent().is_empty(), "nobody to send to");
         assert!(matches!(house.app.test(&ada, "chat_app_a").await, Err(E::NoSuchConnection)));
-        assert!(matches!(house.app.confirm(&ada, "chat_app_a").await, Err(E::NoCodeReceived)));
+        assert!(matches!(house.app.confirm(&ada, "chat_app_a", None).await, Err(E::NoCodeReceived)));
         let old = house.app.link(&ada, "chat_app_a").await.unwrap();
         let code = house.app.link(&ada, "chat_app_a").await.unwrap();
         assert_eq!((&*code.bot_username, code.expires_in_seconds), ("house_bot", 600));
         let arrive = |code: &str| house.channels.arrived.lock().unwrap().insert(code.to_owned(), "ada".to_owned());
         if old.code.expose() != code.code.expose() {
             arrive(old.code.expose());
-            assert!(matches!(house.app.confirm(&ada, "chat_app_a").await, Err(E::NoCodeReceived)));
+            assert!(matches!(house.app.confirm(&ada, "chat_app_a", None).await, Err(E::NoCodeReceived)));
         }
         arrive(code.code.expose());
-        let seen = house.app.confirm(&ada, "chat_app_a").await.unwrap();
+        let seen = house.app.confirm(&ada, "chat_app_a", None).await.unwrap();
         let connection = seen.connection.unwrap();
         assert_eq!((connection.verified, connection.label.as_deref()), (true, Some("@ada")));
         assert_eq!(connection.bot_username(), "house_bot");
         assert_eq!(house.channels.sent()[0].state, "chat ada", "it says so there");
-        assert!(matches!(house.app.confirm(&ada, "chat_app_a").await, Err(E::NoCodeReceived)), "once");
+        assert!(matches!(house.app.confirm(&ada, "chat_app_a", None).await, Err(E::NoCodeReceived)), "once");
         assert!(!house.stored().await.contains("chat ada"));
 
         let bob = caller("bob");
         house.app.connect(&bob, "chat_app_a", config("token", "2:t")).await.unwrap();
         let code = house.app.link(&bob, "chat_app_a").await.unwrap();
         arrive(code.code.expose());
-        assert!(matches!(house.app.confirm(&bob, "chat_app_a").await, Err(E::ChatTaken)));
+        assert!(matches!(house.app.confirm(&bob, "chat_app_a", None).await, Err(E::ChatTaken)));
         house.app.disconnect(&ada, "chat_app_a").await.unwrap();
-        house.app.confirm(&bob, "chat_app_a").await.unwrap();
+        house.app.confirm(&bob, "chat_app_a", None).await.unwrap();
         assert!(matches!(house.app.link(&bob, "push").await, Err(E::NotConfigured(_))));
         house.app.connect(&bob, "push", config("topic", "b")).await.unwrap();
         assert!(matches!(house.app.link(&bob, "push").await, Err(E::NoCodes(_))));

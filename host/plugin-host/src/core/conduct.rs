@@ -182,6 +182,7 @@ impl Conduct {
             capabilities: own.capabilities,
             keeps_values: code.role.keeps_values(),
             torrent: concern.torrent,
+            powers: concern.powers,
             patience: concern.patience,
         };
         let mut secrets = concern.secrets;

@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
+use qm_kernel::PermissionSet;
 use qm_ports::action::{MediaHands, TorrentHands, TorrentRef};
 use qm_ports::mail::Mailer;
 use serde_json::{Map, Value};
@@ -83,6 +84,8 @@ pub(crate) struct Rights {
     pub(crate) keeps_values: bool,
     /// The torrent that the run is about: it may be touched, and what lies there looked at, with the capabilities.
     pub(crate) torrent: Option<TorrentRef>,
+    /// Permissions that the run has of its rule's author: what a capability offers is done within them alone.
+    pub(crate) powers: PermissionSet,
     /// Silence of a product that is waited for, where it is longer than usual.
     pub(crate) patience: Option<Duration>,
 }
@@ -93,6 +96,8 @@ pub(crate) struct Concern {
     /// Texts never to be logged, beside the secrets of the configuration.
     pub(crate) secrets: Vec<String>,
     pub(crate) torrent: Option<TorrentRef>,
+    /// As in [`Rights`].
+    pub(crate) powers: PermissionSet,
     /// Of the configuration, where it is not the plugin's one for all.
     pub(crate) schema: Option<Arc<Value>>,
     /// As in [`Rights`].

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use qm_kernel::Ctx;
+use qm_kernel::{Ctx, Permission};
 use qm_net::{
     DialError, Dialer, Endpoint, Grants, GuardedError, HttpRequest, HttpResponse, Progress, Stream,
 };
@@ -165,6 +165,17 @@ impl Errands {
     /// Counts one more call of `torrents`; an error once there were too many.
     pub(crate) fn count_torrent(&mut self) -> Result<(), String> {
         count(&mut self.torrents, TORRENTS, capability::TORRENTS)
+    }
+
+    /// Refuses what the run's action does not stand for, whoever its author is.
+    pub(crate) fn demand(&self, need: Permission) -> Result<(), String> {
+        if self.rights.powers.contains(need) {
+            return Ok(());
+        }
+        Err(format!(
+            "the action does not declare the permission {}",
+            need.key()
+        ))
     }
 
     /// Counts one more call of `media`; an error once there were too many.

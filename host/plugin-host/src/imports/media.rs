@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use qm_kernel::Permission;
 use qm_ports::action::{ActionError, MediaHands, MediaPlace, MediaPlayer, TorrentRef};
 use qm_ports::library::Owned;
 use wasmtime::Result;
@@ -33,9 +34,22 @@ pub(crate) enum Chore {
     Refresh,
 }
 
-/// Who does it; the grant comes first.
-fn hand(state: &mut State) -> Result<Arc<dyn MediaHands>, ActionError> {
+impl Chore {
+    /// Permission by which a person does the same.
+    const fn need(&self) -> Permission {
+        match self {
+            Chore::Scan => Permission::MediaManagerScan,
+            Chore::Identify => Permission::MediaManagerMatch,
+            Chore::FetchMetadata => Permission::MediaManagerEditMetadata,
+            Chore::Refresh => Permission::MediaManagerManageIntegrations,
+        }
+    }
+}
+
+/// Hands that do what this permission is for; the grant comes first.
+fn hand(state: &mut State, need: Permission) -> Result<Arc<dyn MediaHands>, ActionError> {
     state.may(MEDIA).map_err(ActionError::Denied)?;
+    state.errands.demand(need).map_err(ActionError::Denied)?;
     state.errands.count_media().map_err(ActionError::Rejected)?;
     let media = state.errands.services.media();
     media.ok_or_else(|| {
@@ -55,7 +69,7 @@ fn sound(id: &str) -> Result<(), ActionError> {
 /// Does it to what has this id.
 pub(crate) async fn run(state: &mut State, chore: Chore, id: String) -> Result<Result<(), ActionError>> {
     let _held = state.account.charge(id.len())?;
-    let hands = match hand(state).and_then(|hands| sound(&id).map(|()| hands)) {
+    let hands = match hand(state, chore.need()).and_then(|hands| sound(&id).map(|()| hands)) {
         Ok(hands) => hands,
         Err(refusal) => return Ok(Err(refusal)),
     };
@@ -123,14 +137,14 @@ async fn answer<T: Held>(
 }
 
 pub(crate) async fn libraries(state: &mut State) -> Result<Result<Vec<MediaPlace>, ActionError>> {
-    match hand(state) {
+    match hand(state, Permission::MediaManagerView) {
         Ok(hands) => answer(state, PLACES, hands.libraries(PLACES)).await,
         Err(refusal) => Ok(Err(refusal)),
     }
 }
 
 pub(crate) async fn servers(state: &mut State) -> Result<Result<Vec<MediaPlayer>, ActionError>> {
-    match hand(state) {
+    match hand(state, Permission::MediaManagerManageIntegrations) {
         Ok(hands) => answer(state, PLACES, hands.servers(PLACES)).await,
         Err(refusal) => Ok(Err(refusal)),
     }
@@ -142,7 +156,7 @@ pub(crate) async fn items(
     after: Option<String>,
 ) -> Result<Result<Vec<Owned>, ActionError>> {
     let _held = state.account.charge(after.as_ref().map_or(0, String::len))?;
-    let looked = hand(state).and_then(|hands| {
+    let looked = hand(state, Permission::MediaManagerView).and_then(|hands| {
         sound(after.as_deref().unwrap_or_default())?;
         Ok((hands, of_run(state)?))
     });

@@ -1,10 +1,12 @@
 //! `torrents`: the torrent that a run is about, and no other. Granted by an administrator, by the word `torrents`; which torrent
-//! it is stands in the rights of the instance, never in what the guest says.
+//! it is stands in the rights of the instance, never in what the guest says. So do the permissions of the run: a function that a
+//! person would need another one for is denied.
 //!
 //! Bounds: 32 calls in one run; names of labels, tags and directories as long as any engine takes them.
 
 use std::sync::Arc;
 
+use qm_kernel::Permission;
 use qm_ports::action::{ActionError, TorrentHands, TorrentRef};
 use serde_json::Value;
 use wasmtime::Result;
@@ -27,6 +29,21 @@ pub(crate) enum Errand {
 }
 
 impl Errand {
+    /// Permissions by which a person does the same.
+    fn needs(&self) -> &'static [Permission] {
+        use Permission as P;
+        match self {
+            Errand::Pause => &[P::TorrentsPause],
+            Errand::Stop => &[P::TorrentsStop],
+            Errand::Start => &[P::TorrentsStart],
+            Errand::Relocate(_) => &[P::TorrentsMove],
+            Errand::Remove { with_data: false } => &[P::TorrentsDelete],
+            Errand::Remove { with_data: true } => &[P::TorrentsDeleteData],
+            Errand::Label(_) => &[P::CategoriesManage],
+            Errand::Tags { .. } => &[P::TagsManage],
+        }
+    }
+
     /// Bytes of what it names.
     fn size(&self) -> usize {
         match self {
@@ -73,6 +90,11 @@ pub(crate) async fn run(state: &mut State, errand: Errand) -> Result<Result<(), 
         Ok(hand) => hand,
         Err(refusal) => return Ok(Err(refusal)),
     };
+    for need in errand.needs() {
+        if let Err(why) = state.errands.demand(*need) {
+            return Ok(Err(ActionError::Denied(why)));
+        }
+    }
     if size > NAMES {
         let why = format!("its names have more than {} KiB", NAMES >> 10);
         return Ok(Err(ActionError::Rejected(why)));

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
+use qm_kernel::{Permission, PermissionSet};
 use qm_plugin_host::{CheckOptions, Compiler, Granted, LaneState, Limits, PluginState, PluginStatus, check};
 use qm_ports::action::{ActionCall, ActionError, Actions, Occasion, TorrentHands, TorrentRef};
 use serde_json::{Map, Value, json};
@@ -36,6 +37,7 @@ pub fn call(params: Value) -> ActionCall {
         params: object(params),
         context: object(json!({ "hash": "a".repeat(40), "ratio": 2.0 })),
         torrent: Some(torrent()),
+        powers: PermissionSet::all(),
     }
 }
 
@@ -188,6 +190,51 @@ async fn a_run_is_given_what_it_is_about_and_is_judged_before_anything_is_made()
         calls,
         "no instance was made for any of these"
     );
+}
+
+#[tokio::test]
+async fn a_run_gets_no_more_than_its_action_stands_for_whatever_it_was_granted() {
+    use Permission as P;
+    let (bench, hands, _wired) = with_hands().await;
+    let actions = bench.host.actions();
+    grant(&bench, &["torrents"]).await;
+    let kinds = actions.actions();
+    let carry = kinds.iter().find(|kind| kind.id == "carry").unwrap();
+    for need in [
+        P::TorrentsDeleteData,
+        P::TorrentsMove,
+        P::MediaManagerManageLibraries,
+    ] {
+        assert!(
+            carry.needs.contains(&need),
+            "it declares nothing: {:?}",
+            carry.needs
+        );
+    }
+    let done = [
+        ("stop", P::TorrentsStop, "stop e1"),
+        ("move", P::TorrentsMove, "move to /d of e1"),
+        ("tag", P::TagsManage, "tags +a -b e1"),
+        ("label", P::CategoriesManage, "label /d e1"),
+        ("remove_often", P::TorrentsDeleteData, "remove true e1"),
+    ];
+    for (mode, need, told) in done {
+        let with = async |powers: PermissionSet| {
+            let call = ActionCall {
+                powers,
+                ..call(json!({ "mode": mode, "value": "/d" }))
+            };
+            actions.run("carry", call).await
+        };
+        let others = P::ALL.iter().copied().filter(|other| *other != need);
+        let denied = with(others.collect()).await;
+        let why = format!("the action does not declare the permission {}", need.key());
+        assert_eq!(denied, Err(ActionError::Denied(why)), "{mode}");
+        assert!(hands.done().is_empty(), "{mode}");
+        // The last of them ends by its 33rd use.
+        let _ = with(PermissionSet::empty().with(need)).await;
+        assert_eq!(hands.done()[0], told, "{mode}");
+    }
 }
 
 #[tokio::test]

@@ -27,6 +27,7 @@ fn call(occasion: Occasion, params: Value) -> ActionCall {
         params: object(params),
         context: object(json!({ "name": "x", "ratio": 2.5, "size": u64::MAX })),
         torrent: None,
+        powers: qm_kernel::PermissionSet::all(),
     }
 }
 

@@ -20,7 +20,7 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
-use super::{Hub, HubConfig, Room, SessionsEnded, StateSource, ws_router};
+use super::{Audience, Hub, HubConfig, Room, SessionsEnded, StateSource, ws_router};
 
 const DEADLINE: Duration = Duration::from_mins(1);
 
@@ -104,6 +104,11 @@ impl Server {
     async fn start(config: HubConfig) -> Self {
         let ctx = Ctx::system();
         let verifier = Arc::new(Tokens(ctx.clone()));
+        // Events of these tests are no area's.
+        let config = HubConfig {
+            audiences: &[("", Audience::Any)],
+            ..config
+        };
         let hub = Hub::new(config, verifier.clone(), ctx.clone());
         let routes = Routes::new().mount(ws_router(hub.clone()));
         let router = finish(routes, WebConfig::default(), verifier, ctx);

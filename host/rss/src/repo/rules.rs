@@ -32,6 +32,8 @@ sql! {
         show_first_air_date = $18, show_last_air_date = $19, show_next_episode_air_date = $20,  \
         show_status_warnings = $21, allow_inactive_show_monitoring = $22, user_modified_at = $23,  \
         updated_at = $24 WHERE id = $1";
+    SET_AUTHOR = "UPDATE rss_rules SET author_id = $2 WHERE id = $1";
+    AUTHOR = "SELECT author_id FROM rss_rules WHERE id = $1";
     DELETE = "DELETE FROM rss_rules WHERE id = $1";
     SHOW_TOLD = "UPDATE rss_rules SET show_status = $3, show_status_recommendation = $4, show_status_checked_at = $5, \
         show_last_air_date = $6, show_next_episode_air_date = $7 \
@@ -216,6 +218,17 @@ pub async fn update(tx: &mut Tx, rule: &Rule) -> Result<(), DbError> {
     )
     .await?
     .exactly(1)
+}
+
+/// Notes for whom a rule grabs: who saved it last.
+pub async fn set_author(tx: &mut Tx, id: &str, user_id: &str) -> Result<(), DbError> {
+    qm_db::exec!(tx, SET_AUTHOR, id, user_id).await?.exactly(1)
+}
+
+/// Id of the user for whom a rule grabs; none where nobody knows.
+pub async fn author(tx: &mut Tx, id: &str) -> Result<Option<String>, DbError> {
+    let row = qm_db::opt!(tx, (Option<String>,), AUTHOR, id).await?;
+    Ok(row.and_then(|(author,)| author))
 }
 
 /// Deletes a rule, with its candidates and all that came of it.

@@ -1,11 +1,11 @@
 //! Actions of automation on rules and their shows.
 //!
-//! As any action they act for nobody: whoever wrote the rule of automation was judged when it was written, and its run is what is
-//! audited. Done twice they do no more than once.
+//! As any action they act for the author of the rule of automation, who is judged before each run; its run is what is audited.
+//! Done twice they do no more than once.
 
 use async_trait::async_trait;
 use qm_db::{DbError, Tx};
-use qm_kernel::Timestamp;
+use qm_kernel::{Permission, Timestamp};
 use qm_ports::action::{ActionCall, ActionError, ActionKind, Actions, HOUSE, Occasion};
 use serde_json::{Value, json};
 
@@ -36,7 +36,7 @@ impl Change {
 #[async_trait]
 impl Actions for Rss {
     fn actions(&self) -> Vec<ActionKind> {
-        let kind = |id: &str, label: &str, params: &[&str]| {
+        let kind = |(id, need): (&str, Permission), label: &str, params: &[&str]| {
             let named = params
                 .iter()
                 .map(|name| ((*name).to_owned(), json!({ "type": "string" })));
@@ -47,14 +47,23 @@ impl Actions for Rss {
                 occasions: vec![Occasion::Event],
                 params_schema: json!({ "type": "object", "properties": named.collect::<serde_json::Map<_, _>>() }),
                 idempotent: true,
+                needs: vec![need],
                 plugin: HOUSE.to_owned(),
             }
         };
         let of_rule = ["ruleId", "provider", "providerShowId"];
         vec![
-            kind(CONVERT, "Let RSS rules record matches only", &of_rule),
-            kind(DISABLE, "Disable RSS rules", &of_rule),
-            kind(REFRESH, "Look up the airing status of a show", &of_rule[1..]),
+            kind(
+                (CONVERT, Permission::RssManage),
+                "Let RSS rules record matches only",
+                &of_rule,
+            ),
+            kind((DISABLE, Permission::RssManage), "Disable RSS rules", &of_rule),
+            kind(
+                (REFRESH, Permission::RssShowStatusRefresh),
+                "Look up the airing status of a show",
+                &of_rule[1..],
+            ),
         ]
     }
 

@@ -29,7 +29,7 @@ impl Rss {
         rule_id: &str,
     ) -> Result<Tally, RssError> {
         let mut tx = self.db.begin_write().await?;
-        let actor = self.judge(&mut tx, caller).await?;
+        let actor = self.judge_grabs(&mut tx, caller).await?;
         if let Some(rule) = repo::rules::find(&mut tx, rule_id).await? {
             let told = json!({ "name": rule.name });
             self.note(

@@ -6,6 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use qm_db::Tx;
+use qm_platform::Actor;
 use serde_json::{Map, Value, json};
 
 use super::candidates::next_order;
@@ -78,10 +79,13 @@ impl Rss {
         let _turn = self.changing.lock().await;
         while rows.peek().is_some() {
             let mut tx = self.db.begin_write().await?;
-            let actor = self.judge(&mut tx, caller).await?;
+            let actor = self.judge_grabs(&mut tx, caller).await?;
             for (at, row) in rows.by_ref().take(ROWS) {
                 match row {
-                    Ok(row) => self.import_row(&mut tx, at, &row, mode, &mut imported).await?,
+                    Ok(row) => {
+                        self.import_row(&mut tx, &actor, (at, &row), mode, &mut imported)
+                            .await?;
+                    }
                     Err(fault) => imported.skip(at, None, format!("the rule {fault}")),
                 }
             }
@@ -111,8 +115,8 @@ impl Rss {
     async fn import_row(
         &self,
         tx: &mut Tx,
-        at: usize,
-        row: &Value,
+        actor: &Actor,
+        (at, row): (usize, &Value),
         mode: Mode,
         imported: &mut Imported,
     ) -> Result<(), RssError> {
@@ -170,6 +174,7 @@ impl Rss {
                 rule
             }
         };
+        repo::rules::set_author(tx, &rule.id, actor.user_id()).await?;
         let problem = |place, reason| Problem {
             row: at,
             rule: named.clone(),

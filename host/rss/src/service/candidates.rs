@@ -192,6 +192,7 @@ impl Rss {
     ) -> Result<(), RssError> {
         rule.touched_by_person(self.ctx.now());
         repo::rules::update(&mut tx, &rule).await?;
+        repo::rules::set_author(&mut tx, &rule.id, actor.user_id()).await?;
         let told = json!({ "name": rule.name, "candidates": true });
         self.note(
             &mut tx,

@@ -10,10 +10,11 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use futures_util::stream;
 use qm_kernel::Timestamp;
+use qm_platform::ActingError;
 use qm_ports::intake::{IntakeError, NewTorrent, TakenTorrent};
 use tokio_util::sync::CancellationToken;
 
-use super::Rss;
+use super::{GRABS, Rss};
 use crate::error::RssError;
 use crate::model::evaluation::Action;
 use crate::model::grab::{Grab, GrabState, Setback};
@@ -185,6 +186,9 @@ impl Rss {
                 return Ok(Settled::Elsewhere);
             }
         }
+        if let Some(why) = self.unlent(&mut tx, &grab).await? {
+            return self.leave_unlent(tx, &grab, why).await;
+        }
         let engine = self.torrents.engine(grab.engine_id.as_deref());
         let is_first = grab.attempts == 0;
         if !repo::grabs::begin(&mut tx, id, engine.as_deref()).await? {
@@ -203,6 +207,47 @@ impl Rss {
             Ok(taken) => self.store_done(&grab, &taken, is_first, began).await,
             Err(error) => self.store_setback(&grab, &error).await,
         }
+    }
+
+    /// Why nobody stands for what a rule decided: whoever saved it last may not add torrents now. Of a rule from before
+    /// authors were noted, and of a person's own grab, nothing is asked.
+    async fn unlent(&self, tx: &mut qm_db::Tx, grab: &Grab) -> Result<Option<&'static str>, RssError> {
+        let Some(rule_id) = &grab.rule_id else {
+            return Ok(None);
+        };
+        let Some(author) = repo::rules::author(tx, rule_id).await? else {
+            return Ok(None);
+        };
+        match self.acting.powers(tx, &author).await {
+            Ok(held) if GRABS.iter().all(|need| held.contains(*need)) => Ok(None),
+            Ok(_) => Ok(Some("who saved it last may not have it add torrents any more")),
+            Err(ActingError::Gone) => Ok(Some("the account of who saved it last no longer exists")),
+            Err(ActingError::Inactive) => Ok(Some("the account of who saved it last is deactivated")),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// It is tried again as long as one whose client does not answer: the right may come back.
+    async fn leave_unlent(
+        &self,
+        mut tx: qm_db::Tx,
+        grab: &Grab,
+        why: &'static str,
+    ) -> Result<Settled, RssError> {
+        let reason = format!("The rule does not grab: {why}. It does so again for whoever saves it");
+        let settled = match grab.again(Setback::Engine, self.ctx.now()) {
+            Some(at) => {
+                repo::grabs::again(&mut tx, &grab.id, at, &reason).await?;
+                Settled::Later(reason, false)
+            }
+            None => {
+                self.end_in_vain(&mut tx, grab, GrabState::Failed, &reason)
+                    .await?;
+                Settled::Failed(reason)
+            }
+        };
+        tx.commit().await?;
+        Ok(settled)
     }
 
     /// A client has it: the item is downloaded, the rule holds the release, and what it held before is to go. Where another

@@ -48,7 +48,7 @@ impl Rss {
         let mut grab = self.new_grab(&item, &source, None, None);
         grab.save_path = save_path;
         let mut tx = self.db.begin_write().await?;
-        let actor = self.judge(&mut tx, caller).await?;
+        let actor = self.judge_grabs(&mut tx, caller).await?;
         if let Some(hash) = &item.info_hash {
             repo::grabs::release(&mut tx, hash).await?;
         }

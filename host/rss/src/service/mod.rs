@@ -45,6 +45,8 @@ pub use self::candidates::Suggestion;
 pub use self::trial::{Previewed, Tried};
 
 const NEEDED: &[Permission] = &[Permission::RssManage];
+/// Permissions of a rule that grabs: it adds torrents, for who saved it last.
+const GRABS: &[Permission] = &[Permission::RssManage, Permission::TorrentsAdd];
 
 /// What the area needs of the house.
 pub struct RssDeps {
@@ -166,6 +168,11 @@ impl Rss {
 
     async fn judge(&self, tx: &mut Tx, caller: Caller<'_>) -> Result<Actor, RssError> {
         Ok(self.acting.judge(tx, caller.principal, NEEDED).await?)
+    }
+
+    /// The same of who stores what grabs, or has it grab.
+    async fn judge_grabs(&self, tx: &mut Tx, caller: Caller<'_>) -> Result<Actor, RssError> {
+        Ok(self.acting.judge(tx, caller.principal, GRABS).await?)
     }
 
     /// Judges who has a site or a client asked, before it is.

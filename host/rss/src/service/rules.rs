@@ -1,4 +1,4 @@
-//! Rules as people keep them.
+//! Rules as people keep them. A rule grabs for who saved it last: they are judged when it is saved, and before each grab.
 
 use std::sync::Arc;
 
@@ -58,7 +58,7 @@ impl Rss {
         let show = self.look_up(&rule).await;
         let _turn = self.changing.lock().await;
         let mut tx = self.db.begin_write().await?;
-        let actor = self.judge(&mut tx, caller).await?;
+        let actor = self.judge_grabs(&mut tx, caller).await?;
         self.complete(&mut rule)?;
         if repo::feeds::find(&mut tx, feed_id).await?.is_none() {
             return Err(RssError::UnknownFeed(feed_id.to_owned()));
@@ -70,6 +70,7 @@ impl Rss {
         alone(&mut tx, &rule).await?;
         self.pass_gate(&mut tx, caller, &mut rule, show.as_ref()).await?;
         repo::rules::insert(&mut tx, &rule).await?;
+        repo::rules::set_author(&mut tx, &rule.id, actor.user_id()).await?;
         let told = json!({ "name": rule.name, "feedId": rule.feed_id });
         self.note(
             &mut tx,
@@ -111,7 +112,7 @@ impl Rss {
         let concerns_show = change.concerns_show();
         let _turn = self.changing.lock().await;
         let mut tx = self.db.begin_write().await?;
-        let actor = self.judge(&mut tx, caller).await?;
+        let actor = self.judge_grabs(&mut tx, caller).await?;
         let mut rule = there::rule(&mut tx, id).await?;
         let before = rule.clone();
         rule.apply(change);
@@ -131,6 +132,7 @@ impl Rss {
         rule.touched_by_person(self.ctx.now());
         alone(&mut tx, &rule).await?;
         repo::rules::update(&mut tx, &rule).await?;
+        repo::rules::set_author(&mut tx, id, actor.user_id()).await?;
         let told =
             json!({ "name": rule.name, "isEnabled": rule.is_enabled, "autoDownload": rule.auto_download });
         self.note(

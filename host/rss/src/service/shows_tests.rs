@@ -43,6 +43,7 @@ fn call(params: Value, context: Value) -> ActionCall {
         params: map(params),
         context: map(context),
         torrent: None,
+        powers: qm_kernel::PermissionSet::all(),
     }
 }
 
@@ -178,7 +179,7 @@ db_test! {
         house.shows.show("1", AiringStatus::Ended);
         house.shows.show("2", AiringStatus::Returning);
         let mut somebody = principal(Role::ReadOnly);
-        somebody.permissions = PermissionSet::empty().with(Permission::RssManage);
+        somebody.permissions = PermissionSet::empty().with(Permission::RssManage).with(Permission::TorrentsAdd);
         let client = client();
         let caller = Caller { principal: &somebody, client: &client };
         let error = house.app.create_rule(caller, &feed.id, about("closed", "tv", "1")).await.unwrap_err();

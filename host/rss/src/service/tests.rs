@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use qm_db::{Db, db_test};
-use qm_kernel::PageQuery;
+use qm_kernel::{PageQuery, Role};
 use qm_ports::feed::FetchError;
 use qm_ports::intake::IntakeError;
 use serde_json::json;
@@ -100,6 +100,25 @@ db_test! {
         let item = house.history(&a).await.remove(0);
         assert!(item.downloaded && item.grab.unwrap().state.as_str() == "done");
         assert_eq!(house.app.refresh(&a.id).await.unwrap(), (0, 0));
+    }
+
+    async fn a_rule_grabs_while_who_saved_it_may_add_torrents(db: Db) {
+        let house = House::new(&db);
+        let a = house.feed(A).await;
+        house.rule(&a, "one", &[(SHOW, "1080p")]).await;
+        house.sites.show(A, &[item("g1", FULL, &hash(1))]);
+        house.authors.are(Role::ReadOnly);
+        assert_eq!(house.app.refresh(&a.id).await.unwrap(), (1, 0));
+        let grab = house.history(&a).await.remove(0).grab.unwrap();
+        let why = "The rule does not grab: who saved it last may not have it add torrents any more. It does so again for \
+                   whoever saves it";
+        assert_eq!((grab.state.as_str(), grab.error.as_deref()), ("pending", Some(why)));
+        assert!(house.torrents.taken.lock().unwrap().is_empty(), "no client was asked");
+        // What a person asks for themselves is theirs.
+        house.authors.are(Role::PowerUser);
+        house.clock.advance(Duration::from_secs(31));
+        house.app.settle_due().await.unwrap();
+        assert_eq!(house.listed(), [hash(1)], "the right is back");
     }
 
     async fn a_better_release_takes_the_place_of_the_one_before(db: Db) {

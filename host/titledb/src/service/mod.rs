@@ -85,6 +85,6 @@ impl Titledb {
 
     fn tell(&self, event: &'static str, message: &impl Serialize) {
         self.hub
-            .emit_json(Room::Perm(Permission::MediaManagerView), event, message);
+            .emit_json(Room::Perm(Permission::MediaManagerTitledbView), event, message);
     }
 }

@@ -44,7 +44,8 @@ pub struct TorrentView<'a> {
     pub save_path: &'a str,
     /// The torrent's own file or folder.
     pub content_path: &'a str,
-    pub is_private: bool,
+    /// Null while nobody knows: some clients do not tell, and a magnet link says nothing before its metadata is there.
+    pub is_private: Option<bool>,
     /// What the client says of it, e.g. a tracker's complaint.
     pub message: Option<&'a str>,
     #[schema(value_type = Option<String>, format = DateTime)]

@@ -50,6 +50,8 @@ pub struct Metainfo {
     pub size: u64,
     /// Files without padding.
     pub file_count: usize,
+    /// It asks clients to get peers from its trackers alone (BEP 27).
+    pub is_private: bool,
 }
 
 /// The file without the line breaks that some programs leave behind its end.
@@ -67,6 +69,7 @@ pub(super) struct Info<'a> {
     name: Option<Node<'a>>,
     pub(super) piece_length: Option<Node<'a>>,
     pub(super) pieces: Option<Node<'a>>,
+    private: Option<Node<'a>>,
 }
 
 impl<'a> Info<'a> {
@@ -81,6 +84,7 @@ impl<'a> Info<'a> {
                 b"name" => &mut keys.name,
                 b"piece length" => &mut keys.piece_length,
                 b"pieces" => &mut keys.pieces,
+                b"private" => &mut keys.private,
                 _ => continue,
             };
             *place = Some(value);
@@ -157,6 +161,8 @@ impl Metainfo {
             name,
             size: content.size,
             file_count: content.files,
+            // What no client would write counts as private: nobody is to act on it being public.
+            is_private: info.private.is_some_and(|flag| flag.int() != Some(0)),
         })
     }
 }
@@ -235,6 +241,26 @@ mod tests {
 
     fn torrent(info: Value) -> Vec<u8> {
         Value::dict([("announce", Value::text(ANNOUNCE)), ("info", info)]).encode()
+    }
+
+    #[test]
+    fn a_torrent_is_private_when_its_info_says_so() {
+        for (private, expected) in [
+            (None, false),
+            (Some(Value::Int(0)), false),
+            (Some(Value::Int(1)), true),
+            (Some(Value::Int(2)), true),
+            (Some(Value::text("1")), true),
+        ] {
+            let mut info = v1_single();
+            let Value::Dict(entries) = &mut info else {
+                panic!("an info dictionary");
+            };
+            entries.remove(&b"private"[..]);
+            entries.extend(private.map(|private| (b"private".to_vec(), private)));
+            let parsed = Metainfo::parse(&torrent(info)).expect("valid");
+            assert_eq!(parsed.is_private, expected);
+        }
     }
 
     #[test]

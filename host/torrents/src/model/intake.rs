@@ -1,5 +1,5 @@
 //! What we know of torrents and their clients may not: when one was added through us (one that was handed over paused has no
-//! instant to tell), and the tags of one whose client has none.
+//! instant to tell), the tags of one whose client has none, and whether it is private.
 //!
 //! Bounds: one entry a torrent that was added through us or tagged here, for as long as its engine lists it.
 
@@ -22,6 +22,8 @@ pub struct Intake {
     pub added_at: Option<Timestamp>,
     /// Empty where the client keeps them itself.
     pub tags: Vec<String>,
+    /// As its metadata says, which its info-hash vouches for; none: nobody here has read it.
+    pub is_private: Option<bool>,
 }
 
 struct Entry {
@@ -92,6 +94,7 @@ impl Intakes {
         for torrent in told {
             if let Some(Entry { intake, .. }) = known.entries.get(&*torrent.hash) {
                 torrent.added_at = intake.added_at.or(torrent.added_at);
+                torrent.is_private = intake.is_private.or(torrent.is_private);
                 if !intake.tags.is_empty() {
                     torrent.tags.clone_from(&intake.tags);
                 }
@@ -138,6 +141,7 @@ mod tests {
             noted_at: at(ms),
             added_at: Some(at(ms)),
             tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
+            is_private: None,
         }
     }
 
@@ -169,6 +173,26 @@ mod tests {
                 (Some(at(9)), "b"),
             ]
         );
+    }
+
+    #[test]
+    fn what_its_metadata_says_goes_before_what_its_client_tells() {
+        let private = |is_private| Intake {
+            is_private,
+            ..intake(5, &[])
+        };
+        let intakes = Intakes::new(vec![
+            (hash(1).to_string(), private(Some(true))),
+            (hash(2).to_string(), private(None)),
+        ]);
+        let told = |n, is_private| Torrent {
+            is_private,
+            ..torrent(n)
+        };
+        let mut list = [told(1, None), told(2, None), told(2, Some(true)), told(3, None)];
+        intakes.fill(&mut list);
+        let known: Vec<_> = list.iter().map(|torrent| torrent.is_private).collect();
+        assert_eq!(known, [Some(true), None, Some(true), None]);
     }
 
     #[test]

@@ -6,10 +6,11 @@ use qm_kernel::Timestamp;
 use crate::model::intake::Intake;
 
 sql! {
-    LOAD = "SELECT hash, noted_at, added_at, tags FROM torrent_intake WHERE engine_id = $1";
-    PUT = "INSERT INTO torrent_intake (engine_id, hash, noted_at, added_at, tags) VALUES ($1, $2, $3, $4, $5) \
-        ON CONFLICT (engine_id, hash) DO UPDATE \
-        SET noted_at = excluded.noted_at, added_at = excluded.added_at, tags = excluded.tags";
+    LOAD = "SELECT hash, noted_at, added_at, tags, is_private FROM torrent_intake WHERE engine_id = $1";
+    PUT = "INSERT INTO torrent_intake (engine_id, hash, noted_at, added_at, tags, is_private) \
+        VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (engine_id, hash) DO UPDATE \
+        SET noted_at = excluded.noted_at, added_at = excluded.added_at, tags = excluded.tags, \
+            is_private = excluded.is_private";
     DELETE = "DELETE FROM torrent_intake WHERE engine_id = $1 AND hash = $2 AND noted_at = $3";
 }
 
@@ -19,6 +20,7 @@ struct Row {
     noted_at: i64,
     added_at: Option<i64>,
     tags: Json<Vec<String>>,
+    is_private: Option<bool>,
 }
 
 /// All of an engine, by hash.
@@ -29,6 +31,7 @@ pub async fn load(tx: &mut Tx, engine_id: &str) -> Result<Vec<(String, Intake)>,
             noted_at: Timestamp::from_ms(row.noted_at),
             added_at: row.added_at.map(Timestamp::from_ms),
             tags: row.tags.0,
+            is_private: row.is_private,
         };
         (row.hash, intake)
     };
@@ -39,9 +42,18 @@ pub async fn load(tx: &mut Tx, engine_id: &str) -> Result<Vec<(String, Intake)>,
 pub async fn put(tx: &mut Tx, engine_id: &str, hash: &str, intake: &Intake) -> Result<(), DbError> {
     let added_at = intake.added_at.map(Timestamp::ms);
     let (noted_at, tags) = (intake.noted_at.ms(), Json(&intake.tags));
-    qm_db::exec!(tx, PUT, engine_id, hash, noted_at, added_at, tags)
-        .await?
-        .exactly(1)
+    qm_db::exec!(
+        tx,
+        PUT,
+        engine_id,
+        hash,
+        noted_at,
+        added_at,
+        tags,
+        intake.is_private
+    )
+    .await?
+    .exactly(1)
 }
 
 /// Deletes one, unless something was noted of the torrent since.

@@ -65,6 +65,8 @@ struct Prepared {
     alias: Option<String>,
     is_v2_only: bool,
     name: Option<String>,
+    /// None: its metadata is not there.
+    is_private: Option<bool>,
 }
 
 impl Prepared {
@@ -75,6 +77,7 @@ impl Prepared {
             alias: magnet.alias,
             is_v2_only: magnet.is_v2_only,
             name: magnet.name,
+            is_private: None,
         }
     }
 
@@ -159,6 +162,7 @@ impl Torrents {
             alias: metainfo.alias,
             is_v2_only: metainfo.v1.is_none(),
             name: Some(metainfo.name),
+            is_private: Some(metainfo.is_private),
         })
     }
 
@@ -182,9 +186,13 @@ impl Torrents {
         let (hash, name) = (torrent.hash, torrent.name);
         let is_magnet = matches!(torrent.source, Source::Magnet(_));
         let outcome = match listed_as(engine, &hashes).await {
-            Ok(Some(hash)) => Ok(Added { hash, existed: true }),
+            Ok(Some(hash)) => {
+                self.note_private(engine, &hash, torrent.is_private).await?;
+                Ok(Added { hash, existed: true })
+            }
             Ok(None) => {
-                self.remember(engine, &hashes, &mut options).await?;
+                self.remember(engine, &hashes, &mut options, torrent.is_private)
+                    .await?;
                 let request = AddRequest {
                     hash: hash.clone(),
                     source: torrent.source,
@@ -211,6 +219,7 @@ impl Torrents {
         engine: &Engine,
         hashes: &[String],
         options: &mut AddOptions,
+        is_private: Option<bool>,
     ) -> Result<(), TorrentsError> {
         let tags = if engine.driver.has(capability::TAGS) {
             Vec::new()
@@ -222,6 +231,7 @@ impl Torrents {
             noted_at: now,
             added_at: Some(now),
             tags,
+            is_private,
         };
         let mut tx = self.db.begin_write().await?;
         for hash in hashes {
@@ -231,6 +241,34 @@ impl Torrents {
         for hash in hashes {
             engine.intakes.put(hash.clone(), intake.clone());
         }
+        Ok(())
+    }
+
+    /// Keeps of a torrent that its client has already what its metadata says.
+    async fn note_private(
+        &self,
+        engine: &Engine,
+        hash: &str,
+        is_private: Option<bool>,
+    ) -> Result<(), TorrentsError> {
+        let before = engine.intakes.get(hash);
+        let known = before.as_ref().and_then(|intake| intake.is_private);
+        if is_private.is_none() || known == is_private {
+            return Ok(());
+        }
+        let intake = match before {
+            Some(before) => Intake { is_private, ..before },
+            None => Intake {
+                noted_at: self.ctx.now(),
+                added_at: None,
+                tags: Vec::new(),
+                is_private,
+            },
+        };
+        let mut tx = self.db.begin_write().await?;
+        repo::intake::put(&mut tx, &engine.id, hash, &intake).await?;
+        tx.commit().await?;
+        engine.intakes.put(hash.to_owned(), intake);
         Ok(())
     }
 

@@ -73,7 +73,8 @@ impl Torrents {
         }
         let intake = Intake {
             noted_at: self.ctx.now(),
-            added_at: before.and_then(|intake| intake.added_at),
+            added_at: before.as_ref().and_then(|intake| intake.added_at),
+            is_private: before.and_then(|intake| intake.is_private),
             tags,
         };
         let mut tx = self.db.begin_write().await?;

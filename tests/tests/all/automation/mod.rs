@@ -3,11 +3,13 @@
 mod crash;
 mod hostile;
 mod plugins;
+mod powers;
 mod rules;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
+use qm_kernel::Permission;
 use qm_ports::action::{ActionCall, ActionError, ActionKind, Actions, Occasion};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
@@ -45,6 +47,7 @@ impl Actions for Telling {
                 occasions: vec![Occasion::Torrent],
                 params_schema: json!({ "type": "object" }),
                 idempotent: id == "harmless",
+                needs: vec![Permission::AutomationManage],
                 plugin: "test".to_owned(),
             })
             .to_vec()

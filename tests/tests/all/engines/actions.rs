@@ -16,6 +16,7 @@ fn call(engine: &str, hash: &str, params: Value) -> ActionCall {
             engine_id: engine.to_owned(),
             hash: hash.to_owned(),
         }),
+        powers: qm_kernel::PermissionSet::all(),
     }
 }
 

@@ -63,6 +63,7 @@ impl Site {
                 engine_id: self.engine.clone(),
                 hash: self.hash.clone(),
             }),
+            powers: qm_kernel::PermissionSet::all(),
         };
         self.server.plugins().actions().run("carry", call).await
     }

@@ -20,7 +20,7 @@ use qm_testkit::rtorrent::{Mode, Rtorrent};
 use qm_testkit::sample::{Format, Sample};
 use qm_testkit::smtp::{Options, PASSWORD, Smtp, USER};
 use qm_testkit::tracker::Tracker;
-use qm_testkit::wait::until_true;
+use qm_testkit::wait::{until, until_true};
 use qm_testkit::ws::Ws;
 use qm_testkit::{Api, TestDb, both_databases, plugins};
 use serde_json::{Value, json};
@@ -286,7 +286,10 @@ impl World {
         let letters = admin
             .post(&format!("{CHANNELS}/email"), json!({ "address": READER }))
             .await;
-        assert_eq!(letters["verified"], true, "{letters}");
+        assert_eq!(letters["verified"], false, "{letters}");
+        let code = json!({ "code": self.code_of_letter().await });
+        let confirmed = admin.post(&format!("{CHANNELS}/email/confirm"), code).await;
+        assert_eq!(confirmed["verified"], true, "{confirmed}");
         let url = format!("{DISCORD}/api/webhooks/1234567/token-of-the-house");
         let hooked = admin
             .post(&format!("{CHANNELS}/chat_app_b"), json!({ "webhookUrl": url }))
@@ -363,6 +366,14 @@ impl World {
         tokio::time::timeout(patience, reached)
             .await
             .unwrap_or_else(|_| panic!("{point:?} was not reached"));
+    }
+
+    /// The code that the only letter brings.
+    async fn code_of_letter(&self) -> String {
+        let letter = until("the letter with the code", || async { self.smtp.letters().pop() }).await;
+        let data = letter["data"].as_str().unwrap_or_default().replace("=\r\n", "");
+        let end = data.find(" is the code").expect("the letter brings a code");
+        data[end - 6..end].to_owned()
     }
 
     /// How many letters tell of a download.

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use qm_kernel::PermissionSet;
 use qm_ports::action::{ActionCall, ActionError, Occasion};
 use serde_json::{Map, Value};
 
@@ -32,7 +33,7 @@ pub(super) async fn run(
     note(&mut checks, "it refuses an action it does not provide", unknown);
     let mut ended = Ok(String::new());
     for id in told::ids(&loaded.about.traits) {
-        let Some(kind) = told::kind(&loaded.about.traits, id, &loaded.about.id) else {
+        let Some(kind) = told::kind(&loaded.about, id) else {
             continue;
         };
         for occasion in kind.occasions {
@@ -64,6 +65,7 @@ async fn attempt(
         params: Map::new(),
         context: Map::new(),
         torrent: None,
+        powers: PermissionSet::empty(),
     };
     let mut conduct = Conduct::new(runtime.clone(), Slot::new(&loaded.about.id), "", "check");
     // A configuration would grant what it names.

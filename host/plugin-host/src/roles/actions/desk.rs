@@ -46,7 +46,7 @@ impl Desk {
     /// The action of this id, with the plugin that has the first claim to it.
     fn find(&self, action: &str) -> Option<(ActionKind, Arc<Loaded>)> {
         self.providers().into_iter().find_map(|code| {
-            let kind = told::kind(&code.about.traits, action, &code.about.id)?;
+            let kind = told::kind(&code.about, action)?;
             Some((kind, code))
         })
     }
@@ -101,8 +101,8 @@ impl Actions for Desk {
     fn actions(&self) -> Vec<ActionKind> {
         let mut all: BTreeMap<String, ActionKind> = BTreeMap::new();
         for code in self.providers() {
-            let (traits, plugin) = (&code.about.traits, &code.about.id);
-            for kind in told::ids(traits).filter_map(|id| told::kind(traits, id, plugin)) {
+            let about = &code.about;
+            for kind in told::ids(&about.traits).filter_map(|id| told::kind(about, id)) {
                 all.entry(kind.id.clone()).or_insert(kind);
             }
         }
@@ -136,6 +136,7 @@ impl Actions for Desk {
             concern: Concern {
                 secrets,
                 torrent: call.torrent.clone(),
+                powers: call.powers,
                 ..Concern::default()
             },
             total: self.runtime.limits.run_total,

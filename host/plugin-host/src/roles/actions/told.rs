@@ -5,10 +5,14 @@
 
 use std::collections::BTreeSet;
 
+use qm_kernel::Permission;
 use qm_ports::action::{ActionKind, Occasion};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::core::role::About;
+use crate::core::services::capability;
+use crate::core::voice::one_line;
 use crate::roles::vetted::{is_id, is_line, object_schema};
 
 /// Where the actions stand in the traits of a plugin.
@@ -25,6 +29,78 @@ pub(super) struct Told {
     /// JSON, as text until it was read.
     pub(super) params_schema: Value,
     pub(super) idempotent: bool,
+    /// Keys of the permissions that it stands for, with spaces between; none: it declares none.
+    #[serde(default)]
+    pub(super) permissions: Option<String>,
+}
+
+/// Name of the pair among an action's `extra` by which a plugin declares the permissions that it stands for.
+pub(super) const PERMISSIONS: &str = "permissions";
+
+/// Permissions that actions of first-party plugins stand for: those of the routes that do the same.
+const FIRST_PARTY: &[(&str, &str, Permission)] = &[
+    ("torrent_actions", "move", Permission::TorrentsMove),
+    ("torrent_actions", "pause", Permission::TorrentsPause),
+    ("torrent_actions", "stop", Permission::TorrentsStop),
+    ("torrent_actions", "delete", Permission::TorrentsDelete),
+    (
+        "torrent_actions",
+        "delete_with_data",
+        Permission::TorrentsDeleteData,
+    ),
+    ("webhook", "webhook", Permission::AutomationManage),
+];
+
+/// Permissions that a capability may be used for, at most: an action that declares nothing stands for all of it.
+const CAPABILITIES: &[(&str, &[Permission])] = &[
+    (
+        capability::TORRENTS,
+        &[
+            Permission::TorrentsPause,
+            Permission::TorrentsStop,
+            Permission::TorrentsStart,
+            Permission::TorrentsMove,
+            Permission::TorrentsDelete,
+            Permission::TorrentsDeleteData,
+            Permission::CategoriesManage,
+            Permission::TagsManage,
+        ],
+    ),
+    (
+        capability::MEDIA,
+        &[
+            Permission::MediaManagerView,
+            Permission::MediaManagerManageLibraries,
+            Permission::MediaManagerScan,
+            Permission::MediaManagerMatch,
+            Permission::MediaManagerEditMetadata,
+            Permission::MediaManagerManageIntegrations,
+        ],
+    ),
+];
+
+/// The permissions that an action stands for: by the host's table, else as its plugin declares, else all that its plugin may
+/// use. Never empty.
+fn needs(about: &About, told: &Told) -> Vec<Permission> {
+    let mut first_party = FIRST_PARTY.iter();
+    if let Some((_, _, need)) = first_party.find(|(plugin, id, _)| *plugin == about.id && *id == told.id) {
+        return vec![*need];
+    }
+    let declared = told.permissions.as_deref().unwrap_or_default();
+    let mut needs: Vec<Permission> = declared
+        .split_whitespace()
+        .filter_map(Permission::from_key)
+        .collect();
+    if needs.is_empty() {
+        let asked = CAPABILITIES
+            .iter()
+            .filter(|(word, _)| about.capabilities.iter().any(|asked| asked == word));
+        needs.extend(asked.flat_map(|(_, all)| all.iter().copied()));
+    }
+    if needs.is_empty() {
+        needs.push(Permission::AutomationManage);
+    }
+    needs
 }
 
 const OCCASIONS: &[(&str, Occasion)] = &[
@@ -63,8 +139,8 @@ pub(super) fn ids(traits: &Map<String, Value>) -> impl Iterator<Item = &str> {
 }
 
 /// The action of this id as the plugin provides it.
-pub(super) fn kind(traits: &Map<String, Value>, id: &str, plugin: &str) -> Option<ActionKind> {
-    let mut all = listed(traits).iter();
+pub(super) fn kind(about: &About, id: &str) -> Option<ActionKind> {
+    let mut all = listed(&about.traits).iter();
     let found = all.find(|told| told.get("id").and_then(Value::as_str) == Some(id))?;
     let told: Told = serde_json::from_value(found.clone()).ok()?;
     let occasion = |word: &String| {
@@ -73,11 +149,13 @@ pub(super) fn kind(traits: &Map<String, Value>, id: &str, plugin: &str) -> Optio
             .find(|(known, _)| known == word)
             .map(|(_, occasion)| *occasion)
     };
+    let needs = needs(about, &told);
     Some(ActionKind {
         occasions: told.occasions.iter().filter_map(occasion).collect(),
         params_schema: told.params_schema,
+        needs,
         idempotent: told.idempotent,
-        plugin: plugin.to_owned(),
+        plugin: about.id.clone(),
         id: told.id,
         label: told.label,
         category: told.category,
@@ -117,6 +195,13 @@ pub(super) fn vet(traits: &Map<String, Value>) -> Result<(), String> {
         {
             return Err(format!(
                 "the action `{id}` follows no trigger that this host knows"
+            ));
+        }
+        let mut declared = told.permissions.as_deref().unwrap_or_default().split_whitespace();
+        if let Some(unknown) = declared.find(|key| Permission::from_key(key).is_none()) {
+            return Err(format!(
+                "the action `{id}` declares the permission `{}`, which this host does not know",
+                one_line(unknown, 64)
             ));
         }
         if let Value::String(why) = &told.params_schema {
@@ -172,7 +257,65 @@ mod tests {
             occasions: vec!["torrent".to_owned(), "tea_time".to_owned()],
             params_schema: json!({ "type": "object" }),
             idempotent: true,
+            permissions: None,
         }
+    }
+
+    fn about(plugin: &str, capabilities: &[&str], all: &[Told]) -> About {
+        About {
+            id: plugin.to_owned(),
+            label: "A plugin".to_owned(),
+            version: "1".to_owned(),
+            config_schema: json!({}),
+            capabilities: capabilities.iter().map(|word| (*word).to_owned()).collect(),
+            hosts: Vec::new(),
+            asks: Vec::new(),
+            traits: traits(all),
+        }
+    }
+
+    #[test]
+    fn an_action_stands_for_what_is_declared_or_for_all_that_it_may_use() {
+        use Permission as P;
+        let declaring = |permissions: &str| Told {
+            permissions: Some(permissions.to_owned()),
+            ..told("move")
+        };
+        let needs = |plugin: &str, capabilities: &[&str], told: Told| {
+            let found = kind(&about(plugin, capabilities, &[told]), "move");
+            found.unwrap().needs
+        };
+        let torrents = ["torrents"];
+        assert_eq!(
+            needs("torrent_actions", &torrents, told("move")),
+            [P::TorrentsMove],
+            "by the host's table"
+        );
+        assert_eq!(
+            needs("other", &torrents, declaring("torrents.pause  tags.manage")),
+            [P::TorrentsPause, P::TagsManage]
+        );
+        for silent in [told("move"), declaring(""), declaring("  ")] {
+            let all = needs("other", &torrents, silent);
+            assert!(all.contains(&P::TorrentsDeleteData) && all.contains(&P::TorrentsMove));
+        }
+        let both = needs("other", &["torrents", "media"], told("move"));
+        assert!(both.contains(&P::TorrentsDeleteData) && both.contains(&P::MediaManagerManageLibraries));
+        for capabilities in [&[][..], &["http-guarded"][..], &["kv", "mail"][..]] {
+            assert_eq!(needs("other", capabilities, told("move")), [P::AutomationManage]);
+        }
+        let why = vet(&traits(&[declaring("torrents.pause torrents.explode")])).unwrap_err();
+        assert!(
+            why.contains("`torrents.explode`") && why.contains("`move`"),
+            "{why}"
+        );
+    }
+
+    /// A row that no action has would be a promise that nobody keeps.
+    #[test]
+    fn the_hosts_table_names_each_action_once() {
+        let named: BTreeSet<_> = FIRST_PARTY.iter().map(|(plugin, id, _)| (plugin, id)).collect();
+        assert_eq!(named.len(), FIRST_PARTY.len());
     }
 
     #[test]
@@ -210,13 +353,13 @@ mod tests {
 
     #[test]
     fn an_unknown_occasion_is_left_out() {
-        let traits = traits(&[told("move")]);
-        let kind = kind(&traits, "move", "p").unwrap();
+        let about = about("p", &[], &[told("move")]);
+        let kind = kind(&about, "move").unwrap();
         assert_eq!(
             (kind.occasions, kind.plugin.as_str()),
             (vec![Occasion::Torrent], "p")
         );
-        assert!(super::kind(&traits, "stop", "p").is_none());
+        assert!(super::kind(&about, "stop").is_none());
     }
 
     #[test]

@@ -262,7 +262,7 @@ mod tests {
             tags: vec![String::new(), "t".repeat(100_000)],
             save_path: String::new(),
             content_path: String::new(),
-            is_private: false,
+            is_private: Some(false),
             message: None,
             added_at: None,
             completed_at: None,

@@ -95,6 +95,11 @@ fn told_of(action: wit::Action) -> Told {
         params_schema: schema.unwrap_or_else(Value::String),
         occasions: action.occasions.into_iter().map(name_of).collect(),
         idempotent: action.idempotent,
+        permissions: action
+            .extra
+            .into_iter()
+            .find(|(name, _)| name == told::PERMISSIONS)
+            .map(|(_, keys)| keys),
         id: action.id,
         label: action.label,
         category: action.category,

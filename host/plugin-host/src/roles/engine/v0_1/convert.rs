@@ -81,7 +81,7 @@ pub(super) fn torrent(given: wit::Torrent, now: Timestamp) -> kernel::Torrent {
         tags: given.tags,
         save_path: given.save_path,
         content_path: given.content_path,
-        is_private: given.is_private,
+        is_private: (!is_unknown(&given.extra, "is-private")).then_some(given.is_private),
         message: given.message,
         added_at: sanitize::instant(given.added_at),
         completed_at: sanitize::instant(given.completed_at),
@@ -92,6 +92,13 @@ pub(super) fn torrent(given: wit::Torrent, now: Timestamp) -> kernel::Torrent {
         last_activity: sanitize::instant(given.last_activity),
         availability: given.availability,
     }
+}
+
+/// A plugin says that it does not know what a record makes it say: by the name of the field among `extra`.
+fn is_unknown(extra: &[(String, String)], field: &str) -> bool {
+    extra
+        .iter()
+        .any(|(name, value)| name == field && value == "unknown")
 }
 
 const fn state(given: wit::TorrentState) -> kernel::TorrentState {

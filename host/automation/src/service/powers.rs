@@ -1,0 +1,156 @@
+//! Powers of a rule: it does what its author may, when it is stored, enabled and run.
+//!
+//! Whoever last said what a rule does (its trigger, conditions or actions) or turned it on is its author. They are judged by
+//! what each action stands for ([`ActionKind::needs`]): in the transaction of the change as the caller, and before each action
+//! of a run as they are then. A rule whose author may no longer do what it does fails, says so, and is left alone for
+//! [`PAUSE`]; what was due on a completion meanwhile is found by the passes once it may run again.
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
+
+use qm_db::{DbError, Tx};
+use qm_kernel::{Permission, PermissionSet};
+use qm_platform::ActingError;
+use qm_ports::action::ActionKind;
+
+use super::{Automation, Caller};
+use crate::error::AutomationError;
+use crate::model::answers::ShownRule;
+use crate::model::rule::{Rule, types_of};
+
+/// Time for which passes leave a rule alone whose author may not do what it does.
+pub(super) const PAUSE: Duration = Duration::from_mins(1);
+
+/// Permissions of an author, or a sentence on why that is nothing.
+type Powers = Result<PermissionSet, &'static str>;
+
+impl Automation {
+    /// Refuses a caller who may not do by hand what the rule does. Their row is held from here on.
+    pub(super) async fn judge_actions(
+        &self,
+        tx: &mut Tx,
+        caller: Caller<'_>,
+        rule: &Rule,
+    ) -> Result<(), AutomationError> {
+        let lacking = self.lacking(tx, caller, rule).await?;
+        if lacking.is_empty() {
+            return Ok(());
+        }
+        let told = lacking
+            .iter()
+            .map(|(id, keys)| format!("for the action \"{id}\": {keys}"));
+        Err(AutomationError::Powers(told.collect::<Vec<_>>().join("; ")))
+    }
+
+    /// Permissions that a caller lacks, by the action that stands for them.
+    pub(super) async fn lacking(
+        &self,
+        tx: &mut Tx,
+        caller: Caller<'_>,
+        rule: &Rule,
+    ) -> Result<BTreeMap<String, String>, AutomationError> {
+        let mut lacking = BTreeMap::new();
+        let used = types_of(&rule.actions);
+        let mut kinds = self.actions.actions();
+        kinds.retain(|kind| used.contains(&kind.id.as_str()));
+        for kind in kinds {
+            let needed = kind.lacking(PermissionSet::empty());
+            match self.acting.judge(tx, caller.principal, &needed).await {
+                Ok(_) => {}
+                Err(ActingError::Lacks(keys)) => {
+                    lacking.insert(kind.id, keys);
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(lacking)
+    }
+
+    /// Permissions of the author of a rule, as of now.
+    async fn author(&self, tx: &mut Tx, author: Option<&str>) -> Result<Powers, DbError> {
+        let Some(author) = author else {
+            return Ok(Err("nobody is known to have written it"));
+        };
+        match self.acting.powers(tx, author).await {
+            Ok(powers) if powers.contains(Permission::AutomationManage) => Ok(Ok(powers)),
+            Ok(_) => Ok(Err(
+                "its author may not have rules any more (automation.manage is missing)",
+            )),
+            Err(ActingError::Gone) => Ok(Err("the account of its author no longer exists")),
+            Err(ActingError::Inactive) => Ok(Err("the account of its author is deactivated")),
+            Err(ActingError::Lacks(_)) => Ok(Err("its author may not act")),
+            Err(ActingError::Database(error)) => Err(error),
+        }
+    }
+
+    /// Permissions of a run of an action; an error says why it may not begin.
+    pub(super) async fn powers_of_run(
+        &self,
+        rule: &Rule,
+        kind: &ActionKind,
+    ) -> Result<Result<PermissionSet, String>, DbError> {
+        let mut tx = self.db.begin_read().await?;
+        let held = match self.author(&mut tx, rule.author.as_deref()).await? {
+            Ok(held) => held,
+            Err(why) => return Ok(Err(refusal(why))),
+        };
+        Ok(match lacked(kind, held) {
+            Some(why) => Err(refusal(&why)),
+            None => Ok(kind.needs.iter().copied().collect()),
+        })
+    }
+
+    /// Rules with what keeps them from running, as of now.
+    pub async fn shown(&self, rules: Vec<Rule>) -> Result<Vec<ShownRule>, AutomationError> {
+        let kinds = self.actions.actions();
+        let mut tx = self.db.begin_read().await?;
+        let mut authors: HashMap<Option<String>, Powers> = HashMap::new();
+        let mut shown = Vec::with_capacity(rules.len());
+        for rule in rules {
+            let powers = match authors.get(&rule.author) {
+                Some(powers) => *powers,
+                None => {
+                    let powers = self.author(&mut tx, rule.author.as_deref()).await?;
+                    authors.insert(rule.author.clone(), powers);
+                    powers
+                }
+            };
+            let problem = match powers {
+                Err(why) => Some(refusal(why)),
+                Ok(held) => {
+                    let used = types_of(&rule.actions);
+                    let mut used = kinds.iter().filter(|kind| used.contains(&kind.id.as_str()));
+                    let why = used.find_map(|kind| lacked(kind, held));
+                    why.map(|why| refusal(&why))
+                }
+            };
+            shown.push(ShownRule { rule, problem });
+        }
+        Ok(shown)
+    }
+
+    /// One rule, as [`Automation::shown`].
+    pub async fn shown_one(&self, rule: Rule) -> Result<ShownRule, AutomationError> {
+        let mut shown = self.shown(vec![rule]).await?;
+        shown.pop().ok_or(AutomationError::NoSuchRule)
+    }
+}
+
+/// Permissions that the author lacks for an action, as a sentence.
+fn lacked(kind: &ActionKind, held: PermissionSet) -> Option<String> {
+    let lacking = kind.lacking(held);
+    let keys: Vec<&str> = lacking.iter().map(|permission| permission.key()).collect();
+    let text = || {
+        format!(
+            "its author may not do what \"{}\" does: {} is missing",
+            kind.id,
+            keys.join(", ")
+        )
+    };
+    (!keys.is_empty()).then(text)
+}
+
+/// The sentence of a log.
+fn refusal(why: &str) -> String {
+    format!("The rule does not run: {why}. Whoever saves it again becomes its author")
+}
