@@ -67,6 +67,8 @@ const MIGRATIONS: &[Migration] = migrations! {
     41 "0041_show_nfo",
     44 "0044_media_stamps",
     45 "0045_job_parents",
+    52 "0052_torrent_contents",
+    53 "0053_torrent_removals",
 };
 
 sql! {

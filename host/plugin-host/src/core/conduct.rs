@@ -182,6 +182,7 @@ impl Conduct {
             capabilities: own.capabilities,
             keeps_values: code.role.keeps_values(),
             torrent: concern.torrent,
+            keep_shared: concern.keep_shared,
             patience: concern.patience,
         };
         let mut secrets = concern.secrets;

@@ -83,6 +83,8 @@ pub(crate) struct Rights {
     pub(crate) keeps_values: bool,
     /// The torrent that the run is about: it may be touched, and what lies there looked at, with the capabilities.
     pub(crate) torrent: Option<TorrentRef>,
+    /// Data of that torrent which others use is kept when it is removed with its data; otherwise that is refused.
+    pub(crate) keep_shared: bool,
     /// Silence of a product that is waited for, where it is longer than usual.
     pub(crate) patience: Option<Duration>,
 }
@@ -93,6 +95,8 @@ pub(crate) struct Concern {
     /// Texts never to be logged, beside the secrets of the configuration.
     pub(crate) secrets: Vec<String>,
     pub(crate) torrent: Option<TorrentRef>,
+    /// As in [`Rights`].
+    pub(crate) keep_shared: bool,
     /// Of the configuration, where it is not the plugin's one for all.
     pub(crate) schema: Option<Arc<Value>>,
     /// As in [`Rights`].

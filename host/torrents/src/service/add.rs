@@ -15,7 +15,7 @@ use super::commands::show;
 use super::{Caller, Torrents};
 use crate::dto::torrent::DownloadFailed;
 use crate::error::{TorrentsError, describe};
-use crate::metainfo::{MAX_TORRENT_BYTES, Magnet, Metainfo, MetainfoError, trimmed};
+use crate::metainfo::{Contents, MAX_TORRENT_BYTES, Magnet, Metainfo, MetainfoError, trimmed};
 use crate::model::answers::Added;
 use crate::model::intake::Intake;
 use crate::model::paths::{check_category, check_directory, check_label};
@@ -65,6 +65,8 @@ struct Prepared {
     alias: Option<String>,
     is_v2_only: bool,
     name: Option<String>,
+    /// The files by the bytes of their names, to be stored.
+    contents: Option<String>,
 }
 
 impl Prepared {
@@ -75,6 +77,7 @@ impl Prepared {
             alias: magnet.alias,
             is_v2_only: magnet.is_v2_only,
             name: magnet.name,
+            contents: None,
         }
     }
 
@@ -146,25 +149,27 @@ impl Torrents {
                 }
             }
         };
-        let (metainfo, file) = self.read_file(file).await?;
+        let (metainfo, contents, file) = self.read_file(file).await?;
         Ok(Prepared {
             source: Source::Metainfo(file),
             hash: metainfo.hash,
             alias: metainfo.alias,
             is_v2_only: metainfo.v1.is_none(),
             name: Some(metainfo.name),
+            contents,
         })
     }
 
     /// Reads a file where that holds up nothing else; also returns it without what stands behind its end.
-    async fn read_file(&self, file: Bytes) -> Result<(Metainfo, Bytes), TorrentsError> {
+    async fn read_file(&self, file: Bytes) -> Result<(Metainfo, Option<String>, Bytes), TorrentsError> {
         // The permit goes with the work: a caller who hangs up does not end it.
         let turn = self.readers.clone().acquire_owned().await?;
         let read = move || {
             let _turn = turn;
             let metainfo = Metainfo::parse(&file)?;
+            let contents = Contents::read(&file).map(|contents| contents.stored());
             let end = trimmed(&file).len();
-            Ok::<_, MetainfoError>((metainfo, file.slice(..end)))
+            Ok::<_, MetainfoError>((metainfo, contents, file.slice(..end)))
         };
         Ok(tokio::task::spawn_blocking(read).await??)
     }
@@ -181,7 +186,8 @@ impl Torrents {
         let outcome = match listed_as(engine, &hashes).await {
             Ok(Some(hash)) => Ok(Added { hash, existed: true }),
             Ok(None) => {
-                self.remember(engine, &hashes, &mut options).await?;
+                self.remember(engine, &hashes, &mut options, torrent.contents.as_deref())
+                    .await?;
                 let request = AddRequest {
                     hash: hash.clone(),
                     source: torrent.source,
@@ -208,6 +214,7 @@ impl Torrents {
         engine: &Engine,
         hashes: &[String],
         options: &mut AddOptions,
+        contents: Option<&str>,
     ) -> Result<(), TorrentsError> {
         let tags = if engine.driver.has(capability::TAGS) {
             Vec::new()
@@ -223,6 +230,9 @@ impl Torrents {
         let mut tx = self.db.begin_write().await?;
         for hash in hashes {
             repo::intake::put(&mut tx, &engine.id, hash, &intake).await?;
+            if let Some(contents) = contents {
+                repo::intake::describe(&mut tx, &engine.id, hash, contents).await?;
+            }
         }
         tx.commit().await?;
         for hash in hashes {

@@ -1,6 +1,7 @@
 //! The area's use cases. [`Torrents`] is what the server wires; routes and other areas call it.
 
 mod add;
+mod claims;
 mod commands;
 mod dashboard;
 mod details;
@@ -14,6 +15,8 @@ mod moves;
 mod payloads;
 mod probes;
 mod registry;
+mod removals;
+mod shared_data;
 mod tags;
 mod taxonomy;
 #[cfg(test)]
@@ -38,6 +41,7 @@ use tokio::sync::Semaphore;
 pub use crate::model::answers::{BulkAction, EngineChoice};
 pub use add::{AddInput, AddSource};
 
+use self::claims::Claims;
 use self::list::MergedList;
 use self::moves::Moves;
 use self::registry::Registry;
@@ -95,6 +99,8 @@ pub struct Torrents {
     /// Turns at finding out what a filter chooses.
     choosers: Arc<Semaphore>,
     moves: Moves,
+    /// Places whose data is being taken.
+    claims: Claims,
     upkeep: Upkeep,
 }
 
@@ -128,6 +134,7 @@ impl Torrents {
             readers: Arc::new(Semaphore::new(add::READERS)),
             choosers: Arc::new(Semaphore::new(list::CHOOSERS)),
             moves: Moves::new(moves_of),
+            claims: Claims::default(),
             upkeep,
         });
         torrents.part_urls().await?;

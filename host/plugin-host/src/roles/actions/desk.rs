@@ -130,6 +130,7 @@ impl Actions for Desk {
             concern: Concern {
                 secrets,
                 torrent: call.torrent.clone(),
+                keep_shared: call.params.get("keepShared") == Some(&Value::Bool(true)),
                 ..Concern::default()
             },
             total: self.runtime.limits.run_total,
