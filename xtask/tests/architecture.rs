@@ -435,6 +435,61 @@ fn files_can_be_read_in_one_sitting() {
     );
 }
 
+/// Data of a torrent may be another one's too. Who may say these words: (word, the one file that may, why).
+const OF_DATA: &[(&str, &str, &str)] = &[
+    (
+        "driver.run(",
+        "host/torrents/src/sync/orders.rs",
+        "commands go through `Engine::order`, which asks for a proof where they take data",
+    ),
+    (
+        "Unshared::judged(",
+        "host/torrents/src/service/shared_data.rs",
+        "the guard alone proves that data is nobody else's",
+    ),
+    (
+        "mover.carry(",
+        "host/torrents/src/service/moves/act.rs",
+        "data is carried after the guard was asked (`plan_move`)",
+    ),
+    (
+        "mover.remove_remains(",
+        "host/torrents/src/service/removals.rs",
+        "files are removed after the guard was asked (`remove_with_data`)",
+    ),
+];
+
+#[test]
+fn data_is_taken_by_way_of_the_guard_only() {
+    let mut wrong = Vec::new();
+    let mut said = [false; OF_DATA.len()];
+    for (path, text) in sources() {
+        if !path.starts_with("host/torrents/src/") || path.ends_with("/tests.rs") {
+            continue;
+        }
+        let code: String = code_of(&text)
+            .flat_map(|(_, line)| {
+                line.chars()
+                    .filter(|letter| !letter.is_whitespace())
+                    .collect::<Vec<_>>()
+            })
+            .collect();
+        for (number, (word, place, why)) in OF_DATA.iter().enumerate() {
+            let says = code.contains(word);
+            said[number] |= says && path == *place;
+            if says && path != *place {
+                wrong.push(format!("{path}: `{word}` belongs in {place}: {why}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert_eq!(
+        said,
+        [true; OF_DATA.len()],
+        "each word is still said where it belongs: {OF_DATA:#?}"
+    );
+}
+
 #[test]
 fn both_databases_have_the_same_migrations() {
     let names = |kind: &str| {

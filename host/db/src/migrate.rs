@@ -70,6 +70,8 @@ const MIGRATIONS: &[Migration] = migrations! {
     49 "0049_rule_authors",
     50 "0050_private_torrents",
     51 "0051_confirmed_addresses",
+    52 "0052_torrent_contents",
+    53 "0053_torrent_removals",
 };
 
 sql! {

@@ -42,6 +42,9 @@ pub enum FilesError {
     MayNotStopTorrent,
     #[error("Deleting the source payload requires torrents.delete_data")]
     MayNotDeletePayload,
+    /// Of the torrents that were to go along; which others use their data.
+    #[error("{0}")]
+    SharedData(String),
     #[error("destination is required for {0}")]
     NoDestination(&'static str),
     /// Of a conflict report or resolution.
@@ -110,9 +113,10 @@ impl FilesError {
             FilesError::NoSuchItem | FilesError::NoSuchTrashItem | FilesError::NoSuchOperation => {
                 ErrorKind::NotFound
             }
-            FilesError::NoFreeName(_) | FilesError::OriginalTaken | FilesError::TrashAbsent(_) => {
-                ErrorKind::Conflict
-            }
+            FilesError::NoFreeName(_)
+            | FilesError::OriginalTaken
+            | FilesError::SharedData(_)
+            | FilesError::TrashAbsent(_) => ErrorKind::Conflict,
             FilesError::TooManyOperations | FilesError::HolderUnknown(_) => ErrorKind::Unavailable,
             FilesError::Acting(error) => error.kind(),
             FilesError::Job(error) => error.kind(),
@@ -150,6 +154,7 @@ impl FilesError {
             FilesError::NoSuchOperation => "not_found.operation",
             FilesError::NoFreeName(_) => "conflict.no_free_name",
             FilesError::OriginalTaken => "conflict.exists",
+            FilesError::SharedData(_) => "conflict.shared_data",
             FilesError::TrashAbsent(_) => "conflict.trash_absent",
             FilesError::TooManyOperations => "unavailable.operations",
             FilesError::HolderUnknown(_) => "unavailable.holder",

@@ -28,7 +28,7 @@ use qm_ports::media_server::{
 use qm_ports::metadata::{
     Alone, ExternalId, Lookup, LookupKind, Metadata, MetadataChain, Rated, TitleKind, Told, Unsettled,
 };
-use qm_ports::{Holders, TorrentPayload, TorrentPayloads};
+use qm_ports::{Holders, Removal, TorrentPayload, TorrentPayloads};
 use qm_realtime::{Hub, HubConfig};
 use qm_test_base::{NoTokens, client, principal};
 use serde_json::{Map, Value, json};
@@ -241,7 +241,17 @@ impl TorrentPayloads for Around {
         found.cloned().collect()
     }
 
-    async fn remove(&self, _: &TorrentPayload, _: bool, _: &Principal, _: &ClientInfo) -> Result<(), String> {
+    async fn check_removal(&self, _: &[TorrentPayload]) -> Result<(), String> {
+        Ok(())
+    }
+
+    async fn remove(
+        &self,
+        _: &TorrentPayload,
+        _: Removal<'_>,
+        _: &Principal,
+        _: &ClientInfo,
+    ) -> Result<(), String> {
         Err("nobody asks for this".to_owned())
     }
 }
@@ -308,8 +318,8 @@ impl TorrentHands for Around {
         unasked()
     }
 
-    async fn remove(&self, torrent: &TorrentRef, with_data: bool) -> Result<(), ActionError> {
-        let removed = (torrent.hash.clone(), with_data);
+    async fn remove(&self, torrent: &TorrentRef, removal: Removal<'_>) -> Result<(), ActionError> {
+        let removed = (torrent.hash.clone(), removal.with_data);
         self.removed.lock().expect("whole").push(removed);
         Ok(())
     }

@@ -9,6 +9,7 @@ use qm_kernel::{ErrorKind, Permission, PermissionSet};
 use serde_json::{Map, Value};
 
 use crate::library::Owned;
+use crate::payload::Removal;
 use crate::settling::Settling;
 
 /// A kind of trigger that an action can follow.
@@ -240,8 +241,8 @@ pub trait TorrentHands: Send + Sync {
     /// Moves its data into the absolute directory `destination`, which must lie inside the file manager's roots. A move that
     /// takes longer than a run may is a `Timeout` and goes on by itself; asked again it says so until the data is there.
     async fn relocate(&self, torrent: &TorrentRef, destination: &str) -> Result<(), ActionError>;
-    /// Removes it from its engine, and its data when asked.
-    async fn remove(&self, torrent: &TorrentRef, with_data: bool) -> Result<(), ActionError>;
+    /// Removes it from its engine, and its data when asked. Data that another torrent uses is never removed.
+    async fn remove(&self, torrent: &TorrentRef, removal: Removal<'_>) -> Result<(), ActionError>;
     /// Sets its label (category); an empty one takes it away.
     async fn label(&self, torrent: &TorrentRef, label: &str) -> Result<(), ActionError>;
     /// Adds and takes tags away, by name.

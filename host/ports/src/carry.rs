@@ -1,7 +1,10 @@
 //! Moving the data of torrents, as an area sees it that drives torrent clients and does not touch files.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use qm_kernel::{ClientInfo, ErrorKind, Principal};
+use serde::{Deserialize, Serialize};
 
 /// A torrent's data and where it is to go, as the torrent client words it. A name that is not UTF-8 has U+FFFD where it is
 /// not; the last name of `source` is found nevertheless.
@@ -96,6 +99,59 @@ impl CarryError {
     ];
 }
 
+/// A directory, by device and inode.
+pub type DirectoryId = (u64, u64);
+
+/// A place as the file system knows it, whatever path leads there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sighting {
+    /// The directory it lies in and those above that one, nearest first.
+    pub above: Arc<[DirectoryId]>,
+    /// Its name there, by its bytes.
+    pub name: Vec<u8>,
+    /// Its own, of a directory.
+    pub own: Option<DirectoryId>,
+}
+
+/// The files of a torrent.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DataPlace {
+    /// Absolute, by its bytes: the only file, or the folder of the files.
+    pub top: Vec<u8>,
+    /// Below the folder, by their bytes; none: `top` is the only file.
+    pub files: Vec<Vec<u8>>,
+    /// Bytes of each; none where they are not known.
+    pub sizes: Vec<u64>,
+    /// The names are a client's, which may have replaced what it could not write by `?` or U+FFFD.
+    pub is_told: bool,
+}
+
+/// A file that was seen.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeenFile {
+    /// Below the folder; empty: the only file.
+    pub path: Vec<u8>,
+    /// Its number in its file system, which tells it from one that was made in its place.
+    pub inode: u64,
+}
+
+/// The files of a torrent that are there.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DataSeen {
+    pub top: Vec<u8>,
+    pub files: Vec<SeenFile>,
+    /// Files that the torrent has and that were not found.
+    pub missing: usize,
+}
+
+/// A file that could not be removed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stayed {
+    /// As it is shown.
+    pub path: String,
+    pub why: String,
+}
+
 /// Moves data inside the download folders, and nowhere else. What is at the new place is never replaced.
 #[async_trait]
 pub trait DataMover: Send + Sync {
@@ -113,4 +169,26 @@ pub trait DataMover: Send + Sync {
     /// Of data that is at both places, compared byte by byte, removes the original. False: they differ, and nothing is
     /// removed.
     async fn remove_original(&self, job: &DataMove) -> Result<bool, CarryError>;
+
+    /// Looks what places the paths lead to, one answer a path; none for what is outside the download folders or not there.
+    /// Paths are absolute.
+    async fn sight(&self, paths: Vec<String>) -> Result<Vec<Option<Sighting>>, CarryError> {
+        Ok(vec![None; paths.len()])
+    }
+
+    /// Looks for the files of a torrent; none: the server does not see the place.
+    async fn see(&self, _place: &DataPlace) -> Result<Option<DataSeen>, CarryError> {
+        Ok(None)
+    }
+
+    /// Counts the files that are still those that were seen.
+    async fn count_remains(&self, _seen: &DataSeen) -> Result<usize, CarryError> {
+        Ok(0)
+    }
+
+    /// Removes the files that are still those that were seen, and the folders of theirs that are empty then. Links are not
+    /// followed. Answers what is still there.
+    async fn remove_remains(&self, _seen: &DataSeen) -> Result<Vec<Stayed>, CarryError> {
+        Ok(Vec::new())
+    }
 }

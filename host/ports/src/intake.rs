@@ -51,6 +51,7 @@ pub trait TorrentIntake: Send + Sync {
     /// The engines that list a torrent, as far as is known.
     fn engines_with(&self, hash: &str) -> Vec<String>;
 
-    /// Removes a torrent from an engine, with its data. One that is not there is removed.
+    /// Removes a torrent from an engine, with its data: that of the same torrent on other engines too, which are to be asked
+    /// as well. Data that another torrent uses is kept, and the torrent with it. One that is not there is removed.
     async fn remove(&self, engine_id: &str, hash: &str) -> Result<(), IntakeError>;
 }

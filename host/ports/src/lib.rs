@@ -45,6 +45,6 @@ pub mod shows;
 pub mod titledb;
 
 pub use holder::Holders;
-pub use payload::{TorrentPayload, TorrentPayloads};
+pub use payload::{Removal, TorrentPayload, TorrentPayloads};
 pub use probe::{EngineProbe, EngineProbes};
 pub use settling::Settling;

@@ -5,6 +5,8 @@ use std::path::Path;
 use async_trait::async_trait;
 use qm_kernel::{ClientInfo, Principal};
 
+use crate::action::TorrentRef;
+
 /// A torrent and where its data lies, as of the engine's last snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TorrentPayload {
@@ -20,6 +22,25 @@ pub struct TorrentPayload {
     pub live: bool,
 }
 
+impl TorrentPayload {
+    pub fn torrent(&self) -> TorrentRef {
+        TorrentRef {
+            engine_id: self.engine_id.clone(),
+            hash: self.hash.clone(),
+        }
+    }
+}
+
+/// Manner in which a torrent is removed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Removal<'a> {
+    pub with_data: bool,
+    /// Data that other torrents use is kept; otherwise such a removal is refused.
+    pub keep_shared: bool,
+    /// Torrents that are removed by the same order: nothing is kept for them.
+    pub along: &'a [TorrentRef],
+}
+
 /// Finds torrents by their data, and removes them.
 #[async_trait]
 pub trait TorrentPayloads: Send + Sync {
@@ -27,12 +48,16 @@ pub trait TorrentPayloads: Send + Sync {
     /// absolute and compared component by component.
     fn touching(&self, paths: &[&Path]) -> Vec<TorrentPayload>;
 
+    /// Whether these torrents could be removed with their data, as things are now. The error is a sentence that names the
+    /// torrents which use the data too.
+    async fn check_removal(&self, payloads: &[TorrentPayload]) -> Result<(), String>;
+
     /// Removes the torrent from its engine, with its data when asked, and audits it as a removal by `principal`. The
     /// error is a sentence that names the engine.
     async fn remove(
         &self,
         payload: &TorrentPayload,
-        with_data: bool,
+        removal: Removal<'_>,
         principal: &Principal,
         client: &ClientInfo,
     ) -> Result<(), String>;

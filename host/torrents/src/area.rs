@@ -111,9 +111,12 @@ const UPKEEP: (&str, &str) = ("maintenance", "torrent");
 
 /// The started area.
 pub fn area(torrents: &Arc<Torrents>) -> Area {
-    let (moving, kept) = (torrents.clone(), torrents.clone());
+    let (moving, removing, kept) = (torrents.clone(), torrents.clone(), torrents.clone());
     Area::new(&AREA, routes().with_state(torrents.clone()))
         .looping(Torrents::MOVES, move |stop| moving.clone().moves_loop(stop))
+        .looping(Torrents::REMOVALS, move |stop| {
+            removing.clone().removals_loop(stop)
+        })
         .looping(Torrents::UPKEEP, move |stop| kept.clone().upkeep_loop(stop))
         .closing(torrents.clone())
 }

@@ -89,8 +89,29 @@ pub enum TorrentsError {
          folders under the same paths"
     )]
     DataNotSeen(String),
-    #[error("Another torrent uses the data too: {0}")]
+    /// Of a removal with data: who uses it.
+    #[error(
+        "Other torrents use the data too: {0}. Remove them in the same request, or ask with keepShared: true to remove the torrent \
+         and keep the data"
+    )]
     SharedData(String),
+    /// Of a move: who uses the data.
+    #[error("Other torrents use the data too: {0}. It is not moved: remove or move those first")]
+    SharedMove(String),
+    #[error("Another removal or move of data at that place is under way: try again in a moment")]
+    DataBusy,
+    /// The torrent is gone, its data is not.
+    #[error("The torrent is removed, but {count} of its files stayed, e.g. {path}: {why}")]
+    DataStayed { count: usize, path: String, why: String },
+    /// The torrent is gone; its data is called otherwise than its client says.
+    #[error(
+        "The torrent is removed, but its files were not found under the name that its client tells, and may have stayed: look in \
+         its save path"
+    )]
+    DataUnfound,
+    /// A crash would leave data behind.
+    #[error("The removal could not be noted, and nothing was removed: try again in a moment")]
+    NotNoted,
     /// The file manager refused, or failed.
     #[error(transparent)]
     Carry(#[from] CarryError),
@@ -112,6 +133,14 @@ impl TorrentsError {
         move |source| TorrentsError::Engine { engine, source }
     }
 
+    /// Whether the torrent is gone all the same.
+    pub const fn left_data(&self) -> bool {
+        matches!(
+            self,
+            TorrentsError::DataStayed { .. } | TorrentsError::DataUnfound
+        )
+    }
+
     fn kind(&self) -> ErrorKind {
         match self {
             TorrentsError::NoEngine
@@ -127,10 +156,14 @@ impl TorrentsError {
             | TorrentsError::EngineChanged
             | TorrentsError::NoFolderOfItsOwn(_)
             | TorrentsError::DataNotSeen(_)
-            | TorrentsError::SharedData(_) => ErrorKind::Conflict,
+            | TorrentsError::SharedData(_)
+            | TorrentsError::SharedMove(_)
+            | TorrentsError::DataBusy
+            | TorrentsError::DataStayed { .. }
+            | TorrentsError::DataUnfound => ErrorKind::Conflict,
             TorrentsError::Carry(error) => error.kind,
             TorrentsError::Settling(_) => Settling::KIND,
-            TorrentsError::NoMover => ErrorKind::Unavailable,
+            TorrentsError::NoMover | TorrentsError::NotNoted => ErrorKind::Unavailable,
             TorrentsError::MoveFailed(_) => ErrorKind::Internal,
             TorrentsError::Engine { source, .. } => source.kind(),
             TorrentsError::Fields(_)
@@ -184,7 +217,10 @@ impl TorrentsError {
             TorrentsError::EngineChanged => "conflict.engine_changed",
             TorrentsError::NoFolderOfItsOwn(_) => "conflict.no_own_folder",
             TorrentsError::DataNotSeen(_) => "conflict.data_not_seen",
-            TorrentsError::SharedData(_) => "conflict.shared_data",
+            TorrentsError::SharedData(_) | TorrentsError::SharedMove(_) => "conflict.shared_data",
+            TorrentsError::DataBusy => "conflict.data_busy",
+            TorrentsError::DataStayed { .. } | TorrentsError::DataUnfound => "conflict.data_stayed",
+            TorrentsError::NotNoted => ErrorKind::Unavailable.code(),
             TorrentsError::Carry(error) => error.code,
             TorrentsError::NoMover => "unavailable.starting",
             TorrentsError::MoveFailed(_) => ErrorKind::Internal.code(),

@@ -13,7 +13,9 @@ use qm_kernel::{ClientInfo, Ctx, ErrorKind, Principal, Role, Secret};
 use qm_net::{Net, NetConfig};
 use qm_platform::testing::Claims;
 use qm_platform::{Audit, Background, Cipher, Settings};
-use qm_ports::carry::{CarryError, DataCheck, DataFile, DataMove, DataMover, Whereabouts};
+use qm_ports::carry::{
+    CarryError, DataCheck, DataFile, DataMove, DataMover, DataPlace, DataSeen, SeenFile, Stayed, Whereabouts,
+};
 use qm_ports::rules::NoRules;
 use qm_realtime::{Hub, HubConfig};
 use qm_test_base::{FakeKinds, Heard, NoTokens, client, principal};
@@ -32,6 +34,8 @@ pub struct FakeMover {
     pub failure: Mutex<Option<CarryError>>,
     /// Copies differ from their originals.
     pub differ: AtomicBool,
+    /// Why nothing can be removed.
+    pub stuck: Mutex<Option<String>>,
     /// Moves wait for that.
     pub gate: Mutex<Option<Arc<tokio::sync::Semaphore>>>,
 }
@@ -103,6 +107,37 @@ impl DataMover for FakeMover {
             return Ok(false);
         }
         Ok(self.there.lock().unwrap().remove(&job.source))
+    }
+
+    /// What lies at a path is one file.
+    async fn see(&self, place: &DataPlace) -> Result<Option<DataSeen>, CarryError> {
+        let path = String::from_utf8(place.top.clone()).unwrap();
+        let file = SeenFile {
+            path: Vec::new(),
+            inode: 1,
+        };
+        let files: Vec<SeenFile> = self.has(&path).then_some(file).into_iter().collect();
+        Ok(Some(DataSeen {
+            top: place.top.clone(),
+            missing: 1 - files.len(),
+            files,
+        }))
+    }
+
+    async fn count_remains(&self, seen: &DataSeen) -> Result<usize, CarryError> {
+        Ok(usize::from(self.has(std::str::from_utf8(&seen.top).unwrap())))
+    }
+
+    async fn remove_remains(&self, seen: &DataSeen) -> Result<Vec<Stayed>, CarryError> {
+        let path = String::from_utf8(seen.top.clone()).unwrap();
+        let why = self.stuck.lock().unwrap().clone();
+        Ok(match why {
+            Some(why) if self.has(&path) => vec![Stayed { path, why }],
+            _ => {
+                self.there.lock().unwrap().remove(&path);
+                Vec::new()
+            }
+        })
     }
 }
 

@@ -59,7 +59,13 @@ pub const ALL: [Listed; 5] = [
     Listed {
         id: "delete_with_data",
         label: "Remove with its data",
-        params: None,
+        params: Some(
+            r#"{
+  "type": "object",
+  "properties": {"keepShared": {"type": "boolean", "title": "Keep the data when another torrent uses it"}},
+  "additionalProperties": false
+}"#,
+        ),
     },
 ];
 
@@ -70,6 +76,7 @@ pub fn step(action: &str, params: &str) -> Result<Step, Refusal> {
         "pause" => Ok(Step::Pause),
         "stop" => Ok(Step::Stop),
         "delete" => Ok(Step::Delete { with_data: false }),
+        // `keepShared` is the host's to obey.
         "delete_with_data" => Ok(Step::Delete { with_data: true }),
         other => Err(Refusal::Unknown(other.to_owned())),
     }

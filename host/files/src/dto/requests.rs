@@ -314,6 +314,9 @@ pub struct Delete {
     pub permanent: bool,
     #[schema(required = false, default = "keep")]
     pub torrent_action: TorrentAction,
+    /// With `stop_and_delete`: data that torrents elsewhere use too is kept; otherwise nothing is deleted then.
+    #[schema(required = false, default = false)]
+    pub keep_shared: bool,
     /// Answers at once with an `operationId`.
     #[schema(required = false, default = false)]
     pub background: bool,
@@ -325,6 +328,7 @@ impl FromBody for Delete {
             path: WirePath::required(f, "path", "pathRaw"),
             permanent: f.boolean("permanent").or(false),
             torrent_action: TorrentAction::read(f),
+            keep_shared: f.boolean("keepShared").or(false),
             background: f.boolean("background").or(false),
         }
     }
@@ -412,6 +416,9 @@ pub struct Bulk {
     pub permanent: bool,
     #[schema(required = false, default = "keep")]
     pub torrent_action: TorrentAction,
+    /// With `stop_and_delete`: data that torrents elsewhere use too is kept; otherwise nothing is deleted then.
+    #[schema(required = false, default = false)]
+    pub keep_shared: bool,
 }
 
 impl FromBody for Bulk {
@@ -425,6 +432,7 @@ impl FromBody for Bulk {
             overwrite: f.boolean("overwrite").or(false),
             permanent: f.boolean("permanent").or(false),
             torrent_action: TorrentAction::read(f),
+            keep_shared: f.boolean("keepShared").or(false),
         }
     }
 }

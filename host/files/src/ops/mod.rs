@@ -18,6 +18,8 @@ mod list;
 mod measure;
 mod notes;
 mod place;
+mod remains;
+mod sight;
 mod stage;
 mod sweep;
 mod temp;
@@ -33,6 +35,8 @@ pub use data::{check_move, find_told, is_one_file_system, missing, remove_copied
 pub use list::{Entry, Listing, MAX_ENTRIES, Page, list};
 pub use measure::{Usage, measure, measure_all};
 pub use notes::Notes;
+pub use remains::{count_remains, remove_remains, see};
+pub use sight::sight;
 pub use stage::{Staged, must_copy, stage};
 pub use sweep::{Swept, sweep};
 pub use transfer::{Transfer, Transferred, copy, move_to};

@@ -80,7 +80,8 @@ pub async fn copy_file(
 
 /// Delete an item: into the trash, or with `permanent` for good.
 ///
-/// `torrentAction` needs `torrents.delete` to stop the torrents whose data it is, `torrents.delete_data` to delete them.
+/// `torrentAction` needs `torrents.delete` to stop the torrents whose data it is, `torrents.delete_data` to delete them. Those are
+/// not deleted, nor is the item, while other torrents use data of theirs beside it, unless `keepShared` keeps that.
 #[utoipa::path(
     post, path = "/api/files/delete", tag = TAG,
     request_body = Body<Delete>,

@@ -32,6 +32,7 @@ faults! {
         E::NoSuchItem,
         E::MayNotStopTorrent,
         E::MayNotDeletePayload,
+        E::SharedData(String::new()),
         E::Fs(FsError::TrashUnusable(path())),
     ]);
     Bulk => with(operation(), [

@@ -80,6 +80,7 @@ impl Files {
                 let manner = Manner {
                     permanent: body.permanent,
                     torrents: body.torrent_action,
+                    keep_shared: body.keep_shared,
                     ..Manner::default()
                 };
                 let deleted = self.delete_item(caller, path, manner, operation).await?;

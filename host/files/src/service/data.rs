@@ -8,7 +8,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use qm_kernel::{ClientInfo, ErrorKind, Principal};
-use qm_ports::carry::{CarryError, DataCheck, DataFile, DataMove, DataMover, Whereabouts};
+use qm_ports::carry::{
+    CarryError, DataCheck, DataFile, DataMove, DataMover, DataPlace, DataSeen, Sighting, Stayed, Whereabouts,
+};
 
 use super::operations::{Outcome, Subject};
 use super::{Caller, Files, lane_of};
@@ -211,5 +213,28 @@ impl DataMover for Files {
             }
         })
         .await
+    }
+
+    async fn sight(&self, paths: Vec<String>) -> Result<Vec<Option<Sighting>>, CarryError> {
+        self.off_thread(Lane::Look, move |roots| Ok(ops::sight(roots, &paths)))
+            .await
+    }
+
+    async fn see(&self, place: &DataPlace) -> Result<Option<DataSeen>, CarryError> {
+        let place = place.clone();
+        self.off_thread(Lane::Look, move |roots| Ok(ops::see(roots, &place)?))
+            .await
+    }
+
+    async fn count_remains(&self, seen: &DataSeen) -> Result<usize, CarryError> {
+        let seen = seen.clone();
+        self.off_thread(Lane::Look, move |roots| Ok(ops::count_remains(roots, &seen)?))
+            .await
+    }
+
+    async fn remove_remains(&self, seen: &DataSeen) -> Result<Vec<Stayed>, CarryError> {
+        let seen = seen.clone();
+        self.off_thread(Lane::Long, move |roots| Ok(ops::remove_remains(roots, &seen)?))
+            .await
     }
 }

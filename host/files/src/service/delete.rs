@@ -7,7 +7,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use qm_ports::TorrentPayload;
+use qm_ports::action::TorrentRef;
+use qm_ports::{Removal, TorrentPayload};
 use serde_json::{Value, json};
 
 use super::operations::{Operation, Outcome, Subject};
@@ -29,6 +30,8 @@ const ACTION: &str = "file.deleted";
 pub(super) struct Manner {
     pub permanent: bool,
     pub torrents: TorrentAction,
+    /// Data of those torrents that others use is kept, instead of nothing being deleted.
+    pub keep_shared: bool,
     /// Why, where it is not a delete by name.
     pub reason: Option<&'static str>,
     /// A folder goes only if nothing is in it.
@@ -84,6 +87,7 @@ impl Files {
         let manner = Manner {
             permanent: body.permanent,
             torrents: body.torrent_action,
+            keep_shared: body.keep_shared,
             ..Manner::default()
         };
         let result = self.delete_item(caller, &body.path, manner, &operation).await;
@@ -155,6 +159,16 @@ impl Files {
             TorrentAction::Stop | TorrentAction::StopAndDelete => self.torrents_at(&doomed.absolute),
         };
         let shown = doomed.item.rel().text();
+        // Before the item goes: their other files are to go too, and may be somebody else's.
+        if manner.torrents == TorrentAction::StopAndDelete
+            && !manner.keep_shared
+            && let Err(why) = self.payloads.check_removal(&torrents).await
+        {
+            let error = FilesError::SharedData(why);
+            let fact = Fact::failed(ACTION, &shown, None, &error);
+            self.audit_alone(caller, fact, None).await;
+            return Err(error);
+        }
         let result = if manner.permanent {
             self.remove_for_good(caller, doomed, manner, operation).await
         } else {
@@ -162,8 +176,7 @@ impl Files {
         };
         match result {
             Ok(deleted) => {
-                let with_data = manner.torrents == TorrentAction::StopAndDelete;
-                self.end_torrents(caller, &torrents, with_data).await;
+                self.end_torrents(caller, &torrents, manner).await;
                 Ok(deleted)
             }
             Err(error) => {
@@ -304,11 +317,17 @@ impl Files {
     }
 
     /// Removes torrents from their engines. The files are gone already: a failure is only logged.
-    async fn end_torrents(&self, caller: &Caller, torrents: &[TorrentPayload], with_data: bool) {
+    async fn end_torrents(&self, caller: &Caller, torrents: &[TorrentPayload], manner: Manner) {
+        let along: Vec<TorrentRef> = torrents.iter().map(TorrentPayload::torrent).collect();
+        let removal = Removal {
+            with_data: manner.torrents == TorrentAction::StopAndDelete,
+            keep_shared: manner.keep_shared,
+            along: &along,
+        };
         for torrent in torrents {
             let removed = self
                 .payloads
-                .remove(torrent, with_data, &caller.principal, &caller.client)
+                .remove(torrent, removal, &caller.principal, &caller.client)
                 .await;
             if let Err(error) = removed {
                 tracing::warn!(

@@ -9,6 +9,7 @@ use std::sync::{Arc, Weak};
 use async_trait::async_trait;
 use qm_jobs::{Done, JobContext, JobError, JobHandler, JobType};
 use qm_kernel::Permission;
+use qm_ports::Removal;
 use qm_ports::action::TorrentRef;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -56,6 +57,15 @@ struct Source {
     hash: String,
     /// Whether something that stays is its data too.
     shared: bool,
+}
+
+impl Source {
+    fn torrent(&self) -> TorrentRef {
+        TorrentRef {
+            engine_id: self.engine.clone(),
+            hash: self.hash.clone(),
+        }
+    }
 }
 
 /// How the order stands.
@@ -250,19 +260,22 @@ impl Library {
     ) -> Result<(), JobError> {
         let torrents = state.torrents.clone().unwrap_or_default();
         let with_data = action == TorrentAction::StopAndDelete;
+        let along: Vec<TorrentRef> = torrents.iter().map(Source::torrent).collect();
+        let removal = Removal {
+            with_data,
+            keep_shared: false,
+            along: &along,
+        };
         for source in &torrents[(state.handled + state.torrents_failed).min(torrents.len())..] {
             if job.is_cancelled() {
                 return Err(stopped());
             }
             self.still_may(job, &needed(action)).await?;
-            let torrent = TorrentRef {
-                engine_id: source.engine.clone(),
-                hash: source.hash.clone(),
-            };
+            let torrent = source.torrent();
             let removed = if with_data && source.shared {
                 Err("items that stay are its data too".to_owned())
             } else {
-                let removed = self.outside.hands.remove(&torrent, with_data).await;
+                let removed = self.outside.hands.remove(&torrent, removal).await;
                 removed.map_err(|error| error.to_string())
             };
             match removed {

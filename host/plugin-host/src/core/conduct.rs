@@ -183,6 +183,7 @@ impl Conduct {
             keeps_values: code.role.keeps_values(),
             torrent: concern.torrent,
             powers: concern.powers,
+            keep_shared: concern.keep_shared,
             patience: concern.patience,
         };
         let mut secrets = concern.secrets;

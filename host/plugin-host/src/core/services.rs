@@ -86,6 +86,8 @@ pub(crate) struct Rights {
     pub(crate) torrent: Option<TorrentRef>,
     /// Permissions that the run has of its rule's author: what a capability offers is done within them alone.
     pub(crate) powers: PermissionSet,
+    /// Data of that torrent which others use is kept when it is removed with its data; otherwise that is refused.
+    pub(crate) keep_shared: bool,
     /// Silence of a product that is waited for, where it is longer than usual.
     pub(crate) patience: Option<Duration>,
 }
@@ -98,6 +100,7 @@ pub(crate) struct Concern {
     pub(crate) torrent: Option<TorrentRef>,
     /// As in [`Rights`].
     pub(crate) powers: PermissionSet,
+    pub(crate) keep_shared: bool,
     /// Of the configuration, where it is not the plugin's one for all.
     pub(crate) schema: Option<Arc<Value>>,
     /// As in [`Rights`].

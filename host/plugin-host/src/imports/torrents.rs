@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use qm_kernel::Permission;
+use qm_ports::Removal;
 use qm_ports::action::{ActionError, TorrentHands, TorrentRef};
 use serde_json::Value;
 use wasmtime::Result;
@@ -56,13 +57,25 @@ impl Errand {
         }
     }
 
-    async fn run(&self, hands: &dyn TorrentHands, torrent: &TorrentRef) -> Result<(), ActionError> {
+    async fn run(
+        &self,
+        hands: &dyn TorrentHands,
+        torrent: &TorrentRef,
+        keep_shared: bool,
+    ) -> Result<(), ActionError> {
         match self {
             Errand::Pause => hands.pause(torrent).await,
             Errand::Stop => hands.stop(torrent).await,
             Errand::Start => hands.start(torrent).await,
             Errand::Relocate(destination) => hands.relocate(torrent, destination).await,
-            Errand::Remove { with_data } => hands.remove(torrent, *with_data).await,
+            Errand::Remove { with_data } => {
+                let removal = Removal {
+                    with_data: *with_data,
+                    keep_shared,
+                    along: &[],
+                };
+                hands.remove(torrent, removal).await
+            }
             Errand::Label(label) => hands.label(torrent, label).await,
             Errand::Tags { add, remove } => hands.tags(torrent, add, remove).await,
         }
@@ -100,7 +113,8 @@ pub(crate) async fn run(state: &mut State, errand: Errand) -> Result<Result<(), 
         return Ok(Err(ActionError::Rejected(why)));
     }
     let progress = state.network.progress.clone();
-    Ok(at_work(&progress, errand.run(&*hands, &torrent)).await)
+    let keep_shared = state.errands.rights.keep_shared;
+    Ok(at_work(&progress, errand.run(&*hands, &torrent, keep_shared)).await)
 }
 
 /// The torrent of the run as a JSON object.

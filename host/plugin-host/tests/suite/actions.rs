@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use qm_kernel::{Permission, PermissionSet};
 use qm_plugin_host::{CheckOptions, Compiler, Granted, LaneState, Limits, PluginState, PluginStatus, check};
+use qm_ports::Removal;
 use qm_ports::action::{ActionCall, ActionError, Actions, Occasion, TorrentHands, TorrentRef};
 use serde_json::{Map, Value, json};
 
@@ -102,8 +103,14 @@ impl TorrentHands for Hands {
         self.note(torrent, &format!("move to {destination} of")).await
     }
 
-    async fn remove(&self, torrent: &TorrentRef, with_data: bool) -> Result<(), ActionError> {
-        self.note(torrent, &format!("remove {with_data}")).await
+    async fn remove(&self, torrent: &TorrentRef, removal: Removal<'_>) -> Result<(), ActionError> {
+        let keeping = if removal.keep_shared {
+            ", keeping what others use"
+        } else {
+            ""
+        };
+        self.note(torrent, &format!("remove {}{keeping}", removal.with_data))
+            .await
     }
 
     async fn label(&self, torrent: &TorrentRef, label: &str) -> Result<(), ActionError> {

@@ -173,6 +173,9 @@ pub struct BulkBody {
     /// Heeded by `removeData` only.
     #[schema(required = false, default = false)]
     pub remove_library: bool,
+    /// Heeded by `removeData` only: of torrents whose data others use the data is kept, instead of them being refused.
+    #[schema(required = false, default = false)]
+    pub keep_shared: bool,
 }
 
 impl FromBody for BulkBody {
@@ -184,6 +187,7 @@ impl FromBody for BulkBody {
                 .unwrap_or(BulkAction::Start),
             engine_id: engine_id(f),
             remove_library: f.boolean("removeLibrary").or(false),
+            keep_shared: f.boolean("keepShared").or(false),
         }
     }
 }
@@ -361,6 +365,7 @@ impl FromBody for RenameBody {
 pub struct RemoveDataQuery {
     pub engine_id: Option<String>,
     pub remove_library: bool,
+    pub keep_shared: bool,
 }
 
 impl FromQuery for RemoveDataQuery {
@@ -368,6 +373,7 @@ impl FromQuery for RemoveDataQuery {
         Self {
             engine_id: engine_id(f),
             remove_library: f.boolean("removeLibrary").or(false),
+            keep_shared: f.boolean("keepShared").or(false),
         }
     }
 }

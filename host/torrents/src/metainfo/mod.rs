@@ -6,12 +6,14 @@
 //! takes no more memory than four times its size and time in proportion to it. No input makes it panic.
 
 pub mod bencode;
+mod contents;
 #[cfg(any(test, feature = "testing"))]
 pub mod encode;
 mod layout;
 pub mod magnet;
 mod torrent;
 
+pub use contents::Contents;
 pub use magnet::{Magnet, MagnetError};
 pub use torrent::{Metainfo, MetainfoError, trimmed};
 

@@ -9,6 +9,8 @@ pub mod ledger;
 pub mod limits;
 pub mod names;
 pub mod paths;
+pub mod places;
 pub mod query;
 pub mod stored;
+pub mod unshared;
 pub mod userinfo;

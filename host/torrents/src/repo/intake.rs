@@ -11,6 +11,8 @@ sql! {
         VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (engine_id, hash) DO UPDATE \
         SET noted_at = excluded.noted_at, added_at = excluded.added_at, tags = excluded.tags, \
             is_private = excluded.is_private";
+    DESCRIBE = "UPDATE torrent_intake SET contents = $3 WHERE engine_id = $1 AND hash = $2";
+    CONTENTS = "SELECT contents FROM torrent_intake WHERE engine_id = $1 AND hash = $2";
     DELETE = "DELETE FROM torrent_intake WHERE engine_id = $1 AND hash = $2 AND noted_at = $3";
 }
 
@@ -54,6 +56,19 @@ pub async fn put(tx: &mut Tx, engine_id: &str, hash: &str, intake: &Intake) -> R
     )
     .await?
     .exactly(1)
+}
+
+/// Notes the files of one; see [`Contents`](crate::metainfo::Contents).
+pub async fn describe(tx: &mut Tx, engine_id: &str, hash: &str, contents: &str) -> Result<(), DbError> {
+    qm_db::exec!(tx, DESCRIBE, engine_id, hash, contents)
+        .await
+        .map(drop)
+}
+
+/// The files of one, as far as they are known.
+pub async fn contents(tx: &mut Tx, engine_id: &str, hash: &str) -> Result<Option<String>, DbError> {
+    let row = qm_db::opt!(tx, (Option<String>,), CONTENTS, engine_id, hash).await?;
+    Ok(row.and_then(|(contents,)| contents))
 }
 
 /// Deletes one, unless something was noted of the torrent since.

@@ -13,6 +13,7 @@ use crate::model::ledger::Growth;
 sql! {
     LOAD = "SELECT hash, name, state, progress, size, downloaded, uploaded, ratio, save_path, label, added_at, \
         completed_at FROM torrent_snapshots WHERE engine_id = $1";
+    PLACES = "SELECT hash, name, downloaded, save_path, content_path FROM torrent_snapshots WHERE engine_id = $1";
     ARCHIVE = "INSERT INTO torrent_archive \
         (id, engine_id, hash, name, downloaded, uploaded, ratio, first_seen_at, retired_at) \
         SELECT id, engine_id, hash, name, downloaded, uploaded, ratio, captured_at, CAST($3 AS BIGINT) \
@@ -24,12 +25,12 @@ sql! {
 
 bulk! {
     UPSERT = "INSERT INTO torrent_snapshots (id, engine_id, hash, name, state, progress, size, downloaded, uploaded, \
-        ratio, download_rate, upload_rate, save_path, label, added_at, completed_at, captured_at) VALUES", 17,
+        ratio, download_rate, upload_rate, save_path, label, added_at, completed_at, captured_at, content_path) VALUES", 18,
         "ON CONFLICT (engine_id, hash) DO UPDATE SET name = excluded.name, state = excluded.state, \
         progress = excluded.progress, size = excluded.size, downloaded = excluded.downloaded, \
         uploaded = excluded.uploaded, ratio = excluded.ratio, download_rate = excluded.download_rate, \
         upload_rate = excluded.upload_rate, save_path = excluded.save_path, label = excluded.label, \
-        added_at = excluded.added_at, completed_at = excluded.completed_at";
+        added_at = excluded.added_at, completed_at = excluded.completed_at, content_path = excluded.content_path";
 }
 
 /// A row to write and what it tells.
@@ -108,6 +109,22 @@ pub async fn load(tx: &mut Tx, engine_id: &str) -> Result<Vec<StoredRow>, DbErro
         .collect())
 }
 
+/// Where the data of a torrent lay when that was last stored.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct StoredPlace {
+    pub hash: String,
+    pub name: String,
+    pub downloaded: i64,
+    pub save_path: String,
+    /// None: stored before that was.
+    pub content_path: Option<String>,
+}
+
+/// Where the data of an engine's torrents lay.
+pub async fn places(tx: &mut Tx, engine_id: &str) -> Result<Vec<StoredPlace>, DbError> {
+    qm_db::all!(tx, StoredPlace, PLACES, engine_id).await
+}
+
 /// Writes torrents; `at` is when those that are new were first seen.
 pub async fn upsert(tx: &mut Tx, engine_id: &str, rows: &[RowWrite], at: Timestamp) -> Result<(), DbError> {
     qm_db::batch!(
@@ -131,6 +148,7 @@ pub async fn upsert(tx: &mut Tx, engine_id: &str, rows: &[RowWrite], at: Timesta
         row.entry.torrent.added_at.map(Timestamp::ms),
         row.prior.completed_at.map(Timestamp::ms),
         at.ms(),
+        &row.entry.torrent.content_path,
     )
     .await
     .map(drop)

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use qm_kernel::{ClientInfo, Permission, Principal};
+use qm_ports::Removal;
 use qm_ports::engine::Command;
 use qm_web::{ApiError, ApiResult, Auth, Client, Path};
 
@@ -68,6 +69,20 @@ impl Asked {
         let (caller, engine_id) = (self.by.caller(), engine_id.as_deref());
         self.app
             .command(caller, engine_id, &self.hash, permission, command)
+            .await?;
+        Ok(Done::new())
+    }
+
+    /// Removes the torrent with its data.
+    pub async fn remove_data(self, engine_id: Option<String>, keep_shared: bool) -> ApiResult<Done> {
+        let removal = Removal {
+            with_data: true,
+            keep_shared,
+            along: &[],
+        };
+        let caller = Some(self.by.caller());
+        self.app
+            .remove_by(caller, engine_id.as_deref(), &self.hash, removal)
             .await?;
         Ok(Done::new())
     }

@@ -25,7 +25,13 @@ use crate::service::BulkAction;
 pub async fn bulk(State(app): App, by: By, Body(body): Body<BulkBody>) -> ApiResult<Created<BulkView>> {
     let with_library = body.action == BulkAction::RemoveData && body.remove_library;
     let outcome = app
-        .bulk(by.caller(), body.engine_id.as_deref(), body.action, &body.hashes)
+        .bulk(
+            by.caller(),
+            body.engine_id.as_deref(),
+            body.action,
+            &body.hashes,
+            body.keep_shared,
+        )
         .await?;
     Ok(Created(BulkView {
         succeeded: outcome.succeeded,
@@ -156,7 +162,8 @@ pub async fn delete_torrent(asked: Asked, Params(query): Params<EngineQuery>) ->
         .map(Json)
 }
 
-/// Removes a torrent with its data.
+/// Removes a torrent with its data. Data that another torrent uses, on whichever engine, is not removed: 409
+/// `conflict.shared_data` names those, and with `keepShared` the torrent goes and all of its data stays.
 #[utoipa::path(
     delete,
     path = "/api/torrents/{hash}/data",
@@ -164,16 +171,17 @@ pub async fn delete_torrent(asked: Asked, Params(query): Params<EngineQuery>) ->
     params(
         ("hash" = String, Path),
         ("removeLibrary" = Option<bool>, Query, description = "`1` or `true`: also what was imported from it."),
+        ("keepShared" = Option<bool>, Query, description = "`1` or `true`: data that other torrents use is kept, instead of the \
+            removal being refused."),
         Params::<RemoveDataQuery>,
     ),
-    responses((status = 200, body = Done), faults::OfTorrent)
+    responses((status = 200, body = Done), faults::RemoveData)
 )]
 pub async fn delete_torrent_data(
     asked: Asked,
     Params(query): Params<RemoveDataQuery>,
 ) -> ApiResult<Json<Done>> {
-    let command = Command::Remove { with_data: true };
-    let done = asked.run(query.engine_id, P::TorrentsDeleteData, command).await?;
+    let done = asked.remove_data(query.engine_id, query.keep_shared).await?;
     Ok(Json(Done {
         library_items_removed: query.remove_library.then_some(0),
         ..done

@@ -19,6 +19,13 @@ faults! {
     List => with(asked(), [E::SlowFilter { judged: 64, seconds: 2 }]);
     /// One torrent, from the snapshot or from the engine; or a command for it.
     OfTorrent => torrent();
+    RemoveData => with(torrent(), [
+        E::SharedData(some()),
+        E::DataBusy,
+        E::DataStayed { count: 1, path: some(), why: some() },
+        E::DataUnfound,
+        E::NotNoted,
+    ]);
     OfFile => with(torrent(), [engine(EngineError::NotFound(Subject::File))]);
     OfTracker => with(torrent(), [engine(EngineError::NotFound(Subject::Tracker))]);
     Relocate => with(torrent(), relocate());
@@ -112,7 +119,8 @@ fn relocate() -> Vec<E> {
     let mut faults = vec![
         E::NoFolderOfItsOwn(some()),
         E::DataNotSeen(some()),
-        E::SharedData(some()),
+        E::SharedMove(some()),
+        E::DataBusy,
         E::NoMover,
         E::EngineChanged,
     ];

@@ -17,7 +17,7 @@ use super::{Caller, Torrents};
 use crate::dto::torrent::DownloadFailed;
 use crate::error::{TorrentsError, describe};
 use crate::lanes::READS;
-use crate::metainfo::{MAX_TORRENT_BYTES, Magnet, Metainfo, MetainfoError, trimmed};
+use crate::metainfo::{Contents, MAX_TORRENT_BYTES, Magnet, Metainfo, MetainfoError, trimmed};
 use crate::model::answers::Added;
 use crate::model::intake::Intake;
 use crate::model::paths::{check_category, check_directory, check_label};
@@ -67,6 +67,8 @@ struct Prepared {
     name: Option<String>,
     /// None: its metadata is not there.
     is_private: Option<bool>,
+    /// The files by the bytes of their names, to be stored.
+    contents: Option<String>,
 }
 
 impl Prepared {
@@ -78,6 +80,7 @@ impl Prepared {
             is_v2_only: magnet.is_v2_only,
             name: magnet.name,
             is_private: None,
+            contents: None,
         }
     }
 
@@ -155,7 +158,7 @@ impl Torrents {
                 }
             }
         };
-        let (metainfo, file) = self.read_file(file).await?;
+        let (metainfo, contents, file) = self.read_file(file).await?;
         Ok(Prepared {
             source: Source::Metainfo(file),
             hash: metainfo.hash,
@@ -163,15 +166,17 @@ impl Torrents {
             is_v2_only: metainfo.v1.is_none(),
             name: Some(metainfo.name),
             is_private: Some(metainfo.is_private),
+            contents,
         })
     }
 
     /// Reads a file where that holds up nothing else; also returns it without what stands behind its end.
-    async fn read_file(&self, file: Bytes) -> Result<(Metainfo, Bytes), TorrentsError> {
+    async fn read_file(&self, file: Bytes) -> Result<(Metainfo, Option<String>, Bytes), TorrentsError> {
         let read = move |_| {
             let metainfo = Metainfo::parse(&file)?;
+            let contents = Contents::read(&file).map(|contents| contents.stored());
             let end = trimmed(&file).len();
-            Ok::<_, MetainfoError>((metainfo, file.slice(..end)))
+            Ok::<_, MetainfoError>((metainfo, contents, file.slice(..end)))
         };
         Ok(READS.run(read).await??)
     }
@@ -191,8 +196,14 @@ impl Torrents {
                 Ok(Added { hash, existed: true })
             }
             Ok(None) => {
-                self.remember(engine, &hashes, &mut options, torrent.is_private)
-                    .await?;
+                self.remember(
+                    engine,
+                    &hashes,
+                    &mut options,
+                    torrent.is_private,
+                    torrent.contents.as_deref(),
+                )
+                .await?;
                 let request = AddRequest {
                     hash: hash.clone(),
                     source: torrent.source,
@@ -220,6 +231,7 @@ impl Torrents {
         hashes: &[String],
         options: &mut AddOptions,
         is_private: Option<bool>,
+        contents: Option<&str>,
     ) -> Result<(), TorrentsError> {
         let tags = if engine.driver.has(capability::TAGS) {
             Vec::new()
@@ -236,6 +248,9 @@ impl Torrents {
         let mut tx = self.db.begin_write().await?;
         for hash in hashes {
             repo::intake::put(&mut tx, &engine.id, hash, &intake).await?;
+            if let Some(contents) = contents {
+                repo::intake::describe(&mut tx, &engine.id, hash, contents).await?;
+            }
         }
         tx.commit().await?;
         for hash in hashes {

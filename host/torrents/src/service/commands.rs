@@ -4,14 +4,18 @@
 //! change is the client's and no row of ours, so its audit row stands alone; a client that refused changed nothing.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use qm_kernel::Permission;
 use qm_platform::{AuditEntry, AuditResult};
+use qm_ports::Removal;
 use qm_ports::engine::{Command, EngineError, capability};
 use serde_json::{Map, Value, json};
 
-use super::moves::{Moves, run_one};
+use super::moves::Moves;
+use super::removals::How;
+use super::shared_data::Subject;
 use super::{Caller, Torrents, audit_entry};
 use crate::error::{TorrentsError, describe};
 use crate::model::answers::{BulkAction, BulkResult};
@@ -60,7 +64,7 @@ impl Torrents {
         Ok(())
     }
 
-    /// Does `command` to a torrent, unless its data is under way.
+    /// Does `command`, which takes no data, to a torrent, unless its data is under way.
     pub(super) async fn obey(
         &self,
         engine: &Engine,
@@ -68,8 +72,59 @@ impl Torrents {
         command: Command,
     ) -> Result<(), TorrentsError> {
         self.moves.refuse_busy(engine, hash)?;
-        let done = run_one(engine, hash, command).await;
+        let done = engine.order_one(hash, command, None).await;
         done.map_err(TorrentsError::of(&engine.name()))
+    }
+
+    /// Removes one torrent, with its data when asked; for a caller it is audited.
+    pub async fn remove_by(
+        &self,
+        caller: Option<Caller<'_>>,
+        engine_id: Option<&str>,
+        hash: &str,
+        removal: Removal<'_>,
+    ) -> Result<(), TorrentsError> {
+        let engine = self.resolve(engine_id)?;
+        let hash = checked_hash(hash)?;
+        let with_data = removal.with_data;
+        // Told of now: afterwards it is gone.
+        let mut metadata = told_of(&engine, &hash, &Command::Remove { with_data });
+        let user_id = caller.map_or_else(String::new, |caller| caller.principal.user_id.to_string());
+        let done = if with_data {
+            let how = How {
+                keep_shared: removal.keep_shared,
+                along: removal.along,
+                user_id: &user_id,
+            };
+            let mut done = self
+                .remove_with_data(&[(engine.clone(), hash.clone())], how)
+                .await;
+            done.pop().unwrap_or(Err(TorrentsError::NoSuchTorrent))
+        } else {
+            self.obey(&engine, &hash, Command::Remove { with_data }).await
+        };
+        let stayed = done.as_ref().err().filter(|error| error.left_data());
+        if let (Some(caller), true) = (caller, done.is_ok() || stayed.is_some()) {
+            let permission = if with_data {
+                Permission::TorrentsDeleteData
+            } else {
+                Permission::TorrentsDelete
+            };
+            if removal.keep_shared {
+                metadata["keepShared"] = true.into();
+            }
+            let mut entry = audit_entry(caller, permission.key(), Some((OBJECT, &hash)), None);
+            if let Some(error) = stayed {
+                metadata["stayed"] = error.to_string().into();
+                entry.result = AuditResult::Failure;
+            }
+            entry.metadata = Some(metadata);
+            self.audit.record_alone(&self.db, entry).await;
+        }
+        if done.is_ok() || stayed.is_some() {
+            show(&engine, true).await;
+        }
+        done
     }
 
     /// Does one action to many torrents; one that fails stops no other.
@@ -79,6 +134,7 @@ impl Torrents {
         engine_id: Option<&str>,
         action: BulkAction,
         hashes: &[String],
+        keep_shared: bool,
     ) -> Result<BulkOutcome, TorrentsError> {
         let name = action.audited_as();
         let needed = action.permission();
@@ -95,7 +151,11 @@ impl Torrents {
         if hashes.is_empty() {
             return Ok(BulkOutcome::default());
         }
-        let results = run_all(&engine, &self.moves, action, hashes).await;
+        let results = if action == BulkAction::RemoveData {
+            self.remove_all(caller, &engine, hashes, keep_shared).await
+        } else {
+            run_all(&engine, &self.moves, action, hashes).await
+        };
         let succeeded = results.iter().filter(|result| result.error.is_none()).count();
         let metadata = json!({
             "engineId": &*engine.id,
@@ -114,6 +174,34 @@ impl Torrents {
             failed: hashes.len() - succeeded,
             results,
         })
+    }
+
+    /// Removes many torrents with their data, as one order.
+    async fn remove_all(
+        &self,
+        caller: Caller<'_>,
+        engine: &Arc<Engine>,
+        hashes: &[String],
+        keep_shared: bool,
+    ) -> Vec<BulkResult> {
+        let asked = distinct(hashes);
+        let subjects: Vec<Subject> = asked.iter().map(|hash| (engine.clone(), hash.clone())).collect();
+        let user_id = caller.principal.user_id.to_string();
+        let how = How {
+            keep_shared,
+            along: &[],
+            user_id: &user_id,
+        };
+        let done = self.remove_with_data(&subjects, how).await;
+        let done = done
+            .into_iter()
+            .map(|done| done.err().map(|error| error.to_string()));
+        results_of(
+            &engine.name(),
+            hashes,
+            &asked.into_iter().zip(done).collect(),
+            None,
+        )
     }
 
     pub(super) async fn audit_torrent(
@@ -185,12 +273,7 @@ pub(super) fn told_of(engine: &Engine, hash: &str, command: &Command) -> Value {
 
 /// Does an action to each hash and says what became of it. Once the engine itself is gone the rest is not tried.
 async fn run_all(engine: &Engine, moves: &Moves, action: BulkAction, hashes: &[String]) -> Vec<BulkResult> {
-    let mut seen = HashSet::new();
-    let asked: Vec<String> = hashes
-        .iter()
-        .filter_map(|hash| checked_hash(hash).ok())
-        .filter(|hash| seen.insert(hash.clone()))
-        .collect();
+    let asked = distinct(hashes);
     let name = engine.name();
     let mut outcomes: HashMap<String, Option<String>> = HashMap::with_capacity(asked.len());
     let (asked, moving): (Vec<String>, Vec<String>) = asked
@@ -200,7 +283,7 @@ async fn run_all(engine: &Engine, moves: &Moves, action: BulkAction, hashes: &[S
     outcomes.extend(moving.into_iter().map(is_moving));
     let mut gone = None;
     for chunk in asked.chunks(BULK_CHUNK) {
-        match engine.driver.run(chunk, action.command()).await {
+        match engine.order(chunk, action.command()).await {
             Ok(told) => outcomes.extend(told.into_iter().map(|outcome| {
                 let error = outcome.result.err().map(|error| describe(&name, &error));
                 (outcome.hash, error)
@@ -216,13 +299,30 @@ async fn run_all(engine: &Engine, moves: &Moves, action: BulkAction, hashes: &[S
             }
         }
     }
+    results_of(&name, hashes, &outcomes, gone.as_deref())
+}
+
+/// The torrents that are meant, each once.
+fn distinct(hashes: &[String]) -> Vec<String> {
+    let mut seen = HashSet::new();
+    let asked = hashes.iter().filter_map(|hash| checked_hash(hash).ok());
+    asked.filter(|hash| seen.insert(hash.clone())).collect()
+}
+
+/// One result for each hash that was given. `gone`: why the rest was not tried.
+fn results_of(
+    name: &str,
+    hashes: &[String],
+    outcomes: &HashMap<String, Option<String>>,
+    gone: Option<&str>,
+) -> Vec<BulkResult> {
     let result = |hash: &String| BulkResult {
         hash: hash.clone(),
-        error: match (checked_hash(hash), &gone) {
+        error: match (checked_hash(hash), gone) {
             (Err(error), _) => Some(error.to_string()),
             (Ok(asked), gone) => match (outcomes.get(&asked), gone) {
                 (Some(outcome), _) => outcome.clone(),
-                (None, Some(gone)) => Some(gone.clone()),
+                (None, Some(gone)) => Some(gone.to_owned()),
                 (None, None) => Some(format!("{name} did not tell what became of it")),
             },
         },

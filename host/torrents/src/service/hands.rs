@@ -1,6 +1,7 @@
 //! What rules do to torrents: [`TorrentHands`], over what the routes call, without a caller and without audit rows.
 
 use async_trait::async_trait;
+use qm_ports::Removal;
 use qm_ports::action::{ActionError, TorrentHands, TorrentRef};
 use qm_ports::engine::{Command, EngineError};
 use serde_json::{Map, Value};
@@ -12,11 +13,10 @@ use crate::model::paths::{PathError, check_category};
 
 impl Torrents {
     async fn do_for_rule(&self, torrent: &TorrentRef, command: Command) -> Result<(), ActionError> {
-        let removes = matches!(command, Command::Remove { .. });
         let done = async {
             let engine = self.resolve(Some(&torrent.engine_id))?;
             self.obey(&engine, &checked_hash(&torrent.hash)?, command).await?;
-            show(&engine, removes).await;
+            show(&engine, false).await;
             Ok(())
         };
         done.await.map_err(told)
@@ -75,8 +75,9 @@ impl TorrentHands for Torrents {
         }
     }
 
-    async fn remove(&self, torrent: &TorrentRef, with_data: bool) -> Result<(), ActionError> {
-        self.do_for_rule(torrent, Command::Remove { with_data }).await
+    async fn remove(&self, torrent: &TorrentRef, removal: Removal<'_>) -> Result<(), ActionError> {
+        let removed = self.remove_by(None, Some(&torrent.engine_id), &torrent.hash, removal);
+        removed.await.map_err(told)
     }
 
     async fn label(&self, torrent: &TorrentRef, label: &str) -> Result<(), ActionError> {
@@ -113,6 +114,8 @@ fn told(error: TorrentsError) -> ActionError {
         TorrentsError::Path(PathError::Blank | PathError::IllegalCharacters(_)) => E::InvalidParams(text),
         TorrentsError::NoMover
         | TorrentsError::Settling(_)
+        | TorrentsError::NotNoted
+        | TorrentsError::DataBusy
         | TorrentsError::Database(_)
         | TorrentsError::MoveFailed(_) => E::Unreachable(text),
         _ => E::Rejected(text),
@@ -125,6 +128,7 @@ mod tests {
 
     use qm_db::{Db, db_test};
     use qm_kernel::ErrorKind;
+    use qm_ports::Removal;
     use qm_ports::action::{ActionError, TorrentHands, TorrentRef};
     use qm_ports::engine::{EngineError, Torrent, TorrentState, capability};
     use qm_test_base::{FakeEngine, FakeKinds};
@@ -172,7 +176,8 @@ mod tests {
             hands.relocate(&subject, "/downloads/new").await.unwrap();
             assert_eq!(house.mover.paths(), ["/downloads/new/x"]);
             hands.relocate(&subject, "/downloads/new/").await.unwrap();
-            hands.remove(&subject, true).await.unwrap();
+            let removal = Removal { with_data: true, ..Removal::default() };
+            hands.remove(&subject, removal).await.unwrap();
             assert_eq!(hands.read(&subject).await.unwrap(), None);
             assert!(client.torrent(&hash(1)).is_none());
             let asked = client.commands();

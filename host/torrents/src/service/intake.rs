@@ -2,12 +2,13 @@
 
 use async_trait::async_trait;
 use qm_net::GuardError;
-use qm_ports::engine::{AddOptions, Command, EngineError};
+use qm_ports::Removal;
+use qm_ports::action::TorrentRef;
+use qm_ports::engine::{AddOptions, EngineError};
 use qm_ports::intake::{IntakeError, NewTorrent, TakenTorrent, TorrentIntake};
 
 use super::Torrents;
 use super::add::{AddInput, AddSource};
-use super::commands::{checked_hash, show};
 use crate::error::TorrentsError;
 use crate::model::paths::check_directory;
 
@@ -65,14 +66,21 @@ impl TorrentIntake for Torrents {
     }
 
     async fn remove(&self, engine_id: &str, hash: &str) -> Result<(), IntakeError> {
-        let removed = async {
-            let engine = self.resolve(Some(engine_id))?;
-            let command = Command::Remove { with_data: true };
-            self.obey(&engine, &checked_hash(hash)?, command).await?;
-            show(&engine, true).await;
-            Ok(())
+        // The same torrent on other engines goes too.
+        let along: Vec<TorrentRef> = self
+            .engines_with(hash)
+            .into_iter()
+            .map(|engine_id| TorrentRef {
+                engine_id,
+                hash: hash.to_ascii_lowercase(),
+            })
+            .collect();
+        let removal = Removal {
+            with_data: true,
+            keep_shared: false,
+            along: &along,
         };
-        match removed.await {
+        match self.remove_by(None, Some(engine_id), hash, removal).await {
             Err(TorrentsError::NoSuchTorrent) => Ok(()),
             Err(TorrentsError::Engine {
                 source: EngineError::NotFound(_),
@@ -93,6 +101,8 @@ fn told(error: TorrentsError) -> IntakeError {
         | TorrentsError::NoSuchEngine
         | TorrentsError::Moving
         | TorrentsError::Lane(_)
+        | TorrentsError::DataBusy
+        | TorrentsError::NotNoted
         | TorrentsError::Database(_) => IntakeError::Engine(text),
         TorrentsError::Engine { source, .. } => match source {
             EngineError::NotFound(_)

@@ -1,6 +1,7 @@
 //! The area's use cases. [`Torrents`] is what the server wires; routes and other areas call it.
 
 mod add;
+mod claims;
 mod commands;
 mod dashboard;
 mod details;
@@ -14,6 +15,8 @@ mod moves;
 mod payloads;
 mod probes;
 mod registry;
+mod removals;
+mod shared_data;
 mod tags;
 mod taxonomy;
 #[cfg(test)]
@@ -37,6 +40,7 @@ use serde_json::Value;
 pub use crate::model::answers::{BulkAction, EngineChoice};
 pub use add::{AddInput, AddSource};
 
+use self::claims::Claims;
 use self::list::MergedList;
 use self::moves::Moves;
 use self::registry::Registry;
@@ -90,6 +94,8 @@ pub struct Torrents {
     /// Turns at adding, by engine and hash.
     adding: Turns,
     moves: Moves,
+    /// Places whose data is being taken.
+    claims: Claims,
     upkeep: Upkeep,
 }
 
@@ -121,6 +127,7 @@ impl Torrents {
             merged: MergedList::default(),
             adding: Turns::default(),
             moves: Moves::new(moves_of),
+            claims: Claims::default(),
             upkeep,
         });
         torrents.part_urls().await?;

@@ -9,10 +9,11 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use async_trait::async_trait;
-use qm_kernel::{ClientInfo, Permission, Principal};
-use qm_ports::engine::{Command, Torrent};
-use qm_ports::{TorrentPayload, TorrentPayloads};
+use qm_kernel::{ClientInfo, Principal};
+use qm_ports::engine::Torrent;
+use qm_ports::{Removal, TorrentPayload, TorrentPayloads};
 
+use super::shared_data::Subject;
 use super::{Caller, Torrents};
 use crate::model::paths::normalised;
 
@@ -61,7 +62,7 @@ fn parent(path: &str) -> Option<&str> {
 
 /// Where a torrent's data lies. A client that does not know (yet) tells the shared directory, and to take that for the
 /// torrent's own would make every file in it the torrent's.
-fn data_path(torrent: &Torrent) -> Option<Cow<'_, str>> {
+pub(super) fn data_path(torrent: &Torrent) -> Option<Cow<'_, str>> {
     let own = torrent.content_path.as_str();
     let save_path = normalised(&torrent.save_path);
     let path = match normalised(own) {
@@ -103,30 +104,30 @@ impl TorrentPayloads for Torrents {
         found
     }
 
+    async fn check_removal(&self, payloads: &[TorrentPayload]) -> Result<(), String> {
+        let loaded = |payload: &TorrentPayload| {
+            let engine = self.resolve(Some(&payload.engine_id)).ok()?;
+            Some((engine, payload.hash.clone()))
+        };
+        let subjects: Vec<Subject> = payloads.iter().filter_map(loaded).collect();
+        self.check_taking(&subjects)
+            .await
+            .map_err(|error| error.to_string())
+    }
+
     async fn remove(
         &self,
         payload: &TorrentPayload,
-        with_data: bool,
+        removal: Removal<'_>,
         principal: &Principal,
         client: &ClientInfo,
     ) -> Result<(), String> {
         let engine = self
             .resolve(Some(&payload.engine_id))
             .map_err(|error| error.to_string())?;
-        let permission = if with_data {
-            Permission::TorrentsDeleteData
-        } else {
-            Permission::TorrentsDelete
-        };
-        self.command(
-            Caller { principal, client },
-            Some(&payload.engine_id),
-            &payload.hash,
-            permission,
-            Command::Remove { with_data },
-        )
-        .await
-        .map_err(|error| {
+        let caller = Caller { principal, client };
+        let removed = self.remove_by(Some(caller), Some(&payload.engine_id), &payload.hash, removal);
+        removed.await.map_err(|error| {
             let (name, text) = (engine.name(), error.to_string());
             if text.starts_with(name.as_str()) {
                 text
@@ -218,7 +219,9 @@ mod tests {
             let payload = found("/d/Show/S01").remove(1);
             assert_eq!((payload.engine_id.as_str(), payload.state, payload.live), (&*second, "downloading", true));
             let admin = principal(Role::Administrator);
-            let remove = || house.torrents.remove(&payload, true, &admin, house.caller().client);
+            // The first one's data lies there too.
+            let removal = Removal { with_data: true, keep_shared: true, ..Removal::default() };
+            let remove = || house.torrents.remove(&payload, removal, &admin, house.caller().client);
             b.fail(Some(EngineError::Unreachable("refused".into())));
             assert_eq!(remove().await, Err("second cannot be reached: refused".into()));
             b.fail(None);

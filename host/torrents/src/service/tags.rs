@@ -5,7 +5,6 @@
 use qm_ports::engine::{Command, EngineError, capability};
 
 use super::Torrents;
-use super::moves::run_one;
 use crate::error::TorrentsError;
 use crate::model::intake::Intake;
 use crate::model::paths::check_label;
@@ -36,7 +35,8 @@ impl Torrents {
             (!add.is_empty()).then_some(Command::AddTags { tags: add }),
         ];
         for command in commands.into_iter().flatten() {
-            run_one(engine, hash, command)
+            engine
+                .order_one(hash, command, None)
                 .await
                 .map_err(TorrentsError::of(&engine.name()))?;
         }

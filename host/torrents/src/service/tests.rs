@@ -344,7 +344,7 @@ db_test! {
         hashes.push(hash(0).to_string());
         let bulk = |action, hashes: Vec<String>| {
             let (torrents, caller) = (house.torrents.clone(), house.caller());
-            async move { torrents.bulk(caller, None, action, &hashes).await }
+            async move { torrents.bulk(caller, None, action, &hashes, false).await }
         };
         let outcome = bulk(BulkAction::Pause, hashes.clone()).await.unwrap();
         assert_eq!((outcome.succeeded, outcome.failed), (121, 11));
@@ -359,7 +359,7 @@ db_test! {
         assert_eq!(outcome.results[120].error.as_deref(), Some("seedbox cannot be reached: gone"));
         assert_eq!(outcome.results[130].error.as_deref(), Some("Torrent not found"));
         let guest = principal(Role::ReadOnly);
-        let refused = house.torrents.bulk(house.caller_as(&guest), None, BulkAction::RemoveData, &hashes).await;
+        let refused = house.torrents.bulk(house.caller_as(&guest), None, BulkAction::RemoveData, &hashes, false).await;
         assert_eq!(message(refused), "Missing permission: torrents.delete_data");
         house.torrents.shutdown().await;
         let rows = audited(&db).await;

@@ -22,6 +22,7 @@
 
 pub mod engine;
 pub mod metrics;
+mod orders;
 pub mod pages;
 mod persist;
 pub mod publish;

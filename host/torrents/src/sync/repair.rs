@@ -116,7 +116,7 @@ async fn repair(engine: &Engine, hash: &str) -> Plan {
     let hashes = [hash.to_owned()];
     let renamed = timeout(
         CALL_LIMIT,
-        engine.driver.run(
+        engine.order(
             &hashes,
             Command::Rename {
                 name: name.to_owned(),

@@ -191,6 +191,22 @@ db_test! {
         assert_eq!(*site.torrents.removed.lock().unwrap(), [("aa".to_owned(), false)]);
     }
 
+    async fn an_item_stays_whose_torrents_share_other_data(db: Db) {
+        let site = Site::new(&db).await;
+        site.put("show/a.mkv", "1");
+        let root = site.at("").canonicalize().unwrap();
+        site.torrents.all.lock().unwrap().push(payload("aa", &root.join("show")));
+        let why = "Other torrents use the data too: b (second)".to_owned();
+        site.torrents.shared.lock().unwrap().insert("aa".into(), why.clone());
+        let mut body = json!({ "path": "/show/a.mkv", "torrentAction": "stop_and_delete" });
+        let refused = site.post("/api/files/delete", body.clone()).await;
+        assert_eq!(refused.refusal(), (409, why));
+        assert!(site.at("show/a.mkv").exists() && site.torrents.removed.lock().unwrap().is_empty());
+        body["keepShared"] = true.into();
+        assert_eq!(site.post("/api/files/delete", body).await.status, 201);
+        assert_eq!(*site.torrents.removed.lock().unwrap(), [("aa".to_owned(), true)]);
+    }
+
     async fn bulk_does_each_by_itself(db: Db) {
         let site = Site::new(&db).await;
         for name in ["a", "b", "c"] {

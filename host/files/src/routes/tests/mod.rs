@@ -22,7 +22,7 @@ use qm_db::{Db, FromRow, Json, sql};
 use qm_kernel::{ClientInfo, Permission, Principal, Secret};
 use qm_platform::testing::Claims;
 use qm_platform::{Audit, Cipher, Settings};
-use qm_ports::{Holders, TorrentPayload, TorrentPayloads};
+use qm_ports::{Holders, Removal, TorrentPayload, TorrentPayloads};
 use qm_realtime::{Hub, HubConfig};
 use qm_test_base::{Hands, Heard, RoleTokens, START_MS, frozen};
 use qm_web::{Docs, WebConfig};
@@ -61,6 +61,8 @@ impl AuditRow {
 pub struct Torrents {
     pub all: Mutex<Vec<TorrentPayload>>,
     pub removed: Mutex<Vec<(String, bool)>>,
+    /// By the hash of a torrent: why its data stays.
+    pub shared: Mutex<HashMap<String, String>>,
 }
 
 #[async_trait]
@@ -76,17 +78,23 @@ impl TorrentPayloads for Torrents {
         all.iter().filter(touches).cloned().collect()
     }
 
+    async fn check_removal(&self, payloads: &[TorrentPayload]) -> Result<(), String> {
+        let shared = self.shared.lock().unwrap();
+        let mut theirs = payloads.iter().filter_map(|payload| shared.get(&payload.hash));
+        theirs.next().map_or(Ok(()), |why| Err(why.clone()))
+    }
+
     async fn remove(
         &self,
         payload: &TorrentPayload,
-        with_data: bool,
+        removal: Removal<'_>,
         _principal: &Principal,
         _client: &ClientInfo,
     ) -> Result<(), String> {
         self.removed
             .lock()
             .unwrap()
-            .push((payload.hash.clone(), with_data));
+            .push((payload.hash.clone(), removal.with_data));
         Err("the engine is away".into())
     }
 }

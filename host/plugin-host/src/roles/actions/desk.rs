@@ -137,6 +137,7 @@ impl Actions for Desk {
                 secrets,
                 torrent: call.torrent.clone(),
                 powers: call.powers,
+                keep_shared: call.params.get("keepShared") == Some(&Value::Bool(true)),
                 ..Concern::default()
             },
             total: self.runtime.limits.run_total,

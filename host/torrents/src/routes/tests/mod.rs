@@ -253,6 +253,11 @@ db_test! {
         let gone = site.ask("ADMINISTRATOR", "DELETE", &path("/data?removeLibrary=1"), None).await;
         assert_eq!(gone.status, 404);
         let data = format!("/api/torrents/{}/data?removeLibrary=1", hash(2));
+        let shared = site.ask("ADMINISTRATOR", "DELETE", &data, None).await;
+        let told = shared.body["message"].as_str().unwrap_or_default().to_owned();
+        assert_eq!((shared.status, &shared.body["code"]), (409, &json!("conflict.shared_data")));
+        assert!(told.starts_with("Other torrents use the data too: torrent 3 (seedbox). "), "{told}");
+        let data = format!("{data}&keepShared=true");
         let removed = site.ask("ADMINISTRATOR", "DELETE", &data, None).await;
         assert_eq!((removed.status, removed.body), (200, json!({ "success": true, "libraryItemsRemoved": 0 })));
         let bulk = json!({ "hashes": [*hash(3), *hash(1)], "action": "pause" });

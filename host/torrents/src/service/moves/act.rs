@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 use tokio::time::MissedTickBehavior;
 
 use super::settle::silent_since;
-use super::{BEAT, By, Hold, job_of, run_one};
+use super::{BEAT, By, Hold, job_of};
 use crate::error::{TorrentsError, describe};
 use crate::repo::{self, moves::MoveRow};
 use crate::service::Torrents;
@@ -303,23 +303,27 @@ async fn let_go(engine: &Engine, row: &MoveRow) -> Result<(), EngineError> {
     } else {
         Command::Stop
     };
-    run_one(engine, &row.hash, command).await
+    engine.order_one(&row.hash, command, None).await
 }
 
 /// Has the torrent save where its data is, and run as it did.
 async fn point(engine: &Engine, row: &MoveRow, save_path: &str) -> Result<(), EngineError> {
     let save_path = save_path.to_owned();
     if engine.driver.has(capability::FOLLOWS_DATA) {
-        return run_one(engine, &row.hash, Command::Attach { save_path }).await;
+        return engine
+            .order_one(&row.hash, Command::Attach { save_path }, None)
+            .await;
     }
     let torrent = engine.driver.get(&row.hash).await?;
     let torrent = torrent.ok_or(EngineError::NotFound(qm_ports::engine::Subject::Torrent))?;
     if torrent.save_path != save_path {
         let destination = save_path;
-        run_one(engine, &row.hash, Command::Move { destination }).await?;
+        engine
+            .order_one(&row.hash, Command::Move { destination }, None)
+            .await?;
     }
     if row.ran {
-        run_one(engine, &row.hash, Command::Start).await?;
+        engine.order_one(&row.hash, Command::Start, None).await?;
     }
     Ok(())
 }

@@ -25,12 +25,13 @@ use std::time::Duration;
 use qm_kernel::{ClientInfo, Permission, Principal, Timestamp};
 use qm_platform::Beats;
 use qm_ports::carry::{DataMove, DataMover};
-use qm_ports::engine::{Command, EngineError, capability};
+use qm_ports::engine::{Command, capability};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use self::plan::Plan;
+use super::claims::Claim;
 use super::commands::{checked_hash, told_of};
 use super::{Caller, Torrents};
 use crate::error::TorrentsError;
@@ -111,8 +112,13 @@ impl Moves {
         }
     }
 
-    fn mover(&self) -> Option<Arc<dyn DataMover>> {
+    pub fn mover(&self) -> Option<Arc<dyn DataMover>> {
         self.mover.get().and_then(Weak::upgrade)
+    }
+
+    /// The process, as rows name it.
+    pub fn owner(&self) -> &str {
+        &self.owner
     }
 
     fn busy(&self) -> MutexGuard<'_, Busy> {
@@ -189,15 +195,6 @@ fn job_of(row: &MoveRow) -> DataMove {
     }
 }
 
-/// Does `command` to one torrent.
-pub(super) async fn run_one(engine: &Engine, hash: &str, command: Command) -> Result<(), EngineError> {
-    let asked = [hash.to_owned()];
-    let outcomes = engine.driver.run(&asked, command).await?;
-    let missing = || EngineError::Protocol("it did not tell what became of the torrent".into());
-    let mine = outcomes.into_iter().find(|outcome| outcome.hash == hash);
-    mine.map_or_else(|| Err(missing()), |outcome| outcome.result)
-}
-
 impl Torrents {
     /// Says who moves data. Until then no torrent of a client is moved that does not do it itself.
     pub fn use_mover(&self, mover: &Arc<dyn DataMover>) {
@@ -227,7 +224,10 @@ impl Torrents {
         let destination = check_directory(destination, "destination", &self.roots)?;
         let engine = self.resolve(engine_id)?;
         let hash = checked_hash(hash)?;
-        if !engine.driver.has(capability::MOVES_DATA) {
+        let proof = if engine.driver.has(capability::MOVES_DATA) {
+            self.moves.refuse_busy(&engine, &hash)?;
+            Some(self.refuse_shared(&(engine.clone(), hash.clone()), false).await?)
+        } else {
             let plan = self.plan_move(caller, &engine, &hash, &destination).await?;
             match plan {
                 Plan::Nothing => {
@@ -238,22 +238,20 @@ impl Torrents {
                     }
                     return Ok(None);
                 }
-                Plan::Data(row) => return self.move_data(caller, engine, row).await,
-                Plan::Pointer => {}
+                Plan::Data(row, claim) => return self.move_data(caller, engine, *row, claim).await,
+                // Its client moves nothing.
+                Plan::Pointer => None,
             }
-        }
-        let permission = Permission::TorrentsMove;
+        };
         let command = Command::Move { destination };
-        match caller {
-            Some(caller) => {
-                self.command(caller, Some(&engine.id), &hash, permission, command)
-                    .await?;
-            }
-            None => {
-                self.obey(&engine, &hash, command).await?;
-                engine.poke();
-            }
+        let metadata = told_of(&engine, &hash, &command);
+        let told = engine.order_one(&hash, command, proof.as_ref()).await;
+        told.map_err(TorrentsError::of(&engine.name()))?;
+        if let Some(caller) = caller {
+            self.audit_torrent(caller, Permission::TorrentsMove.key(), &hash, metadata)
+                .await;
         }
+        engine.poke();
         Ok(None)
     }
 
@@ -263,6 +261,7 @@ impl Torrents {
         caller: Option<Caller<'_>>,
         engine: Arc<Engine>,
         row: MoveRow,
+        claim: Claim,
     ) -> Result<Option<String>, TorrentsError> {
         let hold = self.moves.hold(&row.engine_id, &row.hash);
         let hold = hold.ok_or(TorrentsError::Moving)?;
@@ -276,6 +275,7 @@ impl Torrents {
         let (begun, carrying) = oneshot::channel();
         let work = async move {
             let by = who.as_ref().map_or(By::Rule, By::Person);
+            let _claim = claim;
             torrents.carry_out(&engine, &row, by, hold, begun).await
         };
         let mut task = self.moves.tasks.spawn(work);

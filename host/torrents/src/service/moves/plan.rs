@@ -1,10 +1,7 @@
 //! Whether a torrent can be moved, judged before anything is changed: in the client, on disk, in the database.
 
-use std::path::Path;
-use std::time::Duration;
+use std::sync::Arc;
 
-use futures_util::future::join_all;
-use qm_ports::TorrentPayloads as _;
 use qm_ports::carry::{DataCheck, DataFile};
 use qm_ports::engine::{Torrent, TorrentState};
 
@@ -12,11 +9,9 @@ use super::job_of;
 use crate::error::TorrentsError;
 use crate::model::paths::{PathError, normalised};
 use crate::repo::moves::MoveRow;
+use crate::service::claims::Claim;
 use crate::service::{Caller, Torrents};
 use crate::sync::engine::Engine;
-
-/// Time limit on waiting for the lists of the engines.
-const FRESH: Duration = Duration::from_secs(3);
 
 /// What has to be done for a move.
 pub(super) enum Plan {
@@ -24,14 +19,14 @@ pub(super) enum Plan {
     Nothing,
     /// The torrent has no data, or it is there already: its client is told where to save it.
     Pointer,
-    Data(MoveRow),
+    Data(Box<MoveRow>, Claim),
 }
 
 impl Torrents {
     pub(super) async fn plan_move(
         &self,
         caller: Option<Caller<'_>>,
-        engine: &Engine,
+        engine: &Arc<Engine>,
         hash: &str,
         destination: &str,
     ) -> Result<Plan, TorrentsError> {
@@ -72,26 +67,13 @@ impl Torrents {
             DataCheck::Absent if torrent.downloaded == 0 => Ok(Plan::Pointer),
             DataCheck::Absent => Err(TorrentsError::DataNotSeen(row.source)),
             DataCheck::Ready => {
-                self.refuse_shared(&row).await?;
-                Ok(Plan::Data(row))
+                let claim = self.claims.take([row.source.clone()]).await;
+                let claim = claim.ok_or(TorrentsError::DataBusy)?;
+                self.refuse_shared(&(engine.clone(), row.hash.clone()), true)
+                    .await?;
+                Ok(Plan::Data(Box::new(row), claim))
             }
         }
-    }
-
-    /// Data that two torrents use would be taken from one of them.
-    async fn refuse_shared(&self, row: &MoveRow) -> Result<(), TorrentsError> {
-        // The list of an engine that nobody looked at is some seconds old.
-        let engines = self.registry.all();
-        let lists = engines
-            .iter()
-            .map(|engine| tokio::time::timeout(FRESH, engine.listed()));
-        // Of one that is away, what it last told.
-        let _ = join_all(lists).await;
-        let users = self.touching(&[Path::new(&row.source)]);
-        let other = users
-            .into_iter()
-            .find(|user| user.engine_id != row.engine_id || user.hash != row.hash);
-        other.map_or(Ok(()), |other| Err(TorrentsError::SharedData(other.name)))
     }
 }
 

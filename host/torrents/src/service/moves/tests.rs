@@ -182,7 +182,7 @@ db_test! {
         site.client.put(Torrent { content_path: OLD.into(), ..torrent(2) });
         site.house.torrents.resolve(None).unwrap().poke();
         eventually("the other is listed", || site.house.torrents.torrent(&site.engine, &hash(2)).is_some()).await;
-        assert_eq!(site.refused("/downloads/new").await, "Another torrent uses the data too: torrent 2");
+        assert_eq!(site.refused("/downloads/new").await, "Other torrents use the data too: torrent 2 (seedbox). It is not moved: remove or move those first");
         site.client.put(Torrent { content_path: "/downloads".into(), downloaded: 5, ..torrent(1) });
         let loose = site.refused("/downloads/new").await;
         assert!(loose.starts_with("The files of the torrent lie in /downloads itself"), "{loose}");
@@ -232,7 +232,7 @@ db_test! {
             assert!(matches!(started, Err(TorrentsError::Moving)));
             assert!(matches!(site.relocate("/downloads/third").await, Err(TorrentsError::Moving)));
             let action = BulkAction::RemoveData;
-            let bulk = torrents.bulk(caller, None, action, &[hash(1).to_string()]).await.unwrap();
+            let bulk = torrents.bulk(caller, None, action, &[hash(1).to_string()], false).await.unwrap();
             assert_eq!((bulk.succeeded, bulk.failed), (0, 1));
             assert_eq!(bulk.results[0].error, Some(TorrentsError::Moving.to_string()), "each hash is told of");
             // Its own process says that it is at work: nobody takes the move over.
@@ -409,7 +409,7 @@ db_test! {
         other.listed().await.unwrap();
         other.note_read(Attention::Quiet, Some(Timestamp::from_ms(1)));
         client.put(Torrent { content_path: OLD.into(), ..torrent(2) });
-        assert_eq!(site.refused("/downloads/new").await, "Another torrent uses the data too: torrent 2");
+        assert_eq!(site.refused("/downloads/new").await, "Other torrents use the data too: torrent 2 (other). It is not moved: remove or move those first");
         site.house.torrents.shutdown().await;
     }
 }
