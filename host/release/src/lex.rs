@@ -302,6 +302,10 @@ fn atoms(raw: &str) -> Vec<Atom> {
 /// `DVDRipXviD`: the name of a codec ends the word.
 fn begins_codec(raw: &str, atoms: &[Atom], start: usize) -> bool {
     let bytes = raw.as_bytes();
+    // Asked for every letter.
+    if !matches!(bytes[start], b'x' | b'X' | b'd' | b'D' | b'h' | b'H') {
+        return false;
+    }
     let named = bytes.get(start..start + 4).is_some_and(|word| {
         word.eq_ignore_ascii_case(b"xvid")
             || word.eq_ignore_ascii_case(b"divx")

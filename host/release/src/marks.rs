@@ -155,7 +155,7 @@ impl Index {
     }
 
     fn add_rule(&mut self, rank: usize, steps: Vec<Step>) {
-        let second = steps.get(1).map_or(u8::MAX, Step::takes);
+        let second = pattern::takes(steps.get(1..).unwrap_or_default());
         let entry = Entry { rank, second };
         match steps.first() {
             Some(Step::Words(words)) => {

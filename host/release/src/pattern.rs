@@ -61,16 +61,21 @@ pub(crate) fn kind_bit(kind: Option<Kind>) -> u8 {
     }
 }
 
-impl Step {
-    /// The kinds of atoms that it may find, by [`kind_bit`].
-    pub(crate) fn takes(&self) -> u8 {
-        match self {
-            Self::Words(_) | Self::Month | Self::Count | Self::Season => 1,
-            Self::Number { .. } => 2,
-            Self::One(_) => 4,
-            Self::Gap { least, .. } if *least > 0 => 4,
-            Self::Gap { .. } | Self::Range | Self::Maybe(_) | Self::Start | Self::End => u8::MAX,
-        }
+/// The kinds of atoms that these elements may begin with, by [`kind_bit`].
+pub(crate) fn takes(steps: &[Step]) -> u8 {
+    let Some((first, rest)) = steps.split_first() else {
+        return u8::MAX;
+    };
+    match first {
+        Step::Words(_) | Step::Month | Step::Count | Step::Season => 1,
+        Step::Number { .. } => 2,
+        // The end of a range is parted by a sign or by spaces.
+        Step::One(_) | Step::Range => 4,
+        Step::Gap { least: 0, .. } => 4 | takes(rest),
+        Step::Gap { .. } => 4,
+        Step::Maybe(within) => takes(within) | takes(rest),
+        Step::Start => u8::MAX,
+        Step::End => 8,
     }
 }
 
