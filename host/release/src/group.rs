@@ -4,7 +4,7 @@ use crate::around::{REPOSTS, SPREADERS};
 use crate::lex::{Bracket, Kind};
 use crate::model::Explanation;
 use crate::read::{CUTS, Reader, TAKEN};
-use crate::words::{CODES, COLLECTIVES, Field, Trust};
+use crate::words::{CODES, COLLECTIVES, DASHED_GROUPS, Field, Trust};
 
 /// Longer words are no groups.
 const LONGEST: usize = 25;
@@ -98,7 +98,7 @@ impl Reader<'_> {
                 tail.core = bracket.open;
                 continue;
             }
-            if self.holds_known(*bracket) {
+            if self.holds_known(*bracket) && !self.is_of_fans(*bracket) {
                 // Of a bracket of known words the end may be the group.
                 break;
             }
@@ -167,7 +167,7 @@ impl Reader<'_> {
                 .to_ascii_lowercase();
             bracket.open >= self.title.1
                 && self.text.mark(bracket.open) == Some('[')
-                && !self.holds_known(**bracket)
+                && (self.is_of_fans(**bracket) || !self.holds_known(**bracket))
                 && self.is_group_bracket(**bracket, &written)
         })?;
         Some((bracket.open + 1, bracket.close))
@@ -180,13 +180,26 @@ impl Reader<'_> {
         signs.then_some(site)
     }
 
+    /// `[Name-Subs]`, `[Name Fansub]`: a name that says what its bearers do.
+    fn is_of_fans(&self, bracket: Bracket) -> bool {
+        let text = &self.text;
+        let names = text.is_word(bracket.open + 1) && self.marks.word_at(bracket.open + 1).is_none();
+        let mut known = (bracket.open + 2..bracket.close).filter(|at| self.marks.word_at(*at).is_some());
+        let last = known.next();
+        names
+            && known.next().is_none()
+            && last.is_some_and(|at| {
+                at + 1 == bracket.close && matches!(text.low(at), "subs" | "sub" | "fansub")
+            })
+    }
+
     fn holds_known(&self, bracket: Bracket) -> bool {
         (bracket.open + 1..bracket.close).any(|at| self.marks.word_at(at).is_some() || self.is_year(at))
             || (bracket.open..bracket.close).any(|at| self.is(at, CUTS))
     }
 
     fn is_group_bracket(&self, bracket: Bracket, written: &str) -> bool {
-        let title = bracket.open >= self.title.0 && bracket.open < self.title.1;
+        let title = bracket.open < self.title.1 && bracket.close > self.title.0;
         let words = (bracket.open..bracket.close)
             .filter(|at| self.text.is_word(*at))
             .count();
@@ -321,18 +334,27 @@ impl Reader<'_> {
             .then_some((start, core))
     }
 
-    /// `XviD.Etc-Group`, `x264.D-Z0N3`: a single word between what is known and the dash is the group's too.
+    /// `x264-Etc-Group`: a single word that a dash joins to what is known is the group's too. Behind a dot it is, unless it
+    /// is written in capitals, as a status is: `x264.PREAiR-GROUP`.
     fn with_word_before(&self, dash: usize) -> usize {
         let text = &self.text;
         let word = dash - 1;
         let before = text.skip_back(word, ".-");
+        let written = text.raw(word, dash);
+        let capitals = written.chars().filter(|c| c.is_uppercase()).count();
+        let whole = text.raw(word, self.end).to_ascii_lowercase();
+        let dashed = text.mark(word.wrapping_sub(1)) == Some('-')
+            || DASHED_GROUPS.iter().any(|group| whole.starts_with(group));
+        let small = written.chars().filter(|c| c.is_lowercase()).count();
+        let shouted = capitals > 2 && capitals > 2 * small;
+        let is_status = !dashed && (shouted || text.low(word).ends_with("fix"));
         let known = before > 0
             && before < word
             && self
                 .marks
                 .word_at(before - 1)
                 .is_some_and(|word| word.start >= self.title.1);
-        if known && text.kind(word) == Some(Kind::Latin) && !self.is_taken(word) {
+        if known && !is_status && text.kind(word) == Some(Kind::Latin) && !self.is_taken(word) {
             word
         } else {
             dash + 1

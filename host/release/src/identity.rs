@@ -1,32 +1,81 @@
 //! What two releases of the same thing have in common.
 
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use qm_titles::folded;
+
 use crate::model::{ContentType, Release};
 
-/// One text for all releases of the same episode or movie, whatever their quality; `None` when the name does not say
-/// which one it is.
+/// One text for all releases of the same episode, movie or pack, whatever their quality; `None` when the name does not say
+/// which one it is. Several episodes or seasons are one thing: a pack is none of its episodes.
 pub fn identity(release: &Release) -> Option<String> {
-    let title = folded(&release.named()?);
+    let named = release.named()?;
+    let title = folded(&without_season(&named, release));
     if title.is_empty() {
         return None;
     }
     match release.content_type {
         ContentType::TvEpisode => {
-            let (season, episode) = (release.season?, release.episode?);
-            Some(format!("ep:{title}:{season}:{episode}"))
+            let season = release.season?;
+            Some(format!("ep:{title}:{season}:{}", runs(&release.episodes)))
         }
-        ContentType::AnimeEpisode => Some(format!("anime:{title}:{}", release.absolute_episode?)),
+        // `S2 - 05` is counted within the season that it names.
+        ContentType::AnimeEpisode => Some(match release.season.filter(|_| !release.episodes.is_empty()) {
+            Some(season) => format!("ep:{title}:{season}:{}", runs(&release.episodes)),
+            None => format!("anime:{title}:{}", runs(&release.absolute_episodes)),
+        }),
         ContentType::Daily => Some(format!("daily:{title}:{}", release.air_date.as_deref()?)),
         ContentType::Movie => Some(format!("movie:{title}:{}", release.year?)),
-        ContentType::Unknown => None,
+        ContentType::Unknown => pack(&title, release),
     }
 }
 
-/// Lower case, everything but letters and digits one space.
-fn folded(title: &str) -> String {
-    let lower = title.to_lowercase();
-    let words: Vec<&str> = lower
-        .split(|c: char| !c.is_alphanumeric())
-        .filter(|word| !word.is_empty())
-        .collect();
-    words.join(" ")
+/// Whole seasons in one release, or one part of a season that is told by its number.
+fn pack(title: &str, release: &Release) -> Option<String> {
+    if release.is_piece || release.seasons.is_empty() {
+        return None;
+    }
+    let mut pack = format!("pack:{title}:{}", runs(&release.seasons));
+    if let Some(part) = release.part {
+        let _ = write!(pack, ":{part}");
+    }
+    Some(pack)
+}
+
+/// A season that the title keeps (`Title S2`) is told apart from it.
+fn without_season<'t>(title: &'t str, release: &Release) -> Cow<'t, str> {
+    let Some(season) = release.season else {
+        return Cow::Borrowed(title);
+    };
+    let mark = format!("S{season}");
+    let mut words: Vec<&str> = title.split(' ').collect();
+    match words.iter().rposition(|word| *word == mark) {
+        Some(place) if words.len() > 1 => {
+            words.remove(place);
+            Cow::Owned(words.join(" "))
+        }
+        _ => Cow::Borrowed(title),
+    }
+}
+
+/// `1-3+7` for one to three and seven; the numbers are in order.
+fn runs(numbers: &[u32]) -> String {
+    let mut text = String::new();
+    let mut at = 0;
+    while let Some(first) = numbers.get(at) {
+        let mut last = *first;
+        at += 1;
+        while let Some(next) = numbers.get(at).filter(|next| **next <= last + 1) {
+            last = *next;
+            at += 1;
+        }
+        let plus = if text.is_empty() { "" } else { "+" };
+        let _ = if last > *first {
+            write!(text, "{plus}{first}-{last}")
+        } else {
+            write!(text, "{plus}{first}")
+        };
+    }
+    text
 }

@@ -128,10 +128,14 @@ impl<'n> Text<'n> {
         }
     }
 
+    /// Whether the atom was cut off the word before it.
+    pub(crate) fn is_cut(&self, at: usize) -> bool {
+        self.atoms.get(at).is_some_and(|atom| atom.is_cut)
+    }
+
     /// Whether a Latin letter or a digit stands right before this atom.
     pub(crate) fn joined_before(&self, at: usize) -> bool {
-        let is_cut = self.atoms.get(at).is_some_and(|atom| atom.is_cut);
-        !is_cut
+        !self.is_cut(at)
             && at
                 .checked_sub(1)
                 .is_some_and(|before| matches!(self.kind(before), Some(Kind::Latin | Kind::Number)))
@@ -269,7 +273,12 @@ fn atoms(raw: &str) -> Vec<Atom> {
     let mut atoms: Vec<Atom> = Vec::with_capacity(raw.len() / 3 + 4);
     for (start, c) in raw.char_indices() {
         let (kind, end) = (kind_of(c), start + c.len_utf8());
-        let lines = kind == Kind::Latin && ends_lines(raw, &atoms);
+        let codec = kind == Kind::Latin && begins_codec(raw, &atoms, start);
+        let lines = match kind {
+            Kind::Latin => codec || ends_lines(raw, &atoms),
+            Kind::Script => begins_counter(raw, &atoms, start, c),
+            Kind::Number | Kind::Mark => false,
+        };
         match atoms.last_mut() {
             Some(last) if last.kind == kind && kind != Kind::Mark && !lines => last.end = end,
             _ => {
@@ -281,13 +290,36 @@ fn atoms(raw: &str) -> Vec<Atom> {
                     end,
                     kind,
                     sign: if kind == Kind::Mark { c } else { '\0' },
-                    is_cut: false,
+                    is_cut: codec,
                     bracket: 0,
                 });
             }
         }
     }
     atoms
+}
+
+/// `DVDRipXviD`: the name of a codec ends the word.
+fn begins_codec(raw: &str, atoms: &[Atom], start: usize) -> bool {
+    let bytes = raw.as_bytes();
+    // Asked for every letter.
+    if !matches!(bytes[start], b'x' | b'X' | b'd' | b'D' | b'h' | b'H') {
+        return false;
+    }
+    let named = bytes.get(start..start + 4).is_some_and(|word| {
+        word.eq_ignore_ascii_case(b"xvid")
+            || word.eq_ignore_ascii_case(b"divx")
+            || word.eq_ignore_ascii_case(b"hevc")
+    });
+    let ends = !bytes.get(start + 4).is_some_and(u8::is_ascii_alphabetic);
+    named
+        && ends
+        && atoms.last().is_some_and(|word| {
+            let stem = &bytes[word.start..word.end];
+            word.kind == Kind::Latin
+                && word.end == start
+                && (stem.len() > 2 || stem.eq_ignore_ascii_case(b"dl"))
+        })
 }
 
 /// `1080pRemux`: the `p` is the number's.
@@ -305,26 +337,62 @@ fn ends_lines(raw: &str, atoms: &[Atom]) -> bool {
         )
 }
 
+/// `第2季第05集`, `片名全12集`, `第2期片名`: counters run right up to other words.
+fn begins_counter(raw: &str, atoms: &[Atom], start: usize, c: char) -> bool {
+    if c == '第' {
+        return true;
+    }
+    if matches!(c, '全' | '共') {
+        return raw
+            .as_bytes()
+            .get(start + c.len_utf8())
+            .is_some_and(u8::is_ascii_digit);
+    }
+    let [.., ordinal, number, counter] = atoms else {
+        return false;
+    };
+    number.kind == Kind::Number
+        && &raw[ordinal.start..ordinal.end] == "第"
+        && matches!(
+            &raw[counter.start..counter.end],
+            "季" | "期" | "话" | "話" | "集" | "回"
+        )
+}
+
 /// `NameS01`: a capital after a small letter, before a number, is the marker's and not the word's.
 fn part_marker(raw: &str, atoms: &mut Vec<Atom>) {
     let Some(word) = atoms.last().copied().filter(|atom| atom.kind == Kind::Latin) else {
         return;
     };
     let written = &raw.as_bytes()[word.start..word.end];
+    // `DLx264`, `4Kto1080p`
+    let follows = raw.as_bytes().get(word.end..).unwrap_or_default();
+    let is_codec = matches!(follows, [b'2', b'6', b'4' | b'5' | b'6', rest @ ..] if !rest.first().is_some_and(u8::is_ascii_digit));
+    if is_codec && matches!(written, [_, .., b'x' | b'X' | b'h' | b'H']) {
+        cut(atoms, word, word.end - 1);
+        return;
+    }
+    if written.eq_ignore_ascii_case(b"kto") {
+        cut(atoms, word, word.start + 1);
+        return;
+    }
     let capital = matches!(written, [.., before, b'S' | b'E'] if before.is_ascii_lowercase());
     // `names01e02`
-    let follows = raw.as_bytes().get(word.end..).unwrap_or_default();
     let whole = matches!(follows, [a, b, b'e' | b'E', c, ..]
         if a.is_ascii_digit() && b.is_ascii_digit() && c.is_ascii_digit());
     if capital || (whole && matches!(written, [_, .., b's' | b'S'])) {
-        let middle = word.end - 1;
-        if let Some(last) = atoms.last_mut() {
-            last.end = middle;
-        }
-        atoms.push(Atom {
-            start: middle,
-            is_cut: true,
-            ..word
-        });
+        cut(atoms, word, word.end - 1);
     }
+}
+
+/// Cuts the last word in two.
+fn cut(atoms: &mut Vec<Atom>, word: Atom, middle: usize) {
+    if let Some(last) = atoms.last_mut() {
+        last.end = middle;
+    }
+    atoms.push(Atom {
+        start: middle,
+        is_cut: true,
+        ..word
+    });
 }

@@ -7,6 +7,7 @@
 //! find.
 
 mod around;
+mod dates;
 mod group;
 mod identity;
 mod judge;
@@ -19,6 +20,7 @@ mod quality;
 mod quick;
 mod read;
 mod rules;
+mod seasons;
 mod title;
 mod words;
 

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use crate::lex::{Kind, Text};
 use crate::pattern::{self, Numbers, Place, Step, Steps};
-use crate::rules::{self, MORE, Means, RULES, Rule};
+use crate::rules::{self, LIST, MORE, Means, RANGE, RULES, Rule};
 use crate::words::{Field, ROWS, Row, Trust};
 
 /// A known word where it stands.
@@ -155,11 +155,16 @@ impl Index {
     }
 
     fn add_rule(&mut self, rank: usize, steps: Vec<Step>) {
-        let second = steps.get(1).map_or(u8::MAX, Step::takes);
+        let second = pattern::takes(steps.get(1..).unwrap_or_default());
         let entry = Entry { rank, second };
         match steps.first() {
             Some(Step::Words(words)) => {
                 for word in words {
+                    self.words.entry(word).or_default().rules.push(entry);
+                }
+            }
+            Some(Step::Season) => {
+                for word in crate::words::HAN_SEASONS {
                     self.words.entry(word).or_default().rules.push(entry);
                 }
             }
@@ -215,12 +220,14 @@ impl Phrase {
 pub(crate) struct Marks {
     pub(crate) words: Vec<Word>,
     pub(crate) found: Vec<Found>,
-    /// For each atom the number of the word that covers it, counted from one.
+    /// For each atom the number of the word that covers it, counted from one; the highest number in a checksum.
     cover: Vec<u32>,
     /// For each atom whether a season ends before it.
     season_ends: Vec<bool>,
     /// For each atom whether it belongs to the name of one season.
     seasons: Vec<bool>,
+    /// For each atom whether it belongs to the names of several.
+    several: Vec<bool>,
     /// For each atom whether it belongs to what looks like a date.
     dates: Vec<bool>,
 }
@@ -233,8 +240,10 @@ impl Marks {
             cover: vec![0; text.len()],
             season_ends: vec![false; text.len() + 1],
             seasons: vec![false; text.len()],
+            several: vec![false; text.len()],
             dates: vec![false; text.len()],
         };
+        marks.leave_checksums(text);
         marks.find_words(text, count);
         marks.find_numbers(text, count);
         marks
@@ -255,9 +264,27 @@ impl Marks {
         self.seasons[start..end].contains(&true)
     }
 
+    /// Whether a part of the name here belongs to the names of several seasons.
+    pub(crate) fn in_seasons(&self, start: usize, end: usize) -> bool {
+        self.several[start..end].contains(&true)
+    }
+
     /// Whether a number here belongs to what looks like a date.
     pub(crate) fn in_date(&self, start: usize, end: usize) -> bool {
         self.dates[start..end].contains(&true)
+    }
+
+    /// `[1930E512]`: nothing in a checksum is a word or a number of its own.
+    fn leave_checksums(&mut self, text: &Text<'_>) {
+        for bracket in &text.brackets {
+            let end = bracket.close.min(text.len());
+            let written = text.raw(bracket.open + 1, end).as_bytes();
+            let letters = written.iter().any(u8::is_ascii_alphabetic);
+            if written.len() == 8 && letters && written.iter().all(u8::is_ascii_hexdigit) {
+                let digits = written.iter().any(u8::is_ascii_digit);
+                self.cover[bracket.open + 1..end].fill(if digits { u32::MAX } else { 0 });
+            }
+        }
     }
 
     fn find_words(&mut self, text: &Text<'_>, count: &mut Steps) {
@@ -281,11 +308,14 @@ impl Marks {
     /// Takes the longest phrase that begins here; where it ends.
     fn word_from(&mut self, text: &Text<'_>, at: usize, count: &mut Steps) -> Option<usize> {
         *count += 1;
-        if !text.is_word(at) {
+        if !text.is_word(at) || self.cover[at] != 0 {
             return None;
         }
+        if let Some(end) = self.broadcast(text, at) {
+            return Some(end);
+        }
         // Behind a number only what is counted by it, and what follows another known word.
-        let joined = text.joined_before(at) && self.word_at(at - 1).is_none();
+        let joined = text.joined_before(at) && !self.continues(text, at);
         if let Some(end) = size(text, at) {
             let order = Self::sized(text, at, end);
             if let Some(order) = order {
@@ -293,24 +323,100 @@ impl Marks {
                 return Some(end);
             }
         }
-        let begin = INDEX.words.get(text.low(at))?;
+        let Some(begin) = INDEX.words.get(text.low(at)) else {
+            return if joined { None } else { self.of_service(text, at) };
+        };
+        let of_marker = joined && is_behind_marker(text, at);
         for place in &begin.phrases {
             let phrase = &INDEX.phrases[*place];
             let row = &ROWS[phrase.order];
             let few = joined && text.number(at - 1).is_some_and(|number| number < 100);
             let counted = few && matches!(text.low(at), "xdvd" | "xdvd5" | "xdvd9" | "dvd");
-            if joined && !counted {
-                break;
+            let glued = of_marker && row.2 != Trust::Beside && row.0 != Field::Version;
+            if joined && !counted && !glued {
+                continue;
             }
             if let Some(end) = phrase
                 .matches(text, at, count)
                 .filter(|end| closes(text, *end, row))
             {
                 self.add(at, end, phrase.order);
+                let end = self.lines(text, end, row);
                 return Some(self.channels(text, end, row));
             }
         }
         None
+    }
+
+    /// Whether what is glued to something known goes on with it: `1080pWEBDL`, `4Kto1080p`.
+    fn continues(&self, text: &Text<'_>, at: usize) -> bool {
+        let known = |at: Option<usize>| at.is_some_and(|at| self.word_at(at).is_some());
+        let before = at.checked_sub(1);
+        known(before) || (before.is_some_and(|at| text.low(at) == "to") && known(at.checked_sub(2)))
+    }
+
+    /// `10月新番`, `2026年4月新番`, `七月新番`: when it was first broadcast; every show of those months has it.
+    fn broadcast(&mut self, text: &Text<'_>, at: usize) -> Option<usize> {
+        let ends = |at: usize| {
+            let word = text.low(at);
+            text.kind(at) == Some(Kind::Script) && word.contains('月') && word.ends_with('番')
+        };
+        let is_month = |at: usize| {
+            text.number(at).is_some_and(|month| (1..=12).contains(&month))
+                && text.low(at + 1).starts_with('月')
+        };
+        let dated = text.low(at).len() == 4 && text.low(at + 1) == "年";
+        let month = if dated { at + 2 } else { at };
+        let end = match text.kind(month)? {
+            Kind::Number if is_month(month) && ends(month + 1) => month + 2,
+            Kind::Script if ends(month) && !text.low(month).starts_with('月') => month + 1,
+            _ => return None,
+        };
+        let order = ROWS
+            .iter()
+            .position(|row| row.0 == Field::Noise && row.2 == Trust::Behind)?;
+        self.add(at, end, order);
+        Some(end)
+    }
+
+    /// `HBOMaxHD`: taken from the service that the word begins with.
+    fn of_service(&mut self, text: &Text<'_>, at: usize) -> Option<usize> {
+        let word = text.low(at);
+        let stem = word
+            .strip_suffix("uhd")
+            .or_else(|| word.strip_suffix("hd"))
+            .or_else(|| word.strip_suffix("sd"))?;
+        let is_service = |place: &&usize| {
+            let phrase = &INDEX.phrases[**place];
+            let row = &ROWS[phrase.order];
+            phrase.pieces.len() == 1 && row.0 == Field::Service && row.2 == Trust::Behind
+        };
+        let service = INDEX.words.get(stem)?.phrases.iter().find(is_service)?;
+        let source = ROWS
+            .iter()
+            .position(|row| row.0 == Field::Source && row.1 == "WEB-DL")?;
+        if text.is_plain_word(at + 1) || stem.len() < 4 {
+            return None;
+        }
+        self.add(at, at + 1, INDEX.phrases[*service].order);
+        self.add(at, at + 1, source);
+        Some(at + 1)
+    }
+
+    /// `BD1080`: the number of lines behind the name of a source.
+    fn lines(&mut self, text: &Text<'_>, end: usize, row: &Row) -> usize {
+        if row.0 != Field::Source || !is_lines(text, end) || text.is_plain_word(end + 1) {
+            return end;
+        }
+        let lines = text.low(end);
+        let order = ROWS.iter().position(|row| {
+            row.0 == Field::Resolution && row.1.strip_suffix('p') == Some(lines) && row.2 == Trust::Always
+        });
+        let Some(order) = order else {
+            return end;
+        };
+        self.add(end, end + 1, order);
+        end + 1
     }
 
     /// `1280x720`: the row of that resolution.
@@ -417,6 +523,11 @@ impl Marks {
         }
         if rule.means == Means::Season {
             self.season_ends[end] = true;
+            // `Season 2 - 05` looks like several and may be an episode.
+            let several = rule.name == LIST || (rule.name == RANGE && rules::is_range(rule, &numbers, b'T'));
+            if several {
+                self.several[at..end].fill(true);
+            }
             if numbers.get(b'T').is_none() {
                 self.seasons[at..end].fill(true);
             }
@@ -438,21 +549,18 @@ impl Marks {
     }
 
     /// How the marker that ends here goes on: where that ends, the numbers, whether those between belong to it.
-    pub(crate) fn more(
-        &self,
-        text: &Text<'_>,
+    pub(crate) fn more<'t>(
+        &'t self,
+        text: &'t Text<'_>,
         at: usize,
-        count: &mut Steps,
+        count: &'t mut Steps,
     ) -> impl Iterator<Item = (usize, Numbers, &'static rules::More)> {
-        let mut all = [None; 9];
-        for (place, (more, steps)) in all.iter_mut().zip(MORE.iter().zip(TAILS.iter())) {
-            *place = pattern::matches(steps, &self.place(text), at, count)
-                .filter(|(end, _)| {
-                    text.kind(end - 1) != Some(Kind::Number) || text.kind(*end) != Some(Kind::Number)
-                })
-                .map(|(end, numbers)| (end, numbers, more));
-        }
-        all.into_iter().flatten()
+        let tails = MORE.iter().zip(TAILS.iter());
+        tails.filter_map(move |(more, steps)| {
+            let (end, numbers) = pattern::matches(steps, &self.place(text), at, count)?;
+            let cut = text.kind(end - 1) == Some(Kind::Number) && text.kind(end) == Some(Kind::Number);
+            (!cut).then_some((end, numbers, more))
+        })
     }
 }
 
@@ -468,20 +576,61 @@ fn looks_like_date(text: &Text<'_>, at: usize, rule: &Rule, numbers: &Numbers) -
     rule.name.starts_with("date") && year && days && same
 }
 
+fn is_lines(text: &Text<'_>, at: usize) -> bool {
+    matches!(text.low(at), "480" | "576" | "720" | "1080" | "2160")
+}
+
+/// `S01Extras`, `S01E02German`: right behind the marker of a season or an episode.
+fn is_behind_marker(text: &Text<'_>, at: usize) -> bool {
+    let Some(letter) = at.checked_sub(2) else {
+        return false;
+    };
+    let begins = match text.low(letter) {
+        "s" => !text.joined_before(letter),
+        "e" => letter
+            .checked_sub(1)
+            .is_some_and(|season| text.number(season).is_some()),
+        _ => false,
+    };
+    begins && text.kind(at) == Some(Kind::Latin) && text.number(at - 1).is_some()
+}
+
 /// Whether a phrase may end here: no letter runs on, and a number only behind words that numbers follow.
 fn closes(text: &Text<'_>, end: usize, row: &Row) -> bool {
+    // `Complete Series 1-7`: the word counts the seasons.
+    if row.0 == Field::Whole && text.low(end - 1) == "series" {
+        let next = text.skip(end, " ._");
+        return text.kind(next) != Some(Kind::Number) || text.low(next).len() > 2;
+    }
     match (text.kind(end - 1), text.kind(end)) {
         (Some(Kind::Latin), Some(Kind::Number)) => {
             let counted = matches!(
                 row.0,
                 Field::Audio | Field::Resolution | Field::Source | Field::Codec | Field::Depth
             );
-            counted && row.2 != Trust::Beside
+            let source = row.0 == Field::Source && is_lines(text, end);
+            // `DTS x265`: the letter is the codec's.
+            let cut = text.low(end - 1) == "x" && row.0 == Field::Audio;
+            counted && !cut && (row.2 != Trust::Beside || source)
         }
-        (Some(Kind::Latin | Kind::Number), Some(Kind::Latin)) => row.0 == Field::Resolution,
+        (Some(Kind::Latin | Kind::Number), Some(Kind::Latin)) => {
+            row.0 == Field::Resolution
+                || text.is_cut(end)
+                || (row.0 == Field::Codec && begins_sound(text, end))
+        }
         (Some(Kind::Number), Some(Kind::Number)) => false,
         _ => true,
     }
+}
+
+/// `H264AAC`: the name of a sound format begins here.
+fn begins_sound(text: &Text<'_>, at: usize) -> bool {
+    INDEX.words.get(text.low(at)).is_some_and(|begin| {
+        let orders = begin.phrases.iter().map(|place| INDEX.phrases[*place].order);
+        orders
+            .map(|order| &ROWS[order])
+            .any(|row| row.0 == Field::Audio && row.2 != Trust::Beside)
+    })
 }
 
 /// `1280x720`, `1440x1080p`: where it ends.

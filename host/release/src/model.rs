@@ -55,6 +55,9 @@ pub struct Release {
     pub channels: Option<&'static str>,
     pub proper: bool,
     pub repack: bool,
+    /// Neither an episode nor all of the season that is named: a disc, extras, an episode between two.
+    #[serde(skip)]
+    pub is_piece: bool,
     pub content_type: ContentType,
     /// Which part of the name each field was read from.
     pub explanations: Vec<Explanation>,

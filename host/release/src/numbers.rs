@@ -1,10 +1,9 @@
-//! Chooses among the numbers that were found: season, episode, absolute number, date, part, year.
+//! Chooses among the numbers that were found: season, episode, absolute number, part.
 
 use crate::lex::Kind;
 use crate::marks::Found;
 use crate::read::Reader;
-use crate::rules::{self, Means, More, When};
-use crate::words::BEFORE_A_YEAR_OF_THE_TITLE;
+use crate::rules::{self, Means, More, RANGE, SPAN, When};
 
 /// A span in numbers alone reaches no further than this beyond its first episode.
 const LONGEST_SPAN: u32 = 12;
@@ -14,11 +13,11 @@ const LONGEST_NAMED_SPAN: u32 = 100;
 const LONGEST_BATCH: u32 = 1200;
 
 /// A season's episodes, chosen.
-struct Episodes {
-    season: u32,
-    all: Vec<u32>,
-    at: (usize, usize),
-    rule: &'static str,
+pub(crate) struct Episodes {
+    pub(crate) season: u32,
+    pub(crate) all: Vec<u32>,
+    pub(crate) at: (usize, usize),
+    pub(crate) rule: &'static str,
 }
 
 impl Reader<'_> {
@@ -40,7 +39,7 @@ impl Reader<'_> {
     }
 
     /// The first match that holds, by the order of the table.
-    fn first(&self, means: &[Means], free_of: &[Option<(usize, usize)>]) -> Option<Found> {
+    pub(crate) fn first(&self, means: &[Means], free_of: &[Option<(usize, usize)>]) -> Option<Found> {
         let candidates = self.marks.found.iter().filter(|found| {
             means.contains(&found.rule.means)
                 && free_of
@@ -54,7 +53,7 @@ impl Reader<'_> {
     }
 
     /// Whether the conditions of a match's rule are met, and its numbers can be what they are taken for.
-    fn holds(&self, found: &Found) -> bool {
+    pub(crate) fn holds(&self, found: &Found) -> bool {
         let when = found.rule.when;
         let asks = |condition: When| when & condition != 0;
         (!asks(rules::ENDS) || self.ends(found.end))
@@ -121,13 +120,23 @@ impl Reader<'_> {
                 let crossed = found.rule.name == "season by episode";
                 let loose = text.joined_before(found.start) || text.is_plain_word(found.end) || decimal;
                 let year = found.rule.pattern.starts_with("<S:4>");
-                is_season && !(crossed && single && loose) && (!year || season >= 1900) && self.is_pair(found)
+                // `S01-05` is five seasons.
+                let seasons = found.rule.name == "season, dash, number"
+                    && rules::is_range(found.rule, &found.numbers, b'E');
+                is_season
+                    && !(crossed && single && loose)
+                    && (!year || season >= 1900)
+                    && !seasons
+                    && !self.is_half_of_season(found)
+                    && self.is_pair(found)
             }
             Means::Combined => self.is_combined(found),
+            Means::Mini if found.rule.name == "all of several" => value(b'N') == value(b'E'),
             Means::Mini => {
                 value(b'N').is_none_or(|of| of > 999 || value(b'E').is_some_and(|first| first <= of))
             }
             Means::Season if self.is_in_date(found) || self.is_grade(found.start) => false,
+            Means::Season if found.rule.name == RANGE => rules::is_range(found.rule, &found.numbers, b'T'),
             Means::Season => {
                 let season = value(b'S').unwrap_or_default();
                 let up = value(b'T').is_none_or(|last| last > season);
@@ -137,7 +146,9 @@ impl Reader<'_> {
                 up && !open && (season <= 100 || (1900..2100).contains(&season))
             }
             Means::Absolute => self.is_absolute(found),
-            Means::Date | Means::Half | Means::Part => true,
+            Means::Special => value(b'E').is_some_and(|first| value(b'F').is_none_or(|last| last > first)),
+            Means::Half => !found.rule.name.ends_with("of a season") || value(b'D') == Some(5),
+            Means::Date | Means::Part => true,
         }
     }
 
@@ -155,7 +166,7 @@ impl Reader<'_> {
     }
 
     /// Part of what looks like a date, be it one that cannot be told.
-    fn is_in_date(&self, found: &Found) -> bool {
+    pub(crate) fn is_in_date(&self, found: &Found) -> bool {
         self.marks.in_date(found.start, found.end)
     }
 
@@ -173,6 +184,16 @@ impl Reader<'_> {
                 && number.value % 100 > 0
                 && !sizes.contains(&number.value);
         }
+        if found.rule.name == "several numbers of season and episode" {
+            let next = |letter: u8, before: u32| {
+                let value = found.numbers.value(letter);
+                value.is_none_or(|value| value == before + 1)
+            };
+            let second = found.numbers.value(b'D').unwrap_or_default();
+            let third = found.numbers.value(b'G').unwrap_or_default();
+            let in_a_row = next(b'D', number.value) && next(b'G', second) && next(b'H', third);
+            return in_a_row && !is_year && !self.traits.event && number.value % 100 > 0;
+        }
         number.value % 100 > 0
     }
 
@@ -188,6 +209,8 @@ impl Reader<'_> {
             || self.is_half(found)
             || self.is_decimal(found)
             || self.belongs_to_word(found)
+            || self.counts_all(found)
+            || self.ends_title(found)
         {
             return false;
         }
@@ -195,8 +218,16 @@ impl Reader<'_> {
         if found.rule.name == "two numbers in a row" && !in_a_row {
             return false;
         }
+        let of = found.numbers.value(b'N');
+        if found.rule.name == "one of several" && of.is_none_or(|all| all < first.value) {
+            return false;
+        }
+        if found.rule.name == "padded span" && self.text.mark(self.text.skip(found.end, " ._")) == Some('-') {
+            return false;
+        }
         let in_brackets = found.rule.pattern.starts_with("{[}");
-        if in_brackets && [480, 576, 720, 1080, 2160].contains(&first.value) {
+        let versioned = found.numbers.get(b'V').is_some();
+        if in_brackets && !versioned && [480, 576, 720, 1080, 2160].contains(&first.value) {
             return false;
         }
         let second = found.numbers.value(b'C').zip(found.numbers.value(b'D'));
@@ -220,8 +251,33 @@ impl Reader<'_> {
         self.text.mark(end) == Some('.')
             && self.text.kind(end + 1) == Some(Kind::Number)
             && self.text.low(end + 1).len() == 1
-            && !self.text.is_plain_word(end + 2)
+            && (!self.text.is_plain_word(end + 2) || self.text.low(end + 2) == "v")
             && self.marks.word_at(end + 1).is_none()
+    }
+
+    /// `S01E07.5`: none of the season's own episodes. Any other digit there begins the episode's title.
+    fn is_half_of_season(&self, found: &Found) -> bool {
+        let half = found.end + 1;
+        self.is_half(found) && self.text.low(half) == "5" && self.ends(half + 1)
+    }
+
+    /// `Agent 86 3D 1987`: the last word of a title, with words of releases between it and the year.
+    fn ends_title(&self, found: &Found) -> bool {
+        let bare = found.rule.name == "number of an anime before an end" && self.lead_group.is_none();
+        let mut next = self.text.skip(found.end, " ._-(");
+        for _ in 0..3 {
+            match self.marks.word_at(next).filter(|_| bare) {
+                Some(word) => next = self.text.skip(word.end, " ._-("),
+                None => break,
+            }
+        }
+        bare && self.is_year(next)
+    }
+
+    /// `全12集`: how many there are.
+    fn counts_all(&self, found: &Found) -> bool {
+        let before = found.start.checked_sub(1).map_or("", |at| self.text.low(at));
+        before.ends_with(['全', '共'])
     }
 
     /// The second half of `1.11`.
@@ -254,19 +310,25 @@ impl Reader<'_> {
                 .is_none_or(|mark| !"[(".contains(mark));
         counted
             || single
+            || self.marks.in_seasons(found.start, found.end)
             || (found.numbers.get(b'B').is_none() && self.marks.in_season(found.start, found.end))
     }
 
     fn episodes(&mut self) -> Option<Episodes> {
         let absolute = self.first(&[Means::Absolute], &[]);
         let mut of_season = None;
-        let found = self.first(&[Means::Episode, Means::Combined], &[]).or_else(|| {
+        let means = [Means::Episode, Means::Combined, Means::Special];
+        let found = self.first(&means, &[]).or_else(|| {
             let mini = self.first(&[Means::Mini], &[])?;
             // The season that is named elsewhere would be lost.
             let season = self.first(&[Means::Season], &[Some((mini.start, mini.end))]);
             match season {
                 None => Some(mini),
-                Some(named) if names_season(&named) || named.rule.name == "series" => {
+                Some(named)
+                    if names_season(&named)
+                        || named.rule.name == "series"
+                        || mini.rule.name.ends_with("of several") =>
+                {
                     of_season = named.numbers.value(b'S');
                     Some(mini)
                 }
@@ -280,6 +342,14 @@ impl Reader<'_> {
         let value = |letter| found.numbers.value(letter);
         let (season, all) = match found.rule.means {
             Means::Combined => combined(&found)?,
+            Means::Special => {
+                let first = value(b'E')?;
+                (0, (first..=value(b'F').unwrap_or(first)).collect())
+            }
+            // `[26 из 26]`: how many of them there are.
+            Means::Mini if found.rule.name == "all of several" => {
+                (of_season.unwrap_or(1), (1..=value(b'E')?).collect())
+            }
             Means::Mini => {
                 let first = value(b'E')?;
                 let last = value(b'F').filter(|last| *last > first && last - first <= LONGEST_NAMED_SPAN);
@@ -318,8 +388,21 @@ impl Reader<'_> {
                     };
                     let season = numbers.value(b'S').is_none_or(|season| season == episodes.season);
                     let single = more.pattern.ends_with("<E:1>");
-                    let named = more.pattern.contains("|ep");
-                    let longest = if named { LONGEST_NAMED_SPAN } else { LONGEST_SPAN };
+                    let named = more.pattern.contains("|ep") || more.pattern.contains("<N:");
+                    // `E01-16`: two numbers of one length.
+                    let alike = more.pattern == SPAN && (number.digits == 2 || first > 99);
+                    let longest = if named || alike {
+                        LONGEST_NAMED_SPAN
+                    } else {
+                        LONGEST_SPAN
+                    };
+                    let underscored = more.pattern.starts_with("{_}");
+                    if underscored && number.value != reached + 1 && !self.ends(*end) {
+                        return false;
+                    }
+                    if number.value > numbers.value(b'N').unwrap_or(number.value) {
+                        return false;
+                    }
                     let runs_on = single && (first > 9 || self.text.is_plain_word(*end));
                     season
                         && number.value > reached
@@ -337,7 +420,7 @@ impl Reader<'_> {
         }
     }
 
-    fn set_episodes(&mut self, episodes: &Episodes, absolute: Option<&Found>) {
+    pub(crate) fn set_episodes(&mut self, episodes: &Episodes, absolute: Option<&Found>) {
         let (at, rule) = (episodes.at, episodes.rule);
         let (first, last) = (episodes.all[0], episodes.all[episodes.all.len() - 1]);
         self.note("season", episodes.season.to_string(), at, rule);
@@ -353,20 +436,47 @@ impl Reader<'_> {
         self.take(at, "episode", rule, true);
         self.marker = Some(at.0);
         let season = self.first(&[Means::Season], &[Some(at)]);
-        if let Some(season) = season.filter(|season| season.start < at.0 && names_season(season)) {
+        if let Some(season) = season.filter(|season| {
+            let same = season.numbers.value(b'S') == Some(episodes.season) && self.is_gap(season.end, at.0);
+            season.start < at.0 && (names_season(season) || same)
+        }) {
             self.take((season.start, season.end), "season", season.rule.name, true);
             self.marker = Some(season.start);
         }
-        // `- 05 - S01E05`: the same thing counted twice; anywhere else a number is the episode's title's.
+        // `- 05 - S01E05`: the same thing counted twice; anywhere else a number is a title's.
         if let Some(found) = absolute
-            && (self.is_gap(found.end, at.0)
+            && (self.is_counted_twice(found, at.0)
                 || (found.start >= at.1 && found.rule.pattern.starts_with("{[}")))
         {
             self.set_absolute(found, false);
         }
     }
 
-    fn set_absolute(&mut self, found: &Found, is_main: bool) {
+    /// Right before a marker a number counts only if it is called an episode or stands apart on both sides: `Agent 86 S02E04`
+    /// is a title.
+    fn is_counted_twice(&self, found: &Found, marker: usize) -> bool {
+        let text = &self.text;
+        let apart = |from: usize, to: usize| {
+            (from..to).any(|at| text.mark(at).is_some_and(|mark| "-[](){}#".contains(mark)))
+        };
+        let first = (found.start..found.end)
+            .find(|at| text.is_word(*at))
+            .unwrap_or(found.end);
+        let before = apart(text.skip_back(first, " ._-[({#"), first);
+        self.is_gap(found.end, marker)
+            && (is_named(found)
+                || found.numbers.get(b'B').is_some()
+                || (before && apart(first, marker.min(text.len()))))
+    }
+
+    /// A bare number of a title right before the mark of a season: `Agent 86 S02`.
+    pub(crate) fn is_of_title(&self, found: &Found, season: &Found) -> bool {
+        found.end <= season.start
+            && self.is_gap(found.end, season.start)
+            && !self.is_counted_twice(found, season.start)
+    }
+
+    pub(crate) fn set_absolute(&mut self, found: &Found, is_main: bool) {
         let Some(first) = found.numbers.value(b'A') else {
             return;
         };
@@ -403,105 +513,27 @@ impl Reader<'_> {
         )
     }
 
-    /// A season, several, or none; with a number counted within it or over all.
-    fn without_episode(&mut self, absolute: Option<Found>) {
-        let taken = absolute.as_ref().map(|found| (found.start, found.end));
-        let date = self.spans.iter().find(|span| span.taken_for == "airDate");
-        let date = date.map(|span| (span.start, span.end));
-        let season = self.first(&[Means::Season], &[taken, date]);
-        let Some(season) = season else {
-            if let Some(found) = absolute.filter(|_| self.dated) {
-                // What a recorder dates is a broadcast; such series have one season.
-                let first = found.numbers.value(b'A').unwrap_or_default();
-                let episodes = Episodes {
-                    season: 1,
-                    all: vec![first],
-                    at: (found.start, found.end),
-                    rule: "episode of a dated recording",
-                };
-                self.set_episodes(&episodes, None);
-                return;
-            }
-            if let Some(found) = absolute
-                && self.release.air_date.is_none_or_numbered(&found)
-            {
-                self.set_absolute(&found, true);
-            }
-            return;
-        };
-        let number = season.numbers.value(b'S').unwrap_or_default();
-        let at = (season.start, season.end);
-        let in_words = names_season(&season);
-        if let Some(found) = &absolute
-            && in_words
-            && found.rule.name == "numbered episode"
-        {
-            let first = found.numbers.value(b'A').unwrap_or_default();
-            let last = found.numbers.value(b'B').unwrap_or(first).max(first);
-            let episodes = Episodes {
-                season: number,
-                all: (first..=last).collect(),
-                at: (at.0.min(found.start), at.1.max(found.end)),
-                rule: "season and episode apart",
-            };
-            self.set_episodes(&episodes, None);
-            return;
-        }
-        self.release.season = Some(number);
-        self.release.seasons = self.all_seasons(&season);
-        self.note("season", number.to_string(), at, season.rule.name);
-        let first = self.first_of_season(number, at.0);
-        let at = (first, at.1);
-        // `S2 - 05`: the season stays in the title, the number is counted within it.
-        let kept = absolute.as_ref().is_some_and(|found| found.start >= season.end) && !in_words;
-        let cuts = !kept && !season.rule.pattern.starts_with('第');
-        self.take(at, "season", season.rule.name, cuts);
-        self.marker = Some(season.start);
-        if let Some(found) = absolute {
-            self.set_absolute(&found, true);
-            self.release.episodes.clone_from(&self.release.absolute_episodes);
-        }
-    }
-
-    /// `Season 2 S02`: where the same season is named first, with little between.
-    fn first_of_season(&self, number: u32, start: usize) -> usize {
-        let same = |found: &&Found| {
-            found.rule.means == Means::Season
-                && found.numbers.value(b'S') == Some(number)
-                && self.is_gap(found.end, start)
-                && self.holds(found)
-        };
-        let first = self
-            .marks
-            .found
-            .iter()
-            .take_while(|found| found.start < start)
-            .find(same);
-        first.map_or(start, |found| found.start)
-    }
-
-    fn all_seasons(&self, first: &Found) -> Vec<u32> {
-        let mut all = Vec::new();
-        for found in &self.marks.found {
-            if found.rule.means != Means::Season || !self.holds(found) {
-                continue;
-            }
-            let from = found.numbers.value(b'S').unwrap_or_default();
-            let to = found.numbers.value(b'T').unwrap_or(from);
-            if found.start >= first.start && from <= to && to - from < 100 {
-                all.extend(from..=to);
-            }
-        }
-        all.sort_unstable();
-        all.dedup();
-        all
-    }
-
     fn half(&mut self) {
         if self.release.absolute_episode.is_some() {
             return;
         }
         if let Some(found) = self.first(&[Means::Half], &[]) {
+            self.release.is_piece = true;
+            if let Some(season) = found
+                .numbers
+                .value(b'S')
+                .filter(|_| self.release.season.is_none())
+            {
+                self.release.season = Some(season);
+                self.release.seasons = vec![season];
+                self.note(
+                    "season",
+                    season.to_string(),
+                    (found.start, found.end),
+                    found.rule.name,
+                );
+                self.marker = Some(found.start);
+            }
             // `Harbour_Lights-f02-The_Storm`: the film's own title comes behind its number.
             let film = found.rule.name == "film of a series";
             self.take((found.start, found.end), "ignored", found.rule.name, !film);
@@ -526,122 +558,10 @@ impl Reader<'_> {
         self.note("part", value.to_string(), at, found.rule.name);
         self.take(at, "part", found.rule.name, numbered);
     }
-
-    fn date(&mut self, episode: Option<(usize, usize)>) {
-        let found = self
-            .marks
-            .found
-            .iter()
-            .filter(|found| found.rule.means == Means::Date && found.end <= self.end)
-            .filter(|found| episode.is_none_or(|(start, end)| found.end <= start || found.start >= end))
-            .filter(|found| episode.is_none() || !found.rule.name.starts_with("short"))
-            .filter_map(|found| Some((found, self.date_of(found)?)))
-            .min_by_key(|(found, _)| (found.rank, found.start))
-            .map(|(found, date)| (*found, date));
-        let Some((found, (year, month, day))) = found else {
-            self.unclear_date(episode);
-            return;
-        };
-        let date = format!("{year:04}-{month:02}-{day:02}");
-        let at = (found.start, found.end);
-        self.note("airDate", date.as_str(), at, found.rule.name);
-        self.release.air_date = Some(date);
-        self.take(at, "airDate", found.rule.name, true);
-    }
-
-    /// A date that can be read in two ways ends the title all the same.
-    fn unclear_date(&mut self, episode: Option<(usize, usize)>) {
-        let found = self.marks.found.iter().find(|found| {
-            found.rule.means == Means::Date
-                && found.rule.name.ends_with("first")
-                && found.start > self.lead
-                && self.is_in_date(found)
-        });
-        if let Some(found) = found.filter(|_| episode.is_none()) {
-            let span = (found.start, found.end);
-            self.take(span, "ignored", "a date that can be read in two ways", true);
-        }
-    }
-
-    /// The day, if it is one and there is no other way to read it.
-    fn date_of(&self, found: &Found) -> Option<(u32, u32, u32)> {
-        let value = |letter| found.numbers.value(letter);
-        let text = &self.text;
-        if let Some(all) = value(b'Z') {
-            return possible(all / 10_000, all / 100 % 100, all % 100);
-        }
-        let (year, month, day) = (value(b'Y')?, value(b'M')?, value(b'D')?);
-        if found.rule.name.contains("name") {
-            return possible(year, month, day);
-        }
-        let (one, other) = (text.mark(found.start + 1), text.mark(found.start + 3));
-        // A longer chain of numbers is no date.
-        let chained = found.start >= 2
-            && text.kind(found.start - 2) == Some(Kind::Number)
-            && text.mark(found.start - 1) == one
-            && one != Some(' ');
-        if one != other || chained {
-            return None;
-        }
-        match found.rule.name {
-            "date" => possible(year, month, day).filter(|_| year >= 1970 || one == Some('-')),
-            "short date" => possible(2000 + year, month, day)
-                .or_else(|| possible(2000 + day, month, year))
-                .or_else(|| possible(2000 + day, year, month)),
-            // Day and month can be told apart only where one of them can be no month.
-            _ if month > 12 => possible(year, day, month),
-            _ if day > 12 || day == month => possible(year, month, day),
-            _ => None,
-        }
-    }
-
-    pub(crate) fn year(&mut self) {
-        let free = |at: &usize| {
-            let spans = self.spans.iter().filter(|span| span.taken_for != "airDate");
-            *at < self.end
-                && self.is_year(*at)
-                && spans.into_iter().all(|span| *at < span.start || *at >= span.end)
-        };
-        let years: Vec<usize> = (self.lead..self.end).filter(free).collect();
-        let bracketed = |at: &usize| {
-            self.text.mark(at.wrapping_sub(1)) == Some('(') && self.text.mark(at + 1) == Some(')')
-        };
-        let in_brackets = years.iter().rev().copied().find(bracketed);
-        let Some(at) = in_brackets.or_else(|| self.of_span(&years)) else {
-            let season = self.release.season.filter(|season| *season >= 1900);
-            self.release.year = season;
-            return;
-        };
-        let value = self.text.number(at).unwrap_or_default();
-        let bracketed = in_brackets.is_some();
-        let before_marker = self.marker.is_some_and(|marker| self.is_gap(at + 1, marker));
-        if before_marker && !bracketed && self.belongs_to_title(at) {
-            return;
-        }
-        self.note("year", value.to_string(), (at, at + 1), "year");
-        self.release.year = Some(value);
-        let leads = !(self.lead..at).any(|before| self.text.is_word(before));
-        let cuts = (!leads || bracketed) && (bracketed || self.marker.is_none() || before_marker);
-        let at = if bracketed { (at - 1, at + 2) } else { (at, at + 1) };
-        self.take(at, "year", "year", cuts);
-    }
-
-    /// The last year; of a span of years at the end the first.
-    fn of_span(&self, years: &[usize]) -> Option<usize> {
-        match years {
-            [.., first, last] if *last == first + 2 && self.text.mark(first + 1) == Some('-') => Some(*first),
-            _ => years.last().copied(),
-        }
-    }
-
-    fn belongs_to_title(&self, year: usize) -> bool {
-        let end = self.text.skip_back(year, " ._");
-        end > self.lead && BEFORE_A_YEAR_OF_THE_TITLE.contains(&self.text.low(end - 1))
-    }
 }
 
 /// Whether a number may stand beside a date: only where it is called an episode.
-trait BesideDate {
+pub(crate) trait BesideDate {
     fn is_none_or_numbered(&self, found: &Found) -> bool;
 }
 
@@ -652,8 +572,16 @@ impl BesideDate for Option<String> {
 }
 
 /// Whether a season is named by a word, and not by a letter.
-fn names_season(season: &Found) -> bool {
+pub(crate) fn names_season(season: &Found) -> bool {
     season.rule.name.contains("words") || season.rule.name.starts_with("numbered")
+}
+
+/// Whether a number is called an episode.
+fn is_named(found: &Found) -> bool {
+    matches!(
+        found.rule.name,
+        "numbered episode" | "number sign" | "one of several"
+    )
 }
 
 /// A zero leads the number that decides.
@@ -664,23 +592,18 @@ fn is_padded(found: &Found) -> bool {
     number.is_some_and(|number| number.digits > 1 && number.value < 10_u32.pow(number.digits as u32 - 1))
 }
 
-/// The day, if there is one like this.
-fn possible(year: u32, month: u32, day: u32) -> Option<(u32, u32, u32)> {
-    let is_day = (1900..2100).contains(&year) && (1..=12).contains(&month) && (1..=31).contains(&day);
-    is_day.then_some((year, month, day))
-}
-
 /// `105` is the fifth of the first; `10708` the seventh and the eighth.
 fn combined(found: &Found) -> Option<(u32, Vec<u32>)> {
     let number = found.numbers.get(b'C')?;
     let (first, last) = if number.digits == 5 {
         (number.value / 100, number.value % 100)
     } else {
-        let up_to = found
-            .numbers
-            .value(b'D')
-            .filter(|last| last / 100 == number.value / 100);
-        (number.value, up_to.map_or(number.value % 100, |last| last % 100))
+        let same = |letter: u8| {
+            let last = found.numbers.value(letter)?;
+            (last / 100 == number.value / 100).then_some(last % 100)
+        };
+        let up_to = same(b'H').or_else(|| same(b'G')).or_else(|| same(b'D'));
+        (number.value, up_to.unwrap_or(number.value % 100))
     };
     let episode = first % 100;
     Some((first / 100, (episode..=last.max(episode)).collect()))

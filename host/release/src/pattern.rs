@@ -10,7 +10,7 @@
 //! | `.` | up to two separators that are no dash; `..` at least one |
 //! | `=` | up to six separators, slashes, signs and brackets among them |
 //! | `~` | what stands between the ends of a range: a dash, a tilde, `to` |
-//! | `<month>` | the name of a month; `<count>` a number in words |
+//! | `<month>` | the name of a month; `<count>` a number in words; `<season>` a season by a Chinese numeral |
 //! | `{xyz}` | one of these characters; `{ }` a space |
 //! | `(? … )` | the elements within, or nothing |
 //! | `^`, `$` | the beginning of the name, its end |
@@ -20,7 +20,7 @@
 
 use crate::lex::{Kind, Text};
 use crate::marks::Word;
-use crate::words::{COUNTS, MONTHS, Trust};
+use crate::words::{COUNTS, HAN_SEASONS, MONTHS, Trust};
 
 /// How many elements of patterns and terms were tried: the measure of the reader's work.
 pub(crate) type Steps = u64;
@@ -43,6 +43,8 @@ pub(crate) enum Step {
     Month,
     /// A number in words, kept under `E`.
     Count,
+    /// `第二季`, kept under `S`.
+    Season,
     One(&'static str),
     Maybe(Vec<Step>),
     Start,
@@ -59,16 +61,21 @@ pub(crate) fn kind_bit(kind: Option<Kind>) -> u8 {
     }
 }
 
-impl Step {
-    /// The kinds of atoms that it may find, by [`kind_bit`].
-    pub(crate) fn takes(&self) -> u8 {
-        match self {
-            Self::Words(_) | Self::Month | Self::Count => 1,
-            Self::Number { .. } => 2,
-            Self::One(_) => 4,
-            Self::Gap { least, .. } if *least > 0 => 4,
-            Self::Gap { .. } | Self::Range | Self::Maybe(_) | Self::Start | Self::End => u8::MAX,
-        }
+/// The kinds of atoms that these elements may begin with, by [`kind_bit`].
+pub(crate) fn takes(steps: &[Step]) -> u8 {
+    let Some((first, rest)) = steps.split_first() else {
+        return u8::MAX;
+    };
+    match first {
+        Step::Words(_) | Step::Month | Step::Count | Step::Season => 1,
+        Step::Number { .. } => 2,
+        // The end of a range is parted by a sign or by spaces.
+        Step::One(_) | Step::Range => 4,
+        Step::Gap { least: 0, .. } => 4 | takes(rest),
+        Step::Gap { .. } => 4,
+        Step::Maybe(within) => takes(within) | takes(rest),
+        Step::Start => u8::MAX,
+        Step::End => 8,
     }
 }
 
@@ -76,7 +83,7 @@ const GAP: &str = " ._-,";
 const DOTS: &str = " ._";
 const WIDE: &str = " ._-,:/#[]()ªº°№";
 /// Words between the ends of a range.
-const UP_TO: [&str; 7] = ["to", "a", "ao", "bis", "do", "al", "по"];
+const UP_TO: [&str; 10] = ["to", "a", "à", "ao", "bis", "do", "al", "по", "thru", "through"];
 
 /// A number that a pattern kept.
 #[derive(Clone, Copy, Debug, Default)]
@@ -156,6 +163,7 @@ fn step(element: &'static str) -> Step {
         "~" => Step::Range,
         "<month>" => Step::Month,
         "<count>" => Step::Count,
+        "<season>" => Step::Season,
         "^" => Step::Start,
         "$" => Step::End,
         _ => {
@@ -255,7 +263,7 @@ fn run_later(
 fn one(step: &Step, place: &Place<'_, '_>, at: usize, numbers: &mut Numbers) -> Option<usize> {
     let text = place.text;
     match step {
-        Step::Number { .. } | Step::Month | Step::Count if !place.is_free(at) => None,
+        Step::Number { .. } | Step::Month | Step::Count | Step::Season if !place.is_free(at) => None,
         Step::Words(words) => {
             let word = text.low(at);
             let named = text.is_word(at) && words.contains(&word);
@@ -297,6 +305,15 @@ fn one(step: &Step, place: &Place<'_, '_>, at: usize, numbers: &mut Numbers) -> 
                 letter: b'M',
                 value: place as u32 / 3 + 1,
                 digits: 2,
+            });
+            Some(at + 1)
+        }
+        Step::Season => {
+            let place = HAN_SEASONS.iter().position(|season| text.low(at) == *season)?;
+            numbers.keep(Kept {
+                letter: b'S',
+                value: place as u32 / 2 + 1,
+                digits: 1,
             });
             Some(at + 1)
         }
@@ -360,6 +377,8 @@ mod tests {
             ("<A:2> (? v <V:1> ) {]}", "05]", Some("05]")),
             ("<D:1-2> _ <month> _ <Y:4>", "3 March 2020", Some("3 March 2020")),
             ("part .. <count>", "Part Two", Some("Part Two")),
+            ("<season>", "第二季", Some("第二季")),
+            ("<season>", "第季", None),
             ("^ <A:2> $", "05", Some("05")),
             ("^ <A:2> $", "05 ", None),
         ] {

@@ -38,7 +38,8 @@ impl Reader<'_> {
         let word = &self.marks.words[index];
         let text = &self.text;
         let next = text.skip(word.end, " ._-+,");
-        let follows = self.marks.word_at(next).is_some() || self.is(next, CUTS);
+        let follows =
+            self.marks.word_at(next).is_some() || self.is(next, CUTS) || resolution(text.low(next)).is_some();
         let shelf = word.start >= self.lead
             && word.end <= self.title.0
             && matches!(word.field(), Field::Edition | Field::Language);
@@ -81,9 +82,11 @@ impl Reader<'_> {
         if self.release.resolution.is_none() {
             self.bare_resolution();
         }
+        self.of_service(&counted);
         for field in [Field::Audio, Field::Hdr, Field::Language, Field::Edition] {
             self.several(field, &counted);
         }
+        self.edition_before_year();
         for field in [Field::Proper, Field::Repack, Field::Version] {
             let word = counted
                 .iter()
@@ -104,6 +107,52 @@ impl Reader<'_> {
             if word.trust() != Trust::Always {
                 self.take((word.start, word.end), name(word.field()), "known word", false);
             }
+        }
+    }
+
+    /// `1080p.NF.H264`: what a service offers is downloaded from it, where nothing else is told. Only beside a resolution: the
+    /// names of services are words too.
+    fn of_service(&mut self, counted: &[usize]) {
+        let numbered =
+            self.marker.is_some() || self.release.year.is_some() || self.release.air_date.is_some();
+        if self.release.source.is_some() || !numbered {
+            return;
+        }
+        let text = &self.text;
+        let lines = |at: Option<usize>| {
+            let word = at.and_then(|at| self.marks.word_at(at));
+            word.is_some_and(|word| word.field() == Field::Resolution)
+        };
+        let service = counted.iter().map(|index| self.marks.words[*index]).find(|word| {
+            let before = text.skip_back(word.start, " ._-[](").checked_sub(1);
+            word.field() == Field::Service && (lines(before) || lines(Some(text.skip(word.end, " ._-[]("))))
+        });
+        if let Some(word) = service {
+            self.note(
+                "source",
+                "WEB-DL",
+                (word.start, word.end),
+                "a service and no source",
+            );
+            self.release.source = Some("WEB-DL");
+        }
+    }
+
+    /// `Title.DC.2018`
+    fn edition_before_year(&mut self) {
+        let at = self.text.skip(self.title.1, " ._-");
+        if self.release.edition.is_some() || self.title.1 == 0 {
+            return;
+        }
+        if let Some(edition) = self.short_edition(at) {
+            self.note(
+                "edition",
+                edition,
+                (at, at + 1),
+                "an edition right before the year",
+            );
+            self.take((at, at + 1), "edition", "an edition right before the year", false);
+            self.release.edition = Some(edition.to_owned());
         }
     }
 

@@ -1,8 +1,9 @@
 //! Where the title stands and how it is written out.
 
-use crate::lex::Kind;
+use crate::lex::{Bracket, Kind};
+use crate::marks::Word;
 use crate::read::{Reader, TAKEN};
-use crate::words::{BEFORE_A_WORD_OF_THE_TITLE, COUNTRIES, Field, Trust};
+use crate::words::{BEFORE_A_WORD_OF_THE_TITLE, COUNTRIES, Field, PICTURES, Trust};
 
 /// What may stand between the title and what ends it.
 const JOINTS: &str = " ._-,([{~+&/|:★";
@@ -14,7 +15,10 @@ impl Reader<'_> {
             let counted = self.text.low(word.start).starts_with("xd") || self.text.low(word.start) == "dvd";
             let start = word.start - usize::from(counted && self.text.joined_before(word.start));
             // `3DVD`: discs that are counted are no title's.
-            if (word.trust() == Trust::Always || start < word.start) && word.end <= self.end {
+            if (word.trust() == Trust::Always || start < word.start)
+                && word.end <= self.end
+                && !self.begins_name(&word)
+            {
                 self.take(
                     (start, word.end),
                     crate::words::name(word.field()),
@@ -95,6 +99,18 @@ impl Reader<'_> {
         self.write_title();
     }
 
+    /// `Subbed.Harbors.S01E02`: a word of releases in front of everything is the title's, unless it tells the quality.
+    fn begins_name(&self, word: &Word) -> bool {
+        let told = matches!(
+            word.field(),
+            Field::Noise | Field::Extra | Field::Language | Field::Edition | Field::Whole
+        );
+        told && word.start == self.text.skip(self.lead, " ._-")
+            && self.text.atoms[word.start].bracket == 0
+            && word.end == word.start + 1
+            && self.text.kind(word.start) == Some(Kind::Latin)
+    }
+
     /// `片名[第01-15集].Title.S01`: a title in Latin letters behind the first number, when none stands before.
     fn behind_foreign(
         &self,
@@ -165,6 +181,7 @@ impl Reader<'_> {
             at += 3;
         }
         at = self.behind_shelf(self.behind_genre(at));
+        at = self.behind_broadcast(at);
         while let Some(bracket) = self
             .text
             .brackets
@@ -185,6 +202,17 @@ impl Reader<'_> {
             at = self.text.skip(bracket.close + 1, " ._-,:");
         }
         at
+    }
+
+    /// `★4月新番★片名`: when it was first broadcast, in front of the title.
+    fn behind_broadcast(&self, at: usize) -> usize {
+        let begin = self.text.skip(at, "★☆ ");
+        match self.marks.word_at(begin) {
+            Some(word) if word.start == begin && self.text.low(word.end - 1).ends_with('番') => {
+                self.text.skip(word.end, "★☆ ._-")
+            }
+            _ => at,
+        }
     }
 
     /// `(Comedy) Title`: a shelf that somebody put the name on.
@@ -287,12 +315,16 @@ impl Reader<'_> {
                 let bracket = place.checked_sub(1).and_then(|place| text.brackets.get(place));
                 let bracket = bracket.filter(|bracket| bracket.close == cut - 1 && bracket.open > start);
                 let Some(bracket) = bracket.filter(|bracket| {
-                    (bracket.open..bracket.close)
-                        .all(|at| !text.is_word(at) || self.marks.word_at(at).is_some())
+                    let mut words = (bracket.open..bracket.close).filter(|at| text.is_word(*at));
+                    words.all(|at| self.marks.word_at(at).is_some()) || self.is_tag(**bracket, start)
                 }) else {
                     break;
                 };
                 cut = text.skip_back(bracket.open, JOINTS);
+                continue;
+            }
+            if by == "year" && cut - 1 > start && self.short_edition(cut - 1).is_some() {
+                cut = text.skip_back(cut - 1, JOINTS);
                 continue;
             }
             let Some(word) = self.marks.word_at(cut - 1) else {
@@ -303,8 +335,8 @@ impl Reader<'_> {
             let long = words > 2 && word.field() == Field::Language && written.len() > 4;
             let capitals = written.len() > 2 && !written.chars().any(char::is_lowercase);
             let short = written.len() == 2 && !written.chars().any(char::is_lowercase);
-            let edition =
-                word.field() == Field::Edition && (word.trust() == Trust::Behind || capitals || short);
+            let edition = word.field() == Field::Edition
+                && (word.trust() == Trust::Behind || capitals || short || word.value() == "IMAX");
             let whole = word.field() == Field::Whole;
             let before = text.skip_back(word.start, JOINTS);
             let joined = before > start
@@ -318,6 +350,8 @@ impl Reader<'_> {
                     "year" => {
                         edition
                             || word.field() == Field::Extra
+                            || is_format(word, written)
+                            || (is_shouted(written) && word.trust() == Trust::Behind)
                             || ((capitals || long) && word.trust() == Trust::Behind)
                     }
                     // Nothing else was recognised: it may well be a name of no release.
@@ -344,6 +378,30 @@ impl Reader<'_> {
         cut
     }
 
+    /// `Title [Group] (1080p)`: behind the title a square bracket holds who made it, or a tag.
+    fn is_tag(&self, bracket: Bracket, start: usize) -> bool {
+        let text = &self.text;
+        let outside = |at: usize| text.atoms[at].bracket == 0;
+        text.mark(bracket.open) == Some('[')
+            && bracket.close < text.len()
+            && !is_country(text.low(bracket.open + 1))
+            && (start..bracket.open).any(|at| outside(at) && text.kind(at) == Some(Kind::Latin))
+    }
+
+    /// `Title.DC.2018`, `Title SE (2018)`: letters that tell an edition nowhere else.
+    pub(crate) fn short_edition(&self, at: usize) -> Option<&'static str> {
+        let text = &self.text;
+        let dotted = text.mark(at + 1) == Some('.') && self.is_year(at + 2);
+        let bracketed =
+            text.mark(text.skip(at + 1, " ._")) == Some('(') && self.is_year(text.skip(at + 1, " ._("));
+        let edition = match text.raw(at, at + 1) {
+            "DC" => "Director's Cut",
+            "SE" => "Special Edition",
+            _ => return None,
+        };
+        ((dotted || bracketed) && !text.joined_before(at)).then_some(edition)
+    }
+
     /// Of a place that holds several titles, the one in Latin letters.
     fn pick(&self, start: usize, end: usize) -> (usize, usize) {
         let start = self.text.skip(start, " ._-,:★");
@@ -362,7 +420,7 @@ impl Reader<'_> {
             return self.alternative(start, end);
         }
         if leads || !has_latin {
-            let whole = |bracket: &&crate::lex::Bracket| (bracket.open + 1, bracket.close.min(end));
+            let whole = |bracket: &&Bracket| (bracket.open + 1, bracket.close.min(end));
             let latin =
                 |(from, to): (usize, usize)| (from..to).any(|at| self.text.kind(at) == Some(Kind::Latin));
             let script =
@@ -604,6 +662,20 @@ impl Reader<'_> {
         let before = letter.checked_sub(2).is_some_and(single);
         before || (dot + 1 < end.max(dot + 2) && single(dot + 1))
     }
+}
+
+/// How the picture is: no title ends with it right before its year, whatever its case.
+fn is_format(word: &Word, written: &str) -> bool {
+    let letters: String = written.chars().filter(|c| c.is_alphanumeric()).collect();
+    matches!(word.field(), Field::Resolution | Field::Hdr | Field::Depth)
+        || PICTURES.contains(&letters.to_ascii_lowercase().as_str())
+}
+
+/// `MULTi`, `iNTERNAL`: most of it in capitals.
+fn is_shouted(written: &str) -> bool {
+    let capitals = written.chars().filter(|c| c.is_uppercase()).count();
+    let small = written.chars().filter(|c| c.is_lowercase()).count();
+    capitals > 2 && capitals > 2 * small
 }
 
 fn is_country(code: &str) -> bool {

@@ -84,15 +84,10 @@ pub(crate) const ROWS: &[Row] = &[
         Resolution,
         "1080p",
         Always,
-        "1080p hd1080p 10800p m1080 bd1080 hd1080 1080hd",
+        "1080p hd1080p 10800p m1080 hd1080 1080hd",
     ),
     (Resolution, "1080i", Always, "1080i hd1080i"),
-    (
-        Resolution,
-        "720p",
-        Always,
-        "720p hd720p 720hd hd720 7200p m720 bd720",
-    ),
+    (Resolution, "720p", Always, "720p hd720p 720hd hd720 7200p m720"),
     (Resolution, "720i", Always, "720i"),
     (Resolution, "576p", Always, "576p 576i"),
     (Resolution, "540p", Always, "540p"),
@@ -104,7 +99,7 @@ pub(crate) const ROWS: &[Row] = &[
         Source,
         "WEB-DL",
         Always,
-        "web.dl webdl web.dlrip webdlrip webhd web.hd netflixhd netflixsd amazonhd amazonsd amazonuhd disneyhd disneysd disneyuhd huluhd maxdomehd joynhd applehd ituneshd hditunes netflixuhd webuhd web.dlmux webdlmux true.web.dl webdl.rip web.dl.rip webdlremux web.dl.remux webremux web.remux hdweb uhdweb",
+        "web.dl webdl web.dlrip webdlrip webhd web.hd netflixhd netflixsd amazonhd amazonsd amazonuhd disneyhd disneysd disneyuhd huluhd maxdomehd joynhd applehd ituneshd hditunes netflixuhd webuhd web.dlmux webdlmux true.web.dl webdl.rip web.dl.rip webdlremux web.dl.remux webremux web.remux hdweb uhdweb hbohd paramounthd wowhd rtlhd magentahd primehd crunchyrollhd",
     ),
     (
         Source,
@@ -644,3 +639,54 @@ pub(crate) const MONTHS: [&str; 36] = [
     "december",
     "dez",
 ];
+
+/// Seasons by a Chinese numeral, as two names each.
+pub(crate) const HAN_SEASONS: [&str; 20] = [
+    "第一季",
+    "第一期",
+    "第二季",
+    "第二期",
+    "第三季",
+    "第三期",
+    "第四季",
+    "第四期",
+    "第五季",
+    "第五期",
+    "第六季",
+    "第六期",
+    "第七季",
+    "第七期",
+    "第八季",
+    "第八期",
+    "第九季",
+    "第九期",
+    "第十季",
+    "第十期",
+];
+
+/// What stands behind a season where none of its episodes is released.
+pub(crate) const EXTRAS: [&str; 12] = [
+    "extra",
+    "bonus",
+    "special",
+    "specials",
+    "featurette",
+    "interviews",
+    "interview",
+    "bts",
+    "recap",
+    "recaps",
+    "trailer",
+    "trailers",
+];
+
+/// What counts the pieces a season is sold in.
+pub(crate) const PIECES: [&str; 9] = ["d", "disc", "disk", "disque", "dvd", "cd", "bd", "vol", "volume"];
+
+/// Ways in which pictures for two eyes are packed, without separators.
+pub(crate) const PICTURES: [&str; 10] = [
+    "3d", "sbs", "hsbs", "halfsbs", "fsbs", "fullsbs", "hou", "halfou", "hfr", "uhdr",
+];
+
+/// Members of a group whose name has a dash, behind a dot: `x264.D-Z0N3`.
+pub(crate) const DASHED_GROUPS: [&str; 2] = ["d-z0n3", "fight-bb"];

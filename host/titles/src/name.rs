@@ -6,6 +6,9 @@ use unicode_normalization::char::is_combining_mark;
 /// Most characters of a name that are compared.
 pub const MAX_NAME: usize = 200;
 
+/// Signs of elision, however they are written.
+const APOSTROPHES: [char; 6] = ['\'', '’', '‘', '`', '´', 'ʼ'];
+
 /// Compatibility forms, no diacritics, lower case, `&` as `and`, what is neither letter nor digit as one space; the first
 /// [`MAX_NAME`] characters of that.
 pub fn normalise(text: &str) -> String {
@@ -37,6 +40,28 @@ pub fn normalise(text: &str) -> String {
     let end = name.trim_end().len();
     name.truncate(end);
     name
+}
+
+/// The form in which two spellings of one title are the same: [`normalise`]d, without apostrophes, initials as one word.
+pub fn folded(title: &str) -> String {
+    let plain: String = title
+        .chars()
+        .take(2 * MAX_NAME)
+        .filter(|letter| !APOSTROPHES.contains(letter))
+        .collect();
+    let name = normalise(&plain);
+    let mut folded = String::with_capacity(name.len());
+    let mut before = false;
+    for word in name.split(' ') {
+        let initial = word.len() == 1 && word.bytes().all(|letter| letter.is_ascii_alphabetic());
+        let joins = initial && before;
+        if !joins && !folded.is_empty() {
+            folded.push(' ');
+        }
+        folded.push_str(word);
+        before = initial;
+    }
+    folded
 }
 
 /// The key of a series' title: [`normalise`]d, the letters and digits of ASCII alone.
@@ -81,6 +106,25 @@ mod tests {
         assert_eq!(normalise(&"ab ".repeat(500)).chars().count(), MAX_NAME);
         assert_eq!(key("The Office (US)"), "theofficeus");
         assert_eq!(key("千"), "");
+    }
+
+    #[test]
+    fn spellings_of_one_title_are_folded_together() {
+        for (one, other) in [
+            ("S.W.A.T.", "SWAT"),
+            ("S W A T", "swat"),
+            ("Tom & Jerry", "Tom and Jerry"),
+            ("Pokémon", "pokemon"),
+            ("Grey’s Harbor", "Greys Harbor"),
+            ("L'Été Indien", "LEte Indien"),
+            ("The A.B.C. Canals", "The ABC Canals"),
+        ] {
+            assert_eq!(folded(one), folded(other), "{one}");
+        }
+        assert_eq!(folded("Plan B"), "plan b");
+        assert_eq!(folded("7-4-2"), "7 4 2");
+        assert_eq!(folded("!!!"), "");
+        assert!(folded(&"é".repeat(5000)).chars().count() <= MAX_NAME);
     }
 
     #[test]
