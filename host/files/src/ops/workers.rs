@@ -14,7 +14,7 @@ use std::time::Duration;
 use qm_kernel::Mandate;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::confined::FsError;
+use qm_confined::FsError;
 
 /// Short calls of changes at once: renames, new folders, the checks before them.
 pub const QUICK: usize = 16;

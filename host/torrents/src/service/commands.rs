@@ -68,6 +68,7 @@ impl Torrents {
         command: Command,
     ) -> Result<(), TorrentsError> {
         self.moves.refuse_busy(engine, hash)?;
+        let command = self.places.judge_command(command).await?;
         let done = run_one(engine, hash, command).await;
         done.map_err(TorrentsError::of(&engine.name()))
     }
