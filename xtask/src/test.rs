@@ -21,6 +21,7 @@ const NEEDS: &[Needs] = &[
     needs("qm-web", &[]),
     needs("qm-release", &[]),
     needs("qm-feeds", &[]),
+    needs("qm-confined", &[]),
     needs("qm-matching", &[]),
     needs("qm-conditions", &[]),
     needs("qm-titles", &[]),

@@ -4,8 +4,8 @@ use qm_db::DbError;
 use qm_kernel::ErrorKind;
 use qm_lanes::LaneError;
 use qm_platform::ActingError;
-use qm_web::{ApiError, lane_code, lane_kind};
 use qm_ports::Settling;
+use qm_web::{ApiError, lane_code, lane_kind};
 
 use crate::model::rule::MAX_PATTERNS;
 

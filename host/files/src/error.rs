@@ -6,7 +6,7 @@ use qm_kernel::ErrorKind;
 use qm_platform::ActingError;
 use qm_web::ApiError;
 
-use crate::confined::FsError;
+use qm_confined::FsError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum FilesError {

@@ -1,7 +1,7 @@
 //! The file manager: browses and changes the download folders, confined to their roots.
 //!
 //! Invariants: nothing a request names leads out of the roots, whatever links are put in its way meanwhile
-//! ([`confined`]); a change leaves the old state or the new one, and a crash each file at its old place, at its new one, or
+//! ([`qm_confined`]); a change leaves the old state or the new one, and a crash each file at its old place, at its new one, or
 //! in the trash with a record; what is streamed is the file that was checked; every operation is a job before it begins.
 //! Deliberately absent: archives of folders to download, and a lock against torrents that are being seeded (the delete
 //! previews name them).
@@ -10,7 +10,6 @@
 //! `.completed`, `.failed`, `files.cleanup.completed`, `files.trash.updated`.
 
 mod area;
-pub mod confined;
 mod dto;
 mod error;
 mod model;

@@ -4,6 +4,8 @@ mod chain;
 pub mod teller;
 mod titles;
 
+mod film;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -41,6 +43,8 @@ pub use chain::Say;
 use titles::Titles;
 
 use crate::service::{Caller, FileEvents, Library, LibraryDeps, Outside, Pace, Triggers};
+
+pub use film::film;
 
 qm_kernel::events! {
     pub struct Moved: "file.moved" about "file" {

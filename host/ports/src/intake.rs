@@ -42,8 +42,9 @@ pub trait TorrentIntake: Send + Sync {
     /// Id of the engine that a torrent goes to: the one that is named, if it is there, else the default.
     fn engine(&self, named: Option<&str>) -> Option<String>;
 
-    /// A directory that torrents may be saved into, absolute and normalised; otherwise why it is none.
-    fn check_save_path(&self, path: &str) -> Result<String, String>;
+    /// A directory that torrents may be saved into, absolute and without links as far as it exists here; otherwise why it is
+    /// none.
+    async fn check_save_path(&self, path: &str) -> Result<String, String>;
 
     /// Hands a torrent to its engine and waits until that lists it.
     async fn take_in(&self, torrent: NewTorrent) -> Result<TakenTorrent, IntakeError>;

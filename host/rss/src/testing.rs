@@ -121,7 +121,7 @@ impl TorrentIntake for Client {
         Some(named.unwrap_or("e").to_owned())
     }
 
-    fn check_save_path(&self, path: &str) -> Result<String, String> {
+    async fn check_save_path(&self, path: &str) -> Result<String, String> {
         if path.starts_with("/data") {
             Ok(path.to_owned())
         } else {

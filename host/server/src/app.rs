@@ -221,8 +221,8 @@ impl Ground {
         kinds: Arc<dyn EngineKinds>,
         hub: &Hub,
         book: &Arc<RuleBook>,
-    ) -> TorrentsDeps {
-        TorrentsDeps {
+    ) -> Result<TorrentsDeps, StartError> {
+        Ok(TorrentsDeps {
             db: self.db.clone(),
             kinds,
             net: self.net.clone(),
@@ -233,10 +233,11 @@ impl Ground {
             hub: hub.clone(),
             ctx: self.ctx.clone(),
             file_roots: config.file_roots.clone(),
+            own: own_places(config)?,
             background: self.background.clone(),
             metrics: self.metrics.clone(),
             watch: book.clone(),
-        }
+        })
     }
 
     fn files(
@@ -416,7 +417,7 @@ impl App {
         let kinds = brought.kinds.unwrap_or_else(|| plugins.clone());
         // Before the first tick: what happens to a torrent meanwhile is seen by that.
         let book = RuleBook::open(db.clone()).await?;
-        let torrents = Torrents::start(ground.torrents(&config, kinds, &hub, &book))
+        let torrents = Torrents::start(ground.torrents(&config, kinds, &hub, &book)?)
             .await
             .map_err(StartError::Engines)?;
         let jobs = ground.jobs(&hub)?;

@@ -5,9 +5,9 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use qm_confined::RootRefused;
 use qm_db::DbError;
 use qm_files::FilesError;
-use qm_files::confined::RootRefused;
 use qm_identity::IdentityError;
 use qm_jobs::JobsError;
 use qm_net::NetError;

@@ -6,8 +6,8 @@ mod backups;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
+use qm_confined::{OwnKind, OwnPlace, check_roots};
 use qm_db::{Db, DbError, SqliteFile};
-use qm_files::confined::{OwnKind, OwnPlace, check_roots};
 use qm_identity::{HashCost, Pace};
 use qm_kernel::Ctx;
 use qm_net::{Net, NetConfig};

@@ -173,10 +173,7 @@ impl TorrentsError {
             | TorrentsError::SlowFilter { .. }
             | TorrentsError::CategoryPath(_)
             | TorrentsError::NoFile => ErrorKind::BadRequest,
-            TorrentsError::Path(error) => match error {
-                PathError::IllegalCharacters(_) | PathError::Blank => ErrorKind::BadRequest,
-                PathError::SystemDirectory | PathError::OutsideRoots(_) => ErrorKind::Forbidden,
-            },
+            TorrentsError::Path(error) => error.kind(),
             TorrentsError::Fetch(error) => error.kind(),
             TorrentsError::MissingPermission(_) => ErrorKind::Forbidden,
             TorrentsError::Acting(error) => error.kind(),

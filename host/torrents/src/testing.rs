@@ -174,6 +174,11 @@ impl House {
 
     /// Over clients that may have torrents already: engines that the database knows are read from the start on.
     pub async fn over(db: &Db, kinds: Arc<FakeKinds>) -> Self {
+        Self::within(db, kinds, vec!["/downloads".into()]).await
+    }
+
+    /// The same, with these directories as roots.
+    pub async fn within(db: &Db, kinds: Arc<FakeKinds>, roots: Vec<String>) -> Self {
         let heard = Arc::new(Heard::default());
         let sync = sync_deps(db, &heard);
         let metrics = Registry::new();
@@ -188,7 +193,8 @@ impl House {
             settings: Settings::new(sync.ctx.clone(), cipher),
             hub: sync.hub,
             ctx: sync.ctx,
-            file_roots: vec!["/downloads".into()],
+            file_roots: roots,
+            own: Vec::new(),
             background: Background::new(&metrics).unwrap(),
             metrics: metrics.clone(),
             watch: sync.watch,

@@ -5,7 +5,7 @@ use qm_kernel::Permission;
 use qm_web::{Fields, FromBody, FromQuery};
 use utoipa::ToSchema;
 
-use crate::confined::{FsError, MAX_PATH_BYTES, RelPath};
+use qm_confined::{FsError, MAX_PATH_BYTES, RelPath};
 
 /// A path as it came: by its text or by its bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

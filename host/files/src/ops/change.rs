@@ -9,7 +9,7 @@ use super::erase::vanish;
 use super::measure::measure_for_removal;
 use super::place::rename_new;
 use super::{Control, Usage};
-use crate::confined::{Component, ConfinedPath, FsError, RelPath};
+use qm_confined::{Component, ConfinedPath, FsError, RelPath};
 
 /// A rename that happened. Equal paths when the name was the same already.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use rustix::fs::{Advice, fadvise};
 
 use super::Control;
 use super::tree::{At, Descent, Visitor};
-use crate::confined::{Component, Dir, FsError, Kind, Meta};
+use qm_confined::{Component, Dir, FsError, Kind, Meta};
 
 /// File systems keep times to two seconds at worst.
 const COARSEST_SECONDS: i64 = 2;

@@ -6,7 +6,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Notes;
 use super::notes::Noted;
-use crate::confined::{FsError, Place};
+use qm_confined::{FsError, Place};
 
 /// How far an operation has come. Totals are of everything it was asked to do, once known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -18,7 +18,7 @@ use super::notes::Noted;
 use super::temp::Temp;
 use super::tree::{At, Descent, Visitor};
 use super::{Control, attributes};
-use crate::confined::{Component, Dir, FsError, Kind, Meta};
+use qm_confined::{Component, Dir, FsError, Kind, Meta};
 
 const CHUNK: u64 = 8 << 20;
 const BUFFER: usize = 1 << 20;

@@ -11,7 +11,7 @@ use super::compare::{Comparer, compare_item};
 use super::measure::measure;
 use super::transfer::{Transfer, Transferred, check};
 use super::tree::{At, Failed, Visitor, each, walk};
-use crate::confined::{ConfinedPath, Destination, FsError, Intent, Kind, Meta, RelPath, Roots};
+use qm_confined::{ConfinedPath, Destination, FsError, Intent, Kind, Meta, RelPath, Roots};
 
 /// The character that stands for bytes that are not UTF-8 where a name is told as text.
 const UNKNOWN: char = '\u{fffd}';

@@ -6,7 +6,7 @@ use super::Control;
 use super::place::rename_new;
 use super::temp::Temp;
 use super::tree::{At, Visitor, walk};
-use crate::confined::{Component, Dir, FsError, Kind, Meta, Place, RelPath};
+use qm_confined::{Component, Dir, FsError, Kind, Meta, Place, RelPath};
 
 /// A directory that still has entries after its entries were removed is read again: some file systems skip entries while
 /// others go, and another program may be adding them.

@@ -10,7 +10,7 @@ use rustix::io::Errno;
 
 use super::Control;
 use super::tree::{Failed, each};
-use crate::confined::{Component, ConfinedPath, Dir, FsError, Kind, Meta};
+use qm_confined::{Component, ConfinedPath, Dir, FsError, Kind, Meta};
 
 /// More entries than a caller can want in one answer; the rest comes with an offset.
 pub const MAX_ENTRIES: usize = 200_000;

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use super::Control;
 use super::tree::{At, Visitor, walk};
-use crate::confined::{Component, ConfinedPath, Dir, FsError, Identity, Kind, Meta, RelPath};
+use qm_confined::{Component, ConfinedPath, Dir, FsError, Identity, Kind, Meta, RelPath};
 
 const MAX_SHARED: usize = 1_000_000;
 

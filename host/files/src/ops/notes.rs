@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::confined::{FsError, Place};
+use qm_confined::{FsError, Place};
 
 /// The store of notes. Called from threads that may block.
 pub trait Notes: Send + Sync {

@@ -7,7 +7,7 @@ use rustix::io::{Errno, Result};
 
 use super::notes::Noted;
 use super::temp::Temp;
-use crate::confined::{Component, Dir, Meta};
+use qm_confined::{Component, Dir, Meta};
 
 /// The file system does not know how to rename that way.
 fn is_unsupported(errno: Errno) -> bool {
@@ -98,7 +98,7 @@ pub(super) enum Replaced {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::confined::{Place, RelPath};
+    use qm_confined::{Place, RelPath};
 
     fn component(name: &str) -> Component {
         Component::file(name).expect("a name")

@@ -9,7 +9,7 @@ use qm_ports::carry::{DataPlace, DataSeen, SeenFile, Stayed};
 use rustix::io::Errno;
 
 use super::tree::each;
-use crate::confined::{Component, Dir, FsError, Intent, Kind, Meta, Roots};
+use qm_confined::{Component, Dir, FsError, Intent, Kind, Meta, Roots};
 
 /// Ending that qBittorrent puts behind the name of a file that is not complete.
 const PARTIAL: &[u8] = b".!qB";

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use qm_ports::carry::{DirectoryId, Sighting};
 
-use crate::confined::Roots;
+use qm_confined::Roots;
 
 /// A directory: what it is really called, and itself with those above it, nearest first.
 type Known = Option<(PathBuf, Arc<[DirectoryId]>)>;

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::copy::Manner;
 use super::transfer::{Prepared, Source, Target, Transfer, Transferred, check, prepare};
 use super::{Control, Usage, measure};
-use crate::confined::{Component, ConfinedPath, Destination, Dir, FsError, Meta, Place, RelPath};
+use qm_confined::{Component, ConfinedPath, Destination, Dir, FsError, Meta, Place, RelPath};
 
 /// A copy that is ready. Dropped, it is gone, which takes long for a tree.
 pub struct Staged {

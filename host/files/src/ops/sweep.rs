@@ -8,7 +8,7 @@ use rustix::io::{Errno, Result};
 use super::Control;
 use super::erase::erase;
 use super::tree::{At, Failed, Visitor, each, walk};
-use crate::confined::{Dir, FsError, Kind, Place, RelPath, Roots};
+use qm_confined::{Dir, FsError, Kind, Place, RelPath, Roots};
 
 /// What a sweep of one note came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

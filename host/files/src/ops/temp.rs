@@ -13,7 +13,7 @@ use rustix::io::{Errno, Result};
 
 use super::erase::erase;
 use super::notes::Noted;
-use crate::confined::{Component, Dir, Meta, RelPath, TEMP_PREFIX};
+use qm_confined::{Component, Dir, Meta, RelPath, TEMP_PREFIX};
 
 /// Names tried before giving up: only the leftovers of killed processes stand in the way.
 const ATTEMPTS: u32 = 1000;

@@ -18,7 +18,7 @@ use super::place::{Over, Replaced, rename_over};
 use super::temp::Temp;
 use super::tree::{At, walk};
 use super::{Control, Usage, measure};
-use crate::confined::{Component, ConfinedPath, Destination, Dir, FsError, Kind, Meta, Place, RelPath};
+use qm_confined::{Component, ConfinedPath, Destination, Dir, FsError, Kind, Meta, Place, RelPath};
 
 #[derive(Clone, Debug, Default)]
 pub struct Transfer {

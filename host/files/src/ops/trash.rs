@@ -14,7 +14,7 @@ use super::measure::measure_entry;
 use super::transfer::{Source, Target, relocate};
 use super::tree::each;
 use super::{Control, Transferred, Usage, measure};
-use crate::confined::{
+use qm_confined::{
     Component, ConfinedPath, Dir, FsError, MAX_NAME_BYTES, Meta, RelPath, Roots, TRASH_DIR, TrashedItem,
 };
 

@@ -11,7 +11,7 @@ use rustix::fs::FileType;
 use rustix::io::Errno;
 
 use super::Control;
-use crate::confined::{Component, Dir, FsError, Identity, Kind, Meta, RelPath};
+use qm_confined::{Component, Dir, FsError, Identity, Kind, Meta, RelPath};
 
 /// Handles of the deepest directories on the way down; those above are reopened on the way back.
 const HELD: usize = 32;

@@ -7,7 +7,7 @@ use rustix::io::Errno;
 
 use super::Control;
 use super::tree::{At, Visitor, walk};
-use crate::confined::{Component, ConfinedPath, FsError, Kind, Meta, RelPath};
+use qm_confined::{Component, ConfinedPath, FsError, Kind, Meta, RelPath};
 
 /// An entry that the walk came by.
 pub enum Visit<'a> {

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use qm_kernel::Mandate;
 use qm_lanes::{Bounds, LaneError};
 
-use crate::confined::FsError;
+use qm_confined::FsError;
 
 /// Short calls of changes at once: renames, new folders, the checks before them.
 pub const QUICK: usize = 16;

@@ -4,8 +4,8 @@
 use qm_kernel::Permission;
 use qm_web::faults;
 
-use crate::confined::FsError;
 use crate::error::FilesError as E;
+use qm_confined::FsError;
 
 faults! {
     /// A path that is walked, and what is at its end.

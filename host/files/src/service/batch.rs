@@ -7,10 +7,10 @@ use super::operations::{Operation, Outcome, Subject};
 use super::tell::Fact;
 use super::transfer::How;
 use super::{Caller, Files, check_torrent_action};
-use crate::confined::FsError;
 use crate::dto::answers::{BatchItem, BatchResult};
 use crate::dto::requests::{Bulk, BulkOperation, TransferKind, WirePath};
 use crate::error::FilesError;
+use qm_confined::FsError;
 
 impl BulkOperation {
     const fn audited_as(self) -> &'static str {

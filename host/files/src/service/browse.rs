@@ -9,14 +9,14 @@ use sha2::{Digest, Sha256};
 
 use super::tell::Fact;
 use super::{Caller, Files, Looker};
-use crate::confined::{
-    Component, ConfinedPath, FsError, Intent, Kind, MAX_PATH_BYTES, Meta, PathInspection, RelPath,
-};
 use crate::dto::answers::{EntryView, InspectionView, Listing, Properties};
 use crate::dto::requests::{ListQuery, PathQuery};
 use crate::error::FilesError;
 use crate::model::kind::extension;
 use crate::ops::{self, Control, Entry, Lane, Page};
+use qm_confined::{
+    Component, ConfinedPath, FsError, Intent, Kind, MAX_PATH_BYTES, Meta, PathInspection, RelPath,
+};
 
 /// Largest file whose hash properties tell, in bytes.
 const HASHED: u64 = 64 * 1024 * 1024;

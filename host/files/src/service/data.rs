@@ -14,9 +14,9 @@ use qm_ports::carry::{
 
 use super::operations::{Outcome, Subject};
 use super::{Caller, Files, lane_of};
-use crate::confined::{FsError, Roots};
 use crate::error::FilesError;
 use crate::ops::{self, Control, Lane};
+use qm_confined::{FsError, Roots};
 
 const OPERATION: &str = "move";
 
@@ -35,18 +35,33 @@ impl From<FilesError> for CarryError {
     }
 }
 
-impl From<FsError> for CarryError {
+/// Why nothing is done with data: the disk says so, or what lies there is not the torrent's.
+enum Refusal {
+    Fs(FsError),
+    Data(CarryError),
+}
+
+impl From<FsError> for Refusal {
     fn from(error: FsError) -> Self {
-        FilesError::from(error).into()
+        Refusal::Fs(error)
     }
 }
 
-fn conflict(message: String) -> CarryError {
-    CarryError {
+impl From<Refusal> for CarryError {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Fs(error) => FilesError::from(error).into(),
+            Refusal::Data(error) => error,
+        }
+    }
+}
+
+fn conflict(message: String) -> Refusal {
+    Refusal::Data(CarryError {
         kind: ErrorKind::Conflict,
         code: "conflict.other_data",
         message,
-    }
+    })
 }
 
 /// Where the data is to lie.
@@ -60,10 +75,10 @@ fn check(
     job: &DataMove,
     whole: Vec<DataFile>,
     control: &Control,
-) -> Result<DataCheck, CarryError> {
+) -> Result<DataCheck, Refusal> {
     let item = match ops::find_told(roots, Path::new(&job.source)) {
         Err(FsError::Outside | FsError::Escapes) => {
-            return Err(CarryError {
+            return Err(Refusal::Data(CarryError {
                 kind: ErrorKind::Forbidden,
                 code: "forbidden.data_outside_roots",
                 message: format!(
@@ -71,7 +86,7 @@ fn check(
                     job.source,
                     roots.paths().join(", ")
                 ),
-            });
+            }));
         }
         found => found?,
     };
@@ -109,10 +124,11 @@ impl Files {
     async fn off_thread<T: Send + 'static>(
         &self,
         lane: Lane<'_>,
-        work: impl FnOnce(&Roots) -> Result<T, CarryError> + Send + 'static,
+        work: impl FnOnce(&Roots) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, CarryError> {
         let roots = self.roots.clone();
-        self.workers.run(lane, move || work(&roots)).await
+        let done: Result<T, Refusal> = self.workers.run(lane, move || work(&roots)).await;
+        Ok(done?)
     }
 }
 

@@ -14,13 +14,13 @@ use serde_json::{Value, json};
 use super::operations::{Operation, Outcome, Subject};
 use super::tell::Fact;
 use super::{Caller, Files, check_torrent_action, lane_of};
-use crate::confined::{Component, ConfinedPath, FsError, Intent, RelPath};
 use crate::dto::answers::OpResult;
 use crate::dto::requests::{Delete, TorrentAction, WirePath};
 use crate::error::FilesError;
 use crate::ops::{self, Lane, TrashPlace, Usage};
 use crate::repo;
 use crate::repo::trash::TrashRecord;
+use qm_confined::{Component, ConfinedPath, FsError, Intent, RelPath};
 
 const OPERATION: &str = "delete";
 const ACTION: &str = "file.deleted";

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use qm_ports::TorrentPayload;
 
 use super::{Files, Looker};
-use crate::confined::{ConfinedPath, FsError, Intent, RelPath};
 use crate::dto::requests::WirePath;
 use crate::dto::reviews::{BulkDeletePreview, DeletePreview, Linked};
 use crate::error::FilesError;
 use crate::ops::{self, Lane, Usage};
+use qm_confined::{ConfinedPath, FsError, Intent, RelPath};
 
 /// What stands at a path.
 enum Found {

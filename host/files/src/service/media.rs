@@ -19,7 +19,6 @@ use sha2::{Digest, Sha256};
 
 use super::browse::shown_name;
 use super::{Caller, Files};
-use crate::confined::{FsError, Identity, Intent, RelPath};
 use crate::dto::answers::TicketView;
 use crate::dto::requests::{PathQuery, StreamQuery, WirePath};
 use crate::error::FilesError;
@@ -27,6 +26,7 @@ use crate::model::kind::{extension, mime};
 use crate::model::range::{Span, Validators};
 use crate::model::ticket::mark;
 use crate::ops::{Lane, Workers};
+use qm_confined::{FsError, Identity, Intent, RelPath};
 
 const CHUNK: u64 = 256 * 1024;
 /// In bytes, percent-encoded.

@@ -41,12 +41,12 @@ pub use tell::EVENTS;
 
 use self::notes::Journal;
 use self::operations::Operations;
-use crate::confined::{Base, OwnPlace, Roots};
 use crate::dto::requests::TorrentAction;
 use crate::error::FilesError;
 use crate::model::ticket::Tickets;
 use crate::ops::{Control, Lane, Workers};
 use crate::settings::DEFAULT_ROOT_PATH;
+use qm_confined::{Base, OwnPlace, Roots};
 
 /// The parts of the server that this area works with.
 pub struct FilesDeps {

@@ -14,11 +14,11 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::Files;
-use crate::confined::{FsError, Place, RelPath};
 use crate::error::FilesError;
 use crate::ops::{self, Control, Lane, Notes, Swept};
 use crate::repo;
 use crate::repo::notes::Note;
+use qm_confined::{FsError, Place, RelPath};
 
 const KEEP_MS: i64 = 90 * 24 * 3600 * 1000;
 

@@ -458,12 +458,12 @@ mod tests {
     use qm_test_base::{NoTokens, client, principal};
 
     use super::*;
-    use crate::confined::FsError;
+    use qm_confined::FsError;
 
     struct Nowhere;
 
     impl Notes for Nowhere {
-        fn write(&self, _: &crate::confined::Place, _: bool) -> Result<String, crate::confined::FsError> {
+        fn write(&self, _: &qm_confined::Place, _: bool) -> Result<String, qm_confined::FsError> {
             Ok(String::new())
         }
 

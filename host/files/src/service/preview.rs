@@ -5,13 +5,13 @@ use std::io::Read;
 
 use super::Files;
 use super::browse::shown_name;
-use crate::confined::{ConfinedPath, FsError, Intent};
 use crate::dto::answers::Preview;
 use crate::dto::requests::PreviewQuery;
 use crate::error::FilesError;
 use crate::model::encoding::{Encoding, is_binary};
 use crate::model::kind::{Kind, extension, mime};
 use crate::ops::Lane;
+use qm_confined::{ConfinedPath, FsError, Intent};
 
 const MAX_READ: u64 = 1024 * 1024;
 

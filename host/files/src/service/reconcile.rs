@@ -14,11 +14,11 @@ use qm_platform::AuditEntry;
 use serde_json::json;
 
 use super::Files;
-use crate::confined::{FsError, Meta};
 use crate::error::FilesError;
 use crate::ops::{self, Lane};
 use crate::repo;
 use crate::repo::trash::TrashRecord;
+use qm_confined::{FsError, Meta};
 
 /// Time for which a start waits until all is settled; a hung disk does not hold the start up for longer.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -16,13 +16,13 @@ use super::operations::{Operation, Subject};
 use super::tell::Fact;
 use super::transfer::How;
 use super::{Caller, Files};
-use crate::confined::{Component, FsError, Intent, RelPath};
 use crate::dto::answers::{BatchItem, BatchResult};
 use crate::dto::choices::{ResolveConflicts, ResolveItem};
 use crate::dto::requests::{TransferKind, WirePath};
 use crate::error::FilesError;
 use crate::model::conflict::{Resolution, free_names};
 use crate::ops::{Lane, Staged};
+use qm_confined::{Component, FsError, Intent, RelPath};
 
 const REASON: &str = "conflict_resolution";
 

@@ -6,12 +6,12 @@ use serde_json::json;
 
 use super::tell::Fact;
 use super::{Caller, Files};
-use crate::confined::FsError;
 use crate::dto::answers::RootInfo;
 use crate::dto::requests::shorten;
 use crate::error::FilesError;
 use crate::ops::Lane;
 use crate::settings::DEFAULT_ROOT_PATH;
+use qm_confined::FsError;
 
 const ACTION: &str = "settings.update_root_path";
 

@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 use super::operations::{Outcome, Subject};
 use super::tell::Fact;
 use super::{Caller, Files};
-use crate::confined::{Component, Intent, RelPath};
 use crate::dto::answers::OpResult;
 use crate::dto::requests::{CreateFolder, Rename};
 use crate::error::FilesError;
 use crate::ops::{self, Lane};
+use qm_confined::{Component, Intent, RelPath};
 
 impl Files {
     pub async fn create_folder(&self, caller: &Caller, body: CreateFolder) -> Result<OpResult, FilesError> {

@@ -8,11 +8,11 @@ use serde_json::json;
 use super::operations::{Operation, Outcome, Subject};
 use super::tell::Fact;
 use super::{Caller, Files};
-use crate::confined::{Component, ConfinedPath, Destination, Intent, Kind};
 use crate::dto::answers::OpResult;
 use crate::dto::requests::{Transfer, TransferKind, WirePath};
 use crate::error::FilesError;
 use crate::ops::{self, Lane, Staged, Transferred};
+use qm_confined::{Component, ConfinedPath, Destination, Intent, Kind};
 
 /// A copy no larger than this does not wait for a place among the long operations.
 const SMALL: u64 = 16 * 1024 * 1024;

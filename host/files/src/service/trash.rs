@@ -13,7 +13,6 @@ use tokio_util::sync::CancellationToken;
 use super::operations::{Operation, Outcome, Subject};
 use super::tell::Fact;
 use super::{Caller, Files, lane_of};
-use crate::confined::{FsError, RelPath, TrashedItem};
 use crate::dto::answers::{Removed, Restored, TrashItem};
 use crate::dto::requests::Restore;
 use crate::error::FilesError;
@@ -21,6 +20,7 @@ use crate::ops::{self, Control, Lane};
 use crate::repo;
 use crate::repo::trash::TrashRecord;
 use crate::settings::TRASH_RETENTION_DAYS;
+use qm_confined::{FsError, RelPath, TrashedItem};
 
 const SWEEP_EVERY: Duration = Duration::from_hours(1);
 const DAY_MS: f64 = 24.0 * 3600.0 * 1000.0;

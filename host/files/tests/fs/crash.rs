@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use qm_files::confined::{Base, FsError, Intent, Place, RelPath, Roots};
+use qm_confined::{Base, FsError, Intent, Place, RelPath, Roots};
 use qm_files::ops::{self, Control, Notes, Transfer, TrashPlace};
 
 use crate::{Scratch, name, quiet, rel_path};

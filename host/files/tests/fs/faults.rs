@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use qm_files::confined::{FsError, Intent, Roots};
+use qm_confined::{FsError, Intent, Roots};
 use qm_files::ops::{self, Transfer};
 
 use crate::{Scratch, name, quiet, rel_path, tree};

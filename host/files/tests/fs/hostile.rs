@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::symlink;
 
-use qm_files::confined::{Base, FsError, Intent, Kind, RelPath, Roots, SYSTEM_DIRECTORIES};
+use qm_confined::{Base, FsError, Intent, Kind, RelPath, Roots, SYSTEM_DIRECTORIES};
 use qm_files::ops::{self, Page, Transfer};
 use qm_kernel::ErrorKind;
 
@@ -527,7 +527,7 @@ fn names_of_255_bytes_work_in_every_operation() {
 
 #[test]
 fn chosen_names_follow_the_rules() {
-    use qm_files::confined::Component;
+    use qm_confined::Component;
     let long = "n".repeat(256);
     for bad in [
         "",

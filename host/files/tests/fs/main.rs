@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::{MetadataExt as _, symlink};
 use std::path::{Path, PathBuf};
 
-use qm_files::confined::{Base, Component, ConfinedPath, Destination, FsError, Intent, RelPath, Roots};
+use qm_confined::{Base, Component, ConfinedPath, Destination, FsError, Intent, RelPath, Roots};
 use qm_files::ops::Control;
 use tokio_util::sync::CancellationToken;
 

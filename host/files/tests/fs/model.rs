@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use qm_files::confined::FsError;
+use qm_confined::FsError;
 use qm_files::ops::{self, Transfer, TrashPlace};
 
 use crate::{Scratch, name, quiet};

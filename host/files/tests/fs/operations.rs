@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
-use qm_files::confined::{FsError, Place};
+use qm_confined::{FsError, Place};
 use qm_files::ops::{self, Control, Page, Transfer, Visit};
 use tokio_util::sync::CancellationToken;
 
@@ -416,7 +416,7 @@ fn trash_takes_and_gives_back() {
         .narrow(scratch.path("films").to_str().unwrap())
         .unwrap();
     let item = base
-        .resolve(&crate::rel_path("b"), qm_files::confined::Intent::Change)
+        .resolve(&crate::rel_path("b"), qm_confined::Intent::Change)
         .unwrap();
     let place = ops::TrashPlace::of(&item, "id-2").unwrap();
     ops::trash(&item, &place, &quiet()).unwrap();
@@ -597,7 +597,7 @@ fn what_users_noted_on_a_file_comes_along_and_setuid_does_not() {
     let mode = near.path("copy/file").metadata().unwrap().permissions().mode();
     assert_eq!(mode & 0o7777, 0o444);
     // Wherever the other file system stands: the content is what matters.
-    let roots = qm_files::confined::Roots::open(&[near.root.to_str().unwrap(), far.root.to_str().unwrap()]);
+    let roots = qm_confined::Roots::open(&[near.root.to_str().unwrap(), far.root.to_str().unwrap()]);
     std::os::unix::fs::symlink(&far.root, near.path("other")).unwrap();
     let to = roots.whole().destination(&rel_path("other")).unwrap();
     ops::copy(&near.item("tree").unwrap(), &to, &Transfer::default(), &quiet()).unwrap();

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use qm_files::confined::{FsError, Intent, OwnKind, OwnPlace, Roots};
+use qm_confined::{FsError, Intent, OwnKind, OwnPlace, Roots};
 use qm_files::ops::{self, Page, Transfer};
 
 use crate::{Scratch, name, quiet, rel_path, tree};

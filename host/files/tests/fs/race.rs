@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use qm_files::confined::FsError;
+use qm_confined::FsError;
 use qm_files::ops::{self, Page, Transfer, TrashPlace};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 

@@ -11,6 +11,7 @@ pub mod metadata;
 pub mod name;
 pub mod nfo;
 pub mod place;
+pub mod pointer;
 pub mod repair;
 pub mod score;
 pub mod series;

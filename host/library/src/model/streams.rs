@@ -52,11 +52,61 @@ pub enum Unclear {
     Unopened,
     #[error("mediainfo finds no video in it")]
     NoVideo,
+    #[error("it is no video of its own: mediainfo answered for other files too")]
+    Others,
+    #[error("mediainfo saw another size of it")]
+    Resized,
 }
 
-/// Reads what `mediainfo --Output=JSON` says of one file.
-pub fn read(answer: &[u8]) -> Result<Streams, Unclear> {
+/// Formats of what has no picture of its own, but names files that do.
+const POINTERS: [&str; 8] = [
+    "DASH MPD",
+    "HLS",
+    "HDS F4M",
+    "ISM",
+    "Final Cut",
+    "AAF",
+    "Blu-ray",
+    "P2 Clip",
+];
+
+/// Reads what `mediainfo --Output=JSON` says of the file that it was handed as `handed`, of so many bytes. An answer that
+/// another file had a part in is none.
+pub fn read_of(answer: &[u8], handed: &str, size: i64) -> Result<Streams, Unclear> {
     let answer: Value = serde_json::from_slice(answer).map_err(|_| Unclear::Unreadable)?;
+    let media = answer.get("media").ok_or(Unclear::Unreadable)?;
+    let tracks = media
+        .get("track")
+        .and_then(Value::as_array)
+        .map_or(&[][..], Vec::as_slice);
+    let is_other = |name: &Value| name.as_str().is_some_and(|name| name != handed);
+    let names_other = |track: &Value| {
+        [&track["Source"], &track["extra"]["Source"]]
+            .into_iter()
+            .filter_map(Value::as_str)
+            .any(|source| source.contains(['/', '\\', ':']))
+    };
+    let general = tracks.iter().find(|track| track["@type"] == "General");
+    let format = general
+        .and_then(|general| general["Format"].as_str())
+        .unwrap_or_default();
+    if media.is_array()
+        || is_other(&media["@ref"])
+        || POINTERS.iter().any(|pointer| format.starts_with(pointer))
+        || tracks.iter().any(names_other)
+    {
+        return Err(Unclear::Others);
+    }
+    let seen = general
+        .and_then(|general| general["FileSize"].as_str())
+        .and_then(|seen| seen.parse().ok());
+    if seen.is_some_and(|seen: i64| seen != size) {
+        return Err(Unclear::Resized);
+    }
+    read(&answer)
+}
+
+fn read(answer: &Value) -> Result<Streams, Unclear> {
     let media = answer.get("media").ok_or(Unclear::Unreadable)?;
     if media.is_null() {
         return Err(Unclear::Unopened);
@@ -188,11 +238,8 @@ mod tests {
     use super::*;
 
     fn said(tracks: &Value) -> Result<Streams, Unclear> {
-        read(
-            json!({ "media": { "@ref": "a", "track": tracks } })
-                .to_string()
-                .as_bytes(),
-        )
+        let answer = json!({ "media": { "@ref": "a", "track": tracks } }).to_string();
+        read_of(answer.as_bytes(), "a", 7)
     }
 
     fn video(more: &[(&str, Value)]) -> Streams {
@@ -368,10 +415,53 @@ mod tests {
             (r#"{"media":{"track":[]}}"#, Unclear::NoVideo),
             (
                 r#"{"media":{"track":[{"@type":"General","Format":"HLS"}]}}"#,
-                Unclear::NoVideo,
+                Unclear::Others,
             ),
         ] {
-            assert_eq!(read(answer.as_bytes()), Err(expected), "{answer}");
+            assert_eq!(read_of(answer.as_bytes(), "a", 7), Err(expected), "{answer}");
+        }
+    }
+
+    #[test]
+    fn an_answer_that_other_files_had_a_part_in_is_none() {
+        let video = |more: Value| {
+            let mut track = json!({ "@type": "Video", "Format": "AVC" });
+            track
+                .as_object_mut()
+                .unwrap()
+                .extend(more.as_object().unwrap().clone());
+            json!([{ "@type": "General", "Format": "MPEG-4", "FileSize": "7" }, track])
+        };
+        assert!(said(&video(json!({}))).is_ok());
+        assert!(
+            said(&video(
+                json!({ "extra": { "Source": "BluRay" }, "Delay_Source": "a/b" })
+            ))
+            .is_ok()
+        );
+        for source in [
+            json!({ "Source": "/data/secrets.json" }),
+            json!({ "extra": { "Source": "../other.mkv" } }),
+            json!({ "extra": { "Source": "http://host" } }),
+        ] {
+            assert_eq!(said(&video(source.clone())), Err(Unclear::Others), "{source}");
+        }
+        let sized = json!([{ "@type": "General", "FileSize": "8" }, { "@type": "Video" }]);
+        assert_eq!(said(&sized), Err(Unclear::Resized));
+        let list =
+            json!([{ "@type": "General", "Format": "DASH MPD", "FileSize": "7" }, { "@type": "Video" }]);
+        assert_eq!(said(&list), Err(Unclear::Others));
+        let track = json!([{ "@type": "Video" }]);
+        for media in [
+            json!([{ "@ref": "a", "track": track }, { "@ref": "b", "track": track }]),
+            json!({ "@ref": "b", "track": track }),
+        ] {
+            let answer = json!({ "media": media }).to_string();
+            assert_eq!(
+                read_of(answer.as_bytes(), "a", 7),
+                Err(Unclear::Others),
+                "{answer}"
+            );
         }
     }
 }

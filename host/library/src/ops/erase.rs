@@ -6,11 +6,11 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, Stat};
+use qm_confined::{open_child, open_listing};
+use rustix::fs::{self, AtFlags, FileType, Stat};
 use rustix::io::Errno;
 
 use super::reach::Reach;
-use super::walk::HOLD;
 use crate::model::name::is_video;
 use crate::model::place;
 
@@ -45,10 +45,8 @@ fn is_directory(stat: &Stat) -> bool {
 }
 
 fn names(dir: &OwnedFd) -> Result<Vec<OsString>, Errno> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let opened = fs::openat(dir, ".", flags, Mode::empty())?;
     let mut names = Vec::new();
-    for entry in fs::Dir::new(opened)? {
+    for entry in fs::Dir::new(open_listing(dir)?)? {
         let name = entry?.file_name().to_bytes().to_vec();
         if name != b"." && name != b".." {
             names.push(OsString::from_vec(name));
@@ -72,7 +70,7 @@ impl Tree<'_> {
             }
             let below = place::join(path, &name);
             if is_directory(&stat) {
-                let child = fs::openat(dir, &name, HOLD, Mode::empty())?;
+                let child = open_child(dir, &name)?;
                 if !self.may_go(&child, &below, depth + 1)? {
                     return Ok(false);
                 }
@@ -92,7 +90,7 @@ impl Tree<'_> {
                 stat => stat?,
             };
             if is_directory(&stat) {
-                let child = fs::openat(dir, &name, HOLD, Mode::empty())?;
+                let child = open_child(dir, &name)?;
                 if fs::fstat(&child)?.st_dev != self.device {
                     return Err(Errno::XDEV);
                 }
@@ -112,7 +110,7 @@ impl Tree<'_> {
 impl Reach {
     fn open_folder(&self, path: &[u8]) -> Result<OwnedFd, Errno> {
         let (above, name) = self.parent(path)?;
-        fs::openat(&above, name, HOLD, Mode::empty())
+        open_child(&above, name)
     }
 
     /// Whether a folder may go as a whole when the files of `going` go: it holds no other video, no other file system and
@@ -124,7 +122,7 @@ impl Reach {
         own: &[(u64, u64)],
     ) -> Result<bool, Errno> {
         let opened = self.parent(path).and_then(|(above, name)| {
-            let dir = fs::openat(&above, name, HOLD, Mode::empty())?;
+            let dir = open_child(&above, name)?;
             Ok((dir, fs::fstat(&above)?.st_dev))
         });
         let (dir, device) = match opened {
@@ -143,7 +141,7 @@ impl Reach {
     /// Deletes a folder that may go, with all that lies in it. `gone` counts files, also where it ends early.
     pub fn erase_folder(&self, path: &[u8], going: &HashSet<Vec<u8>>, gone: &mut u64) -> Result<(), Errno> {
         let (above, name) = self.parent(path)?;
-        let dir = fs::openat(&above, name, HOLD, Mode::empty())?;
+        let dir = open_child(&above, name)?;
         let tree = Tree {
             going,
             own: &[],
@@ -209,7 +207,7 @@ fn sum(dir: &OwnedFd, depth: usize, entries: &mut usize) -> Result<u64, Errno> {
         let stat = fs::statat(dir, &name, AtFlags::SYMLINK_NOFOLLOW)?;
         if is_directory(&stat) {
             if depth < MAX_DEPTH {
-                let child = fs::openat(dir, &name, HOLD, Mode::empty())?;
+                let child = open_child(dir, &name)?;
                 bytes += sum(&child, depth + 1, entries)?;
             }
         } else {

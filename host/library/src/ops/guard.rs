@@ -2,12 +2,9 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use crate::error::LibraryError;
+use qm_confined::{is_system, resolve};
 
-const PROTECTED: &[&str] = &[
-    "/", "/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/proc", "/root", "/run", "/sbin",
-    "/srv", "/sys", "/usr", "/var", "/home", "/opt", "/mnt", "/media",
-];
+use crate::error::LibraryError;
 
 /// The directory that `path` names, links resolved as far as it exists. It need not be there.
 pub fn guarded(path: &str, roots: &[String], own: &[PathBuf]) -> Result<String, LibraryError> {
@@ -25,14 +22,15 @@ pub fn guarded(path: &str, roots: &[String], own: &[PathBuf]) -> Result<String, 
     if !is_plain {
         return Err(outside());
     }
-    let resolved = resolve(named);
-    if PROTECTED.iter().any(|protected| resolved == Path::new(protected)) {
+    // What cannot be walked to the end lies nowhere.
+    let resolved = resolve(named).map_err(|_| outside())?;
+    if is_system(&resolved) {
         return Err(LibraryError::Protected);
     }
     let is_inside = roots
         .iter()
-        .any(|root| resolved.starts_with(resolve(Path::new(root))));
-    let is_own = own.iter().any(|own| resolved.starts_with(resolve(own)));
+        .any(|root| resolved.starts_with(place_of(Path::new(root))));
+    let is_own = own.iter().any(|own| resolved.starts_with(place_of(own)));
     if !is_inside || is_own {
         return Err(outside());
     }
@@ -40,20 +38,9 @@ pub fn guarded(path: &str, roots: &[String], own: &[PathBuf]) -> Result<String, 
     resolved.to_str().map(str::to_owned).ok_or_else(outside)
 }
 
-/// The path with the links of what exists of it resolved.
-pub fn resolve(path: &Path) -> PathBuf {
-    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    for ancestor in path.ancestors() {
-        if let Ok(real) = ancestor.canonicalize() {
-            let rest = path.strip_prefix(ancestor).unwrap_or(Path::new(""));
-            return if rest.as_os_str().is_empty() {
-                real
-            } else {
-                real.join(rest)
-            };
-        }
-    }
-    path
+/// The place of a directory that need not be there: as it is named where it cannot be looked at.
+pub fn place_of(path: &Path) -> PathBuf {
+    resolve(path).unwrap_or_else(|_| path.to_owned())
 }
 
 #[cfg(test)]
@@ -68,6 +55,9 @@ mod tests {
         std::fs::create_dir_all(&own).unwrap();
         std::os::unix::fs::symlink("/etc", media.join("out")).unwrap();
         std::os::unix::fs::symlink(&media, root.join("in")).unwrap();
+        std::os::unix::fs::symlink(root.join("beside"), media.join("dangling")).unwrap();
+        std::os::unix::fs::symlink("round", media.join("round")).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, media.join("fifo"), rustix::fs::Mode::RUSR).unwrap();
         let roots = [media.to_str().unwrap().to_owned()];
         let of = |path: &str| guarded(path, &roots, std::slice::from_ref(&own));
         let inside = |tail: &str| format!("{}/{tail}", roots[0]);
@@ -82,6 +72,9 @@ mod tests {
             &inside("../x"),
             &inside("out/ssl"),
             &inside("data/x"),
+            &inside("dangling"),
+            &inside("round/x"),
+            &inside("fifo/x"),
             "/\0",
         ] {
             assert!(matches!(of(path), Err(LibraryError::Outside(_))), "{path}");

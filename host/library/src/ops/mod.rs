@@ -2,6 +2,9 @@
 
 pub mod erase;
 pub mod guard;
+mod jail;
+#[cfg(test)]
+mod pointed_tests;
 pub mod probe;
 pub mod reach;
 pub mod walk;

@@ -1,8 +1,9 @@
 //! Looks into a file with `mediainfo`, a program of its own, for what it reads is anybody's.
 //!
 //! The file is opened here, through the library's handles, and handed over open: no name of it reaches the program, so that none
-//! is an option, and no link that is put there meanwhile is followed. Playlists and films that name other files have the
-//! program ask for these; with a proxy that nobody is it reaches no network. It has none of the server's environment.
+//! is an option, and no link that is put there meanwhile is followed. Playlists and films that name other files would have the
+//! program open these: they are refused by their content before ([`pointer`]), and the program sees no other file
+//! ([`jail`]). With a proxy that nobody is it reaches no network. It has none of the server's environment.
 //! Bounds: 60 s, 4 MiB of answer, 1 GiB of memory; then it is killed, with whatever it started.
 
 use std::ffi::OsString;
@@ -12,21 +13,23 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use rustix::io::Errno;
+use rustix::io::{Errno, pread, retry_on_intr};
 use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process_group, prlimit};
 use tokio::io::AsyncReadExt;
 use tokio::process::{Child, Command};
 use tokio::time::{Instant, timeout_at};
 
+use super::jail::{self, JailError};
 use super::reach::Reach;
 use super::walk::mtime;
+use crate::model::pointer;
 
 /// Bytes of an answer.
 const MOST_ANSWER: u64 = 4 << 20;
 /// Bytes of memory of the program.
 const MEMORY: u64 = 1 << 30;
 /// The file, as the program that was handed it as its standard input names it.
-const HANDED: &str = "/proc/self/fd/0";
+pub const HANDED: &str = "/proc/self/fd/0";
 /// Where nobody listens.
 const NO_PROXY: &str = "http://127.0.0.1:1";
 
@@ -86,20 +89,38 @@ pub fn open(library: &Path, file: &Expected, roots: &[PathBuf]) -> Result<OwnedF
         Errno::INVAL => ProbeError::Lasting("it is no file".to_owned()),
         errno => passing(errno),
     })?;
-    if stat.st_size == file.size && mtime(&stat) == file.mtime {
-        Ok(handle)
-    } else {
-        Err(ProbeError::Changed)
+    if stat.st_size != file.size || mtime(&stat) != file.mtime {
+        return Err(ProbeError::Changed);
     }
+    let size = u64::try_from(stat.st_size).unwrap_or(0);
+    let mut read = |at: u64, into: &mut [u8]| read_at(&handle, at, into);
+    match pointer::recognise(size, &mut read) {
+        Ok(None) => Ok(handle),
+        Ok(Some(pointer)) => Err(ProbeError::Lasting(pointer.to_string())),
+        Err(error) => Err(ProbeError::Passing(format!("it cannot be read: {error}"))),
+    }
+}
+
+/// Fills what can be filled from an offset on.
+fn read_at(file: &OwnedFd, mut at: u64, into: &mut [u8]) -> std::io::Result<usize> {
+    let mut filled = 0;
+    while filled < into.len() {
+        let read = retry_on_intr(|| pread(file, &mut into[filled..], at))?;
+        if read == 0 {
+            break;
+        }
+        filled += read;
+        at += read as u64;
+    }
+    Ok(filled)
 }
 
 impl Prober {
     /// What the program says of an open file, as bytes.
     pub async fn ask(&self, file: OwnedFd) -> Result<Vec<u8>, ProbeError> {
         let end = Instant::now() + self.patience;
-        let mut child = self.start(file)?;
         // From here on it ends whenever nobody waits for it any more.
-        let mut group = Group::of(&child);
+        let (mut child, mut group) = self.start(file).await?;
         let mut answer = Vec::new();
         let Some(stdout) = child.stdout.take() else {
             return Err(ProbeError::Passing("it cannot be heard".to_owned()));
@@ -149,10 +170,26 @@ impl Prober {
         }
     }
 
-    fn start(&self, file: OwnedFd) -> Result<Child, ProbeError> {
+    async fn start(&self, file: OwnedFd) -> Result<(Child, Group), ProbeError> {
         let mut words = self.command.iter();
         let program = words.next().cloned().unwrap_or_default();
-        let started = Command::new(&program)
+        let failed = |error: JailError| {
+            let name = program.to_string_lossy();
+            ProbeError::NoTool(match error {
+                JailError::Io(error) if error.kind() == std::io::ErrorKind::NotFound => format!(
+                    "`{name}` is not installed, so that what files hold is told by their names alone: install the package `mediainfo`"
+                ),
+                error => format!(
+                    "`{name}` cannot be started, so that what files hold is told by their names alone: {error}"
+                ),
+            })
+        };
+        // Opened here: where the program starts there is nothing to open.
+        let nowhere = std::fs::File::options().write(true).open("/dev/null");
+        let nowhere = nowhere.map_err(|error| failed(error.into()))?;
+        let seen = file.try_clone().map_err(|error| failed(error.into()))?;
+        let mut command = Command::new(&program);
+        command
             .args(words)
             // It would take the numbers of other handles for parts of the same film.
             .args(["--Output=JSON", "--File_TestContinuousFileNames=0", HANDED])
@@ -163,20 +200,17 @@ impl Prober {
             .current_dir("/")
             .stdin(Stdio::from(file))
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(Stdio::from(nowhere))
             .process_group(0)
-            .kill_on_drop(true)
-            .spawn();
-        let child = started.map_err(|error| {
-            let name = program.to_string_lossy();
-            ProbeError::NoTool(if error.kind() == std::io::ErrorKind::NotFound {
-                format!(
-                    "`{name}` is not installed, so that what files hold is told by their names alone: install the package `mediainfo`"
-                )
-            } else {
-                format!("`{name}` cannot be started, so that what files hold is told by their names alone: {error}")
-            })
-        })?;
+            .kill_on_drop(true);
+        let runtime = tokio::runtime::Handle::current();
+        let start = move || {
+            let _entered = runtime.enter();
+            let child = command.spawn()?;
+            let group = Group::of(&child);
+            Ok((child, group))
+        };
+        let (child, group) = jail::start_in(&program, seen, start).await.map_err(failed)?;
         let pid = pid(&child);
         for (resource, most) in [(Resource::Data, MEMORY), (Resource::Core, 0)] {
             let limit = Rlimit {
@@ -186,7 +220,7 @@ impl Prober {
             // A courtesy that a system may refuse; and it may have ended already.
             let _ = pid.map(|pid| prlimit(Some(pid), resource, limit));
         }
-        Ok(child)
+        Ok((child, group))
     }
 }
 
@@ -319,23 +353,29 @@ mod tests {
 
     #[tokio::test]
     async fn what_hangs_is_killed_with_what_it_started() {
-        let home = tempfile::tempdir().unwrap();
-        let told = home.path().join("pids");
-        let script = format!("sleep 1000 & echo $$ $! > {}; wait", told.display());
-        let pids = || {
-            let pids = std::fs::read_to_string(&told).unwrap_or_default();
-            pids.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+        // It can write nothing down: the program and what it starts are found by what they are told.
+        let own = |number: u32| format!("1{:09}.{number}", std::process::id());
+        let script = |own: &str| format!("sleep {own} & wait");
+        let pids = |own: &str| -> Vec<String> {
+            let of = |entry: std::fs::DirEntry| {
+                let said = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+                let is_one = String::from_utf8_lossy(&said).contains(own);
+                is_one.then(|| entry.file_name().to_string_lossy().into_owned())
+            };
+            let all = std::fs::read_dir("/proc").unwrap().flatten();
+            all.filter_map(of).filter(|pid| is_running(pid)).collect()
         };
+        let own_of_first = own(1);
         let hanging = Prober {
             patience: Duration::from_millis(300),
-            ..shell(&script)
+            ..shell(&script(&own_of_first))
         };
         let why = hanging.ask(nothing()).await.unwrap_err();
         assert!(
             matches!(&why, ProbeError::Passing(why) if why.contains("did not end within 0.3 s")),
             "{why}"
         );
-        for pid in pids() {
+        for pid in pids(&own_of_first) {
             ends(&pid).await;
         }
         // It closes what it says, and stays.
@@ -345,14 +385,23 @@ mod tests {
         };
         assert!(matches!(why.ask(nothing()).await, Err(ProbeError::Passing(_))));
         // Nobody waits any more: a server that stops.
-        std::fs::remove_file(&told).unwrap();
-        let patient = shell(&script);
-        let asked = patient.ask(nothing());
-        tokio::select! {
-            _ = asked => panic!("it hangs"),
-            () = async { while pids().len() < 2 { tokio::time::sleep(Duration::from_millis(10)).await } } => {}
-        }
-        for pid in pids() {
+        let own_of_second = own(2);
+        let patient = shell(&script(&own_of_second));
+        let begun = {
+            let asked = patient.ask(nothing());
+            tokio::pin!(asked);
+            loop {
+                tokio::select! {
+                    _ = &mut asked => panic!("it hangs"),
+                    () = tokio::time::sleep(Duration::from_millis(10)) => {}
+                }
+                let begun = pids(&own_of_second);
+                if begun.len() > 1 {
+                    break begun;
+                }
+            }
+        };
+        for pid in begun {
             ends(&pid).await;
         }
     }

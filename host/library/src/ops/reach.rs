@@ -5,10 +5,9 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{self, AtFlags, FileType, Mode, Stat};
+use qm_confined::{open_child, open_content, open_content_at, open_directory, resolve};
+use rustix::fs::{self, AtFlags, FileType, Stat};
 use rustix::io::Errno;
-
-use super::walk::{HOLD, READ, open_root};
 
 /// The open directory of a library.
 pub struct Reach {
@@ -20,7 +19,7 @@ impl Reach {
     /// Opens the directory of a library, from `/` on, through no link.
     pub fn open(path: &Path) -> Result<Self, Errno> {
         Ok(Self {
-            dir: open_root(path)?,
+            dir: open_directory(path)?,
             path: path.to_owned(),
         })
     }
@@ -40,7 +39,7 @@ impl Reach {
             if !is_plain(part) {
                 return Err(Errno::INVAL);
             }
-            dir = fs::openat(&dir, OsStr::from_bytes(part), HOLD, Mode::empty())?;
+            dir = open_child(&dir, OsStr::from_bytes(part))?;
         }
         if !is_plain(name) {
             return Err(Errno::INVAL);
@@ -56,11 +55,7 @@ impl Reach {
         });
         match kind {
             Ok(FileType::RegularFile) => true,
-            Ok(FileType::Symlink) => {
-                let target = self.path.join(OsStr::from_bytes(path)).canonicalize();
-                target
-                    .is_ok_and(|target| target.is_file() && roots.iter().any(|root| target.starts_with(root)))
-            }
+            Ok(FileType::Symlink) => self.open_target(path, roots).is_ok(),
             _ => false,
         }
     }
@@ -68,29 +63,19 @@ impl Reach {
     /// Opens a file that a scan would index, and its state. `EINVAL`: it is none.
     pub fn open_file(&self, path: &[u8], roots: &[PathBuf]) -> Result<(OwnedFd, Stat), Errno> {
         let (dir, name) = self.parent(path)?;
-        let opened = match fs::openat(&dir, name, READ, Mode::empty()) {
+        match open_content(&dir, name) {
             Err(Errno::LOOP) => self.open_target(path, roots),
             opened => opened,
-        };
-        let file = opened?;
-        let stat = fs::fstat(&file)?;
-        match FileType::from_raw_mode(stat.st_mode) {
-            FileType::RegularFile => Ok((file, stat)),
-            _ => Err(Errno::INVAL),
         }
     }
 
     /// Opens what a link leads to, inside the roots, by a path that has no link any more.
-    fn open_target(&self, path: &[u8], roots: &[PathBuf]) -> Result<OwnedFd, Errno> {
-        let target = self.path.join(OsStr::from_bytes(path)).canonicalize();
-        let target = target.map_err(|_| Errno::NOENT)?;
+    fn open_target(&self, path: &[u8], roots: &[PathBuf]) -> Result<(OwnedFd, Stat), Errno> {
+        let target = resolve(&self.path.join(OsStr::from_bytes(path))).map_err(|_| Errno::NOENT)?;
         if !roots.iter().any(|root| target.starts_with(root)) {
             return Err(Errno::INVAL);
         }
-        let (Some(folder), Some(name)) = (target.parent(), target.file_name()) else {
-            return Err(Errno::INVAL);
-        };
-        fs::openat(open_root(folder)?, name, READ, Mode::empty())
+        open_content_at(&target)
     }
 }
 
@@ -141,7 +126,12 @@ mod tests {
         assert_eq!(open("out/two.mkv", &home), Err(Errno::NOTDIR));
         assert_eq!(open("a", &library), Err(Errno::INVAL));
         assert_eq!(open("a/none.mkv", &library), Err(Errno::NOENT));
-        rustix::fs::mkfifoat(rustix::fs::CWD, library.join("a/pipe.mkv"), Mode::RUSR).unwrap();
+        rustix::fs::mkfifoat(
+            rustix::fs::CWD,
+            library.join("a/pipe.mkv"),
+            rustix::fs::Mode::RUSR,
+        )
+        .unwrap();
         assert_eq!(
             open("a/pipe.mkv", &library),
             Err(Errno::INVAL),

@@ -9,10 +9,11 @@ use std::ffi::OsStr;
 use std::io::Read;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, Stat};
+use qm_confined::{open_child, open_content, open_directory, open_listing, resolve};
+use rustix::fs::{self, AtFlags, FileType, Stat};
 use rustix::io::Errno;
 
 use crate::model::doubt::Known;
@@ -24,18 +25,6 @@ const MAX_DEPTH: usize = 128;
 
 /// Bytes of a place, which PostgreSQL keeps no longer in an index; what lies at a longer one is told of and passed over.
 const MAX_PLACE: usize = 2_500;
-
-pub(super) const HOLD: OFlags = OFlags::PATH
-    .union(OFlags::DIRECTORY)
-    .union(OFlags::NOFOLLOW)
-    .union(OFlags::CLOEXEC);
-
-/// A file is read, and one that is no file holds nobody up.
-pub(super) const READ: OFlags = OFlags::RDONLY
-    .union(OFlags::NOFOLLOW)
-    .union(OFlags::NONBLOCK)
-    .union(OFlags::NOCTTY)
-    .union(OFlags::CLOEXEC);
 
 /// What a walk goes by.
 pub struct Task {
@@ -108,7 +97,7 @@ pub fn walk(
     files: &AtomicU64,
     stopped: &dyn Fn() -> bool,
 ) -> Result<Vec<SeenDirectory>, WalkError> {
-    let root = open_root(&task.root).map_err(|errno| WalkError::NoRoot {
+    let root = open_directory(&task.root).map_err(|errno| WalkError::NoRoot {
         path: task.root.clone(),
         errno,
     })?;
@@ -133,7 +122,7 @@ pub fn walk(
         roots: task
             .roots
             .iter()
-            .map(|root| super::guard::resolve(Path::new(root)))
+            .map(|root| super::guard::place_of(Path::new(root)))
             .collect(),
         own: task.own.iter().filter_map(identity).collect(),
         seen: Vec::new(),
@@ -141,17 +130,6 @@ pub fn walk(
     let is_inside = task.within.is_none();
     walker.directory(&root, &mut Vec::new(), 0, is_inside)?;
     Ok(walker.seen)
-}
-
-/// Opens a directory from `/` on, through no link.
-pub(super) fn open_root(path: &Path) -> Result<OwnedFd, Errno> {
-    let mut dir = fs::openat(fs::CWD, "/", HOLD, Mode::empty())?;
-    for part in path.components() {
-        if let Component::Normal(name) = part {
-            dir = fs::openat(&dir, name, HOLD, Mode::empty())?;
-        }
-    }
-    Ok(dir)
 }
 
 fn identity(stat: &Stat) -> (i64, i64) {
@@ -349,7 +327,7 @@ impl Walker<'_> {
     ) -> Result<(), WalkError> {
         let length = path.len();
         let child = place::join(path, OsStr::from_bytes(name));
-        match fs::openat(dir, OsStr::from_bytes(name), HOLD, Mode::empty()) {
+        match open_child(dir, OsStr::from_bytes(name)) {
             Ok(opened) => {
                 path.extend_from_slice(&child[length..]);
                 let done = self.directory(&opened, path, depth + 1, is_inside);
@@ -402,11 +380,9 @@ impl Walker<'_> {
     }
 
     fn list(&mut self, dir: &OwnedFd, path: &[u8], depth: usize) -> Result<Listing, Errno> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let opened = fs::openat(dir, ".", flags, Mode::empty())?;
         let mut listing = Listing::default();
         let mut files: Vec<(Vec<u8>, FileType)> = Vec::new();
-        for entry in fs::Dir::new(opened)? {
+        for entry in fs::Dir::new(open_listing(dir)?)? {
             let entry = entry?;
             let name = entry.file_name().to_bytes();
             if matches!(name, b"." | b"..") {
@@ -455,10 +431,8 @@ impl Walker<'_> {
 
     /// What a file says which series a directory is, and when it was written. Of one that is too large nothing.
     fn nfo(&self, dir: &OwnedFd, name: &[u8]) -> Result<(Option<String>, i64), Errno> {
-        let file = fs::openat(dir, OsStr::from_bytes(name), READ, Mode::empty())?;
-        let stat = fs::fstat(&file)?;
-        let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
-        if !is_file || self.own.contains(&identity(&stat)) {
+        let (file, stat) = open_content(dir, OsStr::from_bytes(name))?;
+        if self.own.contains(&identity(&stat)) {
             return Err(Errno::INVAL);
         }
         let mut text = Vec::new();
@@ -477,16 +451,19 @@ impl Walker<'_> {
         kind: FileType,
         full: &[u8],
     ) -> Option<Stat> {
-        let flags = if kind == FileType::Symlink {
-            let target = self.task.root.join(OsStr::from_bytes(full)).canonicalize().ok()?;
+        let of_own = |dir: std::os::fd::BorrowedFd<'_>, name: &OsStr| {
+            fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW).ok()
+        };
+        let stat = if kind == FileType::Symlink {
+            let target = resolve(&self.task.root.join(OsStr::from_bytes(full))).ok()?;
             if !self.roots.iter().any(|root| target.starts_with(root)) {
                 return None;
             }
-            AtFlags::empty()
+            let folder = open_directory(target.parent()?).ok()?;
+            of_own(folder.as_fd(), target.file_name()?)?
         } else {
-            AtFlags::SYMLINK_NOFOLLOW
+            of_own(dir, OsStr::from_bytes(name))?
         };
-        let stat = fs::statat(dir, OsStr::from_bytes(name), flags).ok()?;
         let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
         (is_file && !self.own.contains(&identity(&stat))).then_some(stat)
     }

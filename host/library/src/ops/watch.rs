@@ -14,7 +14,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use qm_confined::{open_directory, open_listing};
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
+use rustix::fs::{self, AtFlags, FileType};
 use rustix::io::Errno;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::Notify;
@@ -321,14 +323,24 @@ impl Watches {
 /// Directories in one that are gone into.
 fn directories(path: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
-    for entry in std::fs::read_dir(path)? {
+    let dir = open_directory(path)?;
+    for entry in fs::Dir::new(open_listing(&dir)?)? {
         let entry = entry?;
         let name = entry.file_name();
+        if matches!(name.to_bytes(), b"." | b"..") {
+            continue;
+        }
+        let kind = match entry.file_type() {
+            // Some file systems do not tell.
+            FileType::Unknown => fs::statat(&dir, name, AtFlags::SYMLINK_NOFOLLOW)
+                .map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode)),
+            kind => kind,
+        };
         // One that went away meanwhile is told of.
-        let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        if is_directory && !is_skipped(name.as_bytes()) {
-            found.push(entry.path());
-        } else if !is_directory && is_marker(name.as_bytes()) {
+        let is_directory = kind == FileType::Directory;
+        if is_directory && !is_skipped(name.to_bytes()) {
+            found.push(path.join(OsStr::from_bytes(name.to_bytes())));
+        } else if !is_directory && is_marker(name.to_bytes()) {
             return Ok(Vec::new());
         }
     }

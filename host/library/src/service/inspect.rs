@@ -14,7 +14,7 @@ use crate::model::item::Filter;
 use crate::model::place;
 use crate::model::table::Lines;
 use crate::model::view::{Consistency, MissingFile};
-use crate::ops::guard::resolve;
+use crate::ops::guard::place_of;
 use crate::ops::reach::Reach;
 use crate::repo;
 
@@ -48,7 +48,7 @@ impl Library {
             let (path, roots) = (library.path.clone(), self.file_roots.clone());
             let looking = WALKS.run(move |_| {
                 let reach = Reach::open(Path::new(&path)).ok();
-                let roots: Vec<PathBuf> = roots.iter().map(|root| resolve(Path::new(root))).collect();
+                let roots: Vec<PathBuf> = roots.iter().map(|root| place_of(Path::new(root))).collect();
                 let is_there = |place: &str| {
                     reach
                         .as_ref()

@@ -22,8 +22,8 @@ use crate::lanes::{COMPUTE, LOOKS, PROBES};
 use crate::model::library::MediaLibrary;
 use crate::model::place;
 use crate::model::streams::{self, Streams, Unclear};
-use crate::ops::guard::{guarded, resolve};
-use crate::ops::probe::{Expected, ProbeError, open};
+use crate::ops::guard::{guarded, place_of};
+use crate::ops::probe::{Expected, HANDED, ProbeError, open};
 use crate::ops::reach::Reach;
 use crate::repo;
 use crate::repo::probes::Due;
@@ -176,7 +176,7 @@ impl Library {
     ) -> Result<bool, LibraryError> {
         let roots: Vec<String> = self.file_roots.clone();
         let resolving = LOOKS.run(move |_| {
-            let roots = roots.iter().map(|root| resolve(Path::new(root)));
+            let roots = roots.iter().map(|root| place_of(Path::new(root)));
             Arc::new(roots.collect::<Vec<PathBuf>>())
         });
         let roots = resolving.await?;
@@ -219,10 +219,12 @@ impl Library {
         let failed = |error: LaneError| ProbeError::Passing(error.to_string());
         let opened = opening.await.map_err(failed)??;
         let answer = self.prober.ask(opened).await?;
-        let reading = COMPUTE.run(move |_| streams::read(&answer));
+        let size = file.size;
+        let reading = COMPUTE.run(move |_| streams::read_of(&answer, HANDED, size));
         reading.await.map_err(failed)?.map_err(|why| match why {
             Unclear::Unopened => ProbeError::Passing(why.to_string()),
-            Unclear::Unreadable | Unclear::NoVideo => ProbeError::Lasting(why.to_string()),
+            Unclear::Resized => ProbeError::Changed,
+            Unclear::Unreadable | Unclear::NoVideo | Unclear::Others => ProbeError::Lasting(why.to_string()),
         })
     }
 

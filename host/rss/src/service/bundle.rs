@@ -10,6 +10,7 @@ use qm_platform::Actor;
 use serde_json::{Map, Value, json};
 
 use super::candidates::next_order;
+use super::rules::{Place, complete};
 use super::{Caller, Rss};
 use crate::error::RssError;
 use crate::model::bundle::{self, Imported, Mode, Problem};
@@ -33,6 +34,12 @@ struct Given<'a> {
     rule: &'a Rule,
     candidates: &'a [Value],
     mode: Mode,
+}
+
+/// A text of a row that says something.
+fn text(value: &Value, name: &str) -> Option<String> {
+    let text = value.get(name).and_then(Value::as_str).map(str::trim);
+    text.filter(|text| !text.is_empty()).map(str::to_owned)
 }
 
 impl Rss {
@@ -78,12 +85,16 @@ impl Rss {
         let mut imported = Imported::default();
         let _turn = self.changing.lock().await;
         while rows.peek().is_some() {
+            let mut read = Vec::with_capacity(ROWS);
+            for (at, row) in rows.by_ref().take(ROWS) {
+                read.push((at, self.read_checked(caller, row).await?));
+            }
             let mut tx = self.db.begin_write().await?;
             let actor = self.judge_grabs(&mut tx, caller).await?;
-            for (at, row) in rows.by_ref().take(ROWS) {
+            for (at, row) in read {
                 match row {
-                    Ok(row) => {
-                        self.import_row(&mut tx, &actor, (at, &row), mode, &mut imported)
+                    Ok((row, read)) => {
+                        self.import_row(&mut tx, &actor, (at, &row), read, mode, &mut imported)
                             .await?;
                     }
                     Err(fault) => imported.skip(at, None, format!("the rule {fault}")),
@@ -112,16 +123,34 @@ impl Rss {
         Ok(imported)
     }
 
+    /// Reads a row and looks where its path leads; inside, why the row cannot be taken.
+    async fn read_checked(
+        &self,
+        caller: Caller<'_>,
+        row: Result<Value, &'static str>,
+    ) -> Result<Result<(Value, Result<Read, String>), &'static str>, RssError> {
+        let row = match row {
+            Ok(row) => row,
+            Err(fault) => return Ok(Err(fault)),
+        };
+        let place = self
+            .judge_place(caller, text(&row, "savePath").as_deref())
+            .await?;
+        let read = self.read_row(&row, place);
+        Ok(Ok((row, read)))
+    }
+
     async fn import_row(
         &self,
         tx: &mut Tx,
         actor: &Actor,
         (at, row): (usize, &Value),
+        read: Result<Read, String>,
         mode: Mode,
         imported: &mut Imported,
     ) -> Result<(), RssError> {
         let named = row.get("name").and_then(Value::as_str).map(str::to_owned);
-        let read = match self.read_row(row) {
+        let read = match read {
             Ok(read) => read,
             Err(reason) => {
                 imported.skip(at, named, reason);
@@ -254,11 +283,7 @@ impl Rss {
     }
 
     /// What a row says; or why it cannot be taken.
-    fn read_row(&self, row: &Value) -> Result<Read, String> {
-        let text = |value: &Value, name: &str| {
-            let text = value.get(name).and_then(Value::as_str).map(str::trim);
-            text.filter(|text| !text.is_empty()).map(str::to_owned)
-        };
+    fn read_row(&self, row: &Value, place: Place) -> Result<Read, String> {
         let name = text(row, "name").ok_or("the rule has no name")?;
         if name.chars().count() > rule::MAX_NAME {
             return Err(format!(
@@ -285,7 +310,7 @@ impl Rss {
         let flag = |name: &str| row.get(name).and_then(Value::as_bool).unwrap_or(true);
         rule.auto_download = flag("autoDownload");
         rule.is_enabled = flag("isEnabled");
-        self.complete(&mut rule).map_err(|error| error.to_string())?;
+        complete(&mut rule, place).map_err(|error| error.to_string())?;
         let candidates = row.get("candidates").and_then(Value::as_array);
         Ok(Read {
             rule,

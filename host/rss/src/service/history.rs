@@ -39,7 +39,10 @@ impl Rss {
         // A site may be asked before anything is decided.
         self.admit(caller).await?;
         let save_path = match save_path.filter(|path| !path.trim().is_empty()) {
-            Some(path) => Some(self.torrents.check_save_path(&path).map_err(RssError::Path)?),
+            Some(path) => {
+                let judged = self.torrents.check_save_path(&path).await;
+                Some(judged.map_err(RssError::Path)?)
+            }
             None => None,
         };
         let mut item = self.item(id).await?;

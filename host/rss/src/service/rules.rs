@@ -56,10 +56,11 @@ impl Rss {
             self.admit(caller).await?;
         }
         let show = self.look_up(&rule).await;
+        let place = self.judge_place(caller, rule.save_path.as_deref()).await?;
         let _turn = self.changing.lock().await;
         let mut tx = self.db.begin_write().await?;
         let actor = self.judge_grabs(&mut tx, caller).await?;
-        self.complete(&mut rule)?;
+        complete(&mut rule, place)?;
         if repo::feeds::find(&mut tx, feed_id).await?.is_none() {
             return Err(RssError::UnknownFeed(feed_id.to_owned()));
         }
@@ -110,6 +111,8 @@ impl Rss {
         show: Option<ShowSnapshot>,
     ) -> Result<Option<Rule>, RssError> {
         let concerns_show = change.concerns_show();
+        let path = change.save_path.as_ref().and_then(Option::as_deref);
+        let place = self.judge_place(caller, path).await?;
         let _turn = self.changing.lock().await;
         let mut tx = self.db.begin_write().await?;
         let actor = self.judge_grabs(&mut tx, caller).await?;
@@ -127,7 +130,7 @@ impl Rss {
         }
         // What stands there already is not judged again: its roots may have changed since.
         if rule.save_path != before.save_path || rule.storage_profile_id != before.storage_profile_id {
-            self.complete(&mut rule)?;
+            complete(&mut rule, place)?;
         }
         rule.touched_by_person(self.ctx.now());
         alone(&mut tx, &rule).await?;
@@ -196,17 +199,33 @@ impl Rss {
         Ok(repo::evaluations::page(&mut tx, id, page).await?)
     }
 
-    /// What a rule says apart from other rules: its path lies where torrents may be saved, its profile exists.
-    pub(super) fn complete(&self, rule: &mut Rule) -> Result<(), RssError> {
-        if let Some(profile) = &rule.storage_profile_id {
-            // The media area brings profiles, and with them the check of the path against their libraries.
-            return Err(RssError::NoSuchProfile(profile.clone()));
-        }
-        if let Some(path) = &rule.save_path {
-            rule.save_path = Some(self.torrents.check_save_path(path).map_err(RssError::Path)?);
-        }
-        Ok(())
+    /// Looks where a path leads, outside of any transaction: a disk may be slow. Nobody looks for a caller who may no longer.
+    pub(super) async fn judge_place(
+        &self,
+        caller: Caller<'_>,
+        path: Option<&str>,
+    ) -> Result<Place, RssError> {
+        let Some(path) = path else {
+            return Ok(None);
+        };
+        self.admit(caller).await?;
+        Ok(Some(self.torrents.check_save_path(path).await))
     }
+}
+
+/// Where a path leads that torrents may be saved at, or why they may not; `None`: there is no path.
+pub(super) type Place = Option<Result<String, String>>;
+
+/// Completes what a rule says apart from other rules: its path lies where torrents may be saved, its profile exists.
+pub(super) fn complete(rule: &mut Rule, place: Place) -> Result<(), RssError> {
+    if let Some(profile) = &rule.storage_profile_id {
+        // The media area brings profiles, and with them the check of the path against their libraries.
+        return Err(RssError::NoSuchProfile(profile.clone()));
+    }
+    if let Some(place) = place {
+        rule.save_path = Some(place.map_err(RssError::Path)?);
+    }
+    Ok(())
 }
 
 /// Refuses a rule whose name or save path another one has.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use qm_matching::{Analysis, Candidate, Compiled, ListResult, Outcome, Verdict};
 use tokio::sync::OwnedSemaphorePermit;
 
+use super::rules::complete;
 use super::{Rss, there};
 use crate::error::RssError;
 use crate::lanes::JUDGEMENTS;
@@ -156,7 +157,11 @@ impl Rss {
         let name = change.name.clone().unwrap_or_default();
         let mut rule = Rule::new("preview".to_owned(), feed_id.to_owned(), name, self.ctx.now());
         rule.apply(change);
-        self.complete(&mut rule)?;
+        let place = match &rule.save_path {
+            Some(path) => Some(self.torrents.check_save_path(path).await),
+            None => None,
+        };
+        complete(&mut rule, place)?;
         let mut tx = self.db.begin_read().await?;
         if repo::feeds::find(&mut tx, feed_id).await?.is_none() {
             return Err(RssError::UnknownFeed(feed_id.to_owned()));

@@ -1,15 +1,13 @@
 //! Rules for the directories and labels a user may hand to a torrent client.
 //!
-//! The path names a place in the *client's* file system, so it is judged as text: nothing here touches a disk and the
-//! directory need not exist.
+//! The path names a place in the *client's* file system, and the directory need not exist. Here it is judged as text, and
+//! nothing touches a disk; where it leads on this machine is judged by `service::places`.
 
 use std::borrow::Cow;
+use std::path::Path;
 
-/// Directories that are never a download target, compared as a whole.
-const SYSTEM_DIRECTORIES: &[&str] = &[
-    "/", "/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/proc", "/root", "/run", "/sbin",
-    "/srv", "/sys", "/usr", "/var", "/home", "/opt", "/mnt", "/media",
-];
+use qm_confined::{FsError, is_system};
+use qm_kernel::ErrorKind;
 
 /// Why a path or a label is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -23,6 +21,21 @@ pub enum PathError {
     SystemDirectory,
     #[error("Path is outside the allowed storage roots ({0}).")]
     OutsideRoots(String),
+    /// A link in it leads elsewhere.
+    #[error(
+        "Path is outside the allowed storage roots ({roots}): `{path}` goes through a link that leads out of them; name the \
+         directory that is meant, or one inside the roots."
+    )]
+    LeadsOut { path: String, roots: String },
+    /// The disk says no.
+    #[error("Path `{path}` cannot be used: {why}.")]
+    Unusable {
+        path: String,
+        why: String,
+        kind: ErrorKind,
+        /// A word that never changes.
+        code: &'static str,
+    },
 }
 
 impl PathError {
@@ -32,7 +45,28 @@ impl PathError {
             PathError::IllegalCharacters(_) => "bad_request.path_characters",
             PathError::Blank => "bad_request.path",
             PathError::SystemDirectory => "forbidden.system_directory",
-            PathError::OutsideRoots(_) => "forbidden.outside_roots",
+            PathError::OutsideRoots(_) | PathError::LeadsOut { .. } => "forbidden.outside_roots",
+            PathError::Unusable { code, .. } => code,
+        }
+    }
+
+    pub const fn kind(&self) -> ErrorKind {
+        match self {
+            PathError::IllegalCharacters(_) | PathError::Blank => ErrorKind::BadRequest,
+            PathError::SystemDirectory | PathError::OutsideRoots(_) | PathError::LeadsOut { .. } => {
+                ErrorKind::Forbidden
+            }
+            PathError::Unusable { kind, .. } => *kind,
+        }
+    }
+
+    /// The refusal of a path by what was found on the disk.
+    pub fn of_place(path: String, error: &FsError) -> Self {
+        PathError::Unusable {
+            why: error.to_string(),
+            kind: error.kind(),
+            code: error.code(),
+            path,
         }
     }
 }
@@ -50,6 +84,14 @@ impl Roots {
                 .map(|root| normalise(root.as_ref().trim()))
                 .collect(),
         )
+    }
+
+    /// The refusal of a path that a link leads out of the roots.
+    pub fn leads_out(&self, path: String) -> PathError {
+        PathError::LeadsOut {
+            path,
+            roots: self.0.join(", "),
+        }
     }
 
     fn contain(&self, path: &str) -> bool {
@@ -71,7 +113,7 @@ pub fn check_directory(path: &str, label: &'static str, roots: &Roots) -> Result
         return Err(PathError::Blank);
     }
     let path = normalise(path);
-    if SYSTEM_DIRECTORIES.contains(&path.as_str()) {
+    if is_system(Path::new(&path)) {
         return Err(PathError::SystemDirectory);
     }
     if !roots.contain(&path) {

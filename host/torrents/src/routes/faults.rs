@@ -1,6 +1,7 @@
 //! With which errors of this area each operation may refuse, for the document. What every guarded operation may answer
 //! is known without them.
 
+use qm_confined::FsError;
 use qm_kernel::{ErrorKind, Permission};
 use qm_net::{GuardError, GuardKind};
 use qm_ports::Settling;
@@ -44,7 +45,7 @@ faults! {
     ];
     CreateCategory => with(
         vec![E::CategoryTaken, E::Path(PathError::IllegalCharacters("category"))],
-        paths("savePath").map(E::CategoryPath),
+        paths("savePath").into_iter().map(E::CategoryPath),
     );
     DeleteCategory => [E::NoSuchCategory];
     CreateTag => [E::TagTaken, E::Path(PathError::IllegalCharacters("tag"))];
@@ -105,13 +106,26 @@ fn torrent() -> Vec<E> {
     faults
 }
 
-fn paths(label: &'static str) -> [PathError; 4] {
-    [
+/// What a directory may be refused for, as text and by where it leads.
+fn paths(label: &'static str) -> Vec<PathError> {
+    let named = [
         PathError::IllegalCharacters(label),
         PathError::Blank,
         PathError::SystemDirectory,
         PathError::OutsideRoots(some()),
-    ]
+    ];
+    let found = [
+        FsError::NotADirectory(some()),
+        FsError::TooManyLinks(some()),
+        FsError::NameTooLong(some()),
+        FsError::Denied(some()),
+        FsError::Reserved(some()),
+        FsError::Changed(some()),
+        FsError::Busy,
+        FsError::Disk(some()),
+    ];
+    let found = found.iter().map(|error| PathError::of_place(some(), error));
+    named.into_iter().chain(found).collect()
 }
 
 /// What a move may be refused for, by this area and by the file manager.
@@ -124,7 +138,7 @@ fn relocate() -> Vec<E> {
         E::NoMover,
         E::EngineChanged,
     ];
-    faults.extend(paths("destination").map(E::Path));
+    faults.extend(paths("destination").into_iter().map(E::Path));
     let of_kinds = [
         ErrorKind::BadRequest,
         ErrorKind::Forbidden,
@@ -146,7 +160,7 @@ fn relocate() -> Vec<E> {
 /// What a torrent may be refused for, wherever it comes from.
 fn new_torrent() -> Vec<E> {
     let mut faults = torrent();
-    faults.extend(paths("save path").map(E::Path));
+    faults.extend(paths("save path").into_iter().map(E::Path));
     faults.push(E::Metainfo(MetainfoError::NoInfo));
     faults
 }

@@ -20,7 +20,7 @@ use crate::lanes::READS;
 use crate::metainfo::{Contents, MAX_TORRENT_BYTES, Magnet, Metainfo, MetainfoError, trimmed};
 use crate::model::answers::Added;
 use crate::model::intake::Intake;
-use crate::model::paths::{check_category, check_directory, check_label};
+use crate::model::paths::{check_category, check_label};
 use crate::repo;
 use crate::sync::engine::Engine;
 use crate::sync::publish;
@@ -117,7 +117,7 @@ impl Torrents {
     ) -> Result<(Arc<Engine>, Added, Option<String>), TorrentsError> {
         let options = &mut input.options;
         if let Some(path) = &options.save_path {
-            options.save_path = Some(check_directory(path, "save path", &self.roots)?);
+            options.save_path = Some(self.places.judge(path, "save path").await?);
         }
         if let Some(category) = &options.category {
             check_category(category)?;
@@ -196,6 +196,10 @@ impl Torrents {
                 Ok(Added { hash, existed: true })
             }
             Ok(None) => {
+                // Fetching and waiting took a while, in which a link may have been put there.
+                if let Some(path) = &options.save_path {
+                    options.save_path = Some(self.places.judge(path, "save path").await?);
+                }
                 self.remember(
                     engine,
                     &hashes,

@@ -72,6 +72,7 @@ impl Torrents {
         command: Command,
     ) -> Result<(), TorrentsError> {
         self.moves.refuse_busy(engine, hash)?;
+        let command = self.places.judge_command(command).await?;
         let done = engine.order_one(hash, command, None).await;
         done.map_err(TorrentsError::of(&engine.name()))
     }

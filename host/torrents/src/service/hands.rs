@@ -1,6 +1,7 @@
 //! What rules do to torrents: [`TorrentHands`], over what the routes call, without a caller and without audit rows.
 
 use async_trait::async_trait;
+use qm_kernel::ErrorKind;
 use qm_ports::Removal;
 use qm_ports::action::{ActionError, TorrentHands, TorrentRef};
 use qm_ports::engine::{Command, EngineError};
@@ -112,6 +113,8 @@ fn told(error: TorrentsError) -> ActionError {
             | EngineError::Plugin(_) => E::Unreachable(text),
         },
         TorrentsError::Path(PathError::Blank | PathError::IllegalCharacters(_)) => E::InvalidParams(text),
+        // A disk that does not answer now may do later.
+        TorrentsError::Path(error) if error.kind() == ErrorKind::Unavailable => E::Unreachable(text),
         TorrentsError::NoMover
         | TorrentsError::Settling(_)
         | TorrentsError::NotNoted

@@ -1,6 +1,7 @@
 //! What other areas add by themselves: [`TorrentIntake`], over what the routes call, without a caller and without audit rows.
 
 use async_trait::async_trait;
+use qm_kernel::ErrorKind;
 use qm_net::GuardError;
 use qm_ports::Removal;
 use qm_ports::action::TorrentRef;
@@ -10,7 +11,6 @@ use qm_ports::intake::{IntakeError, NewTorrent, TakenTorrent, TorrentIntake};
 use super::Torrents;
 use super::add::{AddInput, AddSource};
 use crate::error::TorrentsError;
-use crate::model::paths::check_directory;
 
 #[async_trait]
 impl TorrentIntake for Torrents {
@@ -19,8 +19,9 @@ impl TorrentIntake for Torrents {
         engine.ok().map(|engine| engine.id.to_string())
     }
 
-    fn check_save_path(&self, path: &str) -> Result<String, String> {
-        check_directory(path, "save path", &self.roots).map_err(|error| error.to_string())
+    async fn check_save_path(&self, path: &str) -> Result<String, String> {
+        let judged = self.places.judge(path, "save path").await;
+        judged.map_err(|error| error.to_string())
     }
 
     async fn take_in(&self, torrent: NewTorrent) -> Result<TakenTorrent, IntakeError> {
@@ -95,6 +96,8 @@ impl TorrentIntake for Torrents {
 fn told(error: TorrentsError) -> IntakeError {
     let text = error.to_string();
     match error {
+        // A disk that does not answer now may do later.
+        TorrentsError::Path(error) if error.kind() == ErrorKind::Unavailable => IntakeError::Engine(text),
         TorrentsError::NoEngine
         | TorrentsError::EngineUnavailable(_)
         | TorrentsError::Settling(_)

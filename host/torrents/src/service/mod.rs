@@ -13,6 +13,7 @@ mod intake;
 mod list;
 mod moves;
 mod payloads;
+mod places;
 mod probes;
 mod registry;
 mod removals;
@@ -26,6 +27,7 @@ mod upkeep;
 
 use std::sync::{Arc, Weak};
 
+use qm_confined::OwnPlace;
 use qm_db::Db;
 use qm_kernel::Ctx;
 use qm_net::Net;
@@ -43,12 +45,12 @@ pub use add::{AddInput, AddSource};
 use self::claims::Claims;
 use self::list::MergedList;
 use self::moves::Moves;
+use self::places::Places;
 use self::registry::Registry;
 use self::turns::Turns;
 use self::upkeep::Upkeep;
 use crate::dto::torrent::TorrentEntry;
 use crate::error::TorrentsError;
-use crate::model::paths::Roots;
 use crate::sync::SyncDeps;
 use crate::sync::engine::{Engine, EngineStatus};
 use crate::sync::metrics::SyncMetrics;
@@ -68,6 +70,8 @@ pub struct TorrentsDeps {
     pub ctx: Ctx,
     /// `FILE_MANAGER_ROOTS`
     pub file_roots: Vec<String>,
+    /// What is the server's own, which no client is sent to.
+    pub own: Vec<OwnPlace>,
     /// Begins a sync loop again after a panic.
     pub background: Background,
     /// Where the sync loops count.
@@ -88,7 +92,7 @@ pub struct Torrents {
     cipher: Cipher,
     hub: Hub,
     ctx: Ctx,
-    roots: Roots,
+    places: Places,
     registry: Registry,
     merged: MergedList,
     /// Turns at adding, by engine and hash.
@@ -123,7 +127,7 @@ impl Torrents {
             cipher: deps.cipher,
             hub: deps.hub,
             ctx: deps.ctx,
-            roots: Roots::new(deps.file_roots),
+            places: Places::new(&deps.file_roots, &deps.own),
             merged: MergedList::default(),
             adding: Turns::default(),
             moves: Moves::new(moves_of),

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::{Caller, Torrents, audit_entry};
 use crate::dto::taxonomy::{NewCategory, NewTag};
 use crate::error::TorrentsError;
-use crate::model::paths::{check_category, check_directory, check_label};
+use crate::model::paths::{check_category, check_label};
 use crate::model::stored::{CategoryRow, TagRow};
 use crate::repo::taxonomy;
 
@@ -24,14 +24,18 @@ impl Torrents {
         new: NewCategory,
     ) -> Result<CategoryRow, TorrentsError> {
         check_category(&new.name)?;
-        let save_path = new
-            .save_path
-            .map(|path| check_directory(&path, "save path", &self.roots));
+        let save_path = match &new.save_path {
+            Some(path) => {
+                let judged = self.places.judge(path, "save path").await;
+                Some(judged.map_err(TorrentsError::CategoryPath)?)
+            }
+            None => None,
+        };
         let row = CategoryRow {
             id: self.ctx.id(),
             name: new.name,
             color: new.color,
-            save_path: save_path.transpose().map_err(TorrentsError::CategoryPath)?,
+            save_path,
             created_at: self.ctx.now().ms(),
         };
         let mut tx = self.db.begin_write().await?;

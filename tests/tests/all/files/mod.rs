@@ -7,6 +7,7 @@ mod lanes;
 mod live;
 mod media;
 mod names;
+mod places;
 mod race;
 pub mod site;
 mod table;

@@ -4,3 +4,4 @@ mod formats;
 mod guard;
 mod main_job;
 mod moves;
+mod places;

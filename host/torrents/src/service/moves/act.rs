@@ -108,7 +108,7 @@ impl Torrents {
     ) -> Result<(), TorrentsError> {
         let name = engine.name();
         let failed = TorrentsError::of(&name);
-        match point(engine, row, &row.destination).await {
+        match self.point_anew(engine, row).await {
             Ok(()) => {
                 self.end_move(row, End::Moved(by)).await;
                 Ok(())
@@ -131,6 +131,13 @@ impl Torrents {
                 Err(failed(error))
             }
         }
+    }
+
+    /// Points the torrent at its new place. The row may be days old, and a link may stand in the way by now.
+    async fn point_anew(&self, engine: &Engine, row: &MoveRow) -> Result<(), EngineError> {
+        let judged = self.places.judge(&row.destination, "destination").await;
+        let destination = judged.map_err(|error| EngineError::Rejected(error.to_string()))?;
+        point(engine, row, &destination).await
     }
 
     /// The data is at its old place: so is the torrent. Unless its client cannot be told now, that is the end of the move.

@@ -35,7 +35,6 @@ use super::claims::Claim;
 use super::commands::{checked_hash, told_of};
 use super::{Caller, Torrents};
 use crate::error::TorrentsError;
-use crate::model::paths::check_directory;
 use crate::repo::moves::MoveRow;
 use crate::sync::engine::Engine;
 
@@ -221,7 +220,7 @@ impl Torrents {
         hash: &str,
         destination: &str,
     ) -> Result<Option<String>, TorrentsError> {
-        let destination = check_directory(destination, "destination", &self.roots)?;
+        let destination = self.places.judge(destination, "destination").await?;
         let engine = self.resolve(engine_id)?;
         let hash = checked_hash(hash)?;
         let proof = if engine.driver.has(capability::MOVES_DATA) {

@@ -38,7 +38,7 @@ impl Torrents {
         let torrent = engine.driver.get(hash).await;
         let torrent = torrent.map_err(TorrentsError::of(&engine.name()))?;
         let torrent = torrent.ok_or(TorrentsError::NoSuchTorrent)?;
-        if normalised(&torrent.save_path) == destination {
+        if self.is_same_place(&torrent.save_path, destination).await {
             return Ok(Plan::Nothing);
         }
         let source = normalised(&torrent.content_path).into_owned();

@@ -25,9 +25,9 @@ pub enum Intent {
 /// An item inside the roots: the open directory that holds it, and its name there. Only [`Base::resolve`] makes one.
 #[derive(Debug)]
 pub struct ConfinedPath {
-    pub(crate) parent: Dir,
+    pub parent: Dir,
     /// None: the root itself, and `parent` is its handle.
-    pub(crate) entry: Option<Component>,
+    pub entry: Option<Component>,
     rel: RelPath,
     base: Base,
     root: Root,
@@ -50,9 +50,9 @@ pub struct Destination {
 /// An item in a trash directory, named by its record. Only [`Roots::trashed`] makes one.
 #[derive(Debug)]
 pub struct TrashedItem {
-    pub(crate) base: Base,
-    pub(crate) trash: Dir,
-    pub(crate) name: Component,
+    pub base: Base,
+    pub trash: Dir,
+    pub name: Component,
 }
 
 /// A directory by its root and its real path below that: to be written down, and found again by [`Roots::reopen`].
@@ -72,7 +72,7 @@ impl Place {
     }
 
     /// A directory in this one.
-    pub(crate) fn below(&self, name: &Component) -> Self {
+    pub fn below(&self, name: &Component) -> Self {
         Self {
             root: self.root.clone(),
             directory: self.directory.join(name),
@@ -249,13 +249,13 @@ impl ConfinedPath {
     }
 
     /// The place of [`parent`](Self::parent).
-    pub(crate) fn place(&self) -> Place {
+    pub fn place(&self) -> Place {
         let above = self.real.split_last().map_or(&[][..], |(_, above)| above);
         Place::of(&self.root, above.to_vec())
     }
 
     /// The place of the trash directory of its root.
-    pub(crate) fn trash_place(&self) -> Place {
+    pub fn trash_place(&self) -> Place {
         Place::of(&self.root, vec![Component::trusted(TRASH_DIR.to_owned())])
     }
 
@@ -265,19 +265,19 @@ impl ConfinedPath {
     }
 
     /// A handle of the root that holds it.
-    pub(crate) fn open_root(&self) -> Result<Dir, FsError> {
+    pub fn open_root(&self) -> Result<Dir, FsError> {
         Ok(self.root.open()?.0)
     }
 
     /// Its name in [`parent`](Self::parent); the root has none and is protected.
-    pub(crate) fn entry(&self) -> Result<&Component, FsError> {
+    pub fn entry(&self) -> Result<&Component, FsError> {
         self.entry
             .as_ref()
             .ok_or_else(|| FsError::Protected(self.rel.text()))
     }
 
     /// Refuses to replace what is at the absolute path `at`, when that is a root or the like.
-    pub(crate) fn refuse_protected(&self, at: &Path, there: &Meta, shown: &RelPath) -> Result<(), FsError> {
+    pub fn refuse_protected(&self, at: &Path, there: &Meta, shown: &RelPath) -> Result<(), FsError> {
         self.base.refuse_protected(at, there, shown)
     }
 
@@ -302,7 +302,7 @@ impl ConfinedPath {
     }
 
     /// A handle of the directory this is.
-    pub(crate) fn open_dir(&self) -> Result<Dir, FsError> {
+    pub fn open_dir(&self) -> Result<Dir, FsError> {
         match &self.entry {
             None => self.parent.try_clone(),
             Some(name) => self.parent.child(name),
@@ -311,14 +311,14 @@ impl ConfinedPath {
     }
 
     /// The item `name` in this directory, for reading: a link is followed inside the roots.
-    pub(crate) fn below(&self, name: &Component) -> Result<ConfinedPath, FsError> {
+    pub fn below(&self, name: &Component) -> Result<ConfinedPath, FsError> {
         self.base.resolve(&self.rel.join(name), Intent::Read)
     }
 }
 
 impl TrashedItem {
     /// The place of the directory it lies in.
-    pub(crate) fn place(&self) -> Place {
+    pub fn place(&self) -> Place {
         Place::of(
             &self.base.roots[0],
             vec![Component::trusted(TRASH_DIR.to_owned())],
@@ -347,7 +347,7 @@ impl Destination {
             .fold(existing, |path, name| path.join(name.as_os()))
     }
 
-    pub(crate) fn place(&self) -> Place {
+    pub fn place(&self) -> Place {
         let names = self.real.iter().chain(&self.missing);
         Place::of(&self.root, names.cloned().collect())
     }
@@ -357,31 +357,31 @@ impl Destination {
     }
 
     /// Bytes that the server's user may still write there; `None` where the file system does not tell.
-    pub(crate) fn free_bytes(&self) -> Result<Option<u64>, FsError> {
+    pub fn free_bytes(&self) -> Result<Option<u64>, FsError> {
         let failed = |errno| FsError::os(errno, &self.rel);
         let volume = rustix::fs::fstatvfs(self.dir.readable().map_err(failed)?).map_err(failed)?;
         Ok((volume.f_blocks > 0).then(|| volume.f_bavail.saturating_mul(volume.f_frsize)))
     }
 
     /// The deepest directory of it that exists.
-    pub(crate) fn existing(&self) -> &Dir {
+    pub fn existing(&self) -> &Dir {
         &self.dir
     }
 
     /// The identities of every directory from `/` to [`existing`](Self::existing), as they are now.
-    pub(crate) fn lineage(&self) -> Result<Vec<Identity>, FsError> {
+    pub fn lineage(&self) -> Result<Vec<Identity>, FsError> {
         let (_, lineage) = Dir::at(&absolute(&self.root, &self.real), self.root.own.hidden())
             .map_err(|e| FsError::os(e, &self.rel))?;
         Ok(lineage)
     }
 
     /// Refuses to replace what is at the absolute path `at`, when that is a root or the like.
-    pub(crate) fn refuse_protected(&self, at: &Path, there: &Meta, shown: &RelPath) -> Result<(), FsError> {
+    pub fn refuse_protected(&self, at: &Path, there: &Meta, shown: &RelPath) -> Result<(), FsError> {
         self.base.refuse_protected(at, there, shown)
     }
 
     /// Creates what is missing and answers the directory. On failure what it created is gone again.
-    pub(crate) fn create(&self) -> Result<Created, FsError> {
+    pub fn create(&self) -> Result<Created, FsError> {
         let failed = |errno| FsError::os(errno, &self.rel);
         let mut created = Created {
             dir: self.dir.try_clone().map_err(failed)?,
@@ -398,7 +398,7 @@ impl Destination {
 }
 
 /// A destination that exists, and what was created for it.
-pub(crate) struct Created {
+pub struct Created {
     dir: Dir,
     /// Directories created, from the top: where, and under which name.
     made: Vec<(Dir, Component)>,
@@ -466,7 +466,7 @@ impl Roots {
         Ok(Located::new(&self.whole(), walked, rel))
     }
 
-    /// The item of a trash record. `trash_path` is what [`crate::ops::TrashPlace`] said when it was trashed.
+    /// The item of a trash record. `trash_path` is what the trash said when it was trashed.
     pub fn trashed(&self, storage_root: &str, trash_path: &str) -> Result<TrashedItem, FsError> {
         let base = self.storage(storage_root)?;
         let inside = Path::new(storage_root).join(TRASH_DIR);

@@ -15,18 +15,19 @@ use rustix::fs::{self, AtFlags, FileType, FlockOperation, Mode, OFlags, RenameFl
 use rustix::io::{Errno, Result};
 
 use super::names::Component;
+use super::open::{HOLD, READ};
 use super::own::Hidden;
 use super::{Identity, Kind, Meta};
 
 #[derive(Debug)]
-pub(crate) struct Dir {
+pub struct Dir {
     fd: OwnedFd,
     /// Handed on to every handle that is reached through this one.
     hidden: Hidden,
 }
 
 /// Something opened by name, whatever it is; a link is the link itself.
-pub(crate) struct Node {
+pub struct Node {
     fd: OwnedFd,
     pub stat: Stat,
     hidden: Hidden,
@@ -55,12 +56,6 @@ impl AsFd for Dir {
         self.fd.as_fd()
     }
 }
-
-/// Flags to open a directory that is only passed through.
-const HOLD: OFlags = OFlags::PATH
-    .union(OFlags::DIRECTORY)
-    .union(OFlags::NOFOLLOW)
-    .union(OFlags::CLOEXEC);
 
 impl Dir {
     /// The directory at `absolute`, which has no link, `.` or `..` in it: one with a link where none should be is refused
@@ -207,8 +202,7 @@ impl Dir {
             _ => return Err(Errno::NOTSUP),
         }
         // Should it be swapped for something else now, it is opened without waiting and given back unread.
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-        let fd = fs::openat(&self.fd, name.as_os(), flags, Mode::empty())?;
+        let fd = fs::openat(&self.fd, name.as_os(), READ, Mode::empty())?;
         let meta = Meta::of(&fs::fstat(&fd)?);
         if meta.kind != Kind::File {
             return Err(Errno::NOTSUP);

@@ -47,7 +47,7 @@ pub enum OwnKind {
 }
 
 /// Identities that are hidden. Cheap to clone.
-pub(crate) type Hidden = Arc<[Identity]>;
+pub type Hidden = Arc<[Identity]>;
 
 /// The server's own places, held open.
 #[derive(Default)]

@@ -4,12 +4,14 @@
 //! within one. [`Base::resolve`] walks a [`RelPath`] one component at a time through directory handles, each opened without
 //! following links, and answers a [`ConfinedPath`]: the open handle of the directory above and the last name. What is
 //! checked and what is used are the same handle, so a directory swapped for a link in between changes nothing. Nobody else
-//! makes a `ConfinedPath`, and no other function of this crate takes a path.
+//! makes a `ConfinedPath`, and no other function takes one to the disk but [`resolve`] and [`open_directory`], for areas that walk by themselves.
 //!
 //! Symbolic links are read and resolved by the same walk (at most 40), so a link may lead anywhere inside the roots and
 //! nowhere else. An absolute target counts as inside when it names a root by its configured or its canonical path; a target
 //! that leaves the roots and would come back through another link outside them is refused. With a Default Root Path, a link
 //! must stay below that; without one it may lead into another hard root.
+//!
+//! What another program is told goes the same way ([`Roots::told`]): it is judged where it leads, not as it reads.
 //!
 //! What is the server's own is not there for any of this, wherever it comes to lie ([`OwnPlace`]).
 //!
@@ -21,15 +23,19 @@ mod dir;
 mod error;
 mod meta;
 mod names;
+mod open;
 mod own;
 mod path;
 mod roots;
+mod told;
 mod walk;
 
-pub(crate) use dir::Dir;
+pub use dir::Dir;
 pub use error::FsError;
 pub use meta::{Identity, Kind, Meta};
 pub use names::{Component, MAX_NAME_BYTES, MAX_PATH_BYTES, RelPath, TEMP_PREFIX, TRASH_DIR};
+pub use open::{open_child, open_content, open_content_at, open_directory, open_listing, resolve};
 pub use own::{OwnKind, OwnPlace, RootRefused, check_roots};
+pub use path::Created;
 pub use path::{ConfinedPath, Destination, Intent, Place, TrashedItem};
-pub use roots::{Base, BaseError, PathInspection, Roots, SYSTEM_DIRECTORIES};
+pub use roots::{Base, BaseError, PathInspection, Roots, SYSTEM_DIRECTORIES, is_system};

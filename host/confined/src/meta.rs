@@ -20,7 +20,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub(crate) fn of(kind: FileType) -> Self {
+    pub fn of(kind: FileType) -> Self {
         match kind {
             FileType::RegularFile => Kind::File,
             FileType::Directory => Kind::Directory,
@@ -41,13 +41,13 @@ pub struct Meta {
     pub identity: Identity,
     /// Permission bits.
     pub mode: u32,
-    pub(crate) times: Times,
-    pub(crate) owner: (u32, u32),
+    pub times: Times,
+    pub owner: (u32, u32),
 }
 
 /// Access and modification, to the nanosecond.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Times {
+pub struct Times {
     pub accessed: (i64, u32),
     pub modified: (i64, u32),
 }
@@ -57,7 +57,7 @@ impl Meta {
         clippy::unnecessary_cast,
         reason = "the fields are narrower on other processors"
     )]
-    pub(crate) fn of(stat: &Stat) -> Self {
+    pub fn of(stat: &Stat) -> Self {
         let modified = (stat.st_mtime as i64, stat.st_mtime_nsec as u32);
         Self {
             kind: Kind::of(FileType::from_raw_mode(stat.st_mode)),

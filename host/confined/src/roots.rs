@@ -51,7 +51,7 @@ impl Root {
     }
 
     /// What of `absolute` lies below this root, by either of its paths.
-    fn below(&self, absolute: &Path) -> Option<Vec<Component>> {
+    pub fn below(&self, absolute: &Path) -> Option<Vec<Component>> {
         let rest = absolute
             .strip_prefix(&self.canonical)
             .or_else(|_| absolute.strip_prefix(&self.configured))
@@ -102,7 +102,8 @@ fn sent(path: &str) -> Result<PathBuf, FsError> {
     absolute(path).ok_or(FsError::InvalidPath)
 }
 
-pub(super) fn is_system(path: &Path) -> bool {
+/// Whether a path is a system directory, as a whole.
+pub fn is_system(path: &Path) -> bool {
     SYSTEM_DIRECTORIES.iter().any(|system| Path::new(system) == path)
 }
 
@@ -171,7 +172,7 @@ impl Roots {
     }
 
     /// The hard roots and those of `others` in them that are there: canonical path and handle.
-    pub(crate) fn handles(&self, others: &BTreeSet<String>) -> Vec<(String, Dir)> {
+    pub fn handles(&self, others: &BTreeSet<String>) -> Vec<(String, Dir)> {
         let all: BTreeSet<String> = self.paths().into_iter().chain(others.iter().cloned()).collect();
         all.into_iter()
             .filter_map(|path| {
@@ -255,7 +256,7 @@ impl Roots {
     }
 
     /// The directory of a place, by its real path and through no link; or the deepest one above it that is there, and false.
-    pub(crate) fn reopen(&self, place: &Place) -> Result<(Dir, bool), FsError> {
+    pub fn reopen(&self, place: &Place) -> Result<(Dir, bool), FsError> {
         let (mut dir, _) = self.storage(&place.root)?.roots[0].open()?;
         for name in place.directory.components() {
             match dir.child(name) {
@@ -334,6 +335,17 @@ impl Roots {
             .find_map(|(index, root)| Some((index, root.below(path)?)))
             .ok_or(FsError::Outside)?;
         walk::walk(&self.hard, root, &below, last, &path.display())
+    }
+
+    /// The path that a root is configured by.
+    pub(super) fn configured(&self, root: usize) -> Option<&Path> {
+        self.hard.get(root).map(|root| root.configured.as_path())
+    }
+
+    /// Opens the root that an absolute path names, and lets it go again.
+    pub(super) fn open_root_of(&self, path: &Path) -> Option<Result<(), FsError>> {
+        let root = self.hard.iter().find(|root| root.below(path).is_some())?;
+        Some(root.open().map(drop))
     }
 
     fn real(&self, walked: &Walked) -> PathBuf {

@@ -106,7 +106,7 @@ pub enum FsError {
 
 impl FsError {
     /// The error of a system call on `path`.
-    pub(crate) fn os(errno: Errno, path: impl std::fmt::Display) -> Self {
+    pub fn os(errno: Errno, path: impl std::fmt::Display) -> Self {
         let path = path.to_string();
         match errno {
             Errno::NOENT => FsError::NotFound(path),
@@ -132,7 +132,7 @@ impl FsError {
     }
 
     /// The error of a `std` operation on `path`.
-    pub(crate) fn io(error: std::io::Error, path: impl std::fmt::Display) -> Self {
+    pub fn io(error: std::io::Error, path: impl std::fmt::Display) -> Self {
         match Errno::from_io_error(&error) {
             Some(errno) => FsError::os(errno, path),
             None => FsError::Io {

@@ -52,7 +52,7 @@ impl Component {
         ((1..=255).contains(&length) && !name.contains('\\')).then_some(own)
     }
 
-    pub(crate) fn trusted(name: String) -> Self {
+    pub fn trusted(name: String) -> Self {
         debug_assert!(Self::new(OsStr::new(&name)).is_some());
         Self(OsString::from(name))
     }
@@ -76,11 +76,11 @@ impl Component {
     }
 
     /// The trash directory, in any case a case-folding file system would take for it.
-    pub(crate) fn is_trash(&self) -> bool {
+    pub fn is_trash(&self) -> bool {
         self.as_bytes().eq_ignore_ascii_case(TRASH_DIR.as_bytes())
     }
 
-    pub(crate) fn is_temporary(&self) -> bool {
+    pub fn is_temporary(&self) -> bool {
         let bytes = self.as_bytes();
         bytes.len() >= TEMP_PREFIX.len()
             && bytes[..TEMP_PREFIX.len()].eq_ignore_ascii_case(TEMP_PREFIX.as_bytes())
@@ -118,7 +118,7 @@ impl RelPath {
         Self::normalise(&decode(raw)?)
     }
 
-    pub(crate) fn from_components(components: Vec<Component>) -> Self {
+    pub fn from_components(components: Vec<Component>) -> Self {
         Self(components)
     }
 
@@ -192,11 +192,11 @@ impl RelPath {
         Self(components)
     }
 
-    pub(crate) fn push(&mut self, name: Component) {
+    pub fn push(&mut self, name: Component) {
         self.0.push(name);
     }
 
-    pub(crate) fn pop(&mut self) -> Option<Component> {
+    pub fn pop(&mut self) -> Option<Component> {
         self.0.pop()
     }
 
@@ -206,7 +206,7 @@ impl RelPath {
     }
 
     /// Whether a component is the trash directory or one of our temporaries.
-    pub(crate) fn is_hidden(&self) -> bool {
+    pub fn is_hidden(&self) -> bool {
         self.0.iter().any(Component::is_hidden)
     }
 }
