@@ -37,6 +37,31 @@ pub struct Sample {
     pub magnet: String,
 }
 
+/// A torrent of `0123456789` with a name of these bytes, and its hash: one file, or a folder with a file of that name and
+/// `plain.txt`, each with half.
+pub fn named_by_bytes(name: &[u8], folder: bool) -> (Vec<u8>, String) {
+    let bytes = Value::Bytes(name.to_vec());
+    let file = |name: Value| Value::dict([("length", Value::Int(5)), ("path", Value::List(vec![name]))]);
+    let content = if folder {
+        let files = vec![file(bytes.clone()), file(Value::text("plain.txt"))];
+        ("files", Value::List(files))
+    } else {
+        ("length", Value::Int(10))
+    };
+    let info = Value::dict([
+        content,
+        ("name", bytes),
+        ("piece length", Value::Int(16384)),
+        ("pieces", Value::Bytes(pieces(b"0123456789"))),
+    ]);
+    let hash = hex::encode(Sha1::digest(info.encode()));
+    let announce = Value::text("http://127.0.0.1:9/announce");
+    (
+        Value::dict([("announce", announce), ("info", info)]).encode(),
+        hash,
+    )
+}
+
 impl Sample {
     /// A single-file torrent of `size` bytes that depend on `seed` alone. Samples with different seeds or names have
     /// different hashes.
@@ -61,6 +86,37 @@ impl Sample {
             ("pieces", Value::Bytes(pieces(&bytes))),
         ]);
         Self::of(name, files, bytes, &info.encode(), Format::V1, announce)
+    }
+
+    /// The same data in BitTorrent v1 under another hash, of which `source` is a part; as a second tracker would have it.
+    pub fn with_source(&self, source: &str, announce: &str) -> Sample {
+        let number = |n: usize| Value::Int(i64::try_from(n).expect("a size below 2^63"));
+        let each = self.bytes.len() / self.files.len().max(1);
+        let file = |name: &String| {
+            let path = Value::List(vec![Value::text(name)]);
+            Value::dict([("length", number(each)), ("path", path)])
+        };
+        let content = if self.files.is_empty() {
+            ("length", number(each))
+        } else {
+            ("files", Value::List(self.files.iter().map(file).collect()))
+        };
+        let info = Value::dict([
+            content,
+            ("name", Value::text(&self.name)),
+            ("piece length", number(PIECE)),
+            ("pieces", Value::Bytes(pieces(&self.bytes))),
+            ("source", Value::text(source)),
+        ]);
+        let bytes = self.bytes.to_vec();
+        Self::of(
+            &self.name,
+            self.files.clone(),
+            bytes,
+            &info.encode(),
+            Format::V1,
+            announce,
+        )
     }
 
     fn of(

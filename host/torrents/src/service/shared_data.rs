@@ -461,7 +461,7 @@ fn of_stored(place: StoredPlace) -> Torrent {
         priority: 0,
         label: None,
         tags: Vec::new(),
-        is_private: false,
+        is_private: None,
         message: None,
         added_at: None,
         completed_at: None,

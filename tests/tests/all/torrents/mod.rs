@@ -1,7 +1,9 @@
-//! Torrents: the main job with each client, moves of data, the formats, and the addresses they may come from.
+//! Torrents: the main job with each client, moves of data, data of several torrents, removals, the formats, and the addresses they may come from.
 
 mod formats;
 mod guard;
 mod main_job;
 mod moves;
 mod places;
+mod removals;
+mod shared_data;

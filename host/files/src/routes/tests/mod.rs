@@ -9,6 +9,7 @@ mod media;
 mod review;
 mod trash;
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
