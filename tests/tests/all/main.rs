@@ -23,6 +23,7 @@ mod notifications;
 mod plugins;
 mod realtime;
 mod rss;
+mod starving;
 mod table;
 mod titledb;
 mod torrents;
