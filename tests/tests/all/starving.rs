@@ -13,7 +13,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use qm_testkit::binary::Binary;
 use qm_testkit::wait::until_true;
-use qm_testkit::{Api, TestDb, both_databases};
+use qm_testkit::{Api, both_databases};
 use serde_json::{Value, json};
 
 const VALIDATE: &str = "/api/media/providers/titledb/dataset/validate";

@@ -279,8 +279,8 @@ impl Table {
         self.add(theirs, &alone).await;
         let mut body =
             json!({ "path": "/pack/Pack/e1", "permanent": true, "torrentAction": "stop_and_delete" });
-        let refused = self.send("POST", "/api/files/delete", Some(body.clone())).await;
-        refused("a file of a pack", refused, "e2 (second)");
+        let answer = self.send("POST", "/api/files/delete", Some(body.clone())).await;
+        refused("a file of a pack", answer, "e2 (second)");
         self.assert_whole(mine, &pack, "a file of a pack").await;
         body["keepShared"] = true.into();
         let (status, told) = self.send("POST", "/api/files/delete", Some(body)).await;
