@@ -306,6 +306,10 @@ const THREADS: &[(&str, &str)] = &[
         "one a root, and none for a root that hangs",
     ),
     (
+        "host/library/src/ops/jail.rs",
+        "one that is shut in, and ends with what it starts",
+    ),
+    (
         "host/server/src/shutdown.rs",
         "one that ends the process where nothing else can",
     ),
