@@ -182,7 +182,7 @@ db_test! {
             let (status, answer) = site.proxy("POST", "/import", Value::Null).await;
             assert_eq!((status, &answer["code"]), (502, &json!(code)), "{way}: {answer}");
         }
-        for (way, wanted) in [("sister", "it is Lidarr"), ("nolist", "a list of indexers"), ("endless", "more than 2000 indexers")] {
+        for (way, wanted) in [("sister", "it is Lidarr"), ("nolist", "its list is none of indexers"), ("endless", "more than 2000 indexers")] {
             site.link(&aggregator, way).await;
             let (status, answer) = site.proxy("POST", "/import", Value::Null).await;
             assert!(status == 502 && answer["message"].as_str().unwrap().contains(wanted), "{way}: {answer}");
@@ -207,7 +207,7 @@ db_test! {
             ("http://169.254.169.254", 400, "it is never dialled"),
             ("http://[fd00:ec2::254]", 400, "it is never dialled"),
         ] {
-            site.proxy("PATCH", "", json!({ "internalUrl": url })).await;
+            site.proxy("PATCH", "", json!({ "internalUrl": url, "apiKey": KEY })).await;
             let (got, answer) = site.proxy("POST", "/import", Value::Null).await;
             assert!(got == status && answer["message"].as_str().unwrap().contains(wanted), "{url}: {answer}");
         }
