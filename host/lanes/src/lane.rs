@@ -131,7 +131,10 @@ impl Lane {
         let (answer, answered) = Answer::new();
         let (of_work, for_work, at) = (cancel.clone(), answer.clone(), shared.clone());
         let span = tracing::Span::current();
+        // Work that notes something in the database hands that to the runtime it was begun from.
+        let runtime = tokio::runtime::Handle::try_current().ok();
         let run = move || {
+            let _entered = runtime.as_ref().map(tokio::runtime::Handle::enter);
             let done = caught(|| span.in_scope(|| work(of_work)));
             // First, for whoever hears the answer may count.
             at.lock().free(ticket);

@@ -228,3 +228,15 @@ async fn work_is_for_whoever_the_task_works_for() {
     .await;
     ended.await.expect("no panic").expect("it was done");
 }
+
+#[tokio::test]
+async fn work_finds_the_runtime_it_was_begun_from() {
+    let lane = leaked(Bounds::new(1, 4));
+    let (done, written) = tokio::sync::oneshot::channel();
+    let work = move |_| {
+        let runtime = tokio::runtime::Handle::try_current().expect("a runtime");
+        runtime.spawn(async move { done.send(1) });
+        written.blocking_recv()
+    };
+    assert_eq!(lane.run(work).await, Ok(Ok(1)));
+}
