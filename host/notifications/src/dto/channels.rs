@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 use crate::model::address::{self, MAX_ADDRESS};
-use crate::model::channel::{CHAT_APP_A, Connection, Health, Overview, Seen};
+use crate::model::channel::{CHAT_APP_A, Connection, Health, Overview, Seen, links_by_code};
 
 const MAX_TOKEN: usize = 256;
 const MAX_URL: usize = 2048;
@@ -96,10 +96,10 @@ pub struct KindView {
 impl From<ChannelKind> for KindView {
     fn from(kind: ChannelKind) -> Self {
         Self {
+            links_by_code: links_by_code(&kind),
             id: kind.id,
             label: kind.label,
             config_schema: kind.config_schema,
-            links_by_code: kind.links_by_code,
         }
     }
 }

@@ -18,6 +18,8 @@ const FAILING: i64 = 3;
 const MAX_ERROR: usize = 500;
 /// Characters of the id of a channel.
 pub const MAX_ID: usize = 64;
+/// A word among a channel's capabilities: it sends letters by the operator's server.
+const MAIL: &str = "mail";
 
 /// A connection without its secrets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -120,6 +122,17 @@ pub fn is_id(text: &str) -> bool {
         && text.bytes().all(|byte| {
             byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'_' | b'-' | b'.')
         })
+}
+
+/// True if an address that letters go to is entered for the channel.
+pub fn sends_letters(kind: &ChannelKind) -> bool {
+    kind.id == EMAIL || kind.capabilities.iter().any(|word| word == MAIL)
+}
+
+/// True if the product tells who sent it a code. Of a channel that sends letters only the host's own code counts, whatever
+/// its plugin declares: it alone shows that the letters reach the person who asked for them.
+pub fn links_by_code(kind: &ChannelKind) -> bool {
+    kind.links_by_code && !sends_letters(kind)
 }
 
 #[cfg(test)]

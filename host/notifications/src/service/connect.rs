@@ -11,9 +11,8 @@ use serde_json::{Map, Value};
 
 use super::Notifications;
 use super::channels::unknown;
-use super::prove::sends_letters;
 use crate::error::NotificationsError;
-use crate::model::channel::{KNOWN, Open, Seen};
+use crate::model::channel::{KNOWN, Open, Seen, links_by_code, sends_letters};
 use crate::repo;
 use crate::repo::channels::{NewConnection, Stored};
 
@@ -43,7 +42,7 @@ impl Notifications {
             return self.connect_letters(caller, &kind, config, &found).await;
         }
         let stored = self.store(caller, &kind, &config, &found).await?;
-        if kind.links_by_code {
+        if links_by_code(&kind) {
             return Ok(Seen {
                 channel: channel.to_owned(),
                 connection: Some(stored.connection),
@@ -61,7 +60,7 @@ impl Notifications {
     ) -> Result<Stored, NotificationsError> {
         let (user_id, now) = (&*caller.user_id, self.ctx.now());
         // With a code to come, what was found is the account and not the destination.
-        let (account, state) = if kind.links_by_code {
+        let (account, state) = if links_by_code(kind) {
             (Some(&*found.label), None)
         } else {
             (None, Some(self.cipher.encrypt(&found.state)))

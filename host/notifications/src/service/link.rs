@@ -5,9 +5,8 @@ use qm_ports::channel::{ChannelConfig, ChannelKind, Destination};
 
 use super::Notifications;
 use super::connect::failed;
-use super::prove::sends_letters;
 use crate::error::NotificationsError;
-use crate::model::channel::{Open, Seen};
+use crate::model::channel::{Open, Seen, links_by_code, sends_letters};
 use crate::model::code::{LIFE, MOST};
 use crate::repo;
 use crate::repo::channels::Stored;
@@ -81,7 +80,7 @@ impl Notifications {
         let (Open { config, .. }, stored) =
             opened.ok_or_else(|| NotificationsError::NotConfigured(channel.to_owned()))?;
         let kind = self.usable(channel).await?;
-        if !kind.links_by_code {
+        if !links_by_code(&kind) {
             return Err(NotificationsError::NoCodes(channel.to_owned()));
         }
         Ok((stored, config, kind))

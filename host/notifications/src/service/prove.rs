@@ -11,18 +11,10 @@ use serde_json::Value;
 use super::Notifications;
 use super::connect::failed;
 use crate::error::NotificationsError;
-use crate::model::channel::{EMAIL, Seen};
+use crate::model::channel::Seen;
 use crate::model::proof::{DAY, HOUR, OF_ADDRESS, OF_PERSON, Refused};
 use crate::repo;
 use crate::repo::channels::Stored;
-
-/// A word among a channel's capabilities: it sends letters by the operator's server.
-const MAIL: &str = "mail";
-
-/// True if an address that letters go to is entered for the channel.
-pub(super) fn sends_letters(kind: &ChannelKind) -> bool {
-    kind.id == EMAIL || kind.capabilities.iter().any(|word| word == MAIL)
-}
 
 impl Notifications {
     /// Stores an address, and sends a code there.

@@ -557,17 +557,17 @@ async fn mail_is_granted_like_a_host() {
 
 #[tokio::test]
 async fn no_letter_of_a_guest_breaks_a_header_and_few_leave_in_one_call() {
-    let bench = Bench::start(&[("courier.wasm", "courier.wasm")]).await;
+    let bench = Bench::start(&[("postman.wasm", "postman.wasm")]).await;
     let desk = Arc::new(Desk {
         letters: Mutex::default(),
         answer: Ok(()),
     });
     bench.host.use_mailer(desk.clone());
-    bench.pins.grant_capabilities("courier", &["mail"]);
-    bench.host.follow_grants("courier").await.unwrap();
+    bench.pins.grant_capabilities("postman", &["mail"]);
+    bench.host.follow_grants("postman").await.unwrap();
     let ask = async |value: Value| {
         let config = ChannelConfig(value.as_object().unwrap().clone());
-        bench.host.channels().verify("courier", config).await
+        bench.host.channels().verify("postman", config).await
     };
     let broken = ask(json!({ "mode": "mail", "subject": "Hi\r\nBcc: all@example.org" })).await;
     let why = "the subject must be one line, without control characters";

@@ -68,6 +68,20 @@ impl Hook {
     }
 }
 
+impl Hook {
+    /// The code of the letter that was posted here.
+    async fn code(&self) -> String {
+        until("the letter with the code", || async {
+            let posted = self.posted.lock().unwrap_or_else(PoisonError::into_inner);
+            posted.iter().find_map(|text| {
+                let (before, _) = text.split_once(" is the code")?;
+                Some(before[before.len() - 6..].to_owned())
+            })
+        })
+        .await
+    }
+}
+
 /// Connects `channel`, and has it linked by the code that it takes for having arrived.
 async fn connect(api: &Api, channel: &str, config: Value) {
     api.post(&format!("{CHANNELS}/{channel}"), json!({ "config": config }))
@@ -139,5 +153,30 @@ both_databases! {
         }
         let well = seen(&reader, "envoy").await;
         assert_eq!((&well["health"], &well["lastError"]), (&json!("healthy"), &Value::Null));
+    }
+
+    async fn a_channel_that_sends_letters_is_linked_by_the_code_of_the_host_alone(db: &TestDb) {
+        let hook = Hook::start().await;
+        let server = TestServer::builder(db)
+            .plugins(&["postman.wasm"])
+            .env("SSRF_ALLOW_HOSTS", "127.0.0.1")
+            .start()
+            .await;
+        let (admin, reader) = (server.admin(), server.user(Role::ReadOnly));
+        let grants = json!({ "hosts": [], "capabilities": ["mail"] });
+        let reply = admin.send("PUT", "/api/plugins/postman/grants", Some(&grants)).await;
+        assert_eq!(reply.status, 200, "{}", reply.text());
+        let channel = format!("{CHANNELS}/postman");
+        let config = json!({ "url": hook.url, "code": "any" });
+        let connected = reader.post(&channel, json!({ "config": config })).await;
+        assert_eq!(connected["verified"], false, "{connected}");
+        // Its own code is neither given nor taken.
+        for (path, code) in [("link", "bad_request.no_codes"), ("confirm", "bad_request.wrong_code"), ("test", "bad_request.unconfirmed")] {
+            let refused = reader.send("POST", &format!("{channel}/{path}"), None).await;
+            assert_eq!(refused.json()["code"], code, "{path}: {}", refused.text());
+        }
+        let code = hook.code().await;
+        let confirmed = reader.post(&format!("{channel}/confirm"), json!({ "code": code })).await;
+        assert_eq!(confirmed["verified"], true, "{confirmed}");
     }
 }
