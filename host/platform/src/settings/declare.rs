@@ -88,6 +88,15 @@ pub(crate) fn all() -> Vec<SettingSpec> {
     specs
 }
 
+pub(super) fn is_known(key: &str) -> bool {
+    find(key).is_some()
+}
+
+/// A secret that the generic writers take, as text.
+pub(super) fn is_secret_of_writers(key: &str) -> bool {
+    find(key).is_some_and(|declared| declared.secret && (declared.spec)().route.is_none())
+}
+
 pub(super) fn is_secret(key: &str) -> bool {
     find(key).is_some_and(|declared| declared.secret)
 }

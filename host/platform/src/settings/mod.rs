@@ -2,7 +2,7 @@
 //!
 //! A setting is a constant that names its key, type, default and owner; areas declare theirs and read through it. The generic writers of
 //! the API store what they are given, so a stored value that is not of the setting's type reads as the default. They
-//! refuse a setting that has a route of its own, and every secret.
+//! refuse a setting that has a route of its own, and a key that is no setting.
 //!
 //! Bounds: a key of [`MAX_KEY`] characters, a value of [`MAX_VALUE`] bytes of JSON, [`MAX_KEYS`] settings at once.
 

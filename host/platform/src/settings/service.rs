@@ -111,6 +111,7 @@ impl Settings {
     /// Stores what a generic writer was given. A secret that comes as its mask stays, and an empty one is removed.
     pub(crate) async fn write(&self, tx: &mut Tx, key: &str, value: &Value) -> Result<(), DbError> {
         match value.as_str() {
+            None if value.is_null() && !declare::is_known(key) => repo::remove(tx, key).await,
             _ if !declare::is_secret(key) => self.store(tx, key, value).await,
             Some(text) if is_mask(text) => Ok(()),
             None | Some("") => repo::remove(tx, key).await,

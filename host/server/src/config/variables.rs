@@ -299,8 +299,9 @@ pub fn document() -> String {
          {}\n\
          ## Settings\n\n\
          Kept in the database. `GET /api/settings` shows those that are stored, secrets masked as `{}`. Any writer: \
-         `PUT /api/settings/{{key}}` and `PATCH /api/settings`, which do not check values; a value that a setting does \
-         not take reads as its default. A secret is stored encrypted; sending its mask back keeps it, and an empty \
+         `PUT /api/settings/{{key}}` and `PATCH /api/settings`, which refuse a key that is no setting, and most of \
+         the time do not check values; a value that a setting does not take reads as its default. Sending back what \
+         `GET` showed changes nothing. A secret is stored encrypted; sending its mask back keeps it, and an empty \
          text removes it.\n\n{}",
         table(),
         qm_kernel::secret::MASK,

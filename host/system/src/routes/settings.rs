@@ -26,7 +26,7 @@ impl FromBody for SettingBody {
     }
 }
 
-/// New values by key; any keys.
+/// New values by key.
 #[derive(ToSchema)]
 pub(super) struct SettingsBody(BTreeMap<String, Value>);
 
@@ -90,8 +90,8 @@ pub(super) async fn list_settings(State(system): State<System>) -> ApiResult<Jso
 
 /// Stores one setting.
 ///
-/// Most values are not checked: a setting whose value is not of its type reads as its default. `app.timezone` must be
-/// the name of a zone.
+/// A key that no setting has is refused, and the nearest one named. Most values are not checked: a setting whose value is
+/// not of its type reads as its default. `app.timezone` must be the name of a zone, `app.publicUrl` an http or https URL.
 #[utoipa::path(
     put,
     path = "/api/settings/{key}",
@@ -122,6 +122,9 @@ pub(super) async fn put_setting(
 }
 
 /// Stores several settings, or none of them when one is refused; answers all settings.
+///
+/// A value that is as `GET /api/settings` shows it is no change, whatever its key: the whole answer can be sent back. `null`
+/// takes away a row that no setting of this version owns.
 #[utoipa::path(
     patch,
     path = "/api/settings",

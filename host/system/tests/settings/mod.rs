@@ -3,7 +3,7 @@
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
 use http_body_util::BodyExt as _;
-use qm_db::{Db, all, db_test, sql, value};
+use qm_db::{Db, Json, all, db_test, exec, sql, value};
 use qm_kernel::Role;
 use qm_kernel::secret::MASK;
 use qm_platform::EnvEntry;
@@ -22,6 +22,15 @@ qm_platform::settings! {
     LINK: serde_json::Map<String, Value> = "test.link",
         serde_json::Map::new, by_route("PATCH /api/link"), secret_members(&["apiKey"]);
 
+    /// A number.
+    A: i64 = "test.a", || 0;
+
+    /// Another one.
+    B: i64 = "test.b", || 0;
+
+    /// One more.
+    C: i64 = "test.c", || 0;
+
     /// A secret.
     secret API_KEY = "test.apiKey";
 
@@ -32,6 +41,7 @@ qm_platform::settings! {
 sql! {
     STORED = "SELECT value FROM settings WHERE key = $1";
     COUNT = "SELECT COUNT(*) FROM settings";
+    SET = "INSERT INTO settings (key, value, updated_at) VALUES ($1, $2, 0)";
     AUDITED = "SELECT action, object_type, object_id, metadata FROM audit_logs ORDER BY created_at, id";
 }
 
@@ -113,7 +123,7 @@ db_test! {
         let service = Service::new(&db).await;
         for (method, path, permission) in [
             ("GET", "/api/settings", "settings.view"),
-            ("PUT", "/api/settings/a.key", "settings.manage"),
+            ("PUT", "/api/settings/test.a", "settings.manage"),
             ("PATCH", "/api/settings", "settings.manage"),
             ("GET", "/api/settings/environment", "settings.manage"),
         ] {
@@ -125,14 +135,14 @@ db_test! {
         assert_eq!((stored(&db).await, audited(&db).await.len()), (0, 0));
     }
 
-    async fn any_value_is_stored_under_any_free_key(db: Db) {
+    async fn any_value_of_a_setting_is_stored(db: Db) {
         let service = Service::new(&db).await;
         for value in [json!("light"), json!(5), json!({ "a": [1, null] }), json!(false), json!("\u{0}")] {
             let (status, body) = put(&service, "general.theme", value.clone()).await;
             assert_eq!((status, body), (StatusCode::OK, json!({ "key": "general.theme", "value": value })));
         }
-        let (status, body) = patch(&service, &json!({ "my.own": [1], "app.publicUrl": "http://x", "app.timezone": null })).await;
-        let all = json!({ "app.publicUrl": "http://x", "app.timezone": null, "general.theme": "\u{0}", "my.own": [1] });
+        let (status, body) = patch(&service, &json!({ "test.a": [1], "test.b": "b", "app.timezone": null })).await;
+        let all = json!({ "app.timezone": null, "general.theme": "\u{0}", "test.a": [1], "test.b": "b" });
         assert_eq!((status, &body), (StatusCode::OK, &all));
         assert_eq!(service.call("GET", "/api/settings", Some(Role::Administrator)).await, (StatusCode::OK, all));
         let rows = audited(&db).await;
@@ -140,7 +150,7 @@ db_test! {
         assert!(rows.iter().all(|row| row.0 == "settings.update" && row.1.as_deref() == Some("setting")));
         assert_eq!(rows[0].2.as_deref(), Some("general.theme"));
         let metadata: Value = serde_json::from_str(rows[5].3.as_deref().unwrap()).unwrap();
-        assert_eq!(metadata, json!({ "keys": ["app.publicUrl", "app.timezone", "my.own"] }));
+        assert_eq!(metadata, json!({ "keys": ["app.timezone", "test.a", "test.b"] }));
     }
 
     async fn a_setting_with_a_route_of_its_own_is_refused_and_nothing_written(db: Db) {
@@ -149,12 +159,61 @@ db_test! {
         let refused = json!({ "message": message, "error": "Forbidden", "statusCode": 403, "code": "forbidden.setting" });
         let answer = put(&service, "test.root", json!("/")).await;
         assert_eq!(answer, (StatusCode::FORBIDDEN, refused.clone()));
-        let answer = patch(&service, &json!({ "a.key": 1, "test.root": "/", "z.key": 1 })).await;
+        let answer = patch(&service, &json!({ "test.a": 1, "test.root": "/", "test.c": 1 })).await;
         assert_eq!(answer, (StatusCode::FORBIDDEN, refused));
         for key in ["test.link", "test.pictures"] {
             assert_eq!(put(&service, key, json!({})).await.0, StatusCode::FORBIDDEN, "{key}");
         }
         assert_eq!((stored(&db).await, audited(&db).await.len()), (0, 0));
+    }
+
+    async fn a_key_that_no_setting_has_is_refused_by_its_nearest(db: Db) {
+        let service = Service::new(&db).await;
+        for (key, told) in [
+            ("general.themes", "general.themes is not a setting; did you mean general.theme?"),
+            ("APP.timeZones", "APP.timeZones is not a setting; did you mean app.timezone?"),
+            ("qwxz", "qwxz is not a setting; docs/settings.md lists all of them"),
+        ] {
+            let (status, body) = put(&service, key, json!("a-secret")).await;
+            assert_eq!((status, &body["message"]), (StatusCode::BAD_REQUEST, &json!([told])));
+            let (status, body) = patch(&service, &json!({ "test.a": 1, key: "a-secret" })).await;
+            assert_eq!((status, &body["message"]), (StatusCode::BAD_REQUEST, &json!([told])));
+        }
+        let many: serde_json::Map<String, Value> = (0..400).map(|at| (format!("k{at}"), json!(at))).collect();
+        let (status, body) = patch(&service, &Value::Object(many)).await;
+        assert_eq!((status, body["message"].as_array().unwrap().len()), (StatusCode::BAD_REQUEST, 20));
+        assert_eq!((stored(&db).await, audited(&db).await.len()), (0, 0));
+    }
+
+    /// As a page of settings does, which shows all of them and has one button.
+    async fn the_whole_answer_can_be_sent_back(db: Db) {
+        let service = Service::new(&db).await;
+        put(&service, "test.apiKey", json!("hunter2")).await;
+        let mut tx = db.begin_write().await.unwrap();
+        for (key, value) in [
+            ("test.root", json!("/srv")),
+            ("test.link", json!({ "enabled": true, "apiKey": "sealed" })),
+            ("left.by.another.version", json!("in clear")),
+        ] {
+            exec!(&mut tx, SET, key, Json(value)).await.unwrap().exactly(1).unwrap();
+        }
+        tx.commit().await.unwrap();
+        let (_, mut all) = service.call("GET", "/api/settings", Some(Role::Administrator)).await;
+        assert_eq!(all["test.link"]["apiKey"], MASK);
+        assert_eq!(patch(&service, &all).await, (StatusCode::OK, all.clone()));
+        assert_eq!(audited(&db).await.len(), 1, "nothing was changed");
+        all["test.a"] = json!(7);
+        assert_eq!(patch(&service, &all).await, (StatusCode::OK, all.clone()));
+        let metadata: Value = serde_json::from_str(audited(&db).await[1].3.as_deref().unwrap()).unwrap();
+        assert_eq!(metadata, json!({ "keys": ["test.a"] }));
+        for (key, changed) in [("test.root", json!("/etc")), ("test.link", json!({ "enabled": false, "apiKey": MASK }))] {
+            let (status, _) = patch(&service, &json!({ key: changed, "test.b": 1 })).await;
+            assert_eq!(status, StatusCode::FORBIDDEN, "{key}");
+        }
+        let (status, _) = patch(&service, &json!({ "left.by.another.version": "changed" })).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST);
+        all.as_object_mut().unwrap().remove("left.by.another.version");
+        assert_eq!(patch(&service, &json!({ "left.by.another.version": null })).await, (StatusCode::OK, all));
     }
 
     async fn bad_input_is_refused_and_nothing_written(db: Db) {
@@ -189,11 +248,11 @@ db_test! {
         let sealed = value!(&mut db.begin_read().await.unwrap(), String, STORED, key).await.unwrap();
         assert!(!sealed.contains("hunter2"), "{sealed}");
         // What a client was shown and sends back changes nothing.
-        let (status, body) = patch(&service, &json!({ key: MASK, "a.key": 1 })).await;
+        let (status, body) = patch(&service, &json!({ key: MASK, "test.a": 1 })).await;
         assert_eq!((status, &body[key]), (StatusCode::OK, &json!(MASK)));
         assert_eq!(value!(&mut db.begin_read().await.unwrap(), String, STORED, key).await.unwrap(), sealed);
         let (_, list) = service.call("GET", "/api/settings", Some(Role::SuperAdmin)).await;
-        assert_eq!(list, json!({ key: MASK, "a.key": 1 }));
+        assert_eq!(list, json!({ key: MASK, "test.a": 1 }));
         assert!(!format!("{:?}", audited(&db).await).contains("hunter2"));
         assert_eq!(put(&service, key, json!("")).await.1, json!({ "key": key, "value": null }));
         assert_eq!(stored(&db).await, 1);
@@ -206,19 +265,19 @@ db_test! {
             async move {
                 // The same keys in either order.
                 let body = if at % 2 == 0 {
-                    format!(r#"{{"a":{at},"b":{at},"c":{at}}}"#)
+                    format!(r#"{{"test.a":{at},"test.b":{at},"test.c":{at}}}"#)
                 } else {
-                    format!(r#"{{"c":{at},"b":{at},"a":{at}}}"#)
+                    format!(r#"{{"test.c":{at},"test.b":{at},"test.a":{at}}}"#)
                 };
                 let body: Value = serde_json::from_str(&body).unwrap();
                 let (status, answer) = patch(service, &body).await;
                 assert_eq!(status, StatusCode::OK, "{answer}");
-                assert_eq!((&answer["a"], &answer["b"]), (&json!(at), &json!(at)));
+                assert_eq!((&answer["test.a"], &answer["test.b"]), (&json!(at), &json!(at)));
             }
         });
         futures_util::future::join_all(changes).await;
         let (_, list) = service.call("GET", "/api/settings", Some(Role::Administrator)).await;
-        assert!(list["a"] == list["b"] && list["b"] == list["c"], "{list}");
+        assert!(list["test.a"] == list["test.b"] && list["test.b"] == list["test.c"], "{list}");
         assert_eq!(audited(&db).await.len(), 40);
     }
 

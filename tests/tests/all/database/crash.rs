@@ -17,6 +17,13 @@ use crate::dice::Dice;
 const WRITES: usize = 1000;
 const ROUNDS: usize = 3;
 const WORKERS: usize = 4;
+/// The setting of each worker. None is stored by a server that starts, and each takes whatever a writer gives it.
+const SETTINGS: [&str; WORKERS] = [
+    "media.metadataProviderOrder",
+    "media.universalScraper.fields",
+    "rss.evaluationRetentionDays",
+    "rss.historyRetentionDays",
+];
 /// Nothing is stored there: categories name it.
 const ROOT: &str = "/downloads";
 
@@ -137,7 +144,7 @@ fn write(kind: Kind, name: &str, object: &Object, text: &str, change: bool) -> W
 async fn work(
     api: Api,
     mut objects: Objects,
-    prefix: String,
+    (prefix, setting): (String, &str),
     mut dice: Dice,
     acknowledged: Arc<AtomicUsize>,
 ) -> Objects {
@@ -164,7 +171,9 @@ async fn work(
             .map(|((_, name), _)| name.clone())
             .collect();
         let text = format!("{prefix}-{number}");
-        let name = if alive.is_empty() || dice.below(3) == 0 {
+        let name = if kind == Kind::Setting {
+            setting.to_owned()
+        } else if alive.is_empty() || dice.below(3) == 0 {
             format!("{prefix}-{kind:?}-{number}")
         } else {
             alive[dice.below(alive.len())].clone()
@@ -283,7 +292,7 @@ async fn found(api: &Api) -> BTreeMap<(Kind, String), (String, String)> {
     }
     let settings = api.get("/api/settings").await;
     for (key, value) in settings.as_object().expect("an object") {
-        if key.starts_with("crash") {
+        if SETTINGS.contains(&&**key) {
             add(Kind::Setting, &json!(key), &json!(key), text(value));
         }
     }
@@ -386,7 +395,7 @@ both_databases! {
                 .map(|(number, objects)| {
                     let dice = Dice(dice.below(usize::MAX) as u64);
                     let prefix = format!("crash{round}w{number}");
-                    tokio::spawn(work(api.clone(), objects, prefix, dice, acknowledged.clone()))
+                    tokio::spawn(work(api.clone(), objects, (prefix, SETTINGS[number]), dice, acknowledged.clone()))
                 })
                 .collect();
             let last = WRITES / 20 + dice.below(WRITES * 9 / 10);

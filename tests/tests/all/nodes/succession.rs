@@ -30,7 +30,7 @@ sql! {
     WAIT_FOR = "INSERT INTO event_consumers (name, event_keys, position, lease_owner, lease_until, attempts, retry_at, \
         last_error, seen_at) VALUES ('test', $1, 0, NULL, 0, 0, 0, NULL, $2)";
     STORED = "SELECT position, event FROM outbox ORDER BY position";
-    WRITTEN = "SELECT key FROM settings WHERE key LIKE 'late.%'";
+    WRITTEN = "SELECT value FROM settings WHERE value LIKE '%late %'";
     WAITING = "SELECT COUNT(*) FROM platform_jobs WHERE status = 'queued'";
     STARTS = "SELECT j.id, j.status, CAST(COUNT(e.job_id) AS BIGINT) FROM platform_jobs j \
         LEFT JOIN platform_job_events e ON e.job_id = j.id AND e.event_type = 'started' WHERE j.id <> $1 GROUP BY j.id, j.status";
@@ -349,9 +349,11 @@ fn a_node_that_wakes_up_after_its_succession_does_nothing() {
                 let admin = admin.clone();
                 let command = format!("/api/torrents/{}/pause?engineId={engine}", sample.hash);
                 tokio::spawn(async move {
-                    let setting = format!("/api/settings/late.{number}");
+                    let setting = "/api/settings/general.theme";
                     let request = match number % 2 {
-                        0 => admin.request("PUT", &setting).json(&json!({ "value": "x" })),
+                        0 => admin
+                            .request("PUT", setting)
+                            .json(&json!({ "value": format!("late {number}") })),
                         _ => admin.request("POST", &command),
                     };
                     request.send().await.map(|reply| reply.status)
