@@ -37,6 +37,12 @@ pub enum IndexerAreaError {
     /// A link that no indexer owns was refused, or led to nothing.
     #[error("{message}")]
     Link { message: String, source: GuardError },
+    /// Most in an hour, and the minutes until another one may be named.
+    #[error(
+        "You have named {most} different addresses of private networks within an hour: try again in {minutes} minutes, or \
+         ask an administrator to enter this one"
+    )]
+    TooManyAddresses { most: usize, minutes: u64 },
     /// The name of a URL of the link, and what is wrong with it.
     #[error("Invalid indexer proxy URL: {0} {1}")]
     LinkUrl(&'static str, &'static str),
@@ -70,6 +76,7 @@ impl IndexerAreaError {
                 ErrorKind::BadRequest
             }
             Self::Settling(_) => Settling::KIND,
+            Self::TooManyAddresses { .. } => ErrorKind::TooManyRequests,
             Self::TooMany | Self::LinkChanged | Self::Importing => ErrorKind::Conflict,
             Self::Aggregator(error) => error.kind(),
             Self::BadSchema(..) => ErrorKind::Upstream,
@@ -97,6 +104,7 @@ impl IndexerAreaError {
                 _ => "upstream.indexer",
             },
             Self::Link { source, .. } => source.code(),
+            Self::TooManyAddresses { .. } => "throttled.addresses",
             Self::LinkUrl(..) => "bad_request.indexer_proxy_url",
             Self::NoLinkKey(_) => "bad_request.indexer_proxy_key",
             Self::LinkKeyWanted(_) => "bad_request.indexer_proxy_key_wanted",

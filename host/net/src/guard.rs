@@ -19,6 +19,9 @@ use crate::http::{HttpRequest, HttpResponse};
 use crate::resolve::{Pinned, dialable};
 use crate::silence::Progress;
 
+/// Time limit on resolving a name of which nothing but its addresses is wanted.
+const NAMING: Duration = Duration::from_secs(2);
+
 /// What is fetched: decides the words of the errors, nothing else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GuardKind {
@@ -178,6 +181,22 @@ impl Net {
     }
 }
 
+impl Net {
+    /// True unless the URL's host is known to lead outside alone, or is listed in `SSRF_ALLOW_HOSTS`. Nothing is dialled; its
+    /// name is resolved, which must take two seconds at most.
+    pub async fn leads_inside(&self, url: &str) -> bool {
+        let Ok(url) = Url::parse(url) else {
+            return true;
+        };
+        let host = url.host_str().unwrap_or_default();
+        let looking = async {
+            let addresses = self.dialer.addresses(&url).await;
+            !addresses.is_empty() && self.outside.permits(host, &addresses).await
+        };
+        !tokio::time::timeout(NAMING, looking).await.unwrap_or(false)
+    }
+}
+
 impl Dialer {
     /// Sends `request` if its URL leads outside, and waits for the head of the answer: its `idle` (2 min at most) bounds all of
     /// that, resolution included, and afterwards the silence between pieces of the body.
@@ -201,22 +220,26 @@ impl Dialer {
         timed.map_err(|_| DialError::Timeout)?
     }
 
+    /// The addresses of the URL's host; none where it has no host, or its name has no address.
+    async fn addresses(&self, url: &Url) -> Vec<IpAddr> {
+        match url.host() {
+            Some(Host::Ipv4(ip)) => vec![IpAddr::V4(ip)],
+            Some(Host::Ipv6(ip)) => vec![IpAddr::V6(ip)],
+            Some(Host::Domain(name)) => self.resolver.resolve(name).await.unwrap_or_default(),
+            None => Vec::new(),
+        }
+    }
+
     /// A client for this URL that knows the addresses its host was found to have, every one of them vetted, and no others.
     async fn client_for(
         &self,
         url: &Url,
         kind: GuardKind,
     ) -> Result<Result<reqwest::Client, DialError>, GuardError> {
-        let addresses = match url.host() {
-            Some(Host::Ipv4(ip)) => vec![IpAddr::V4(ip)],
-            Some(Host::Ipv6(ip)) => vec![IpAddr::V6(ip)],
-            Some(Host::Domain(name)) => self
-                .resolver
-                .resolve(name)
-                .await
-                .map_err(|_| GuardError::Unresolved(kind))?,
-            None => return Err(GuardError::Invalid(kind)),
-        };
+        if !url.has_host() {
+            return Err(GuardError::Invalid(kind));
+        }
+        let addresses = self.addresses(url).await;
         if addresses.is_empty() {
             return Err(GuardError::Unresolved(kind));
         }

@@ -9,3 +9,4 @@ pub mod listing;
 pub mod merge;
 pub mod proxy;
 pub mod told;
+pub mod tries;

@@ -17,8 +17,8 @@ faults! {
     Delete => with(acting(), [E::NoSuchIndexer]);
     Test => with(acting(), [E::NoSuchIndexer, E::Settling(Settling::unknown())]);
     Acting => acting();
-    ChangeLink => with(acting(), [E::LinkUrl("internalUrl", "…")]);
-    TryLink => with(acting(), [E::LinkUrl("internalUrl", "…"), E::NoLinkKey("…"), E::LinkKeyWanted(some())]);
+    ChangeLink => with(acting(), [E::LinkUrl("internalUrl", "…"), addresses()]);
+    TryLink => with(acting(), [E::LinkUrl("internalUrl", "…"), E::NoLinkKey("…"), E::LinkKeyWanted(some()), addresses()]);
     Import => with(
         acting(),
         [
@@ -78,6 +78,11 @@ fn configuring() -> Vec<E> {
             E::Settling(Settling::unknown()),
             E::Config(vec![some()]),
             E::BadSchema(some(), BadSchema::unusable()),
+            addresses(),
         ],
     )
+}
+
+fn addresses() -> E {
+    E::TooManyAddresses { most: 0, minutes: 0 }
 }

@@ -8,6 +8,7 @@ use axum::body::Body;
 use axum::http::{Request, header};
 use http_body_util::BodyExt;
 use qm_db::{Db, db_test};
+use qm_kernel::Role;
 use qm_kernel::secret::MASK;
 use qm_ports::indexer::{Fetched, IndexerError, Indexers as _, Release, Wanted};
 use qm_test_base::RoleTokens;
@@ -41,10 +42,14 @@ impl Site {
     }
 
     pub(super) async fn send(&self, method: &str, uri: &str, body: Option<Value>) -> (u16, Value) {
+        self.send_as(Role::Administrator, method, uri, body).await
+    }
+
+    async fn send_as(&self, role: Role, method: &str, uri: &str, body: Option<Value>) -> (u16, Value) {
         let mut request = Request::builder()
             .method(method)
             .uri(uri)
-            .header(header::AUTHORIZATION, "Bearer ADMINISTRATOR");
+            .header(header::AUTHORIZATION, format!("Bearer {}", role.name()));
         let body = match body {
             Some(body) => {
                 request = request.header(header::CONTENT_TYPE, "application/json");
@@ -115,6 +120,43 @@ db_test! {
             assert_eq!(actions.iter().filter(|one| **one == action).count(), times, "{actions:?}");
         }
         assert!(audited.iter().all(|line| !line.contains("k-secret")));
+    }
+
+    async fn who_may_not_configure_engines_names_ten_addresses_of_the_house_within_an_hour(db: Db) {
+        const PROXY: &str = "/api/integrations/indexer_proxy";
+        let site = Site::new(&db);
+        let named = async |role: Role, url: &str| {
+            let body = json!({ "name": url, "baseUrl": url });
+            site.send_as(role, "POST", "/api/indexers", Some(body)).await
+        };
+        let mut last = String::new();
+        for number in 0..10 {
+            let (status, made) = named(Role::PowerUser, &format!("http://10.0.0.{number}:9696/1")).await;
+            assert_eq!(status, 201, "{made}");
+            made["id"].as_str().unwrap().clone_into(&mut last);
+        }
+        let refused = json!("throttled.addresses");
+        let (status, body) = named(Role::PowerUser, "http://127.0.0.1:9117").await;
+        assert_eq!((status, &body["code"]), (429, &refused), "{body}");
+        assert!(body["message"].as_str().unwrap().contains("10 different addresses"), "{body}");
+        for (method, path, body) in [
+            ("PATCH", format!("/api/indexers/{last}"), json!({ "baseUrl": "http://10.0.0.9:9697" })),
+            ("PATCH", format!("/api/indexers/{last}"), json!({ "config": { "mirror": "http://10.0.0.9:9697" } })),
+            ("PATCH", PROXY.to_owned(), json!({ "internalUrl": "http://[fd00::1]:9696" })),
+            ("POST", format!("{PROXY}/test"), json!({ "internalUrl": "http://nobody-has-this-name.invalid", "apiKey": "k" })),
+        ] {
+            let (status, body) = site.send_as(Role::PowerUser, method, &path, Some(body)).await;
+            assert_eq!((status, &body["code"]), (429, &refused), "{method} {path}: {body}");
+        }
+        // The same place, a public one, and whoever may dial inside anyway.
+        assert_eq!(named(Role::PowerUser, "http://10.0.0.3:9696/2").await.0, 201);
+        assert_eq!(named(Role::PowerUser, "https://93.184.216.34/api").await.0, 201);
+        assert_eq!(named(Role::Administrator, "http://127.0.0.1:9117").await.0, 201);
+        let path = format!("/api/indexers/{last}");
+        let changed = site.send_as(Role::PowerUser, "PATCH", &path, Some(json!({ "baseUrl": "http://10.0.0.9:9696/7" }))).await;
+        assert_eq!(changed.0, 200, "{changed:?}");
+        site.house.clock.advance(Duration::from_hours(1));
+        assert_eq!(named(Role::PowerUser, "http://10.0.0.77").await.0, 201);
     }
 
     async fn what_is_wrong_is_named(db: Db) {

@@ -78,6 +78,7 @@ impl Indexers {
             created_at: now,
             updated_at: now,
         };
+        self.admit_addresses(caller, &new, None).await?;
         let mut tx = self.db.begin_write().await?;
         let actor = self.judge(&mut tx, caller, Permission::IndexersManage).await?;
         self.apply(new, &mut indexer)?;
@@ -96,6 +97,10 @@ impl Indexers {
         id: &str,
         change: Change,
     ) -> Result<Shown, IndexerAreaError> {
+        if change.base_url.is_some() || change.config.is_some() {
+            let before = self.stored(id).await?.base_url;
+            self.admit_addresses(caller, &change, Some(&before)).await?;
+        }
         let mut tx = self.db.begin_write().await?;
         let actor = self.judge(&mut tx, caller, Permission::IndexersManage).await?;
         let stored = repo::indexers::find(&mut tx, id).await?;

@@ -41,6 +41,10 @@ impl Indexers {
         caller: Caller<'_>,
         patch: LinkPatch,
     ) -> Result<ShownLink, IndexerAreaError> {
+        if let Some(url) = checked("internalUrl", patch.internal_url.clone())? {
+            let before = self.link().await?.link.internal_url;
+            self.admit_address(caller, &url, Some(&before)).await?;
+        }
         let _turn = self.link_changes.lock().await;
         let mut tx = self.db.begin_write().await?;
         let actor = self
@@ -91,6 +95,8 @@ impl Indexers {
             None => self.link_key(&stored).filter(|key| !key.is_empty()),
         };
         let key = key.ok_or_else(|| keyless(&stored, "test the connection"))?;
+        self.admit_address(caller, &url, Some(&stored.internal_url))
+            .await?;
         let (checked, answer) = self.probe(&url, &key).await;
         let _turn = self.link_changes.lock().await;
         let mut tx = self.db.begin_write().await?;

@@ -10,6 +10,7 @@ mod links;
 mod notes;
 mod pace;
 mod search;
+mod tries;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,6 +26,7 @@ use tokio::sync::{Mutex, Semaphore};
 
 use crate::error::IndexerAreaError;
 use crate::model::indexer::Indexer;
+use crate::model::tries::Tries;
 use crate::repo;
 
 use self::notes::Notes;
@@ -60,6 +62,8 @@ pub struct Indexers {
     net: Net,
     protocols: Arc<dyn Protocols>,
     pace: Pace,
+    /// Addresses inside the house that people had it try.
+    tries: Tries,
     notes: Notes,
     /// Held while the link's settings are read, changed and stored.
     link_changes: Mutex<()>,
@@ -81,6 +85,7 @@ impl Indexers {
             net: deps.net,
             protocols: deps.protocols,
             pace: Pace::default(),
+            tries: Tries::default(),
             notes: Notes::default(),
             link_changes: Mutex::default(),
             import: Mutex::default(),

@@ -1,0 +1,75 @@
+//! Bound on the addresses inside the house that one person has the server try.
+//!
+//! An indexer may run beside the server, so its address may be a private one; and how a try ends tells whether something
+//! answers there. Whoever may not configure engines, which are inside as a rule, gets a few of them in an hour: enough for
+//! every indexer of a house, too few to look around in a network.
+//! Kept in memory alone: a restart forgets them. Bounds: [`MOST`] origins a person, for [`WINDOW`].
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use qm_kernel::Timestamp;
+
+/// Different origins inside the house that one person may name within [`WINDOW`].
+pub const MOST: usize = 10;
+pub const WINDOW: Duration = Duration::from_hours(1);
+
+/// The origins that were named lately, by person.
+#[derive(Default)]
+pub struct Tries(Mutex<HashMap<String, Vec<(String, Timestamp)>>>);
+
+impl Tries {
+    /// Lets `user` name `origin`; the time until they may when there were too many others. One that they named within the
+    /// hour is free.
+    pub fn take(&self, user: &str, origin: &str, now: Timestamp) -> Result<(), Duration> {
+        let mut tries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        tries.retain(|_, named| {
+            named.retain(|(_, at)| at.plus(WINDOW) > now);
+            !named.is_empty()
+        });
+        let named = tries.entry(user.to_owned()).or_default();
+        if named.iter().any(|(known, _)| known == origin) {
+            return Ok(());
+        }
+        match named.first() {
+            Some((_, first)) if named.len() >= MOST => Err(first.plus(WINDOW).since(now)),
+            _ => {
+                named.push((origin.to_owned(), now));
+                Ok(())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn so_many_others_within_the_hour() {
+        let tries = Tries::default();
+        let at = |minutes: i64| Timestamp::from_ms(1_800_000_000_000 + minutes * 60_000);
+        for number in 0..MOST {
+            assert_eq!(
+                tries.take("jo", &format!("http://10.0.0.{number}"), at(number as i64)),
+                Ok(())
+            );
+        }
+        let another = "http://10.0.1.1";
+        assert_eq!(tries.take("jo", another, at(30)), Err(Duration::from_mins(30)));
+        assert_eq!(
+            tries.take("jo", "http://10.0.0.3", at(30)),
+            Ok(()),
+            "no other one"
+        );
+        assert_eq!(tries.take("ann", another, at(30)), Ok(()));
+        assert_eq!(tries.take("jo", another, at(60)), Ok(()));
+        assert_eq!(
+            tries.take("jo", "http://10.0.1.2", at(60)),
+            Err(Duration::from_mins(1))
+        );
+        assert_eq!(tries.take("ann", another, at(300)), Ok(()));
+        assert_eq!(tries.0.lock().unwrap().len(), 1, "nothing stays of who is silent");
+    }
+}

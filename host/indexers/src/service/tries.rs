@@ -1,0 +1,51 @@
+//! Who may name another address inside the house, to which the server then goes.
+
+use qm_kernel::Permission;
+use qm_platform::origins::{is_same_origin, origin};
+use serde_json::Value;
+
+use super::{Caller, Indexers};
+use crate::error::IndexerAreaError;
+use crate::model::change::Change;
+use crate::model::tries::MOST;
+
+impl Indexers {
+    /// As [`Indexers::admit_address`], for all that a configuration names.
+    pub(super) async fn admit_addresses(
+        &self,
+        caller: Caller<'_>,
+        change: &Change,
+        before: Option<&str>,
+    ) -> Result<(), IndexerAreaError> {
+        let config = change.config.iter().flat_map(|config| config.values());
+        let urls = config
+            .filter_map(Value::as_str)
+            .filter(|text| text.contains("://"));
+        for address in change.base_url.as_deref().into_iter().chain(urls) {
+            self.admit_address(caller, address, before).await?;
+        }
+        Ok(())
+    }
+
+    /// Refuses one address inside the house too many. To be asked before the address is stored or dialled, outside any
+    /// transaction: the name may have to be resolved. `before` is where it led so far.
+    pub(super) async fn admit_address(
+        &self,
+        caller: Caller<'_>,
+        address: &str,
+        before: Option<&str>,
+    ) -> Result<(), IndexerAreaError> {
+        let is_operator = caller.principal.may(Permission::EnginesManage);
+        let is_known = before.is_some_and(|before| is_same_origin(before, address));
+        if address.is_empty() || is_operator || is_known || !self.net.leads_inside(address).await {
+            return Ok(());
+        }
+        let taken = self
+            .tries
+            .take(&caller.principal.user_id, &origin(address), self.ctx.now());
+        taken.map_err(|wait| IndexerAreaError::TooManyAddresses {
+            most: MOST,
+            minutes: wait.as_secs().div_ceil(60),
+        })
+    }
+}
