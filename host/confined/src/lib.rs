@@ -34,7 +34,9 @@ pub use dir::Dir;
 pub use error::FsError;
 pub use meta::{Identity, Kind, Meta};
 pub use names::{Component, MAX_NAME_BYTES, MAX_PATH_BYTES, RelPath, TEMP_PREFIX, TRASH_DIR};
-pub use open::{open_child, open_content, open_content_at, open_directory, open_listing, resolve};
+pub use open::{
+    make_directory, open_child, open_content, open_content_at, open_directory, open_listing, resolve,
+};
 pub use own::{OwnKind, OwnPlace, RootRefused, check_roots};
 pub use path::Created;
 pub use path::{ConfinedPath, Destination, Intent, Place, TrashedItem};

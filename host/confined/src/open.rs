@@ -40,6 +40,30 @@ pub fn open_directory(absolute: &Path) -> Result<OwnedFd, Errno> {
     Ok(dir)
 }
 
+/// Opens the directory at an absolute path, and makes what is missing of it on the way. No link is followed, as with
+/// [`open_directory`].
+pub fn make_directory(absolute: &Path) -> Result<OwnedFd, Errno> {
+    let mut dir = fs::openat(fs::CWD, "/", HOLD, Mode::empty())?;
+    for part in absolute.components() {
+        match part {
+            Part::Normal(name) => {
+                let made = match open_child(&dir, name) {
+                    Err(Errno::NOENT) => match fs::mkdirat(&dir, name, Mode::from_raw_mode(0o777)) {
+                        // Somebody was quicker: as good, if it is a directory.
+                        Ok(()) | Err(Errno::EXIST) => open_child(&dir, name),
+                        Err(errno) => Err(errno),
+                    },
+                    opened => opened,
+                };
+                dir = made?;
+            }
+            Part::ParentDir => return Err(Errno::INVAL),
+            Part::RootDir | Part::CurDir | Part::Prefix(_) => {}
+        }
+    }
+    Ok(dir)
+}
+
 /// Opens the directory of that name in `dir`; `ENOTDIR` when it is something else, or a link.
 pub fn open_child(dir: impl AsFd, name: &OsStr) -> Result<OwnedFd, Errno> {
     fs::openat(dir, name, HOLD, Mode::empty())
@@ -175,5 +199,16 @@ mod tests {
             open_directory(&home.join("folder/../folder")).map(drop),
             Err(Errno::INVAL)
         );
+        make_directory(&home.join("folder/new/er")).expect("two folders");
+        assert!(home.join("folder/new/er").is_dir());
+        make_directory(&home.join("folder/new")).expect("one that is there");
+        for (path, refused) in [
+            ("way/x", Errno::NOTDIR),
+            ("file/x", Errno::NOTDIR),
+            ("folder/../x", Errno::INVAL),
+        ] {
+            assert_eq!(make_directory(&home.join(path)).map(drop), Err(refused), "{path}");
+        }
+        assert!(!home.join("folder/x").exists() && !home.join("x").exists());
     }
 }

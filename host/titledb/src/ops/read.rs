@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use flate2::bufread::MultiGzDecoder;
 use qm_lanes::Cancel;
 
-use super::open::{Unopened, open as open_file};
+use super::open::{Unopened, look, open as open_file};
 use crate::model::batch::Batch;
 use crate::model::file::{SOURCES, Source, Table};
 use crate::model::ids::IdSet;
@@ -377,15 +377,12 @@ fn memchr(bytes: &[u8]) -> Option<usize> {
 
 /// Looks at every file of a directory: at its size, its first bytes and its header.
 pub fn examine(directory: &Path, cancel: &Cancel) -> Vec<Examined> {
-    let look = |source: &'static Source| {
-        // Of the file itself, and of no link's goal.
-        let metadata = std::fs::symlink_metadata(directory.join(source.file)).ok();
+    let examine = |source: &'static Source| {
+        let known = look(directory, source.file);
         let mut examined = Examined {
             source,
-            size: metadata.as_ref().map(std::fs::Metadata::len),
-            modified: metadata
-                .and_then(|metadata| metadata.modified().ok())
-                .map(since_1970),
+            size: known.map(|known| known.size),
+            modified: known.map(|known| since_1970(known.modified)),
             gzip_ok: true,
             header_ok: true,
             error: None,
@@ -404,7 +401,7 @@ pub fn examine(directory: &Path, cancel: &Cancel) -> Vec<Examined> {
     SOURCES
         .iter()
         .take_while(|_| !cancel.is_set())
-        .map(look)
+        .map(examine)
         .collect()
 }
 
@@ -424,11 +421,11 @@ pub struct Present {
 /// The files of a plan that are there, in their order.
 pub fn present(directory: &Path, plan: &Plan) -> Vec<Present> {
     let found = plan.sources().filter_map(|source| {
-        let metadata = std::fs::symlink_metadata(directory.join(source.file)).ok()?;
+        let known = look(directory, source.file)?;
         Some(Present {
             source,
-            size: metadata.len(),
-            modified: metadata.modified().map_or(0, since_1970),
+            size: known.size,
+            modified: since_1970(known.modified),
         })
     });
     found.collect()

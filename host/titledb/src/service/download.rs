@@ -6,7 +6,7 @@
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use qm_lanes::LaneError;
@@ -20,7 +20,7 @@ use super::work::Running;
 use crate::lanes::DOWNLOADS;
 use crate::model::file::Source;
 use crate::model::options::Options;
-use crate::ops::open::{Written, open, open_to_write};
+use crate::ops::open::{Written, look, make, open, open_to_write, remove, rename};
 use crate::ops::read::FileFault;
 
 const TOTAL: Duration = Duration::from_mins(30);
@@ -138,8 +138,14 @@ struct One<'a> {
 }
 
 impl One<'_> {
-    fn path(&self, ending: &str) -> PathBuf {
-        self.directory.join(format!("{}{ending}", self.source.file))
+    fn name(&self, ending: &str) -> String {
+        format!("{}{ending}", self.source.file)
+    }
+
+    /// Removes a file beside the one that is got.
+    async fn remove(&self, ending: &str) -> Result<(), Fault> {
+        let (directory, name) = (self.directory.to_owned(), self.name(ending));
+        on_disk(move || remove(&directory, &name)).await
     }
 
     async fn get(&self, running: Running<'_>, percent: f64) -> Result<Came, Fault> {
@@ -172,8 +178,7 @@ impl One<'_> {
             206 if begun.size > 0 => begun.size,
             // What lies there does not fit what the server has: the next try begins anew.
             416 => {
-                let part = self.path(PART);
-                on_disk(move || std::fs::remove_file(part)).await?;
+                self.remove(PART).await?;
                 return Err(Fault::Status(416));
             }
             status => return Err(Fault::Status(status)),
@@ -194,8 +199,8 @@ impl One<'_> {
     async fn begun(&self) -> Result<Begun, Fault> {
         let (directory, file) = (self.directory.to_owned(), self.source.file);
         on_disk(move || {
-            std::fs::create_dir_all(&directory)?;
-            let known = |ending: &str| directory.join(format!("{file}{ending}")).symlink_metadata().ok();
+            make(&directory)?;
+            let known = |ending: &str| look(&directory, &format!("{file}{ending}"));
             let mut tag = String::new();
             if let Ok(kept) = open(&directory, &format!("{file}{TAG}")) {
                 // One that is no text, or longer than any, names nothing.
@@ -203,8 +208,8 @@ impl One<'_> {
                 read.map_or_else(|_| tag.clear(), drop);
             }
             Ok(Begun {
-                size: known(PART).map_or(0, |part| part.len()),
-                modified: known("").map(|there| there.modified()).transpose()?,
+                size: known(PART).map_or(0, |part| part.size),
+                modified: known("").map(|there| there.modified),
                 tag,
             })
         })
@@ -214,7 +219,7 @@ impl One<'_> {
     /// Opens a file beside the one that is got.
     fn opening(&self, ending: &str, written: Written) -> impl FnOnce() -> io::Result<File> + Send + use<> {
         let directory = self.directory.to_owned();
-        let name = format!("{}{ending}", self.source.file);
+        let name = self.name(ending);
         move || open_to_write(&directory, &name, written)
     }
 
@@ -238,8 +243,7 @@ impl One<'_> {
             }
             size += piece.len() as u64;
             if size > self.limit {
-                let part = self.path(PART);
-                on_disk(move || std::fs::remove_file(part)).await?;
+                self.remove(PART).await?;
                 return Err(Fault::TooLarge(self.limit));
             }
             file = on_disk(move || {
@@ -259,14 +263,15 @@ impl One<'_> {
 
     /// Gives a whole file its name, and the date that the server says: the next request asks for what is newer.
     async fn keep(&self, file: File, modified: Option<SystemTime>) -> Result<(), Fault> {
-        let (part, tag, whole) = (self.path(PART), self.path(TAG), self.path(""));
+        let (part, tag, whole) = (self.name(PART), self.name(TAG), self.name(""));
+        let directory = self.directory.to_owned();
         on_disk(move || {
             if let Some(modified) = modified {
                 file.set_modified(modified)?;
             }
-            std::fs::rename(part, whole)?;
+            rename(&directory, &part, &whole)?;
             // Of the next version it would say nothing.
-            let _ = std::fs::remove_file(tag);
+            let _ = remove(&directory, &tag);
             Ok(())
         })
         .await

@@ -111,7 +111,7 @@ impl Titledb {
         let stored = self.options().await?.dataset_path;
         match stored {
             Some(path) => self.guarded(&path).await,
-            None => Ok(self.own_directory()),
+            None => self.own_directory().await,
         }
     }
 

@@ -1,4 +1,7 @@
 //! Directories that callers name: inside a storage root or the service's own, whatever links lead elsewhere.
+//!
+//! What comes out has no link in it; what is done there goes through the handles of [`crate::ops::open`], which follow none that
+//! was put there meanwhile.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -8,23 +11,26 @@ use crate::lanes::LOOKS;
 
 /// Directory of the files in the data directory, unless the settings name another.
 const OWN: &str = "titledb-datasets";
-const PROTECTED: &[&str] = &[
-    "/", "/bin", "/boot", "/dev", "/etc", "/lib", "/lib64", "/proc", "/root", "/run", "/sbin", "/sys",
-    "/usr", "/var",
-];
 
 impl Titledb {
-    /// Where the files are when nobody said.
-    pub fn own_directory(&self) -> PathBuf {
-        let own = self.data_dir.join(OWN);
-        std::path::absolute(&own).unwrap_or(own)
+    /// The directory of the files when nobody named one, links resolved.
+    pub async fn own_directory(&self) -> Result<PathBuf, TitledbError> {
+        let (own, roots) = (self.data_dir.join(OWN), self.file_roots.clone());
+        LOOKS
+            .run(move |_| resolve(&own).ok_or_else(|| outside(&roots)))
+            .await?
     }
 
     /// The directory that `path` names, links resolved as far as it exists. A disk that hangs holds up this alone.
     pub async fn guarded(&self, path: &str) -> Result<PathBuf, TitledbError> {
-        let (path, roots, own) = (path.to_owned(), self.file_roots.clone(), self.own_directory());
+        let (path, roots, own) = (path.to_owned(), self.file_roots.clone(), self.data_dir.join(OWN));
         LOOKS.run(move |_| guarded(&path, &roots, &own)).await?
     }
+}
+
+fn outside(roots: &[PathBuf]) -> TitledbError {
+    let roots: Vec<String> = roots.iter().map(|root| root.display().to_string()).collect();
+    TitledbError::Outside(roots.join(", "))
 }
 
 fn guarded(path: &str, roots: &[PathBuf], own: &Path) -> Result<PathBuf, TitledbError> {
@@ -33,45 +39,28 @@ fn guarded(path: &str, roots: &[PathBuf], own: &Path) -> Result<PathBuf, Titledb
         return Err(TitledbError::NoPath);
     }
     let named = Path::new(path);
-    let outside = || {
-        let roots: Vec<String> = roots.iter().map(|root| root.display().to_string()).collect();
-        TitledbError::Outside(roots.join(", "))
-    };
     let is_plain = named.is_absolute()
         && !path.contains('\0')
         && named
             .components()
             .all(|part| !matches!(part, Component::ParentDir));
     if !is_plain {
-        return Err(outside());
+        return Err(outside(roots));
     }
-    let resolved = resolve(named);
+    let Some(resolved) = resolve(named) else {
+        return Err(outside(roots));
+    };
     let mut allowed = roots.iter().map(PathBuf::as_path).chain([own]);
-    if allowed.any(|root| resolved.starts_with(resolve(root))) {
+    if allowed.any(|root| resolve(root).is_some_and(|root| resolved.starts_with(root))) {
         return Ok(resolved);
     }
-    if PROTECTED.iter().any(|protected| resolved == Path::new(protected)) {
+    if qm_confined::is_system(&resolved) {
         return Err(TitledbError::Protected);
     }
-    Err(outside())
+    Err(outside(roots))
 }
 
-/// The path with the links of what exists of it resolved.
-fn resolve(path: &Path) -> PathBuf {
-    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let mut rest = Vec::new();
-    let mut known = path.as_path();
-    loop {
-        if let Ok(resolved) = known.canonicalize() {
-            return rest
-                .iter()
-                .rev()
-                .fold(resolved, |path: PathBuf, part| path.join(part));
-        }
-        let (Some(parent), Some(name)) = (known.parent(), known.file_name()) else {
-            return path;
-        };
-        rest.push(name.to_owned());
-        known = parent;
-    }
+/// The path with the links of what exists of it resolved; none where it leads in circles, or through a file.
+fn resolve(path: &Path) -> Option<PathBuf> {
+    qm_confined::resolve(path).ok()
 }
