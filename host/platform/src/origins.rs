@@ -140,6 +140,11 @@ impl Places {
     }
 }
 
+/// Scheme, host and port of a URL in the one form by which origins are compared; any other text as it is.
+pub fn origin(text: &str) -> String {
+    place(text)
+}
+
 /// Whether two texts are of one origin: scheme, host and port.
 pub fn is_same_origin(one: &str, other: &str) -> bool {
     place(one) == place(other)
@@ -160,10 +165,7 @@ impl Change<'_> {
     /// and those of `wanted` that nobody has sent or taken away since.
     pub fn settle(&self, after: &mut Config, wanted: Vec<String>) -> Vec<String> {
         let mut all: BTreeSet<String> = wanted.into_iter().collect();
-        all.retain(|name| {
-            let sent = name.split('.').next().and_then(|first| self.sent.get(first));
-            !sent.is_some_and(|value| value.is_null() || !is_kept(Some(value)))
-        });
+        all.retain(|path| !was_settled(self.sent, path));
         let moved = self.places.0.unlike(self.places.1);
         if !moved.is_empty() {
             let mut dropped = Vec::new();
@@ -277,6 +279,21 @@ impl Walk<'_> {
         }
         self.moved.iter().any(|path| named.contains(path))
     }
+}
+
+/// Whether somebody has sent the secret at `path`, or taken it away: with `null`, its own or that of a value around it. One that
+/// stands in an object is not sent with the rest of the object.
+fn was_settled(sent: &Config, path: &str) -> bool {
+    let mut steps = path.split('.');
+    let mut at = steps.next().and_then(|first| sent.get(first));
+    for step in steps {
+        at = match at {
+            Some(Value::Object(inner)) => inner.get(step),
+            Some(Value::Array(items)) => step.parse().ok().and_then(|at: usize| items.get(at)),
+            other => other.filter(|value| value.is_null()),
+        };
+    }
+    at.is_some_and(|value| value.is_null() || !is_kept(Some(value)))
 }
 
 /// Whether a value that was sent leaves what is stored in place.

@@ -4,5 +4,6 @@ mod attack;
 mod errors;
 mod headers;
 mod leaks;
+mod origins;
 mod proxies;
 mod schemathesis;
