@@ -26,6 +26,12 @@ use crate::service::edges::{Edges, Occasions};
 use crate::service::{Automation, AutomationDeps, Caller};
 
 qm_kernel::events! {
+    /// Torrents were added once more.
+    pub struct Renewed: "torrent.renewed" about "engine" {
+        engine_id: String,
+        hashes: Vec<String>,
+    }
+
     /// What the torrents tell.
     pub struct Due: "torrent.rules_due" about "torrent" {
         trigger: String,
@@ -240,6 +246,18 @@ impl FakeLists {
         self.put_all(vec![torrent]);
     }
 
+    pub fn remove(&self, n: u16) {
+        let mut list = self.0.lock().unwrap();
+        let (version, mut entries) = list
+            .as_ref()
+            .map_or((0, Vec::new()), |list| (list.version, list.entries.clone()));
+        entries.retain(|entry| *entry.torrent.hash != *hash(n));
+        *list = Some(Arc::new(FakeList {
+            version: version + 1,
+            entries,
+        }));
+    }
+
     /// The engine was not read yet.
     pub fn clear(&self) {
         *self.0.lock().unwrap() = None;
@@ -427,6 +445,22 @@ impl House {
         let edges = Edges(self.app.clone());
         edges
             .handle(&mut tx, &StoredEvent { position, event })
+            .await
+            .unwrap();
+        tx.commit().await.unwrap();
+    }
+
+    /// Torrents of an engine are told to have been added once more.
+    pub async fn renewed(&self, engine_id: &str, torrents: &[u16]) {
+        let renewed = Renewed {
+            engine_id: engine_id.to_owned(),
+            hashes: torrents.iter().map(|n| hash(*n)).collect(),
+        };
+        let event = DomainEvent::new(&self.clock.ctx(), Cause::NONE, engine_id, &renewed);
+        let mut tx = self.db.begin_write().await.unwrap();
+        let edges = Edges(self.app.clone());
+        edges
+            .handle(&mut tx, &StoredEvent { position: 9, event })
             .await
             .unwrap();
         tx.commit().await.unwrap();

@@ -26,6 +26,9 @@ pub trait RuleWatch: Send + Sync {
     /// Whether any rule waits for a ratio.
     fn watches_ratios(&self) -> bool;
 
+    /// True if rules may be done with torrents: they are to hear of those that are added once more.
+    fn remembers(&self) -> bool;
+
     /// The ids of the rules that are to run for the torrent because of it, in the order in which they are to run.
     fn due(&self, edge: Edge, torrent: &TorrentRecord<'_>) -> Vec<String>;
 }
@@ -35,6 +38,10 @@ pub struct NoRules;
 
 impl RuleWatch for NoRules {
     fn watches_ratios(&self) -> bool {
+        false
+    }
+
+    fn remembers(&self) -> bool {
         false
     }
 

@@ -1,25 +1,45 @@
-//! Table `automation_ledger`: the torrents that rules are done with.
+//! Table `automation_ledger`: the torrents that rules are done with, by engine, until they are added once more.
 
-use qm_db::{DbError, Tx, sql};
+use qm_db::{DbError, FromRow, Tx, sql};
+use qm_ports::action::TorrentRef;
 
 sql! {
     /// Of the rules that passes over the torrents ask for.
-    OF_TRIGGER = "SELECT l.rule_id, l.hash FROM automation_ledger l JOIN automation_rules r ON r.id = l.rule_id \
+    OF_TRIGGER = "SELECT l.rule_id, l.engine_id, l.hash FROM automation_ledger l JOIN automation_rules r ON r.id = l.rule_id \
         WHERE r.is_enabled AND r.trigger_key = $1";
-    HAS = "SELECT position FROM automation_ledger WHERE rule_id = $1 AND hash = $2";
-    PUT = "INSERT INTO automation_ledger (rule_id, hash, position) VALUES ($1, $2, $3) \
-        ON CONFLICT (rule_id, hash) DO UPDATE SET position = excluded.position";
+    HAS = "SELECT position FROM automation_ledger WHERE rule_id = $1 AND engine_id = $2 AND hash = $3";
+    PUT = "INSERT INTO automation_ledger (rule_id, engine_id, hash, position) VALUES ($1, $2, $3, $4) \
+        ON CONFLICT (rule_id, engine_id, hash) DO UPDATE SET position = excluded.position";
+    FORGET = "DELETE FROM automation_ledger WHERE engine_id = $1 AND hash = $2 AND position < $3";
 }
 
-/// Rule and hash, of every enabled rule of a trigger.
-pub async fn of_trigger(tx: &mut Tx, trigger: &str) -> Result<Vec<(String, String)>, DbError> {
-    qm_db::all!(tx, (String, String), OF_TRIGGER, trigger).await
+/// A rule that is done with a torrent.
+#[derive(FromRow)]
+pub struct Done {
+    pub rule_id: String,
+    pub engine_id: String,
+    pub hash: String,
 }
 
-pub async fn has(tx: &mut Tx, rule_id: &str, hash: &str) -> Result<bool, DbError> {
-    Ok(qm_db::opt!(tx, (i64,), HAS, rule_id, hash).await?.is_some())
+/// All that every enabled rule of a trigger is done with.
+pub async fn of_trigger(tx: &mut Tx, trigger: &str) -> Result<Vec<Done>, DbError> {
+    qm_db::all!(tx, Done, OF_TRIGGER, trigger).await
 }
 
-pub async fn put(tx: &mut Tx, rule_id: &str, hash: &str, position: i64) -> Result<(), DbError> {
-    qm_db::exec!(tx, PUT, rule_id, hash, position).await?.exactly(1)
+pub async fn has(tx: &mut Tx, rule_id: &str, torrent: &TorrentRef) -> Result<bool, DbError> {
+    let found = qm_db::opt!(tx, (i64,), HAS, rule_id, &torrent.engine_id, &torrent.hash).await?;
+    Ok(found.is_some())
+}
+
+pub async fn put(tx: &mut Tx, rule_id: &str, torrent: &TorrentRef, position: i64) -> Result<(), DbError> {
+    qm_db::exec!(tx, PUT, rule_id, &torrent.engine_id, &torrent.hash, position)
+        .await?
+        .exactly(1)
+}
+
+/// Forgets a torrent that was added once more at that place of the outbox, of every rule.
+pub async fn forget(tx: &mut Tx, engine_id: &str, hash: &str, position: i64) -> Result<(), DbError> {
+    qm_db::exec!(tx, FORGET, engine_id, hash, position)
+        .await
+        .map(drop)
 }

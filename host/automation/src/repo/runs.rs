@@ -13,8 +13,8 @@ sql! {
         SELECT CAST($1 AS TEXT), r.id, CAST($3 AS TEXT), CAST($4 AS TEXT), CAST($5 AS TEXT), CAST($6 AS TEXT), \
             CAST($7 AS BIGINT), $8, CAST($9 AS BIGINT), 'waiting', 0, NULL, CAST($10 AS BIGINT) \
         FROM automation_rules r WHERE r.id = $2 AND r.is_enabled AND NOT EXISTS (SELECT 1 FROM automation_ledger l \
-            WHERE l.rule_id = r.id AND l.hash = $5 AND l.position >= CAST($11 AS BIGINT)) \
-        ON CONFLICT (rule_id, hash) DO NOTHING";
+            WHERE l.rule_id = r.id AND l.engine_id = $4 AND l.hash = $5 AND l.position >= CAST($11 AS BIGINT)) \
+        ON CONFLICT (rule_id, engine_id, hash) DO NOTHING";
     WAITING = "SELECT id, rule_id, hash FROM automation_runs WHERE state = 'waiting' ORDER BY sequence LIMIT $1";
     BEGIN = "UPDATE automation_runs SET state = 'running', rule_version = (SELECT r.updated_at FROM automation_rules r \
             WHERE r.id = rule_id) WHERE id = $1 AND state = 'waiting' \
@@ -26,7 +26,7 @@ sql! {
     DELETE = "DELETE FROM automation_runs WHERE id = $1";
     LAST = "SELECT COALESCE(MAX(sequence), 0) FROM automation_runs";
     ENGINES = "SELECT DISTINCT engine_id FROM automation_runs WHERE engine_id IS NOT NULL";
-    PAIRS = "SELECT rule_id, hash FROM automation_runs WHERE hash IS NOT NULL";
+    PAIRS = "SELECT rule_id, engine_id, hash FROM automation_runs WHERE hash IS NOT NULL AND engine_id IS NOT NULL";
 }
 
 #[derive(FromRow)]
@@ -130,8 +130,10 @@ pub async fn last(tx: &mut Tx) -> Result<i64, DbError> {
 }
 
 /// Rule and torrent of every run.
-pub async fn pairs(tx: &mut Tx) -> Result<Vec<(String, String)>, DbError> {
-    qm_db::all!(tx, (String, String), PAIRS).await
+pub async fn pairs(tx: &mut Tx) -> Result<Vec<(String, TorrentRef)>, DbError> {
+    let rows = qm_db::all!(tx, (String, String, String), PAIRS).await?;
+    let pair = |(rule_id, engine_id, hash)| (rule_id, TorrentRef { engine_id, hash });
+    Ok(rows.into_iter().map(pair).collect())
 }
 
 /// The engines of the torrents that runs are about.

@@ -92,7 +92,6 @@ impl Automation {
     pub async fn pass(self: &Arc<Self>, backfill: &mut Backfill) -> Result<(), DbError> {
         let rules = self.book.rules();
         let of_completions: Arc<[Arc<ReadyRule>]> = rules.of(COMPLETED).cloned().collect();
-        let failed = self.memory().take_failed();
         if of_completions.is_empty() {
             *backfill = Backfill::default();
             return Ok(());
@@ -105,7 +104,10 @@ impl Automation {
                 .aged_at
                 .is_none_or(|at| now.ms() - at.ms() >= AGES_EVERY_MS);
         // What a rule was left alone for is looked at again.
-        let released = self.memory().release_by(now);
+        let (released, failed) = {
+            let mut memory = self.memory();
+            (memory.release_by(now), memory.take_failed(now))
+        };
         if rules.version != backfill.version || aged || released {
             backfill.seen.clear();
             backfill.aged_at = Some(now);
@@ -146,9 +148,9 @@ impl Automation {
         drop(tx);
         let numbers: HashMap<&str, u32> = rules.iter().map(|rule| (rule.id.as_str(), rule.number)).collect();
         let mut memory = self.memory();
-        for (rule_id, hash) in &pairs {
-            if let Some(number) = numbers.get(rule_id.as_str()) {
-                memory.note_done(*number, hash);
+        for done in &pairs {
+            if let Some(number) = numbers.get(done.rule_id.as_str()) {
+                memory.note_done(*number, &done.engine_id, &done.hash);
             }
         }
         for rule in unread {
@@ -199,7 +201,7 @@ impl Automation {
             let hash = &*torrent.hash;
             rules
                 .iter()
-                .filter(|rule| !memory.is_settled(rule.number, hash) && !memory.is_held(rule.number))
+                .filter(|rule| memory.is_open(rule.number, (engine_id, hash), now))
                 .collect()
         };
         let record = TorrentRecord {
@@ -253,8 +255,8 @@ impl Automation {
         }
         rules
             .filter(|rule| {
-                let memory = self.memory();
-                !memory.is_settled(rule.number, &torrent.hash) && !memory.is_held(rule.number)
+                let torrent = (&*torrent.engine_id, &*torrent.hash);
+                self.memory().is_open(rule.number, torrent, now)
             })
             .filter(|rule| rule.conditions.hold(&record))
             .map(|rule| &**rule)

@@ -23,6 +23,8 @@ pub struct Rules {
     pub version: u64,
     all: Vec<Arc<ReadyRule>>,
     waits_for_ratio: bool,
+    /// There is a rule, enabled or not.
+    is_any: bool,
 }
 
 impl Rules {
@@ -72,6 +74,7 @@ impl RuleBook {
             waits_for_ratio: all
                 .iter()
                 .any(|rule| rule.trigger == RATIO && rule.conditions.involve("ratio")),
+            is_any: !stored.is_empty(),
             all,
         };
         self.rules.store(Arc::new(rules));
@@ -89,6 +92,10 @@ impl RuleBook {
 impl RuleWatch for RuleBook {
     fn watches_ratios(&self) -> bool {
         self.rules.load().waits_for_ratio
+    }
+
+    fn remembers(&self) -> bool {
+        self.rules.load().is_any
     }
 
     fn due(&self, edge: Edge, torrent: &TorrentRecord<'_>) -> Vec<String> {

@@ -11,6 +11,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::Automation;
+use crate::repo;
 
 /// What is read of `torrent.rules_due`.
 #[derive(Deserialize)]
@@ -23,7 +24,16 @@ struct RulesDue {
     rules: Vec<String>,
 }
 
-/// Stores a run for every rule that is due.
+/// What is read of `torrent.renewed`.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Renewed {
+    engine_id: String,
+    hashes: Vec<String>,
+}
+
+/// Stores a run for every rule that is due. Of torrents that were added once more after they had been removed it forgets before
+/// what rules did for them.
 pub struct Edges(pub Arc<Automation>);
 
 #[async_trait]
@@ -33,10 +43,15 @@ impl Consumer for Edges {
     }
 
     fn keys(&self) -> &'static [&'static str] {
-        &["torrent.rules_due"]
+        // One consumer for both: they come in their order.
+        &["torrent.renewed", "torrent.rules_due"]
     }
 
     async fn handle(&self, tx: &mut Tx, stored: &StoredEvent) -> Result<(), ConsumeError> {
+        if stored.event.event_key == "torrent.renewed" {
+            let renewed = Renewed::deserialize(&stored.event.payload)?;
+            return self.0.forget(tx, renewed, stored.position).await;
+        }
         let due = RulesDue::deserialize(&stored.event.payload)?;
         let torrent = TorrentRef {
             engine_id: due.engine_id,
@@ -53,6 +68,24 @@ impl Consumer for Edges {
             );
             self.0.decide(tx, run).await?;
         }
+        Ok(())
+    }
+}
+
+impl Automation {
+    /// Forgets what rules did for these torrents before that place of the outbox.
+    async fn forget(
+        self: &Arc<Self>,
+        tx: &mut Tx,
+        renewed: Renewed,
+        position: i64,
+    ) -> Result<(), ConsumeError> {
+        let Renewed { engine_id, hashes } = renewed;
+        for hash in &hashes {
+            repo::ledger::forget(tx, &engine_id, hash, position).await?;
+        }
+        let automation = self.clone();
+        tx.after_commit(move || automation.memory().forget(&engine_id, &hashes));
         Ok(())
     }
 }

@@ -71,8 +71,8 @@ impl Automation {
             return Ok(None);
         };
         // An edge may have been dealt with between the decision and now.
-        let is_done = match run.hash().filter(|_| run.is_backfill) {
-            Some(hash) => repo::ledger::has(&mut tx, &run.rule_id, hash).await?,
+        let is_done = match run.torrent.as_ref().filter(|_| run.is_backfill) {
+            Some(torrent) => repo::ledger::has(&mut tx, &run.rule_id, torrent).await?,
             None => false,
         };
         if is_done {
@@ -226,8 +226,8 @@ impl Automation {
                 at: self.ctx.now(),
             };
             let is_news = repo::logs::write(&mut tx, &line).await?;
-            if let Some(hash) = run.hash().filter(|_| outcome.settles()) {
-                repo::ledger::put(&mut tx, &run.rule_id, hash, run.position).await?;
+            if let Some(torrent) = run.torrent.as_ref().filter(|_| outcome.settles()) {
+                repo::ledger::put(&mut tx, &run.rule_id, torrent, run.position).await?;
             }
             if is_news {
                 self.audit
@@ -240,10 +240,14 @@ impl Automation {
         if let Some(torrent) = &run.torrent {
             let number = self.book.number(&run.rule_id);
             let mut memory = self.memory();
+            let now = self.ctx.now();
             if matches!(outcome, Outcome::Held(_)) {
-                memory.hold(number, self.ctx.now().plus(powers::PAUSE));
+                memory.hold(number, now.plus(powers::PAUSE));
             }
-            memory.note_ended(number, torrent, outcome.settles());
+            match outcome.message().filter(|_| !outcome.settles()) {
+                Some(reason) => memory.note_failed(number, torrent, reason, now),
+                None => memory.note_settled(number, torrent),
+            }
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! How a rule sees one torrent.
 
 use qm_conditions::Conditions;
+use qm_ports::action::TorrentRef;
 
 use super::Automation;
 use super::preview::{record, standing};
@@ -20,14 +21,18 @@ impl Automation {
         let mut tx = self.db.begin_read().await?;
         let stored = repo::rules::find(&mut tx, id).await?;
         let rule = stored.ok_or(AutomationError::NoSuchRule)?;
-        let is_done = repo::ledger::has(&mut tx, id, &hash).await?;
-        drop(tx);
         let lists = self.torrents.lists();
         let mut chosen = lists
             .iter()
             .filter(|list| engine_id.is_none_or(|engine_id| list.engine_id() == engine_id));
         let found = chosen.find_map(|list| Some((list.engine_id(), list.find(&hash)?)));
         let (engine_id, listed) = found.ok_or(AutomationError::NoSuchTorrent)?;
+        let torrent = TorrentRef {
+            engine_id: engine_id.to_owned(),
+            hash: hash.clone(),
+        };
+        let is_done = repo::ledger::has(&mut tx, id, &torrent).await?;
+        drop(tx);
         let conditions = Conditions::compile(&rule.conditions);
         let explained = conditions.explain(&record(engine_id, listed, self.ctx.now()));
         let holds = explained.iter().all(|condition| condition.holds);

@@ -163,7 +163,7 @@ impl Automation {
         let automation = self.clone();
         tx.after_commit(move || {
             if let Some(torrent) = &run.torrent {
-                automation.memory().note_begun(number, &torrent.hash);
+                automation.memory().note_begun(number, torrent);
             }
             automation.work.notify_one();
         });

@@ -128,7 +128,7 @@ db_test! {
         let mut tx = db.begin_write().await.unwrap();
         for rule in &rules {
             for n in 0..5000 {
-                repo::ledger::put(&mut tx, &rule.id, &hash(n), 0).await.unwrap();
+                repo::ledger::put(&mut tx, &rule.id, &torrent_ref(n), 0).await.unwrap();
             }
         }
         tx.commit().await.unwrap();
@@ -160,7 +160,8 @@ db_test! {
         house.lists.put(torrent(1));
         let rule = house.rule(COMPLETED, 0, json!([]), json!([act("once", "fail")])).await;
         let mut passes = Backfill::default();
-        for _ in 0..3 {
+        // At 0, 2 and 6 s: a pass comes every two seconds.
+        for _ in 0..4 {
             house.app.pass(&mut passes).await.unwrap();
             house.app.run_all().await;
             house.clock.advance(Duration::from_secs(2));
@@ -168,7 +169,7 @@ db_test! {
         assert_eq!(house.actions.ran().len(), 3);
         let lines = house.log(&rule).await;
         assert_eq!((lines.len(), &lines[0].context["attempts"]), (1, &json!(3)));
-        assert_eq!(lines[0].context["lastAt"], json!("2031-03-30T09:15:04.000Z"));
+        assert_eq!(lines[0].context["lastAt"], json!("2031-03-30T09:15:06.000Z"));
         assert_eq!(house.audited().await.len(), 1, "audited once");
         // Another reason is news.
         let other = json!({ "type": "once", "params": { "do": "fail", "text": "it is full" } });
@@ -218,6 +219,38 @@ db_test! {
         assert_eq!(house.actions.ran(), ["mark:03:x"]);
     }
 
+    async fn a_torrent_that_was_removed_and_added_again_is_another_one(db: Db) {
+        let house = House::new(&db).await;
+        let rule = house.rule(COMPLETED, 0, json!([]), json!([mark("x")])).await;
+        let mut passes = Backfill::default();
+        let mut round = async |house: &House| {
+            house.app.pass(&mut passes).await.unwrap();
+            house.app.run_all().await;
+            house.actions.ran()
+        };
+        house.lists.put(torrent(1));
+        house.lists.put(torrent(2));
+        assert_eq!(round(&house).await, ["mark:01:x", "mark:02:x"]);
+        // Another engine's torrent is another one.
+        house.renewed("another", &[1]).await;
+        house.lists.remove(1);
+        assert!(round(&house).await.is_empty());
+        house.renewed("e", &[1]).await;
+        house.lists.put(torrent(1));
+        assert_eq!(round(&house).await, ["mark:01:x"]);
+        assert!(round(&house).await.is_empty());
+        // And so it is after a start.
+        house.renewed("e", &[2]).await;
+        let house = house.restarted().await;
+        house.lists.put(torrent(1));
+        house.lists.put(torrent(2));
+        let mut passes = Backfill::default();
+        house.app.pass(&mut passes).await.unwrap();
+        house.app.run_all().await;
+        assert_eq!(house.actions.ran(), ["mark:02:x"]);
+        assert_eq!(house.told(&rule).await.len(), 4);
+    }
+
     async fn a_pass_that_decided_too_late_runs_nothing(db: Db) {
         let house = House::new(&db).await;
         let rule = house.rule(COMPLETED, 0, json!([]), json!([mark("x")])).await;
@@ -225,7 +258,7 @@ db_test! {
         house.app.pass(&mut Backfill::default()).await.unwrap();
         // Between the decision and its turn the ledger got the pair.
         let mut tx = db.begin_write().await.unwrap();
-        repo::ledger::put(&mut tx, &rule.id, &hash(1), 0).await.unwrap();
+        repo::ledger::put(&mut tx, &rule.id, &torrent_ref(1), 0).await.unwrap();
         tx.commit().await.unwrap();
         house.app.run_all().await;
         assert!(house.actions.ran().is_empty() && house.told(&rule).await.is_empty());
