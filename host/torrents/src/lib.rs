@@ -6,7 +6,7 @@
 //! over a crash ([`model::ledger`] says which one case it cannot see); only what the operator entered can be dialled.
 //! Deliberately absent: retries and back-off. An engine that failed is simply read again 2 s later.
 //!
-//! Events: `torrent.completed`, `torrent.failed`, `torrent.rules_due`.
+//! Events: `torrent.completed`, `torrent.failed`, `torrent.renewed`, `torrent.rules_due`.
 
 mod area;
 mod dto;

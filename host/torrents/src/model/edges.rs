@@ -17,6 +17,17 @@ pub struct Prior {
     pub completed_at: Option<Timestamp>,
 }
 
+impl Prior {
+    /// The state of a torrent before it was handed to its client: it had nothing.
+    pub fn of_new(torrent: &Torrent) -> Self {
+        Self {
+            progress: 0.0,
+            ratio: torrent.ratio,
+            completed_at: None,
+        }
+    }
+}
+
 /// The progress that is stored for a torrent seen as `now`.
 pub fn progress_to_store(prior: Option<&Prior>, now: &Torrent) -> f64 {
     match prior {

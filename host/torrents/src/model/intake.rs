@@ -38,6 +38,8 @@ pub struct Intakes(Mutex<Known>);
 #[derive(Default)]
 struct Known {
     entries: HashMap<String, Entry>,
+    /// Torrents that were handed over here and not seen in the list since.
+    awaited: HashSet<String>,
     /// Torrents whose tags were changed here since the last read of their engine.
     retagged: HashSet<String>,
 }
@@ -65,6 +67,33 @@ impl Intakes {
             missing_since: None,
         };
         self.known().entries.insert(hash, entry);
+    }
+
+    /// Puts what is known of a torrent that is handed to the client now.
+    pub fn put_new(&self, hash: String, intake: Intake) {
+        let mut known = self.known();
+        known.awaited.insert(hash.clone());
+        let entry = Entry {
+            intake,
+            missing_since: None,
+        };
+        known.entries.insert(hash, entry);
+    }
+
+    /// Counts as handed over what was added through us and was never stored as listed: an earlier run ended in between.
+    pub fn await_unlisted(&self, was_listed: impl Fn(&str) -> bool) {
+        let mut known = self.known();
+        let Known { entries, awaited, .. } = &mut *known;
+        let unlisted = entries
+            .iter()
+            .filter(|(hash, entry)| entry.intake.added_at.is_some() && !was_listed(hash))
+            .map(|(hash, _)| hash.clone());
+        awaited.extend(unlisted);
+    }
+
+    /// True for a torrent that was handed over here and is in the list for the first time since; asked once.
+    pub fn take_awaited(&self, hash: &str) -> bool {
+        self.known().awaited.remove(hash)
     }
 
     /// Puts what has other tags than before; the next read shows them, whatever the client tells of the torrent.
@@ -121,9 +150,10 @@ impl Intakes {
     /// Forgets what [`Intakes::gone`] returned.
     pub fn forget(&self, gone: &[(String, Timestamp)]) {
         let gone: HashSet<(&str, Timestamp)> = gone.iter().map(|(hash, at)| (hash.as_str(), *at)).collect();
-        self.known()
-            .entries
-            .retain(|hash, entry| !gone.contains(&(hash.as_str(), entry.intake.noted_at)));
+        let mut known = self.known();
+        let Known { entries, awaited, .. } = &mut *known;
+        entries.retain(|hash, entry| !gone.contains(&(hash.as_str(), entry.intake.noted_at)));
+        awaited.retain(|hash| entries.contains_key(hash));
     }
 }
 
@@ -143,6 +173,34 @@ mod tests {
             tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
             is_private: None,
         }
+    }
+
+    #[test]
+    fn what_was_handed_over_is_awaited_once() {
+        let intakes = Intakes::new(vec![
+            (hash(1).to_string(), intake(5, &[])),
+            (hash(2).to_string(), intake(6, &[])),
+            (
+                hash(3).to_string(),
+                Intake {
+                    added_at: None,
+                    ..intake(7, &["a"])
+                },
+            ),
+        ]);
+        assert!(!intakes.take_awaited(&hash(1)), "it may have been listed before");
+        intakes.await_unlisted(|listed| listed == &*hash(1));
+        assert!(!intakes.take_awaited(&hash(1)) && !intakes.take_awaited(&hash(3)));
+        assert!(
+            intakes.take_awaited(&hash(2)) && !intakes.take_awaited(&hash(2)),
+            "once"
+        );
+        intakes.put_new(hash(4).to_string(), intake(8, &[]));
+        assert!(intakes.take_awaited(&hash(4)));
+        // One that never comes is not awaited for ever.
+        intakes.put_new(hash(5).to_string(), intake(9, &[]));
+        intakes.forget(&[(hash(5).to_string(), at(9))]);
+        assert!(!intakes.take_awaited(&hash(5)));
     }
 
     #[test]

@@ -44,6 +44,8 @@ pub struct RowWrite {
     pub growth: Growth,
     pub completed: bool,
     pub failed: bool,
+    /// It was removed from its client and added once more.
+    pub renewed: bool,
     /// The stored ratio, if there was one and it differs.
     pub ratio_was: Option<f64>,
 }

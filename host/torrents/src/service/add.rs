@@ -258,7 +258,7 @@ impl Torrents {
         }
         tx.commit().await?;
         for hash in hashes {
-            engine.intakes.put(hash.clone(), intake.clone());
+            engine.intakes.put_new(hash.clone(), intake.clone());
         }
         Ok(())
     }

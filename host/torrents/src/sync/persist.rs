@@ -69,10 +69,10 @@ impl Store {
             return loaded;
         };
         if self.observed {
-            tracker.observe(changes);
+            tracker.observe(changes, &self.engine.intakes);
         } else {
             // The first list since the rows were loaded, however many reads that took: everything listed counts as seen.
-            tracker.observe(&current.as_changes());
+            tracker.observe(&current.as_changes(), &self.engine.intakes);
             self.observed = true;
         }
         // What a list that was cut short does not have is not known to be gone.
@@ -150,7 +150,9 @@ impl Store {
             let mut tx = self.deps.db.begin_read().await?;
             let rows = repo::snapshots::load(&mut tx, &self.engine.id).await?;
             self.ledger = repo::ledger::load(&mut tx, &self.engine.id).await?;
-            self.tracker = Some(Tracker::from_rows(rows));
+            let tracker = Tracker::from_rows(rows);
+            self.engine.intakes.await_unlisted(|hash| tracker.knows(hash));
+            self.tracker = Some(tracker);
         }
         Ok(())
     }

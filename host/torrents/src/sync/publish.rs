@@ -36,6 +36,13 @@ qm_kernel::events! {
         engine_id: String,
     }
 
+    /// Torrents were added to their engine once more after they had been removed, as the same transaction stores. Nobody else is
+    /// told.
+    pub struct TorrentsRenewed: "torrent.renewed" about "engine" {
+        engine_id: String,
+        hashes: Vec<String>,
+    }
+
     /// Rules are to run for a torrent because of what the same transaction stores of it. Nobody else is told.
     pub struct RulesDue: "torrent.rules_due" about "torrent" {
         /// e.g. `torrent.completed`
@@ -53,12 +60,14 @@ qm_kernel::events! {
 pub const EVENTS: &[EventSpec] = &[
     EventSpec::of::<TorrentCompleted>(),
     EventSpec::of::<TorrentFailed>(),
+    EventSpec::of::<TorrentsRenewed>(),
     EventSpec::of::<RulesDue>(),
 ];
 
 /// The events that a batch gives rise to once it is stored.
 pub fn events_of(engine_id: &str, batch: &Batch, ctx: &Ctx, watch: &dyn RuleWatch) -> Vec<DomainEvent> {
-    let mut events = Vec::new();
+    // What is known of them goes before anything that is told of them.
+    let mut events: Vec<DomainEvent> = renewed(engine_id, batch, ctx, watch).into_iter().collect();
     for row in &batch.rows {
         let torrent = &row.entry.torrent;
         if row.failed {
@@ -87,6 +96,20 @@ pub fn events_of(engine_id: &str, batch: &Batch, ctx: &Ctx, watch: &dyn RuleWatc
         }
     }
     events
+}
+
+/// The event of the torrents of a batch that were added once more; none where none was, or nobody remembers them.
+fn renewed(engine_id: &str, batch: &Batch, ctx: &Ctx, watch: &dyn RuleWatch) -> Option<DomainEvent> {
+    let renewed = batch.rows.iter().filter(|row| row.renewed);
+    let hashes: Vec<String> = renewed.map(|row| row.entry.torrent.hash.to_string()).collect();
+    if hashes.is_empty() || !watch.remembers() {
+        return None;
+    }
+    let payload = TorrentsRenewed {
+        engine_id: engine_id.to_owned(),
+        hashes,
+    };
+    Some(DomainEvent::new(ctx, Cause::NONE, engine_id, &payload))
 }
 
 /// A torrent as conditions see it now.

@@ -41,6 +41,10 @@ impl RuleWatch for TwoRules {
         true
     }
 
+    fn remembers(&self) -> bool {
+        true
+    }
+
     fn due(&self, edge: Edge, record: &TorrentRecord<'_>) -> Vec<String> {
         match edge {
             Edge::Completed => vec!["done".to_owned()],

@@ -6,9 +6,11 @@
 //! * with the next flush (every 10 s, and when the loop ends) when only progress, counters or ratio moved.
 //!
 //! Completions and ratio changes are judged between the stored row and the one that replaces it, and are told only after
-//! the transaction that stores it has committed: nothing is told twice, whatever crashes when. The ledger's invariant is
+//! the transaction that stores it has committed: nothing is told twice, whatever crashes when. A torrent that is listed for the first
+//! time only sets the line, unless it was handed to the client here: that one had nothing before. The ledger's invariant is
 //! in [`crate::model::ledger`].
-//! Bounds: one record a torrent; a transaction of 500 rows at most, made in time that depends on those alone.
+//! Bounds: one record a torrent, an instant each of [`DEPARTED`] torrents that are gone; a transaction of 500 rows at most, made in
+//! time that depends on those alone.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -21,9 +23,12 @@ use qm_ports::engine::{Torrent, TorrentState};
 use super::snapshot::{Changes, Snapshot};
 use crate::dto::torrent::TorrentEntry;
 use crate::model::edges::{self, Prior};
+use crate::model::intake::Intakes;
 use crate::model::ledger::{Counters, Growth};
 use crate::repo::snapshots::{RowWrite, StoredRow};
 
+/// Torrents that are gone of which it is kept when they were added; with one more all of them are forgotten.
+const DEPARTED: usize = 50_000;
 /// Rows of one transaction.
 pub const BATCH: usize = 500;
 
@@ -40,6 +45,10 @@ struct Tracked {
     unwritten: Growth,
     /// It fell into an error and nobody was told yet.
     failed: bool,
+    /// It was handed to the client here, and is listed for the first time since.
+    is_new_here: bool,
+    /// It was removed from its client and added once more, and nobody was told yet.
+    renewed: bool,
     /// It was seen fetching since it was complete last, in this run of the service.
     fetched: bool,
 }
@@ -77,6 +86,8 @@ pub struct Tracker {
     retiring: HashMap<Arc<str>, Tracked>,
     /// The keys of `retiring` in the order in which they went.
     leaving: VecDeque<Arc<str>>,
+    /// The instants at which torrents were added that are no longer listed: who comes back with a later one is another.
+    departed: HashMap<Arc<str>, Timestamp>,
     hasher: RandomState,
 }
 
@@ -107,6 +118,8 @@ impl Tracker {
                 seen: counters,
                 unwritten: Growth::default(),
                 failed: false,
+                is_new_here: false,
+                renewed: false,
                 fetched: false,
             };
             tracker.torrents.insert(row.hash.into(), tracked);
@@ -114,13 +127,13 @@ impl Tracker {
         tracker
     }
 
-    /// Takes in what a delta changed.
-    pub fn observe(&mut self, changes: &Changes) {
+    /// Takes in what a delta changed; `intakes` know what was handed to the client here.
+    pub fn observe(&mut self, changes: &Changes, intakes: &Intakes) {
         for entry in &changes.removed {
             self.retire(&entry.torrent.hash);
         }
         for (before, now) in &changes.changed {
-            self.see(before.as_deref(), now);
+            self.see(before.as_deref(), now, intakes);
         }
     }
 
@@ -149,6 +162,14 @@ impl Tracker {
         let Some(tracked) = self.torrents.remove(hash) else {
             return;
         };
+        let added_at = tracked.entry.as_ref().and_then(|entry| entry.torrent.added_at);
+        let added_at = added_at.or_else(|| tracked.stored.and_then(|stored| stored.added_at));
+        if let Some(added_at) = added_at {
+            if self.departed.len() >= DEPARTED {
+                self.departed.clear();
+            }
+            self.departed.insert(hash.clone(), added_at);
+        }
         match self.retiring.entry(hash.clone()) {
             Entry::Vacant(place) => {
                 self.leaving.push_back(hash.clone());
@@ -167,7 +188,7 @@ impl Tracker {
         }
     }
 
-    fn see(&mut self, before: Option<&TorrentEntry>, now: &Arc<TorrentEntry>) {
+    fn see(&mut self, before: Option<&TorrentEntry>, now: &Arc<TorrentEntry>, intakes: &Intakes) {
         let torrent = &now.torrent;
         let texts = self.texts(&torrent.name, &torrent.save_path, torrent.label.as_deref());
         let counters = Counters::from(torrent);
@@ -180,8 +201,18 @@ impl Tracker {
                 seen: counters,
                 unwritten: Growth::default(),
                 failed: false,
+                is_new_here: false,
+                renewed: false,
                 fetched: false,
             });
+        if intakes.take_awaited(&torrent.hash) {
+            (tracked.is_new_here, tracked.renewed) = (true, true);
+        }
+        // One that a client only lost for a while, as when it starts, is as old as before.
+        let left = self.departed.remove(&torrent.hash);
+        tracked.renewed |= left
+            .zip(torrent.added_at)
+            .is_some_and(|(before, now)| now > before);
         let growth = Growth::between(tracked.seen, counters);
         tracked.unwritten = tracked.unwritten.plus(growth);
         tracked.seen = counters;
@@ -259,6 +290,7 @@ impl Tracker {
                 batch.push(RowWrite {
                     completed: false,
                     failed: false,
+                    renewed: false,
                     ratio_was: None,
                     ..row
                 });
@@ -299,6 +331,7 @@ impl Tracker {
                 tracked.stored = Some(Stored::of(torrent, row.prior, texts));
                 tracked.unwritten = Growth::default();
                 tracked.failed = false;
+                (tracked.is_new_here, tracked.renewed) = (false, false);
                 tracked.fetched &= row.prior.progress < 1.0;
             }
         }
@@ -384,13 +417,15 @@ impl Tracked {
     fn row(&self, ctx: &Ctx) -> Option<RowWrite> {
         let entry = self.entry.clone()?;
         let torrent = &entry.torrent;
-        let prior = self.stored.map(|stored| stored.prior);
+        let of_new = || self.is_new_here.then(|| Prior::of_new(torrent));
+        let prior = self.stored.map(|stored| stored.prior).or_else(of_new);
         Some(RowWrite {
             id: ctx.id(),
             prior: next_prior(prior.as_ref(), torrent),
             growth: self.unwritten,
             completed: prior.is_some_and(|prior| edges::has_completed(&prior, torrent, self.fetched)),
             failed: self.failed,
+            renewed: self.renewed,
             ratio_was: prior
                 .map(|prior| prior.ratio)
                 .filter(|ratio| ratio.total_cmp(&torrent.ratio).is_ne()),

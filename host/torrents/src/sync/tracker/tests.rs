@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use qm_ports::engine::Delta;
 
 use super::*;
+use crate::model::intake::Intake;
 use crate::model::ledger::Ledger;
 use crate::sync::snapshot::tests::{endless, torrent};
 use qm_test_base::engine::numbered;
@@ -15,6 +16,7 @@ struct World {
     ctx: Ctx,
     snapshot: Snapshot,
     tracker: Tracker,
+    intakes: Intakes,
     rows: BTreeMap<String, StoredRow>,
     ledger: Ledger,
     completed: Vec<String>,
@@ -32,6 +34,7 @@ impl World {
             ctx: Ctx::system(),
             snapshot: Snapshot::empty(&"e".into(), 0, Timestamp::from_ms(0)),
             tracker: Tracker::default(),
+            intakes: Intakes::default(),
             rows: BTreeMap::new(),
             ledger: Ledger {
                 baseline: Counters::default(),
@@ -55,10 +58,10 @@ impl World {
         let (version, changes) = self.snapshot.apply(delta, Timestamp::from_ms(0), &endless());
         self.snapshot = version.unwrap_or_else(|| self.snapshot.successor(Timestamp::from_ms(0)));
         if std::mem::take(&mut self.first) {
-            self.tracker.observe(&self.snapshot.as_changes());
+            self.tracker.observe(&self.snapshot.as_changes(), &self.intakes);
             self.tracker.reconcile(&self.snapshot, &changes.left_out);
         } else {
-            self.tracker.observe(&changes);
+            self.tracker.observe(&changes, &self.intakes);
         }
         if database_works {
             self.write();
@@ -117,6 +120,68 @@ impl World {
     fn totals(&self) -> Growth {
         self.ledger.accrued.plus(self.tracker.unwritten())
     }
+}
+
+fn handed_over(world: &World, n: u8) {
+    let intake = Intake {
+        noted_at: Timestamp::from_ms(0),
+        added_at: Some(Timestamp::from_ms(0)),
+        tags: Vec::new(),
+        is_private: None,
+    };
+    world.intakes.put_new(torrent(n).hash.to_string(), intake);
+}
+
+#[test]
+fn what_was_handed_over_here_has_no_state_before() {
+    let complete = |n: u8| Torrent {
+        state: TorrentState::Seeding,
+        progress: 1.0,
+        ..torrent(n)
+    };
+    let checking = |n: u8, progress: f64| Torrent {
+        state: TorrentState::Checking,
+        progress,
+        ..torrent(n)
+    };
+    let told = |world: &mut World| {
+        let mut told = std::mem::take(&mut world.completed);
+        told.sort();
+        told
+    };
+    let hash = |n: u8| torrent(n).hash.to_string();
+    let mut world = World::new();
+    world.tick(vec![complete(1)], true);
+    assert!(
+        told(&mut world).is_empty(),
+        "nobody knows since when it is complete"
+    );
+    for n in 2..6 {
+        handed_over(&world, n);
+    }
+    // Complete before anybody looked, checked first, and stored only by the second try.
+    world.tick(
+        vec![complete(1), complete(2), checking(3, 0.7), checking(4, 1.0)],
+        true,
+    );
+    assert_eq!(told(&mut world), [hash(2)]);
+    let all = |more: Vec<Torrent>| [vec![complete(1), complete(2), complete(3), complete(4)], more].concat();
+    world.tick(all(vec![]), true);
+    assert_eq!(told(&mut world), [hash(3), hash(4)]);
+    world.tick(all(vec![complete(5)]), false);
+    assert!(told(&mut world).is_empty());
+    world.tick(all(vec![complete(5)]), true);
+    assert_eq!(told(&mut world), [hash(5)]);
+    // One that a client loses and finds again is complete since then.
+    world.tick(vec![complete(1)], true);
+    world.tick(all(vec![complete(5)]), true);
+    assert!(told(&mut world).is_empty());
+    handed_over(&world, 6);
+    world.tick(all(vec![complete(5), moved(6, 500)]), true);
+    assert!(told(&mut world).is_empty());
+    world.tick(all(vec![complete(5), complete(6)]), true);
+    world.tick(all(vec![complete(5), complete(6)]), true);
+    assert_eq!(told(&mut world), [hash(6)]);
 }
 
 fn moved(n: u8, downloaded: u64) -> Torrent {
