@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use qm_kernel::Permission;
-use qm_platform::area::{Area, AreaSpec, MenuEntry, Module};
+use qm_platform::area::{Area, AreaSpec, ContextAction, MenuEntry, Module};
 
 use crate::events::EVENTS;
 use crate::routes;
@@ -27,9 +27,72 @@ pub static AREA: AreaSpec = AreaSpec {
         }],
         features: &["libraries", "items", "series"],
     }],
-    context_actions: &[],
+    context_actions: CONTEXT_ACTIONS,
     described: || routes().described(),
 };
+
+const ITEM: &str = "media_item";
+const UPKEEP: (&str, &str) = ("maintenance", ITEM);
+const DESTRUCTIVE: (&str, &str) = ("destructive", ITEM);
+/// Items that one request is about, at most.
+const MOST: u32 = 1000;
+
+/// In the order in which toolbars are given them.
+static CONTEXT_ACTIONS: &[ContextAction] = &[
+    ContextAction::new(
+        "media.library.scan",
+        UPKEEP,
+        &[Permission::MediaManagerScan],
+        ("ScanLine", 10),
+    )
+    .about_nothing()
+    .goes_on(),
+    ContextAction::new(
+        "media.metadata.refresh",
+        ("metadata", ITEM),
+        &[Permission::MediaManagerEditMetadata],
+        ("RefreshCw", 10),
+    )
+    .goes_on()
+    .at_most(MOST),
+    ContextAction::new(
+        "media.item.lock",
+        UPKEEP,
+        &[Permission::MediaManagerEditMetadata],
+        ("Lock", 30),
+    )
+    .at_most(MOST),
+    ContextAction::new(
+        "media.item.unlock",
+        UPKEEP,
+        &[Permission::MediaManagerEditMetadata],
+        ("Unlock", 40),
+    )
+    .at_most(MOST),
+    ContextAction::new(
+        "media.item.move",
+        ("media", ITEM),
+        &[Permission::MediaManagerMoveFiles],
+        ("FolderInput", 50),
+    )
+    .at_most(MOST),
+    ContextAction::new(
+        "media.item.remove",
+        DESTRUCTIVE,
+        &[Permission::MediaManagerDelete],
+        ("ListX", 60),
+    )
+    .destructive()
+    .at_most(MOST),
+    ContextAction::new(
+        "media.item.deleteFiles",
+        DESTRUCTIVE,
+        &[Permission::MediaManagerDeleteFiles],
+        ("Trash2", 70),
+    )
+    .destructive()
+    .at_most(MOST),
+];
 
 /// The started area.
 pub fn area(library: &Arc<Library>) -> Area {

@@ -57,6 +57,8 @@ pub struct ContextAction {
     pub capability: Option<&'static str>,
     /// Where it cannot be done it is shown all the same, and cannot be chosen.
     pub shown_disabled: bool,
+    /// It goes on after it was answered, as a job.
+    pub goes_on: bool,
     /// Things at once.
     pub max_selection: Option<u32>,
     pub icon: &'static str,
@@ -82,6 +84,7 @@ impl ContextAction {
             operations_only: false,
             capability: None,
             shown_disabled: false,
+            goes_on: false,
             max_selection: None,
             icon,
             order,
@@ -116,6 +119,22 @@ impl ContextAction {
     pub const fn shown_disabled(self) -> Self {
         Self {
             shown_disabled: true,
+            ..self
+        }
+    }
+
+    pub const fn goes_on(self) -> Self {
+        Self {
+            goes_on: true,
+            ..self
+        }
+    }
+
+    /// About nothing that is chosen.
+    pub const fn about_nothing(self) -> Self {
+        Self {
+            entity: None,
+            arity: "none",
             ..self
         }
     }

@@ -178,7 +178,7 @@ mod tests {
     fn context_actions_are_told_apart_and_in_their_order() {
         let ids: Vec<&str> = context_actions().iter().map(|action| action.id).collect();
         let distinct: BTreeSet<&str> = ids.iter().copied().collect();
-        assert_eq!((distinct.len(), ids.len()), (22, 22), "{ids:?}");
+        assert_eq!((distinct.len(), ids.len()), (29, 29), "{ids:?}");
         assert_eq!(
             (ids[0], ids[5], ids[6], ids[14]),
             (
@@ -200,6 +200,40 @@ mod tests {
                 action.id
             );
         }
+    }
+
+    /// Without an action of the catalogue a route that acts on what people have chosen has no button.
+    #[test]
+    fn what_is_done_to_a_selection_is_in_the_catalogue() {
+        let actions = context_actions();
+        let document: serde_json::Value =
+            serde_json::from_str(&crate::api::document().expect("a document")).expect("it is JSON");
+        let mut wrong = Vec::new();
+        for (path, operations) in document["paths"].as_object().expect("paths") {
+            let family = path.split('/').nth(2).unwrap_or_default();
+            let on_a_selection = path.contains("/bulk") && !path.ends_with("preview");
+            // What a person does to their own account needs no toolbar.
+            if !on_a_selection || family == "account" || operations["post"].is_null() {
+                continue;
+            }
+            let needed = operations["post"]["x-permissions"]
+                .as_array()
+                .expect("permissions");
+            let of_family = actions
+                .iter()
+                .filter(|action| action.id.split('.').next() == Some(family));
+            let held: BTreeSet<&str> = of_family
+                .flat_map(|action| action.permissions)
+                .map(|permission| permission.key())
+                .collect();
+            // One route for many actions tells its permissions by the body.
+            let by_body = !operations["post"]["x-permissions-by-body"].is_null();
+            let is_there = |key: &serde_json::Value| key.as_str().is_some_and(|key| held.contains(key));
+            if held.is_empty() || !(by_body || needed.iter().all(is_there)) {
+                wrong.push(path);
+            }
+        }
+        assert!(wrong.is_empty(), "no context action: {wrong:?}");
     }
 
     #[test]

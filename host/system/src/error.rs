@@ -11,6 +11,8 @@ use qm_web::ApiError;
 pub enum SystemError {
     #[error(transparent)]
     Plugin(#[from] PluginHostError),
+    #[error("There is no module \"{0}\": GET /api/modules lists them")]
+    NoSuchModule(String),
     /// The caller's token allows it, but they no longer may.
     #[error(transparent)]
     Acting(#[from] ActingError),
@@ -41,6 +43,7 @@ impl SystemError {
                 | PluginHostError::File { .. }
                 | PluginHostError::Sandbox(_)),
             ) => plugin.kind().code(),
+            SystemError::NoSuchModule(_) => "not_found.module",
             SystemError::Acting(acting) => acting.code(),
             SystemError::Configuration(_) => "bad_request.rules",
             SystemError::Schema(_) => "upstream.plugin_schema",
@@ -56,6 +59,7 @@ impl From<SystemError> for ApiError {
                 (qm_kernel::ErrorKind::NotFound, "Plugin not found".to_owned())
             }
             SystemError::Plugin(plugin) => (plugin.kind(), plugin.to_string()),
+            SystemError::NoSuchModule(_) => (qm_kernel::ErrorKind::NotFound, error.to_string()),
             SystemError::Acting(acting) => (acting.kind(), acting.to_string()),
             SystemError::Configuration(broken) => return ApiError::validation(broken.clone()),
             SystemError::Schema(schema) => (qm_kernel::ErrorKind::Upstream, schema.to_string()),

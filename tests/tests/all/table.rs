@@ -119,12 +119,15 @@ pub const TABLE: &[Row] = &[
     row("GET /api/settings"),
     row("PUT /api/settings/{key}")
         .body(r#"{"value":"anything"}"#)
-        .unknown(200, "settings are free keys: writing one that is not there makes it"),
+        .unknown(400, "a key that no setting has is a bad request that names the nearest"),
     row("PATCH /api/settings")
-        .body(r#"{"test.attack":"anything"}"#)
-        .loose("settings are free keys, each a property of the body"),
+        .body(r#"{"general.theme":"anything"}"#)
+        .loose("each setting is a property of the body; one that no setting has is refused by a sentence of its own"),
     row("GET /api/settings/environment"),
     row("GET /api/modules/enabled"),
+    row("GET /api/modules"),
+    row("GET /api/modules/license"),
+    row("GET /api/modules/{id}"),
     row("GET /api/context-actions/catalog"),
     row("GET /api/plugins"),
     row("POST /api/plugins/{id}/reload"),

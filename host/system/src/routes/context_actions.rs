@@ -81,14 +81,14 @@ impl From<&ContextAction> for ContextActionView {
             requires_entity_capability: action.capability,
             max_selection: action.max_selection,
             when_unavailable: if action.shown_disabled { "disable" } else { "hide" },
-            r#async: false,
+            r#async: action.goes_on,
             icon: action.icon,
             order: action.order,
         }
     }
 }
 
-/// What the caller may do with torrents, files and jobs, for toolbars.
+/// What the caller may do with torrents, files, jobs and media items, for toolbars.
 #[utoipa::path(
     get, path = "/api/context-actions/catalog", tag = "context-actions", responses((status = 200, body = ContextActions))
 )]

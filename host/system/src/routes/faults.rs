@@ -14,6 +14,7 @@ faults! {
         PlatformError::SettingHasRoute { key: "<key>", route: "<route>" },
         PlatformError::BadSettings(Vec::new()),
     ];
+    Module => [SystemError::NoSuchModule("<id>".to_owned())];
     AcceptPlugin => [
         PluginHostError::NoSuchPlugin("…".to_owned()),
         PluginHostError::Settling(Settling::unknown()),

@@ -3,11 +3,12 @@
 use axum::extract::State;
 use qm_kernel::Permission;
 use qm_platform::area::{MenuEntry, Module};
-use qm_web::Json;
+use qm_web::{ApiResult, Json, Path};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::System;
+use super::{System, faults};
+use crate::error::SystemError;
 
 /// An area of the service.
 #[derive(Serialize, ToSchema)]
@@ -89,4 +90,68 @@ impl From<MenuEntry> for MenuItem {
 )]
 pub(super) async fn enabled_modules(State(app): State<System>) -> Json<Vec<EnabledModule>> {
     Json(app.modules.iter().copied().map(EnabledModule::from).collect())
+}
+
+/// Every area of the service, as `GET /api/modules/enabled`: none can be switched off.
+#[utoipa::path(
+    get,
+    path = "/api/modules",
+    tag = "modules",
+    responses((status = 200, body = Vec<EnabledModule>))
+)]
+pub(super) async fn list_modules(State(app): State<System>) -> Json<Vec<EnabledModule>> {
+    enabled_modules(State(app)).await
+}
+
+/// One area of the service.
+#[utoipa::path(
+    get,
+    path = "/api/modules/{id}",
+    tag = "modules",
+    params(("id" = String, Path, description = "The area's id, e.g. `torrents`")),
+    responses((status = 200, body = EnabledModule), faults::Module)
+)]
+pub(super) async fn show_module(
+    State(app): State<System>,
+    Path(id): Path<String>,
+) -> ApiResult<Json<EnabledModule>> {
+    let found = app.modules.iter().copied().find(|module| module.id == id);
+    Ok(Json(found.ok_or(SystemError::NoSuchModule(id))?.into()))
+}
+
+/// The licence of the service: none is needed.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ModulesLicense {
+    /// Always `community`, as `GET /api/system/version` has it.
+    edition: &'static str,
+    /// Always `active`.
+    status: &'static str,
+    /// Always `true`.
+    licensed: bool,
+    /// Always `false`: no area needs a licence.
+    required: bool,
+    /// Always `null`: it has no end.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    expires_at: Option<&'static str>,
+    /// Ids of the areas that it is for: all of them.
+    modules: Vec<&'static str>,
+}
+
+/// That no licence is needed, for clients that ask.
+#[utoipa::path(
+    get,
+    path = "/api/modules/license",
+    tag = "modules",
+    responses((status = 200, body = ModulesLicense))
+)]
+pub(super) async fn modules_license(State(app): State<System>) -> Json<ModulesLicense> {
+    Json(ModulesLicense {
+        edition: "community",
+        status: "active",
+        licensed: true,
+        required: false,
+        expires_at: None,
+        modules: app.modules.iter().map(|module| module.id).collect(),
+    })
 }

@@ -114,5 +114,15 @@ db_test! {
             "features": ["audit"], "locked": false, "reason": "active",
         });
         assert_eq!(modules[0], expected);
+        let ask = async |path: &str| service.call("GET", path, Some(Role::ReadOnly)).await;
+        assert_eq!(ask("/api/modules").await, (StatusCode::OK, list.clone()));
+        assert_eq!(ask("/api/modules/audit").await, (StatusCode::OK, expected));
+        let (status, body) = ask("/api/modules/nothing").await;
+        assert_eq!((status, &body["code"]), (StatusCode::NOT_FOUND, &json!("not_found.module")));
+        let license = json!({
+            "edition": "community", "status": "active", "licensed": true, "required": false, "expiresAt": null,
+            "modules": ["audit", "settings"],
+        });
+        assert_eq!(ask("/api/modules/license").await, (StatusCode::OK, license));
     }
 }

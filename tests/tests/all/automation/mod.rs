@@ -2,7 +2,7 @@
 
 mod crash;
 mod hostile;
-mod plugins;
+pub mod plugins;
 mod powers;
 mod rules;
 

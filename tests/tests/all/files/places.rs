@@ -18,7 +18,7 @@ use super::site::{Site, complaint, sung, tree};
 use super::table::ELSEWHERE;
 
 /// The longest an answer may take: what waits for a FIFO waits for ever.
-const DEADLINE: Duration = Duration::from_secs(60);
+const DEADLINE: Duration = Duration::from_mins(1);
 
 /// How a route takes a directory, and how far it judges one.
 struct Row {
@@ -184,10 +184,10 @@ impl Target {
             body[row.field] = json!(place);
             request.json(&body)
         };
-        match tokio::time::timeout(DEADLINE, request.send()).await {
-            Ok(reply) => reply.expect("the server answers"),
-            Err(_) => panic!("{} {}: no answer within {DEADLINE:?}", row.route, place.display()),
-        }
+        let Ok(reply) = tokio::time::timeout(DEADLINE, request.send()).await else {
+            panic!("{} {}: no answer within {DEADLINE:?}", row.route, place.display());
+        };
+        reply.expect("the server answers")
     }
 
     /// What clients and the database hold of places.

@@ -88,7 +88,7 @@ fn requests(engine: &str) -> Vec<Needing> {
         ),
         needing(
             "GET",
-            &format!("/api/torrents/{}?engineId={engine}", "0".repeat(40)),
+            &format!("/api/torrents/{}?engineId={engine}", "f".repeat(40)),
             Value::Null,
             404,
         ),

@@ -5,15 +5,16 @@ use std::path::{Path, PathBuf};
 use qm_testkit::generations::{Generation, Product, Program, Suite};
 use qm_testkit::rtorrent::Mode;
 use qm_testkit::sample::{Format, Sample};
-use qm_testkit::wait::until_true;
+use qm_testkit::wait::{until, until_true};
 use qm_testkit::{Api, TestDb, TestServer, every_generation};
 use serde_json::{Value, json};
 
+use crate::automation::plugins::grant;
 use crate::client::Client;
 
 const ANNOUNCE: &str = "http://127.0.0.1:9/announce";
 const SIZE: usize = 600_000;
-const PLUGINS: &[&str] = &["scgi_client.wasm", "webapi_client.wasm"];
+const PLUGINS: &[&str] = &["scgi_client.wasm", "webapi_client.wasm", "torrent_actions.wasm"];
 
 every_generation! { rtorrent: data_that_an_rtorrent_shares_is_kept }
 
@@ -141,6 +142,7 @@ async fn rows(db: &TestDb, client: Client, other: Client) {
         }
     }
     table.item_of_a_pack().await;
+    table.by_rule().await;
     server.end().await;
 }
 
@@ -291,5 +293,38 @@ impl Table {
         .await;
         assert!(!at.join("Pack/e1").exists());
         self.assert_whole(theirs, &alone, "a file of a pack").await;
+    }
+
+    /// A rule removes a torrent with data that another one uses.
+    async fn by_rule(&self) {
+        let at = self.root.path().join("ruled");
+        let sample = Sample::new("ruled.bin", SIZE, 950, Format::V1, ANNOUNCE);
+        let twin = sample.with_source("other", ANNOUNCE);
+        sample.write_to(&at);
+        let laid = |sample: Sample| Laid {
+            sample,
+            at: at.clone(),
+        };
+        let (one, other) = (laid(sample), laid(twin));
+        let (mine, theirs) = (&self.engines[0], &self.engines[1]);
+        self.add(theirs, &other).await;
+        grant(&self.api, "torrent_actions", "torrents").await;
+        let rule = json!({
+            "name": "away with it", "trigger": "torrent.completed",
+            "conditions": [{ "field": "name", "op": "eq", "value": "ruled.bin" }],
+            "actions": [{ "type": "delete_with_data", "params": {} }],
+        });
+        self.add(mine, &one).await;
+        let rule = self.api.post("/api/automation/rules", rule).await;
+        let rule = format!("/api/automation/rules/{}", rule["id"].as_str().expect("an id"));
+        let told = until("the rule to have run", || async {
+            let log = self.api.get(&format!("{rule}/logs")).await;
+            log["items"].as_array()?.first().cloned()
+        })
+        .await;
+        assert!(told.to_string().contains("ruled.bin ("), "{told}");
+        self.api.delete(&rule).await;
+        self.assert_whole(mine, &one, "a rule").await;
+        self.assert_whole(theirs, &other, "a rule").await;
     }
 }
