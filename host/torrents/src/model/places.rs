@@ -144,22 +144,33 @@ impl Places {
 /// write is one `?`.
 fn key(path: &str) -> String {
     let mut key = String::with_capacity(path.len());
-    for letter in path.chars() {
-        let letter = match letter {
+    let mut rest = path;
+    while let Some(letter) = rest.chars().next() {
+        let escaped = is_escape(rest.as_bytes());
+        let letter_of_key = match letter {
             '/' => '\0',
-            letter if letter.is_ascii() => letter,
+            letter if letter.is_ascii() && !escaped => letter,
             _ => '?',
         };
-        if letter != '?' || !key.ends_with('?') {
-            key.push(letter);
+        if letter_of_key != '?' || !key.ends_with('?') {
+            key.push(letter_of_key);
         }
+        rest = &rest[if escaped { ESCAPE } else { letter.len_utf8() }..];
     }
     key
 }
 
+/// Bytes of an escape.
+const ESCAPE: usize = 3;
+
+/// True if a text begins with a byte that is no ASCII, as rTorrent tells it since 0.15: `%F0`.
+fn is_escape(text: &[u8]) -> bool {
+    matches!(text, [b'%', b'8' | b'9' | b'a'..=b'f' | b'A'..=b'F', low, ..] if low.is_ascii_hexdigit())
+}
+
 /// True if a name may stand for another one, because a client could not write that.
 pub fn is_garbled(name: &str) -> bool {
-    name.contains(['?', '\u{fffd}'])
+    name.contains(['?', '\u{fffd}']) || name.as_bytes().windows(ESCAPE).any(is_escape)
 }
 
 /// True if two paths with one key agree as far as both go.
@@ -183,6 +194,24 @@ mod tests {
             seen: None,
         };
         Places::new(paths.iter().map(place).collect())
+    }
+
+    #[test]
+    fn what_a_client_escapes_may_be_any_other_name() {
+        for (told, true_one) in [
+            ("/d/%F0%9F%8E%AC film", "/d/\u{1f3ac} film"),
+            ("/d/caf%E9.bin", "/d/caf\u{fffd}.bin"),
+            ("/d/caf?.bin", "/d/caf\u{e9}.bin"),
+        ] {
+            assert_eq!(key(told), key(true_one));
+            let both = places(&[told, true_one]);
+            assert_eq!(met(&both, 0), [1], "{told}");
+            assert!(is_garbled(told), "{told}");
+        }
+        for plain in ["/d/100% real", "/d/50%20off", "/d/%4", "/d/%", "/d/%zz"] {
+            assert!(!is_garbled(plain), "{plain}");
+            assert_eq!(key(plain), plain.replace('/', "\0"), "{plain}");
+        }
     }
 
     fn met(places: &Places, at: usize) -> Vec<usize> {
