@@ -153,7 +153,10 @@ impl Actions for FakeActions {
                 false,
                 &[Torrent, Media, Event],
             ),
-            kind(("pause", Permission::TorrentsPause), true, &[Torrent]),
+            ActionKind {
+                params_schema: json!({ "type": "object", "properties": { "do": {}, "tag": {} } }),
+                ..kind(("pause", Permission::TorrentsPause), true, &[Torrent])
+            },
             kind(
                 ("erase", Permission::TorrentsDeleteData),
                 true,

@@ -41,6 +41,11 @@ pub struct RuleView {
     pub author: Option<String>,
     /// Why it would not run now, whatever happens: its author may not do what it does. Null: they may.
     pub problem: Option<String>,
+    /// Parts of it that do nothing: a trigger that nothing fires, an action or a parameter that there is not. Left out while there
+    /// is none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    pub warnings: Vec<String>,
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
     #[schema(value_type = String, format = DateTime)]
@@ -59,8 +64,14 @@ impl RuleView {
 }
 
 impl From<ShownRule> for RuleView {
-    fn from(ShownRule { rule, problem }: ShownRule) -> Self {
+    fn from(shown: ShownRule) -> Self {
+        let ShownRule {
+            rule,
+            problem,
+            warnings,
+        } = shown;
         Self {
+            warnings,
             id: rule.id,
             name: rule.name,
             description: rule.description,

@@ -54,6 +54,28 @@ impl Catalogue {
         self.known.get(id)
     }
 
+    /// Sentences about parameters that its action does not have.
+    pub fn unknown_params(&self, action: &Value) -> Vec<String> {
+        let id = type_of(action);
+        let properties = self.get(id).and_then(|kind| kind.params_schema.get("properties"));
+        let (Some(Value::Object(known)), Some(Value::Object(given))) = (properties, action.get("params"))
+        else {
+            return Vec::new();
+        };
+        let unknown = given.keys().filter(|name| !known.contains_key(*name));
+        unknown
+            .map(|name| {
+                let known: Vec<&str> = known.keys().map(String::as_str).collect();
+                let known = if known.is_empty() {
+                    "it takes none".to_owned()
+                } else {
+                    format!("it takes {}", known.join(", "))
+                };
+                format!("The action \"{id}\" has no parameter \"{name}\": {known}")
+            })
+            .collect()
+    }
+
     /// Why an action of a rule cannot run after such a trigger; `None`: it can.
     pub fn refuses(&self, action: &Value, occasion: Occasion) -> Option<String> {
         let id = type_of(action);

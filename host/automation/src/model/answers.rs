@@ -11,6 +11,8 @@ pub struct ShownRule {
     pub rule: Rule,
     /// Why it would fail whatever happens; none: its author may do what it does.
     pub problem: Option<String>,
+    /// Parts of it that do nothing, as sentences.
+    pub warnings: Vec<String>,
 }
 
 /// What a rule that is tried would do.

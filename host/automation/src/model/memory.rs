@@ -183,6 +183,13 @@ impl Memory {
         self.under_way.remove(&pair);
     }
 
+    /// A run was not begun, for its rule may do nothing until then.
+    pub fn note_held(&mut self, rule: u32, torrent: &TorrentRef, until: Timestamp) {
+        let pair = (self.key(&torrent.engine_id, &torrent.hash), rule);
+        self.hold(rule, until);
+        self.under_way.remove(&pair);
+    }
+
     /// Whether something is to be decided about the pair now.
     pub fn is_open(&self, rule: u32, (engine_id, hash): (&str, &str), now: Timestamp) -> bool {
         if self.is_held(rule) {

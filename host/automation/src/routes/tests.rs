@@ -93,6 +93,7 @@ db_test! {
         assert_eq!(rule, json!({
             "id": rule["id"], "name": "Stop at 2.0", "description": null, "trigger": "ratio.reached", "conditions": odd,
             "actions": [{ "type": "stop" }], "isEnabled": true, "priority": -3, "author": "u", "problem": null,
+            "warnings": ["Unknown action type: stop"],
             "createdAt": "2031-03-30T09:15:00.000Z", "updatedAt": "2031-03-30T09:15:00.000Z",
         }));
         let least = json!({ "name": "b", "trigger": "whatever it is", "description": "text" });
@@ -115,6 +116,26 @@ db_test! {
         let actions: Vec<&str> = audited.iter().map(|row| row.action.as_str()).collect();
         for (action, count) in [("automation.rules.create", 2), ("automation.rules.update", 2), ("automation.rules.delete", 1)] {
             assert_eq!(actions.iter().filter(|other| **other == action).count(), count, "{actions:?}");
+        }
+    }
+
+    async fn what_of_a_rule_does_nothing_is_told(db: Db) {
+        let site = Site::new(&db).await;
+        for (trigger, action, told) in [
+            ("torrent.completed", json!({ "type": "pause", "params": { "tag": "x" } }), json!(null)),
+            ("torrent.completed", json!({ "type": "pause" }), json!(null)),
+            ("torrent.completd", json!({ "type": "mark" }), json!([
+                "Nothing fires the trigger \"torrent.completd\"; the catalogue lists those there are",
+            ])),
+            ("torrent.completed", json!({ "type": "nothing" }), json!(["Unknown action type: nothing"])),
+            ("torrent.completed", json!({ "type": "pause", "params": { "label": "x" } }), json!([
+                "The action \"pause\" has no parameter \"label\": it takes do, tag",
+            ])),
+            ("rss.show.ended", json!({ "type": "pause" }), json!(["Action \"pause\" is not valid for an event trigger"])),
+        ] {
+            let new = json!({ "name": "a", "trigger": trigger, "actions": [action] });
+            let (status, made) = site.admin("POST", "/rules", Some(new)).await;
+            assert_eq!((status, &made["warnings"]), (201, &told), "{made}");
         }
     }
 
@@ -180,7 +201,7 @@ db_test! {
         assert_eq!(catalogue["triggers"][0], json!({ "id": "torrent.completed", "label": "Download completes", "category": "torrent" }));
         assert_eq!(catalogue["actions"][2], json!({
             "id": "pause", "label": "The pause", "category": "torrent", "plugin": "fake", "missing": false,
-            "occasions": ["torrent"], "paramsSchema": { "type": "object" }, "idempotent": true,
+            "occasions": ["torrent"], "paramsSchema": { "type": "object", "properties": { "do": {}, "tag": {} } }, "idempotent": true,
             "permissions": ["torrents.pause"],
         }));
     }

@@ -241,12 +241,10 @@ impl Automation {
             let number = self.book.number(&run.rule_id);
             let mut memory = self.memory();
             let now = self.ctx.now();
-            if matches!(outcome, Outcome::Held(_)) {
-                memory.hold(number, now.plus(powers::PAUSE));
-            }
-            match outcome.message().filter(|_| !outcome.settles()) {
-                Some(reason) => memory.note_failed(number, torrent, reason, now),
-                None => memory.note_settled(number, torrent),
+            match outcome {
+                Outcome::Done | Outcome::CutOff(_) => memory.note_settled(number, torrent),
+                Outcome::Held(_) => memory.note_held(number, torrent, now.plus(powers::PAUSE)),
+                Outcome::Failed(reason) => memory.note_failed(number, torrent, reason, now),
             }
         }
         Ok(())

@@ -15,8 +15,10 @@ use qm_ports::action::ActionKind;
 
 use super::{Automation, Caller};
 use crate::error::AutomationError;
+use crate::model::action::Catalogue;
 use crate::model::answers::ShownRule;
-use crate::model::rule::{Rule, types_of};
+use crate::model::rule::{Rule, type_of, types_of};
+use crate::model::trigger::{Trigger, occasion};
 
 /// Time for which passes leave a rule alone whose author may not do what it does.
 pub(super) const PAUSE: Duration = Duration::from_mins(1);
@@ -103,6 +105,7 @@ impl Automation {
     /// Rules with what keeps them from running, as of now.
     pub async fn shown(&self, rules: Vec<Rule>) -> Result<Vec<ShownRule>, AutomationError> {
         let kinds = self.actions.actions();
+        let catalogue = self.catalogue().await?;
         let mut tx = self.db.begin_read().await?;
         let mut authors: HashMap<Option<String>, Powers> = HashMap::new();
         let mut shown = Vec::with_capacity(rules.len());
@@ -124,9 +127,34 @@ impl Automation {
                     why.map(|why| refusal(&why))
                 }
             };
-            shown.push(ShownRule { rule, problem });
+            shown.push(ShownRule {
+                warnings: self.warnings(&rule, &catalogue),
+                rule,
+                problem,
+            });
         }
         Ok(shown)
+    }
+
+    /// Sentences about parts of a rule that do nothing. It is stored all the same: a plugin that provides them may come later, and
+    /// of one that is being compiled nothing is said.
+    fn warnings(&self, rule: &Rule, catalogue: &Catalogue) -> Vec<String> {
+        let trigger = Trigger::find(&rule.trigger).is_none().then(|| {
+            let trigger = &rule.trigger;
+            format!("Nothing fires the trigger \"{trigger}\"; the catalogue lists those there are")
+        });
+        let actions = rule
+            .actions
+            .iter()
+            .filter(|action| self.actions.settling(type_of(action)).is_none());
+        let of_actions =
+            actions.flat_map(
+                |action| match catalogue.refuses(action, occasion(&rule.trigger)) {
+                    Some(why) => vec![why],
+                    None => catalogue.unknown_params(action),
+                },
+            );
+        trigger.into_iter().chain(of_actions).collect()
     }
 
     /// One rule, as [`Automation::shown`].

@@ -25,7 +25,7 @@ sql! {
     CLAIM = concat!(
         "UPDATE platform_jobs SET status = 'running', lease_owner = $2, lease_until = $3, claim = claim + 1, \
          worker_id = $4, started_at = $5, heartbeat_at = $5, updated_at = $5, stalled_at = NULL, run_after = NULL, \
-         retry_at = NULL, failed_at = NULL, paused_at = NULL, error_code = NULL, error_message = NULL, \
+         retry_at = NULL, failed_at = NULL, completed_at = NULL, paused_at = NULL, error_code = NULL, error_message = NULL, \
          last_sequence = last_sequence + 1 WHERE id = $1 AND status = 'queued' \
          AND (run_after IS NULL OR run_after <= $5) RETURNING ", columns!(), ", input, checkpoint, last_sequence"
     );
@@ -37,7 +37,8 @@ sql! {
     /// Of a job in no worker's hand no lease is left.
     STEP = "UPDATE platform_jobs SET status = $3, updated_at = $4, last_sequence = last_sequence + $5, \
         queued_at = CASE WHEN $3 = 'queued' THEN $4 ELSE queued_at END, \
-        completed_at = CASE WHEN $3 IN ('completed', 'completed_with_warnings') THEN $4 ELSE completed_at END, \
+        completed_at = CASE WHEN $3 IN ('completed', 'completed_with_warnings', 'failed', 'cancelled') THEN $4 \
+            WHEN $3 = 'retrying' THEN NULL ELSE completed_at END, \
         failed_at = CASE WHEN $3 = 'failed' THEN $4 ELSE failed_at END, \
         cancelled_at = CASE WHEN $3 = 'cancelled' THEN $4 ELSE cancelled_at END, \
         paused_at = CASE WHEN $3 = 'paused' THEN $4 ELSE paused_at END, \

@@ -107,6 +107,7 @@ impl Jobs {
                     status: Status::Failed,
                     error_code: Some(code),
                     error_message: Some(sentence),
+                    completed_at: Some(now),
                     failed_at: Some(now),
                     ..ended
                 };

@@ -111,7 +111,7 @@ db_test! {
         for (id, code) in ids {
             let job = house.job(&id).await;
             assert_eq!((job.status, job.error_code.as_deref(), job.attempt), (Status::Failed, Some(code), 1));
-            assert!(job.failed_at.is_some() && job.completed_at.is_none());
+            assert!(job.failed_at.is_some() && job.completed_at == job.failed_at, "it has ended");
             assert_eq!(house.told(&id).await, ["created", "queued", "started", "failed"]);
         }
     }
