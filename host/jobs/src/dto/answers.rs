@@ -111,7 +111,7 @@ pub struct JobItem {
     queued_at: Timestamp,
     #[schema(value_type = Option<String>, format = DateTime)]
     started_at: Option<Timestamp>,
-    /// When it ended: completed, failed or cancelled.
+    /// Instant of its end, completed, failed or cancelled.
     #[schema(value_type = Option<String>, format = DateTime)]
     completed_at: Option<Timestamp>,
     capabilities: JobCapabilities,
