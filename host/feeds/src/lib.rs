@@ -14,11 +14,12 @@ mod item;
 mod link;
 mod read;
 mod repair;
+mod size;
 mod text;
 mod xml;
 
 pub use date::unix_ms;
-pub use read::read;
+pub use read::{read, read_at};
 
 /// The most bytes of a document.
 pub const MAX_BYTES: usize = 5 << 20;
@@ -57,14 +58,19 @@ pub struct Document {
 pub struct Item {
     /// What tells it from other items: `<guid>`, else `<id>`, else its link, else its title.
     pub guid: String,
+    /// Its guid is its link, which items of other titles may have too.
+    pub is_told_by_link: bool,
     /// One line. Of an item without one the name that its magnet link gives, else empty.
     pub title: String,
-    /// Address of the enclosure, else of the item: an http(s) URL or a magnet link, as it is written.
+    /// Address of the enclosure, else of the item, else its guid where that is a permalink: an http(s) URL or a magnet link, as it is
+    /// written; a relative one resolved.
     pub link: Option<String>,
+    /// As it is written; of an item that tells an info-hash and no link, one of that hash.
     pub magnet: Option<String>,
-    /// 40 hexadecimal digits, lower case; of a torrent that has only a v2 hash, the first 40 of that.
+    /// What a field says that is about it; digits in a link are the key of a member as likely. 40 hexadecimal digits, lower case; of a torrent that has only a v2 hash, the first 40 of that.
     pub info_hash: Option<String>,
-    /// Bytes, never 0.
+    /// Bytes, never 0: an attribute's, else an element's, else one in words, else the length of the enclosure, which is often that of
+    /// the .torrent itself.
     pub size: Option<u64>,
     /// Unix milliseconds.
     pub published: Option<i64>,
