@@ -72,6 +72,7 @@ const MIGRATIONS: &[Migration] = migrations! {
     51 "0051_confirmed_addresses",
     52 "0052_torrent_contents",
     53 "0053_torrent_removals",
+    55 "0055_rss_order_and_hashes",
 };
 
 sql! {

@@ -54,7 +54,10 @@ pub fn magnet_of(topic: &str, name: &str) -> String {
 /// The web address that a relative link means.
 pub fn resolved(link: &str, base: Option<&Url>) -> Option<String> {
     let is_relative = !link.is_empty() && !link.starts_with('#') && !link.contains(char::is_whitespace);
-    let found = base.filter(|_| is_relative && link.len() <= MAX_URL)?.join(link).ok()?;
+    let found = base
+        .filter(|_| is_relative && link.len() <= MAX_URL)?
+        .join(link)
+        .ok()?;
     matches!(found.scheme(), "http" | "https").then(|| found.into())
 }
 
@@ -155,7 +158,10 @@ mod tests {
         let v2 = "AB".repeat(32);
         for (hash, magnet) in [
             (HASH, format!("magnet:?xt=urn:btih:{HASH}&dn=Tom+%26+x")),
-            (&v2, format!("magnet:?xt=urn:btmh:1220{}&dn=Tom+%26+x", "ab".repeat(32))),
+            (
+                &v2,
+                format!("magnet:?xt=urn:btmh:1220{}&dn=Tom+%26+x", "ab".repeat(32)),
+            ),
         ] {
             let made = magnet_of(&topic(hash).unwrap(), "Tom & x");
             assert_eq!(made, magnet);

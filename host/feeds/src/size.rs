@@ -2,15 +2,35 @@
 
 /// Words that say that a size follows, lower case.
 const LABELS: &[&str] = &[
-    "size", "taille", "größe", "groesse", "grösse", "размер", "tamaño", "tamanho", "dimensione", "dimensioni",
-    "rozmiar", "velikost", "boyut", "storlek", "størrelse", "grootte", "大小", "容量", "サイズ", "크기",
+    "size",
+    "taille",
+    "größe",
+    "groesse",
+    "grösse",
+    "размер",
+    "tamaño",
+    "tamanho",
+    "dimensione",
+    "dimensioni",
+    "rozmiar",
+    "velikost",
+    "boyut",
+    "storlek",
+    "størrelse",
+    "grootte",
+    "大小",
+    "容量",
+    "サイズ",
+    "크기",
 ];
 /// Words before such a word that make it the size of something else.
 const OF_PARTS: &[&str] = &["piece", "pieces", "chunk", "block", "part", "sample"];
 /// The most characters between such a word and the size.
 const MAX_GAP: usize = 12;
 /// Elements of web pages that lie in a line.
-const INLINE: &[&str] = &["a", "b", "em", "font", "i", "span", "strong", "u", "small", "code", "tt"];
+const INLINE: &[&str] = &[
+    "a", "b", "em", "font", "i", "span", "strong", "u", "small", "code", "tt",
+];
 
 /// Bytes of a text that is a size and nothing else.
 pub fn size_in_words(text: &str) -> Option<u64> {
@@ -158,7 +178,12 @@ fn number_of(text: &str, power: i32) -> Option<f64> {
         if !head_parts.iter().skip(1).all(whole) || (!is_decimal && behind != 3) {
             return None;
         }
-        text = format!("{}{}{}", head_parts.concat(), if is_decimal { "." } else { "" }, &tail[1..]);
+        text = format!(
+            "{}{}{}",
+            head_parts.concat(),
+            if is_decimal { "." } else { "" },
+            &tail[1..]
+        );
     }
     text.parse().ok()
 }

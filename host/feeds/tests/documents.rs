@@ -153,7 +153,10 @@ fn digits_of_a_link_are_no_info_hash() {
             assert_eq!((read.info_hash, read.magnet), (None, None), "{item}");
         }
     }
-    let told = one(&format!("<link>http://h/{}</link><x:attr name='infohash' value='{HASH}'/>", "0".repeat(40)));
+    let told = one(&format!(
+        "<link>http://h/{}</link><x:attr name='infohash' value='{HASH}'/>",
+        "0".repeat(40)
+    ));
     assert_eq!(told.info_hash.as_deref(), Some(HASH));
 }
 
@@ -169,7 +172,9 @@ fn an_info_hash_without_a_link_is_a_magnet_link() {
         assert_eq!(read.download(), Some(magnet.as_str()), "{item}");
         assert_eq!(read.info_hash.as_deref(), Some(HASH), "{item}");
     }
-    let linked = one(&format!("<link>http://h/7.torrent</link><infoHash>{HASH}</infoHash>"));
+    let linked = one(&format!(
+        "<link>http://h/7.torrent</link><infoHash>{HASH}</infoHash>"
+    ));
     assert_eq!((linked.magnet, linked.link), (None, some("http://h/7.torrent")));
 }
 
@@ -183,10 +188,18 @@ fn relative_links_are_resolved() {
         ("<link>/get/1.torrent</link>", "http://h.example/get/1.torrent"),
         ("<link>1.torrent</link>", "http://h.example/feeds/1.torrent"),
         ("<link>//o.example/1</link>", "http://o.example/1"),
-        ("<enclosure url='?id=1&amp;b=2'/>", "http://h.example/feeds/all.xml?id=1&b=2"),
-        ("<link>http://Whole.example/A b</link>", "http://Whole.example/A b"),
+        (
+            "<enclosure url='?id=1&amp;b=2'/>",
+            "http://h.example/feeds/all.xml?id=1&b=2",
+        ),
+        (
+            "<link>http://Whole.example/A b</link>",
+            "http://Whole.example/A b",
+        ),
     ] {
-        let read = at(&format!("<rss><channel><item><title>T</title>{item}</item></channel></rss>"));
+        let read = at(&format!(
+            "<rss><channel><item><title>T</title>{item}</item></channel></rss>"
+        ));
         assert_eq!(read.link.as_deref(), Some(link), "{item}");
     }
     let atom = "<feed xmlns='http://www.w3.org/2005/Atom' xml:base='http://b.example/x/'><entry><title>T</title>\
@@ -194,7 +207,8 @@ fn relative_links_are_resolved() {
     assert_eq!(at(atom).link.as_deref(), Some("http://b.example/x/1.torrent"));
     let inner = atom.replace("<entry>", "<entry xml:base='y/'>");
     assert_eq!(at(&inner).link.as_deref(), Some("http://b.example/x/y/1.torrent"));
-    let unnamed = "<rss><channel><item><title>T</title><link>mailto:a@b.example</link></item></channel></rss>";
+    let unnamed =
+        "<rss><channel><item><title>T</title><link>mailto:a@b.example</link></item></channel></rss>";
     assert_eq!(at(unnamed).link, None);
 }
 
@@ -205,7 +219,10 @@ fn a_guid_that_is_a_permalink_is_a_link() {
         ("<guid isPermaLink='true'>http://h/1</guid>", some("http://h/1")),
         ("<guid isPermaLink='false'>http://h/1</guid>", None),
         ("<guid>a-1</guid>", None),
-        ("<guid>http://h/1</guid><link>http://h/2</link>", some("http://h/2")),
+        (
+            "<guid>http://h/1</guid><link>http://h/2</link>",
+            some("http://h/2"),
+        ),
     ] {
         assert_eq!(one(guid).link, link, "{guid}");
     }
@@ -552,11 +569,26 @@ fn numbers() {
             Some(5),
         ),
         ("<size>7</size>", Some(7)),
-        ("<enclosure url='http://h/e' length='20000'/><size>7</size><torrent:contentLength>6</torrent:contentLength>", Some(6)),
-        ("<enclosure url='http://h/e' length='20000'/><size>4.2 GB</size>", Some(4_200_000_000)),
-        ("<enclosure url='http://h/e' length='20000'/><description>Size: 4.2 GB</description>", Some(4_200_000_000)),
-        ("<description>&lt;b&gt;Size&lt;/b&gt;: 700 MB&lt;br&gt;Seeds: 1</description>", Some(700_000_000)),
-        ("<content><div>Size: <b>700 MB</b><br/>Seeds: 1</div></content>", Some(700_000_000)),
+        (
+            "<enclosure url='http://h/e' length='20000'/><size>7</size><torrent:contentLength>6</torrent:contentLength>",
+            Some(6),
+        ),
+        (
+            "<enclosure url='http://h/e' length='20000'/><size>4.2 GB</size>",
+            Some(4_200_000_000),
+        ),
+        (
+            "<enclosure url='http://h/e' length='20000'/><description>Size: 4.2 GB</description>",
+            Some(4_200_000_000),
+        ),
+        (
+            "<description>&lt;b&gt;Size&lt;/b&gt;: 700 MB&lt;br&gt;Seeds: 1</description>",
+            Some(700_000_000),
+        ),
+        (
+            "<content><div>Size: <b>700 MB</b><br/>Seeds: 1</div></content>",
+            Some(700_000_000),
+        ),
         ("<enclosure url='http://h/e' length='20000'/>", Some(20_000)),
         ("<enclosure url='http://h/e' length='-1'/>", None),
         (

@@ -37,8 +37,7 @@ pub(crate) enum Core {
 #[derive(Clone, Debug)]
 pub(crate) struct Show {
     script: Script,
-    /// `None` is any.
-    title: Option<Title>,
+    title: Title,
     season: Option<u32>,
     episode: Option<u32>,
 }
@@ -59,14 +58,13 @@ impl Core {
                 "the pattern has {length} characters; {MAX_PATTERN_CHARS} is the most"
             ));
         }
-        let smart = matches!(kind, MatchType::SmartEpisodeMatch | MatchType::SmartMovieMatch);
-        if pattern.trim().is_empty() && !smart {
+        if pattern.trim().is_empty() {
             return Self::Nothing("the pattern is empty".to_owned());
         }
         let script = Script::of(pattern);
         let words = normalize(pattern, script);
         let by_words = !matches!(kind, MatchType::Regex | MatchType::Wildcard);
-        if by_words && words.is_empty() && !pattern.trim().is_empty() {
+        if by_words && words.is_empty() {
             return Self::Nothing("the pattern holds no letter and no digit".to_owned());
         }
         match kind {
@@ -77,9 +75,9 @@ impl Core {
             MatchType::SmartEpisodeMatch => Self::Show(Show {
                 season: quality.season,
                 episode: quality.episode,
-                ..Show::any(script, &words)
+                ..Show::of(script, &words)
             }),
-            MatchType::SmartMovieMatch => Self::Movie(Show::any(script, &words), quality.year),
+            MatchType::SmartMovieMatch => Self::Movie(Show::of(script, &words), quality.year),
             MatchType::FuzzyMatch => fuzzy(pattern, script, &words),
         }
     }
@@ -231,20 +229,17 @@ fn without_numbers(words: &[String]) -> Vec<String> {
 type Say<'a> = &'a mut dyn FnMut(bool, &dyn Fn() -> String) -> bool;
 
 impl Show {
-    fn any(script: Script, normalized: &str) -> Self {
-        let title = Title::new(normalized);
+    fn of(script: Script, normalized: &str) -> Self {
         Self {
             script,
-            title: (!title.is_empty()).then_some(title),
+            title: Title::new(normalized),
             season: None,
             episode: None,
         }
     }
 
     fn title_of(&self, name: &Prepared<'_>, told: Say<'_>) -> bool {
-        let Some(title) = &self.title else {
-            return told(true, &|| "any title".to_owned());
-        };
+        let title = &self.title;
         let text = name.text(self.script);
         let same = title.is_of(text) || self.is_read_as(title, name);
         told(same, &|| {

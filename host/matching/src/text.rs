@@ -247,10 +247,6 @@ impl Title {
         }
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.words.is_empty()
-    }
-
     /// Whether a name is one of this title: the words before the marker, up to a year or a word of format, are exactly
     /// these. A title that itself holds such a word (`Charlotte's Web`, `Atlas 2023`) must begin the name, and be
     /// followed by nothing, a year, a word of format or a marker.

@@ -41,7 +41,7 @@ const TYPES: &[Compared] = {
         (Wildcard, "lane?the", RELEASE, false),
         (SmartEpisodeMatch, "The Orchard Lane", RELEASE, true),
         (SmartEpisodeMatch, "Orchard", RELEASE, false),
-        (SmartEpisodeMatch, "", RELEASE, true),
+        (SmartEpisodeMatch, "", RELEASE, false),
         (SmartEpisodeMatch, "…", RELEASE, false),
         (SmartEpisodeMatch, "Rise", "The Rise of Morning S01E01", false),
         (SmartEpisodeMatch, "9-1-1", "9-1-1.Lone.Star.S01E01", false),
