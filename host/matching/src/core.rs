@@ -255,33 +255,52 @@ impl Show {
     /// title is what the full reader takes for it.
     fn is_read_as(&self, title: &Title, name: &Prepared<'_>) -> bool {
         let bracketed = name.title().trim_start().starts_with(['[', '【', '(', '{']);
-        if !bracketed && name.text(self.script).has_marker {
+        let has_marker = name.text(self.script).has_marker;
+        // `S2 - 09` and `2nd Season - 09` are no markers as others are.
+        let is_unmarked = name.parsed().episode.is_none();
+        if !bracketed && has_marker && !is_unmarked {
             return false;
         }
         let release = name.release();
-        let told = bracketed || release.content_type == ContentType::AnimeEpisode;
-        told && release
-            .title
-            .as_deref()
-            .is_some_and(|read| title.equals(&normalize(read, self.script)))
+        let has_season = is_unmarked && release.season.is_some() && !release.episodes.is_empty();
+        let told = bracketed || has_season || release.content_type == ContentType::AnimeEpisode;
+        if !told {
+            return false;
+        }
+        let is = |read: &str| title.equals(&normalize(read, self.script));
+        release.title.as_deref().is_some_and(is) || release.named_without_season().as_deref().is_some_and(is)
     }
 
     fn season_of(&self, name: &Prepared<'_>, told: Say<'_>) -> bool {
         self.season
-            .is_none_or(|wanted| equal("season", wanted, name.parsed().season, told))
+            .is_none_or(|wanted| equal("season", wanted, season_in(name), told))
     }
 
     fn episode_of(&self, name: &Prepared<'_>, told: Say<'_>) -> bool {
         let Some(wanted) = self.episode else {
             return true;
         };
-        let parsed = name.parsed();
-        if self.season.is_none() && parsed.episode.is_none() {
+        let read = episode_in(name);
+        if self.season.is_none() && read.is_none() {
             // A name that counts over all seasons.
             return absolute(wanted, name, told);
         }
-        equal("episode", wanted, parsed.episode, told)
+        equal("episode", wanted, read, told)
     }
+}
+
+/// The season of the quick view, else that of the full reading, which knows `S2 - 09`.
+fn season_in(name: &Prepared<'_>) -> Option<u32> {
+    name.parsed().season.or_else(|| name.release().season)
+}
+
+/// The episode of the quick view, else one that the full reading counts within a season.
+fn episode_in(name: &Prepared<'_>) -> Option<u32> {
+    let of_season = || {
+        let release = name.release();
+        release.season.and_then(|_| release.episodes.first().copied())
+    };
+    name.parsed().episode.or_else(of_season)
 }
 
 fn equal(what: &str, wanted: u32, read: Option<u32>, told: Say<'_>) -> bool {
@@ -317,8 +336,8 @@ fn is_number(wanted: Option<Number>, name: &Prepared<'_>, told: Say<'_>) -> bool
         None => true,
         Some(Number::Absolute(number)) => absolute(number, name, told),
         Some(Number::Season(season, episode)) => {
-            let parsed = name.parsed();
-            equal("season", season, parsed.season, told) && equal("episode", episode, parsed.episode, told)
+            equal("season", season, season_in(name), told)
+                && equal("episode", episode, episode_in(name), told)
         }
     }
 }
