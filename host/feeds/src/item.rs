@@ -11,6 +11,9 @@ use crate::{Item, MAX_MAGNET, MAX_TITLE, MAX_URL};
 
 const MAX_CATEGORIES: usize = 64;
 const MAX_CATEGORY: usize = 128;
+const MAX_ATTRIBUTES: usize = 256;
+/// Bytes of the value of an attribute that is kept as it is.
+const MAX_ATTRIBUTE: usize = 1024;
 /// Links and enclosures of one item that are looked at.
 const MAX_LINKS: usize = 16;
 /// The most bytes of a text that is only looked through for a magnet link.
@@ -27,6 +30,8 @@ struct Draft {
     published: Option<i64>,
     updated: Option<i64>,
     categories: Vec<String>,
+    page: Option<String>,
+    attributes: Vec<(String, String)>,
     /// Of elements and attributes of their own.
     magnet: Option<String>,
     hash: Option<String>,
@@ -81,6 +86,7 @@ enum Name {
     Hash,
     Length,
     Size,
+    Page,
     Body,
 }
 
@@ -120,6 +126,7 @@ impl Name {
             "updated" | "modified" => Name::Updated,
             "category" | "subject" => Name::Category,
             "size" => Name::Size,
+            "comments" => Name::Page,
             "description" | "summary" | "content" | "encoded" => Name::Body,
             _ => return None,
         })
@@ -129,7 +136,7 @@ impl Name {
     const fn room(self) -> usize {
         match self {
             Name::Body => MAX_BODY,
-            Name::Link | Name::Guid | Name::Id | Name::Magnet => MAX_MAGNET + 1024,
+            Name::Link | Name::Page | Name::Guid | Name::Id | Name::Magnet => MAX_MAGNET + 1024,
             _ => 4 * MAX_TITLE,
         }
     }
@@ -227,7 +234,11 @@ impl Draft {
             }
             "attr" => {
                 if let (Some(name), Some(value)) = (element.attribute("name"), element.attribute("value")) {
-                    self.attribute(&name.to_ascii_lowercase(), value);
+                    let name = name.to_ascii_lowercase();
+                    self.attribute(&name, value);
+                    if self.attributes.len() < MAX_ATTRIBUTES && name.len() + value.len() <= MAX_ATTRIBUTE {
+                        self.attributes.push((name, value.to_owned()));
+                    }
                 }
             }
             _ => {}
@@ -299,6 +310,10 @@ impl Draft {
             Name::Size => {
                 keep(&mut self.sizes.element, bytes(text));
                 keep(&mut self.sizes.about, size_in_words(text));
+            }
+            Name::Page => {
+                let page = self.usable(text, None).filter(|link| is_web(link));
+                keep(&mut self.page, page);
             }
             // Told before.
             Name::Link => {}
@@ -411,6 +426,7 @@ impl Draft {
         let hash = magnet.as_deref().and_then(btih).or(self.hash.take());
         let link = link.or(self.permalink.take());
         let told = self.guid.take().or(self.id.take());
+        let page = told.clone().filter(|guid| is_web(guid));
         let is_told_by_link = told.is_none() && link.is_some();
         let guid = told.or_else(|| link.clone());
         let guid = guid.or_else(|| Some(title.clone()).filter(|title| !title.is_empty()))?;
@@ -424,6 +440,8 @@ impl Draft {
             size: self.sizes.best().or(length),
             published: self.published.or(self.updated),
             categories: self.categories,
+            page: self.page.or(page),
+            attributes: self.attributes,
         })
     }
 }

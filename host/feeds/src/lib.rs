@@ -4,7 +4,7 @@
 //! document) is told apart, each in a sentence of its own.
 //!
 //! Bounds: [`MAX_BYTES`] of a document, [`MAX_ITEMS`] items, [`MAX_DEPTH`] levels of elements; [`MAX_TITLE`], [`MAX_URL`] and
-//! [`MAX_MAGNET`] of a text, 64 categories of an item, 16 warnings. Time and memory are in proportion to the document: entities that it
+//! [`MAX_MAGNET`] of a text, 64 categories of an item, 256 attributes of it, 16 warnings. Time and memory are in proportion to the document: entities that it
 //! declares are never read, so none can grow or name a file.
 
 mod charset;
@@ -18,8 +18,10 @@ mod size;
 mod text;
 mod xml;
 
+pub use charset::decode;
 pub use date::unix_ms;
-pub use read::{read, read_at};
+pub use instead::instead_of_torrent;
+pub use read::{read, read_at, read_text};
 
 /// The most bytes of a document.
 pub const MAX_BYTES: usize = 5 << 20;
@@ -33,6 +35,9 @@ pub const MAX_TITLE: usize = 1024;
 pub const MAX_URL: usize = 4096;
 /// The most bytes of a magnet link: they name trackers, and there are many.
 pub const MAX_MAGNET: usize = 32 << 10;
+
+/// The warning of a feed that lists nothing.
+pub const NO_ITEMS: &str = "the feed lists no items";
 
 /// What a feed says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -76,6 +81,10 @@ pub struct Item {
     pub published: Option<i64>,
     /// As they are written, each once.
     pub categories: Vec<String>,
+    /// Address of its page, for people.
+    pub page: Option<String>,
+    /// What Torznab and Newznab say of it, by lower-case names, as it is written.
+    pub attributes: Vec<(String, String)>,
 }
 
 impl Item {

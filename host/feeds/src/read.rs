@@ -32,10 +32,22 @@ pub fn read_at(
         return Err(other);
     }
     let (text, odd) = decode(bytes, content_type);
-    if let Some(other) = of_text(&text) {
+    read_decoded(&text, odd, address)
+}
+
+/// The same of a text whose encoding is settled.
+pub fn read_text(text: &str, address: Option<&str>) -> Result<Document, FeedError> {
+    if text.len() > 2 * MAX_BYTES {
+        return Err(FeedError::TooLarge { limit: MAX_BYTES });
+    }
+    read_decoded(text, None, address)
+}
+
+fn read_decoded(text: &str, odd: Option<String>, address: Option<&str>) -> Result<Document, FeedError> {
+    if let Some(other) = of_text(text) {
         return Err(other);
     }
-    let repaired = repair(&text);
+    let repaired = repair(text);
     let address = address.and_then(|address| Url::parse(address).ok());
     let mut walk = Walk::of(&repaired.text, address);
     for warning in odd
@@ -168,7 +180,7 @@ fn conclude(
         ));
     }
     if document.items.is_empty() && nameless == 0 {
-        walk.warn("the feed lists no items");
+        walk.warn(crate::NO_ITEMS);
     }
     document.warnings = walk.warnings();
     Ok(document)

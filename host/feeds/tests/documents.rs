@@ -54,6 +54,8 @@ fn a_tracker_of_anime() {
             size: Some(1_610_612_736),
             published: Some(MAY),
             categories: vec!["Anime - English-translated".to_owned()],
+            page: some("https://kitsune.example/view/1500001"),
+            attributes: Vec::new(),
         }]
     );
     assert_eq!(read.warnings, Vec::<String>::new());
@@ -79,6 +81,8 @@ fn aggregators() {
             size: Some(1_610_612_736),
             published: Some(MAY),
             categories: ["5000", "100208", "5040"].map(str::to_owned).to_vec(),
+            page: jackett.items[0].page.clone(),
+            attributes: jackett.items[0].attributes.clone(),
         }]
     );
     assert_eq!(jackett.items[0].download(), Some(magnet.as_str()));
@@ -288,6 +292,8 @@ fn atom() {
             size: Some(1_000_000),
             published: Some(MAY),
             categories: vec!["tv".to_owned()],
+            page: None,
+            attributes: Vec::new(),
         }
     );
     assert_eq!(

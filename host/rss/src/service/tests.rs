@@ -279,6 +279,7 @@ db_test! {
         let shown = qm_feeds::Item {
             guid: "g1".into(), is_told_by_link: false, title: FULL.into(), info_hash: Some(hash(1)), link: None,
             magnet: Some(format!("magnet:?xt=urn:btih:{}", hash(1))), size: None, published: None, categories: Vec::new(),
+            ..qm_feeds::Item::default()
         };
         let item = HistoryItem::new(house.app.ctx.id(), &a.id, &shown, 0, house.app.ctx.now());
         let mut looked = Looked::default();

@@ -175,6 +175,7 @@ impl Torrents {
     }
 
     async fn prepare(&self, source: AddSource) -> Result<Prepared, TorrentsError> {
+        let is_linked = matches!(source, AddSource::Url(_));
         let file = match source {
             AddSource::Magnet(link) => {
                 return Ok(Prepared::of_magnet(Magnet::parse(&link)?));
@@ -192,7 +193,13 @@ impl Torrents {
                 }
             }
         };
-        let (metainfo, contents, file) = self.read_file(file).await?;
+        let read = self.read_file(file.clone()).await;
+        let (metainfo, contents, file) = read.map_err(|error| match error {
+            TorrentsError::Metainfo(MetainfoError::NotBencode) if is_linked => {
+                MetainfoError::Instead(qm_feeds::instead_of_torrent(&file)).into()
+            }
+            other => other,
+        })?;
         Ok(Prepared {
             source: Source::Metainfo(file),
             hash: metainfo.hash,

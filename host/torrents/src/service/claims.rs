@@ -107,7 +107,7 @@ mod tests {
     async fn is_free(claims: &Claims, path: &str) -> bool {
         tokio::select! {
             biased;
-            taken = claims.take([path.to_owned()]) => taken.is_ok(),
+            taken = claims.take([path.to_owned()]) => taken.is_some(),
             // What is free is had at once.
             () = std::future::ready(()) => false,
         }

@@ -148,6 +148,7 @@ fn told_of_link(error: &GuardError, link: &str) -> IntakeError {
         | GuardError::Scheme(_)
         | GuardError::Blocked(_)
         | GuardError::Never(_)
+        | GuardError::Redirect(_)
         | GuardError::Status { .. }
         | GuardError::TooLarge(_) => IntakeError::Refused(text),
     }
