@@ -73,6 +73,7 @@ const MIGRATIONS: &[Migration] = migrations! {
     52 "0052_torrent_contents",
     53 "0053_torrent_removals",
     54 "0054_automation_ledger",
+    55 "0055_rss_order_and_hashes",
 };
 
 sql! {

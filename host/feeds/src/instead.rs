@@ -61,6 +61,23 @@ pub fn instead_of_feed(bytes: &[u8], content_type: Option<&str>) -> Option<FeedE
     of_text(&text)
 }
 
+/// A sentence for what a site answers instead of a .torrent file. It repeats nothing of a page.
+pub fn instead_of_torrent(bytes: &[u8]) -> String {
+    let what = match instead_of_feed(bytes, None) {
+        Some(FeedError::Nothing) => "nothing at all",
+        Some(FeedError::LoginPage { .. }) => "a page on which people sign in",
+        Some(FeedError::Challenge { .. }) => {
+            "a page that wants to see a person (a captcha or a browser check)"
+        }
+        Some(FeedError::WebPage { .. }) => "a web page",
+        Some(FeedError::Json) => "JSON",
+        Some(FeedError::PlainText(_)) => "a text",
+        Some(FeedError::Binary | FeedError::Torrent) => "other data",
+        Some(_) | None => "an XML document",
+    };
+    format!("the site answered {what} where a .torrent file was expected")
+}
+
 /// As [`instead_of_feed`], of a text.
 pub fn of_text(text: &str) -> Option<FeedError> {
     let begins = text.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
@@ -254,5 +271,30 @@ pub fn told_in(walk: &mut Walk<'_>, element: &Element) -> FeedError {
         } else {
             description
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_instead_of_a_torrent_is_called_what_it_is() {
+        for (body, what) in [
+            ("", "nothing at all"),
+            (
+                "<html><form>Login <input type=\"password\"></form></html>",
+                "people sign in",
+            ),
+            ("<html><title>Just a moment...</title></html>", "see a person"),
+            ("<!DOCTYPE html><html><body>404</body></html>", "a web page"),
+            ("{\"error\":1}", "JSON"),
+            ("Download limit reached", "a text"),
+            ("PK\u{3}\u{4}abc", "other data"),
+            ("<rss><channel/></rss>", "an XML document"),
+        ] {
+            let told = instead_of_torrent(body.as_bytes());
+            assert!(told.contains(what), "{body}: {told}");
+        }
     }
 }

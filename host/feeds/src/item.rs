@@ -1,24 +1,23 @@
 //! One item: what its elements say, and what is made of that.
 
 use crate::date::unix_ms;
-use crate::link::{btih, hash_in, info_hash, is_magnet, is_web, magnet_in, name_of, size_in_words};
+use url::Url;
+
+use crate::link::{btih, info_hash, is_magnet, is_web, magnet_in, magnet_of, name_of, resolved, topic};
+use crate::size::{parting, size_in_text, size_in_words};
 use crate::text::{address, clip, line, title};
 use crate::xml::{Element, Node, Walk};
 use crate::{Item, MAX_MAGNET, MAX_TITLE, MAX_URL};
 
 const MAX_CATEGORIES: usize = 64;
 const MAX_CATEGORY: usize = 128;
+const MAX_ATTRIBUTES: usize = 256;
+/// Bytes of the value of an attribute that is kept as it is.
+const MAX_ATTRIBUTE: usize = 1024;
 /// Links and enclosures of one item that are looked at.
 const MAX_LINKS: usize = 16;
 /// The most bytes of a text that is only looked through for a magnet link.
 const MAX_BODY: usize = 64 << 10;
-
-/// An item that was read.
-pub struct Told {
-    pub item: Item,
-    /// Its info-hash is 40 digits of its link, which may be a key of a member after all.
-    pub hash_of_link: bool,
-}
 
 /// An item that is being read.
 #[derive(Default)]
@@ -31,16 +30,30 @@ struct Draft {
     published: Option<i64>,
     updated: Option<i64>,
     categories: Vec<String>,
+    page: Option<String>,
+    attributes: Vec<(String, String)>,
     /// Of elements and attributes of their own.
     magnet: Option<String>,
     hash: Option<String>,
-    /// Of an attribute, of an element in bytes, and of one in words.
-    size: Option<u64>,
-    length: Option<u64>,
-    about: Option<u64>,
+    /// That hash as a magnet link names it.
+    topic: Option<String>,
+    /// A guid that is a link.
+    permalink: Option<String>,
+    sizes: Sizes,
     /// Found in a text.
     mentioned: Option<String>,
     too_long: bool,
+}
+
+/// Sizes, by where they stand.
+#[derive(Default)]
+struct Sizes {
+    attribute: Option<u64>,
+    content: Option<u64>,
+    element: Option<u64>,
+    /// In words.
+    about: Option<u64>,
+    mentioned: Option<u64>,
 }
 
 struct Enclosure {
@@ -55,6 +68,9 @@ struct Field {
     name: Option<Name>,
     text: String,
     depth: usize,
+    /// What a link in it is relative to.
+    base: Option<Url>,
+    is_permalink: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -70,6 +86,7 @@ enum Name {
     Hash,
     Length,
     Size,
+    Page,
     Body,
 }
 
@@ -109,6 +126,7 @@ impl Name {
             "updated" | "modified" => Name::Updated,
             "category" | "subject" => Name::Category,
             "size" => Name::Size,
+            "comments" => Name::Page,
             "description" | "summary" | "content" | "encoded" => Name::Body,
             _ => return None,
         })
@@ -118,7 +136,7 @@ impl Name {
     const fn room(self) -> usize {
         match self {
             Name::Body => MAX_BODY,
-            Name::Link | Name::Guid | Name::Id | Name::Magnet => MAX_MAGNET + 1024,
+            Name::Link | Name::Page | Name::Guid | Name::Id | Name::Magnet => MAX_MAGNET + 1024,
             _ => 4 * MAX_TITLE,
         }
     }
@@ -126,7 +144,7 @@ impl Name {
 
 /// Reads an item whose beginning was read, to its end; none when nothing tells it from others. `prefix` is that of the
 /// feed's own elements.
-pub fn item(walk: &mut Walk<'_>, prefix: &str) -> Option<Told> {
+pub fn item(walk: &mut Walk<'_>, prefix: &str) -> Option<Item> {
     let level = walk.depth();
     let mut draft = Draft::default();
     let mut field: Option<Field> = None;
@@ -140,6 +158,9 @@ pub fn item(walk: &mut Walk<'_>, prefix: &str) -> Option<Told> {
                         if let Some(href) = element.attribute("href").filter(|href| is_magnet(href)) {
                             draft.mention(href);
                         }
+                        if let Some(field) = open {
+                            field.text.push(parting(&element.name));
+                        }
                         continue;
                     }
                     Some(None) => continue,
@@ -147,11 +168,18 @@ pub fn item(walk: &mut Walk<'_>, prefix: &str) -> Option<Told> {
                     Some(Some(_)) if name.is_none() && element.name != "enclosure" => continue,
                     Some(Some(_)) | None => draft.end(field.take()),
                 }
-                draft.element(&element);
+                draft.element(&element, walk.base());
                 // A container of the elements that describe a torrent.
                 if element.name != "torrent" {
-                    let (text, depth) = (String::new(), walk.depth());
-                    field = Some(Field { name, text, depth });
+                    field = Some(Field {
+                        name,
+                        text: String::new(),
+                        depth: walk.depth(),
+                        base: walk.base().filter(|_| name == Some(Name::Link)).cloned(),
+                        is_permalink: element
+                            .attribute("ispermalink")
+                            .is_none_or(|told| !told.eq_ignore_ascii_case("false")),
+                    });
                 }
             }
             (Node::Text(text), Some(field)) => {
@@ -181,20 +209,20 @@ pub fn item(walk: &mut Walk<'_>, prefix: &str) -> Option<Told> {
 }
 
 impl Draft {
-    fn element(&mut self, element: &Element) {
+    fn element(&mut self, element: &Element, base: Option<&Url>) {
         match element.name.as_str() {
             "enclosure" => {
                 let url = element.attribute("url").or_else(|| element.attribute("resource"));
                 if let Some(url) = url.or_else(|| element.attribute("href")) {
-                    self.enclose(url, element);
+                    self.enclose(url, element, base);
                 }
             }
             // Atom's.
             "link" => {
                 if let Some(href) = element.attribute("href") {
                     match element.attribute("rel").unwrap_or("alternate") {
-                        "enclosure" => self.enclose(href, element),
-                        "alternate" => self.link(href),
+                        "enclosure" => self.enclose(href, element, base),
+                        "alternate" => self.link(href, base),
                         _ => {}
                     }
                 }
@@ -206,7 +234,11 @@ impl Draft {
             }
             "attr" => {
                 if let (Some(name), Some(value)) = (element.attribute("name"), element.attribute("value")) {
-                    self.attribute(&name.to_ascii_lowercase(), value);
+                    let name = name.to_ascii_lowercase();
+                    self.attribute(&name, value);
+                    if self.attributes.len() < MAX_ATTRIBUTES && name.len() + value.len() <= MAX_ATTRIBUTE {
+                        self.attributes.push((name, value.to_owned()));
+                    }
                 }
             }
             _ => {}
@@ -217,8 +249,11 @@ impl Draft {
     fn attribute(&mut self, name: &str, value: &str) {
         match name {
             "category" => self.category(value),
-            "size" => keep(&mut self.size, bytes(value)),
-            "infohash" => keep(&mut self.hash, info_hash(value)),
+            "size" => {
+                keep(&mut self.sizes.attribute, bytes(value));
+                keep(&mut self.sizes.about, size_in_words(value));
+            }
+            "infohash" => self.hash(value),
             "magneturl" => self.magnet(value),
             "usenetdate" => keep(&mut self.updated, unix_ms(value)),
             _ => {}
@@ -229,10 +264,26 @@ impl Draft {
         if let Some(Field {
             name: Some(name),
             text,
+            base,
+            is_permalink,
             ..
         }) = field
         {
-            self.text(name, &text);
+            match name {
+                Name::Link => self.link(&text, base.as_ref()),
+                Name::Guid if is_permalink => {
+                    let link = self.usable(&text, None);
+                    keep(&mut self.permalink, link);
+                    self.text(name, &text);
+                }
+                _ => self.text(name, &text),
+            }
+        }
+    }
+
+    fn hash(&mut self, text: &str) {
+        if self.hash.is_none() {
+            (self.hash, self.topic) = (info_hash(text), topic(text));
         }
     }
 
@@ -250,18 +301,26 @@ impl Draft {
                 let id = self.identity(text);
                 keep(&mut self.id, id);
             }
-            Name::Link => self.link(text),
             Name::Published => keep(&mut self.published, unix_ms(text)),
             Name::Updated => keep(&mut self.updated, unix_ms(text)),
             Name::Category => self.category(text),
             Name::Magnet => self.magnet(text),
-            Name::Hash => keep(&mut self.hash, info_hash(text)),
-            Name::Length => keep(&mut self.length, bytes(text)),
+            Name::Hash => self.hash(text),
+            Name::Length => keep(&mut self.sizes.content, bytes(text)),
             Name::Size => {
-                keep(&mut self.length, bytes(text));
-                keep(&mut self.about, size_in_words(text));
+                keep(&mut self.sizes.element, bytes(text));
+                keep(&mut self.sizes.about, size_in_words(text));
             }
+            Name::Page => {
+                let page = self.usable(text, None).filter(|link| is_web(link));
+                keep(&mut self.page, page);
+            }
+            // Told before.
+            Name::Link => {}
             Name::Body => {
+                if self.sizes.mentioned.is_none() {
+                    self.sizes.mentioned = size_in_text(text);
+                }
                 if self.mentioned.is_none() {
                     self.mentioned = magnet_in(text);
                 }
@@ -276,8 +335,14 @@ impl Draft {
     }
 
     /// A link that may be followed and kept.
-    fn usable(&mut self, text: &str) -> Option<String> {
-        let link = address(text);
+    fn usable(&mut self, text: &str, base: Option<&Url>) -> Option<String> {
+        let mut link = address(text);
+        if !is_magnet(&link)
+            && !is_web(&link)
+            && let Some(whole) = resolved(&link, base)
+        {
+            link = whole;
+        }
         let most = if is_magnet(&link) { MAX_MAGNET } else { MAX_URL };
         self.too_long |= link.len() > most;
         ((is_magnet(&link) || is_web(&link)) && link.len() <= most).then_some(link)
@@ -290,16 +355,16 @@ impl Draft {
         (!plain.is_empty() && plain.len() <= most).then_some(plain)
     }
 
-    fn link(&mut self, text: &str) {
+    fn link(&mut self, text: &str, base: Option<&Url>) {
         if self.links.len() < MAX_LINKS {
-            let link = self.usable(text);
+            let link = self.usable(text, base);
             self.links.extend(link);
         }
     }
 
-    fn enclose(&mut self, url: &str, element: &Element) {
+    fn enclose(&mut self, url: &str, element: &Element, base: Option<&Url>) {
         if self.enclosures.len() < MAX_LINKS
-            && let Some(url) = self.usable(url)
+            && let Some(url) = self.usable(url, base)
         {
             self.enclosures.push(Enclosure {
                 url,
@@ -311,7 +376,7 @@ impl Draft {
 
     fn magnet(&mut self, text: &str) {
         if self.magnet.is_none() {
-            self.magnet = self.usable(text).filter(|link| is_magnet(link));
+            self.magnet = self.usable(text, None).filter(|link| is_magnet(link));
         }
     }
 
@@ -342,7 +407,7 @@ impl Draft {
             .or_else(|| all.find(|enclosure| !is_shown(enclosure)))
     }
 
-    fn told(mut self) -> Option<Told> {
+    fn told(mut self) -> Option<Item> {
         let enclosure = self.enclosure();
         let length = enclosure.and_then(|enclosure| enclosure.length);
         let link = enclosure.map(|enclosure| enclosure.url.clone());
@@ -351,28 +416,41 @@ impl Draft {
         let enclosures = self.enclosures.iter().map(|enclosure| &enclosure.url);
         let everywhere = enclosures.chain(&self.links).chain(named.into_iter().flatten());
         let magnet = everywhere.into_iter().find(|text| is_magnet(text)).cloned();
-        let told = magnet.as_deref().and_then(btih).or(self.hash.take());
-        let in_link = link.as_deref().filter(|_| told.is_none()).and_then(hash_in);
         let title = self.title.take().or_else(|| {
             let name = name_of(magnet.as_deref()?)?.replace('+', " ");
             Some(line(&decoded(&name), MAX_TITLE)).filter(|name| !name.is_empty())
         });
         let title = title.unwrap_or_default();
-        let guid = self.guid.take().or(self.id.take()).or_else(|| link.clone());
+        let topic = self.topic.take().filter(|_| link.is_none());
+        let magnet = magnet.or_else(|| topic.map(|topic| magnet_of(&topic, &title)));
+        let hash = magnet.as_deref().and_then(btih).or(self.hash.take());
+        let link = link.or(self.permalink.take());
+        let told = self.guid.take().or(self.id.take());
+        let page = told.clone().filter(|guid| is_web(guid));
+        let is_told_by_link = told.is_none() && link.is_some();
+        let guid = told.or_else(|| link.clone());
         let guid = guid.or_else(|| Some(title.clone()).filter(|title| !title.is_empty()))?;
-        Some(Told {
-            hash_of_link: in_link.is_some(),
-            item: Item {
-                guid,
-                title,
-                link,
-                magnet,
-                info_hash: told.or(in_link),
-                size: length.or(self.size).or(self.length).or(self.about),
-                published: self.published.or(self.updated),
-                categories: self.categories,
-            },
+        Some(Item {
+            guid,
+            is_told_by_link,
+            title,
+            link,
+            magnet,
+            info_hash: hash,
+            size: self.sizes.best().or(length),
+            published: self.published.or(self.updated),
+            categories: self.categories,
+            page: self.page.or(page),
+            attributes: self.attributes,
         })
+    }
+}
+
+impl Sizes {
+    /// The most explicit one.
+    fn best(&self) -> Option<u64> {
+        let exact = self.attribute.or(self.content).or(self.element);
+        exact.or(self.about).or(self.mentioned)
     }
 }
 

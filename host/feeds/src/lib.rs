@@ -4,7 +4,7 @@
 //! document) is told apart, each in a sentence of its own.
 //!
 //! Bounds: [`MAX_BYTES`] of a document, [`MAX_ITEMS`] items, [`MAX_DEPTH`] levels of elements; [`MAX_TITLE`], [`MAX_URL`] and
-//! [`MAX_MAGNET`] of a text, 64 categories of an item, 16 warnings. Time and memory are in proportion to the document: entities that it
+//! [`MAX_MAGNET`] of a text, 64 categories of an item, 256 attributes of it, 16 warnings. Time and memory are in proportion to the document: entities that it
 //! declares are never read, so none can grow or name a file.
 
 mod charset;
@@ -14,11 +14,14 @@ mod item;
 mod link;
 mod read;
 mod repair;
+mod size;
 mod text;
 mod xml;
 
+pub use charset::decode;
 pub use date::unix_ms;
-pub use read::read;
+pub use instead::instead_of_torrent;
+pub use read::{read, read_at, read_text};
 
 /// The most bytes of a document.
 pub const MAX_BYTES: usize = 5 << 20;
@@ -32,6 +35,9 @@ pub const MAX_TITLE: usize = 1024;
 pub const MAX_URL: usize = 4096;
 /// The most bytes of a magnet link: they name trackers, and there are many.
 pub const MAX_MAGNET: usize = 32 << 10;
+
+/// The warning of a feed that lists nothing.
+pub const NO_ITEMS: &str = "the feed lists no items";
 
 /// What a feed says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,19 +63,28 @@ pub struct Document {
 pub struct Item {
     /// What tells it from other items: `<guid>`, else `<id>`, else its link, else its title.
     pub guid: String,
+    /// Its guid is its link, which items of other titles may have too.
+    pub is_told_by_link: bool,
     /// One line. Of an item without one the name that its magnet link gives, else empty.
     pub title: String,
-    /// Address of the enclosure, else of the item: an http(s) URL or a magnet link, as it is written.
+    /// Address of the enclosure, else of the item, else its guid where that is a permalink: an http(s) URL or a magnet link, as it is
+    /// written; a relative one resolved.
     pub link: Option<String>,
+    /// As it is written; of an item that tells an info-hash and no link, one of that hash.
     pub magnet: Option<String>,
-    /// 40 hexadecimal digits, lower case; of a torrent that has only a v2 hash, the first 40 of that.
+    /// What a field says that is about it; digits in a link are the key of a member as likely. 40 hexadecimal digits, lower case; of a torrent that has only a v2 hash, the first 40 of that.
     pub info_hash: Option<String>,
-    /// Bytes, never 0.
+    /// Bytes, never 0: an attribute's, else an element's, else one in words, else the length of the enclosure, which is often that of
+    /// the .torrent itself.
     pub size: Option<u64>,
     /// Unix milliseconds.
     pub published: Option<i64>,
     /// As they are written, each once.
     pub categories: Vec<String>,
+    /// Address of its page, for people.
+    pub page: Option<String>,
+    /// What Torznab and Newznab say of it, by lower-case names, as it is written.
+    pub attributes: Vec<(String, String)>,
 }
 
 impl Item {

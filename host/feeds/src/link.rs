@@ -1,21 +1,9 @@
 //! Links of items: which kind they are, and the info-hash they name.
 
 use data_encoding::BASE32_NOPAD;
+use url::{Url, form_urlencoded};
 
-use crate::MAX_MAGNET;
-
-/// Parameters of download links that name a torrent by its info-hash. Others of 40 digits are keys of members.
-const NAMES_OF_A_HASH: &[&str] = &[
-    "hash",
-    "infohash",
-    "info_hash",
-    "info-hash",
-    "btih",
-    "ih",
-    "id",
-    "torrent",
-    "t",
-];
+use crate::{MAX_MAGNET, MAX_URL};
 
 pub fn is_magnet(text: &str) -> bool {
     begins(text, "magnet:")
@@ -42,6 +30,35 @@ pub fn info_hash(text: &str) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// The topic of a magnet link for what is an info-hash.
+pub fn topic(text: &str) -> Option<String> {
+    let text = text.trim();
+    match text.len() {
+        64 if is_hex(text) => Some(format!("urn:btmh:1220{}", text.to_ascii_lowercase())),
+        _ => Some(format!("urn:btih:{}", info_hash(text)?)),
+    }
+}
+
+/// A magnet link of a topic, with a name unless that is empty.
+pub fn magnet_of(topic: &str, name: &str) -> String {
+    let mut magnet = format!("magnet:?xt={topic}");
+    if !name.is_empty() {
+        magnet.push_str("&dn=");
+        magnet.extend(form_urlencoded::byte_serialize(name.as_bytes()));
+    }
+    magnet
+}
+
+/// The web address that a relative link means.
+pub fn resolved(link: &str, base: Option<&Url>) -> Option<String> {
+    let is_relative = !link.is_empty() && !link.starts_with('#') && !link.contains(char::is_whitespace);
+    let found = base
+        .filter(|_| is_relative && link.len() <= MAX_URL)?
+        .join(link)
+        .ok()?;
+    matches!(found.scheme(), "http" | "https").then(|| found.into())
 }
 
 fn is_hex(text: &str) -> bool {
@@ -79,24 +96,6 @@ fn parameters(link: &str) -> impl Iterator<Item = (&str, &str)> {
     query.split('&').filter_map(|pair| pair.split_once('='))
 }
 
-/// The info-hash that a download link names: 40 hexadecimal digits by themselves in its path, or in a parameter that is about
-/// torrents.
-pub fn hash_in(link: &str) -> Option<String> {
-    let token = |text: &str| {
-        text.split(|c: char| !c.is_ascii_alphanumeric())
-            .find(|token| token.len() == 40 && is_hex(token))
-            .map(str::to_ascii_lowercase)
-    };
-    let (_, rest) = link.split_once("://")?;
-    let path = rest.split(['?', '#']).next().unwrap_or(rest);
-    let path = path.split_once('/').map_or("", |(_, path)| path);
-    token(path).or_else(|| {
-        parameters(link)
-            .filter(|(name, _)| NAMES_OF_A_HASH.contains(&name.to_ascii_lowercase().as_str()))
-            .find_map(|(_, value)| token(value))
-    })
-}
-
 /// The first magnet link in a text, or in the HTML that it is.
 pub fn magnet_in(text: &str) -> Option<String> {
     let mut rest = text;
@@ -119,30 +118,6 @@ pub fn magnet_in(text: &str) -> Option<String> {
         rest = &rest[1..];
     }
     None
-}
-
-/// Bytes of a size that is written for people, such as `1.4 GiB`; about right.
-pub fn size_in_words(text: &str) -> Option<u64> {
-    let text = text.trim();
-    let end = text.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | ',' | ' ' | '\u{a0}')))?;
-    let (number, unit) = text.split_at(end);
-    let number = number.trim().replace(',', ".");
-    if number.len() > 16 {
-        return None;
-    }
-    let number: f64 = number.parse().ok()?;
-    let (base, rest): (f64, &str) = match unit.trim() {
-        unit if unit.len() == 3 && unit.is_ascii() && unit[1..].eq_ignore_ascii_case("ib") => {
-            (1024.0, &unit[..1])
-        }
-        unit if unit.len() == 2 && unit.is_ascii() && unit[1..].eq_ignore_ascii_case("b") => {
-            (1000.0, &unit[..1])
-        }
-        _ => return None,
-    };
-    let power = "kmgtp".find(&rest.to_ascii_lowercase())?;
-    let bytes = number * base.powi(power as i32 + 1);
-    (1.0..1e18).contains(&bytes).then_some(bytes as u64)
 }
 
 #[cfg(test)]
@@ -179,22 +154,20 @@ mod tests {
     }
 
     #[test]
-    fn hashes_of_links_are_no_keys() {
-        for (link, expected) in [
+    fn an_info_hash_makes_a_magnet_link() {
+        let v2 = "AB".repeat(32);
+        for (hash, magnet) in [
+            (HASH, format!("magnet:?xt=urn:btih:{HASH}&dn=Tom+%26+x")),
             (
-                format!("http://h/download/{}/x.torrent", HASH.to_uppercase()),
-                Some(HASH),
+                &v2,
+                format!("magnet:?xt=urn:btmh:1220{}&dn=Tom+%26+x", "ab".repeat(32)),
             ),
-            (format!("http://h/{HASH}.torrent"), Some(HASH)),
-            (format!("http://h/get?a=b&hash={HASH}"), Some(HASH)),
-            (format!("http://h/get?passkey={HASH}"), None),
-            (format!("http://h/get#{HASH}"), None),
-            (format!("http://h/{HASH}0"), None),
-            (format!("http://{HASH}/x"), None),
-            (format!("magnet:?xt=urn:btih:{HASH}"), None),
         ] {
-            assert_eq!(hash_in(&link).as_deref(), expected, "{link}");
+            let made = magnet_of(&topic(hash).unwrap(), "Tom & x");
+            assert_eq!(made, magnet);
+            assert_eq!(btih(&made), info_hash(hash));
         }
+        assert_eq!(topic("12"), None);
     }
 
     #[test]
@@ -210,24 +183,5 @@ mod tests {
         }
         assert_eq!(magnet_in("magnet:?xt=urn:tree:x"), None);
         assert_eq!(magnet_in(&"m".repeat(100_000)), None);
-    }
-
-    #[test]
-    fn sizes_for_people() {
-        for (text, expected) in [
-            ("1.5 GiB", Some(1_610_612_736)),
-            ("700MB", Some(700_000_000)),
-            ("1,5 kib", Some(1536)),
-            ("2\u{a0}TB", Some(2_000_000_000_000)),
-            ("12", None),
-            ("0 MB", None),
-            ("-1 MB", None),
-            ("1.2.3 MB", None),
-            ("5 bytes", None),
-            ("MB", None),
-            ("1 ÄB", None),
-        ] {
-            assert_eq!(size_in_words(text), expected, "{text}");
-        }
     }
 }

@@ -1,11 +1,10 @@
 //! A document from its bytes to its items.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
+use url::Url;
 
 use crate::charset::decode;
 use crate::instead::{instead_of_feed, of_text, told_in};
-use crate::item::{Told, item};
+use crate::item::item;
 use crate::repair::repair;
 use crate::text::title;
 use crate::xml::{Node, Walk};
@@ -16,6 +15,16 @@ use crate::{Document, FeedError, MAX_BYTES, MAX_ITEMS, MAX_TITLE};
 /// A feed without items is no error but a warning; one that cannot be read further has what was read so far, and is an error
 /// only when that is nothing.
 pub fn read(bytes: &[u8], content_type: Option<&str>) -> Result<Document, FeedError> {
+    read_at(bytes, content_type, None)
+}
+
+/// The same of a feed whose address is known: links of its items that are relative are so to that, where it names no other
+/// base.
+pub fn read_at(
+    bytes: &[u8],
+    content_type: Option<&str>,
+    address: Option<&str>,
+) -> Result<Document, FeedError> {
     if bytes.len() > MAX_BYTES {
         return Err(FeedError::TooLarge { limit: MAX_BYTES });
     }
@@ -23,11 +32,24 @@ pub fn read(bytes: &[u8], content_type: Option<&str>) -> Result<Document, FeedEr
         return Err(other);
     }
     let (text, odd) = decode(bytes, content_type);
-    if let Some(other) = of_text(&text) {
+    read_decoded(&text, odd, address)
+}
+
+/// The same of a text whose encoding is settled.
+pub fn read_text(text: &str, address: Option<&str>) -> Result<Document, FeedError> {
+    if text.len() > 2 * MAX_BYTES {
+        return Err(FeedError::TooLarge { limit: MAX_BYTES });
+    }
+    read_decoded(text, None, address)
+}
+
+fn read_decoded(text: &str, odd: Option<String>, address: Option<&str>) -> Result<Document, FeedError> {
+    if let Some(other) = of_text(text) {
         return Err(other);
     }
-    let repaired = repair(&text);
-    let mut walk = Walk::new(&repaired.text);
+    let repaired = repair(text);
+    let address = address.and_then(|address| Url::parse(address).ok());
+    let mut walk = Walk::of(&repaired.text, address);
     for warning in odd
         .into_iter()
         .chain(repaired.warnings.iter().map(|text| (*text).to_owned()))
@@ -37,7 +59,6 @@ pub fn read(bytes: &[u8], content_type: Option<&str>) -> Result<Document, FeedEr
     let (prefix, is_item) = root(&mut walk, &repaired.text)?;
     let mut document = Document::default();
     let mut nameless = 0_usize;
-    let mut hashes_of_links = Vec::new();
     let mut next = is_item.then_some(());
     while next.take().is_some() || to_item(&mut walk, &prefix, &mut document)? {
         if document.items.len() == MAX_ITEMS {
@@ -45,17 +66,13 @@ pub fn read(bytes: &[u8], content_type: Option<&str>) -> Result<Document, FeedEr
             continue;
         }
         match item(&mut walk, &prefix) {
-            Some(Told { item, hash_of_link }) => {
+            Some(item) => {
                 document.is_last_cut = walk.broken.is_some();
-                if hash_of_link {
-                    hashes_of_links.push(document.items.len());
-                }
                 document.items.push(item);
             }
             None => nameless += 1,
         }
     }
-    forget_keys(&mut document, &hashes_of_links);
     conclude(walk, document, nameless, &repaired.text)
 }
 
@@ -134,37 +151,6 @@ fn to_item(walk: &mut Walk<'_>, prefix: &str, document: &mut Document) -> Result
     Ok(false)
 }
 
-/// Digits that several links have in common are the key of a member, not an info-hash.
-fn forget_keys(document: &mut Document, of_links: &[usize]) {
-    let mut links: HashMap<String, Option<String>> = HashMap::new();
-    for &at in of_links {
-        let item = &document.items[at];
-        let (Some(hash), link) = (item.info_hash.clone(), item.link.clone()) else {
-            continue;
-        };
-        match links.entry(hash) {
-            Entry::Vacant(entry) => {
-                entry.insert(link);
-            }
-            Entry::Occupied(mut entry) => {
-                if *entry.get() != link {
-                    entry.insert(None);
-                }
-            }
-        }
-    }
-    for &at in of_links {
-        let item = &mut document.items[at];
-        if item
-            .info_hash
-            .as_ref()
-            .is_some_and(|hash| links.get(hash) == Some(&None))
-        {
-            item.info_hash = None;
-        }
-    }
-}
-
 fn conclude(
     mut walk: Walk<'_>,
     mut document: Document,
@@ -194,7 +180,7 @@ fn conclude(
         ));
     }
     if document.items.is_empty() && nameless == 0 {
-        walk.warn("the feed lists no items");
+        walk.warn(crate::NO_ITEMS);
     }
     document.warnings = walk.warnings();
     Ok(document)

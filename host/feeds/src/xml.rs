@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
+use url::Url;
 
 use crate::MAX_DEPTH;
 use crate::text::{clip, entity, said, unescape};
@@ -70,6 +71,8 @@ pub struct Broken {
 /// A document that is being read.
 pub struct Walk<'a> {
     text: &'a str,
+    /// Address of the document.
+    address: Option<Url>,
     reader: Reader<&'a [u8]>,
     /// Elements that are open.
     open: Vec<Open>,
@@ -87,6 +90,8 @@ struct Open {
     /// As it is written.
     name: Vec<u8>,
     is_item: bool,
+    /// What links in it are relative to, where it says so itself.
+    base: Option<Url>,
 }
 
 enum Step {
@@ -95,7 +100,8 @@ enum Step {
 }
 
 impl<'a> Walk<'a> {
-    pub fn new(text: &'a str) -> Self {
+    /// `address`: that of the document, if it is known.
+    pub fn of(text: &'a str, address: Option<Url>) -> Self {
         let mut reader = Reader::from_reader(text.as_bytes());
         let config = reader.config_mut();
         config.allow_unmatched_ends = true;
@@ -103,6 +109,7 @@ impl<'a> Walk<'a> {
         config.allow_dangling_amp = true;
         Self {
             text,
+            address,
             reader,
             open: Vec::new(),
             beyond: 0,
@@ -111,6 +118,12 @@ impl<'a> Walk<'a> {
             broken: None,
             warnings: Vec::new(),
         }
+    }
+
+    /// What relative links are relative to, where the walk is.
+    pub fn base(&self) -> Option<&Url> {
+        let named = self.open.iter().rev().find_map(|open| open.base.as_ref());
+        named.or(self.address.as_ref())
     }
 
     /// Elements that are open.
@@ -140,7 +153,11 @@ impl<'a> Walk<'a> {
                 }
                 Some(Step::Open(name, element)) => {
                     let is_item = element.is_item();
-                    self.open.push(Open { name, is_item });
+                    let base = element.attribute("base").and_then(|base| match self.base() {
+                        Some(above) => above.join(base).ok(),
+                        None => Url::parse(base).ok(),
+                    });
+                    self.open.push(Open { name, is_item, base });
                     return Some(Node::Open(element));
                 }
                 None if self.over => return None,
@@ -287,7 +304,7 @@ mod tests {
 
     /// A walk as one line.
     fn told(text: &str) -> (String, Vec<String>, Option<Broken>) {
-        let mut walk = Walk::new(text);
+        let mut walk = Walk::of(text, None);
         let mut told = String::new();
         while let Some(node) = walk.next() {
             match node {

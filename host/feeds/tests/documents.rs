@@ -46,6 +46,7 @@ fn a_tracker_of_anime() {
         read.items,
         [Item {
             guid: "https://kitsune.example/view/1500001".to_owned(),
+            is_told_by_link: false,
             title: "[Kitsune] Paper Lantern - 05 (1080p) [1A2B3C4D].mkv".to_owned(),
             link: some("https://kitsune.example/download/1500001.torrent"),
             magnet: None,
@@ -53,6 +54,8 @@ fn a_tracker_of_anime() {
             size: Some(1_610_612_736),
             published: Some(MAY),
             categories: vec!["Anime - English-translated".to_owned()],
+            page: some("https://kitsune.example/view/1500001"),
+            attributes: Vec::new(),
         }]
     );
     assert_eq!(read.warnings, Vec::<String>::new());
@@ -70,6 +73,7 @@ fn aggregators() {
         jackett.items,
         [Item {
             guid: "https://orchard.example/t/2".to_owned(),
+            is_told_by_link: false,
             title: "Harbor.Nine.S01E02.1080p.WEB-DL.H.264-TIDE".to_owned(),
             link: some(link),
             magnet: Some(magnet.clone()),
@@ -77,6 +81,8 @@ fn aggregators() {
             size: Some(1_610_612_736),
             published: Some(MAY),
             categories: ["5000", "100208", "5040"].map(str::to_owned).to_vec(),
+            page: jackett.items[0].page.clone(),
+            attributes: jackett.items[0].attributes.clone(),
         }]
     );
     assert_eq!(jackett.items[0].download(), Some(magnet.as_str()));
@@ -132,15 +138,98 @@ fn a_private_tracker_whose_key_looks_like_an_info_hash() {
     assert!(read.items.iter().all(|item| item.info_hash.is_none()), "{read:?}");
     assert_eq!(read.items[1].size, Some(734_003_200));
     assert_eq!(read.warnings, Vec::<String>::new());
-    let lone = one(&format!("<link>http://h.example/{HASH}/x.torrent</link>"));
-    assert_eq!(lone.info_hash.as_deref(), Some(HASH));
-    let twice = feed(&format!("<item><link>http://h.example/{HASH}</link><guid>1</guid></item>").repeat(2));
-    assert!(
-        twice
-            .items
-            .iter()
-            .all(|item| item.info_hash.as_deref() == Some(HASH))
-    );
+}
+
+#[test]
+fn digits_of_a_link_are_no_info_hash() {
+    for link in [
+        format!("http://h.example/{HASH}/x.torrent"),
+        format!("http://h.example/t/7.torrent/{HASH}/x.torrent"),
+        format!("http://h.example/get/7?t={HASH}"),
+        format!("http://h.example/get?hash={HASH}"),
+    ] {
+        for item in [
+            format!("<link>{link}</link>"),
+            format!("<guid>{link}</guid>"),
+            format!("<enclosure url='{link}' type='application/x-bittorrent'/>"),
+        ] {
+            let read = one(&item);
+            assert_eq!((read.info_hash, read.magnet), (None, None), "{item}");
+        }
+    }
+    let told = one(&format!(
+        "<link>http://h/{}</link><x:attr name='infohash' value='{HASH}'/>",
+        "0".repeat(40)
+    ));
+    assert_eq!(told.info_hash.as_deref(), Some(HASH));
+}
+
+#[test]
+fn an_info_hash_without_a_link_is_a_magnet_link() {
+    let magnet = format!("magnet:?xt=urn:btih:{HASH}&dn=T");
+    for item in [
+        format!("<nyaa:infoHash>{}</nyaa:infoHash>", HASH.to_uppercase()),
+        format!("<guid>7</guid><x:attr name='infohash' value='{HASH}'/>"),
+        format!("<guid>http://h/details/7</guid><infoHash>{HASH}</infoHash>"),
+    ] {
+        let read = one(&item);
+        assert_eq!(read.download(), Some(magnet.as_str()), "{item}");
+        assert_eq!(read.info_hash.as_deref(), Some(HASH), "{item}");
+    }
+    let linked = one(&format!(
+        "<link>http://h/7.torrent</link><infoHash>{HASH}</infoHash>"
+    ));
+    assert_eq!((linked.magnet, linked.link), (None, some("http://h/7.torrent")));
+}
+
+#[test]
+fn relative_links_are_resolved() {
+    let at = |text: &str| {
+        let read = qm_feeds::read_at(text.as_bytes(), None, Some("http://h.example/feeds/all.xml?k=1"));
+        read.unwrap().items.remove(0)
+    };
+    for (item, link) in [
+        ("<link>/get/1.torrent</link>", "http://h.example/get/1.torrent"),
+        ("<link>1.torrent</link>", "http://h.example/feeds/1.torrent"),
+        ("<link>//o.example/1</link>", "http://o.example/1"),
+        (
+            "<enclosure url='?id=1&amp;b=2'/>",
+            "http://h.example/feeds/all.xml?id=1&b=2",
+        ),
+        (
+            "<link>http://Whole.example/A b</link>",
+            "http://Whole.example/A b",
+        ),
+    ] {
+        let read = at(&format!(
+            "<rss><channel><item><title>T</title>{item}</item></channel></rss>"
+        ));
+        assert_eq!(read.link.as_deref(), Some(link), "{item}");
+    }
+    let atom = "<feed xmlns='http://www.w3.org/2005/Atom' xml:base='http://b.example/x/'><entry><title>T</title>\
+        <link rel='enclosure' href='1.torrent'/></entry></feed>";
+    assert_eq!(at(atom).link.as_deref(), Some("http://b.example/x/1.torrent"));
+    let inner = atom.replace("<entry>", "<entry xml:base='y/'>");
+    assert_eq!(at(&inner).link.as_deref(), Some("http://b.example/x/y/1.torrent"));
+    let unnamed =
+        "<rss><channel><item><title>T</title><link>mailto:a@b.example</link></item></channel></rss>";
+    assert_eq!(at(unnamed).link, None);
+}
+
+#[test]
+fn a_guid_that_is_a_permalink_is_a_link() {
+    for (guid, link) in [
+        ("<guid>http://h/1</guid>", some("http://h/1")),
+        ("<guid isPermaLink='true'>http://h/1</guid>", some("http://h/1")),
+        ("<guid isPermaLink='false'>http://h/1</guid>", None),
+        ("<guid>a-1</guid>", None),
+        (
+            "<guid>http://h/1</guid><link>http://h/2</link>",
+            some("http://h/2"),
+        ),
+    ] {
+        assert_eq!(one(guid).link, link, "{guid}");
+    }
 }
 
 #[test]
@@ -195,6 +284,7 @@ fn atom() {
         *first,
         Item {
             guid: "urn:uuid:1".to_owned(),
+            is_told_by_link: false,
             title: "Atlas & Co S02E03".to_owned(),
             link: some("https://atom.example/1.torrent"),
             magnet: None,
@@ -202,6 +292,8 @@ fn atom() {
             size: Some(1_000_000),
             published: Some(MAY),
             categories: vec!["tv".to_owned()],
+            page: None,
+            attributes: Vec::new(),
         }
     );
     assert_eq!(
@@ -476,13 +568,34 @@ fn numbers() {
     for (item, size) in [
         (
             "<enclosure url='http://h/e' length='9'/><x:attr name='size' value='5'/>",
-            Some(9),
+            Some(5),
         ),
         (
             "<enclosure url='http://h/e' length='0'/><x:attr name='size' value='5'/><size>7</size>",
             Some(5),
         ),
         ("<size>7</size>", Some(7)),
+        (
+            "<enclosure url='http://h/e' length='20000'/><size>7</size><torrent:contentLength>6</torrent:contentLength>",
+            Some(6),
+        ),
+        (
+            "<enclosure url='http://h/e' length='20000'/><size>4.2 GB</size>",
+            Some(4_200_000_000),
+        ),
+        (
+            "<enclosure url='http://h/e' length='20000'/><description>Size: 4.2 GB</description>",
+            Some(4_200_000_000),
+        ),
+        (
+            "<description>&lt;b&gt;Size&lt;/b&gt;: 700 MB&lt;br&gt;Seeds: 1</description>",
+            Some(700_000_000),
+        ),
+        (
+            "<content><div>Size: <b>700 MB</b><br/>Seeds: 1</div></content>",
+            Some(700_000_000),
+        ),
+        ("<enclosure url='http://h/e' length='20000'/>", Some(20_000)),
         ("<enclosure url='http://h/e' length='-1'/>", None),
         (
             "<enclosure url='http://h/e' length='99999999999999999999'/>",

@@ -6,6 +6,9 @@ use std::str::FromStr;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::core::Core;
+use crate::text::{compact, is_format};
+
 /// Characters of a candidate's name.
 pub const MAX_NAME_CHARS: usize = 200;
 /// Characters of a candidate's pattern, of whichever type.
@@ -75,6 +78,19 @@ impl FromStr for MatchType {
     fn from_str(word: &str) -> Result<Self, ()> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == word).ok_or(())
     }
+}
+
+/// Title that the name of a rule says: its words before those that tell of a format. `None` without a letter or a digit.
+fn title_in(name: &str) -> Option<String> {
+    let words: Vec<&str> = name.split_whitespace().collect();
+    let is_format = |word: &&str| is_format(&compact(word));
+    let end = words
+        .iter()
+        .skip(1)
+        .position(is_format)
+        .map_or(words.len(), |at| at + 1);
+    let title = words[..end].join(" ");
+    title.chars().any(char::is_alphanumeric).then_some(title)
 }
 
 /// One entry of a list of preferences.
@@ -180,6 +196,30 @@ pub struct Refused {
 }
 
 impl Candidate {
+    /// The candidate as a rule of this name has it asked: one of a smart type that names no title is about that of the rule.
+    pub fn of_rule(mut self, name: &str) -> Self {
+        let is_smart = matches!(
+            self.match_type,
+            MatchType::SmartEpisodeMatch | MatchType::SmartMovieMatch
+        );
+        let is_blank = self
+            .pattern
+            .as_deref()
+            .is_none_or(|pattern| pattern.trim().is_empty());
+        if is_smart && is_blank {
+            self.pattern = title_in(name);
+        }
+        self
+    }
+
+    /// Why it matches nothing, whatever it is asked; `None` where it may match something.
+    pub fn complaint(&self) -> Option<String> {
+        match Core::compile(self.match_type, self.pattern.as_deref(), &self.quality_rules) {
+            Core::Nothing(reason) => Some(reason),
+            _ => None,
+        }
+    }
+
     /// Whether its parts are within their bounds. A pattern that is no regular expression passes: such a candidate may be
     /// stored, and fails with a reason wherever it is asked.
     pub fn check(&self) -> Result<(), Refused> {

@@ -37,8 +37,7 @@ pub(crate) enum Core {
 #[derive(Clone, Debug)]
 pub(crate) struct Show {
     script: Script,
-    /// `None` is any.
-    title: Option<Title>,
+    title: Title,
     season: Option<u32>,
     episode: Option<u32>,
 }
@@ -59,14 +58,13 @@ impl Core {
                 "the pattern has {length} characters; {MAX_PATTERN_CHARS} is the most"
             ));
         }
-        let smart = matches!(kind, MatchType::SmartEpisodeMatch | MatchType::SmartMovieMatch);
-        if pattern.trim().is_empty() && !smart {
+        if pattern.trim().is_empty() {
             return Self::Nothing("the pattern is empty".to_owned());
         }
         let script = Script::of(pattern);
         let words = normalize(pattern, script);
         let by_words = !matches!(kind, MatchType::Regex | MatchType::Wildcard);
-        if by_words && words.is_empty() && !pattern.trim().is_empty() {
+        if by_words && words.is_empty() {
             return Self::Nothing("the pattern holds no letter and no digit".to_owned());
         }
         match kind {
@@ -77,9 +75,9 @@ impl Core {
             MatchType::SmartEpisodeMatch => Self::Show(Show {
                 season: quality.season,
                 episode: quality.episode,
-                ..Show::any(script, &words)
+                ..Show::of(script, &words)
             }),
-            MatchType::SmartMovieMatch => Self::Movie(Show::any(script, &words), quality.year),
+            MatchType::SmartMovieMatch => Self::Movie(Show::of(script, &words), quality.year),
             MatchType::FuzzyMatch => fuzzy(pattern, script, &words),
         }
     }
@@ -231,20 +229,17 @@ fn without_numbers(words: &[String]) -> Vec<String> {
 type Say<'a> = &'a mut dyn FnMut(bool, &dyn Fn() -> String) -> bool;
 
 impl Show {
-    fn any(script: Script, normalized: &str) -> Self {
-        let title = Title::new(normalized);
+    fn of(script: Script, normalized: &str) -> Self {
         Self {
             script,
-            title: (!title.is_empty()).then_some(title),
+            title: Title::new(normalized),
             season: None,
             episode: None,
         }
     }
 
     fn title_of(&self, name: &Prepared<'_>, told: Say<'_>) -> bool {
-        let Some(title) = &self.title else {
-            return told(true, &|| "any title".to_owned());
-        };
+        let title = &self.title;
         let text = name.text(self.script);
         let same = title.is_of(text) || self.is_read_as(title, name);
         told(same, &|| {
@@ -260,33 +255,52 @@ impl Show {
     /// title is what the full reader takes for it.
     fn is_read_as(&self, title: &Title, name: &Prepared<'_>) -> bool {
         let bracketed = name.title().trim_start().starts_with(['[', '【', '(', '{']);
-        if !bracketed && name.text(self.script).has_marker {
+        let has_marker = name.text(self.script).has_marker;
+        // `S2 - 09` and `2nd Season - 09` are no markers as others are.
+        let is_unmarked = name.parsed().episode.is_none();
+        if !bracketed && has_marker && !is_unmarked {
             return false;
         }
         let release = name.release();
-        let told = bracketed || release.content_type == ContentType::AnimeEpisode;
-        told && release
-            .title
-            .as_deref()
-            .is_some_and(|read| title.equals(&normalize(read, self.script)))
+        let has_season = is_unmarked && release.season.is_some() && !release.episodes.is_empty();
+        let told = bracketed || has_season || release.content_type == ContentType::AnimeEpisode;
+        if !told {
+            return false;
+        }
+        let is = |read: &str| title.equals(&normalize(read, self.script));
+        release.title.as_deref().is_some_and(is) || release.named_without_season().as_deref().is_some_and(is)
     }
 
     fn season_of(&self, name: &Prepared<'_>, told: Say<'_>) -> bool {
         self.season
-            .is_none_or(|wanted| equal("season", wanted, name.parsed().season, told))
+            .is_none_or(|wanted| equal("season", wanted, season_in(name), told))
     }
 
     fn episode_of(&self, name: &Prepared<'_>, told: Say<'_>) -> bool {
         let Some(wanted) = self.episode else {
             return true;
         };
-        let parsed = name.parsed();
-        if self.season.is_none() && parsed.episode.is_none() {
+        let read = episode_in(name);
+        if self.season.is_none() && read.is_none() {
             // A name that counts over all seasons.
             return absolute(wanted, name, told);
         }
-        equal("episode", wanted, parsed.episode, told)
+        equal("episode", wanted, read, told)
     }
+}
+
+/// The season of the quick view, else that of the full reading, which knows `S2 - 09`.
+fn season_in(name: &Prepared<'_>) -> Option<u32> {
+    name.parsed().season.or_else(|| name.release().season)
+}
+
+/// The episode of the quick view, else one that the full reading counts within a season.
+fn episode_in(name: &Prepared<'_>) -> Option<u32> {
+    let of_season = || {
+        let release = name.release();
+        release.season.and_then(|_| release.episodes.first().copied())
+    };
+    name.parsed().episode.or_else(of_season)
 }
 
 fn equal(what: &str, wanted: u32, read: Option<u32>, told: Say<'_>) -> bool {
@@ -322,8 +336,8 @@ fn is_number(wanted: Option<Number>, name: &Prepared<'_>, told: Say<'_>) -> bool
         None => true,
         Some(Number::Absolute(number)) => absolute(number, name, told),
         Some(Number::Season(season, episode)) => {
-            let parsed = name.parsed();
-            equal("season", season, parsed.season, told) && equal("episode", episode, parsed.episode, told)
+            equal("season", season, season_in(name), told)
+                && equal("episode", episode, episode_in(name), told)
         }
     }
 }

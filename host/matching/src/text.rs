@@ -38,25 +38,9 @@ impl Script {
     }
 }
 
-/// Lower case, apostrophes deleted, everything else that is no letter or digit one space.
+/// A text as titles are folded everywhere, with the letters of a script.
 pub(crate) fn normalize(text: &str, script: Script) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut gap = false;
-    for letter in text.chars().flat_map(char::to_lowercase) {
-        if matches!(letter, '\'' | '’' | '‘' | 'ʼ') {
-            continue;
-        }
-        if script.has(letter) {
-            if gap && !out.is_empty() {
-                out.push(' ');
-            }
-            out.push(letter);
-            gap = false;
-        } else {
-            gap = true;
-        }
-    }
-    out
+    qm_titles::folded_by(text, |letter| script.has(letter), qm_release::MAX_NAME)
 }
 
 /// [`normalize`] of Latin letters, without its spaces.
@@ -247,10 +231,6 @@ impl Title {
         }
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.words.is_empty()
-    }
-
     /// Whether a name is one of this title: the words before the marker, up to a year or a word of format, are exactly
     /// these. A title that itself holds such a word (`Charlotte's Web`, `Atlas 2023`) must begin the name, and be
     /// followed by nothing, a year, a word of format or a marker.
@@ -272,9 +252,11 @@ mod tests {
     #[test]
     fn normalized() {
         for (text, expected) in [
-            ("A.B.'s_Corner - S01E02!", "a b s corner s01e02"),
+            ("A.B.'s_Corner - S01E02!", "abs corner s01e02"),
             ("  Don’t  Look-Up ", "dont look up"),
-            ("進撃 Élan", "lan"),
+            ("進撃 Élan", "elan"),
+            ("Tide & Moth", "tide and moth"),
+            ("S.W.O.P.", "swop"),
             ("", ""),
         ] {
             assert_eq!(normalize(text, Script::Latin), expected);
@@ -313,6 +295,16 @@ mod tests {
             ("Open Season", "Open.Season.S01E02", true),
             ("Season", "Season.S01E02", true),
             ("Open Season", "Open.Seas.2006", false),
+            // Titles as people write them.
+            ("Tide & Moth", "Tide.and.Moth.S01E02", true),
+            ("Tide and Moth", "Tide.&.Moth.S01E02", true),
+            ("S.W.O.P.", "SWOP.S01E02.1080p", true),
+            ("SWOP", "S.W.O.P.S01E02.1080p", true),
+            ("Pokéhouse", "Pokehouse.S01E02", true),
+            ("Pokehouse", "Pokéhouse.S01E02", true),
+            ("Grey's Harbor", "Greys.Harbor.S01E02", true),
+            ("Greys Harbor", "Grey´s Harbor 1x02", true),
+            ("Tide & Moth", "Tide.Moth.S01E02", false),
         ] {
             let title = Title::new(&normalize(pattern, Script::Latin));
             let name_read = Text::new(name, Script::Latin);

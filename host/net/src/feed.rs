@@ -30,7 +30,7 @@ const MAX_EXPLANATION: usize = 64 << 10;
 const MAX_PIECES: usize = 1024;
 const ACCEPT: &str =
     "application/rss+xml, application/atom+xml, application/xml;q=0.9, text/xml;q=0.9, */*;q=0.5";
-const AGENT: &str = concat!("quartermaster/", env!("CARGO_PKG_VERSION"));
+pub(crate) const AGENT: &str = concat!("quartermaster/", env!("CARGO_PKG_VERSION"));
 
 /// What one fetch may take.
 #[derive(Clone, Copy, Debug)]
@@ -410,7 +410,26 @@ async fn collect(
 
 /// What is compressed shows it by itself, whether or not its header says so: a `feed.xml.gz` has none.
 async fn unpacked(bytes: Bytes, host: &str, most: usize) -> Result<Bytes, FeedFault> {
-    let mut bytes = bytes;
+    plain(bytes, most).await.map_err(|packed| match packed {
+        Packed::TooLarge => too_large(host),
+        Packed::Waiting(reason) => FeedFault::Unusable(reason),
+        Packed::Damaged => FeedFault::Unusable(format!("`{host}` sends {DAMAGED}")),
+    })
+}
+
+/// Words for compressed data that cannot be read.
+pub(crate) const DAMAGED: &str = "compressed data that is damaged or ends in the middle";
+
+/// Why data was not decompressed.
+pub(crate) enum Packed {
+    TooLarge,
+    /// Nobody had the time.
+    Waiting(String),
+    Damaged,
+}
+
+/// At most so many bytes of what may be compressed.
+pub(crate) async fn plain(mut bytes: Bytes, most: usize) -> Result<Bytes, Packed> {
     // A compressed file is compressed once more by some servers.
     for _ in 0..2 {
         if !is_gzip(&bytes) {
@@ -420,15 +439,11 @@ async fn unpacked(bytes: Bytes, host: &str, most: usize) -> Result<Bytes, FeedFa
         let inflated = INFLATING.run(move |_| inflate(&packed, most)).await;
         bytes = match inflated {
             Ok(Ok(Some(plain))) => plain.into(),
-            Ok(Ok(None)) => return Err(too_large(host)),
+            Ok(Ok(None)) => return Err(Packed::TooLarge),
             Err(error @ (LaneError::Full(_) | LaneError::Stopped)) => {
-                return Err(FeedFault::Unusable(error.to_string()));
+                return Err(Packed::Waiting(error.to_string()));
             }
-            Ok(Err(_)) | Err(LaneError::Panicked(_)) => {
-                return Err(FeedFault::Unusable(format!(
-                    "`{host}` sends compressed data that is damaged or ends in the middle"
-                )));
-            }
+            Ok(Err(_)) | Err(LaneError::Panicked(_)) => return Err(Packed::Damaged),
         };
     }
     Ok(bytes)

@@ -15,6 +15,7 @@ use url::{Host, Url};
 
 use crate::Net;
 use crate::dial::{CONNECT, DialError, Dialer, MAX_IDLE, may_act};
+use crate::feed::{AGENT, DAMAGED, Packed, plain};
 use crate::http::{HttpRequest, HttpResponse};
 use crate::resolve::{Pinned, dialable};
 use crate::silence::Progress;
@@ -22,7 +23,11 @@ use crate::silence::Progress;
 /// Time limit on resolving a name of which nothing but its addresses is wanted.
 const NAMING: Duration = Duration::from_secs(2);
 
-/// What is fetched: decides the words of the errors, nothing else.
+/// The most bytes of an answer that may be a magnet link.
+const MAX_MAGNET: usize = 32 << 10;
+const ACCEPT: &str = "application/x-bittorrent, */*;q=0.5";
+
+/// What is fetched: decides the words of the errors, and whether what comes may be compressed or a magnet link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GuardKind {
     /// A .torrent file.
@@ -72,6 +77,9 @@ pub enum GuardError {
     Never(GuardKind),
     #[error("Could not fetch {}: {reason}", .kind.noun())]
     Fetch { kind: GuardKind, reason: String },
+    /// It sends elsewhere, today as tomorrow.
+    #[error("Could not fetch {}: redirects are not followed", .0.noun())]
+    Redirect(GuardKind),
     #[error("Failed to fetch {}: {status}", .kind.noun())]
     Status { kind: GuardKind, status: u16 },
     #[error("{}", .0.too_large())]
@@ -88,6 +96,7 @@ impl GuardError {
             | GuardError::Blocked(_)
             | GuardError::Never(_)
             | GuardError::Fetch { .. }
+            | GuardError::Redirect(_)
             | GuardError::Status { .. }
             | GuardError::TooLarge(_) => ErrorKind::BadRequest,
         }
@@ -112,7 +121,7 @@ impl GuardError {
             GuardError::Scheme(_) => "bad_request.url_scheme",
             GuardError::Unresolved(_) => "bad_request.url_unresolved",
             GuardError::Blocked(_) | GuardError::Never(_) => "bad_request.url_blocked",
-            GuardError::Fetch { .. } => "bad_request.url_unreachable",
+            GuardError::Fetch { .. } | GuardError::Redirect(_) => "bad_request.url_unreachable",
             GuardError::Status { .. } => "bad_request.url_status",
             GuardError::TooLarge(_) => "bad_request.url_too_large",
         }
@@ -123,7 +132,7 @@ impl GuardError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Linked {
     Body(Bytes),
-    /// A magnet link that a redirect names.
+    /// A magnet link that a redirect names, or that is the whole answer where a torrent was asked for.
     Magnet(String),
 }
 
@@ -151,7 +160,7 @@ impl Net {
     ) -> Result<Bytes, GuardError> {
         match self.fetch_linked(url, kind, max_bytes, total).await? {
             Linked::Body(body) => Ok(body),
-            Linked::Magnet(_) => Err(not_followed(kind)),
+            Linked::Magnet(_) => Err(GuardError::Redirect(kind)),
         }
     }
 
@@ -285,14 +294,20 @@ async fn get(
         kind,
         reason: reason(&error),
     };
-    let mut response = client.get(url).send().await.map_err(fail)?;
+    let mut request = client.get(url).header(http::header::USER_AGENT, AGENT);
+    if kind == GuardKind::TorrentUrl {
+        request = request
+            .header(http::header::ACCEPT, ACCEPT)
+            .header(http::header::ACCEPT_ENCODING, "gzip");
+    }
+    let mut response = request.send().await.map_err(fail)?;
     let status = response.status();
     let location = response.headers().get(http::header::LOCATION);
     if let Some(location) = location.filter(|_| status.is_redirection()) {
         let magnet = location.to_str().ok().filter(|to| is_magnet(to));
         return magnet
             .map(|to| Linked::Magnet(to.to_owned()))
-            .ok_or_else(|| not_followed(kind));
+            .ok_or(GuardError::Redirect(kind));
     }
     if !status.is_success() {
         return Err(GuardError::Status {
@@ -313,19 +328,35 @@ async fn get(
         }
         body.extend_from_slice(&chunk);
     }
-    Ok(Linked::Body(body.freeze()))
+    let body = body.freeze();
+    if kind == GuardKind::TorrentUrl {
+        return torrent(body, max_bytes).await;
+    }
+    Ok(Linked::Body(body))
+}
+
+/// What a site answers where a torrent is asked for: the file, perhaps compressed, or a magnet link as a text.
+async fn torrent(body: Bytes, max_bytes: usize) -> Result<Linked, GuardError> {
+    let kind = GuardKind::TorrentUrl;
+    let failed = |reason: String| GuardError::Fetch { kind, reason };
+    let body = plain(body, max_bytes).await.map_err(|packed| match packed {
+        Packed::TooLarge => GuardError::TooLarge(kind),
+        Packed::Waiting(reason) => failed(reason),
+        Packed::Damaged => failed(format!("the site sends {DAMAGED}")),
+    })?;
+    let head = &body[..body.len().min(MAX_MAGNET)];
+    let text = std::str::from_utf8(head).unwrap_or_default();
+    let text = text.trim_start_matches('\u{feff}').trim();
+    let is_link = body.len() < MAX_MAGNET && is_magnet(text) && !text.contains(char::is_whitespace);
+    if is_link {
+        return Ok(Linked::Magnet(text.to_owned()));
+    }
+    Ok(Linked::Body(body))
 }
 
 fn is_magnet(link: &str) -> bool {
     link.get(..7)
         .is_some_and(|scheme| scheme.eq_ignore_ascii_case("magnet:"))
-}
-
-fn not_followed(kind: GuardKind) -> GuardError {
-    GuardError::Fetch {
-        kind,
-        reason: "redirects are not followed".to_owned(),
-    }
 }
 
 /// The innermost cause, which says more than "error sending request", without the URL (it may hold a passkey).

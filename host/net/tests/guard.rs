@@ -407,6 +407,59 @@ async fn a_magnet_behind_a_redirect_is_an_answer_where_links_are_fetched() {
         let outer = Listener::on("127.0.0.1:0", answer(to)).await;
         let url = format!("http://127.0.0.1:{}/", outer.port());
         let refused = net.fetch_linked(&url, GuardKind::TorrentUrl, MAX, TOTAL).await;
-        assert!(refused.is_err(), "{to}");
+        assert_eq!(refused, Err(GuardError::Redirect(GuardKind::TorrentUrl)), "{to}");
+    }
+}
+
+#[tokio::test]
+async fn a_torrent_is_asked_for_as_browsers_ask_and_may_come_compressed() {
+    let torrent = b"d4:infod4:name1:aee";
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    std::io::Write::write_all(&mut packed, torrent).unwrap();
+    let packed = packed.finish().unwrap();
+    let mut answer = format!(
+        "HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+        packed.len()
+    )
+    .into_bytes();
+    answer.extend(&packed);
+    let (outer, heard) = Listener::hearing(answer).await;
+    let url = format!("http://127.0.0.1:{}/", outer.port());
+    let net = net(&["127.0.0.1"], Arc::new(SystemResolver));
+    let linked = net.fetch_linked(&url, GuardKind::TorrentUrl, MAX, TOTAL).await;
+    assert_eq!(linked, Ok(Linked::Body(Bytes::from_static(torrent))));
+    let head = heard.lock().unwrap().to_ascii_lowercase();
+    assert!(
+        head.contains("user-agent: quartermaster/") && head.contains("accept-encoding: gzip"),
+        "{head}"
+    );
+    let small = net
+        .fetch_linked(&url, GuardKind::TorrentUrl, torrent.len() + 30, TOTAL)
+        .await;
+    assert!(small.is_ok(), "{small:?}");
+    // What is no torrent comes as it is.
+    let other = net.fetch_linked(&url, GuardKind::Url, MAX, TOTAL).await;
+    assert_eq!(other, Ok(Linked::Body(packed.into())));
+}
+
+#[tokio::test]
+async fn a_magnet_link_as_the_whole_answer_is_one() {
+    let magnet = "magnet:?xt=urn:btih:00112233445566778899aabbccddeeff00112233";
+    for (body, is_link) in [
+        (format!("{magnet}\n"), true),
+        (format!("\u{feff}{magnet}"), true),
+        (format!("see {magnet}"), false),
+        (format!("{magnet} and {magnet}"), false),
+    ] {
+        let outer = Listener::on("127.0.0.1:0", ok(&body)).await;
+        let url = format!("http://127.0.0.1:{}/", outer.port());
+        let net = net(&["127.0.0.1"], Arc::new(SystemResolver));
+        let linked = net.fetch_linked(&url, GuardKind::TorrentUrl, MAX, TOTAL).await;
+        let expected = if is_link {
+            Linked::Magnet(magnet.to_owned())
+        } else {
+            Linked::Body(body.into())
+        };
+        assert_eq!(linked, Ok(expected));
     }
 }

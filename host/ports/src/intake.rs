@@ -22,6 +22,13 @@ pub struct TakenTorrent {
     pub existed: bool,
 }
 
+/// Judge of torrents by the info-hashes that their sources tell, asked before any client is.
+#[async_trait]
+pub trait HashJudge: Send + Sync {
+    /// Whether the torrent that has all of these is wanted; an error where nobody can say now.
+    async fn is_wanted(&self, hashes: &[String]) -> Result<bool, IntakeError>;
+}
+
 /// Why a torrent was not added, by what is to be done about it. Each text continues a sentence such as "Download failed: …".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IntakeError {
@@ -31,6 +38,9 @@ pub enum IntakeError {
     /// The address of the .torrent did not answer.
     #[error("{0}")]
     Source(String),
+    /// Whoever was asked by its info-hash does not want it: no client was.
+    #[error("The torrent is known already")]
+    Unwanted { hash: String },
     /// There is no engine, or it did not answer: whether it has the torrent is not known.
     #[error("{0}")]
     Engine(String),
@@ -46,8 +56,13 @@ pub trait TorrentIntake: Send + Sync {
     /// none.
     async fn check_save_path(&self, path: &str) -> Result<String, String>;
 
-    /// Hands a torrent to its engine and waits until that lists it.
-    async fn take_in(&self, torrent: NewTorrent) -> Result<TakenTorrent, IntakeError>;
+    /// Hands a torrent to its engine and waits until that lists it; one that `judge` does not want once its info-hash is known
+    /// is handed to none.
+    async fn take_in(
+        &self,
+        torrent: NewTorrent,
+        judge: Option<&dyn HashJudge>,
+    ) -> Result<TakenTorrent, IntakeError>;
 
     /// The engines that list a torrent, as far as is known.
     fn engines_with(&self, hash: &str) -> Vec<String>;

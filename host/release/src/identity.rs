@@ -1,6 +1,5 @@
 //! What two releases of the same thing have in common.
 
-use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use qm_titles::folded;
@@ -10,8 +9,7 @@ use crate::model::{ContentType, Release};
 /// One text for all releases of the same episode, movie or pack, whatever their quality; `None` when the name does not say
 /// which one it is. Several episodes or seasons are one thing: a pack is none of its episodes.
 pub fn identity(release: &Release) -> Option<String> {
-    let named = release.named()?;
-    let title = folded(&without_season(&named, release));
+    let title = folded(&release.named_without_season()?);
     if title.is_empty() {
         return None;
     }
@@ -41,22 +39,6 @@ fn pack(title: &str, release: &Release) -> Option<String> {
         let _ = write!(pack, ":{part}");
     }
     Some(pack)
-}
-
-/// A season that the title keeps (`Title S2`) is told apart from it.
-fn without_season<'t>(title: &'t str, release: &Release) -> Cow<'t, str> {
-    let Some(season) = release.season else {
-        return Cow::Borrowed(title);
-    };
-    let mark = format!("S{season}");
-    let mut words: Vec<&str> = title.split(' ').collect();
-    match words.iter().rposition(|word| *word == mark) {
-        Some(place) if words.len() > 1 => {
-            words.remove(place);
-            Cow::Owned(words.join(" "))
-        }
-        _ => Cow::Borrowed(title),
-    }
 }
 
 /// `1-3+7` for one to three and seven; the numbers are in order.

@@ -69,6 +69,25 @@ pub struct Release {
 }
 
 impl Release {
+    /// [`Release::named`] without a season that the title keeps (`Title S2`), where that season is known.
+    pub fn named_without_season(&self) -> Option<Cow<'_, str>> {
+        let title = self.named()?;
+        let Some(season) = self.season else {
+            return Some(title);
+        };
+        let mark = format!("S{season}");
+        let padded = format!("S{season:02}");
+        let mut words: Vec<&str> = title.split(' ').collect();
+        let is_mark = |word: &&str| word.eq_ignore_ascii_case(&mark) || word.eq_ignore_ascii_case(&padded);
+        match words.iter().rposition(is_mark) {
+            Some(place) if words.len() > 1 => {
+                words.remove(place);
+                Some(Cow::Owned(words.join(" ")))
+            }
+            _ => Some(title),
+        }
+    }
+
     /// The title with its country: what tells this series, or film, apart from others.
     pub fn named(&self) -> Option<Cow<'_, str>> {
         let title = self.title.as_deref()?;

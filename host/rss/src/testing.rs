@@ -10,7 +10,7 @@ use qm_kernel::{ClientInfo, Ctx, Permission, PermissionSet, Principal, Role, Sec
 use qm_platform::testing::Claims;
 use qm_platform::{Acting, ActingError, Actor, Audit, Cipher, Settings};
 use qm_ports::feed::{FeedSource, FetchError, Fetched, Validators};
-use qm_ports::intake::{IntakeError, NewTorrent, TakenTorrent, TorrentIntake};
+use qm_ports::intake::{HashJudge, IntakeError, NewTorrent, TakenTorrent, TorrentIntake};
 use qm_ports::shows::{AiringStatus, ShowError, ShowSnapshot, ShowStatuses};
 use qm_realtime::{Hub, HubConfig};
 use qm_test_base::{Hands, Heard, NoTokens, START_MS, client, principal};
@@ -129,9 +129,18 @@ impl TorrentIntake for Client {
         }
     }
 
-    async fn take_in(&self, torrent: NewTorrent) -> Result<TakenTorrent, IntakeError> {
+    async fn take_in(
+        &self,
+        torrent: NewTorrent,
+        judge: Option<&dyn HashJudge>,
+    ) -> Result<TakenTorrent, IntakeError> {
         self.taken.lock().unwrap().push(torrent.source.clone());
         let hash = Self::hash_of(&torrent.source);
+        if let Some(judge) = judge
+            && !judge.is_wanted(std::slice::from_ref(&hash)).await?
+        {
+            return Err(IntakeError::Unwanted { hash });
+        }
         let fault = self.faults.lock().unwrap().pop_front();
         if let Some((error, is_added)) = fault {
             if is_added {

@@ -9,16 +9,35 @@ pub const MAX_NAME: usize = 200;
 /// Signs of elision, however they are written.
 const APOSTROPHES: [char; 6] = ['\'', '’', '‘', '`', '´', 'ʼ'];
 
+/// Letters that are no other letter with a mark, as people write them who do not have them.
+const PLAIN: &[(char, &str)] = &[
+    ('ß', "ss"),
+    ('æ', "ae"),
+    ('œ', "oe"),
+    ('ø', "o"),
+    ('ł', "l"),
+    ('đ', "d"),
+    ('ð', "d"),
+    ('þ', "th"),
+    ('ı', "i"),
+    ('ħ', "h"),
+];
+
 /// Compatibility forms, no diacritics, lower case, `&` as `and`, what is neither letter nor digit as one space; the first
 /// [`MAX_NAME`] characters of that.
 pub fn normalise(text: &str) -> String {
+    normalise_by(text, char::is_alphanumeric, MAX_NAME)
+}
+
+/// The same with `is_letter` for what is a letter or a digit, and at most so many characters.
+fn normalise_by(text: &str, is_letter: impl Fn(char) -> bool, most: usize) -> String {
     let mut name = String::with_capacity(text.len());
     let mut length = 0;
     let mut push = |letter: char, name: &mut String| {
-        if length >= MAX_NAME {
+        if length >= most {
             return;
         }
-        if letter.is_alphanumeric() {
+        if is_letter(letter) {
             name.push(letter);
             length += 1;
         } else if !name.is_empty() && !name.ends_with(' ') {
@@ -44,12 +63,20 @@ pub fn normalise(text: &str) -> String {
 
 /// The form in which two spellings of one title are the same: [`normalise`]d, without apostrophes, initials as one word.
 pub fn folded(title: &str) -> String {
-    let plain: String = title
-        .chars()
-        .take(2 * MAX_NAME)
-        .filter(|letter| !APOSTROPHES.contains(letter))
-        .collect();
-    let name = normalise(&plain);
+    folded_by(title, char::is_alphanumeric, MAX_NAME)
+}
+
+/// The same with `is_letter` for what is a letter or a digit, and at most so many characters.
+pub fn folded_by(title: &str, is_letter: impl Fn(char) -> bool, most: usize) -> String {
+    let mut plain = String::with_capacity(title.len());
+    let letters = title.chars().take(2 * most).flat_map(char::to_lowercase);
+    for letter in letters.filter(|letter| !APOSTROPHES.contains(letter)) {
+        match PLAIN.iter().find(|(known, _)| *known == letter) {
+            Some((_, written)) => plain.push_str(written),
+            None => plain.push(letter),
+        }
+    }
+    let name = normalise_by(&plain, is_letter, most);
     let mut folded = String::with_capacity(name.len());
     let mut before = false;
     for word in name.split(' ') {
@@ -118,6 +145,7 @@ mod tests {
             ("Grey’s Harbor", "Greys Harbor"),
             ("L'Été Indien", "LEte Indien"),
             ("The A.B.C. Canals", "The ABC Canals"),
+            ("Søren’s Straße", "Sorens Strasse"),
         ] {
             assert_eq!(folded(one), folded(other), "{one}");
         }

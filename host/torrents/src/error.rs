@@ -233,6 +233,7 @@ fn fault(error: &MetainfoError) -> String {
     match error {
         MetainfoError::NotBencode => String::new(),
         MetainfoError::TooLarge
+        | MetainfoError::Instead(_)
         | MetainfoError::Bencode(_)
         | MetainfoError::NoInfo
         | MetainfoError::UnknownVersion(_)

@@ -1,51 +1,51 @@
-//! What an indexer found: RSS of any version, or Atom, with the attributes of Torznab and Newznab.
+//! What an indexer found: RSS of any version, or Atom, with the attributes of Torznab and Newznab, by the reader of feeds.
 
-use crate::date::unix_ms;
+use qm_feeds::{FeedError, Item};
+
 use crate::model::{Fault, Found, Release};
-use crate::verdict::api_fault;
-use crate::xml::{Element, MAX_TEXT, Node, Walk};
+use crate::verdict::{api_fault, fault_of};
+use crate::xml::{Element, Walk};
 
-/// Releases of one answer that are read.
-const MAX_RELEASES: usize = 10_000;
 const MAX_CATEGORIES: usize = 64;
 /// Attributes of one release that are kept as they are, and their bytes.
 const MAX_EXTRA: usize = 32;
 const MAX_EXTRA_TEXT: usize = 256;
+/// Attributes that have a field of their own.
+const READ: &[&str] = &[
+    "category",
+    "size",
+    "seeders",
+    "peers",
+    "grabs",
+    "infohash",
+    "magneturl",
+];
 
-/// Reads a feed, as far as it goes.
-pub fn feed(text: &str) -> Result<Found, Fault> {
-    let mut walk = Walk::new(text);
-    let mut found = Found::default();
-    let mut any = false;
-    while let Some(node) = walk.next() {
-        let Node::Open(element) = node else { continue };
-        let name = element.name.as_str();
-        if !any {
-            any = true;
-            if !matches!(name, "rss" | "feed" | "rdf") {
-                return Err(other_root(&element, &mut walk, "a feed"));
-            }
-        } else if name == "error" && found.releases.is_empty() && element.attribute("code").is_some() {
-            // Some servers wrap it.
-            return Err(api_fault(&element));
-        } else if matches!(name, "item" | "entry") {
-            if found.releases.len() == MAX_RELEASES {
-                walk.warn(format!(
-                    "lists more than {MAX_RELEASES} releases: the rest was left out"
-                ));
-                walk.stop();
-                break;
-            }
-            found.releases.push(item(&mut walk));
+/// Reads a feed, as far as it goes. `address`: that of the indexer, to which relative links are relative.
+pub fn feed(text: &str, address: Option<&str>) -> Result<Found, Fault> {
+    let document = qm_feeds::read_text(text, address).map_err(fault)?;
+    let mut warnings = document.warnings;
+    // No result is no oddity.
+    warnings.retain(|warning| warning != qm_feeds::NO_ITEMS);
+    Ok(Found {
+        releases: document.items.into_iter().map(release).collect(),
+        warnings,
+    })
+}
+
+fn fault(error: FeedError) -> Fault {
+    match error {
+        FeedError::Told { code, description } => fault_of(code, description),
+        FeedError::LoginPage { .. } => Fault::LoginPage(error.to_string()),
+        FeedError::Challenge { .. } => Fault::Captcha(error.to_string()),
+        FeedError::OtherDocument(name) => {
+            Fault::Unparsable(format!("answered <{name}> where a feed was expected"))
         }
+        FeedError::PlainText(_) | FeedError::Nothing => {
+            Fault::Unparsable("answered something that is no XML where a feed was expected".to_owned())
+        }
+        other => Fault::Unparsable(other.to_string()),
     }
-    if !any {
-        return Err(Fault::Unparsable(
-            "answered something that is no XML where a feed was expected".to_owned(),
-        ));
-    }
-    found.warnings = walk.warnings();
-    Ok(found)
 }
 
 /// The fault of a document that begins with another element than it should.
@@ -58,227 +58,34 @@ pub(crate) fn other_root(element: &Element, walk: &mut Walk<'_>, expected: &str)
     Fault::Unparsable(format!("answered <{name}> where {expected} was expected"))
 }
 
-/// A release that is being read.
-#[derive(Default)]
-struct Draft {
-    title: Option<String>,
-    guid: Option<String>,
-    link: Option<String>,
-    page: Option<String>,
-    date: Option<String>,
-    /// URL and length, the first first.
-    enclosures: Vec<(String, Option<u64>)>,
-    /// Of elements of their own.
-    magnet: Option<String>,
-    attributes: Vec<(String, String)>,
-}
-
-/// Reads an item whose beginning was read, to its end.
-fn item(walk: &mut Walk<'_>) -> Release {
-    let level = walk.depth();
-    let mut draft = Draft::default();
-    // The child that is open, and its text so far.
-    let mut field: Option<(String, String)> = None;
-    while let Some(node) = walk.next() {
-        match node {
-            Node::Open(element) if walk.depth() == level + 1 => {
-                draft.element(&element);
-                let plain =
-                    element.prefix.is_empty() || matches!(element.prefix.as_str(), "atom" | "torrent" | "dc");
-                field = plain.then(|| (element.name, String::new()));
-            }
-            Node::Text(text) if walk.depth() == level + 1 => {
-                if let Some((_, whole)) = &mut field
-                    && whole.len() < MAX_TEXT
-                {
-                    whole.push_str(&text);
-                }
-            }
-            Node::Close if walk.depth() == level => {
-                if let Some((name, text)) = field.take() {
-                    draft.text(&name, text.trim());
-                }
-            }
-            Node::Close if walk.depth() < level => break,
-            _ => {}
-        }
-    }
-    draft.release()
-}
-
-impl Draft {
-    fn element(&mut self, element: &Element) {
-        match element.name.as_str() {
-            "enclosure" => {
-                let length = element.attribute("length").and_then(|text| text.parse().ok());
-                self.enclosures
-                    .extend(element.attribute("url").map(|url| (url.to_owned(), length)));
-            }
-            // Atom's.
-            "link" => {
-                let Some(href) = element.attribute("href") else {
-                    return;
-                };
-                let length = element.attribute("length").and_then(|text| text.parse().ok());
-                match element.attribute("rel").unwrap_or("alternate") {
-                    "enclosure" => self.enclosures.push((href.to_owned(), length)),
-                    "alternate" => first(&mut self.link, href),
-                    _ => {}
-                }
-            }
-            "attr" if self.attributes.len() < 4 * MAX_CATEGORIES => {
-                let name = element.attribute("name").map(str::to_ascii_lowercase);
-                let value = element.attribute("value").map(str::to_owned);
-                self.attributes.extend(name.zip(value));
-            }
-            _ => {}
-        }
-    }
-
-    fn text(&mut self, name: &str, text: &str) {
-        let field = match name {
-            "title" => &mut self.title,
-            "guid" | "id" => &mut self.guid,
-            "link" => &mut self.link,
-            "comments" => &mut self.page,
-            "pubdate" | "published" | "date" => &mut self.date,
-            "updated" if self.date.is_none() => &mut self.date,
-            "magneturi" | "magneturl" if is_magnet(text) => &mut self.magnet,
-            _ => return,
-        };
-        first(field, text);
-    }
-
-    fn attribute(&self, name: &str) -> Option<&str> {
-        let mut found = self.attributes.iter().filter(|(known, _)| known == name);
-        found.next().map(|(_, value)| value.as_str())
-    }
-
-    fn number(&self, name: &str) -> Option<u32> {
-        self.attribute(name)?.parse().ok()
-    }
-
-    fn magnet(&self) -> Option<&str> {
-        let enclosures = self.enclosures.iter().map(|(url, _)| url.as_str());
-        enclosures
-            .chain(self.link.as_deref())
-            .chain(self.guid.as_deref())
-            .chain(self.attribute("magneturl"))
-            .chain(self.magnet.as_deref())
-            .find(|text| is_magnet(text))
-    }
-
-    fn release(self) -> Release {
-        let magnet = self.magnet();
-        let is_web = |link: &&str| {
-            let lower = link.get(..8).unwrap_or(link).to_ascii_lowercase();
-            lower.starts_with("http://") || lower.starts_with("https://")
-        };
-        let link = self.link.as_deref().filter(is_web);
-        let download_url = magnet
-            .or_else(|| self.enclosures.first().map(|(url, _)| url.as_str()))
-            .or(link);
-        let info_hash = match self.attribute("infohash") {
-            Some(hash) => Some(hash.to_ascii_lowercase()),
-            None => magnet.and_then(btih),
-        };
-        let size = self.attribute("size").and_then(|text| text.parse().ok());
-        let size = size.filter(|size| *size > 0);
-        let length = self.enclosures.first().and_then(|(_, length)| *length);
-        let page = self.page.as_deref().filter(is_web);
-        let page = page.or_else(|| self.guid.as_deref().filter(is_web));
-        Release {
-            title: self.title.clone().unwrap_or_default(),
-            download_url: download_url.map(str::to_owned),
-            info_hash,
-            size: size.or_else(|| length.filter(|length| *length > 0)),
-            seeders: self.number("seeders"),
-            peers: self.number("peers"),
-            grabs: self.number("grabs"),
-            categories: self.categories(),
-            published: self.date.as_deref().and_then(unix_ms).or_else(|| {
-                let usenet = self.attribute("usenetdate")?;
-                unix_ms(usenet)
-            }),
-            page: page.map(str::to_owned),
-            extra: self.extra(),
-            guid: self.guid,
-        }
-    }
-
-    fn categories(&self) -> Vec<u32> {
-        let all = self.attributes.iter().filter(|(name, _)| name == "category");
-        all.filter_map(|(_, value)| value.parse().ok())
+fn release(item: Item) -> Release {
+    let number = |name: &str| {
+        let mut found = item.attributes.iter().filter(|(known, _)| known == name);
+        found.next().and_then(|(_, value)| value.parse().ok())
+    };
+    let categories = item.attributes.iter().filter(|(name, _)| name == "category");
+    let others = item
+        .attributes
+        .iter()
+        .filter(|(name, value)| !READ.contains(&name.as_str()) && name.len() + value.len() <= MAX_EXTRA_TEXT);
+    let is_named = !item.is_told_by_link && item.guid != item.title;
+    Release {
+        download_url: item.download().map(str::to_owned),
+        seeders: number("seeders"),
+        peers: number("peers"),
+        grabs: number("grabs"),
+        categories: categories
+            .filter_map(|(_, value)| value.parse().ok())
             .take(MAX_CATEGORIES)
-            .collect()
+            .collect(),
+        extra: others.take(MAX_EXTRA).cloned().collect(),
+        info_hash: item.info_hash,
+        size: item.size,
+        published: item.published,
+        page: item.page,
+        guid: Some(item.guid).filter(|_| is_named),
+        title: item.title,
     }
-
-    /// What has no field of its own.
-    fn extra(&self) -> Vec<(String, String)> {
-        const READ: &[&str] = &[
-            "category",
-            "size",
-            "seeders",
-            "peers",
-            "grabs",
-            "infohash",
-            "magneturl",
-        ];
-        let others = self
-            .attributes
-            .iter()
-            .filter(|(name, _)| !READ.contains(&name.as_str()));
-        others
-            .filter(|(name, value)| name.len() + value.len() <= MAX_EXTRA_TEXT)
-            .take(MAX_EXTRA)
-            .cloned()
-            .collect()
-    }
-}
-
-fn first(field: &mut Option<String>, text: &str) {
-    if field.is_none() && !text.is_empty() {
-        *field = Some(text.to_owned());
-    }
-}
-
-fn is_magnet(text: &str) -> bool {
-    text.get(..7)
-        .is_some_and(|start| start.eq_ignore_ascii_case("magnet:"))
-}
-
-/// The info-hash of a magnet link, lower case; one in base 32 as hexadecimal.
-fn btih(magnet: &str) -> Option<String> {
-    let lower = magnet.to_ascii_lowercase();
-    let start = lower.find("urn:btih:")? + "urn:btih:".len();
-    let hash: String = lower[start..]
-        .chars()
-        .take_while(char::is_ascii_alphanumeric)
-        .take(64)
-        .collect();
-    if hash.len() == 32 {
-        return base32(&hash).or(Some(hash));
-    }
-    (!hash.is_empty()).then_some(hash)
-}
-
-fn base32(text: &str) -> Option<String> {
-    let (mut hex, mut bits, mut held) = (String::new(), 0_u32, 0_u32);
-    for byte in text.bytes() {
-        let value = match byte {
-            b'a'..=b'z' => byte - b'a',
-            b'2'..=b'7' => byte - b'2' + 26,
-            _ => return None,
-        };
-        held = (held << 5) | u32::from(value);
-        bits += 5;
-        while bits >= 4 {
-            bits -= 4;
-            hex.push(char::from_digit((held >> bits) & 15, 16)?);
-        }
-        held &= 15;
-    }
-    Some(hex)
 }
 
 #[cfg(test)]
@@ -288,8 +95,8 @@ mod tests {
     use super::*;
 
     fn one(item: &str) -> Release {
-        let text = format!("<rss version='2.0'><channel><item>{item}</item></channel></rss>");
-        let found = feed(&text).unwrap();
+        let text = format!("<rss version='2.0'><channel><item>{item}<title>T</title></item></channel></rss>");
+        let found = feed(&text, None).unwrap();
         assert_eq!(found.releases.len(), 1, "{item}");
         found.releases.into_iter().next().unwrap()
     }
@@ -324,6 +131,7 @@ mod tests {
   </item>
  </channel>
 </rss>"#,
+            None,
         )
         .unwrap();
         assert_eq!(found.warnings, Vec::<String>::new());
@@ -370,7 +178,11 @@ mod tests {
         let both = one(&format!(
             "<link>{raw}</link><a:attr name='infohash' value='FF00'/>"
         ));
-        assert_eq!(both.info_hash.as_deref(), Some("ff00"));
+        assert_eq!(
+            both.info_hash.as_deref(),
+            Some("abcdef0123456789abcdef0123456789abcdef01"),
+            "what is no info-hash is none"
+        );
         let wide = one("<link>magnet:?xt=urn:btih:VPG66AJDIVTYTK6N54ASGRLHRGV433YB</link>");
         assert_eq!(
             wide.info_hash.as_deref(),
@@ -381,7 +193,15 @@ mod tests {
     #[test]
     fn a_link_is_one_of_the_web() {
         assert_eq!(one("<link>ftp://i/f</link>").download_url, None);
-        assert_eq!(one("<guid>http://i/f</guid>").download_url, None);
+        assert_eq!(
+            one("<guid>http://i/f</guid>").download_url.as_deref(),
+            Some("http://i/f"),
+            "a permalink"
+        );
+        assert_eq!(
+            one("<guid isPermaLink='false'>http://i/f</guid>").download_url,
+            None
+        );
         assert_eq!(
             one("<link>HTTP://i/f</link>").download_url.as_deref(),
             Some("HTTP://i/f")
@@ -392,7 +212,6 @@ mod tests {
                 .as_deref(),
             Some("http://i/e")
         );
-        assert_eq!(one("<title></title>").title, "");
     }
 
     #[test]
@@ -412,11 +231,66 @@ mod tests {
     }
 
     #[test]
+    fn what_feeds_are_read_by_reads_indexers_too() {
+        let spelt = one("<title>Tom &amp;amp; Jerry   S01E02\n 720p</title>");
+        assert_eq!(spelt.title, "Tom & Jerry S01E02 720p");
+        let nested = one(
+            "<link>http://i/1</link><torrent xmlns='http://xmlns.ezrss.it/0.1/'><contentLength>5</contentLength>\
+             <infoHash>ABCDEF0123456789ABCDEF0123456789ABCDEF01</infoHash></torrent>",
+        );
+        let hash = "abcdef0123456789abcdef0123456789abcdef01";
+        assert_eq!((nested.size, nested.info_hash.as_deref()), (Some(5), Some(hash)));
+        let told = one("<enclosure url='http://i/e' length='9000'/><description>Size: 4.2 GB</description>");
+        assert_eq!(told.size, Some(4_200_000_000));
+        let alone = one(&format!("<x:attr name='infohash' value='{hash}'/>"));
+        assert_eq!(
+            alone.download_url,
+            Some(format!("magnet:?xt=urn:btih:{hash}&dn=T"))
+        );
+        let key = one(&format!("<link>http://i/{hash}/1.torrent</link>"));
+        assert_eq!(key.info_hash, None);
+        let text = "<rss><channel><item><title>T</title><link>/dl/1</link></item></channel></rss>";
+        let found = feed(text, Some("http://i.example:9117/x/api")).unwrap();
+        assert_eq!(
+            found.releases[0].download_url.as_deref(),
+            Some("http://i.example:9117/dl/1")
+        );
+    }
+
+    #[test]
+    fn a_charset_that_lies_is_found_out() {
+        let answer = |body: &[u8], content_type| {
+            let answer = crate::Answer {
+                status: 200,
+                content_type,
+                retry_after: None,
+                body,
+                now: 0,
+            };
+            crate::document(answer, "a feed").unwrap().0
+        };
+        let whole =
+            |title: &str| format!("<rss><channel><item><title>{title}</title></item></channel></rss>");
+        let title = |text: &str| feed(text, None).unwrap().releases[0].title.clone();
+        let utf8 = format!(
+            "<?xml version='1.0' encoding='windows-1251'?>{}",
+            whole("Тихая гавань")
+        );
+        assert_eq!(title(&answer(utf8.as_bytes(), None)), "Тихая гавань");
+        let named = whole("Тихая гавань");
+        assert_eq!(
+            title(&answer(named.as_bytes(), Some("text/xml; charset=iso-8859-1"))),
+            "Тихая гавань"
+        );
+    }
+
+    #[test]
     fn atom_and_rss_1_are_feeds() {
         let found = feed(
             "<feed xmlns='http://www.w3.org/2005/Atom'><title>no</title><entry><title type='text'>A</title><id>urn:1</id>\
              <link href='http://i/page'/><link rel='enclosure' href='http://i/f.torrent' length='5'/>\
              <updated>2024-05-01T08:00:00Z</updated><source><title>B</title></source></entry></feed>",
+            None,
         )
         .unwrap();
         let release = &found.releases[0];
@@ -429,15 +303,18 @@ mod tests {
             ("A", Some("http://i/f.torrent"), Some(5))
         );
         assert_eq!(release.published, Some(1_714_550_400_000));
-        let found =
-            feed("<rdf:RDF><channel/><item><title>A</title><link>http://i</link></item></rdf:RDF>").unwrap();
+        let found = feed(
+            "<rdf:RDF><channel/><item><title>A</title><link>http://i</link></item></rdf:RDF>",
+            None,
+        )
+        .unwrap();
         assert_eq!(found.releases[0].download_url.as_deref(), Some("http://i"));
     }
 
     #[test]
     fn no_result_is_no_error() {
         for text in ["<rss><channel></channel></rss>", "<rss/>", "<feed/>"] {
-            assert_eq!(feed(text), Ok(Found::default()), "{text}");
+            assert_eq!(feed(text, None), Ok(Found::default()), "{text}");
         }
     }
 
@@ -449,7 +326,7 @@ mod tests {
             "<rss><channel><error code='201' description='Incorrect parameter'/></channel></rss>",
         ] {
             assert_eq!(
-                feed(text),
+                feed(text, None),
                 Err(Fault::Api {
                     code: "201".to_owned(),
                     description: "Incorrect parameter".to_owned()
@@ -462,7 +339,7 @@ mod tests {
     fn what_ends_in_the_middle_is_read_so_far() {
         let whole =
             "<rss><channel><item><title>A</title><link>http://i/1</link></item><item><title>B</title><li";
-        let found = feed(whole).unwrap();
+        let found = feed(whole, None).unwrap();
         let titles: Vec<&str> = found
             .releases
             .iter()
@@ -473,6 +350,7 @@ mod tests {
         let sloppy = feed(
             "<rss><channel><item><title>A & B</title><description><b>x<br></description><link>http://i/1</link></item>\
              <item><title>C</channel></rss>",
+            None,
         )
         .unwrap();
         assert_eq!(sloppy.releases[0].title, "A & B");
@@ -487,7 +365,7 @@ mod tests {
             "<rss><channel>{}</channel></rss>",
             "<item><title>A</title></item>".repeat(10_001)
         );
-        let found = feed(&text).unwrap();
+        let found = feed(&text, None).unwrap();
         assert_eq!(found.releases.len(), 10_000);
         assert!(found.warnings[0].contains("10000"), "{:?}", found.warnings);
     }
@@ -500,15 +378,15 @@ mod tests {
             text.extend(["<!ENTITY a", &n.to_string(), " '", &inner, "'>"]);
         }
         text += "<!ENTITY f SYSTEM 'file:///etc/passwd'>]><rss><channel><item><title>&a29;&f;</title></item></channel></rss>";
-        let found = feed(&text).unwrap();
+        let found = feed(&text, None).unwrap();
         assert_eq!(found.releases[0].title, "&a29;&f;");
     }
 
     proptest! {
         #[test]
         fn nothing_breaks_the_reader(text in "[ -~<>/&;\"'=\u{e4}\n]{0,400}") {
-            let _ = feed(&text);
-            let _ = feed(&format!("<rss><channel><item>{text}</item>"));
+            let _ = feed(&text, None);
+            let _ = feed(&format!("<rss><channel><item>{text}</item>"), None);
             let _ = crate::caps::caps(&format!("<caps>{text}"));
         }
     }

@@ -4,7 +4,6 @@
 //! entity that a document declares is read, so none can grow or name a file.
 
 mod caps;
-mod charset;
 mod date;
 mod feed;
 mod model;
@@ -15,7 +14,6 @@ mod verdict;
 mod xml;
 
 pub use caps::caps;
-pub use charset::decode;
 pub use date::unix_ms;
 pub use feed::feed;
 pub use model::{Caps, Category, Fault, Found, Limits, Query, Release, Server};

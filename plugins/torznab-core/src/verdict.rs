@@ -1,6 +1,7 @@
 //! Whether an answer is one, before its document is read: statuses, web pages, errors of the protocol.
 
-use crate::charset::decode;
+use qm_feeds::decode;
+
 use crate::date::unix_ms;
 use crate::model::Fault;
 use crate::page::{self, Page};
@@ -84,9 +85,9 @@ fn web_page(text: &str, expected: &str) -> Fault {
         Page::Login => Fault::LoginPage(format!(
             "answered a page on which people sign in where {expected} was expected: check the base URL and the API key"
         )),
-        Page::Captcha => Fault::Captcha(format!(
-            "answered a page that wants to see a person, a captcha: open the indexer in a browser, or use an aggregator that can"
-        )),
+        Page::Captcha => Fault::Captcha(
+            "answered a page that wants to see a person, a captcha: open the indexer in a browser, or use an aggregator that can".to_owned(),
+        ),
         Page::Other => Fault::Unparsable(format!(
             "answered a web page where {expected} was expected: check the base URL"
         )),
@@ -130,6 +131,10 @@ fn told(element: &Element) -> (String, String) {
 /// The fault of an `<error>`: 1xx are about accounts, and two codes about having asked too often.
 pub(crate) fn api_fault(element: &Element) -> Fault {
     let (code, description) = told(element);
+    fault_of(code, description)
+}
+
+pub(crate) fn fault_of(code: String, description: String) -> Fault {
     match code.as_str() {
         "100" | "101" | "102" => Fault::Auth(format!("{code}: {description}")),
         "429" | "500" | "501" => Fault::Throttled {

@@ -72,11 +72,6 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Elements that are open.
-    pub fn depth(&self) -> usize {
-        self.open.len()
-    }
-
     /// What was odd, each once.
     pub fn warnings(self) -> Vec<String> {
         self.warnings

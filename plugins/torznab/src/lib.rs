@@ -16,6 +16,8 @@ use crate::fetch::{Fetch, Landed};
 const MAX_DOCUMENT: u64 = 5 << 20;
 /// Bytes of a .torrent file.
 const MAX_TORRENT: u64 = 10 << 20;
+/// Bytes of an answer that may be a magnet link.
+const MAX_MAGNET: usize = 64 << 10;
 /// Time limit on a call when the configuration names none, in milliseconds.
 const TIMEOUT_MS: u64 = 15_000;
 
@@ -66,7 +68,7 @@ impl Indexer for Torznab {
         let target = Target::read(&implementation, &config)?;
         let params = core::search_params(&convert::query(query));
         let text = target.document(params, "a feed")?;
-        let mut found = core::feed(&text.0).map_err(convert::fault)?;
+        let mut found = core::feed(&text.0, Some(&target.endpoint)).map_err(convert::fault)?;
         found.warnings.extend(text.1);
         Ok(convert::found(found))
     }
@@ -86,15 +88,15 @@ impl Indexer for Torznab {
             if answer.body.first() == Some(&b'd') {
                 return Ok(Payload::Torrent(answer.body));
             }
-            let start = answer.body.get(..7).unwrap_or_default();
-            if start.eq_ignore_ascii_case(b"magnet:") && answer.body.len() < 64 << 10 {
-                let text = String::from_utf8_lossy(&answer.body).trim().to_owned();
-                return Ok(Payload::Magnet(text));
+            let text = String::from_utf8_lossy(answer.body.get(..MAX_MAGNET).unwrap_or(&answer.body));
+            let text = text.trim_start_matches('\u{feff}').trim();
+            if is_magnet(text) && answer.body.len() < MAX_MAGNET {
+                return Ok(Payload::Magnet(text.to_owned()));
             }
         }
         let (text, _) = answer.document("a .torrent file")?;
         // Some answer what went wrong in their protocol, and everything else is no file either.
-        Err(match core::feed(&text) {
+        Err(match core::feed(&text, None) {
             Err(fault @ (core::Fault::Api { .. } | core::Fault::Auth(_) | core::Fault::Throttled { .. })) => {
                 convert::fault(fault)
             }

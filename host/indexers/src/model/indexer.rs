@@ -1,7 +1,7 @@
 //! An indexer as it is configured.
 
 use qm_kernel::Timestamp;
-use qm_ports::indexer::Caps;
+use qm_ports::indexer::{Caps, Query};
 use url::Url;
 
 use super::health::Health;
@@ -89,9 +89,11 @@ pub struct Indexer {
 }
 
 impl Indexer {
-    /// Whether it takes season and episode as numbers; one that was never tested does.
-    pub fn searches_tv(&self) -> bool {
-        self.capabilities.as_ref().is_none_or(|caps| caps.tv_search)
+    /// Whether it takes season and episode of a question as numbers; one that was never tested does.
+    pub fn searches_tv(&self, query: &Query) -> bool {
+        self.capabilities
+            .as_ref()
+            .is_none_or(|caps| takes_numbers(caps, query))
     }
 
     /// Whether a link is of its own origin.
@@ -103,6 +105,16 @@ impl Indexer {
     pub fn complaint(&self, reason: impl std::fmt::Display) -> String {
         format!("Indexer \"{}\" request failed: {reason}", self.name)
     }
+}
+
+/// Whether what searches for television takes every parameter that a question has. Where none are listed all are taken.
+fn takes_numbers(caps: &Caps, query: &Query) -> bool {
+    let listed = &caps.supported_params;
+    let takes = |name: &str| listed.is_empty() || listed.iter().any(|param| param.eq_ignore_ascii_case(name));
+    caps.tv_search
+        && (query.term.trim().is_empty() || takes("q"))
+        && (query.season.is_none() || takes("season"))
+        && (query.episode.is_none() || takes("ep"))
 }
 
 /// Whether a text is the URL of an indexer: http or https, with a host and without credentials.
@@ -118,6 +130,36 @@ pub fn is_base_url(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn television_is_searched_by_the_parameters_that_are_taken() {
+        let query = |season, episode| Query {
+            term: "Harbor Nine".to_owned(),
+            season,
+            episode,
+            ..Query::default()
+        };
+        let caps = |params: &[&str]| Caps {
+            tv_search: true,
+            supported_params: params.iter().map(|param| (*param).to_owned()).collect(),
+            ..Caps::default()
+        };
+        for (params, season, episode, expected) in [
+            (&["q", "season", "ep"][..], Some(1), Some(2), true),
+            (&["Q", "Season", "EP"], Some(1), Some(2), true),
+            (&[], Some(1), Some(2), true),
+            (&["q"], None, None, true),
+            (&["q"], Some(1), None, false),
+            (&["q", "season"], Some(1), Some(2), false),
+            (&["tvdbid", "season", "ep"], Some(1), Some(2), false),
+        ] {
+            assert_eq!(
+                takes_numbers(&caps(params), &query(season, episode)),
+                expected,
+                "{params:?}"
+            );
+        }
+    }
 
     #[test]
     fn urls_of_indexers() {

@@ -91,7 +91,7 @@ impl Indexers {
         why: Why,
         mut query: Query,
     ) -> Result<Found, IndexerError> {
-        query.tv_search = indexer.searches_tv();
+        query.tv_search = indexer.searches_tv(&query);
         if query.categories.is_empty() {
             query.categories.clone_from(&indexer.categories);
         }

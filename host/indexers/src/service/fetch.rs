@@ -1,7 +1,7 @@
 //! Releases by their links: a link of an indexer's own origin by its protocol, every other one through the URL guard.
 
 use qm_net::{GuardKind, Linked};
-use qm_ports::indexer::{Fetched, Payload};
+use qm_ports::indexer::{Fetched, IndexerError, Payload};
 use url::Url;
 
 use super::ask::Why;
@@ -30,7 +30,7 @@ impl Indexers {
             })
             .await;
         match answer {
-            Ok(Payload::Torrent(file)) => Ok(Fetched::Torrent(file)),
+            Ok(Payload::Torrent(file)) => of_body(file),
             Ok(Payload::Magnet(magnet)) => Ok(Fetched::Magnet(magnet)),
             Ok(Payload::Elsewhere(url)) => self.fetch_outside(&url).await,
             Err(source) => Err(IndexerAreaError::Failed {
@@ -61,9 +61,34 @@ impl Indexers {
                 message: source.about(url),
                 source,
             })?;
-        Ok(match linked {
-            Linked::Body(body) => Fetched::Torrent(body.to_vec()),
-            Linked::Magnet(magnet) => Fetched::Magnet(magnet),
-        })
+        match linked {
+            Linked::Body(body) => of_body(body.to_vec()),
+            Linked::Magnet(magnet) => Ok(Fetched::Magnet(magnet)),
+        }
+    }
+}
+
+/// What does not begin as a .torrent file does is none, and is called what it is.
+fn of_body(body: Vec<u8>) -> Result<Fetched, IndexerAreaError> {
+    if body.first() == Some(&b'd') {
+        return Ok(Fetched::Torrent(body));
+    }
+    let message = qm_feeds::instead_of_torrent(&body);
+    Err(IndexerAreaError::Failed {
+        source: IndexerError::Unparsable(message.clone()),
+        message,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_torrent_is_told() {
+        assert!(of_body(b"d4:infodee".to_vec()).is_ok());
+        let refused = of_body(b"<html><body>404</body></html>".to_vec()).err();
+        let told = refused.map(|error| error.to_string()).unwrap_or_default();
+        assert!(told.contains("a web page where a .torrent file"), "{told}");
     }
 }

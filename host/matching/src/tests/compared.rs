@@ -22,6 +22,8 @@ const TYPES: &[Compared] = {
         (ExactText, "進撃", "進撃!", true),
         (ExactText, "進撃", "巨人", false),
         (ContainsText, "Orchard Lane 1080p", RELEASE, true),
+        (ContainsText, "Pokéhouse & Co", "Pokehouse.and.Co.S01E02", true),
+        (FuzzyMatch, "S.W.O.P. & Tide", "SWOP.and.Tide.S01E02", true),
         (ContainsText, "Lane Orchard web-dl kestrel", RELEASE, true),
         (ContainsText, "Orchard Winter", RELEASE, false),
         (ContainsText, "1080p winter", RELEASE, true),
@@ -41,7 +43,7 @@ const TYPES: &[Compared] = {
         (Wildcard, "lane?the", RELEASE, false),
         (SmartEpisodeMatch, "The Orchard Lane", RELEASE, true),
         (SmartEpisodeMatch, "Orchard", RELEASE, false),
-        (SmartEpisodeMatch, "", RELEASE, true),
+        (SmartEpisodeMatch, "", RELEASE, false),
         (SmartEpisodeMatch, "…", RELEASE, false),
         (SmartEpisodeMatch, "Rise", "The Rise of Morning S01E01", false),
         (SmartEpisodeMatch, "9-1-1", "9-1-1.Lone.Star.S01E01", false),
@@ -169,6 +171,8 @@ type Numbered = (MatchType, &'static str, [Option<u32>; 3], &'static str, bool);
 const NUMBERS: &[Numbered] = {
     use MatchType::{SmartEpisodeMatch, SmartMovieMatch};
     const SPAN: &str = "Harbor.Nine.S01E03-E05.2160p";
+    const SECOND: &str = "[Kitsune] Paper Lantern S2 - 09 [1080p]";
+    const BARE_SECOND: &str = "Paper.Lantern.S2.-.09.1080p";
     const ANIME: &str = "[Kitsune] Paper Lantern - 05 [1080p]";
     &[
         (
@@ -177,6 +181,55 @@ const NUMBERS: &[Numbered] = {
             [Some(1), Some(3), None],
             SPAN,
             true,
+        ),
+        (
+            SmartEpisodeMatch,
+            "Paper Lantern",
+            [Some(2), Some(9), None],
+            SECOND,
+            true,
+        ),
+        (
+            SmartEpisodeMatch,
+            "Paper Lantern",
+            [Some(2), None, None],
+            BARE_SECOND,
+            true,
+        ),
+        (
+            SmartEpisodeMatch,
+            "Paper Lantern",
+            [None, None, None],
+            SECOND,
+            true,
+        ),
+        (
+            SmartEpisodeMatch,
+            "Paper Lantern S2",
+            [None, Some(9), None],
+            SECOND,
+            true,
+        ),
+        (
+            SmartEpisodeMatch,
+            "Paper Lantern",
+            [Some(1), Some(9), None],
+            SECOND,
+            false,
+        ),
+        (
+            SmartEpisodeMatch,
+            "Paper Lantern",
+            [Some(2), Some(8), None],
+            BARE_SECOND,
+            false,
+        ),
+        (
+            SmartEpisodeMatch,
+            "Paper",
+            [Some(2), Some(9), None],
+            BARE_SECOND,
+            false,
         ),
         (
             SmartEpisodeMatch,

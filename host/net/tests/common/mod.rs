@@ -34,6 +34,25 @@ impl Listener {
         Self { addr, count }
     }
 
+    /// One that answers every connection with these bytes, and the head of the last request.
+    pub async fn hearing(answer: Vec<u8>) -> (Self, Arc<Mutex<String>>) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let addr = listener.local_addr().unwrap();
+        let (count, heard) = (Arc::new(AtomicUsize::new(0)), Arc::new(Mutex::new(String::new())));
+        let (seen, hears) = (count.clone(), heard.clone());
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                seen.fetch_add(1, Ordering::SeqCst);
+                let mut buffer = [0; 8192];
+                let read = stream.read(&mut buffer).await.unwrap_or(0);
+                *hears.lock().unwrap() = String::from_utf8_lossy(&buffer[..read]).into_owned();
+                let _ = stream.write_all(&answer).await;
+                let _ = stream.shutdown().await;
+            }
+        });
+        (Self { addr, count }, heard)
+    }
+
     pub fn port(&self) -> u16 {
         self.addr.port()
     }

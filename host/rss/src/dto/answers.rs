@@ -102,7 +102,17 @@ pub struct FeedWithRulesView {
 pub struct RuleOfFeedView {
     #[serde(flatten)]
     pub rule: RuleView,
+    /// The feeds it looks at.
     pub feed_ids: Vec<String>,
+}
+
+impl From<(Rule, Vec<String>)> for RuleOfFeedView {
+    fn from((rule, feed_ids): (Rule, Vec<String>)) -> Self {
+        Self {
+            rule: rule.into(),
+            feed_ids,
+        }
+    }
 }
 
 impl FeedWithRulesView {
@@ -118,10 +128,7 @@ impl FeedWithRulesView {
 
 impl From<(Feed, Vec<(Rule, Vec<String>)>)> for FeedWithRulesView {
     fn from((feed, rules): (Feed, Vec<(Rule, Vec<String>)>)) -> Self {
-        let rules = rules.into_iter().map(|(rule, feed_ids)| RuleOfFeedView {
-            rule: rule.into(),
-            feed_ids,
-        });
+        let rules = rules.into_iter().map(RuleOfFeedView::from);
         Self {
             feed: feed.into(),
             rules: rules.collect(),
@@ -221,6 +228,8 @@ pub struct ListedRuleView {
     pub media_type: Option<String>,
     pub feed_id: String,
     pub feed_name: String,
+    /// The feeds it looks at.
+    pub feed_ids: Vec<String>,
 }
 
 /// What a rule prefers, at one place.
@@ -247,6 +256,9 @@ pub struct CandidateView {
     pub size_rules: SizeRules,
     #[schema(value_type = Object)]
     pub feed_scope: FeedScope,
+    /// Why it matches nothing as it stands: an empty pattern, or one that is no valid one. One of a smart type without a pattern is
+    /// about the title that the rule's name says.
+    pub warnings: Vec<String>,
     #[schema(value_type = Option<String>, format = DateTime)]
     pub last_matched_at: Option<Timestamp>,
     pub match_count: i64,
@@ -273,6 +285,11 @@ impl From<StoredCandidate> for CandidateView {
             quality_rules: candidate.quality_rules,
             size_rules: candidate.size_rules,
             feed_scope: candidate.feed_scope,
+            warnings: stored
+                .complaint
+                .map(|reason| format!("The candidate matches nothing: {reason}"))
+                .into_iter()
+                .collect(),
             last_matched_at: stored.last_matched_at,
             match_count: stored.match_count,
             created_at: stored.created_at,

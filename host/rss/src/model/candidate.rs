@@ -7,6 +7,7 @@ use qm_matching::{Candidate, FeedScope, MAX_CANDIDATES, MatchType, QualityRules,
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use super::rule::Rule;
 use crate::error::RssError;
 
 /// A candidate of a rule, with what became of it.
@@ -18,6 +19,15 @@ pub struct StoredCandidate {
     pub match_count: i64,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
+    /// Why it matches nothing; looked for where people are told.
+    pub complaint: Option<String>,
+}
+
+impl StoredCandidate {
+    /// Finds out whether it can match anything, as this rule has it asked.
+    pub fn find_complaint(&mut self, rule: &Rule) {
+        self.complaint = self.candidate.clone().of_rule(&rule.name).complaint();
+    }
 }
 
 /// What a body says of a candidate. What is of another type than it should be counts as not said.

@@ -27,13 +27,15 @@ pub struct HistoryItem {
     pub created_at: Timestamp,
     /// When the feed last showed it, to the day.
     pub seen_at: Timestamp,
+    /// Its place in the document that first showed it, from 0.
+    pub place: i64,
     /// What became of the last grab; read for people only.
     pub grab: Option<GrabNote>,
 }
 
 impl HistoryItem {
     /// An item that is seen for the first time.
-    pub fn new(id: String, feed_id: &str, item: &Item, now: Timestamp) -> Self {
+    pub fn new(id: String, feed_id: &str, item: &Item, place: i64, now: Timestamp) -> Self {
         Self {
             id,
             feed_id: feed_id.to_owned(),
@@ -48,6 +50,7 @@ impl HistoryItem {
             regrab_requested_at: None,
             created_at: now,
             seen_at: now,
+            place,
             grab: None,
         }
     }
@@ -60,6 +63,19 @@ impl HistoryItem {
             .filter(given)
             .or_else(|| Some(self.link.as_str()).filter(given))
     }
+}
+
+/// The guid of an item that is told by its link, where another title has that link already.
+pub fn guid_with_title(item: &Item) -> String {
+    format!("{} {}", item.guid, item.title)
+}
+
+/// Order of a history: the newest first, of one fetch that of the document.
+pub fn newest_first(one: &HistoryItem, other: &HistoryItem) -> std::cmp::Ordering {
+    let newer = other.created_at.cmp(&one.created_at);
+    newer
+        .then_with(|| one.place.cmp(&other.place))
+        .then_with(|| other.id.cmp(&one.id))
 }
 
 /// The key of a guid in its feed: a long one stands there by its digest.

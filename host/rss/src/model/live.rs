@@ -40,7 +40,10 @@ impl LiveRule {
             ))
         } else {
             Judge::List(Compiled::new(
-                candidates.into_iter().map(|stored| stored.candidate).collect(),
+                candidates
+                    .into_iter()
+                    .map(|stored| stored.candidate.of_rule(&rule.name))
+                    .collect(),
             ))
         };
         Self { rule, judge, targets }

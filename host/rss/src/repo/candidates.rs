@@ -72,6 +72,7 @@ impl From<Row> for StoredCandidate {
             match_count: row.match_count,
             created_at: Timestamp::from_ms(row.created_at),
             updated_at: Timestamp::from_ms(row.updated_at),
+            complaint: None,
         }
     }
 }

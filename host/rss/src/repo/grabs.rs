@@ -31,6 +31,8 @@ sql! {
     /// Another one has brought the torrent to a client, before this one or while this one was asking.
     TWIN = "SELECT 1 FROM rss_grabs WHERE torrent_hash = $1 AND id <> $2 AND state = 'done' \
         AND (CAST($3 AS BOOLEAN) OR ended_at >= $4) LIMIT 1";
+    /// Another one has brought a torrent at any time, whether or not a client still has it.
+    BROUGHT = "SELECT 1 FROM rss_grabs WHERE (torrent_hash = $1 OR info_hash = $1) AND id <> $2 AND state = 'done' LIMIT 1";
     BEGIN = "UPDATE rss_grabs SET attempts = attempts + 1, engine_id = $2 WHERE id = $1 AND state = 'pending'";
     AGAIN = "UPDATE rss_grabs SET next_attempt_at = $2, error = $3 WHERE id = $1 AND state = 'pending'";
     END = "UPDATE rss_grabs SET state = $2, error = $3, torrent_hash = $4, retires = $5, ended_at = $6, info_hash = $7 \
@@ -149,6 +151,11 @@ pub async fn has_twin(
 ) -> Result<bool, DbError> {
     let row = qm_db::opt!(tx, (i32,), TWIN, hash, id, existed, began.ms()).await?;
     Ok(row.is_some())
+}
+
+/// Whether another grab than this one has brought a torrent.
+pub async fn is_brought(tx: &mut Tx, id: &str, hash: &str) -> Result<bool, DbError> {
+    Ok(qm_db::opt!(tx, (i32,), BROUGHT, hash, id).await?.is_some())
 }
 
 /// Notes that a client is about to be asked; `false`: it is no longer pending.

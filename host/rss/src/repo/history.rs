@@ -12,7 +12,7 @@ use crate::model::history::{Counts, HistoryFilter, HistoryItem, guid_key};
 macro_rules! columns {
     () => {
         "h.id, h.feed_id, h.item_guid, h.title, h.link, h.magnet, h.info_hash, h.size_bytes, h.matched, h.downloaded, \
-         h.regrab_requested_at, h.created_at, h.seen_at, g.state AS grab_state, g.attempts AS grab_attempts, \
+         h.regrab_requested_at, h.created_at, h.seen_at, h.place, g.state AS grab_state, g.attempts AS grab_attempts, \
          g.error AS grab_error, g.next_attempt_at AS grab_next"
     };
 }
@@ -35,34 +35,34 @@ sql! {
     FIND = concat!("SELECT ", columns!(), with_grab!(), " WHERE h.id = $1");
     PAGE = concat!("SELECT ", columns!(), with_grab!(), chosen!(), " AND CASE CAST($5 AS TEXT) WHEN 'downloaded' THEN h.downloaded \
         WHEN 'matched' THEN h.matched AND NOT h.downloaded WHEN 'seen' THEN NOT h.matched AND NOT h.downloaded \
-        ELSE h.created_at IS NOT NULL END ORDER BY h.created_at DESC, h.id DESC LIMIT $6 OFFSET $7");
+        ELSE h.created_at IS NOT NULL END ORDER BY h.created_at DESC, h.place, h.id DESC LIMIT $6 OFFSET $7");
     COUNTS = concat!("SELECT COUNT(*), CAST(COALESCE(SUM(CASE WHEN h.downloaded THEN 1 ELSE 0 END), 0) AS BIGINT), \
         CAST(COALESCE(SUM(CASE WHEN h.matched AND NOT h.downloaded THEN 1 ELSE 0 END), 0) AS BIGINT) FROM rss_history h",
         chosen!());
-    NEWEST = concat!("SELECT ", columns!(), with_grab!(), " WHERE h.feed_id = $1 ORDER BY h.created_at DESC, h.id DESC LIMIT $2");
+    NEWEST = concat!("SELECT ", columns!(), with_grab!(), " WHERE h.feed_id = $1 ORDER BY h.created_at DESC, h.place, h.id DESC LIMIT $2");
     OPEN = concat!("SELECT ", columns!(), with_grab!(), " WHERE h.feed_id = $1 AND NOT h.downloaded \
-        ORDER BY h.created_at DESC, h.id DESC LIMIT $2");
-    TITLES = "SELECT title FROM rss_history WHERE feed_id = $1 ORDER BY created_at DESC, id DESC LIMIT $2";
+        ORDER BY h.created_at DESC, h.place, h.id DESC LIMIT $2");
+    TITLES = "SELECT title FROM rss_history WHERE feed_id = $1 ORDER BY created_at DESC, place, id DESC LIMIT $2";
     INSERT = "INSERT INTO rss_history (id, feed_id, item_guid, guid_key, title, link, magnet, info_hash, size_bytes, matched, \
-        downloaded, regrab_requested_at, created_at, seen_at) \
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) ON CONFLICT (feed_id, guid_key) DO NOTHING";
+        downloaded, regrab_requested_at, created_at, seen_at, place) \
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) ON CONFLICT (feed_id, guid_key) DO NOTHING";
     SEEN = "UPDATE rss_history SET seen_at = $2 WHERE id = $1";
     MATCHED = "UPDATE rss_history SET matched = TRUE WHERE id = $1";
     MAGNET = "UPDATE rss_history SET magnet = $2, info_hash = COALESCE(info_hash, $3) WHERE id = $1";
-    DOWNLOADED = "UPDATE rss_history SET downloaded = TRUE, regrab_requested_at = NULL, info_hash = COALESCE(info_hash, $2) \
+    DOWNLOADED = "UPDATE rss_history SET downloaded = TRUE, regrab_requested_at = NULL, info_hash = $2 \
         WHERE id = $1";
     HAS_HASH = "SELECT 1 FROM rss_history WHERE info_hash = $1 AND downloaded AND regrab_requested_at IS NULL LIMIT 1";
     RESET_HASH = "UPDATE rss_history SET downloaded = FALSE, regrab_requested_at = $2 WHERE info_hash = $1";
     RESET = "UPDATE rss_history SET downloaded = FALSE, regrab_requested_at = $2 WHERE id = $1";
     WANTED = "SELECT 1 FROM rss_history WHERE feed_id = $1 AND regrab_requested_at IS NOT NULL LIMIT 1";
-    HASH = "UPDATE rss_history SET info_hash = COALESCE(info_hash, $2) WHERE id = $1";
+    HASH = "UPDATE rss_history SET info_hash = $2 WHERE id = $1";
     PRUNE = "DELETE FROM rss_history WHERE id IN (SELECT id FROM rss_history WHERE seen_at < $1 LIMIT $2)";
 }
 
 bulk! {
     /// What became of its grab is for people, and nobody is told here.
     KNOWN = "SELECT h.id, h.feed_id, h.item_guid, h.title, h.link, h.magnet, h.info_hash, h.size_bytes, h.matched, h.downloaded, \
-        h.regrab_requested_at, h.created_at, h.seen_at, NULL AS grab_state, CAST(NULL AS BIGINT) AS grab_attempts, \
+        h.regrab_requested_at, h.created_at, h.seen_at, h.place, NULL AS grab_state, CAST(NULL AS BIGINT) AS grab_attempts, \
         NULL AS grab_error, CAST(NULL AS BIGINT) AS grab_next FROM (VALUES", 2,
         ") w CROSS JOIN rss_history h WHERE h.feed_id = w.column1 AND h.guid_key = w.column2";
 }
@@ -82,6 +82,7 @@ struct Row {
     regrab_requested_at: Option<i64>,
     created_at: i64,
     seen_at: i64,
+    place: i64,
     grab_state: Option<String>,
     grab_attempts: Option<i64>,
     grab_error: Option<String>,
@@ -104,6 +105,7 @@ impl From<Row> for HistoryItem {
             regrab_requested_at: row.regrab_requested_at.map(Timestamp::from_ms),
             created_at: Timestamp::from_ms(row.created_at),
             seen_at: Timestamp::from_ms(row.seen_at),
+            place: row.place,
             grab: note(row.grab_state, row.grab_attempts, row.grab_error, row.grab_next),
         }
     }
@@ -235,6 +237,7 @@ pub async fn insert(tx: &mut Tx, item: &HistoryItem) -> Result<bool, DbError> {
         item.regrab_requested_at.map(Timestamp::ms),
         item.created_at.ms(),
         item.seen_at.ms(),
+        item.place,
     )
     .await?;
     Ok(done.rows() > 0)
@@ -255,7 +258,7 @@ pub async fn set_magnet(tx: &mut Tx, id: &str, magnet: &str, hash: Option<&str>)
     Ok(())
 }
 
-/// A client has it, under this hash.
+/// A client has it, under this hash, whatever the feed supposed.
 pub async fn set_downloaded(tx: &mut Tx, id: &str, hash: &str) -> Result<(), DbError> {
     let _ = qm_db::exec!(tx, DOWNLOADED, id, hash).await?;
     Ok(())

@@ -4,7 +4,7 @@ use axum::extract::State;
 use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Params, Path};
 
 use super::{App, faults};
-use crate::dto::answers::{FeedView, FeedWithRulesView, HistoryPage, HistoryView, RefreshedView};
+use crate::dto::answers::{FeedWithRulesView, HistoryPage, HistoryView, RefreshedView};
 use crate::dto::requests::{ChangedFeed, HistoryQuery, NewFeed};
 use crate::model::history::Standing;
 use crate::service::Caller;
@@ -22,25 +22,26 @@ pub async fn list_feeds(State(app): App, Auth(principal): Auth) -> ApiResult<Jso
 /// Follows a feed: it is read at once.
 #[utoipa::path(
     post, path = "/api/rss/feeds", tag = "rss", request_body = Body<NewFeed>,
-    responses((status = 201, body = FeedView), faults::CreateFeed)
+    responses((status = 201, body = FeedWithRulesView), faults::CreateFeed)
 )]
 pub async fn create_feed(
     State(app): App,
     Auth(principal): Auth,
     Client(client): Client,
     Body(new): Body<NewFeed>,
-) -> ApiResult<Created<FeedView>> {
+) -> ApiResult<Created<FeedWithRulesView>> {
     let caller = Caller {
         principal: &principal,
         client: &client,
     };
-    Ok(Created(app.create_feed(caller, new.into()).await?.into()))
+    let feed = app.create_feed(caller, new.into()).await?;
+    Ok(Created(FeedWithRulesView::from((feed, Vec::new()))))
 }
 
 /// Changes a feed.
 #[utoipa::path(
     patch, path = "/api/rss/feeds/{id}", tag = "rss", params(("id" = String, Path)),
-    request_body = Body<ChangedFeed>, responses((status = 200, body = FeedView), faults::OfFeed)
+    request_body = Body<ChangedFeed>, responses((status = 200, body = FeedWithRulesView), faults::OfFeed)
 )]
 pub async fn update_feed(
     State(app): App,
@@ -48,25 +49,26 @@ pub async fn update_feed(
     Client(client): Client,
     Path(id): Path<String>,
     Body(change): Body<ChangedFeed>,
-) -> ApiResult<Json<FeedView>> {
+) -> ApiResult<Json<FeedWithRulesView>> {
     let caller = Caller {
         principal: &principal,
         client: &client,
     };
-    Ok(Json(app.update_feed(caller, &id, change.into()).await?.into()))
+    let feed = app.update_feed(caller, &id, change.into()).await?;
+    Ok(Json(app.with_rules(feed).await?.into()))
 }
 
 /// Deletes a feed, with its rules and its history. Torrents stay.
 #[utoipa::path(
     delete, path = "/api/rss/feeds/{id}", tag = "rss", params(("id" = String, Path)),
-    responses((status = 200, body = FeedView), faults::OfFeed)
+    responses((status = 200, body = FeedWithRulesView), faults::OfFeed)
 )]
 pub async fn delete_feed(
     State(app): App,
     Auth(principal): Auth,
     Client(client): Client,
     Path(id): Path<String>,
-) -> ApiResult<Json<FeedView>> {
+) -> ApiResult<Json<FeedWithRulesView>> {
     let caller = Caller {
         principal: &principal,
         client: &client,

@@ -4,7 +4,7 @@ use axum::extract::State;
 use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Params, Path};
 
 use super::{App, faults};
-use crate::dto::answers::{EvaluationPage, EvaluationView, ListedRuleView, RuleView, TallyView};
+use crate::dto::answers::{EvaluationPage, EvaluationView, ListedRuleView, RuleOfFeedView, TallyView};
 use crate::dto::requests::{ChangedRule, EvaluationsQuery, NewRule};
 use crate::service::Caller;
 
@@ -20,6 +20,7 @@ pub async fn list_rss_rules(State(app): App) -> ApiResult<Json<Vec<ListedRuleVie
         media_type: listed.rule.media_type,
         feed_id: listed.rule.feed_id,
         feed_name: listed.feed_name,
+        feed_ids: listed.feed_ids,
     });
     Ok(Json(listed.collect()))
 }
@@ -27,26 +28,28 @@ pub async fn list_rss_rules(State(app): App) -> ApiResult<Json<Vec<ListedRuleVie
 /// Makes a rule.
 #[utoipa::path(
     post, path = "/api/rss/rules", tag = "rss", request_body = Body<NewRule>,
-    responses((status = 201, body = RuleView), faults::CreateRule)
+    responses((status = 201, body = RuleOfFeedView), faults::CreateRule)
 )]
 pub async fn create_rss_rule(
     State(app): App,
     Auth(principal): Auth,
     Client(client): Client,
     Body(new): Body<NewRule>,
-) -> ApiResult<Created<RuleView>> {
+) -> ApiResult<Created<RuleOfFeedView>> {
     let caller = Caller {
         principal: &principal,
         client: &client,
     };
     let (feed_id, change) = new.into_change();
-    Ok(Created(app.create_rule(caller, &feed_id, change).await?.into()))
+    let rule = app.create_rule(caller, &feed_id, change).await?;
+    let feed_ids = app.targets_of(&rule).await?;
+    Ok(Created((rule, feed_ids).into()))
 }
 
 /// Changes a rule, and shows it what its feeds have shown before.
 #[utoipa::path(
     patch, path = "/api/rss/rules/{id}", tag = "rss", params(("id" = String, Path)),
-    request_body = Body<ChangedRule>, responses((status = 200, body = RuleView), faults::ChangeRule)
+    request_body = Body<ChangedRule>, responses((status = 200, body = RuleOfFeedView), faults::ChangeRule)
 )]
 pub async fn update_rss_rule(
     State(app): App,
@@ -54,7 +57,7 @@ pub async fn update_rss_rule(
     Client(client): Client,
     Path(id): Path<String>,
     Body(change): Body<ChangedRule>,
-) -> ApiResult<Json<RuleView>> {
+) -> ApiResult<Json<RuleOfFeedView>> {
     let caller = Caller {
         principal: &principal,
         client: &client,
@@ -67,20 +70,21 @@ pub async fn update_rss_rule(
             "a rule was not shown the history"
         );
     }
-    Ok(Json(rule.into()))
+    let feed_ids = app.targets_of(&rule).await?;
+    Ok(Json((rule, feed_ids).into()))
 }
 
 /// Deletes a rule, with its candidates and what it decided and did not do yet. Torrents stay.
 #[utoipa::path(
     delete, path = "/api/rss/rules/{id}", tag = "rss", params(("id" = String, Path)),
-    responses((status = 200, body = RuleView), faults::DeleteRule)
+    responses((status = 200, body = RuleOfFeedView), faults::DeleteRule)
 )]
 pub async fn delete_rss_rule(
     State(app): App,
     Auth(principal): Auth,
     Client(client): Client,
     Path(id): Path<String>,
-) -> ApiResult<Json<RuleView>> {
+) -> ApiResult<Json<RuleOfFeedView>> {
     let caller = Caller {
         principal: &principal,
         client: &client,

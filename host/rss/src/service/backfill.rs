@@ -13,7 +13,7 @@ use super::rules::OBJECT;
 use super::{Caller, Rss};
 use crate::error::RssError;
 use crate::model::evaluation::Tally;
-use crate::model::history::HistoryItem;
+use crate::model::history::{HistoryItem, newest_first};
 use crate::repo;
 
 const MOST: usize = 500;
@@ -60,7 +60,7 @@ impl Rss {
             items.extend(repo::history::open(&mut tx, feed_id, MOST).await?);
         }
         drop((tx, turn));
-        items.sort_by(|a, b| (b.created_at, &b.id).cmp(&(a.created_at, &a.id)));
+        items.sort_by(newest_first);
         items.truncate(MOST);
         let mut tally = Tally {
             evaluated: items.len() as u64,

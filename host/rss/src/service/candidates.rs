@@ -31,9 +31,21 @@ pub struct Suggestion {
 impl Rss {
     /// Those of a rule by their place.
     pub async fn candidates(&self, rule_id: &str) -> Result<Vec<StoredCandidate>, RssError> {
+        Ok(self.rule_with_candidates(rule_id).await?.1)
+    }
+
+    /// A rule and what it prefers, by place; of each what speaks against its ever matching anything.
+    pub(super) async fn rule_with_candidates(
+        &self,
+        rule_id: &str,
+    ) -> Result<(Rule, Vec<StoredCandidate>), RssError> {
         let mut tx = self.db.begin_read().await?;
-        there::rule(&mut tx, rule_id).await?;
-        Ok(repo::candidates::of_rule(&mut tx, rule_id).await?)
+        let rule = there::rule(&mut tx, rule_id).await?;
+        let mut stored = repo::candidates::of_rule(&mut tx, rule_id).await?;
+        for stored in &mut stored {
+            stored.find_complaint(&rule);
+        }
+        Ok((rule, stored))
     }
 
     pub async fn add_candidate(
@@ -51,7 +63,8 @@ impl Rss {
         let there = repo::candidates::of_rule(&mut tx, rule_id).await?;
         within_list(there.len() + 1)?;
         let candidate = draft.make(self.ctx.id(), next_order(&there))?;
-        let stored = self.stored(rule_id, candidate);
+        let mut stored = self.stored(rule_id, candidate);
+        stored.find_complaint(&rule);
         repo::candidates::insert(&mut tx, &stored).await?;
         self.changed(tx, (caller, &actor), rule).await?;
         drop(turn);
@@ -76,6 +89,7 @@ impl Rss {
             .find(|stored| stored.candidate.id == id)
             .ok_or(RssError::NoSuchCandidate)?;
         draft.apply(&mut stored.candidate)?;
+        stored.find_complaint(&rule);
         stored.updated_at = self.ctx.now();
         repo::candidates::update(&mut tx, &stored).await?;
         self.changed(tx, (caller, &actor), rule).await?;
@@ -128,7 +142,10 @@ impl Rss {
         for (place, id) in (1..).zip(ids) {
             repo::candidates::set_order(&mut tx, rule_id, id, place).await?;
         }
-        let ordered = repo::candidates::of_rule(&mut tx, rule_id).await?;
+        let mut ordered = repo::candidates::of_rule(&mut tx, rule_id).await?;
+        for stored in &mut ordered {
+            stored.find_complaint(&rule);
+        }
         self.changed(tx, (caller, &actor), rule).await?;
         Ok(ordered)
     }
@@ -180,6 +197,7 @@ impl Rss {
             match_count: 0,
             created_at: now,
             updated_at: now,
+            complaint: None,
         }
     }
 

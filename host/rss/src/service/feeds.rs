@@ -48,6 +48,21 @@ impl Rss {
         Ok(with_rules.collect())
     }
 
+    /// A feed with its rules by their names.
+    pub async fn with_rules(&self, feed: Feed) -> Result<FeedWithRules, RssError> {
+        let mut tx = self.db.begin_read().await?;
+        let mut rules = repo::rules::all(&mut tx).await?;
+        rules.retain(|rule| rule.feed_id == feed.id);
+        rules.sort_by_key(|rule| rule.name.to_lowercase());
+        let mut with_targets = Vec::new();
+        for rule in rules {
+            let own = repo::candidates::of_rule(&mut tx, &rule.id).await?;
+            let targets = targets(&rule, &own);
+            with_targets.push((rule, targets));
+        }
+        Ok((feed, with_targets))
+    }
+
     pub async fn create_feed(self: &Arc<Self>, caller: Caller<'_>, new: Feed) -> Result<Feed, RssError> {
         let now = self.ctx.now();
         let feed = Feed {
@@ -108,8 +123,16 @@ impl Rss {
         Ok(feed)
     }
 
-    /// Deletes a feed, with its rules and its history.
-    pub async fn delete_feed(self: &Arc<Self>, caller: Caller<'_>, id: &str) -> Result<Feed, RssError> {
+    /// Deletes a feed, with its rules and its history; what was there.
+    pub async fn delete_feed(
+        self: &Arc<Self>,
+        caller: Caller<'_>,
+        id: &str,
+    ) -> Result<FeedWithRules, RssError> {
+        let mut tx = self.db.begin_read().await?;
+        let feed = there::feed(&mut tx, id).await?;
+        drop(tx);
+        let before = self.with_rules(feed).await?;
         let mut tx = self.db.begin_write().await?;
         let actor = self.judge(&mut tx, caller).await?;
         let feed = there::feed(&mut tx, id).await?;
@@ -126,7 +149,7 @@ impl Rss {
         .await?;
         self.changes_rules(&mut tx);
         tx.commit().await?;
-        Ok(feed)
+        Ok(before)
     }
 
     /// A page of what a feed has shown, the newest first; empty where there is no such feed.

@@ -7,11 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
+use async_trait::async_trait;
 use futures_util::StreamExt as _;
 use futures_util::stream;
+use qm_db::Db;
 use qm_kernel::Timestamp;
 use qm_platform::ActingError;
-use qm_ports::intake::{IntakeError, NewTorrent, TakenTorrent};
+use qm_ports::intake::{HashJudge, IntakeError, NewTorrent, TakenTorrent};
 use tokio_util::sync::CancellationToken;
 
 use super::{GRABS, Rss};
@@ -44,6 +46,43 @@ pub(super) enum Settled {
     Later(String, bool),
     /// Somebody else sees to it, or did.
     Elsewhere,
+}
+
+/// How a client came to have a torrent.
+struct How {
+    /// This grab has brought it. One that a first attempt finds there was somebody else's; a later one may find its own.
+    is_ours: bool,
+    /// It was grabbed before, and no client was asked.
+    is_known: bool,
+    began: Timestamp,
+}
+
+/// Judges what a link has led to by what was grabbed before: a torrent that was removed since must not come back by another
+/// link.
+struct Before<'a> {
+    db: &'a Db,
+    grab_id: &'a str,
+}
+
+#[async_trait]
+impl HashJudge for Before<'_> {
+    async fn is_wanted(&self, hashes: &[String]) -> Result<bool, IntakeError> {
+        let known = async {
+            let mut tx = self.db.begin_read().await?;
+            for hash in hashes.iter().map(|hash| hash.to_ascii_lowercase()) {
+                if repo::history::is_downloaded(&mut tx, &hash).await?
+                    || repo::grabs::is_brought(&mut tx, self.grab_id, &hash).await?
+                {
+                    return Ok(true);
+                }
+            }
+            Ok::<_, qm_db::DbError>(false)
+        };
+        let is_known = known
+            .await
+            .map_err(|error| IntakeError::Engine(error.to_string()))?;
+        Ok(!is_known)
+    }
 }
 
 /// Names a grab that is being settled, until it is dropped.
@@ -203,8 +242,30 @@ impl Rss {
             engine_id: engine,
             save_path: grab.save_path.clone(),
         };
-        match self.torrents.take_in(torrent).await {
-            Ok(taken) => self.store_done(&grab, &taken, is_first, began).await,
+        let before = Before {
+            db: &self.db,
+            grab_id: id,
+        };
+        // Whoever asks for an item themselves gets it.
+        let judge: Option<&dyn HashJudge> = grab.rule_id.as_ref().map(|_| &before as _);
+        match self.torrents.take_in(torrent, judge).await {
+            Ok(taken) => {
+                let how = How {
+                    is_ours: !taken.existed || !is_first,
+                    is_known: false,
+                    began,
+                };
+                self.store_done(&grab, &taken, how).await
+            }
+            Err(IntakeError::Unwanted { hash }) => {
+                let taken = TakenTorrent { hash, existed: true };
+                let how = How {
+                    is_ours: false,
+                    is_known: true,
+                    began,
+                };
+                self.store_done(&grab, &taken, how).await
+            }
             Err(error) => self.store_setback(&grab, &error).await,
         }
     }
@@ -252,13 +313,7 @@ impl Rss {
 
     /// A client has it: the item is downloaded, the rule holds the release, and what it held before is to go. Where another
     /// item has brought the torrent, by a link that told no info-hash, this one is its duplicate and was not downloaded.
-    async fn store_done(
-        &self,
-        grab: &Grab,
-        taken: &TakenTorrent,
-        is_first: bool,
-        began: Timestamp,
-    ) -> Result<Settled, RssError> {
+    async fn store_done(&self, grab: &Grab, taken: &TakenTorrent, how: How) -> Result<Settled, RssError> {
         let now = self.ctx.now();
         let hash = taken.hash.to_ascii_lowercase();
         let _turn = self.deciding.lock().await;
@@ -274,8 +329,7 @@ impl Rss {
                 priority_order: grab.priority_order,
                 title: &grab.title,
                 hash: &hash,
-                // One that a first attempt finds there was somebody else's; a later one may find its own.
-                is_ours: !taken.existed || !is_first,
+                is_ours: how.is_ours,
                 at: now,
             };
             repo::holds::put(&mut tx, &hold).await?;
@@ -289,14 +343,16 @@ impl Rss {
         }
         let is_known =
             grab.info_hash.as_ref() == Some(&hash) || repo::grabs::has_hash(&mut tx, &hash).await?;
+        // What the feed supposed gives way to what the torrent is.
         let info_hash = if is_known {
             grab.info_hash.as_deref()
         } else {
-            grab.info_hash.as_deref().or(Some(&hash))
+            Some(&*hash)
         };
         // Whoever asks for an item themselves gets it.
         let is_twin = grab.rule_id.is_some()
-            && repo::grabs::has_twin(&mut tx, &grab.id, &hash, taken.existed, began).await?;
+            && (how.is_known
+                || repo::grabs::has_twin(&mut tx, &grab.id, &hash, taken.existed, how.began).await?);
         let (state, error) = if is_twin {
             (
                 GrabState::Superseded,
@@ -337,7 +393,7 @@ impl Rss {
         let setback = match error {
             // Somebody waits for the answer, and asks again if they like.
             _ if grab.rule_id.is_none() => Setback::Final,
-            IntakeError::Refused(_) => Setback::Final,
+            IntakeError::Refused(_) | IntakeError::Unwanted { .. } => Setback::Final,
             IntakeError::Source(_) => Setback::Link,
             IntakeError::Engine(_) => Setback::Engine,
         };

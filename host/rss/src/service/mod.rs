@@ -8,6 +8,8 @@ mod feeds;
 pub mod grabs;
 mod history;
 mod items;
+#[cfg(test)]
+mod items_tests;
 pub mod poll;
 mod rules;
 mod shows;

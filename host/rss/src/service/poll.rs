@@ -20,7 +20,7 @@ use super::{Caller, Rss, there};
 use crate::error::RssError;
 use crate::lanes::READS;
 use crate::model::feed::{Feed, seconds};
-use crate::model::history::HistoryItem;
+use crate::model::history::{HistoryItem, guid_with_title};
 use crate::model::live::LiveRule;
 use crate::repo;
 
@@ -227,7 +227,7 @@ impl Rss {
                 etag,
                 last_modified,
             } => {
-                let mut document = parse(bytes, content_type).await?;
+                let mut document = parse(bytes, content_type, &feed.url).await?;
                 if document.is_last_cut {
                     document.items.pop();
                 }
@@ -252,8 +252,9 @@ impl Rss {
     async fn take(self: &Arc<Self>, feed: &Feed, items: Vec<Item>) -> Result<Looked, RssError> {
         let mut looked = Looked::default();
         // Looked up before a rule judges: what the feed has shown before costs one look.
-        for part in items.chunks(LOOKED_UP) {
-            let new = self.unknown(feed, part).await?;
+        let mut met = HashSet::new();
+        for (at, part) in items.chunks(LOOKED_UP).enumerate() {
+            let new = self.unknown(feed, part, at * LOOKED_UP, &mut met).await?;
             let rules = self.rules_alive().await?.of_feed(&feed.id);
             let size = chunk_of(rules.len());
             let mut new = new.into_iter().peekable();
@@ -265,23 +266,44 @@ impl Rss {
         Ok(looked)
     }
 
-    /// The items that are new, or wanted again.
-    async fn unknown(&self, feed: &Feed, items: &[Item]) -> Result<Vec<HistoryItem>, RssError> {
+    /// The items that are new, or wanted again. `place`: that of the first in its document; `met`: keys that the document has
+    /// shown.
+    async fn unknown(
+        &self,
+        feed: &Feed,
+        items: &[Item],
+        place: usize,
+        met: &mut HashSet<String>,
+    ) -> Result<Vec<HistoryItem>, RssError> {
         let now = self.ctx.now();
         let mut tx = self.db.begin_read().await?;
+        let with_titles: Vec<String> = items
+            .iter()
+            .filter(|item| item.is_told_by_link)
+            .map(guid_with_title)
+            .collect();
         let guids = items.iter().map(|item| item.guid.as_str());
-        let mut known = repo::history::known(&mut tx, &feed.id, guids).await?;
+        let guids = guids.chain(with_titles.iter().map(String::as_str));
+        let known = repo::history::known(&mut tx, &feed.id, guids).await?;
         drop(tx);
-        let (mut new, mut seen, mut met) = (Vec::new(), Vec::new(), HashSet::new());
-        for item in items {
-            let key = repo::history::key(&item.guid);
-            let before = known.remove(&key);
-            if !met.insert(key) {
+        let mut titles: HashMap<String, String> = known
+            .iter()
+            .map(|(key, item)| (key.clone(), item.title.clone()))
+            .collect();
+        let (mut new, mut seen) = (Vec::new(), Vec::new());
+        for (place, item) in (place..).zip(items) {
+            let guid = guid_of(item, &mut titles);
+            let key = repo::history::key(&guid);
+            if !met.insert(key.clone()) {
                 // Twice in one document.
                 continue;
             }
-            match before {
-                None => new.push(HistoryItem::new(self.ctx.id(), &feed.id, item, now)),
+            let place = i64::try_from(place).unwrap_or(i64::MAX);
+            match known.get(&key) {
+                None => new.push(HistoryItem {
+                    item_guid: guid,
+                    ..HistoryItem::new(self.ctx.id(), &feed.id, item, place, now)
+                }),
                 Some(known) => {
                     if now.since(known.seen_at) >= SEEN_EVERY {
                         seen.push(known.id.clone());
@@ -289,7 +311,7 @@ impl Rss {
                     if known.regrab_requested_at.is_some() {
                         new.push(HistoryItem {
                             magnet: known.magnet.clone().or_else(|| item.magnet.clone()),
-                            ..known
+                            ..known.clone()
                         });
                     }
                 }
@@ -359,15 +381,34 @@ impl Rss {
         else {
             return None;
         };
-        parse(bytes, content_type)
+        parse(bytes, content_type, &feed.url)
             .await
             .ok()
             .map(|document| document.items)
     }
 }
 
-async fn parse(bytes: bytes::Bytes, content_type: Option<String>) -> Result<Document, Unread> {
-    let read = move |_| qm_feeds::read(&bytes, content_type.as_deref());
+/// What an item is known by. One that is told by a link that another title has is told by its title too; `titles`: those of the
+/// keys that are taken.
+fn guid_of(item: &Item, titles: &mut HashMap<String, String>) -> String {
+    let key = repo::history::key(&item.guid);
+    let is_taken = match titles.get(&key) {
+        Some(title) => *title != item.title,
+        None => {
+            titles.insert(key, item.title.clone());
+            false
+        }
+    };
+    if item.is_told_by_link && is_taken {
+        guid_with_title(item)
+    } else {
+        item.guid.clone()
+    }
+}
+
+async fn parse(bytes: bytes::Bytes, content_type: Option<String>, url: &str) -> Result<Document, Unread> {
+    let url = url.to_owned();
+    let read = move |_| qm_feeds::read_at(&bytes, content_type.as_deref(), Some(&url));
     let read = READS.run(read).await.map_err(RssError::from)?;
     read.map_err(|error| Unread::Fetch(error.to_string(), None))
 }

@@ -1,5 +1,6 @@
 //! Rules as people keep them. A rule grabs for who saved it last: they are judged when it is saved, and before each grab.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use qm_db::Tx;
@@ -10,6 +11,7 @@ use serde_json::json;
 use super::{Caller, Rss, there};
 use crate::error::RssError;
 use crate::model::evaluation::Evaluation;
+use crate::model::live::targets;
 use crate::model::rule::{MAX_RULES, Rule, RuleChange};
 use crate::repo;
 
@@ -18,6 +20,8 @@ pub(super) const OBJECT: &str = "rss_rule";
 /// A rule as lists of all rules show it.
 pub struct Listed {
     pub rule: Rule,
+    /// The feeds it looks at.
+    pub feed_ids: Vec<String>,
     pub feed_name: String,
 }
 
@@ -28,6 +32,10 @@ impl Rss {
         let feeds = repo::feeds::all(&mut tx).await?;
         let mut rules = repo::rules::all(&mut tx).await?;
         rules.sort_by_key(|rule| rule.name.to_lowercase());
+        let mut of_rule: HashMap<String, Vec<_>> = HashMap::new();
+        for stored in repo::candidates::all(&mut tx).await? {
+            of_rule.entry(stored.rule_id.clone()).or_default().push(stored);
+        }
         let name = |id: &str| {
             feeds
                 .iter()
@@ -36,9 +44,17 @@ impl Rss {
         };
         let listed = rules.into_iter().map(|rule| Listed {
             feed_name: name(&rule.feed_id).unwrap_or_default(),
+            feed_ids: targets(&rule, &of_rule.remove(&rule.id).unwrap_or_default()),
             rule,
         });
         Ok(listed.collect())
+    }
+
+    /// The feeds that a rule looks at.
+    pub async fn targets_of(&self, rule: &Rule) -> Result<Vec<String>, RssError> {
+        let mut tx = self.db.begin_read().await?;
+        let own = repo::candidates::of_rule(&mut tx, &rule.id).await?;
+        Ok(targets(rule, &own))
     }
 
     /// Makes a rule. Nothing is grabbed for it before it has something to match by.
@@ -171,11 +187,18 @@ impl Rss {
     }
 
     /// Deletes a rule, with its candidates and what it decided and did not do yet. Torrents stay.
-    pub async fn delete_rule(self: &Arc<Self>, caller: Caller<'_>, id: &str) -> Result<Rule, RssError> {
+    /// Deletes a rule; what was there, with the feeds that it looked at.
+    pub async fn delete_rule(
+        self: &Arc<Self>,
+        caller: Caller<'_>,
+        id: &str,
+    ) -> Result<(Rule, Vec<String>), RssError> {
         let _turn = self.changing.lock().await;
         let mut tx = self.db.begin_write().await?;
         let actor = self.judge(&mut tx, caller).await?;
         let rule = there::rule(&mut tx, id).await?;
+        let own = repo::candidates::of_rule(&mut tx, id).await?;
+        let feed_ids = targets(&rule, &own);
         repo::rules::delete(&mut tx, id).await?;
         let told = json!({ "name": rule.name });
         self.note(
@@ -189,7 +212,7 @@ impl Rss {
         .await?;
         self.changes_rules(&mut tx);
         tx.commit().await?;
-        Ok(rule)
+        Ok((rule, feed_ids))
     }
 
     /// A page of what a rule made of items, the newest first; empty where there is no such rule.

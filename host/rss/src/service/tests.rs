@@ -277,10 +277,11 @@ db_test! {
         // Its backfill sees a history without what a poll has read, and not stored.
         house.rule(&a, "one", &[(SHOW, "1080p")]).await;
         let shown = qm_feeds::Item {
-            guid: "g1".into(), title: FULL.into(), info_hash: Some(hash(1)), link: None,
+            guid: "g1".into(), is_told_by_link: false, title: FULL.into(), info_hash: Some(hash(1)), link: None,
             magnet: Some(format!("magnet:?xt=urn:btih:{}", hash(1))), size: None, published: None, categories: Vec::new(),
+            ..qm_feeds::Item::default()
         };
-        let item = HistoryItem::new(house.app.ctx.id(), &a.id, &shown, house.app.ctx.now());
+        let item = HistoryItem::new(house.app.ctx.id(), &a.id, &shown, 0, house.app.ctx.now());
         let mut looked = Looked::default();
         house.app.take_chunk(vec![item], before, &mut looked).await.unwrap();
         assert_eq!((looked.new_items, looked.grabs.len()), (1, 1));

@@ -15,7 +15,7 @@ use crate::error::RssError;
 use crate::lanes::JUDGEMENTS;
 use crate::model::candidate::{CandidateDraft, within_list};
 use crate::model::evaluation::Action;
-use crate::model::history::HistoryItem;
+use crate::model::history::{HistoryItem, newest_first};
 use crate::model::live::{Judge, LiveRule, prepared};
 use crate::model::rule::{Rule, RuleChange};
 use crate::repo;
@@ -83,7 +83,7 @@ impl Rss {
         id: Option<&str>,
         draft: Option<CandidateDraft>,
     ) -> Result<Vec<(String, Outcome)>, RssError> {
-        let there = self.candidates(rule_id).await?;
+        let (rule, there) = self.rule_with_candidates(rule_id).await?;
         let mut candidate = match (id, draft) {
             (Some(id), _) => {
                 let found = there.into_iter().find(|stored| stored.candidate.id == id);
@@ -99,7 +99,9 @@ impl Rss {
             (None, None) => return Err(RssError::NoCandidate),
         };
         candidate.enabled = true;
-        let tried = self.try_on(vec![candidate], some_titles(titles)?).await?;
+        let tried = self
+            .try_on(vec![candidate.of_rule(&rule.name)], some_titles(titles)?)
+            .await?;
         let outcomes = tried.into_iter().filter_map(|tried| {
             let outcome = tried.evaluated.candidates.into_iter().next()?;
             Some((tried.title, outcome))
@@ -218,7 +220,10 @@ impl Rss {
         let mut tx = self.db.begin_read().await?;
         let rule = there::rule(&mut tx, rule_id).await?;
         let stored = repo::candidates::of_rule(&mut tx, rule_id).await?;
-        let mut list: Vec<Candidate> = stored.into_iter().map(|stored| stored.candidate).collect();
+        let mut list: Vec<Candidate> = stored
+            .into_iter()
+            .map(|stored| stored.candidate.of_rule(&rule.name))
+            .collect();
         if list.is_empty() {
             list.extend(Candidate::of_filter(
                 rule.include_regex.as_deref(),
@@ -235,7 +240,7 @@ impl Rss {
         for feed_id in feeds {
             items.extend(repo::history::newest(&mut tx, feed_id, MOST).await?);
         }
-        items.sort_by(|a, b| (b.created_at, &b.id).cmp(&(a.created_at, &a.id)));
+        items.sort_by(newest_first);
         items.truncate(MOST);
         Ok(items)
     }

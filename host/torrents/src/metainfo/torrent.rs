@@ -13,6 +13,9 @@ pub enum MetainfoError {
     /// It does not even begin like one.
     #[error("it is no bencoded dictionary")]
     NotBencode,
+    /// It came from a site, which sent something else.
+    #[error("{0}")]
+    Instead(String),
     #[error("it is larger than {MAX_TORRENT_BYTES} bytes")]
     TooLarge,
     #[error("{0}")]

@@ -57,6 +57,20 @@ pub struct AddInput {
     pub options: AddOptions,
 }
 
+/// A torrent that is ready to be handed to its engine.
+pub(super) struct Ready {
+    engine: Arc<Engine>,
+    torrent: Prepared,
+    options: AddOptions,
+}
+
+impl Ready {
+    /// Every hash a client may list it under.
+    pub(super) fn hashes(&self) -> Vec<String> {
+        self.torrent.hashes()
+    }
+}
+
 /// A source that was understood.
 struct Prepared {
     source: Source,
@@ -111,10 +125,13 @@ impl Torrents {
     }
 
     /// Adds a torrent, whoever asks; also returns the engine that has it, and its name as far as it is known.
-    pub(super) async fn add_by(
-        &self,
-        mut input: AddInput,
-    ) -> Result<(Arc<Engine>, Added, Option<String>), TorrentsError> {
+    async fn add_by(&self, input: AddInput) -> Result<(Arc<Engine>, Added, Option<String>), TorrentsError> {
+        let ready = self.make_ready(input).await?;
+        self.add_ready(ready).await
+    }
+
+    /// Judges what is asked for, and fetches and reads its source.
+    pub(super) async fn make_ready(&self, mut input: AddInput) -> Result<Ready, TorrentsError> {
         let options = &mut input.options;
         if let Some(path) = &options.save_path {
             options.save_path = Some(self.places.judge(path, "save path").await?);
@@ -130,17 +147,35 @@ impl Torrents {
         if prepared.is_v2_only && !engine.driver.has(capability::V2) {
             return Err(TorrentsError::of(&engine.name())(no_v2()));
         }
+        Ok(Ready {
+            engine,
+            torrent: prepared,
+            options: input.options,
+        })
+    }
+
+    /// Hands a torrent to its engine, one add at a time for each.
+    pub(super) async fn add_ready(
+        &self,
+        ready: Ready,
+    ) -> Result<(Arc<Engine>, Added, Option<String>), TorrentsError> {
+        let Ready {
+            engine,
+            torrent: prepared,
+            options,
+        } = ready;
         let turn = |hash: String| format!("{} {hash}", engine.id);
         let _turn = self
             .adding
             .take(prepared.hashes().into_iter().map(turn).collect())
             .await;
         let name = prepared.name.clone();
-        let added = self.hand_over(&engine, prepared, input.options).await?;
+        let added = self.hand_over(&engine, prepared, options).await?;
         Ok((engine, added, name))
     }
 
     async fn prepare(&self, source: AddSource) -> Result<Prepared, TorrentsError> {
+        let is_linked = matches!(source, AddSource::Url(_));
         let file = match source {
             AddSource::Magnet(link) => {
                 return Ok(Prepared::of_magnet(Magnet::parse(&link)?));
@@ -158,7 +193,13 @@ impl Torrents {
                 }
             }
         };
-        let (metainfo, contents, file) = self.read_file(file).await?;
+        let read = self.read_file(file.clone()).await;
+        let (metainfo, contents, file) = read.map_err(|error| match error {
+            TorrentsError::Metainfo(MetainfoError::NotBencode) if is_linked => {
+                MetainfoError::Instead(qm_feeds::instead_of_torrent(&file)).into()
+            }
+            other => other,
+        })?;
         Ok(Prepared {
             source: Source::Metainfo(file),
             hash: metainfo.hash,

@@ -6,7 +6,7 @@ use qm_net::GuardError;
 use qm_ports::Removal;
 use qm_ports::action::TorrentRef;
 use qm_ports::engine::{AddOptions, EngineError};
-use qm_ports::intake::{IntakeError, NewTorrent, TakenTorrent, TorrentIntake};
+use qm_ports::intake::{HashJudge, IntakeError, NewTorrent, TakenTorrent, TorrentIntake};
 
 use super::Torrents;
 use super::add::{AddInput, AddSource};
@@ -24,7 +24,11 @@ impl TorrentIntake for Torrents {
         judged.map_err(|error| error.to_string())
     }
 
-    async fn take_in(&self, torrent: NewTorrent) -> Result<TakenTorrent, IntakeError> {
+    async fn take_in(
+        &self,
+        torrent: NewTorrent,
+        judge: Option<&dyn HashJudge>,
+    ) -> Result<TakenTorrent, IntakeError> {
         let is_magnet = torrent
             .source
             .trim_start()
@@ -47,10 +51,21 @@ impl TorrentIntake for Torrents {
                 ..AddOptions::default()
             },
         };
-        let (_, added, _) = self.add_by(input).await.map_err(|error| match (error, link) {
-            (TorrentsError::Fetch(error), Some(link)) => told_of_link(&error, &link),
-            (error, _) => told(error),
-        })?;
+        let ready = self
+            .make_ready(input)
+            .await
+            .map_err(|error| match (error, link) {
+                (TorrentsError::Fetch(error), Some(link)) => told_of_link(&error, &link),
+                (error, _) => told(error),
+            })?;
+        if let Some(judge) = judge {
+            let hashes = ready.hashes();
+            if !judge.is_wanted(&hashes).await? {
+                let hash = hashes.into_iter().next().unwrap_or_default();
+                return Err(IntakeError::Unwanted { hash });
+            }
+        }
+        let (_, added, _) = self.add_ready(ready).await.map_err(told)?;
         Ok(TakenTorrent {
             hash: added.hash,
             existed: added.existed,
@@ -133,6 +148,7 @@ fn told_of_link(error: &GuardError, link: &str) -> IntakeError {
         | GuardError::Scheme(_)
         | GuardError::Blocked(_)
         | GuardError::Never(_)
+        | GuardError::Redirect(_)
         | GuardError::Status { .. }
         | GuardError::TooLarge(_) => IntakeError::Refused(text),
     }

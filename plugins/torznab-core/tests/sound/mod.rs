@@ -36,7 +36,7 @@ fn assert_documents(text: &str, given: usize) {
         }
         Err(fault) => assert_fault(&fault),
     }
-    match feed(text) {
+    match feed(text, Some("http://indexer.example/api")) {
         Ok(found) => {
             assert!(found.releases.len() <= 10_000);
             let mut kept = 0;
