@@ -100,7 +100,8 @@ fn check_owners(
     }
     let unknown = changes.iter().filter(|(key, value)| {
         let is_known = specs.iter().any(|spec| spec.key == **key);
-        !is_known && !(value.is_null() && stored.contains_key(**key))
+        let takes_away = value.is_null() && stored.contains_key(**key);
+        !is_known && !takes_away
     });
     let refused: Vec<String> = unknown
         .take(MAX_TOLD)
