@@ -60,6 +60,27 @@ impl Site {
 }
 
 db_test! {
+    async fn feeds_answer_with_their_rules_and_rules_with_their_feeds(db: Db) {
+        let site = Site::new(&db);
+        let (_, feed) = site.admin("POST", "/feeds", Some(json!({ "name": "Main", "url": "https://feeds.test/rss" }))).await;
+        assert_eq!(feed["rules"], json!([]));
+        let id = feed["id"].as_str().unwrap();
+        let (_, rule) = site.admin("POST", "/rules", Some(json!({ "feedId": id, "name": "One" }))).await;
+        assert_eq!(rule["feedIds"], json!([id]));
+        let rule_path = format!("/rules/{}", rule["id"].as_str().unwrap());
+        let body = json!({ "name": "a", "matchType": "wildcard" });
+        let (_, candidate) = site.admin("POST", &format!("{rule_path}/match-candidates"), Some(body)).await;
+        assert_eq!(candidate["warnings"], json!(["The candidate matches nothing: the pattern is empty"]));
+        let (_, changed) = site.admin("PATCH", &rule_path, Some(json!({ "autoDownload": false }))).await;
+        assert_eq!(changed["feedIds"], json!([id]));
+        let (_, listed) = site.admin("GET", "/rules", None).await;
+        assert_eq!(listed[0]["feedIds"], json!([id]));
+        for (method, body) in [("PATCH", Some(json!({ "name": "Other" }))), ("DELETE", None)] {
+            let (status, feed) = site.admin(method, &format!("/feeds/{id}"), body).await;
+            assert_eq!((status, &feed["rules"][0]["feedIds"]), (200, &json!([id])), "{method}");
+        }
+    }
+
     async fn from_a_feed_to_a_torrent_over_http(db: Db) {
         let site = Site::new(&db);
         let url = "https://feeds.test/rss";

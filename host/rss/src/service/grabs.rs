@@ -318,29 +318,7 @@ impl Rss {
         let hash = taken.hash.to_ascii_lowercase();
         let _turn = self.deciding.lock().await;
         let mut tx = self.db.begin_write().await?;
-        let mut retires = None;
-        if let (Some(rule_id), Some(identity)) = (&grab.rule_id, &grab.identity)
-            && repo::rules::find(&mut tx, rule_id).await?.is_some()
-        {
-            let before = repo::holds::find(&mut tx, rule_id, identity).await?;
-            let hold = NewHold {
-                rule_id,
-                identity,
-                priority_order: grab.priority_order,
-                title: &grab.title,
-                hash: &hash,
-                is_ours: how.is_ours,
-                at: now,
-            };
-            repo::holds::put(&mut tx, &hold).await?;
-            let old = before.filter(|hold| hold.is_ours);
-            let old = old.and_then(|hold| hold.torrent_hash).filter(|old| *old != hash);
-            if let Some(old) = old
-                && !repo::holds::is_held(&mut tx, &old).await?
-            {
-                retires = Some(old);
-            }
-        }
+        let retires = self.hold(&mut tx, grab, &hash, &how).await?;
         let is_known =
             grab.info_hash.as_ref() == Some(&hash) || repo::grabs::has_hash(&mut tx, &hash).await?;
         // What the feed supposed gives way to what the torrent is.
@@ -387,6 +365,42 @@ impl Rss {
         } else {
             Settled::Done(hash)
         })
+    }
+
+    /// The rule of a grab holds its release; the torrent that this one takes the place of, and that is to go.
+    async fn hold(
+        &self,
+        tx: &mut qm_db::Tx,
+        grab: &Grab,
+        hash: &str,
+        how: &How,
+    ) -> Result<Option<String>, RssError> {
+        let (Some(rule_id), Some(identity)) = (&grab.rule_id, &grab.identity) else {
+            return Ok(None);
+        };
+        if repo::rules::find(tx, rule_id).await?.is_none() {
+            return Ok(None);
+        }
+        let before = repo::holds::find(tx, rule_id, identity).await?;
+        // What no client has takes the place of nothing.
+        if before.is_some() && how.is_known && self.torrents.engines_with(hash).is_empty() {
+            return Ok(None);
+        }
+        let hold = NewHold {
+            rule_id,
+            identity,
+            priority_order: grab.priority_order,
+            title: &grab.title,
+            hash,
+            is_ours: how.is_ours,
+            at: self.ctx.now(),
+        };
+        repo::holds::put(tx, &hold).await?;
+        let old = before.filter(|hold| hold.is_ours);
+        match old.and_then(|hold| hold.torrent_hash).filter(|old| old != hash) {
+            Some(old) if !repo::holds::is_held(tx, &old).await? => Ok(Some(old)),
+            _ => Ok(None),
+        }
     }
 
     async fn store_setback(&self, grab: &Grab, error: &IntakeError) -> Result<Settled, RssError> {

@@ -84,6 +84,22 @@ db_test! {
         assert_eq!(house.listed(), [hash(1)]);
     }
 
+    async fn what_was_removed_takes_the_place_of_nothing(db: Db) {
+        let house = House::new(&db);
+        let (a, b) = (house.feed(A).await, house.feed(B).await);
+        house.rule(&a, "one", &[(SHOW, "1080p")]).await;
+        house.rule(&b, "two", &[(SHOW, "1080p"), (SHOW, "720p")]).await;
+        house.sites.show(A, &[linked("g1", &episode(1), "https://a.test/01.torrent")]);
+        assert_eq!(house.app.refresh(&a.id).await.unwrap(), (1, 1));
+        house.torrents.torrents.lock().unwrap().clear();
+        house.sites.show(B, &[linked("g2", &episode(1).replace("1080p", "720p"), "https://b.test/03.torrent")]);
+        assert_eq!(house.app.refresh(&b.id).await.unwrap(), (1, 1));
+        house.sites.show(B, &[linked("better", &episode(1), "https://b.test/01.torrent")]);
+        assert_eq!(house.app.refresh(&b.id).await.unwrap(), (1, 0));
+        house.app.settle_due().await.unwrap();
+        assert_eq!(house.listed(), [hash(3)]);
+    }
+
     async fn items_of_one_link_and_different_titles_are_different_items(db: Db) {
         let house = House::new(&db);
         let a = house.feed(A).await;
