@@ -72,6 +72,7 @@ const MIGRATIONS: &[Migration] = migrations! {
     51 "0051_confirmed_addresses",
     52 "0052_torrent_contents",
     53 "0053_torrent_removals",
+    56 "0056_media_suggestions",
 };
 
 sql! {
