@@ -74,6 +74,7 @@ const MIGRATIONS: &[Migration] = migrations! {
     53 "0053_torrent_removals",
     54 "0054_automation_ledger",
     55 "0055_rss_order_and_hashes",
+    56 "0056_media_suggestions",
 };
 
 sql! {

@@ -79,6 +79,8 @@ pub struct TitleMatch {
     pub title: TitleRecord,
     /// 0 to 1, hundredths.
     pub confidence: f64,
+    /// Names by which it was found, those of other countries too, without case, diacritics and punctuation.
+    pub names: Vec<String>,
 }
 
 /// An episode of a series.

@@ -9,6 +9,6 @@ mod pick;
 mod score;
 
 pub use id::is_titledb_id;
-pub use name::{MAX_NAME, folded, folded_by, key, normalise, similarity};
+pub use name::{MAX_NAME, canonical, folded, folded_by, key, normalise, similarity};
 pub use pick::{Candidate, Picked, film};
 pub use score::{score, sequel};

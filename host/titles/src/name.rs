@@ -91,11 +91,30 @@ pub fn folded_by(title: &str, is_letter: impl Fn(char) -> bool, most: usize) -> 
     folded
 }
 
-/// The key of a series' title: [`normalise`]d, the letters and digits of ASCII alone.
+/// The key of a series' title: [`normalise`]d, letters and digits alone, of every script.
 pub fn key(title: &str) -> String {
     let mut key = normalise(title);
-    key.retain(|letter| letter.is_ascii_alphanumeric());
+    key.retain(char::is_alphanumeric);
     key
+}
+
+/// Articles that lists of titles put behind.
+const ARTICLES: &[&str] = &[
+    "the", "a", "an", "le", "la", "les", "l'", "un", "une", "der", "die", "das", "ein", "eine", "el", "los",
+    "las", "una", "il", "lo", "i", "gli", "de", "het", "een", "den", "det", "en", "ett", "o", "os", "as",
+    "um", "uma",
+];
+
+/// The form in which two titles are one: [`folded`], an article that stands behind put in front, without spaces.
+pub fn canonical(title: &str) -> String {
+    let title = title.trim();
+    let turned = title.rsplit_once(',').and_then(|(rest, last)| {
+        let article = last.trim().to_lowercase().replace('’', "'");
+        ARTICLES
+            .contains(&&*article)
+            .then(|| format!("{} {rest}", last.trim()))
+    });
+    folded(turned.as_deref().unwrap_or(title)).replace(' ', "")
 }
 
 /// 0 to 1: how like two normalised names are.
@@ -132,7 +151,10 @@ mod tests {
         }
         assert_eq!(normalise(&"ab ".repeat(500)).chars().count(), MAX_NAME);
         assert_eq!(key("The Office (US)"), "theofficeus");
-        assert_eq!(key("千"), "");
+        assert_eq!(
+            (key("千"), key("Тайна 24")),
+            ("千".to_owned(), "таина24".to_owned())
+        );
     }
 
     #[test]
@@ -153,6 +175,29 @@ mod tests {
         assert_eq!(folded("7-4-2"), "7 4 2");
         assert_eq!(folded("!!!"), "");
         assert!(folded(&"é".repeat(5000)).chars().count() <= MAX_NAME);
+    }
+
+    #[test]
+    fn titles_are_one_or_not() {
+        for (one, other) in [
+            ("The Red House", "Red House, The"),
+            ("Les Oiseaux", "Oiseaux, Les"),
+            ("Tom & Jerry", "Tom and Jerry"),
+            ("Spider-Fox", "Spider Fox"),
+            ("Café Noir", "Cafe noir"),
+            ("S.W.A.T.", "SWAT"),
+            ("Тайна 24", "ТАЙНА 24"),
+        ] {
+            assert_eq!(canonical(one), canonical(other), "{one}");
+        }
+        for (one, other) in [
+            ("The Red House", "The Red Horse"),
+            ("Тайна 24", "24"),
+            ("Tide 2", "Tide"),
+            ("Before, After", "After Before"),
+        ] {
+            assert_ne!(canonical(one), canonical(other), "{one}");
+        }
     }
 
     #[test]

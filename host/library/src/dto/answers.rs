@@ -11,6 +11,7 @@ use super::metadata::MetadataView;
 use crate::model::external::ExternalId;
 use crate::model::item::{Item, MediaFile};
 use crate::model::library::MediaLibrary;
+use crate::model::titles::Suggestion;
 use crate::model::view::{Detail, Health, Listed, WatchState};
 use crate::model::{place, series};
 
@@ -461,11 +462,41 @@ pub struct DetailView {
     pub nfo_files: Vec<Value>,
     pub library: LibraryView,
     pub breadcrumb: Option<Breadcrumb>,
+    /// Titles of the data set that it may be by their likeness, the likeliest first; none of them is its id.
+    pub suggestions: Vec<SuggestionView>,
+}
+
+/// A title that an item may be.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = MediaSuggestion)]
+pub struct SuggestionView {
+    pub titledb_id: String,
+    pub title: String,
+    pub year: Option<i64>,
+    /// 0 to 1.
+    pub score: f64,
+}
+
+impl From<Suggestion> for SuggestionView {
+    fn from(one: Suggestion) -> Self {
+        Self {
+            titledb_id: one.titledb_id,
+            title: one.title,
+            year: one.year,
+            score: one.score as f64 / 100.0,
+        }
+    }
 }
 
 impl From<Detail> for DetailView {
     fn from(detail: Detail) -> Self {
-        let Detail { item, file, library } = detail;
+        let Detail {
+            suggestions,
+            item,
+            file,
+            library,
+        } = detail;
         let is_episode = matches!(&*item.media_type, "tv" | "anime" | "episode");
         let series = is_episode.then(|| series::series_of(&library.path, &item.place, &item.title));
         let (show_key, show_title) = series.unzip();
@@ -480,6 +511,7 @@ impl From<Detail> for DetailView {
             subtitles: Vec::new(),
             nfo_files: Vec::new(),
             library: library.into(),
+            suggestions: suggestions.into_iter().map(Into::into).collect(),
         }
     }
 }

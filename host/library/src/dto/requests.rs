@@ -8,6 +8,7 @@ use crate::model::item::{Edit, Filter, Issue, MEDIA_TYPES, Sort};
 use crate::model::library::{
     Kind, LibraryChange, MAX_INTERVAL, MAX_NAME, MAX_PATH, MAX_TEMPLATE, Mode, Preset,
 };
+use crate::model::naming::composed;
 
 /// Characters of a text that something is looked for by.
 const MAX_TEXT: usize = 512;
@@ -229,6 +230,7 @@ impl FromQuery for ItemsQuery {
         let page = f.page_or(60, 200);
         let sort = text(f, "sort").map(|word| Sort::of(&word)).unwrap_or_default();
         let (title, search) = (text(f, "title"), text(f, "search"));
+        let [title, search] = [title, search].map(|text| text.map(|text| composed(&text).into_owned()));
         let issue = f.string("issue").one_of(&Issue::WORDS).optional();
         let letter = text(f, "startsAt").and_then(|text| text.trim().chars().next());
         let by_title = sort == Sort::Title && title.is_none() && search.is_none();
@@ -257,7 +259,7 @@ impl FromQuery for AlphabetQuery {
             library_id: text(f, "libraryId"),
             media_type: text(f, "mediaType"),
             match_status: text(f, "matchStatus"),
-            search: text(f, "search"),
+            search: text(f, "search").map(|part| composed(&part).into_owned()),
             ..Filter::default()
         })
     }

@@ -11,6 +11,7 @@ use utoipa::ToSchema;
 use super::answers::ItemView;
 use super::requests::text;
 use crate::model::item::{Filter, Sort};
+use crate::model::naming::composed;
 use crate::model::place;
 use crate::model::score::{counted, mean, status};
 use crate::model::series::Series;
@@ -34,7 +35,7 @@ impl FromQuery for SeriesQuery {
                 library_id: text(f, "libraryId"),
                 media_type: text(f, "mediaType"),
                 match_status: text(f, "matchStatus"),
-                search: text(f, "search"),
+                search: text(f, "search").map(|part| composed(&part).into_owned()),
                 sort: text(f, "sort").map(|word| Sort::of(&word)).unwrap_or_default(),
                 ..Filter::default()
             },

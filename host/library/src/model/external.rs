@@ -5,6 +5,8 @@ pub const TITLEDB: &str = "titledb";
 
 /// The provider whose ids shows have.
 pub const PROVIDER_A: &str = "provider_a";
+/// Another one.
+pub const PROVIDER_B: &str = "provider_b";
 
 /// An id of an item at a provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,7 +27,7 @@ pub fn page(provider: &str, id: &str, is_show: bool) -> Option<String> {
         TITLEDB => Some(format!("https://www.imdb.com/title/{id}/")),
         PROVIDER_A if is_show => Some(format!("https://www.themoviedb.org/tv/{id}")),
         PROVIDER_A => Some(format!("https://www.themoviedb.org/movie/{id}")),
-        "provider_b" => Some(format!("https://thetvdb.com/?id={id}")),
+        PROVIDER_B => Some(format!("https://thetvdb.com/?id={id}")),
         _ => None,
     }
 }

@@ -5,6 +5,7 @@ use qm_kernel::Timestamp;
 use super::external::ExternalId;
 use super::metadata::ItemMetadata;
 use super::name::Identity;
+use super::naming::composed;
 use super::streams::Measured;
 
 /// Words of what an item may be.
@@ -146,7 +147,7 @@ impl Item {
 
 /// What lists are sorted and searched by.
 pub fn title_key(title: &str, sort_title: Option<&str>) -> String {
-    sort_title.unwrap_or(title).trim().to_lowercase()
+    composed(sort_title.unwrap_or(title).trim()).to_lowercase()
 }
 
 /// Where the alphabet has a title.
@@ -194,10 +195,18 @@ pub enum Issue {
     Duplicate,
     MissingArtwork,
     MissingSubtitles,
+    /// It is not known which title it is, and some are suggested.
+    Suggested,
 }
 
 impl Issue {
-    pub const WORDS: [&str; 4] = ["unmatched", "duplicate", "missing_artwork", "missing_subtitles"];
+    pub const WORDS: [&str; 5] = [
+        "unmatched",
+        "duplicate",
+        "missing_artwork",
+        "missing_subtitles",
+        "suggested",
+    ];
 
     pub fn of(word: &str) -> Option<Self> {
         match word {
@@ -205,6 +214,7 @@ impl Issue {
             "duplicate" => Some(Issue::Duplicate),
             "missing_artwork" => Some(Issue::MissingArtwork),
             "missing_subtitles" => Some(Issue::MissingSubtitles),
+            "suggested" => Some(Issue::Suggested),
             _ => None,
         }
     }

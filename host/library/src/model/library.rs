@@ -192,6 +192,8 @@ pub struct ScanSummary {
     pub shows: u64,
     /// Families of folders that are of one show.
     pub duplicate_shows: u64,
+    /// Files that belong to films or shows and are neither, of the directories that were read.
+    pub passed_over: u64,
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ pub mod item;
 pub mod library;
 pub mod metadata;
 pub mod name;
+pub mod naming;
 pub mod nfo;
 pub mod place;
 pub mod pointer;

@@ -1,15 +1,18 @@
 //! What the name of a file, and those of the folders above it, say of it.
 
-use std::borrow::Cow;
-use std::path::Path;
-
-use qm_release::{ContentType, Release, parse};
+use qm_release::{Release, parse};
 
 use super::item::{Facts, Tech};
 use super::library::Kind;
+use super::naming;
+use super::naming::season::{Form, season};
+use super::naming::tag::Ids;
 
 /// Endings of the names of what is indexed.
-const VIDEO: [&str; 9] = ["mkv", "mp4", "avi", "m4v", "ts", "m2ts", "wmv", "mov", "webm"];
+const VIDEO: [&str; 23] = [
+    "mkv", "mp4", "avi", "m4v", "ts", "m2ts", "mts", "wmv", "mov", "webm", "mpg", "mpeg", "m2v", "vob",
+    "iso", "flv", "3gp", "3g2", "wtv", "ogv", "ogm", "divx", "asf",
+];
 
 /// Whether a file of this name is indexed.
 pub fn is_video(name: &[u8]) -> bool {
@@ -36,31 +39,30 @@ pub fn is_marker(name: &[u8]) -> bool {
 pub struct Read {
     pub facts: Facts,
     pub tech: Tech,
+    /// Those that its name, or the folder that names it, says.
+    pub ids: Ids,
 }
 
-/// What the name of a new file says, without the folders above.
-pub fn read(shown: &str, kind: Kind) -> Read {
+/// What a path says of a new file. `is_alone`: its folder holds no other film.
+pub fn read(shown: &str, kind: Kind, is_alone: bool) -> Read {
     let name = shown.rsplit('/').next().unwrap_or(shown);
-    let release = parse(name);
-    let stem = Path::new(name)
-        .file_stem()
-        .and_then(|stem| stem.to_str())
-        .unwrap_or(name);
+    let found = naming::identify(shown, kind, is_alone);
     let facts = Facts {
-        media_type: kind.media_type().unwrap_or("other_video").to_owned(),
-        title: release
-            .named()
-            .map(Cow::into_owned)
-            .filter(|title| !title.trim().is_empty())
-            .unwrap_or_else(|| stem.to_owned()),
-        year: release.year.map(i64::from),
-        season: release.season.map(i64::from),
-        episode: release.episode.or(release.absolute_episode).map(i64::from),
-        episode_end: release.episode_end.map(i64::from),
+        media_type: found
+            .media_type
+            .or(kind.media_type())
+            .unwrap_or("other_video")
+            .to_owned(),
+        title: found.title.unwrap_or_else(|| naming::stem(name).to_owned()),
+        year: found.year,
+        season: found.season,
+        episode: found.episode,
+        episode_end: found.episode_end,
     };
     Read {
         facts,
-        tech: tech(name, &release),
+        tech: tech(name, &parse(name)),
+        ids: found.ids,
     }
 }
 
@@ -95,6 +97,8 @@ pub struct Identity {
     pub episode_end: Option<i64>,
     /// Hundredths.
     pub confidence: i64,
+    /// Those that the name, or the folder that names it, says.
+    pub ids: Ids,
 }
 
 impl Identity {
@@ -111,173 +115,19 @@ impl Identity {
     }
 }
 
-/// Reads a path below a library's directory, as people are shown it.
-pub fn identify(shown: &str, kind: Kind) -> Identity {
-    let mut parts: Vec<&str> = shown.split('/').collect();
-    let name = parts.pop().unwrap_or_default();
-    let folders = parts;
-    let mut release = parse(name);
-    let has_title = |release: &Release| {
-        release
-            .title
-            .as_deref()
-            .is_some_and(|title| !title.trim().is_empty())
-    };
-    let names_episode =
-        release.episode.is_some() || release.absolute_episode.is_some() || release.air_date.is_some();
-    let in_container = folders.last().is_some_and(|folder| is_container(folder));
-    if names_episode && (in_container || !has_title(&release)) {
-        if let Some(folder) = enclosing(&folders) {
-            let (title, year) = of_folder(folder);
-            if let Some(title) = title {
-                release.title = Some(title);
-                release.country = None;
-                release.year = year.or(release.year);
-            }
-        }
-    } else if !has_title(&release)
-        && let Some(folder) = folders.last()
-    {
-        release = parse(&format!("{folder} {name}"));
-    }
-    let media_type = kind.media_type().or(match release.content_type {
-        ContentType::TvEpisode | ContentType::Daily => Some("tv"),
-        ContentType::AnimeEpisode => Some("anime"),
-        ContentType::Movie => Some("movie"),
-        ContentType::Unknown => None,
-    });
-    Identity {
-        media_type,
-        confidence: confidence(&release),
-        year: release.year.map(i64::from),
-        season: release.season.map(i64::from),
-        episode: release.episode.or(release.absolute_episode).map(i64::from),
-        episode_end: release.episode_end.map(i64::from),
-        title: release
-            .named()
-            .map(Cow::into_owned)
-            .filter(|title| !title.trim().is_empty()),
-    }
+/// Reads a path below a library's directory, as people are shown it. `is_alone`: its folder holds no other film.
+pub fn identify(shown: &str, kind: Kind, is_alone: bool) -> Identity {
+    naming::identify(shown, kind, is_alone)
 }
-
-fn confidence(release: &Release) -> i64 {
-    let has_title = release
-        .title
-        .as_deref()
-        .is_some_and(|title| !title.trim().is_empty());
-    let has_number = (release.season.is_some() && release.episode.is_some())
-        || release.absolute_episode.is_some()
-        || release.air_date.is_some()
-        || release.year.is_some();
-    let marks = [
-        release.resolution.is_some(),
-        release.source.is_some(),
-        release.codec.is_some(),
-        release.release_group.is_some(),
-    ];
-    let marks = marks.into_iter().filter(|mark| *mark).count() as i64;
-    (i64::from(has_title) * 40 + i64::from(has_number) * 40 + marks * 5).min(100)
-}
-
-/// The nearest folder that names a thing: neither a container nor a release; else the nearest that is no container.
-fn enclosing<'a>(folders: &[&'a str]) -> Option<&'a str> {
-    let named = || folders.iter().rev().filter(|folder| !is_container(folder));
-    named()
-        .find(|folder| !is_release(&parse(folder)))
-        .or_else(|| named().next())
-        .copied()
-}
-
-fn of_folder(folder: &str) -> (Option<String>, Option<u32>) {
-    let (title, year) = super::show::named(folder);
-    if let Some(year) = year {
-        return (Some(title), u32::try_from(year).ok());
-    }
-    let release = parse(folder);
-    let title = release
-        .named()
-        .map(Cow::into_owned)
-        .filter(|title| !title.trim().is_empty());
-    (title.or(Some(title_of(folder))), release.year)
-}
-
-fn title_of(folder: &str) -> String {
-    folder.trim().to_owned()
-}
-
-/// Whether the name of a folder is that of a release.
-fn is_release(release: &Release) -> bool {
-    release.resolution.is_some()
-        || release.source.is_some()
-        || release.codec.is_some()
-        || release.release_group.is_some()
-        || release.season.is_some()
-}
-
-/// The words that a folder within a thing is called by, with a number behind.
-const NUMBERED: [&str; 11] = [
-    "season",
-    "series",
-    "saison",
-    "staffel",
-    "temporada",
-    "disc",
-    "disk",
-    "cd",
-    "part",
-    "vol",
-    "volume",
-];
 
 /// A folder that says where in a thing something is, and not what.
 pub fn is_container(folder: &str) -> bool {
-    let name = folder.trim().to_lowercase();
-    if matches!(name.as_str(), "special" | "specials") {
-        return true;
-    }
-    numbered(&name, &NUMBERED)
+    naming::is_piece(folder) || is_season(folder)
 }
 
 /// A folder of a season.
 pub fn is_season(folder: &str) -> bool {
-    const WORDS: [&str; 7] = [
-        "season",
-        "series",
-        "saison",
-        "staffel",
-        "temporada",
-        "stagione",
-        "serie",
-    ];
-    let name = folder.trim().to_lowercase();
-    name == "specials" || numbered(&name, &WORDS)
-}
-
-/// A folder of what belongs to a show and is none of its episodes.
-pub fn is_extras(folder: &str) -> bool {
-    const WORDS: [&str; 5] = [
-        "extras",
-        "featurette",
-        "featurettes",
-        "behind the scenes",
-        "bonus",
-    ];
-    WORDS.contains(&folder.trim().to_lowercase().as_str())
-}
-
-/// Whether a folder is named like a release.
-pub fn is_release_folder(folder: &str) -> bool {
-    is_release(&parse(folder))
-}
-
-fn numbered(name: &str, words: &[&str]) -> bool {
-    words.iter().any(|word| {
-        let Some(rest) = name.strip_prefix(word) else {
-            return false;
-        };
-        let number = rest.trim_start_matches([' ', '.', '_', '-']);
-        !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
-    })
+    season(folder).is_some_and(|season| season.form != Form::Titled)
 }
 
 #[cfg(test)]
@@ -294,7 +144,7 @@ mod tests {
         for folder in ["Seasoned", "Part of it", "The Wire", "Season", "Disc Jockey"] {
             assert!(!is_container(folder), "{folder}");
         }
-        assert!(is_season("Stagione 2") && is_season("specials") && !is_season("CD2") && is_extras("Extras"));
+        assert!(is_season("Stagione 2") && is_season("specials") && !is_season("CD2"));
     }
 
     #[test]
@@ -302,6 +152,7 @@ mod tests {
         let read = read(
             "The Wire/The.Wire.S01E02-E03.1080p.BluRay.x265.DTS-GROUP.mkv",
             Kind::Tv,
+            false,
         );
         assert_eq!(
             (read.facts.season, read.facts.episode, read.facts.episode_end),
@@ -311,18 +162,18 @@ mod tests {
         assert_eq!(read.tech.container.as_deref(), Some("mkv"));
         assert_eq!(read.tech.quality.as_deref(), Some("BluRay 1080p"));
         assert_eq!(
-            super::read("holiday.mp4", Kind::General).facts.media_type,
+            super::read("holiday.mp4", Kind::General, false).facts.media_type,
             "other_video"
         );
     }
 
     #[test]
     fn a_country_stays_with_its_show() {
-        let of = |path: &str| identify(path, Kind::Tv).title.unwrap_or_default();
+        let of = |path: &str| identify(path, Kind::Tv, false).title.unwrap_or_default();
         assert_eq!(of("The.Lodgers.US.S01E02.720p.mkv"), "The Lodgers US");
         assert_eq!(of("The.Lodgers.UK.S01E02.720p.mkv"), "The Lodgers UK");
         assert_eq!(
-            read("The Lodgers (UK) 1x02.mkv", Kind::Tv).facts.title,
+            read("The Lodgers (UK) 1x02.mkv", Kind::Tv, false).facts.title,
             "The Lodgers UK"
         );
         // A folder that names the show names all of it.
@@ -334,7 +185,7 @@ mod tests {
     #[test]
     fn folders_help_where_names_do_not() {
         let of = |path: &str| {
-            let found = identify(path, Kind::Tv);
+            let found = identify(path, Kind::Tv, false);
             (
                 found.title.unwrap_or_default(),
                 found.year,
@@ -355,9 +206,13 @@ mod tests {
 
     #[test]
     fn a_title_alone_is_no_match() {
-        let alone = identify("holiday.mkv", Kind::Movie);
+        let alone = identify("holiday.mkv", Kind::Movie, false);
         assert_eq!((alone.confidence, alone.is_matched()), (40, false));
-        let film = identify("Alien (1979)/Alien.1979.1080p.BluRay.x264-GRP.mkv", Kind::General);
+        let film = identify(
+            "Alien (1979)/Alien.1979.1080p.BluRay.x264-GRP.mkv",
+            Kind::General,
+            true,
+        );
         assert_eq!((film.media_type, film.confidence), (Some("movie"), 100));
     }
 }

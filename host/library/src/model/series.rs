@@ -7,7 +7,8 @@ use base64::engine::general_purpose::{URL_SAFE, URL_SAFE_NO_PAD};
 use qm_kernel::Timestamp;
 
 use super::item::Sort;
-use super::name::{is_extras, is_release_folder, is_season};
+use super::name::is_season;
+use super::naming::{composed, show_at};
 use super::place;
 
 /// What a series is known by.
@@ -58,22 +59,14 @@ pub fn show_folder(shown: &str) -> Option<&str> {
 
 /// The same of the directory of a file; empty: the library's own.
 pub fn folder_above(directory: &str) -> Option<&str> {
-    let mut folder = directory;
-    if folder.is_empty() {
+    if directory.is_empty() {
         return None;
     }
-    loop {
-        let (above, name) = folder
-            .rsplit_once('/')
-            .map_or((None, folder), |(above, name)| (Some(above), name));
-        let climbs = is_season(name) || is_extras(name) || is_release_folder(name);
-        match (climbs, above) {
-            (false, _) => return Some(folder),
-            (true, Some(above)) => folder = above,
-            (true, None) if is_season(name) => return None,
-            (true, None) => return Some(folder),
-        }
-    }
+    let folders: Vec<&str> = directory.split('/').collect();
+    // A release of a season right in the library is all there is of its show.
+    let at = show_at(&folders).or_else(|| (!is_season(folders[0])).then_some(0))?;
+    let end = folders[..=at].iter().map(|folder| folder.len()).sum::<usize>() + at;
+    Some(&directory[..end])
 }
 
 /// Key and title of the series of an item: a library's path, the item's place in it, and its title.
@@ -81,7 +74,10 @@ pub fn series_of(library: &str, item: &str, title: &str) -> (String, String) {
     let shown = place::shown(item);
     let (key, title) = match show_folder(&shown) {
         Some(folder) => of_folder(library, folder),
-        None => (Key::Title(title.to_owned()), title.to_owned()),
+        None => {
+            let title = composed(title).into_owned();
+            (Key::Title(title.clone()), title)
+        }
     };
     (key.text(), title)
 }
@@ -91,7 +87,7 @@ pub fn of_folder(library: &str, folder: &str) -> (Key, String) {
     let name = folder.rsplit('/').next().unwrap_or(folder);
     // `absolute` decodes; a folder that is shown has nothing encoded any more.
     let path = format!("{}/{folder}", library.trim_end_matches('/'));
-    (Key::Folder(path), name.to_owned())
+    (Key::Folder(path), composed(name).into_owned())
 }
 
 /// Episodes that lie in one directory, are of one season and, where no folder names their series, of one title.
@@ -159,10 +155,10 @@ impl Gathered {
 
 /// Series in order; `search`: a part of the title, in any case.
 pub fn sorted<'a>(all: &'a [Series], search: Option<&str>, sort: Sort) -> Vec<&'a Series> {
-    let part = search.map(str::to_lowercase);
+    let part = search.map(|part| composed(part).to_lowercase());
     let mut found: Vec<(String, &Series)> = all
         .iter()
-        .map(|series| (series.title.to_lowercase(), series))
+        .map(|series| (composed(&series.title).to_lowercase(), series))
         .filter(|(lower, _)| part.as_ref().is_none_or(|part| lower.contains(part)))
         .collect();
     found.sort_by(|(a_title, a), (b_title, b)| {

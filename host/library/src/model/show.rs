@@ -3,6 +3,8 @@
 use qm_kernel::Timestamp;
 use qm_release::parse;
 
+use super::naming::{composed, tag};
+
 /// A show.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Show {
@@ -24,7 +26,7 @@ pub struct Show {
 
 /// Title and year of a folder's name: `Name (2019)`.
 pub fn named(folder: &str) -> (String, Option<i64>) {
-    let folder = without_ids(folder);
+    let folder = tag::split(&composed(folder)).0;
     let folder = folder.trim();
     if let Some((title, rest)) = folder.rsplit_once('(')
         && let Some(year) = rest.strip_suffix(')').and_then(year)
@@ -119,54 +121,17 @@ fn year(text: &str) -> Option<i64> {
 
 /// One text for all folders of a show.
 pub fn canonical_key(folder: &str) -> String {
-    let whole = normalise(&without_ids(folder));
+    let whole = normalise(&tag::split(folder).0);
     match whole.rsplit_once(' ') {
         Some((title, last)) if year(last).is_some() && !title.is_empty() => title.to_owned(),
         _ => whole,
     }
 }
 
-/// Small letters and digits, one space between words.
+/// Small letters and digits of every script without their marks, one space between words.
 pub fn normalise(name: &str) -> String {
-    let kept = name.to_lowercase();
-    let kept = kept.chars().filter(|c| !matches!(c, '\'' | '’' | '`'));
-    let spaced: String = kept
-        .map(|c| {
-            if c.is_ascii_lowercase() || c.is_ascii_digit() {
-                c
-            } else {
-                ' '
-            }
-        })
-        .collect();
-    spaced.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// Without tags that name the id of a provider: `{tmdb-603}`, `[imdbid=tt1]`.
-fn without_ids(folder: &str) -> String {
-    const PROVIDERS: [&str; 4] = ["tmdb", "imdb", "tvdb", "tvmaze"];
-    let mut kept = String::new();
-    let mut rest = folder;
-    while let Some(start) = rest.find(['{', '[']) {
-        let close = if rest[start..].starts_with('{') { '}' } else { ']' };
-        let Some(end) = rest[start..].find(close).map(|end| start + end) else {
-            break;
-        };
-        let tag = rest[start + 1..end].to_ascii_lowercase();
-        let is_id = PROVIDERS.iter().any(|provider| {
-            let rest = tag.strip_prefix(provider);
-            let rest = rest.map(|rest| rest.strip_prefix("id").unwrap_or(rest));
-            rest.is_some_and(|rest| rest.starts_with(['-', '=', ':']))
-        });
-        if is_id {
-            kept.push_str(&rest[..start]);
-        } else {
-            kept.push_str(&rest[..=end]);
-        }
-        rest = &rest[end + 1..];
-    }
-    kept.push_str(rest);
-    kept
+    let kept: String = name.chars().filter(|c| !matches!(c, '\'' | '’' | '`')).collect();
+    qm_titles::normalise(&kept)
 }
 
 #[cfg(test)]
@@ -215,6 +180,8 @@ mod tests {
                 "bobs burgers",
             ),
             ("1923", "1923", None, "1923"),
+            ("Тайна 24", "Тайна 24", None, "таина 24"),
+            ("Cafe\u{301} (2002)", "Café", Some(2002), "cafe"),
             ("(2019)", "(2019)", None, "2019"),
             ("Group [1080p]", "Group [1080p]", None, "group 1080p"),
             ("Open {tmdb-1", "Open {tmdb-1", None, "open tmdb 1"),

@@ -2,23 +2,77 @@
 
 use qm_kernel::Timestamp;
 use qm_ports::titledb::TitleMatch;
-use qm_titles::{Candidate, Picked, film};
+use qm_titles::{Picked, canonical};
 use serde::{Deserialize, Serialize};
 
 use super::view::Listed;
 
-/// The film that a title and a year mean among those that the data set found.
+/// Suggestions that an item has at most.
+const SUGGESTED: usize = 5;
+/// The least likeness of a suggestion, in hundredths.
+const LIKE: i64 = 50;
+
+/// A title that an item may be, which nobody has said.
+#[derive(Clone, Debug, PartialEq, Eq, qm_db::FromRow)]
+pub struct Suggestion {
+    pub titledb_id: String,
+    pub title: String,
+    pub year: Option<i64>,
+    /// Hundredths.
+    pub score: i64,
+}
+
+/// The film that a title and a year mean among those that the data set found: one whose title, or another one it is known by, is the
+/// same, of the year or one beside it. Of several the one of the very year, then the one whose own title it is, then the one with ten
+/// times the votes of any other. What is only like it is none.
 pub fn picked(title: &str, year: Option<i64>, found: &[TitleMatch]) -> Picked {
-    let candidates: Vec<Candidate<'_>> = found
-        .iter()
-        .map(|found| Candidate {
-            id: &found.title.id,
-            title: &found.title.title,
-            original: found.title.original_title.as_deref(),
-            year: found.title.year,
-        })
-        .collect();
-    film(title, year, &candidates)
+    let wanted = canonical(title);
+    let mut same: Vec<((bool, bool), i64, usize)> = Vec::new();
+    for (at, one) in found.iter().enumerate() {
+        let is_own = canonical(&one.title.title) == wanted
+            || one
+                .title
+                .original_title
+                .as_deref()
+                .is_some_and(|original| canonical(original) == wanted);
+        let is_far = matches!((year, one.title.year), (Some(one), Some(other)) if one.abs_diff(other) > 1);
+        let is_it = !wanted.is_empty() && (is_own || one.names.iter().any(|name| canonical(name) == wanted));
+        let is_known = same
+            .iter()
+            .any(|(.., known)| found[*known].title.id == one.title.id);
+        if is_it && !is_far && !is_known {
+            let is_of_year = year.is_some() && one.title.year == year;
+            same.push(((is_of_year, is_own), one.title.votes.unwrap_or(0), at));
+        }
+    }
+    let best = same.iter().map(|(rank, ..)| *rank).max();
+    same.retain(|(rank, ..)| Some(*rank) == best);
+    same.sort_by_key(|(_, votes, at)| (std::cmp::Reverse(*votes), *at));
+    match same.as_slice() {
+        [] => Picked::None,
+        [(.., at)] => Picked::One(*at),
+        [(_, most, at), (_, next, _), ..] if *most >= 10 * (*next).max(1) => Picked::One(*at),
+        several => Picked::Ambiguous(several.iter().map(|(.., at)| *at).collect()),
+    }
+}
+
+/// What may be meant where none is: the likeliest first.
+pub fn suggested(found: &[TitleMatch]) -> Vec<Suggestion> {
+    let mut suggested: Vec<Suggestion> = Vec::new();
+    for one in found {
+        let score = (one.confidence * 100.0).round() as i64;
+        if score >= LIKE && suggested.iter().all(|known| known.titledb_id != one.title.id) {
+            suggested.push(Suggestion {
+                titledb_id: one.title.id.clone(),
+                title: one.title.title.clone(),
+                year: one.title.year,
+                score,
+            });
+        }
+    }
+    suggested.sort_by_key(|suggestion| std::cmp::Reverse(suggestion.score));
+    suggested.truncate(SUGGESTED);
+    suggested
 }
 
 /// Whether this word of the data set is that of a series.
@@ -62,4 +116,84 @@ pub struct TitledNews<'a> {
     /// `matched`, or `unknown` where the data set does not know the title.
     pub status: &'static str,
     pub at: Timestamp,
+}
+
+#[cfg(test)]
+mod tests {
+    use qm_ports::titledb::TitleRecord;
+
+    use super::*;
+
+    fn found(id: &str, title: &str, year: i64, votes: i64, confidence: f64) -> TitleMatch {
+        TitleMatch {
+            title: TitleRecord {
+                id: id.to_owned(),
+                kind: "movie".to_owned(),
+                title: title.to_owned(),
+                original_title: None,
+                year: Some(year),
+                end_year: None,
+                runtime: None,
+                is_adult: false,
+                genres: Vec::new(),
+                directors: Vec::new(),
+                writers: Vec::new(),
+                rating: None,
+                votes: Some(votes),
+            },
+            confidence,
+            names: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn what_is_only_like_a_title_is_a_suggestion() {
+        let horse = found("tt0000001", "The Red Horse", 2012, 900, 0.96);
+        let one = [horse.clone()];
+        assert_eq!(picked("The Red House", Some(2012), &one), Picked::None);
+        let suggestions = suggested(&one);
+        assert_eq!((suggestions.len(), suggestions[0].score), (1, 96));
+        let house = found("tt0000002", "Red House, The", 2011, 10, 0.9);
+        assert_eq!(
+            picked("The Red House", Some(2012), &[horse, house.clone()]),
+            Picked::One(1)
+        );
+        assert_eq!(
+            picked("The Red House", Some(2015), &[house]),
+            Picked::None,
+            "of another year"
+        );
+        let mut other = found("tt0000003", "Das rote Haus", 2012, 10, 1.0);
+        assert_eq!(
+            picked("The Red House", Some(2012), &[other.clone()]),
+            Picked::None
+        );
+        other.names.push("the red house".to_owned());
+        assert_eq!(
+            picked("The Red House", Some(2012), &[other]),
+            Picked::One(0),
+            "by another name"
+        );
+        assert_eq!(
+            picked("!!!", None, &[found("tt0000004", "???", 2012, 1, 1.0)]),
+            Picked::None
+        );
+    }
+
+    #[test]
+    fn of_equals_the_year_decides_and_then_votes() {
+        let of = |year, votes| found(&format!("tt{year}{votes:05}"), "Tide", year, votes, 1.0);
+        assert_eq!(
+            picked("Tide", Some(2003), &[of(2002, 9000), of(2003, 5)]),
+            Picked::One(1)
+        );
+        assert_eq!(
+            picked("Tide", None, &[of(1986, 50), of(2003, 500)]),
+            Picked::One(1)
+        );
+        assert_eq!(
+            picked("Tide", None, &[of(1986, 51), of(2003, 500)]),
+            Picked::Ambiguous(vec![1, 0])
+        );
+    }
 }

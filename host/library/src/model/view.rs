@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::item::{Item, MediaFile};
 use super::library::MediaLibrary;
+use super::titles::Suggestion;
 
 /// How the items are, all libraries together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -28,6 +29,8 @@ pub struct Health {
 /// An item with what it belongs to.
 #[derive(Clone, Debug)]
 pub struct Detail {
+    /// Titles it may be, the likeliest first.
+    pub suggestions: Vec<Suggestion>,
     pub item: Item,
     pub file: MediaFile,
     pub library: MediaLibrary,

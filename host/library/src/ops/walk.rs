@@ -17,7 +17,10 @@ use rustix::fs::{self, AtFlags, FileType, Stat};
 use rustix::io::Errno;
 
 use crate::model::doubt::Known;
+use crate::model::library::Kind;
 use crate::model::name::{is_marker, is_skipped, is_video};
+use crate::model::naming::tag::{Ids, split};
+use crate::model::naming::{extra, is_one_film};
 use crate::model::{nfo, place};
 
 /// Deeper directories are told of and not entered.
@@ -25,6 +28,9 @@ const MAX_DEPTH: usize = 128;
 
 /// Bytes of a place, which PostgreSQL keeps no longer in an index; what lies at a longer one is told of and passed over.
 const MAX_PLACE: usize = 2_500;
+
+/// Files beside a film that are read for its ids.
+const NOTES: usize = 8;
 
 /// What a walk goes by.
 pub struct Task {
@@ -44,8 +50,8 @@ pub struct Task {
     /// Paths of the directories that are gone into; `None`: the whole library. Those themselves are read, whatever their state;
     /// what lies elsewhere is taken as it is known.
     pub within: Option<Vec<Vec<u8>>>,
-    /// Whether what lies right in the library's directory may be shows, which say which they are.
-    pub has_shows: bool,
+    /// What the library holds: shows and films say which they are, and what belongs to them is neither.
+    pub kind: Kind,
 }
 
 /// A file that was seen.
@@ -55,6 +61,8 @@ pub struct SeenFile {
     pub size: i64,
     /// Nanoseconds since 1970.
     pub mtime: i64,
+    /// Ids that a file beside it says it has.
+    pub ids: Ids,
 }
 
 /// What became of a directory.
@@ -80,6 +88,8 @@ pub struct SeenDirectory {
     pub entries: Entries,
     /// Which series a `tvshow.nfo` in it says it is; of one that was read, and lies right in the library's directory.
     pub nfo: Option<String>,
+    /// Files in it that are neither films nor episodes.
+    pub passed: u64,
 }
 
 /// Why a walk has nothing to show.
@@ -162,6 +172,40 @@ fn below<'a>(path: &'a [u8], above: &[u8]) -> Option<&'a [u8]> {
     path.strip_prefix(above)?.strip_prefix(b"/")
 }
 
+/// Leaves of what a disc is made of the first file of the longest part; how many are passed over.
+fn keep_feature(path: &[u8], files: &mut Vec<SeenFile>) -> u64 {
+    let folder = path.to_ascii_lowercase();
+    let is_disc = folder.ends_with(b"video_ts") || folder.ends_with(b"bdmv/stream");
+    if !is_disc || files.len() < 2 {
+        return 0;
+    }
+    let part = |file: &SeenFile| match file.place.rsplit_once('_') {
+        Some((part, _)) if folder.ends_with(b"video_ts") => part.to_owned(),
+        _ => file.place.clone(),
+    };
+    let mut sizes: HashMap<String, i64> = HashMap::new();
+    for file in files.iter() {
+        *sizes.entry(part(file)).or_default() += file.size;
+    }
+    let longest = sizes
+        .into_iter()
+        .max_by(|(a, one), (b, other)| one.cmp(other).then_with(|| b.cmp(a)));
+    let all = files.len();
+    files.retain(|file| {
+        longest
+            .as_ref()
+            .is_some_and(|(longest, _)| part(file) == *longest)
+    });
+    files.sort_by(|one, other| one.place.cmp(&other.place));
+    let menu = files
+        .iter()
+        .position(|file| !file.place.to_ascii_lowercase().ends_with("_0.vob"))
+        .unwrap_or(0);
+    files.swap(0, menu);
+    files.truncate(1);
+    (all - files.len()) as u64
+}
+
 struct Walker<'a> {
     task: &'a Task,
     files: &'a AtomicU64,
@@ -180,8 +224,9 @@ struct Listing {
     directories: Vec<Vec<u8>>,
     /// Which series it says it is.
     nfo: Option<String>,
-    /// When it was said; 0: it was not.
+    /// When anything was said last; 0: it was not.
     nfo_mtime: i64,
+    passed: u64,
 }
 
 impl Walker<'_> {
@@ -216,6 +261,7 @@ impl Walker<'_> {
             is_settled: false,
             entries: Entries::Same,
             nfo: None,
+            passed: 0,
             place,
         };
         let within = self.task.within.as_deref().unwrap_or_default();
@@ -244,6 +290,7 @@ impl Walker<'_> {
                         .fetch_add(listing.files.len() as u64, Ordering::Relaxed);
                     seen.is_settled = self.is_settled(mtime.max(listing.nfo_mtime), &listing.files);
                     seen.nfo = listing.nfo;
+                    seen.passed = listing.passed;
                     seen.entries = Entries::Read(listing.files);
                     listing.directories
                 }
@@ -312,6 +359,7 @@ impl Walker<'_> {
                 is_settled: false,
                 entries: Entries::Same,
                 nfo: None,
+                passed: 0,
                 place,
             });
         }
@@ -351,6 +399,7 @@ impl Walker<'_> {
             is_settled: false,
             entries: Entries::Unread(reason),
             nfo: None,
+            passed: 0,
             place,
         });
     }
@@ -382,6 +431,7 @@ impl Walker<'_> {
     fn list(&mut self, dir: &OwnedFd, path: &[u8], depth: usize) -> Result<Listing, Errno> {
         let mut listing = Listing::default();
         let mut files: Vec<(Vec<u8>, FileType)> = Vec::new();
+        let mut notes: Vec<Vec<u8>> = Vec::new();
         for entry in fs::Dir::new(open_listing(dir)?)? {
             let entry = entry?;
             let name = entry.file_name().to_bytes();
@@ -402,15 +452,25 @@ impl Walker<'_> {
             } else if is_marker(name) {
                 return Ok(Listing::default());
             } else if depth == 1 && kind == FileType::RegularFile && name.eq_ignore_ascii_case(nfo::NAME) {
-                if self.task.has_shows
-                    && let Ok((said, mtime)) = self.nfo(dir, name)
+                if self.task.kind.has_shows()
+                    && let Ok((said, mtime)) = self.nfo(dir, name, nfo::series_id)
                 {
                     (listing.nfo, listing.nfo_mtime) = (said, mtime);
                 }
+            } else if self.task.kind == Kind::Movie && kind == FileType::RegularFile && nfo::is_note(name) {
+                notes.push(name.to_vec());
             } else if is_video(name) && matches!(kind, FileType::RegularFile | FileType::Symlink) {
                 files.push((name.to_vec(), kind));
             }
         }
+        if depth == 1 && self.task.kind.has_shows() && listing.nfo.is_none() {
+            listing.nfo = split(&String::from_utf8_lossy(path)).1.titledb;
+        }
+        let is_one = is_one_film(
+            files
+                .iter()
+                .filter_map(|(name, _)| std::str::from_utf8(name).ok()),
+        );
         for (name, kind) in files {
             let full = place::join(path, OsStr::from_bytes(&name));
             let place = place::encode(&full);
@@ -418,29 +478,63 @@ impl Walker<'_> {
                 self.unread(place, too_long());
                 continue;
             }
+            if extra(&place::shown(&place), self.task.kind).is_some() {
+                listing.passed += 1;
+                continue;
+            }
             if let Some(stat) = self.file(dir.as_fd(), &name, kind, &full) {
+                let (ids, noted) = self.noted(dir, &name, &notes, is_one);
+                listing.nfo_mtime = listing.nfo_mtime.max(noted);
                 listing.files.push(SeenFile {
                     place,
                     size: stat.st_size,
                     mtime: mtime(&stat),
+                    ids,
                 });
             }
         }
+        listing.passed += keep_feature(path, &mut listing.files);
         Ok(listing)
     }
 
-    /// What a file says which series a directory is, and when it was written. Of one that is too large nothing.
-    fn nfo(&self, dir: &OwnedFd, name: &[u8]) -> Result<(Option<String>, i64), Errno> {
+    /// Ids that a file beside a film says it has, and when it was written: one of its own name, or where there is one film, of any's.
+    fn noted(&self, dir: &OwnedFd, film: &[u8], notes: &[Vec<u8>], is_one: bool) -> (Ids, i64) {
+        let stem =
+            |name: &[u8]| name[..name.iter().rposition(|byte| *byte == b'.').unwrap_or(name.len())].to_vec();
+        let own = stem(film);
+        let beside = notes.iter().filter(|note| stem(note) == own);
+        let of_any = notes.iter().filter(|_| is_one);
+        let mut latest = 0;
+        for note in beside.chain(of_any).take(NOTES) {
+            if let Ok((said, mtime)) = self.nfo(dir, note, |text| {
+                Some(nfo::film_ids(text)).filter(|ids| !ids.is_empty())
+            }) {
+                latest = latest.max(mtime);
+                if let Some(ids) = said {
+                    return (ids, latest);
+                }
+            }
+        }
+        (Ids::default(), latest)
+    }
+
+    /// What a file says of what lies with it, and when it was written. Of one that is too large nothing.
+    fn nfo<T>(
+        &self,
+        dir: &OwnedFd,
+        name: &[u8],
+        read: impl FnOnce(&[u8]) -> Option<T>,
+    ) -> Result<(Option<T>, i64), Errno> {
         let (file, stat) = open_content(dir, OsStr::from_bytes(name))?;
         if self.own.contains(&identity(&stat)) {
             return Err(Errno::INVAL);
         }
         let mut text = Vec::new();
         let mut bounded = std::fs::File::from(file).take(nfo::MOST + 1);
-        let read = bounded.read_to_end(&mut text);
-        read.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+        let filled = bounded.read_to_end(&mut text);
+        filled.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
         let is_whole = text.len() as u64 <= nfo::MOST;
-        Ok((is_whole.then(|| nfo::series_id(&text)).flatten(), mtime(&stat)))
+        Ok((is_whole.then(|| read(&text)).flatten(), mtime(&stat)))
     }
 
     /// State of a regular file, or of the one a link leads to inside the roots.

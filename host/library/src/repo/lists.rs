@@ -29,7 +29,8 @@ macro_rules! wanted {
          AND (CAST($3 AS TEXT) IS NULL OR w.match_status = $3) AND (CAST($4 AS TEXT) IS NULL OR w.title = $4) \
          AND (CAST($5 AS TEXT) IS NULL OR w.title_key LIKE $5 ESCAPE '\\') \
          AND (CAST($6 AS TEXT) IS NULL OR w.title_key >= $6) \
-         AND (CAST($7 AS TEXT) IS NULL OR w.duplicate_group_id IS NOT NULL)"
+         AND (CAST($7 AS TEXT) IS NULL OR (CAST($7 AS TEXT) = 'duplicate' AND w.duplicate_group_id IS NOT NULL) \
+         OR (CAST($7 AS TEXT) = 'suggested' AND EXISTS (SELECT 1 FROM media_suggestions s WHERE s.item_id = w.id)))"
     };
 }
 
@@ -246,7 +247,11 @@ macro_rules! filtered {
             filter.title.as_deref(),
             search.map(|text| part(&text.to_lowercase())),
             filter.starts_at.map(|letter| letter.to_ascii_lowercase().to_string()),
-            (filter.issue == Some(Issue::Duplicate)).then_some("duplicate")
+            match filter.issue {
+                Some(Issue::Duplicate) => Some("duplicate"),
+                Some(Issue::Suggested) => Some("suggested"),
+                _ => None,
+            }
             $(, $more)*
         )
         .await

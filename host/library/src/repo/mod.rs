@@ -18,6 +18,7 @@ pub mod probes;
 pub mod repair;
 pub mod series;
 pub mod shows;
+pub mod suggestions;
 #[cfg(test)]
 pub mod testing;
 pub mod titles;

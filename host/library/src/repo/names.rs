@@ -1,11 +1,16 @@
 //! Items as their names are read, and what that said of them.
 
+use std::collections::HashSet;
+
 use qm_db::{DbError, FromRow, Tx, sql};
 use qm_kernel::Timestamp;
 
 use super::{clean, external};
 use crate::model::item::{letter, title_key};
+use crate::model::library::Kind;
 use crate::model::name::Identity;
+use crate::model::naming::is_one_film;
+use crate::model::place;
 
 macro_rules! columns {
     () => {
@@ -23,6 +28,7 @@ macro_rules! wanted {
 }
 
 sql! {
+    BESIDE = "SELECT b.place FROM media_items i JOIN media_items b ON b.directory_id = i.directory_id WHERE i.id = $1 LIMIT $2";
     UNMATCHED = concat!("SELECT ", columns!(), " FROM media_items WHERE library_id = $1 AND match_status = 'unmatched' \
         AND NOT locked AND id > $2 ORDER BY id LIMIT $3");
     WANTED = concat!("SELECT ", columns!(), " FROM media_items WHERE ", wanted!(), " AND id > $3 ORDER BY id LIMIT $4");
@@ -33,6 +39,9 @@ sql! {
         series_titledb_id = CASE WHEN title = $3 THEN series_titledb_id ELSE NULL END \
         WHERE id = $1 AND NOT locked AND match_status = $13 AND updated_at = $14";
 }
+
+/// Files of one directory that are looked at; one with more holds several films.
+const BESIDE_MOST: i64 = 64;
 
 /// An item whose name is read.
 #[derive(Clone, Debug, FromRow)]
@@ -95,6 +104,27 @@ pub async fn count(
 ) -> Result<usize, DbError> {
     let count = qm_db::value!(tx, i64, COUNT, library_id, match_status).await?;
     Ok(usize::try_from(count).unwrap_or(0))
+}
+
+/// Whether the directory of an item holds no other film.
+pub async fn is_alone(tx: &mut Tx, id: &str) -> Result<bool, DbError> {
+    let places = qm_db::all!(tx, (String,), BESIDE, id, BESIDE_MOST).await?;
+    let shown: Vec<String> = places.iter().map(|(place,)| place::shown(place)).collect();
+    Ok(shown.len() < BESIDE_MOST as usize && is_one_film(shown.iter().map(String::as_str)))
+}
+
+/// Those of some items whose directories hold no other film. Of a library of shows it is of no account, and nothing is asked.
+pub async fn alone(tx: &mut Tx, kind: Kind, ids: &[&str]) -> Result<HashSet<String>, DbError> {
+    let mut alone = HashSet::new();
+    if kind.has_shows() {
+        return Ok(alone);
+    }
+    for id in ids {
+        if is_alone(tx, id).await? {
+            alone.insert((*id).to_owned());
+        }
+    }
+    Ok(alone)
 }
 
 /// What was recognised; nothing, and `false`, where somebody changed the item meanwhile.

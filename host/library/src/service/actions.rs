@@ -161,7 +161,8 @@ impl Library {
             let kind = library.ok_or(LibraryError::NoSuchItem)?.kind;
             let at = item.place;
             let shown = place::shown(&at);
-            let found = COMPUTE.run(move |_| identify(&shown, kind)).await?;
+            let is_alone = repo::names::is_alone(&mut self.db.begin_read().await?, id).await?;
+            let found = COMPUTE.run(move |_| identify(&shown, kind, is_alone)).await?;
             let mut tx = self.db.begin_write().await?;
             repo::metadata::hold(&mut tx, id).await?;
             let arrived = repo::downloads::of(&mut tx, &ids).await?.pop();

@@ -343,10 +343,15 @@ impl Download<'_> {
     async fn identify_some(&mut self, library: &MediaLibrary, ids: &[String]) -> Result<(), JobError> {
         let mut tx = self.library.db.begin_read().await?;
         let items = repo::downloads::of(&mut tx, ids).await?;
-        drop(tx);
         let kind = library.kind;
+        let ids_of: Vec<&str> = items.iter().map(|arrived| &*arrived.item.id).collect();
+        let alone = repo::names::alone(&mut tx, kind, &ids_of).await?;
+        drop(tx);
         let reading = COMPUTE.run(move |_| {
-            let read = |arrived: &Arrived| identify(&place::shown(&arrived.item.place), kind);
+            let read = |arrived: &Arrived| {
+                let is_alone = alone.contains(&arrived.item.id);
+                identify(&place::shown(&arrived.item.place), kind, is_alone)
+            };
             let found = items
                 .iter()
                 .filter(|arrived| !arrived.locked && !arrived.is_known());

@@ -97,7 +97,7 @@ fn download(house: &House) {
     for file in [
         "The.Wire.S01E01.1080p.mkv",
         "The.Wire.S01E02.1080p.mkv",
-        "sample.mkv",
+        "words.mkv",
         "info.nfo",
     ] {
         house.file(format!("tv/{NAME}/{file}"), 10);
@@ -108,7 +108,7 @@ const ALL: [&str; 4] = [
     "media.detected",
     "media.matched The.Wire.S01E01.1080p.mkv",
     "media.matched The.Wire.S01E02.1080p.mkv",
-    "media.unmatched sample.mkv",
+    "media.unmatched words.mkv",
 ];
 
 db_test! {
@@ -150,7 +150,7 @@ db_test! {
             let found = items.iter().find(|(item, ..)| item.place.ends_with(name));
             found.map(|(item, ..)| item.match_status.clone()).unwrap()
         };
-        assert_eq!((&*status("S01E02.1080p.mkv"), &*status("sample.mkv")), ("matched", "unmatched"));
+        assert_eq!((&*status("S01E02.1080p.mkv"), &*status("words.mkv")), ("matched", "unmatched"));
         // It happens to be whole again.
         completes(&house, &db, NAME, "tv").await;
         assert_eq!(followed(&house).await.len(), 2);

@@ -100,7 +100,8 @@ impl Library {
             Verdict::Matched(edit) if edit.is_empty() => {
                 let library = repo::libraries::find(&mut tx, &item.library_id).await?;
                 let kind = library.ok_or(LibraryError::NoSuchItem)?.kind;
-                item.recognised(identify(&place::shown(&item.place), kind));
+                let is_alone = repo::names::is_alone(&mut tx, &item.id).await?;
+                item.recognised(identify(&place::shown(&item.place), kind, is_alone));
                 if item.title != before.title {
                     item.series_titledb_id = None;
                 }

@@ -112,6 +112,7 @@ impl Library {
             is_derived: false,
         };
         repo::external::put(&mut tx, &external).await?;
+        repo::suggestions::replace(&mut tx, id, &[]).await?;
         repo::items::edit(&mut tx, &item).await?;
         let mut entry = actor.entry("media.titledb.match.applied", caller.client);
         entry.object_type = Some("media_item");

@@ -13,6 +13,8 @@ use crate::model::doubt::{Known, KnownDirectory};
 use crate::model::item::Facts;
 use crate::model::library::{MediaLibrary, ScanSummary};
 use crate::model::name::{Read, read};
+use crate::model::naming::is_one_film;
+use crate::model::naming::tag::Ids;
 use crate::model::place;
 use crate::ops::walk::{Entries, SeenDirectory, SeenFile};
 use crate::repo;
@@ -46,6 +48,8 @@ enum Change<'a> {
     Directory(&'a SeenDirectory, String),
     Add(&'a SeenFile, String),
     Set(&'a SeenFile, Stored),
+    /// A file beside it says which it is.
+    Name(&'a SeenFile, Stored),
     /// With the directory it lay in.
     Remove(Stored, &'a KnownDirectory),
     /// All that lies in a directory is stored.
@@ -75,6 +79,8 @@ pub struct Index<'a> {
     others: HashMap<String, String>,
     processed: usize,
     total: usize,
+    /// Directories that hold one film at most.
+    alone: HashSet<&'a str>,
     /// Rules hear of each file that is new.
     tells: bool,
     /// Where storing ends, in percent of the whole.
@@ -99,6 +105,7 @@ impl<'a> Index<'a> {
             others: HashMap::new(),
             processed: 0,
             total: 0,
+            alone: HashSet::new(),
             // What the first scan finds was there all along: it is no news, and there may be a hundred thousand of it.
             tells: of.last_scan_at.is_some(),
             end: 80.0,
@@ -149,6 +156,10 @@ impl<'a> Index<'a> {
 
     /// Finds what is different in a directory.
     async fn compare(&mut self, directory: &'a SeenDirectory, files: &'a [SeenFile]) -> Result<(), Stop> {
+        self.summary.passed_over += directory.passed;
+        if is_one_film(files.iter().map(|file| &*file.place)) {
+            self.alone.insert(&directory.place);
+        }
         let known = self.known.get(&directory.place);
         let id = match known {
             Some(known) => known.id.clone(),
@@ -167,7 +178,12 @@ impl<'a> Index<'a> {
         for file in files {
             match stored.remove(&file.place) {
                 None => self.changes.push(Change::Add(file, id.clone())),
-                Some(item) if item.size == file.size && item.mtime == file.mtime => self.processed += 1,
+                Some(item) if item.size == file.size && item.mtime == file.mtime => {
+                    self.processed += 1;
+                    if !file.ids.is_empty() && !item.locked {
+                        self.changes.push(Change::Name(file, item));
+                    }
+                }
                 Some(item) => self.changes.push(Change::Set(file, item)),
             }
         }
@@ -250,6 +266,7 @@ impl<'a> Index<'a> {
         let mut read = self.read_names(&changes).await?;
         let now = self.library.ctx.now();
         let mut new: Vec<NewItem> = Vec::new();
+        let mut said: Vec<(String, Ids)> = Vec::new();
         let mut tx = self.begin().await?;
         let meanwhile = self.meanwhile(&mut tx, &changes).await?;
         let (mut added, mut updated, mut removed) = (0, 0, 0);
@@ -262,12 +279,14 @@ impl<'a> Index<'a> {
                 }
                 Change::Add(file, _) if meanwhile.came.contains(&file.place) => {}
                 Change::Add(file, directory_id) => {
-                    let Some(Read { facts, tech }) = read[at].take() else {
+                    let Some(Read { facts, tech, ids }) = read[at].take() else {
                         continue;
                     };
                     added += 1;
+                    let id = self.library.ctx.ordered_id();
+                    said.push((id.clone(), ids.or(file.ids.clone())));
                     new.push(NewItem {
-                        id: self.library.ctx.ordered_id(),
+                        id,
                         file_id: self.library.ctx.ordered_id(),
                         directory_id: self.row(directory_id).to_owned(),
                         place: file.place.clone(),
@@ -277,7 +296,8 @@ impl<'a> Index<'a> {
                         tech,
                     });
                 }
-                Change::Set(_, item) | Change::Remove(item, _) if meanwhile.went.contains(&item.id) => {}
+                Change::Set(_, item) | Change::Name(_, item) | Change::Remove(item, _)
+                    if meanwhile.went.contains(&item.id) => {}
                 Change::Set(file, item) => {
                     let Some(read) = read[at].take() else { continue };
                     updated += 1;
@@ -287,6 +307,7 @@ impl<'a> Index<'a> {
                         repo::items::set_numbers(&mut tx, &item.id, &facts, now).await?;
                     }
                 }
+                Change::Name(file, item) => said.push((item.id.clone(), file.ids.clone())),
                 Change::Remove(item, _) => removed += repo::items::delete(&mut tx, &item.id).await?,
                 // Its items are inserted before this is committed, and nobody sees it earlier.
                 Change::Read(seen, id) => {
@@ -299,6 +320,9 @@ impl<'a> Index<'a> {
             }
         }
         repo::items::insert(&mut tx, &self.of.id, &new, now).await?;
+        // Of episodes the folder of their show says it.
+        said.retain(|(_, ids)| !ids.is_empty() && !self.of.kind.has_shows());
+        self.library.take_ids(&mut tx, &said).await?;
         let news = if self.tells { &new[..] } else { &[] };
         for item in news {
             self.library
@@ -325,7 +349,7 @@ impl<'a> Index<'a> {
         for change in changes {
             match change {
                 Change::Add(file, _) => new.push((&self.of.id, &file.place)),
-                Change::Set(_, item) => stored.push((item, None)),
+                Change::Set(_, item) | Change::Name(_, item) => stored.push((item, None)),
                 Change::Remove(item, known) => stored.push((item, Some(known))),
                 _ => {}
             }
@@ -362,10 +386,16 @@ impl<'a> Index<'a> {
 
     /// What the names of files say, read off the async threads.
     async fn read_names(&self, changes: &[Change<'a>]) -> Result<Vec<Option<Read>>, Stop> {
-        let shown: Vec<Option<String>> = changes
+        let is_alone = |file: &SeenFile| {
+            let above = place::parent(&file.place).unwrap_or_default();
+            self.alone.contains(&*above)
+        };
+        let shown: Vec<Option<(String, bool)>> = changes
             .iter()
             .map(|change| match change {
-                Change::Add(file, _) | Change::Set(file, _) => Some(place::shown(&file.place)),
+                Change::Add(file, _) | Change::Set(file, _) => {
+                    Some((place::shown(&file.place), is_alone(file)))
+                }
                 _ => None,
             })
             .collect();
@@ -373,7 +403,7 @@ impl<'a> Index<'a> {
         let reading = COMPUTE.run(move |_| {
             shown
                 .into_iter()
-                .map(|shown| shown.map(|shown| read(&shown, kind)))
+                .map(|shown| shown.map(|(shown, is_alone)| read(&shown, kind, is_alone)))
                 .collect()
         });
         Ok(reading

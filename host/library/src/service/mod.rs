@@ -28,6 +28,7 @@ mod metadata;
 pub mod moves;
 #[cfg(test)]
 mod moves_tests;
+mod named;
 mod orders;
 mod owned;
 mod probe;
@@ -35,6 +36,8 @@ mod probe;
 mod probed;
 #[cfg(test)]
 mod property;
+#[cfg(test)]
+mod recognised;
 mod refresh;
 mod reidentify;
 mod relocate;

@@ -25,6 +25,7 @@ use crate::error::LibraryError;
 use crate::lanes::{COMPUTE, LOOKS};
 use crate::model::library::{Kind, MediaLibrary};
 use crate::model::name::{Identity, Read, identify, read};
+use crate::model::naming::is_one_film;
 use crate::model::place;
 use crate::model::show::{Show, canonical_key, named};
 use crate::repo;
@@ -254,11 +255,26 @@ impl Library {
         };
         let ends: Vec<Ends> = sources.iter().map(ends).collect();
         let reading = COMPUTE.run(move |_| {
+            let mut beside: HashMap<Option<String>, Vec<String>> = HashMap::new();
+            for (_, item) in &rows {
+                beside
+                    .entry(place::parent(&item.place))
+                    .or_default()
+                    .push(place::shown(&item.place));
+            }
             let reading = rows.into_iter().map(|(source, item)| {
+                // What goes with its directory goes with all that lies in it.
+                let is_alone = |from: &str| {
+                    let beside = beside
+                        .get(&place::parent(&item.place))
+                        .map(Vec::as_slice)
+                        .unwrap_or_default();
+                    item.place != from && is_one_film(beside.iter().map(String::as_str))
+                };
                 let (from, before, to) = &ends[source];
                 let to = to.as_ref().and_then(|(to, kind)| {
                     let place = place::rebased(&item.place, from, to)?;
-                    Some(goal(&item, from, place, (*before, *kind)))
+                    Some(goal(&item, from, place, (*before, *kind), is_alone(from)))
                 });
                 Moving { source, item, to }
             });
@@ -394,13 +410,13 @@ fn state_of(file: &std::fs::Metadata) -> State {
     (size, mtime.saturating_add(file.mtime_nsec()))
 }
 
-fn goal(item: &Lying, from: &str, place: String, (before, kind): (Kind, Kind)) -> Goal {
+fn goal(item: &Lying, from: &str, place: String, (before, kind): (Kind, Kind), is_alone: bool) -> Goal {
     let (old, new) = (place::shown(&item.place), place::shown(&place));
-    let identity = identify(&new, kind);
+    let identity = identify(&new, kind, is_alone);
     let name = |path: &str| path.rsplit('/').next().map(str::to_owned);
-    let is_new = before != kind || (identity.is_matched() && identity != identify(&old, before));
+    let is_new = before != kind || (identity.is_matched() && identity != identify(&old, before, is_alone));
     Goal {
-        read: (before != kind || name(&old) != name(&new)).then(|| read(&new, kind)),
+        read: (before != kind || name(&old) != name(&new)).then(|| read(&new, kind, is_alone)),
         identity: is_new.then_some(identity),
         leaves: item.place == from && place::top(&item.place).0 != place::top(&place).0,
         place,

@@ -3,6 +3,7 @@
 //! Some items a transaction, with how far it is: a server that is killed goes on behind them. Whoever ordered it must still
 //! be allowed to before each of them. One item alone is what rules of automation want.
 
+use std::collections::HashSet;
 use std::sync::{Arc, Weak};
 
 use async_trait::async_trait;
@@ -105,6 +106,12 @@ impl Library {
             self.still_may(job, &[NEEDED]).await?;
             let mut tx = self.db.begin_read().await?;
             let items = repo::names::wanted(&mut tx, library, status, &state.after, AT_ONCE).await?;
+            let mut alone = HashSet::new();
+            for of in &libraries {
+                let own = items.iter().filter(|item| item.library_id == of.id);
+                let ids: Vec<&str> = own.map(|item| &*item.id).collect();
+                alone.extend(repo::names::alone(&mut tx, of.kind, &ids).await?);
+            }
             drop(tx);
             let Some(last) = items.last() else {
                 return Ok(state.tally);
@@ -123,7 +130,7 @@ impl Library {
                 let all = items.into_iter().zip(kinds);
                 // One of a library that is new is looked at by its scan.
                 let known = all.filter_map(|(item, kind)| {
-                    let found = identify(&place::shown(&item.place), kind?);
+                    let found = identify(&place::shown(&item.place), kind?, alone.contains(&item.id));
                     Some((item, found))
                 });
                 known.collect::<Vec<_>>()

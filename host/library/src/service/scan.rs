@@ -253,6 +253,7 @@ fn told_of(library: &MediaLibrary, summary: ScanSummary, enriched: u64) -> Done 
         "libraryId": library.id, "scanned": summary.scanned, "added": summary.added, "updated": summary.updated,
         "removed": summary.removed, "artworkImported": 0, "metadataImported": 0, "shows": summary.shows,
         "duplicateShows": summary.duplicate_shows, "organized": 0, "enriched": enriched,
+        "skipped": summary.passed_over,
     }))
 }
 
@@ -348,7 +349,7 @@ impl Scan<'_> {
             within: self
                 .places
                 .map(|places| places.iter().map(|place| place::decode(place)).collect()),
-            has_shows: self.of.kind.has_shows(),
+            kind: self.of.kind,
             known,
         };
         let total: i64 = task.known.values().map(|known| known.items).sum();

@@ -10,6 +10,7 @@ use super::index::Stop;
 use crate::lanes::COMPUTE;
 use crate::model::library::{Kind, MediaLibrary};
 use crate::model::name::identify;
+use crate::model::naming::tag::split;
 use crate::model::place;
 use crate::model::show::{Show, canonical_key, named};
 use crate::ops::walk::{Entries, SeenDirectory};
@@ -94,7 +95,7 @@ impl Library {
                         title,
                         year,
                         titledb_id: None,
-                        provider_a_id: None,
+                        provider_a_id: split(&folder).1.provider_a,
                         nfo_titledb_id: None,
                         canonical_key: key,
                         episode_count: *episodes,
@@ -194,6 +195,8 @@ impl Library {
             }
             let mut tx = self.db.begin_read().await?;
             let items = repo::names::unmatched(&mut tx, &library.id, &after, AT_ONCE as i64).await?;
+            let ids: Vec<&str> = items.iter().map(|item| &*item.id).collect();
+            let alone = repo::names::alone(&mut tx, kind, &ids).await?;
             drop(tx);
             let Some(last) = items.last() else {
                 return Ok(matched);
@@ -201,7 +204,7 @@ impl Library {
             after.clone_from(&last.id);
             let reading = COMPUTE.run(move |_| {
                 let found = items.into_iter().map(|item| {
-                    let found = identify(&place::shown(&item.place), kind);
+                    let found = identify(&place::shown(&item.place), kind, alone.contains(&item.id));
                     (item, found)
                 });
                 found

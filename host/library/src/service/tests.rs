@@ -75,6 +75,7 @@ db_test! {
         assert_eq!(summary, json!({
             "libraryId": tv.id, "scanned": 3, "added": 3, "updated": 0, "removed": 0, "artworkImported": 0,
             "metadataImported": 0, "shows": 1, "duplicateShows": 0, "organized": 0, "enriched": 0,
+            "skipped": 0,
         }));
         assert_eq!(house.fired.0.lock().unwrap().len(), 0, "what somebody owned all along is no news");
         house.file("tv/The Wire (2002)/Season 1/The.Wire.S01E02.1080p.mkv", 21);

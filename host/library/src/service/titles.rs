@@ -17,7 +17,7 @@ use crate::model::external::{ExternalId, TITLEDB, page};
 use crate::model::library::MediaLibrary;
 use crate::model::place;
 use crate::model::show::attempts;
-use crate::model::titles::{is_series, picked};
+use crate::model::titles::{Suggestion, is_series, picked, suggested};
 use crate::repo;
 use crate::repo::titles::{Answer, AskedShow, Pending};
 
@@ -42,6 +42,8 @@ pub(super) enum Unanswered {
 struct Said {
     series: Option<String>,
     own: Option<String>,
+    /// Where it is none of what was found.
+    suggested: Vec<Suggestion>,
     /// Nothing is left to be asked.
     whole: bool,
 }
@@ -277,8 +279,8 @@ impl<'a> Asking<'a> {
             "movie" => match known {
                 Some(_) => Ok(Said {
                     series: item.series_titledb_id.clone(),
-                    own: None,
                     whole: true,
+                    ..Said::default()
                 }),
                 None => self.film(item).await,
             },
@@ -296,11 +298,12 @@ impl<'a> Asking<'a> {
             kind: Some(TitleKind::Movie),
         };
         let found = self.library.outside.titles.search(&question).await?;
-        let own = match picked(&item.title, item.year, &found) {
-            Picked::One(at) => Some(found[at].title.id.clone()),
-            Picked::None | Picked::Ambiguous(_) => None,
+        let (own, suggested) = match picked(&item.title, item.year, &found) {
+            Picked::One(at) => (Some(found[at].title.id.clone()), Vec::new()),
+            Picked::None | Picked::Ambiguous(_) => (None, suggested(&found)),
         };
         Ok(Said {
+            suggested,
             series: item.series_titledb_id.clone(),
             whole: own.is_some(),
             own,
@@ -338,6 +341,7 @@ impl<'a> Asking<'a> {
             whole: own.is_some() || known.is_some(),
             series: Some(series),
             own,
+            suggested: Vec::new(),
         })
     }
 
@@ -389,7 +393,9 @@ impl<'a> Asking<'a> {
                 url,
                 asked,
             };
-            repo::titles::answered(&mut tx, item, &answer, now).await?;
+            if repo::titles::answered(&mut tx, item, &answer, now).await? {
+                repo::suggestions::replace(&mut tx, &item.id, &said.suggested).await?;
+            }
         }
         tx.commit().await
     }

@@ -11,7 +11,7 @@ use super::Library;
 use crate::error::LibraryError;
 use crate::lanes::COMPUTE;
 use crate::model::catalog::Catalog;
-use crate::model::item::Filter;
+use crate::model::item::{Filter, Issue};
 use crate::model::library::MediaLibrary;
 use crate::model::view::{Detail, Health, Listed};
 use crate::repo;
@@ -70,7 +70,13 @@ impl Library {
         item.metadata = repo::metadata::find(&mut tx, id).await?.map(Box::new);
         let library = repo::libraries::find(&mut tx, &item.library_id).await?;
         let library = library.ok_or(LibraryError::NoSuchItem)?;
-        Ok(Detail { item, file, library })
+        let suggestions = repo::suggestions::of_item(&mut tx, id).await?;
+        Ok(Detail {
+            suggestions,
+            item,
+            file,
+            library,
+        })
     }
 
     /// Items by the letters of the alphabet, `#` first for what begins with none.
@@ -112,6 +118,10 @@ impl Library {
 
     /// All items as the transaction sees them, where they are kept.
     async fn shelved(&self, tx: &mut Tx, filter: &Filter) -> Result<Option<Arc<Catalog>>, LibraryError> {
+        if filter.issue == Some(Issue::Suggested) {
+            // What is suggested is not kept.
+            return Ok(None);
+        }
         let stamps = repo::catalog::stamps(tx).await?;
         let kept = self.shelf.at(stamps, filter);
         if kept.is_none() {

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use qm_ports::titledb::{
     CreditRecord, EpisodeRecord, TitleData, TitleDataError, TitleMatch, TitleQuestion, TitleRecord,
 };
-use qm_titles::{normalise, similarity};
+use qm_titles::{normalise, score, similarity};
 
 /// What the data set has, and how it behaves.
 #[derive(Default)]
@@ -103,9 +103,14 @@ impl TitleData for Titles {
                 .titles
                 .iter()
                 .filter(|title| title.kind == "movie" && similarity(&wanted, &normalise(&title.title)) > 0.6);
-            let found = found.map(|title| TitleMatch {
-                title: title.clone(),
-                confidence: 1.0,
+            let found = found.map(|title| {
+                let name = normalise(&title.title);
+                let confidence = score(&wanted, std::iter::once(&*name), (asked.year, title.year), true);
+                TitleMatch {
+                    title: title.clone(),
+                    confidence,
+                    names: vec![name],
+                }
             });
             found.collect()
         })

@@ -33,6 +33,8 @@ pub struct Found {
     pub title: Title,
     /// 0 to 1, hundredths.
     pub confidence: f64,
+    /// As they are compared: those that were found, and its own.
+    pub names: Vec<String>,
 }
 
 /// A title with everything that is told of it by its id.

@@ -52,6 +52,7 @@ fn matched(found: Found) -> TitleMatch {
     TitleMatch {
         title: record(found.title),
         confidence: found.confidence,
+        names: found.names,
     }
 }
 

@@ -182,7 +182,11 @@ async fn judge(
             title.start_year,
             title.sort(),
         );
-        found.push(Found { title, confidence });
+        found.push(Found {
+            title,
+            confidence,
+            names: all,
+        });
     }
     rank(&mut found);
     Ok(found)

@@ -1,0 +1,98 @@
+//! What belongs to a film or a show and is neither: trailers, samples, featurettes, by the folder or the end of the name.
+
+use qm_titles::normalise;
+
+/// Folders, as [`normalise`]d, and what lies in them.
+const FOLDERS: &[(&str, &str)] = &[
+    ("extra", "extra"),
+    ("extras", "extra"),
+    ("bonus", "extra"),
+    ("bonuses", "extra"),
+    ("bonus features", "extra"),
+    ("special features", "extra"),
+    ("featurette", "featurette"),
+    ("featurettes", "featurette"),
+    ("behind the scene", "behind_the_scenes"),
+    ("behind the scenes", "behind_the_scenes"),
+    ("behindthescenes", "behind_the_scenes"),
+    ("making of", "behind_the_scenes"),
+    ("deleted scene", "deleted_scene"),
+    ("deleted scenes", "deleted_scene"),
+    ("deletedscenes", "deleted_scene"),
+    ("interview", "interview"),
+    ("interviews", "interview"),
+    ("scene", "scene"),
+    ("scenes", "scene"),
+    ("short", "short"),
+    ("shorts", "short"),
+    ("clip", "clip"),
+    ("clips", "clip"),
+    ("trailer", "trailer"),
+    ("trailers", "trailer"),
+    ("teaser", "trailer"),
+    ("teasers", "trailer"),
+    ("sample", "sample"),
+    ("samples", "sample"),
+    ("theme music", "theme"),
+    ("theme song", "theme"),
+    ("theme songs", "theme"),
+    ("theme video", "theme"),
+    ("theme videos", "theme"),
+    ("backdrop", "theme"),
+    ("backdrops", "theme"),
+    ("other", "other"),
+    ("others", "other"),
+];
+
+/// Ends of names behind a hyphen, a point or a line; the longest first.
+const ENDS: &[(&str, &str)] = &[
+    ("behindthescenes", "behind_the_scenes"),
+    ("deletedscene", "deleted_scene"),
+    ("deleted", "deleted_scene"),
+    ("featurette", "featurette"),
+    ("interview", "interview"),
+    ("trailer", "trailer"),
+    ("teaser", "trailer"),
+    ("sample", "sample"),
+    ("scene", "scene"),
+    ("short", "short"),
+    ("extra", "extra"),
+    ("other", "other"),
+    ("clip", "clip"),
+];
+
+/// Types of what lies in a folder of this name.
+pub fn of_folder(folder: &str) -> Option<&'static str> {
+    let name = normalise(folder);
+    let known = FOLDERS.iter().find(|(word, _)| *word == name);
+    known.map(|(_, kind)| *kind)
+}
+
+/// Types by the name of a file without its ending; of an episode only what stands behind a hyphen.
+pub fn of_stem(stem: &str, is_episode: bool) -> Option<&'static str> {
+    let lower = stem.trim().to_lowercase();
+    if matches!(&*lower, "sample" | "trailer" | "theme") {
+        return ENDS
+            .iter()
+            .find(|(word, _)| *word == lower)
+            .map(|(_, kind)| *kind)
+            .or(Some("theme"));
+    }
+    if lower.starts_with("sample-") {
+        return Some("sample");
+    }
+    let bare = lower.trim_end_matches(|letter: char| letter.is_ascii_digit());
+    let bare = if bare.len() + 2 < lower.len() {
+        &lower
+    } else {
+        bare.trim_end_matches(['-', '.', '_', ' '])
+    };
+    ENDS.iter().find_map(|(word, kind)| {
+        let before = bare.strip_suffix(word)?;
+        let last = before.chars().next_back()?;
+        let is_loose = !is_episode && matches!(*word, "trailer" | "sample" | "teaser");
+        let is_end = last == '-' || (is_loose && matches!(last, '.' | '_' | ' '));
+        // A title of one word more is no title with an end: something must stand before.
+        (is_end && before.chars().any(char::is_alphanumeric)).then_some(*kind)
+    })
+}
