@@ -47,7 +47,7 @@ async fn heard(socket: &mut Ws) -> Vec<(String, Value)> {
             if event.starts_with("files.") {
                 heard.push((event.to_owned(), data.clone()));
             }
-            (event == "for.all").then_some(())
+            (event == "jobs.for-all").then_some(())
         })
         .await;
     heard
@@ -91,7 +91,7 @@ both_databases! {
         assert_eq!(reply.status, 400, "{}", reply.text());
         let clean = json!({ "path": "/", "paths": ["a.txt"], "permanent": true });
         api.post("/api/files/cleanup-execute", clean).await;
-        server.hub().emit(Room::Authenticated, "for.all", Bytes::from_static(b"{}"));
+        server.hub().emit(Room::Authenticated, "jobs.for-all", Bytes::from_static(b"{}"));
 
         let [seer, other] = &mut sockets;
         let mut told = heard(seer).await;

@@ -127,23 +127,23 @@ both_databases! {
         until_true("all of them to be in", || async { server.hub().counters().authenticated == 4 }).await;
         let me: Arc<str> = administrator.get("/api/auth/me").await["id"].as_str().expect("an id").into();
 
-        say(Room::Perm(Permission::AuditView), "for.audit");
-        say(Room::User(me), "for.one");
-        say(Room::Perm(Permission::TorrentsView), "for.torrents");
-        say(Room::Authenticated, "for.all");
-        let wanted: [&[&str]; 3] = [&["for.audit", "for.one", "for.torrents"], &["for.torrents"], &[]];
+        say(Room::Perm(Permission::AuditView), "jobs.for-audit");
+        say(Room::User(me), "account.notification.for-one");
+        say(Room::Perm(Permission::TorrentsView), "torrents:for-viewers");
+        say(Room::Authenticated, "jobs.for-all");
+        let wanted: [&[&str]; 3] = [&["jobs.for-audit", "account.notification.for-one", "torrents:for-viewers"], &["torrents:for-viewers"], &[]];
         for (socket, wanted) in sockets.iter_mut().zip(wanted) {
             let mut heard = Vec::new();
             socket
                 .until("what is for all", |event, _| {
-                    heard.extend(event.starts_with("for.").then(|| event.to_owned()));
-                    (event == "for.all").then_some(())
+                    heard.extend(event.contains("for-").then(|| event.to_owned()));
+                    (event == "jobs.for-all").then_some(())
                 })
                 .await;
             heard.pop();
             assert_eq!(heard, wanted);
         }
-        client.until_event("for.one").await;
+        client.until_event("account.notification.for-one").await;
     }
 
     async fn a_new_token_changes_the_rooms(db: &TestDb) {
@@ -169,11 +169,11 @@ both_databases! {
         client.until_type("connect").await;
         fake.change(&torrent(1).hash, |torrent| torrent.progress = 0.9);
         socket.until("the change", |event, data| (event == "torrents:update" && data["full"] == json!(false)).then_some(())).await;
-        server.hub().emit(Room::Authenticated, "for.all", Bytes::from_static(b"{}"));
+        server.hub().emit(Room::Authenticated, "jobs.for-all", Bytes::from_static(b"{}"));
         client
             .until("what is for all", |message| {
                 assert_ne!(message["name"], json!("torrents:update"), "it left the room");
-                (message["name"] == json!("for.all")).then_some(())
+                (message["name"] == json!("jobs.for-all")).then_some(())
             })
             .await;
     }
