@@ -64,7 +64,7 @@ pub fn explicit(name: &str) -> Option<Numbers> {
     let number = found.get(2).or(found.get(4))?;
     let episode = digits(Some(number))?;
     // What two numbers with an `x` between are as well: width and height.
-    let is_picture = found.get(3).is_some() && episode >= 240 && season < 100 && season >= 19;
+    let is_picture = found.get(3).is_some() && episode >= 240 && (19..100).contains(&season);
     (!is_picture).then(|| Numbers {
         season: Some(season),
         episode: Some(episode),
@@ -114,12 +114,12 @@ pub fn of_file(name: &str, season: Option<i64>, show: Option<&str>) -> Option<Nu
 
 fn worded(name: &str) -> Option<Numbers> {
     let found = WORDED.as_ref()?.captures(name)?;
-    row(digits(found.get(1))?, digits(found.get(2)))
+    Some(row(digits(found.get(1))?, digits(found.get(2))))
 }
 
 fn counted(name: &str) -> Option<Numbers> {
     let found = COUNTED.as_ref()?.captures(name)?;
-    row(digits(found.get(1).or(found.get(2)).or(found.get(3)))?, None)
+    Some(row(digits(found.get(1).or(found.get(2)).or(found.get(3)))?, None))
 }
 
 fn leading(name: &str, season: Option<i64>) -> Option<Numbers> {
@@ -143,15 +143,15 @@ fn within(first: i64, last: Option<i64>, season: Option<i64>) -> Option<Numbers>
     if (1900..2100).contains(&first) && inside(first) == first {
         return None;
     }
-    row(inside(first), last.map(inside))
+    Some(row(inside(first), last.map(inside)))
 }
 
-fn row(first: i64, last: Option<i64>) -> Option<Numbers> {
-    Some(Numbers {
+fn row(first: i64, last: Option<i64>) -> Numbers {
+    Numbers {
         season: None,
         episode: Some(first),
         end: last.filter(|last| *last > first && *last - first <= SPAN),
-    })
+    }
 }
 
 /// What stands behind the title of a show at the beginning of a name.

@@ -89,8 +89,7 @@ fn dated(name: &str) -> Option<(String, i64)> {
         let year = name
             .get(at + 1..at + 5)
             .filter(|year| year.bytes().all(|digit| digit.is_ascii_digit()));
-        let closes = name[at..]
-            .as_bytes()
+        let closes = name.as_bytes()[at..]
             .get(5)
             .is_some_and(|close| matches!(close, b')' | b']'));
         let Some(year) = year.and_then(|year| year.parse().ok()).filter(|_| closes) else {
