@@ -2,7 +2,7 @@
 //!
 //! The file is opened here, through the library's handles, and handed over open: no name of it reaches the program, so that none
 //! is an option, and no link that is put there meanwhile is followed. Playlists and films that name other files would have the
-//! program open these: they are refused by their content before ([`pointer`]), and the program sees no other file
+//! program open these: they are refused by their content before (`model::pointer`), and the program sees no other file
 //! ([`jail`]). With a proxy that nobody is it reaches no network. It has none of the server's environment.
 //! Bounds: 60 s, 4 MiB of answer, 1 GiB of memory; then it is killed, with whatever it started.
 
