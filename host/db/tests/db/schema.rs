@@ -103,6 +103,8 @@ fn alter(columns: &mut BTreeMap<String, String>, statement: &str) {
             let kind = columns.get_mut(&format!("{table}.{column}")).unwrap();
             *kind = kind.replace(" NOT NULL", "");
         }
+        // What a table holds to is none of its columns.
+        ["ALTER", "TABLE", _, "DROP" | "ADD", "CONSTRAINT", ..] => {}
         ["ALTER", ..] => panic!("this test cannot follow `{statement}`"),
         _ => {}
     }
