@@ -198,7 +198,8 @@ async fn what_is_odd_is_read_and_said() {
     );
     let cut = search(&bench, server.base("cut")).await.unwrap();
     assert_eq!(cut.releases[0].title, "Whole S01E01");
-    assert_eq!(cut.warnings.len(), 1, "{:?}", cut.warnings);
+    let is_cut = |text: &String| text.contains("in the middle of its markup");
+    assert!(cut.warnings.iter().any(is_cut), "{:?}", cut.warnings);
     let nothing = search(&bench, server.base("nothing")).await;
     assert_eq!(nothing, Ok(Found::default()));
     let hop = search(&bench, server.base("hop")).await.unwrap();
