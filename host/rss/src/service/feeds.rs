@@ -129,6 +129,10 @@ impl Rss {
         caller: Caller<'_>,
         id: &str,
     ) -> Result<FeedWithRules, RssError> {
+        // Before anything is told of feeds.
+        let mut tx = self.db.begin_write().await?;
+        self.judge(&mut tx, caller).await?;
+        drop(tx);
         let mut tx = self.db.begin_read().await?;
         let feed = there::feed(&mut tx, id).await?;
         drop(tx);

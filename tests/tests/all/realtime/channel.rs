@@ -205,7 +205,7 @@ both_databases! {
         let source = Arc::new(Counter { seq: AtomicU64::new(0) });
         server.hub().attach_source("counter", source.clone());
         let mut socket = Ws::connect(&server.admin()).await;
-        let ours = |event: &str, data: &Value| (event == "for.counting").then(|| data.clone());
+        let ours = |event: &str, data: &Value| (event == "torrents:for-counting").then(|| data.clone());
         let mut mirror = Mirror::default();
         mirror.apply(&socket.until("the state", ours).await);
         // Nobody reads while far more is said than any buffer holds.
@@ -240,7 +240,7 @@ impl StateSource for Counter {
     }
 
     fn event(&self) -> &'static str {
-        "for.counting"
+        "torrents:for-counting"
     }
 
     fn snapshot(&self) -> (u64, Bytes) {

@@ -285,10 +285,10 @@ both_databases! {
         }
         // A magnet link behind a redirect is an answer: nothing is dialled for it.
         assert_eq!(of("Magnet")["grab"]["state"], "done", "{history}");
-        // A site may come to its senses, so this one is asked again; where it leads is not.
+        // A redirect that is refused is refused again: it is not asked for ever.
         let grab = &of("Redirect")["grab"];
         let told = "Could not fetch torrent URL: redirects are not followed";
-        assert_eq!((&grab["state"], &grab["error"]), (&json!("pending"), &json!(told)), "{grab}");
+        assert_eq!((&grab["state"], &grab["error"]), (&json!("failed"), &json!(told)), "{grab}");
         let grab = &of("Later")["grab"];
         assert_eq!((&grab["state"], resolver.asked("later.example")), (&json!("failed"), 1), "{grab}");
         assert_eq!(grab["error"], "Failed to fetch torrent URL: 404");
