@@ -188,9 +188,7 @@ impl Net {
         };
         tokio::time::timeout(total, fetch).await.map_err(|_| late())?
     }
-}
 
-impl Net {
     /// True unless the URL's host is known to lead outside alone, or is listed in `SSRF_ALLOW_HOSTS`. Nothing is dialled; its
     /// name is resolved, which must take two seconds at most.
     pub async fn leads_inside(&self, url: &str) -> bool {

@@ -88,7 +88,7 @@ impl Places {
 
     /// The places of one address that has no schema, e.g. a URL.
     pub fn of_url(url: &str) -> Self {
-        Self(BTreeMap::from([(String::new(), place(url))]))
+        Self(BTreeMap::from([(String::new(), origin(url))]))
     }
 
     fn read(&mut self, schema: Option<&Value>, config: &Config, path: &str, depth: usize) {
@@ -123,7 +123,7 @@ impl Places {
             }
             Value::Null => {}
             value if is_address => {
-                let text = value.as_str().map_or_else(|| value.to_string(), place);
+                let text = value.as_str().map_or_else(|| value.to_string(), origin);
                 if !text.is_empty() {
                     self.0.insert(path.to_owned(), text);
                 }
@@ -140,14 +140,9 @@ impl Places {
     }
 }
 
-/// Scheme, host and port of a URL in the one form by which origins are compared; any other text as it is.
-pub fn origin(text: &str) -> String {
-    place(text)
-}
-
 /// Whether two texts are of one origin: scheme, host and port.
 pub fn is_same_origin(one: &str, other: &str) -> bool {
-    place(one) == place(other)
+    origin(one) == origin(other)
 }
 
 /// A change of a stored configuration, whose secrets may be sealed or in clear.
@@ -369,7 +364,7 @@ fn below(path: &str, name: &str) -> String {
 
 /// An address in the one form by which two are compared: of a URL scheme, host and port; of a host its one spelling; of
 /// anything else the text.
-fn place(text: &str) -> String {
+pub fn origin(text: &str) -> String {
     let text = text.trim();
     match Url::parse(text) {
         Ok(url) if url.has_host() => {

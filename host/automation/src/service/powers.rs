@@ -19,6 +19,7 @@ use crate::model::action::Catalogue;
 use crate::model::answers::ShownRule;
 use crate::model::rule::{Rule, type_of, types_of};
 use crate::model::trigger::{Trigger, occasion};
+use crate::repo;
 
 /// Time for which passes leave a rule alone whose author may not do what it does.
 pub(super) const PAUSE: Duration = Duration::from_mins(1);
@@ -105,8 +106,8 @@ impl Automation {
     /// Rules with what keeps them from running, as of now.
     pub async fn shown(&self, rules: Vec<Rule>) -> Result<Vec<ShownRule>, AutomationError> {
         let kinds = self.actions.actions();
-        let catalogue = self.catalogue().await?;
         let mut tx = self.db.begin_read().await?;
+        let catalogue = Catalogue::new(kinds.clone(), repo::actions::all(&mut tx).await?);
         let mut authors: HashMap<Option<String>, Powers> = HashMap::new();
         let mut shown = Vec::with_capacity(rules.len());
         for rule in rules {

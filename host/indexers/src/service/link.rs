@@ -41,9 +41,10 @@ impl Indexers {
         caller: Caller<'_>,
         patch: LinkPatch,
     ) -> Result<ShownLink, IndexerAreaError> {
-        if let Some(url) = checked("internalUrl", patch.internal_url.clone())? {
+        let internal_url = checked("internalUrl", patch.internal_url)?;
+        if let Some(url) = &internal_url {
             let before = self.link().await?.link.internal_url;
-            self.admit_address(caller, &url, Some(&before)).await?;
+            self.admit_address(caller, url, Some(&before)).await?;
         }
         let _turn = self.link_changes.lock().await;
         let mut tx = self.db.begin_write().await?;
@@ -53,7 +54,7 @@ impl Indexers {
         let new_key = patch.api_key.is_some();
         let change = LinkChange {
             is_enabled: patch.is_enabled,
-            internal_url: checked("internalUrl", patch.internal_url)?,
+            internal_url,
             public_url: checked("publicUrl", patch.public_url)?,
             api_key: patch
                 .api_key

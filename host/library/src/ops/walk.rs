@@ -206,6 +206,45 @@ fn keep_feature(path: &[u8], files: &mut Vec<SeenFile>) -> u64 {
     (all - files.len()) as u64
 }
 
+/// Files of one directory that may say which films lie in it.
+struct Notes {
+    all: Vec<Vec<u8>>,
+    /// Places in `all`, by the names without their endings.
+    by_stem: HashMap<Vec<u8>, Vec<usize>>,
+    /// The directory holds one film, of which any of them may speak.
+    is_of_one: bool,
+}
+
+impl Notes {
+    fn of(all: Vec<Vec<u8>>, files: &[(Vec<u8>, FileType)]) -> Self {
+        let mut by_stem: HashMap<Vec<u8>, Vec<usize>> = HashMap::new();
+        for (at, note) in all.iter().enumerate() {
+            by_stem.entry(stem_of(note).to_vec()).or_default().push(at);
+        }
+        let names = files
+            .iter()
+            .filter_map(|(name, _)| std::str::from_utf8(name).ok());
+        Self {
+            is_of_one: !all.is_empty() && is_one_film(names),
+            by_stem,
+            all,
+        }
+    }
+
+    /// Those that may speak of a film: of its own name first.
+    fn beside(&self, film: &[u8]) -> impl Iterator<Item = &Vec<u8>> {
+        let own = self.by_stem.get(stem_of(film)).into_iter().flatten();
+        let of_any = self.all.iter().filter(|_| self.is_of_one);
+        own.map(|at| &self.all[*at]).chain(of_any)
+    }
+}
+
+/// A name without its ending.
+fn stem_of(name: &[u8]) -> &[u8] {
+    let end = name.iter().rposition(|byte| *byte == b'.');
+    &name[..end.unwrap_or(name.len())]
+}
+
 struct Walker<'a> {
     task: &'a Task,
     files: &'a AtomicU64,
@@ -466,11 +505,7 @@ impl Walker<'_> {
         if depth == 1 && self.task.kind.has_shows() && listing.nfo.is_none() {
             listing.nfo = split(&String::from_utf8_lossy(path)).1.titledb;
         }
-        let is_one = is_one_film(
-            files
-                .iter()
-                .filter_map(|(name, _)| std::str::from_utf8(name).ok()),
-        );
+        let notes = Notes::of(notes, &files);
         for (name, kind) in files {
             let full = place::join(path, OsStr::from_bytes(&name));
             let place = place::encode(&full);
@@ -483,7 +518,7 @@ impl Walker<'_> {
                 continue;
             }
             if let Some(stat) = self.file(dir.as_fd(), &name, kind, &full) {
-                let (ids, noted) = self.noted(dir, &name, &notes, is_one);
+                let (ids, noted) = self.noted(dir, &name, &notes);
                 listing.nfo_mtime = listing.nfo_mtime.max(noted);
                 listing.files.push(SeenFile {
                     place,
@@ -498,14 +533,9 @@ impl Walker<'_> {
     }
 
     /// Ids that a file beside a film says it has, and when it was written: one of its own name, or where there is one film, of any's.
-    fn noted(&self, dir: &OwnedFd, film: &[u8], notes: &[Vec<u8>], is_one: bool) -> (Ids, i64) {
-        let stem =
-            |name: &[u8]| name[..name.iter().rposition(|byte| *byte == b'.').unwrap_or(name.len())].to_vec();
-        let own = stem(film);
-        let beside = notes.iter().filter(|note| stem(note) == own);
-        let of_any = notes.iter().filter(|_| is_one);
+    fn noted(&self, dir: &OwnedFd, film: &[u8], notes: &Notes) -> (Ids, i64) {
         let mut latest = 0;
-        for note in beside.chain(of_any).take(NOTES) {
+        for note in notes.beside(film).take(NOTES) {
             if let Ok((said, mtime)) = self.nfo(dir, note, |text| {
                 Some(nfo::film_ids(text)).filter(|ids| !ids.is_empty())
             }) {

@@ -99,9 +99,8 @@ fn check_owners(
         return Err(PlatformError::SettingHasRoute { key, route });
     }
     let unknown = changes.iter().filter(|(key, value)| {
-        let is_known = specs.iter().any(|spec| spec.key == **key);
         let takes_away = value.is_null() && stored.contains_key(**key);
-        !is_known && !takes_away
+        !declare::is_known(key) && !takes_away
     });
     let refused: Vec<String> = unknown
         .take(MAX_TOLD)

@@ -1,16 +1,18 @@
 //! Feeds as people keep them.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
+use qm_db::{DbError, Tx};
 use qm_kernel::PageQuery;
 use qm_platform::masked;
 use serde_json::json;
 
+use super::rules::{rules_with_targets, targets_of};
 use super::{Caller, Rss, there};
 use crate::error::RssError;
 use crate::model::feed::{Feed, FeedChange, MAX_FEEDS, host_of};
 use crate::model::history::{Counts, HistoryFilter, HistoryItem};
-use crate::model::live::targets;
 use crate::model::rule::Rule;
 use crate::repo;
 
@@ -19,23 +21,26 @@ pub type FeedWithRules = (Feed, Vec<(Rule, Vec<String>)>);
 
 const OBJECT: &str = "rss_feed";
 
+/// Rules of a feed by their names, each with the feeds it looks at.
+async fn rules_of(tx: &mut Tx, feed_id: &str) -> Result<Vec<(Rule, Vec<String>)>, DbError> {
+    let mut rules = repo::rules::all(tx).await?;
+    rules.retain(|rule| rule.feed_id == feed_id);
+    rules.sort_by_key(|rule| rule.name.to_lowercase());
+    let mut with_targets = Vec::with_capacity(rules.len());
+    for rule in rules {
+        let targets = targets_of(tx, &rule).await?;
+        with_targets.push((rule, targets));
+    }
+    Ok(with_targets)
+}
+
 impl Rss {
     /// Every feed, the oldest first, with its rules by their names.
     pub async fn list_feeds(&self) -> Result<Vec<FeedWithRules>, RssError> {
         let mut tx = self.db.begin_read().await?;
         let feeds = repo::feeds::all(&mut tx).await?;
-        let mut rules = repo::rules::all(&mut tx).await?;
-        let candidates = repo::candidates::all(&mut tx).await?;
-        drop(tx);
-        rules.sort_by_key(|rule| rule.name.to_lowercase());
-        let mut of_rule: std::collections::HashMap<String, Vec<_>> = std::collections::HashMap::new();
-        for stored in candidates {
-            of_rule.entry(stored.rule_id.clone()).or_default().push(stored);
-        }
-        let mut of_feed: std::collections::HashMap<String, Vec<_>> = std::collections::HashMap::new();
-        for rule in rules {
-            let own = of_rule.remove(&rule.id).unwrap_or_default();
-            let targets = targets(&rule, &own);
+        let mut of_feed: HashMap<String, Vec<_>> = HashMap::new();
+        for (rule, targets) in rules_with_targets(&mut tx).await? {
             of_feed
                 .entry(rule.feed_id.clone())
                 .or_default()
@@ -51,16 +56,8 @@ impl Rss {
     /// A feed with its rules by their names.
     pub async fn with_rules(&self, feed: Feed) -> Result<FeedWithRules, RssError> {
         let mut tx = self.db.begin_read().await?;
-        let mut rules = repo::rules::all(&mut tx).await?;
-        rules.retain(|rule| rule.feed_id == feed.id);
-        rules.sort_by_key(|rule| rule.name.to_lowercase());
-        let mut with_targets = Vec::new();
-        for rule in rules {
-            let own = repo::candidates::of_rule(&mut tx, &rule.id).await?;
-            let targets = targets(&rule, &own);
-            with_targets.push((rule, targets));
-        }
-        Ok((feed, with_targets))
+        let rules = rules_of(&mut tx, &feed.id).await?;
+        Ok((feed, rules))
     }
 
     pub async fn create_feed(self: &Arc<Self>, caller: Caller<'_>, new: Feed) -> Result<Feed, RssError> {
@@ -129,17 +126,10 @@ impl Rss {
         caller: Caller<'_>,
         id: &str,
     ) -> Result<FeedWithRules, RssError> {
-        // Before anything is told of feeds.
-        let mut tx = self.db.begin_write().await?;
-        self.judge(&mut tx, caller).await?;
-        drop(tx);
-        let mut tx = self.db.begin_read().await?;
-        let feed = there::feed(&mut tx, id).await?;
-        drop(tx);
-        let before = self.with_rules(feed).await?;
         let mut tx = self.db.begin_write().await?;
         let actor = self.judge(&mut tx, caller).await?;
         let feed = there::feed(&mut tx, id).await?;
+        let rules = rules_of(&mut tx, id).await?;
         repo::feeds::delete(&mut tx, id).await?;
         let told = json!({ "name": feed.name });
         self.note(
@@ -153,7 +143,7 @@ impl Rss {
         .await?;
         self.changes_rules(&mut tx);
         tx.commit().await?;
-        Ok(before)
+        Ok((feed, rules))
     }
 
     /// A page of what a feed has shown, the newest first; empty where there is no such feed.

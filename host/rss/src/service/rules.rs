@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use qm_db::Tx;
+use qm_db::{DbError, Tx};
 use qm_kernel::PageQuery;
 use qm_ports::shows::ShowSnapshot;
 use serde_json::json;
@@ -16,6 +16,28 @@ use crate::model::rule::{MAX_RULES, Rule, RuleChange};
 use crate::repo;
 
 pub(super) const OBJECT: &str = "rss_rule";
+
+/// Every rule by its name, with the feeds it looks at.
+pub(super) async fn rules_with_targets(tx: &mut Tx) -> Result<Vec<(Rule, Vec<String>)>, DbError> {
+    let mut rules = repo::rules::all(tx).await?;
+    rules.sort_by_key(|rule| rule.name.to_lowercase());
+    let mut of_rule: HashMap<String, Vec<_>> = HashMap::new();
+    for stored in repo::candidates::all(tx).await? {
+        of_rule.entry(stored.rule_id.clone()).or_default().push(stored);
+    }
+    let with_targets = rules.into_iter().map(|rule| {
+        let own = of_rule.remove(&rule.id).unwrap_or_default();
+        let targets = targets(&rule, &own);
+        (rule, targets)
+    });
+    Ok(with_targets.collect())
+}
+
+/// Feeds that a rule looks at.
+pub(super) async fn targets_of(tx: &mut Tx, rule: &Rule) -> Result<Vec<String>, DbError> {
+    let own = repo::candidates::of_rule(tx, &rule.id).await?;
+    Ok(targets(rule, &own))
+}
 
 /// A rule as lists of all rules show it.
 pub struct Listed {
@@ -30,21 +52,16 @@ impl Rss {
     pub async fn list_rules(&self) -> Result<Vec<Listed>, RssError> {
         let mut tx = self.db.begin_read().await?;
         let feeds = repo::feeds::all(&mut tx).await?;
-        let mut rules = repo::rules::all(&mut tx).await?;
-        rules.sort_by_key(|rule| rule.name.to_lowercase());
-        let mut of_rule: HashMap<String, Vec<_>> = HashMap::new();
-        for stored in repo::candidates::all(&mut tx).await? {
-            of_rule.entry(stored.rule_id.clone()).or_default().push(stored);
-        }
+        let rules = rules_with_targets(&mut tx).await?;
         let name = |id: &str| {
             feeds
                 .iter()
                 .find(|feed| feed.id == id)
                 .map(|feed| feed.name.clone())
         };
-        let listed = rules.into_iter().map(|rule| Listed {
+        let listed = rules.into_iter().map(|(rule, feed_ids)| Listed {
             feed_name: name(&rule.feed_id).unwrap_or_default(),
-            feed_ids: targets(&rule, &of_rule.remove(&rule.id).unwrap_or_default()),
+            feed_ids,
             rule,
         });
         Ok(listed.collect())
@@ -52,9 +69,7 @@ impl Rss {
 
     /// The feeds that a rule looks at.
     pub async fn targets_of(&self, rule: &Rule) -> Result<Vec<String>, RssError> {
-        let mut tx = self.db.begin_read().await?;
-        let own = repo::candidates::of_rule(&mut tx, &rule.id).await?;
-        Ok(targets(rule, &own))
+        Ok(targets_of(&mut self.db.begin_read().await?, rule).await?)
     }
 
     /// Makes a rule. Nothing is grabbed for it before it has something to match by.
@@ -186,8 +201,8 @@ impl Rss {
         Ok(self.look_up(&rule).await)
     }
 
-    /// Deletes a rule, with its candidates and what it decided and did not do yet. Torrents stay.
-    /// Deletes a rule; what was there, with the feeds that it looked at.
+    /// Deletes a rule, with its candidates and what it decided and did not do yet; returns it with the feeds that it looked at.
+    /// Torrents stay.
     pub async fn delete_rule(
         self: &Arc<Self>,
         caller: Caller<'_>,
@@ -197,8 +212,7 @@ impl Rss {
         let mut tx = self.db.begin_write().await?;
         let actor = self.judge(&mut tx, caller).await?;
         let rule = there::rule(&mut tx, id).await?;
-        let own = repo::candidates::of_rule(&mut tx, id).await?;
-        let feed_ids = targets(&rule, &own);
+        let feed_ids = targets_of(&mut tx, &rule).await?;
         repo::rules::delete(&mut tx, id).await?;
         let told = json!({ "name": rule.name });
         self.note(

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use qm_release::{Release, parse};
 use qm_titles::{folded, normalise};
 
+use super::count_marks;
 use super::tag::{self, Ids};
 
 /// What one name says of a film.
@@ -115,18 +116,20 @@ fn whole(name: &str, release: &Release) -> (Option<String>, Option<i64>) {
             .is_some_and(|year| word.trim_matches(['(', ')', '[', ']']) == year.to_string())
     };
     let year = (1..words.len()).rev().find(|at| is_year(words[*at]));
-    let is_mark = |word: &str| {
-        let alone = parse(word);
-        alone.resolution.is_some() || alone.source.is_some() || alone.codec.is_some()
-    };
     let end = year
-        .or_else(|| (1..words.len()).find(|at| is_mark(words[*at])))
+        .or_else(|| (1..words.len()).find(|at| tells_format(words[*at])))
         .unwrap_or(words.len());
     let title = spaced(&words[..end].join(" "));
     (
         Some(title).filter(|title| !title.is_empty()),
         year.and(release.year.map(i64::from)),
     )
+}
+
+/// True for a word that tells a resolution, a source or a codec.
+fn tells_format(word: &str) -> bool {
+    let alone = parse(word);
+    alone.resolution.is_some() || alone.source.is_some() || alone.codec.is_some()
 }
 
 fn spaced(text: &str) -> String {
@@ -336,7 +339,7 @@ fn yields(stem: &str, own: &Named, above: &Named, is_alone: bool) -> bool {
         .strip_prefix(&folder)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with(' '));
     let names_film = above.year.is_some() || !above.ids.is_empty();
-    let is_release = is_release(&above.release);
+    let is_release = count_marks(&above.release) > 0;
     if names_film || is_release {
         return is_alone
             || file == folder
@@ -352,16 +355,8 @@ fn is_version(rest: &str) -> bool {
         let known = EDITION.contains(&word) || OF_EDITION.contains(&word) || EDITIONS.contains(&word);
         let part = word.trim_end_matches(|letter: char| letter.is_ascii_digit());
         let is_part = part.len() < word.len() && is_piece(part);
-        let alone = parse(word);
-        known || is_part || alone.resolution.is_some() || alone.source.is_some() || alone.codec.is_some()
+        known || is_part || tells_format(word)
     })
-}
-
-fn is_release(release: &Release) -> bool {
-    release.resolution.is_some()
-        || release.source.is_some()
-        || release.codec.is_some()
-        || release.release_group.is_some()
 }
 
 /// Whether a name is one that any film may have.
@@ -469,15 +464,9 @@ pub fn is_short(stem: &str, above: &Named) -> bool {
     let squash = |text: &str| normalise(text).replace(' ', "");
     let is_noise = |word: &str| {
         let word = normalise(word);
-        let alone = parse(&word);
         let digits = word.trim_end_matches(['p', 'i']);
         let is_size = digits.len() > 2 && digits.bytes().all(|digit| digit.is_ascii_digit());
-        word == group
-            || is_size
-            || alone.resolution.is_some()
-            || alone.source.is_some()
-            || alone.codec.is_some()
-            || is_version(&word)
+        word == group || is_size || tells_format(&word) || is_version(&word)
     };
     let words: Vec<&str> = stem
         .split(['-', '.', '_'])

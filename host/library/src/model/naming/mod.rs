@@ -91,13 +91,20 @@ fn seated<'a>(folders: &[&'a str]) -> (Option<usize>, Seat<'a>) {
     (None, seat)
 }
 
-/// Whether the name of a folder is that of a release.
+/// True if the name of a folder is that of a release.
 pub fn is_release(release: &Release) -> bool {
-    release.resolution.is_some()
-        || release.source.is_some()
-        || release.codec.is_some()
-        || release.release_group.is_some()
-        || release.season.is_some()
+    count_marks(release) > 0 || release.season.is_some()
+}
+
+/// Number of the marks in a name by which releases are told: resolution, source, codec, group.
+pub fn count_marks(release: &Release) -> usize {
+    let marks = [
+        release.resolution.is_some(),
+        release.source.is_some(),
+        release.codec.is_some(),
+        release.release_group.is_some(),
+    ];
+    marks.into_iter().filter(|mark| *mark).count()
 }
 
 /// A folder that holds a part of a film: a disc, or what a disc is made of.
@@ -319,11 +326,7 @@ fn is_foreign(release: &Release, seat: &Seat<'_>) -> bool {
     let is_place = seat
         .show
         .is_some_and(|folder| PLACES.contains(&&*normalise(folder)));
-    is_place
-        || is_release(&Release {
-            season: None,
-            ..release.clone()
-        })
+    is_place || count_marks(release) > 0
 }
 
 /// Whether a title is that of the show in this folder, or a part of it.
@@ -407,12 +410,6 @@ fn show_named(folder: &str) -> (String, Option<i64>) {
 /// Hundredths.
 fn confidence(title: Option<&str>, has_number: bool, release: &Release) -> i64 {
     let has_title = title.is_some_and(|title| !title.trim().is_empty());
-    let marks = [
-        release.resolution.is_some(),
-        release.source.is_some(),
-        release.codec.is_some(),
-        release.release_group.is_some(),
-    ];
-    let marks = marks.into_iter().filter(|mark| *mark).count() as i64;
+    let marks = count_marks(release) as i64;
     (i64::from(has_title) * 40 + i64::from(has_number) * 40 + marks * 5).min(100)
 }
