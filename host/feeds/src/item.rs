@@ -68,7 +68,7 @@ struct Field {
     name: Option<Name>,
     text: String,
     depth: usize,
-    /// What a link in it is relative to.
+    /// Address that a link in it is relative to.
     base: Option<Url>,
     is_permalink: bool,
 }

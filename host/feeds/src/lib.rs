@@ -72,7 +72,8 @@ pub struct Item {
     pub link: Option<String>,
     /// As it is written; of an item that tells an info-hash and no link, one of that hash.
     pub magnet: Option<String>,
-    /// What a field says that is about it; digits in a link are the key of a member as likely. 40 hexadecimal digits, lower case; of a torrent that has only a v2 hash, the first 40 of that.
+    /// Info-hash that a field of its own tells; digits in a link are the key of a member as likely. 40 hexadecimal digits, lower case;
+    /// of a torrent that has only a v2 hash, the first 40 of that.
     pub info_hash: Option<String>,
     /// Bytes, never 0: an attribute's, else an element's, else one in words, else the length of the enclosure, which is often that of
     /// the .torrent itself.
@@ -83,7 +84,7 @@ pub struct Item {
     pub categories: Vec<String>,
     /// Address of its page, for people.
     pub page: Option<String>,
-    /// What Torznab and Newznab say of it, by lower-case names, as it is written.
+    /// Attributes of Torznab and Newznab, by lower-case names, as they are written.
     pub attributes: Vec<(String, String)>,
 }
 

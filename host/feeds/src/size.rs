@@ -52,7 +52,7 @@ pub fn size_in_text(text: &str) -> Option<u64> {
     })
 }
 
-/// What stands for an element of a web page in its text.
+/// Text that stands for an element of a web page in its text.
 pub fn parting(element: &str) -> char {
     let is_inline = INLINE.iter().any(|inline| inline.eq_ignore_ascii_case(element));
     if is_inline { ' ' } else { '\n' }
@@ -128,7 +128,7 @@ fn leading(text: &str) -> Option<(u64, &str)> {
     (1.0..1e18).contains(&bytes).then_some((bytes as u64, rest))
 }
 
-/// What a unit counts by, and how often.
+/// Base of a unit, and its power.
 fn unit_of(unit: &str) -> Option<(f64, i32)> {
     if matches!(unit, "b" | "byte" | "bytes" | "o" | "octets") {
         return Some((1000.0, 0));

@@ -90,7 +90,7 @@ struct Open {
     /// As it is written.
     name: Vec<u8>,
     is_item: bool,
-    /// What links in it are relative to, where it says so itself.
+    /// Address that links in it are relative to, where it says so itself.
     base: Option<Url>,
 }
 
@@ -120,7 +120,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// What relative links are relative to, where the walk is.
+    /// Address that relative links are relative to, where the walk is.
     pub fn base(&self) -> Option<&Url> {
         let named = self.open.iter().rev().find_map(|open| open.base.as_ref());
         named.or(self.address.as_ref())

@@ -212,7 +212,7 @@ impl Candidate {
         self
     }
 
-    /// Why it matches nothing, whatever it is asked; `None` where it may match something.
+    /// Reason for which it matches nothing, whatever it is asked; `None` where it may match something.
     pub fn complaint(&self) -> Option<String> {
         match Core::compile(self.match_type, self.pattern.as_deref(), &self.quality_rules) {
             Core::Nothing(reason) => Some(reason),

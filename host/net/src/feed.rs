@@ -420,7 +420,7 @@ async fn unpacked(bytes: Bytes, host: &str, most: usize) -> Result<Bytes, FeedFa
 /// Words for compressed data that cannot be read.
 pub(crate) const DAMAGED: &str = "compressed data that is damaged or ends in the middle";
 
-/// Why data was not decompressed.
+/// Reason for which data was not decompressed.
 pub(crate) enum Packed {
     TooLarge,
     /// Nobody had the time.

@@ -27,7 +27,7 @@ const NAMING: Duration = Duration::from_secs(2);
 const MAX_MAGNET: usize = 32 << 10;
 const ACCEPT: &str = "application/x-bittorrent, */*;q=0.5";
 
-/// What is fetched: decides the words of the errors, and whether what comes may be compressed or a magnet link.
+/// Kind of what is fetched: decides the words of the errors, and whether the answer may be compressed or a magnet link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GuardKind {
     /// A .torrent file.
@@ -333,7 +333,7 @@ async fn get(
     Ok(Linked::Body(body))
 }
 
-/// What a site answers where a torrent is asked for: the file, perhaps compressed, or a magnet link as a text.
+/// Answer of a site that is asked for a torrent: the file, perhaps compressed, or a magnet link as a text.
 async fn torrent(body: Bytes, max_bytes: usize) -> Result<Linked, GuardError> {
     let kind = GuardKind::TorrentUrl;
     let failed = |reason: String| GuardError::Fetch { kind, reason };

@@ -276,7 +276,7 @@ impl Walk<'_> {
     }
 }
 
-/// Whether somebody has sent the secret at `path`, or taken it away: with `null`, its own or that of a value around it. One that
+/// True if somebody has sent the secret at `path`, or taken it away: with `null`, its own or that of a value around it. One that
 /// stands in an object is not sent with the rest of the object.
 fn was_settled(sent: &Config, path: &str) -> bool {
     let mut steps = path.split('.');

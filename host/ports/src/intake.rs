@@ -25,7 +25,7 @@ pub struct TakenTorrent {
 /// Judge of torrents by the info-hashes that their sources tell, asked before any client is.
 #[async_trait]
 pub trait HashJudge: Send + Sync {
-    /// Whether the torrent that has all of these is wanted; an error where nobody can say now.
+    /// True if the torrent that has all of these is wanted; an error where nobody can say now.
     async fn is_wanted(&self, hashes: &[String]) -> Result<bool, IntakeError>;
 }
 

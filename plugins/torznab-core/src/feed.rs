@@ -1,4 +1,4 @@
-//! What an indexer found: RSS of any version, or Atom, with the attributes of Torznab and Newznab, by the reader of feeds.
+//! Answers of an indexer: RSS of any version, or Atom, with the attributes of Torznab and Newznab, by the reader of feeds.
 
 use qm_feeds::{FeedError, Item};
 

@@ -111,7 +111,7 @@ fn flood(api: &Api, method: &'static str, path: &str, body: &Value) -> Vec<tokio
     (0..FLOOD).map(send).collect()
 }
 
-/// What everybody else does, while one has everything hang. A login is one of the five in a minute that one address has.
+/// Work of everybody else, while one has everything hang. A login is one of the five in a minute that one address has.
 async fn others_notice_nothing(when: &str, server: &Binary, user: &Api, logs_in: bool) {
     let anonymous = server.anonymous();
     let all = async {

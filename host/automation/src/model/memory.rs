@@ -4,9 +4,9 @@
 //! Says no more than the database does: it is filled from it, and told of each change after its commit. Whether a run is stored is
 //! judged there all the same.
 //! Rules are known by numbers, which a process gives them for its life.
-//! What fails is tried again after [`FIRST_REST`], then after twice as long each time, up to [`LONGEST_REST`]: the torrent's run by itself,
-//! and the whole rule once several torrents in a row failed for one reason, because then it is what the rule asks that does not
-//! answer. Whoever changes the rule has it tried at once. Of that nothing is stored: a start tries again.
+//! Runs that fail are tried again after [`FIRST_REST`], then after twice as long each time, up to [`LONGEST_REST`]: the torrent's run by
+//! itself, and the whole rule once several torrents in a row failed for one reason, because then it is what the rule asks that
+//! does not answer. Whoever changes the rule has it tried at once. Of that nothing is stored: a start tries again.
 //! Bounds: some 48 bytes for every 64 rules and torrent of the ledger; a pair that failed, until it is done or an hour after it
 //! would have been tried.
 
@@ -190,7 +190,7 @@ impl Memory {
         self.under_way.remove(&pair);
     }
 
-    /// Whether something is to be decided about the pair now.
+    /// True if something is to be decided about the pair now.
     pub fn is_open(&self, rule: u32, (engine_id, hash): (&str, &str), now: Timestamp) -> bool {
         if self.is_held(rule) {
             return false;

@@ -24,7 +24,7 @@ struct RulesDue {
     rules: Vec<String>,
 }
 
-/// What is read of `torrent.renewed`.
+/// Fields read of `torrent.renewed`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Renewed {

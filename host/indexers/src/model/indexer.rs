@@ -89,7 +89,7 @@ pub struct Indexer {
 }
 
 impl Indexer {
-    /// Whether it takes season and episode of a question as numbers; one that was never tested does.
+    /// True if it takes season and episode of a question as numbers; one that was never tested does.
     pub fn searches_tv(&self, query: &Query) -> bool {
         self.capabilities
             .as_ref()
@@ -107,7 +107,7 @@ impl Indexer {
     }
 }
 
-/// Whether what searches for television takes every parameter that a question has. Where none are listed all are taken.
+/// True if its search for television takes every parameter that a question has. Where none are listed all are taken.
 fn takes_numbers(caps: &Caps, query: &Query) -> bool {
     let listed = &caps.supported_params;
     let takes = |name: &str| listed.is_empty() || listed.iter().any(|param| param.eq_ignore_ascii_case(name));

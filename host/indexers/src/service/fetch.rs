@@ -68,7 +68,7 @@ impl Indexers {
     }
 }
 
-/// What does not begin as a .torrent file does is none, and is called what it is.
+/// An answer as a release: one that does not begin as a .torrent file does is none, and is called what it is.
 fn of_body(body: Vec<u8>) -> Result<Fetched, IndexerAreaError> {
     if body.first() == Some(&b'd') {
         return Ok(Fetched::Torrent(body));

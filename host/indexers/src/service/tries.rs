@@ -1,4 +1,4 @@
-//! Who may name another address inside the house, to which the server then goes.
+//! Admission of addresses inside the house that people name, and to which the server then goes.
 
 use qm_kernel::Permission;
 use qm_platform::origins::{is_same_origin, origin};

@@ -43,7 +43,7 @@ pub struct Read {
     pub ids: Ids,
 }
 
-/// What a path says of a new file. `is_alone`: its folder holds no other film.
+/// Facts that a path says of a new file. `is_alone`: its folder holds no other film.
 pub fn read(shown: &str, kind: Kind, is_alone: bool) -> Read {
     let name = shown.rsplit('/').next().unwrap_or(shown);
     let found = naming::identify(shown, kind, is_alone);

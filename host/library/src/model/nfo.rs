@@ -20,7 +20,7 @@ const DEPTH: usize = 64;
 /// Bytes of an id that are looked at.
 const MAX_ID: usize = 64;
 
-/// Whether a file of this name may say which film lies beside it.
+/// True if a file of this name may say which film lies beside it.
 pub fn is_note(name: &[u8]) -> bool {
     name.len() > 4 && name[name.len() - 4..].eq_ignore_ascii_case(b".nfo")
 }
@@ -35,7 +35,7 @@ pub fn film_ids(text: &[u8]) -> Ids {
     ids(text, b"movie")
 }
 
-/// What stands right in the root element, which is to be this one: `uniqueid` of a type, else an element of a provider, else `id`;
+/// Ids right in the root element, which is to be this one: `uniqueid` of a type, else an element of a provider, else `id`;
 /// else, in a text that is no XML or behind what is, an address of a provider's page.
 fn ids(text: &[u8], root: &[u8]) -> Ids {
     let text = plain(text);

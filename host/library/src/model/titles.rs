@@ -56,7 +56,7 @@ pub fn picked(title: &str, year: Option<i64>, found: &[TitleMatch]) -> Picked {
     }
 }
 
-/// What may be meant where none is: the likeliest first.
+/// Titles that may be meant where none is: the likeliest first.
 pub fn suggested(found: &[TitleMatch]) -> Vec<Suggestion> {
     let mut suggested: Vec<Suggestion> = Vec::new();
     for one in found {

@@ -50,7 +50,7 @@ pub struct Task {
     /// Paths of the directories that are gone into; `None`: the whole library. Those themselves are read, whatever their state;
     /// what lies elsewhere is taken as it is known.
     pub within: Option<Vec<Vec<u8>>>,
-    /// What the library holds: shows and films say which they are, and what belongs to them is neither.
+    /// Kind of the library: shows and films say which they are, and extras of them are neither.
     pub kind: Kind,
 }
 
@@ -263,7 +263,7 @@ struct Listing {
     directories: Vec<Vec<u8>>,
     /// Which series it says it is.
     nfo: Option<String>,
-    /// When anything was said last; 0: it was not.
+    /// Time at which anything was said last; 0: nothing was.
     nfo_mtime: i64,
     passed: u64,
 }
@@ -548,7 +548,7 @@ impl Walker<'_> {
         (Ids::default(), latest)
     }
 
-    /// What a file says of what lies with it, and when it was written. Of one that is too large nothing.
+    /// Reading of a file about what lies with it, and the time at which it was written. Of one that is too large nothing.
     fn nfo<T>(
         &self,
         dir: &OwnedFd,

@@ -106,7 +106,7 @@ pub async fn count(
     Ok(usize::try_from(count).unwrap_or(0))
 }
 
-/// Whether the directory of an item holds no other film.
+/// True if the directory of an item holds no other film.
 pub async fn is_alone(tx: &mut Tx, id: &str) -> Result<bool, DbError> {
     let places = qm_db::all!(tx, (String,), BESIDE, id, BESIDE_MOST).await?;
     let shown: Vec<String> = places.iter().map(|(place,)| place::shown(place)).collect();

@@ -11,7 +11,7 @@ sql! {
     OF_ITEM = "SELECT titledb_id, title, year, score FROM media_suggestions WHERE item_id = $1 ORDER BY score DESC, titledb_id";
 }
 
-/// What is suggested for an item, instead of what was before.
+/// Stores the suggestions for an item, instead of those before.
 pub async fn replace(tx: &mut Tx, item: &str, suggested: &[Suggestion]) -> Result<(), DbError> {
     let _ = qm_db::exec!(tx, FORGET, item).await?;
     for one in suggested {

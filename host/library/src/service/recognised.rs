@@ -1,4 +1,4 @@
-//! What scans make of the names that people give files and folders.
+//! Scans of the names that people give files and folders.
 
 use std::collections::BTreeMap;
 

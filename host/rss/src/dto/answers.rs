@@ -256,8 +256,8 @@ pub struct CandidateView {
     pub size_rules: SizeRules,
     #[schema(value_type = Object)]
     pub feed_scope: FeedScope,
-    /// Why it matches nothing as it stands: an empty pattern, or one that is no valid one. One of a smart type without a pattern is
-    /// about the title that the rule's name says.
+    /// Sentences on why it matches nothing as it stands: an empty pattern, or one that is no valid one. One of a smart type without a
+    /// pattern is about the title that the rule's name says.
     pub warnings: Vec<String>,
     #[schema(value_type = Option<String>, format = DateTime)]
     pub last_matched_at: Option<Timestamp>,

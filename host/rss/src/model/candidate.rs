@@ -19,7 +19,7 @@ pub struct StoredCandidate {
     pub match_count: i64,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
-    /// Why it matches nothing; looked for where people are told.
+    /// Reason for which it matches nothing; looked for where people are told.
     pub complaint: Option<String>,
 }
 

@@ -153,7 +153,7 @@ pub async fn has_twin(
     Ok(row.is_some())
 }
 
-/// Whether another grab than this one has brought a torrent.
+/// True if another grab than this one has brought a torrent.
 pub async fn is_brought(tx: &mut Tx, id: &str, hash: &str) -> Result<bool, DbError> {
     Ok(qm_db::opt!(tx, (i32,), BROUGHT, hash, id).await?.is_some())
 }

@@ -48,7 +48,7 @@ pub(super) enum Settled {
     Elsewhere,
 }
 
-/// How a client came to have a torrent.
+/// Way in which a client came to have a torrent.
 struct How {
     /// This grab has brought it. One that a first attempt finds there was somebody else's; a later one may find its own.
     is_ours: bool,

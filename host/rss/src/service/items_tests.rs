@@ -1,4 +1,4 @@
-//! What items are told apart by, and what rules without a pattern make of them.
+//! Identities of items, and rules without a pattern.
 
 use std::time::Duration;
 

@@ -388,7 +388,7 @@ impl Rss {
     }
 }
 
-/// What an item is known by. One that is told by a link that another title has is told by its title too; `titles`: those of the
+/// Key of an item. One that is told by a link that another title has is told by its title too; `titles`: those of the
 /// keys that are taken.
 fn guid_of(item: &Item, titles: &mut HashMap<String, String>) -> String {
     let key = repo::history::key(&item.guid);

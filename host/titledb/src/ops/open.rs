@@ -34,7 +34,7 @@ pub fn open(directory: &Path, name: &str) -> Result<File, Unopened> {
     }
 }
 
-/// What is known of a file without opening it.
+/// State of a file that is known without opening it.
 #[derive(Clone, Copy, Debug)]
 pub struct Known {
     /// Bytes.

@@ -1,6 +1,6 @@
 //! Directories that callers name: inside a storage root or the service's own, whatever links lead elsewhere.
 //!
-//! What comes out has no link in it; what is done there goes through the handles of [`crate::ops::open`], which follow none that
+//! A path that comes out has no link in it; work there goes through the handles of [`crate::ops::open`], which follow none that
 //! was put there meanwhile.
 
 use std::path::{Component, Path, PathBuf};

@@ -60,7 +60,7 @@ impl Ear {
         self.heard.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Whether the secret was among it, in one of the forms in which it is sent.
+    /// True if the secret was among it, in one of the forms in which it is sent.
     fn heard_the_secret(&self) -> bool {
         let heard = self.heard();
         let forms = [
@@ -119,7 +119,7 @@ struct Stored {
     at: fn(&Ear) -> Value,
     /// The name of its secret.
     secret: &'static str,
-    /// What makes the server use it, with a body; none where this version never sends it.
+    /// Requests that make the server use it, with a body; none where this version never sends it.
     uses: Vec<(&'static str, String, Value)>,
 }
 

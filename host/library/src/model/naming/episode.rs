@@ -94,7 +94,7 @@ fn last(mut rest: &str, first: i64) -> Option<i64> {
     end
 }
 
-/// Whether a name begins with two numbers in a row of episodes: `02-04 - Words`.
+/// True if a name begins with two numbers in a row of episodes: `02-04 - Words`.
 pub fn is_row(name: &str) -> bool {
     let found = LEADING.as_ref().and_then(|leading| leading.captures(name));
     let pair = found.and_then(|found| Some((digits(found.get(1))?, digits(found.get(2))?)));
@@ -154,7 +154,7 @@ fn row(first: i64, last: Option<i64>) -> Numbers {
     }
 }
 
-/// What stands behind the title of a show at the beginning of a name.
+/// Text behind the title of a show at the beginning of a name.
 fn behind<'n>(name: &'n str, show: &str) -> Option<&'n str> {
     let squashed = |text: &str| normalise(text).replace(' ', "");
     let show = squashed(show);

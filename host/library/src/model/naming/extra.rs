@@ -1,4 +1,5 @@
-//! What belongs to a film or a show and is neither: trailers, samples, featurettes, by the folder or the end of the name.
+//! Extras, which belong to a film or a show and are neither: trailers, samples, featurettes, by the folder or the end of the
+//! name.
 
 use qm_titles::normalise;
 

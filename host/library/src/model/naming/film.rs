@@ -8,7 +8,7 @@ use qm_titles::{folded, normalise};
 use super::count_marks;
 use super::tag::{self, Ids};
 
-/// What one name says of a film.
+/// Facts that one name says of a film.
 #[derive(Clone, Debug, Default)]
 pub struct Named {
     pub title: Option<String>,
@@ -74,7 +74,7 @@ fn is_piece(word: &str) -> bool {
     matches!(word, "cd" | "dvd" | "disc" | "disk" | "part" | "pt")
 }
 
-/// Whether what stands before the year is the title that was read with its own punctuation, or with another one in brackets.
+/// True if the text before the year is the title that was read with its own punctuation, or with another one in brackets.
 fn is_fuller(before: &str, read: Option<&str>) -> bool {
     let Some(read) = read.filter(|read| !read.trim().is_empty()) else {
         return true;
@@ -84,7 +84,7 @@ fn is_fuller(before: &str, read: Option<&str>) -> bool {
     one == other || (plain.contains('(') && one.starts_with(&other))
 }
 
-/// What stands before the year in brackets, and that.
+/// Text before the year in brackets, and that year.
 fn dated(name: &str) -> Option<(String, i64)> {
     for (at, _) in name.match_indices(['(', '[']) {
         let year = name
@@ -319,7 +319,7 @@ fn is_same(own: &Named, above: &Named) -> bool {
     title(own) == title(above)
 }
 
-/// Whether the folder says it better than the file.
+/// True if the folder says it better than the file.
 fn yields(stem: &str, own: &Named, above: &Named, is_alone: bool) -> bool {
     let Some(title) = own.title.as_deref() else {
         return true;
@@ -349,7 +349,7 @@ fn yields(stem: &str, own: &Named, above: &Named, is_alone: bool) -> bool {
     file == folder
 }
 
-/// Whether what stands behind a title tells a version, or a part, and not another title.
+/// True if the text behind a title tells a version, or a part, and not another title.
 fn is_version(rest: &str) -> bool {
     rest.split(' ').filter(|word| !word.is_empty()).all(|word| {
         let known = EDITION.contains(&word) || OF_EDITION.contains(&word) || EDITIONS.contains(&word);
@@ -359,7 +359,7 @@ fn is_version(rest: &str) -> bool {
     })
 }
 
-/// Whether a name is one that any film may have.
+/// True for a name that any film may have.
 pub fn is_generic(stem: &str) -> bool {
     const NAMES: &[&str] = &[
         "movie",
@@ -410,7 +410,7 @@ pub fn is_generic(stem: &str) -> bool {
     words.all(|word| NAMES.contains(&&*bare(word)))
 }
 
-/// Whether a name is a jumble of letters and digits.
+/// True for a jumble of letters and digits.
 pub fn is_obfuscated(stem: &str) -> bool {
     let name = stem.trim();
     let is_plain = name
@@ -450,7 +450,7 @@ pub fn is_obfuscated(stem: &str) -> bool {
         || (digits > 0 && turns * 2 > letters.len())
 }
 
-/// Whether a name is a short form of the one of its folder: `grp-saltriver`, `sr-grp`.
+/// True for a short form of the name of its folder: `grp-saltriver`, `sr-grp`.
 pub fn is_short(stem: &str, above: &Named) -> bool {
     if stem.contains(' ') {
         return false;

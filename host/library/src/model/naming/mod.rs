@@ -1,4 +1,4 @@
-//! What a file is, by its name and those of the folders above it.
+//! Identity of a file, by its name and those of the folders above it.
 //!
 //! People name files as media servers advise, releases as groups do. A folder of a season gives the season, that of a show
 //! the show, that of a film the film where the file's own name says less. The kind of the library decides between readings.
@@ -24,23 +24,23 @@ use super::library::Kind;
 use super::name::Identity;
 use super::show;
 
-/// What stands above a file.
+/// Folders above a file, as they were read.
 #[derive(Clone, Debug, Default)]
 struct Seat<'a> {
     /// The folder of the show.
     show: Option<&'a str>,
     season: Option<i64>,
-    /// Of the show, by the name of a season's folder.
+    /// Title of the show, by the name of a season's folder.
     title: Option<String>,
     /// The nearest folder that is named like a release.
     release: Option<&'a str>,
-    /// Whether it lies in a folder of what belongs to a show.
+    /// It lies in a folder of extras of a show.
     is_extra: bool,
-    /// Whether a folder stands between the show and the file.
+    /// A folder stands between the show and the file.
     is_below: bool,
 }
 
-/// Which of the folders of a path is the show's, by its place.
+/// Place of the show's folder among those of a path.
 pub fn show_at(folders: &[&str]) -> Option<usize> {
     seated(folders).0
 }
@@ -131,7 +131,7 @@ pub fn stem(name: &str) -> &str {
     }
 }
 
-/// Why a file is neither a film nor an episode, if it is not: what it is of one. An episode that is numbered is one, wherever it
+/// Type of an extra, for a file that is neither a film nor an episode. An episode that is numbered is one, wherever it
 /// lies; of a library of anything only what its own name says counts.
 pub fn extra(shown: &str, kind: Kind) -> Option<&'static str> {
     let mut folders: Vec<&str> = shown.split('/').collect();
@@ -149,7 +149,7 @@ pub fn extra(shown: &str, kind: Kind) -> Option<&'static str> {
     found.filter(|found| !is_numbered || *found == "sample")
 }
 
-/// What a file is of a film, or of a show, by the folders between. One that is named after a season, or a film, ends the search.
+/// Type of an extra, by the folders between. One that is named after a season, or a film, ends the search.
 fn of_folders(name: &str, folders: &[&str], kind: Kind) -> Option<&'static str> {
     let is_named = |name: &str| {
         let found = film::named(name);
@@ -168,7 +168,7 @@ fn of_folders(name: &str, folders: &[&str], kind: Kind) -> Option<&'static str> 
     None
 }
 
-/// Whether films in one folder are one: in versions, or in parts.
+/// True if films in one folder are one: in versions, or in parts.
 pub fn is_one_film<'a>(names: impl IntoIterator<Item = &'a str>) -> bool {
     let mut known: Option<String> = None;
     names.into_iter().all(|name| {
@@ -294,7 +294,7 @@ fn of_episode(name: &str, folders: &[&str], media_type: Option<&'static str>) ->
     }
 }
 
-/// Whether a file in a show's folder may be one of another show: it is named like a release, or the folder like a place where
+/// True if a file in a show's folder may be one of another show: it is named like a release, or the folder like a place where
 /// anything is kept.
 fn is_foreign(release: &Release, seat: &Seat<'_>) -> bool {
     const PLACES: &[&str] = &[
@@ -329,7 +329,7 @@ fn is_foreign(release: &Release, seat: &Seat<'_>) -> bool {
     is_place || count_marks(release) > 0
 }
 
-/// Whether a title is that of the show in this folder, or a part of it.
+/// True for the title of the show in this folder, or a part of it.
 fn is_of(folder: &str, own: &str) -> bool {
     let (folder, own) = (folded(folder), folded(own));
     let begins = |long: &str, short: &str| {

@@ -8,7 +8,7 @@ use qm_titles::normalise;
 
 use super::tag;
 
-/// How a folder says it.
+/// Form in which a folder says it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// A word that is hardly ever a title: `Season 2`, `S02`, `Specials`.
@@ -26,7 +26,7 @@ pub enum Form {
 pub struct Season {
     pub number: i64,
     pub form: Form,
-    /// Of the show, where the folder names it.
+    /// Title of the show, where the folder names it.
     pub title: Option<String>,
 }
 
@@ -133,7 +133,7 @@ const ROMAN: &[&str] = &[
     "", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii",
 ];
 const HAN: &str = "零一二三四五六七八九十";
-/// What stands behind a number that counts.
+/// Endings of a number that counts.
 const ORDINALS: &[&str] = &[
     "st", "nd", "rd", "th", "a", "o", "e", "er", "eme", "ª", "º", "ra", "da", "ta", "ste", "de",
 ];
