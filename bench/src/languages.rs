@@ -142,6 +142,7 @@ impl Subject {
             }
             Call::Run(action) => {
                 let call = ActionCall {
+                    author: None,
                     run_id: "1".to_owned(),
                     occasion: Occasion::Torrent,
                     params: Map::from_iter([("tags".to_owned(), json!({ "tracker.example": "a" }))]),

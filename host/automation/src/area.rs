@@ -21,6 +21,7 @@ pub static AREA: AreaSpec = AreaSpec {
         families: &["automation."],
         menu: &[MenuEntry {
             label: "Automation",
+            icon: "Workflow",
             path: "/automation",
             permission: Permission::AutomationView,
         }],

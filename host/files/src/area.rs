@@ -21,6 +21,7 @@ pub static AREA: AreaSpec = AreaSpec {
         families: &["files."],
         menu: &[MenuEntry {
             label: "Files",
+            icon: "Folder",
             path: "/files",
             permission: Permission::FilesView,
         }],

@@ -22,11 +22,13 @@ pub static AREA: AreaSpec = AreaSpec {
         menu: &[
             MenuEntry {
                 label: "Users",
+                icon: "Users",
                 path: "/users",
                 permission: Permission::UsersView,
             },
             MenuEntry {
                 label: "API keys",
+                icon: "KeyRound",
                 path: "/api-keys",
                 permission: Permission::ApikeysManage,
             },

@@ -22,6 +22,7 @@ pub static AREA: AreaSpec = AreaSpec {
         families: &["media_manager."],
         menu: &[MenuEntry {
             label: "Media",
+            icon: "Library",
             path: "/media",
             permission: Permission::MediaManagerView,
         }],

@@ -65,6 +65,9 @@ pub enum LibraryError {
     PreviewMode,
     #[error("Unknown mode `{0}`: use one of {modes}", modes = Mode::WORDS.join(", "))]
     UnknownMode(String),
+    /// Data that other torrents use would go; the sentence names them.
+    #[error("{0}")]
+    SharedData(String),
     #[error("There are {0} libraries, and {MAX_LIBRARIES} are the most: delete one first")]
     TooMany(u64),
     /// The caller's token allows it, but they no longer may.
@@ -100,6 +103,7 @@ impl LibraryError {
             | LibraryError::UnknownMode(_) => ErrorKind::BadRequest,
             LibraryError::Protected | LibraryError::Outside(_) => ErrorKind::Forbidden,
             LibraryError::TooMany(_)
+            | LibraryError::SharedData(_)
             | LibraryError::Locked
             | LibraryError::Changed
             | LibraryError::ShowChanged
@@ -138,6 +142,7 @@ impl LibraryError {
             LibraryError::PreviewMode | LibraryError::UnknownMode(_) => "bad_request.library_mode",
             LibraryError::Protected => "forbidden.protected_path",
             LibraryError::Outside(_) => "forbidden.outside_roots",
+            LibraryError::SharedData(_) => "conflict.shared_data",
             LibraryError::TooMany(_) => "conflict.too_many_libraries",
             LibraryError::Acting(error) => error.code(),
             LibraryError::Jobs(error) => error.code(),

@@ -2,7 +2,7 @@
 
 use qm_kernel::Secret;
 use qm_kernel::secret::keeps;
-use qm_net::{is_host, is_mail_address};
+use qm_net::{CERTIFICATE, MAX_CERTIFICATE, Trust, is_host, is_mail_address};
 use qm_web::{Fields, FromBody};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -35,6 +35,8 @@ pub struct MailServerView {
     /// Blank: there is none, and no mail is sent.
     pub from_address: String,
     pub has_password: bool,
+    /// Certificate by which the server is trusted: its SHA-256, or that of its authority in PEM. Blank: what this machine trusts.
+    pub tls_certificate: String,
     /// Secrets to enter again, because the address changed; until then nobody is signed in. Left out while there is none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
@@ -57,6 +59,7 @@ impl MailServerView {
             from_name,
             from_address: server.from_address,
             has_password: server.sealed.is_some(),
+            tls_certificate: server.certificate,
             secrets_wanted: server.wanted,
         }
     }
@@ -83,6 +86,10 @@ pub struct MailServerPatch {
     pub from_name: Option<String>,
     #[schema(max_length = 254)]
     pub from_address: Option<String>,
+    /// SHA-256 of the server's certificate, as a trial shows it, or its authority in PEM; no other one is trusted then. Blank: what
+    /// this machine trusts.
+    #[schema(max_length = 32768)]
+    pub tls_certificate: Option<String>,
 }
 
 fn is_line(text: &str) -> bool {
@@ -124,6 +131,14 @@ impl FromBody for MailServerPatch {
                 ADDRESS_RULE,
             )
             .optional();
+        let tls_certificate = f
+            .string(CERTIFICATE)
+            .max(MAX_CERTIFICATE)
+            .check(
+                |text| text.trim().is_empty() || Trust::parse(CERTIFICATE, text).is_ok(),
+                "must be the SHA-256 of a certificate (64 hex digits), or certificates in PEM, without a private key",
+            )
+            .optional();
         Self {
             host,
             port: port.and_then(|port| u16::try_from(port).ok()),
@@ -133,6 +148,7 @@ impl FromBody for MailServerPatch {
             password: password.map(Secret::new),
             from_name,
             from_address,
+            tls_certificate,
         }
     }
 }
@@ -150,6 +166,7 @@ impl MailServerPatch {
             user: trimmed(self.user),
             from_name: trimmed(self.from_name),
             from_address: trimmed(self.from_address),
+            certificate: trimmed(self.tls_certificate),
             password: password.map(|password| seal(password.expose())),
         }
     }

@@ -25,6 +25,8 @@ pub struct Server {
     pub from_name: String,
     /// Blank: none.
     pub from_address: String,
+    /// Certificate by which it is trusted: a SHA-256, or PEM. Blank: what this machine trusts.
+    pub certificate: String,
     /// The password as it is stored.
     pub sealed: Option<String>,
     /// Secrets to enter again, because the address changed.
@@ -51,6 +53,7 @@ impl Server {
             user,
             from_name: text("fromName"),
             from_address: text("fromAddress"),
+            certificate: text("tlsCertificate"),
             sealed: Some(text("password")).filter(|sealed| !sealed.is_empty()),
             wanted: take_wanted(&mut stored.clone()),
         }
@@ -78,6 +81,7 @@ pub struct Change {
     pub user: Option<String>,
     pub from_name: Option<String>,
     pub from_address: Option<String>,
+    pub certificate: Option<String>,
     /// Sealed already.
     pub password: Option<String>,
 }
@@ -99,6 +103,7 @@ impl Change {
             ("user", self.user.map(Value::from)),
             ("fromName", self.from_name.map(Value::from)),
             ("fromAddress", self.from_address.map(Value::from)),
+            ("tlsCertificate", self.certificate.map(Value::from)),
             ("password", self.password.map(|sealed| json!(sealed))),
         ];
         let given = members.into_iter().filter_map(|(name, value)| {
@@ -106,7 +111,7 @@ impl Change {
             Some(name)
         });
         let given = given.collect();
-        let schema = json!({"properties": { "password": {}, "user": {}, "auth": {}, "fromName": {}, "fromAddress": {} }});
+        let schema = json!({"properties": { "password": {}, "user": {}, "auth": {}, "fromName": {}, "fromAddress": {}, "tlsCertificate": {} }});
         let change = origins::Change {
             schema: Some(&schema),
             before: &before,

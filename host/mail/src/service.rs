@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use async_trait::async_trait;
 use qm_db::{Db, DbError};
 use qm_kernel::{ClientInfo, Ctx, Permission, Principal};
-use qm_net::{Dialer, Mail as Outgoing, MailFault, MailServer, Net};
+use qm_net::{CERTIFICATE, Dialer, Mail as Outgoing, MailFault, MailServer, Net, Trust};
 use qm_platform::origins::complaint;
 use qm_platform::settings::{MAIL, PRODUCT_NAME};
 use qm_platform::{Acting, Audit, AuditEntry, Cipher, Settings, judge_alone};
@@ -167,7 +167,12 @@ impl Mail {
             id: letter.id.clone(),
             date: SystemTime::UNIX_EPOCH + Duration::from_millis(now),
         };
+        let trust = match server.certificate.as_str() {
+            "" => None,
+            text => Some(Trust::parse(CERTIFICATE, text).map_err(MailError::Unreachable)?),
+        };
         let server = MailServer {
+            trust,
             host: server.host,
             port: server.port,
             implicit_tls: server.secure,

@@ -10,6 +10,7 @@ use rustls::{DigitallySignedStruct, Error, SignatureScheme};
 use rustls_platform_verifier::Verifier;
 
 use crate::lanes::AUTHORITIES;
+use crate::trust::in_words;
 
 static READ: OnceLock<Result<Verifier, Error>> = OnceLock::new();
 
@@ -49,7 +50,9 @@ impl ServerCertVerifier for Authorities {
         ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        verifier()?.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
+        verifier()?
+            .verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
+            .map_err(|error| in_words(end_entity, error))
     }
 
     fn verify_tls12_signature(

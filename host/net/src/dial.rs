@@ -3,9 +3,10 @@
 //! The name is matched against the grants, resolved, every address checked, and one of those dialled. Bounds: 5 s to
 //! connect, silence as the caller asks but 2 min at most, 256 KiB a read.
 
+use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::BufMut as _;
@@ -18,6 +19,7 @@ use crate::grants::Grants;
 use crate::relay::Relays;
 use crate::resolve::{OperatorNames, OutwardNames, Resolver, dialable};
 use crate::silence::Progress;
+use crate::trust::Trust;
 use crate::{NetError, Outside};
 
 /// The most a connect may take, resolution included.
@@ -26,6 +28,8 @@ pub const CONNECT: Duration = Duration::from_secs(5);
 pub const MAX_IDLE: Duration = Duration::from_mins(2);
 /// The most one read gives.
 const MAX_READ: usize = 256 << 10;
+/// The most clients with certificates of their own that are kept, each with its connections.
+const MAX_TRUSTING: usize = 256;
 /// The room `read_to_end` makes for the next piece.
 const CHUNK: usize = 64 << 10;
 
@@ -94,6 +98,8 @@ pub struct Dialer {
     pub(crate) client: reqwest::Client,
     /// For hosts that a plugin names itself.
     pub(crate) outward: reqwest::Client,
+    /// Clients that trust certificates of a configuration; true: for hosts that must lead outside.
+    trusting: Arc<Mutex<HashMap<(Arc<Trust>, bool), reqwest::Client>>>,
     pub(crate) outside: Arc<Outside>,
     pub(crate) relays: Arc<Relays>,
     /// Certificates that mail servers are trusted by, beside the machine's.
@@ -114,11 +120,12 @@ impl Dialer {
             resolver: resolver.clone(),
             outside: outside.clone(),
         };
-        let tls = tls();
+        let tls = tls_by(Arc::new(Authorities));
         Ok(Self {
             client: client(OperatorNames(resolver.clone()), tls.clone())?,
             outward: client(names, tls.clone())?,
             tls,
+            trusting: Arc::default(),
             outside,
             relays: Arc::new(relays),
             mail_roots: Arc::default(),
@@ -158,6 +165,29 @@ impl Dialer {
         })
     }
 
+    /// The client that trusts what `trust` names and nothing else; `outward`: for a host that must lead outside.
+    pub(crate) fn trusting(&self, trust: &Arc<Trust>, outward: bool) -> Result<reqwest::Client, DialError> {
+        let key = (trust.clone(), outward);
+        let mut kept = self.trusting.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(client) = kept.get(&key) {
+            return Ok(client.clone());
+        }
+        let (tls, resolver) = (tls_by(trust.verifier()), self.resolver.clone());
+        let made = if outward {
+            let outside = self.outside.clone();
+            client(OutwardNames { resolver, outside }, tls)
+        } else {
+            client(OperatorNames(resolver), tls)
+        };
+        let made = made.map_err(|error| DialError::Other(error.to_string()))?;
+        if kept.len() >= MAX_TRUSTING {
+            // Those in use are made anew by their next request.
+            kept.clear();
+        }
+        kept.insert(key, made.clone());
+        Ok(made)
+    }
+
     /// What may be dialled of the addresses of a host that an operator configured, looked up once.
     pub(crate) async fn operators_addresses(&self, bare: &str) -> Result<Vec<IpAddr>, DialError> {
         let ips = match bare.parse::<IpAddr>() {
@@ -187,12 +217,13 @@ impl Dialer {
     }
 }
 
-/// TLS that trusts what this machine trusts.
-fn tls() -> rustls::ClientConfig {
-    // Not dangerous: the machine's authorities are asked, as they are without a word, but read beside what else a start does.
+/// TLS to servers that `judge` takes.
+fn tls_by(judge: Arc<dyn rustls::client::danger::ServerCertVerifier>) -> rustls::ClientConfig {
+    // Not dangerous: the machine's authorities are asked, as they are without a word, but read beside what else a start does; or
+    // the certificates that an operator names.
     let mut tls = rustls::ClientConfig::builder()
         .dangerous()
-        .with_custom_certificate_verifier(Arc::new(Authorities))
+        .with_custom_certificate_verifier(judge)
         .with_no_client_auth();
     tls.alpn_protocols = vec![b"http/1.1".to_vec()];
     tls

@@ -1,12 +1,14 @@
 //! What one configured plugin instance may dial: read off the operator's configuration by the `x-grant` marks of the
 //! plugin's schema, never off anything the plugin says, and never off a default of that schema. No wildcards.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 use url::{Host, Url};
 
 use crate::dial::Endpoint;
+use crate::trust::{CERTIFICATE, Trust};
 
 /// The endpoints that may be dialled, and nothing else.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,6 +18,8 @@ pub struct Grants {
     tcp: HashSet<(String, u16)>,
     unix: HashSet<String>,
     http: HashSet<(String, String, u16)>,
+    /// Certificates by which the origins of a configuration are trusted, where it names some.
+    trusted: HashMap<(String, String, u16), Arc<Trust>>,
 }
 
 impl Grants {
@@ -50,7 +54,26 @@ impl Grants {
                 }
             }
         }
-        Ok(grants)
+        let is_marked = properties
+            .get(CERTIFICATE)
+            .is_some_and(|property| property.get("x-trust") == Some(&Value::Bool(true)));
+        match text_of(CERTIFICATE, config)? {
+            Some(text) if is_marked => grants.trusting(&Trust::parse(CERTIFICATE, text)?),
+            _ => Ok(grants),
+        }
+    }
+
+    /// Trusts the origins that are configured by this alone. It does nothing without TLS: an origin by plain HTTP is an error.
+    pub fn trusting(mut self, trust: &Trust) -> Result<Self, String> {
+        let trust = Arc::new(trust.clone());
+        let secure = self.http.iter().filter(|(scheme, ..)| scheme == "https");
+        self.trusted = secure.map(|origin| (origin.clone(), trust.clone())).collect();
+        if self.trusted.is_empty() && !self.http.is_empty() {
+            return Err(format!(
+                "`{CERTIFICATE}` is for an address that begins with https://, and there is none"
+            ));
+        }
+        Ok(self)
     }
 
     /// Grants the plugin's own origins as well, each in the form of [`Grants::origin`].
@@ -68,10 +91,16 @@ impl Grants {
     /// As the configuration of somebody who is no operator: its URLs lead outside or nowhere, and nothing else is granted.
     #[must_use]
     pub fn outward(self) -> Self {
-        let Self { mut own, http, .. } = self;
+        let Self {
+            mut own,
+            http,
+            trusted,
+            ..
+        } = self;
         own.extend(http);
         Self {
             own,
+            trusted,
             ..Self::default()
         }
     }
@@ -134,6 +163,17 @@ impl Grants {
     /// Whether the scheme, host and port of `url` are granted.
     pub fn allows_url(&self, url: &Url) -> bool {
         self.reach_of(url).is_some()
+    }
+
+    /// Certificates by which the server of `url` is trusted; none: by those of this machine.
+    pub(crate) fn trust_of(&self, url: &Url) -> Option<&Arc<Trust>> {
+        let (host, port) = (normal(url.host_str()?), url.port_or_known_default()?);
+        self.trusted.get(&(url.scheme().to_owned(), host, port))
+    }
+
+    /// Whether an operator configured the origin of `url`.
+    pub(crate) fn is_configured(&self, url: &Url) -> bool {
+        self.reach_of(url) == Some(Reach::Configured)
     }
 
     /// By whom the scheme, host and port of `url` are granted. What the operator configured comes first.

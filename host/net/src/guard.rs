@@ -16,9 +16,10 @@ use url::{Host, Url};
 use crate::Net;
 use crate::dial::{CONNECT, DialError, Dialer, MAX_IDLE, may_act};
 use crate::feed::{AGENT, DAMAGED, Packed, plain};
-use crate::http::{HttpRequest, HttpResponse};
+use crate::http::{HttpRequest, HttpResponse, Whose};
 use crate::resolve::{Pinned, dialable};
 use crate::silence::Progress;
+use crate::trust::Untrusted;
 
 /// Time limit on resolving a name of which nothing but its addresses is wanted.
 const NAMING: Duration = Duration::from_secs(2);
@@ -216,7 +217,9 @@ impl Dialer {
         let total = request.idle.min(MAX_IDLE);
         let sending = async {
             let client = self.client_for(&url, GuardKind::Url).await??;
-            let answer = self.exchange(&client, url, request, progress).await?;
+            let answer = self
+                .exchange(&client, url, request, progress, Whose::Others)
+                .await?;
             if (300..400).contains(&answer.status()) && answer.headers().contains_key(http::header::LOCATION)
             {
                 return Err(GuardedError::Redirect(answer.status()));
@@ -361,6 +364,9 @@ fn is_magnet(link: &str) -> bool {
 pub fn reason(error: &reqwest::Error) -> String {
     if error.is_timeout() {
         return "timed out".to_owned();
+    }
+    if let Some(untrusted) = Untrusted::behind(error) {
+        return untrusted.to_string();
     }
     let mut cause: Option<&(dyn std::error::Error + 'static)> = error.source();
     let mut text = None;

@@ -5,6 +5,7 @@
 
 use std::net::IpAddr;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -18,6 +19,7 @@ use crate::grants::{Grants, Reach};
 use crate::guard::reason;
 use crate::resolve::{Forbidden, Inside};
 use crate::silence::{Progress, unless_silent};
+use crate::trust::{Trust, Untrusted};
 
 /// Headers that belong to the client or to the connection. They are left out of what a caller gives: with them it could
 /// reach another virtual host behind a granted address, or smuggle a second request.
@@ -37,6 +39,14 @@ const OWN_HEADERS: &[http::HeaderName] = &[
 /// is full, and no server takes half as much.
 const MAX_HEADERS: usize = 256;
 const MAX_HEADER_BYTES: usize = 64 << 10;
+
+/// Who chose the address of a request, which decides what an error offers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Whose {
+    /// Whoever reads the error may change the configuration.
+    Configured,
+    Others,
+}
 
 /// One request to a granted endpoint.
 #[derive(Clone, Debug)]
@@ -70,15 +80,24 @@ impl Dialer {
         progress: Progress,
     ) -> Result<HttpResponse, DialError> {
         let (url, reach) = authorize(&request.url, grants)?;
+        let trust = grants.trust_of(&url);
         let (client, url) = match (reach, self.relays.lead(&url)) {
             (Reach::Own, Some(led)) => {
                 never_dialled(&led)?;
-                (&self.client, led)
+                (self.client.clone(), led)
             }
-            (Reach::Own, None) => (self.outward(&url).await?, url),
-            (Reach::Configured, _) => (&self.client, url),
+            (Reach::Own, None) => (self.outward(&url, trust).await?, url),
+            (Reach::Configured, _) => match trust {
+                Some(trust) => (self.trusting(trust, false)?, url),
+                None => (self.client.clone(), url),
+            },
         };
-        self.exchange(client, url, request, progress).await
+        let whose = if grants.is_configured(&url) {
+            Whose::Configured
+        } else {
+            Whose::Others
+        };
+        self.exchange(&client, url, request, progress, whose).await
     }
 
     /// Sends `request` by `client`, to a URL that was judged.
@@ -88,6 +107,7 @@ impl Dialer {
         url: Url,
         request: HttpRequest,
         progress: Progress,
+        whose: Whose,
     ) -> Result<HttpResponse, DialError> {
         let method = reqwest::Method::from_bytes(request.method.as_bytes());
         let method =
@@ -119,7 +139,10 @@ impl Dialer {
         let sent = unless_silent(idle, &progress, builder.send())
             .await
             .map_err(|_| DialError::Timeout)?;
-        let inner = sent.map_err(|error| dial_error(&error))?;
+        let inner = sent.map_err(|error| match Untrusted::behind(&error) {
+            Some(untrusted) if whose == Whose::Configured => DialError::Other(untrusted.with_way_out()),
+            _ => dial_error(&error),
+        })?;
         progress.add(1);
         Ok(HttpResponse {
             inner,
@@ -133,14 +156,17 @@ impl Dialer {
 
 impl Dialer {
     /// The client for a host that a plugin names itself. A literal address never reaches its resolver, so it is judged here.
-    async fn outward(&self, url: &Url) -> Result<&reqwest::Client, DialError> {
+    async fn outward(&self, url: &Url, trust: Option<&Arc<Trust>>) -> Result<reqwest::Client, DialError> {
         if let Some(ip) = literal(url) {
             let host = url.host_str().unwrap_or_default();
             if !self.outside.permits(host, &[ip]).await {
                 return Err(DialError::Denied(Inside(host.to_owned()).to_string()));
             }
         }
-        Ok(&self.outward)
+        match trust {
+            Some(trust) => self.trusting(trust, true),
+            None => Ok(self.outward.clone()),
+        }
     }
 }
 
@@ -179,6 +205,9 @@ fn literal(url: &Url) -> Option<IpAddr> {
 
 pub(crate) fn dial_error(error: &reqwest::Error) -> DialError {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = std::error::Error::source(error);
+    if let Some(untrusted) = Untrusted::behind(error) {
+        return DialError::Other(untrusted.to_string());
+    }
     while let Some(inner) = cause {
         if let Some(forbidden) = inner.downcast_ref::<Forbidden>() {
             return DialError::Denied(forbidden.to_string());

@@ -29,6 +29,7 @@ mod relay;
 mod resolve;
 mod silence;
 mod smtp;
+mod trust;
 
 use std::net::IpAddr;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -42,6 +43,7 @@ pub use nearby::Nearby;
 pub use resolve::{Resolver, SystemResolver};
 pub use silence::{Progress, Silent, unless_silent};
 pub use smtp::{Mail, MailFault, MailServer, is_mail_address};
+pub use trust::{CERTIFICATE, MAX_TEXT as MAX_CERTIFICATE, Trust};
 
 use allow::AllowList;
 use nearby::Surroundings;

@@ -1,8 +1,8 @@
 //! Mail by a server that an operator configured: one letter a connection.
 //!
 //! The name is resolved once, every address checked, and one of those dialled. Encrypted from the start, or by STARTTLS
-//! where the server offers it; a certificate that the machine does not trust is an error either way, and a password never
-//! goes unencrypted to an address outside. Bounds: 5 s to connect, 30 s in all, and the library's on what a server says.
+//! where the server offers it; a certificate that neither the machine nor the configuration trusts is an error either way, and a
+//! password never goes unencrypted to an address outside. Bounds: 5 s to connect, 30 s in all, and the library's on what a server says.
 
 use std::error::Error as _;
 use std::net::{IpAddr, SocketAddr};
@@ -14,7 +14,7 @@ use lettre::address::Envelope;
 use lettre::message::header::{HeaderName, HeaderValue};
 use lettre::message::{Mailbox, Message, MultiPart};
 use lettre::transport::smtp::authentication::{Credentials, DEFAULT_MECHANISMS};
-use lettre::transport::smtp::client::{AsyncSmtpConnection, Certificate, TlsParameters};
+use lettre::transport::smtp::client::{AsyncSmtpConnection, Certificate, CertificateStore, TlsParameters};
 use lettre::transport::smtp::extension::ClientId;
 use lettre::transport::smtp::{self, extension::Extension};
 use lettre::{Address, transport::smtp::authentication::Mechanism};
@@ -22,6 +22,7 @@ use qm_kernel::{Secret, secret::MASK};
 
 use crate::address::is_internal;
 use crate::dial::{CONNECT, DialError, Dialer, bare, may_act};
+use crate::trust::{CERTIFICATE, Trust, Untrusted, certificate_fault};
 
 /// The most that sending one letter may take.
 const TOTAL: Duration = Duration::from_secs(30);
@@ -38,6 +39,25 @@ pub struct MailServer {
     pub implicit_tls: bool,
     /// User name and password.
     pub login: Option<(String, Secret)>,
+    /// Certificates by which it is trusted; none: by those of this machine.
+    pub trust: Option<Trust>,
+}
+
+/// What a handshake takes for a good certificate.
+#[derive(Clone, Copy)]
+enum Taking<'a> {
+    /// What this machine trusts.
+    Machine,
+    /// What one of these authorities has issued.
+    Authorities(&'a Trust),
+    /// Whatever comes: it is judged before anything but a greeting is sent.
+    Any,
+}
+
+/// A connection that is as safe as it gets.
+struct Greeted {
+    connection: AsyncSmtpConnection,
+    at: IpAddr,
 }
 
 /// A letter, with who sends it.
@@ -94,13 +114,10 @@ impl Dialer {
     async fn hand_in(&self, server: &MailServer, envelope: &Envelope, bytes: &[u8]) -> Result<(), MailFault> {
         may_act(&self.mandate)?;
         let words = Words { server };
-        let (mut connection, ip) = self.greeted(server, &words).await?;
-        if !server.implicit_tls && connection.server_info().supports_feature(Extension::StartTls) {
-            connection
-                .starttls(self.mail_tls(&server.host)?, &ClientId::default())
-                .await
-                .map_err(|error| words.fault(&error))?;
-        }
+        let Greeted {
+            mut connection,
+            at: ip,
+        } = self.trusted(server).await?;
         if let Some((user, password)) = &server.login {
             let encrypted = server.implicit_tls || connection.is_encrypted();
             if !encrypted && !is_internal(ip) {
@@ -123,21 +140,90 @@ impl Dialer {
         Ok(())
     }
 
+    /// A connection whose certificate is trusted, where there is one.
+    async fn trusted(&self, server: &MailServer) -> Result<Greeted, MailFault> {
+        let words = Words { server };
+        let Some(trust) = &server.trust else {
+            return match self.encrypted(server, Taking::Machine).await? {
+                Ok(greeted) => Ok(greeted),
+                Err(error) => Err(self.explained(server, &error).await),
+            };
+        };
+        let greeted = self.encrypted(server, Taking::Any).await?;
+        let mut greeted = greeted.map_err(|error| words.fault(&error))?;
+        if !greeted.connection.is_encrypted() {
+            return Ok(greeted);
+        }
+        let certificate = greeted.connection.peer_certificate();
+        let certificate = certificate.map_err(|error| words.fault(&error))?;
+        if trust.names(&certificate) {
+            return Ok(greeted);
+        }
+        greeted.connection.abort().await;
+        if trust.certificates().is_empty() {
+            let reason = format!("it is not the one that `{CERTIFICATE}` names");
+            return Err(MailFault::Unreachable(
+                Untrusted::of(&certificate, reason).to_string(),
+            ));
+        }
+        match self.encrypted(server, Taking::Authorities(trust)).await? {
+            Ok(greeted) => Ok(greeted),
+            Err(error) => Err(self.explained(server, &error).await),
+        }
+    }
+
+    /// The fault of a handshake; where it is about the certificate, with that one's SHA-256, for which the server is asked again.
+    async fn explained(&self, server: &MailServer, error: &smtp::Error) -> MailFault {
+        let fault = Words { server }.fault(error);
+        let Some(reason) = certificate_fault(error) else {
+            return fault;
+        };
+        let Ok(Ok(mut seen)) = self.encrypted(server, Taking::Any).await else {
+            return fault;
+        };
+        let certificate = seen.connection.peer_certificate();
+        seen.connection.abort().await;
+        match certificate {
+            Ok(certificate) => MailFault::Unreachable(Untrusted::of(&certificate, reason).with_way_out()),
+            Err(_) => fault,
+        }
+    }
+
+    /// A connection that is encrypted where the server can; the inner error is that of a handshake or of a greeting.
+    async fn encrypted(
+        &self,
+        server: &MailServer,
+        taking: Taking<'_>,
+    ) -> Result<Result<Greeted, smtp::Error>, MailFault> {
+        let mut greeted = match self.greeted(server, taking).await? {
+            Ok(greeted) => greeted,
+            Err(error) => return Ok(Err(error)),
+        };
+        let connection = &mut greeted.connection;
+        if !server.implicit_tls && connection.server_info().supports_feature(Extension::StartTls) {
+            let tls = self.mail_tls(&server.host, taking)?;
+            if let Err(error) = connection.starttls(tls, &ClientId::default()).await {
+                return Ok(Err(error));
+            }
+        }
+        Ok(Ok(greeted))
+    }
+
     /// A connection to the first address that takes one.
     async fn greeted(
         &self,
         server: &MailServer,
-        words: &Words<'_>,
-    ) -> Result<(AsyncSmtpConnection, IpAddr), MailFault> {
+        taking: Taking<'_>,
+    ) -> Result<Result<Greeted, smtp::Error>, MailFault> {
         let host = bare(&server.host);
         let addresses = tokio::time::timeout(CONNECT, self.operators_addresses(host)).await;
         let addresses = addresses.map_err(|_| DialError::Timeout)??;
         let tls = if server.implicit_tls {
-            Some(self.mail_tls(&server.host)?)
+            Some(self.mail_tls(&server.host, taking)?)
         } else {
             None
         };
-        let mut last = MailFault::Unreachable(format!("cannot resolve {host}"));
+        let mut last = None;
         for ip in addresses {
             let at = SocketAddr::new(ip, server.port);
             let hello = ClientId::default();
@@ -145,19 +231,38 @@ impl Dialer {
             let connected =
                 AsyncSmtpConnection::connect_tokio1(at, Some(CONNECT), &hello, tls.clone(), None).await;
             match connected {
-                Ok(connection) => return Ok((connection, ip)),
-                Err(error) => last = words.fault(&error),
+                Ok(connection) => return Ok(Ok(Greeted { connection, at: ip })),
+                Err(error) => last = Some(error),
             }
         }
-        Err(last)
+        match last {
+            Some(error) => Ok(Err(error)),
+            None => Err(MailFault::Unreachable(format!("cannot resolve {host}"))),
+        }
     }
 
-    /// TLS that trusts what this machine trusts.
-    fn mail_tls(&self, host: &str) -> Result<TlsParameters, MailFault> {
+    fn mail_tls(&self, host: &str, taking: Taking<'_>) -> Result<TlsParameters, MailFault> {
         let failed = |error: smtp::Error| MailFault::Unreachable(format!("TLS cannot be set up: {error}"));
         let mut builder = TlsParameters::builder(bare(host).to_owned());
-        for pem in self.mail_roots.iter() {
-            builder = builder.add_root_certificate(Certificate::from_pem(pem).map_err(failed)?);
+        match taking {
+            Taking::Machine => {
+                for pem in self.mail_roots.iter() {
+                    builder = builder.add_root_certificate(Certificate::from_pem(pem).map_err(failed)?);
+                }
+            }
+            Taking::Authorities(trust) => {
+                builder = builder.certificate_store(CertificateStore::None);
+                for one in trust.certificates() {
+                    let root = Certificate::from_der(one.to_vec()).map_err(failed)?;
+                    builder = builder.add_root_certificate(root);
+                }
+            }
+            // Not without judgement: `trusted` compares it, or it is only shown.
+            Taking::Any => {
+                builder = builder
+                    .dangerous_accept_invalid_certs(true)
+                    .dangerous_accept_invalid_hostnames(true);
+            }
         }
         builder.build().map_err(failed)
     }
@@ -371,6 +476,7 @@ mod tests {
             port: 25,
             implicit_tls: false,
             login: Some(("postman".to_owned(), Secret::new("hunter22"))),
+            trust: None,
         };
         let words = Words { server: &server };
         for secret in words.secrets() {

@@ -87,6 +87,7 @@ fn at(port: u16, login: bool) -> MailServer {
         host: "mail.test".to_owned(),
         port,
         implicit_tls: false,
+        trust: None,
         login: login.then(|| ("postman".to_owned(), Secret::new("hunter22"))),
     }
 }

@@ -22,6 +22,7 @@ pub static AREA: AreaSpec = AreaSpec {
         families: &["notifications."],
         menu: &[MenuEntry {
             label: "Notifications",
+            icon: "Bell",
             path: "/account/notifications",
             permission: Permission::NotificationsViewOwn,
         }],

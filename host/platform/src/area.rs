@@ -170,6 +170,8 @@ pub struct Module {
 #[derive(Clone, Copy, Debug)]
 pub struct MenuEntry {
     pub label: &'static str,
+    /// Name of its picture in the set of icons `lucide`, e.g. `Folder`.
+    pub icon: &'static str,
     /// Where clients keep it.
     pub path: &'static str,
     /// Who may see it.

@@ -59,6 +59,28 @@ pub fn url(text: &str) -> String {
     masked(text, 0)
 }
 
+/// A text with every address in it as those see it who may not manage what it is of: a client's complaint about its tracker, say.
+pub fn links(text: &str) -> String {
+    let mut clean = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("://") {
+        let scheme = rest[..at]
+            .char_indices()
+            .rev()
+            .find(|(_, letter)| !letter.is_ascii_alphanumeric() && !"+-.".contains(*letter))
+            .map_or(0, |(before, letter)| before + letter.len_utf8());
+        clean.push_str(&rest[..scheme]);
+        let address = &rest[scheme..];
+        let end = address
+            .find(|letter: char| letter.is_whitespace() || matches!(letter, '"' | '\'' | '<' | '>' | '`' | ')' | ']'))
+            .unwrap_or(address.len());
+        clean.push_str(&url(&address[..end]));
+        rest = &address[end..];
+    }
+    clean.push_str(rest);
+    clean
+}
+
 /// The members of some JSON that are addresses or secrets, as those see them who may not manage what they are of.
 pub fn value(value: &Value) -> Value {
     match value {
@@ -223,6 +245,25 @@ mod tests {
     use super::*;
 
     const HEX: &str = "0123456789abcdef0123456789abcdef";
+
+    #[test]
+    fn addresses_within_a_text_are_masked() {
+        for (text, shown) in [
+            (
+                format!("Tracker: [Could not reach https://t.example/{HEX}/announce] (again)"),
+                format!("Tracker: [Could not reach https://t.example/{MASK}/announce] (again)"),
+            ),
+            (
+                "é http://u:p@t.example/a \"udp://t.example:1/x?passkey=abcdef1\"".to_owned(),
+                format!("é http://{MASK}@t.example/a \"udp://t.example:1/x?passkey={MASK}\""),
+            ),
+            ("no address: 12:30, a//b".to_owned(), "no address: 12:30, a//b".to_owned()),
+            ("://".to_owned(), "://".to_owned()),
+            (String::new(), String::new()),
+        ] {
+            assert_eq!(links(&text), shown, "{text}");
+        }
+    }
 
     #[test]
     fn names_passwords_keys_and_passkeys_are_masked() {

@@ -66,6 +66,8 @@ pub struct ActionCall {
     pub context: Map<String, Value>,
     /// The torrent of the context; none for an event without one. Only this one may be touched.
     pub torrent: Option<TorrentRef>,
+    /// Id of the rule's author, for whom it acts; none where nobody is known to have written it.
+    pub author: Option<String>,
     /// Permissions that the run has: those its action stands for, all of which the rule's author holds now. What a plugin is
     /// lent goes no further, whatever it asks for.
     pub powers: PermissionSet,

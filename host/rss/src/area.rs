@@ -20,6 +20,7 @@ pub static AREA: AreaSpec = AreaSpec {
         families: &["rss."],
         menu: &[MenuEntry {
             label: "RSS",
+            icon: "Rss",
             path: "/rss",
             permission: Permission::RssView,
         }],

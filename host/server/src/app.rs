@@ -434,6 +434,7 @@ impl App {
         let media = ground.media(&config, &plugins, &jobs, &automation, &actions, outside)?;
         let channels = brought.channels.unwrap_or_else(|| plugins.channels());
         let notifications = ground.notifications(channels, &hub)?;
+        actions.add(&notifications);
         let mut areas = vec![
             qm_system::area(ground.system(&config, &plugins, &torrents, &hub)?),
             qm_identity::area(&ground.identity, &hub),

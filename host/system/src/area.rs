@@ -28,6 +28,7 @@ pub static AREA: AreaSpec = AreaSpec {
             families: &["audit."],
             menu: &[MenuEntry {
                 label: "Audit",
+                icon: "ScrollText",
                 path: "/audit",
                 permission: Permission::AuditView,
             }],
@@ -43,11 +44,13 @@ pub static AREA: AreaSpec = AreaSpec {
             menu: &[
                 MenuEntry {
                     label: "Settings",
+                    icon: "Settings",
                     path: "/settings",
                     permission: Permission::SettingsView,
                 },
                 MenuEntry {
                     label: "System",
+                    icon: "Server",
                     path: "/system",
                     permission: Permission::SystemView,
                 },

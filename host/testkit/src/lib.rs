@@ -27,6 +27,7 @@ pub mod sample;
 pub mod server;
 pub mod smtp;
 pub mod socketio;
+pub mod tls;
 pub mod token;
 pub mod totp;
 pub mod tracker;

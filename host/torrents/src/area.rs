@@ -22,6 +22,7 @@ pub static AREA: AreaSpec = AreaSpec {
             families: &[],
             menu: &[MenuEntry {
                 label: "Dashboard",
+                icon: "LayoutDashboard",
                 path: "/dashboard",
                 permission: Permission::TorrentsView,
             }],
@@ -37,11 +38,13 @@ pub static AREA: AreaSpec = AreaSpec {
             menu: &[
                 MenuEntry {
                     label: "Torrents",
+                    icon: "Download",
                     path: "/torrents",
                     permission: Permission::TorrentsView,
                 },
                 MenuEntry {
                     label: "Engines",
+                    icon: "Plug",
                     path: "/engines",
                     permission: Permission::SystemView,
                 },

@@ -46,7 +46,7 @@ both_databases! {
         }
         let none = json!({
             "host": "", "port": 587, "secure": false, "auth": false, "user": "", "fromName": "Quartermaster",
-            "fromAddress": "", "hasPassword": false,
+            "fromAddress": "", "hasPassword": false, "tlsCertificate": "",
         });
         assert_eq!(admin.get(SETTINGS).await, none);
         let (status, said) = try_out(&admin, "jo@example.org").await;
@@ -59,7 +59,7 @@ both_databases! {
         let shown = admin.patch(SETTINGS, given).await;
         let expected = json!({
             "host": "mail.example.org", "port": 465, "secure": true, "auth": true, "user": USER,
-            "fromName": "Quartermaster", "fromAddress": "qm@example.org", "hasPassword": true,
+            "fromName": "Quartermaster", "fromAddress": "qm@example.org", "hasPassword": true, "tlsCertificate": "",
         });
         assert_eq!(shown, expected);
         for kept in ["", "••••••••"] {
@@ -158,6 +158,51 @@ fn a_mail_server_that_nobody_vouches_for_gets_nothing() {
             let (status, said) = try_out(&admin, "jo@example.net").await;
             assert_eq!((status, &said["code"]), (502, &json!("upstream.mail")), "{said}");
             assert!(smtp.letters().is_empty());
+        }
+    });
+}
+
+#[test]
+fn a_mail_server_is_trusted_by_the_certificate_that_somebody_accepted() {
+    database::run(Backend::Sqlite, async |db| {
+        for implicit_tls in [false, true] {
+            let options = Options {
+                implicit_tls,
+                login: true,
+            };
+            let Some(smtp) = Smtp::start(options).await else {
+                return;
+            };
+            let server = TestServer::builder(db).start().await;
+            let admin = server.admin();
+            let mut settings = smtp.settings();
+            settings["secure"] = json!(implicit_tls);
+            settings["user"] = json!(USER);
+            settings["password"] = json!(PASSWORD);
+            admin.patch(SETTINGS, settings).await;
+            let (_, said) = try_out(&admin, "jo@example.net").await;
+            let message = said["message"].as_str().expect("a message");
+            let (_, rest) = message.split_once("(SHA-256 ").expect(message);
+            let sha256 = &rest[..95];
+            let pem = String::from_utf8(smtp.certificate()).expect("PEM is ASCII");
+            let other = "ab".repeat(32);
+            for (certificate, is_trusted) in [(&*other, false), (sha256, true), (&*pem, true), ("", false)] {
+                admin
+                    .patch(SETTINGS, json!({ "tlsCertificate": certificate }))
+                    .await;
+                let before = smtp.letters().len();
+                let (status, said) = try_out(&admin, "jo@example.net").await;
+                let expected = if is_trusted {
+                    (200, before + 1)
+                } else {
+                    (502, before)
+                };
+                assert_eq!((status, smtp.letters().len()), expected, "{certificate}: {said}");
+            }
+            let refused = admin
+                .send("PATCH", SETTINGS, Some(&json!({ "tlsCertificate": "abc" })))
+                .await;
+            assert_eq!(refused.status, 400, "{}", refused.text());
         }
     });
 }

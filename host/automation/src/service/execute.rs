@@ -106,6 +106,7 @@ impl Automation {
                 occasion,
                 params: params_of(action),
                 context: context.clone(),
+                author: rule.author.clone(),
                 powers,
             };
             let acting = AssertUnwindSafe(self.actions.run(type_of(action), call)).catch_unwind();

@@ -2,6 +2,7 @@
 
 use qm_kernel::secret::{MASK, keeps};
 use qm_kernel::{Secret, Timestamp};
+use qm_net::{CERTIFICATE, MAX_CERTIFICATE, Trust};
 use qm_web::{Fields, FromBody};
 use serde::Serialize;
 use serde_json::Value;
@@ -26,6 +27,8 @@ pub struct LinkView {
     pub has_api_key: bool,
     /// `••••••••` where there is one, blank where there is none.
     pub api_key: String,
+    /// Certificate by which it is trusted: its SHA-256, or that of its authority in PEM. Blank: what this machine trusts.
+    pub tls_certificate: String,
     /// Secrets to enter again, because its address changed; until then it is not asked. Left out while there is none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
@@ -50,6 +53,7 @@ impl From<ShownLink> for LinkView {
             has_api_key: has_key,
             secrets_wanted: link.wanted,
             api_key: if has_key { MASK.to_owned() } else { String::new() },
+            tls_certificate: link.certificate.unwrap_or_default(),
             status: checked.status.as_str().to_owned(),
             status_message: checked.message,
             version: checked.version,
@@ -73,6 +77,10 @@ pub struct ChangedLink {
     /// Blank, or bullets alone: the one that is stored stays. Null takes it away.
     #[schema(value_type = Option<String>, max_length = 512)]
     pub api_key: Option<Secret>,
+    /// SHA-256 of its certificate, as a test shows it, or its authority in PEM; no other one is trusted then. Blank: what this
+    /// machine trusts.
+    #[schema(max_length = 32768)]
+    pub tls_certificate: Option<String>,
     #[schema(ignore)]
     clears_key: bool,
 }
@@ -86,6 +94,18 @@ fn key(f: &mut Fields<'_>) -> Option<Secret> {
     key.filter(|key| !keeps(key)).map(|key| Secret::new(key.trim()))
 }
 
+fn certificate(f: &mut Fields<'_>) -> Option<String> {
+    let text = f
+        .string(CERTIFICATE)
+        .max(MAX_CERTIFICATE)
+        .check(
+            |text| text.trim().is_empty() || Trust::parse(CERTIFICATE, text).is_ok(),
+            "must be the SHA-256 of a certificate (64 hex digits), or certificates in PEM, without a private key",
+        )
+        .optional();
+    text.map(|text| text.trim().to_owned())
+}
+
 impl FromBody for ChangedLink {
     fn from_body(f: &mut Fields<'_>) -> Self {
         Self {
@@ -93,6 +113,7 @@ impl FromBody for ChangedLink {
             internal_url: f.string("internalUrl").max(MAX_URL).optional(),
             public_url: f.string("publicUrl").max(MAX_URL).optional(),
             api_key: key(f),
+            tls_certificate: certificate(f),
             clears_key: f.is_null("apiKey"),
         }
     }
@@ -104,6 +125,7 @@ impl From<ChangedLink> for LinkPatch {
             is_enabled: changed.enabled,
             internal_url: changed.internal_url,
             public_url: changed.public_url,
+            certificate: changed.tls_certificate,
             api_key: match changed.api_key {
                 None if changed.clears_key => Some(None),
                 key => key.map(Some),
@@ -121,6 +143,9 @@ pub struct LinkTrial {
     /// Blank, or bullets alone: the one that is stored.
     #[schema(value_type = Option<String>, max_length = 512)]
     pub api_key: Option<Secret>,
+    /// SHA-256 of its certificate, or its authority in PEM. Blank: what this machine trusts.
+    #[schema(max_length = 32768)]
+    pub tls_certificate: Option<String>,
 }
 
 impl FromBody for LinkTrial {
@@ -130,6 +155,7 @@ impl FromBody for LinkTrial {
         Self {
             internal_url: f.string("internalUrl").max(MAX_URL).optional(),
             api_key: key(f),
+            tls_certificate: certificate(f),
         }
     }
 }
@@ -139,6 +165,7 @@ impl From<LinkTrial> for Trial {
         Self {
             internal_url: trial.internal_url,
             api_key: trial.api_key,
+            certificate: trial.tls_certificate,
         }
     }
 }
@@ -256,7 +283,7 @@ pub struct ImportedView {
 pub struct ImportChangeView {
     pub id: String,
     pub name: String,
-    /// Of `name`, `baseUrl`, `apiKey`, `enabled`, `priority` and `categories` those that changed.
+    /// Of `name`, `baseUrl`, `apiKey`, `config`, `enabled`, `priority` and `categories` those that changed.
     pub fields: Vec<String>,
 }
 

@@ -26,6 +26,8 @@ pub struct Link {
     pub public_url: String,
     /// Sealed.
     pub api_key: Option<String>,
+    /// Certificate by which it is trusted: a SHA-256, or PEM. None: what this machine trusts.
+    pub certificate: Option<String>,
     /// Its key has to be entered again, because the address changed.
     pub wanted: Vec<String>,
     pub checked: Checked,
@@ -55,6 +57,7 @@ impl Link {
             internal_url: text("internalUrl").unwrap_or_else(|| DEFAULT_INTERNAL.to_owned()),
             public_url: text("publicUrl").unwrap_or_else(|| DEFAULT_PUBLIC.to_owned()),
             api_key: text("apiKey"),
+            certificate: text("tlsCertificate"),
             wanted: take_wanted(&mut stored.clone()),
             checked: Checked {
                 status: Status::named(&text("status").unwrap_or_default()),
@@ -95,6 +98,8 @@ pub struct LinkChange {
     pub internal_url: Option<String>,
     /// Blank: the default.
     pub public_url: Option<String>,
+    /// Blank: what this machine trusts.
+    pub certificate: Option<String>,
     /// Sealed already. The inner `None` takes it away.
     pub api_key: Option<Option<String>>,
 }
@@ -108,6 +113,7 @@ impl LinkChange {
             ("enabled", self.is_enabled.map(Value::from)),
             ("internalUrl", self.internal_url.map(Value::from)),
             ("publicUrl", self.public_url.map(Value::from)),
+            ("tlsCertificate", self.certificate.map(Value::from)),
         ];
         for (name, value) in members {
             if let Some(value) = value {

@@ -75,6 +75,8 @@ pub struct ShownLink {
 pub struct Trial {
     pub internal_url: Option<String>,
     pub api_key: Option<Secret>,
+    /// Blank: what this machine trusts.
+    pub certificate: Option<String>,
 }
 
 /// What is to change of the link; what is none stays.
@@ -85,6 +87,8 @@ pub struct LinkPatch {
     pub internal_url: Option<String>,
     /// Blank: the default.
     pub public_url: Option<String>,
+    /// Blank: what this machine trusts.
+    pub certificate: Option<String>,
     /// The inner `None` takes it away.
     pub api_key: Option<Option<Secret>>,
 }

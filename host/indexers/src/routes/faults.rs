@@ -35,6 +35,7 @@ faults! {
             E::Aggregator(AggregatorError::Unreachable { place: some(), why: some() }),
         ],
     );
+    SearchAll => [E::Settling(Settling::unknown())];
     Search => [
         E::NoSuchIndexer,
         E::Disabled,

@@ -106,7 +106,7 @@ async fn list_implementations(State(app): App) -> Json<Vec<ImplementationView>> 
 /// key is sealed: `POST /api/torrents` takes it from whom it was made for, for a day.
 #[utoipa::path(
     post, path = "/api/indexers/search", tag = "indexers", request_body = Body<NewSearch>,
-    responses((status = 201, body = SearchView))
+    responses((status = 201, body = SearchView), faults::SearchAll)
 )]
 async fn search_indexers(
     State(app): App,

@@ -58,7 +58,7 @@ db_test! {
         let site = Site::new(&db);
         let none = json!({
             "enabled": false, "internalUrl": "http://indexer-proxy:9696", "publicUrl": "http://localhost:9696",
-            "hasApiKey": false, "apiKey": "", "status": "unknown", "statusMessage": null, "version": null,
+            "hasApiKey": false, "apiKey": "", "tlsCertificate": "", "status": "unknown", "statusMessage": null, "version": null,
             "indexerCount": null, "lastCheckedAt": null,
         });
         assert_eq!(site.proxy("GET", "", Value::Null).await, (200, none.clone()));
@@ -67,7 +67,7 @@ db_test! {
         let change = json!({ "enabled": true, "internalUrl": "http://proxy:9696/ ", "publicUrl": "https://proxy.test/x/", "apiKey": "k-secret" });
         let (status, shown) = site.proxy("PATCH", "", change).await;
         let wanted = with(none.clone(), json!({
-            "enabled": true, "internalUrl": "http://proxy:9696", "publicUrl": "https://proxy.test/x", "hasApiKey": true, "apiKey": MASK,
+            "enabled": true, "internalUrl": "http://proxy:9696", "publicUrl": "https://proxy.test/x", "hasApiKey": true, "apiKey": MASK, "tlsCertificate": "",
         }));
         assert_eq!((status, &shown), (200, &wanted));
         for kept in [json!(""), json!("•••"), json!(" ")] {

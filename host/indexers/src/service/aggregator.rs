@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use qm_kernel::Secret;
-use qm_net::{DialError, Dialer, Grants, HttpRequest, HttpResponse, Progress};
+use qm_net::{CERTIFICATE, DialError, Dialer, Grants, HttpRequest, HttpResponse, Progress, Trust};
 
 use crate::model::listing::{About, Entry, about, count, entries};
 use crate::model::told::AggregatorError;
@@ -34,6 +34,8 @@ pub struct Aggregator<'a> {
     /// Without a `/` at the end.
     pub base: &'a str,
     pub key: &'a Secret,
+    /// Certificate by which it is trusted; none: by what this machine trusts.
+    pub certificate: Option<&'a str>,
     /// Time limits: on what it says of itself, and on its list.
     pub patience: (Duration, Duration),
 }
@@ -127,6 +129,14 @@ impl Aggregator<'_> {
         }
     }
 
+    fn grants(&self) -> Result<Grants, String> {
+        let grants = Grants::of_url("internalUrl", self.base)?;
+        match self.certificate {
+            Some(text) => grants.trusting(&Trust::parse(CERTIFICATE, text)?),
+            None => Ok(grants),
+        }
+    }
+
     /// `url` is of the same server as the base, whatever its path: nothing else is granted.
     async fn send(
         &self,
@@ -134,11 +144,10 @@ impl Aggregator<'_> {
         key: Option<&Secret>,
         most: usize,
     ) -> Result<HttpResponse, AggregatorError> {
-        let grants =
-            Grants::of_url("internalUrl", self.base).map_err(|why| AggregatorError::Unreachable {
-                place: self.base.to_owned(),
-                why,
-            })?;
+        let grants = self.grants().map_err(|why| AggregatorError::Unreachable {
+            place: self.base.to_owned(),
+            why,
+        })?;
         let key = key.map(|key| ("X-Api-Key".to_owned(), key.expose().as_bytes().to_vec()));
         let accept = ("Accept".to_owned(), b"application/json".to_vec());
         let request = HttpRequest {
@@ -188,6 +197,7 @@ mod tests {
             dialer: net.dialer(),
             base: &base,
             key: &key,
+            certificate: None,
             patience: (Duration::from_millis(200), Duration::from_millis(300)),
         };
         let wanted = AggregatorError::Timeout(format!("The indexer proxy at {base}"));

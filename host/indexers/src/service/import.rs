@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use qm_db::Tx;
 use qm_kernel::{Permission, Secret};
+use qm_net::CERTIFICATE;
 use qm_platform::{Actor, judge_alone};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::keep::whole;
 use super::link::{entry_of, keyless};
@@ -33,6 +34,8 @@ struct Import<'a> {
     caller: Caller<'a>,
     actor: Actor,
     key: Secret,
+    /// Certificate by which the aggregator is trusted, and with it the indexers that are asked there.
+    certificate: Option<String>,
     /// Rows of ours, those that are added included.
     count: u64,
     /// Where rows that people made are asked, with them.
@@ -57,7 +60,9 @@ impl Indexers {
         let key = self
             .link_key(&link)
             .ok_or_else(|| keyless(&link, "import its indexers"))?;
-        let (about, entries) = self.aggregator(&link.internal_url, &key).list().await?;
+        let certificate = link.certificate.as_deref();
+        let aggregator = self.aggregator(&link.internal_url, &key, certificate);
+        let (about, entries) = aggregator.list().await?;
         let mut tx = self.db.begin_write().await?;
         let actor = self
             .judge(&mut tx, caller, Permission::IntegrationsIndexerProxyManage)
@@ -78,6 +83,7 @@ impl Indexers {
             caller,
             actor,
             key,
+            certificate: now.certificate,
             count,
             by_hand: by_hand
                 .iter()
@@ -170,8 +176,14 @@ impl Import<'_> {
         let mut new = old.clone();
         let mut changed = follow(&mut new, listed);
         let key_is_theirs = follows_url(&new, listed);
-        let (stored, wanted) = self.app.kept(&old);
+        let (mut stored, wanted) = self.app.kept(&old);
         let before = whole(&old, stored.clone());
+        if key_is_theirs && let Some(certificate) = &self.certificate {
+            let is = Value::from(certificate.as_str());
+            if stored.insert(CERTIFICATE.to_owned(), is.clone()) != Some(is) {
+                changed.push("config");
+            }
+        }
         // The aggregator's key is sent anew with each import.
         let sent = key_is_theirs.then(|| ("apiKey".to_owned(), self.key.expose().into()));
         let sent = sent.into_iter().collect();
@@ -188,7 +200,9 @@ impl Import<'_> {
             self.told.unchanged += 1;
             return Ok(());
         }
-        let moved = changed.iter().any(|field| ["baseUrl", "apiKey"].contains(field));
+        let moved = changed
+            .iter()
+            .any(|field| ["baseUrl", "apiKey", "config"].contains(field));
         let refused = if moved { self.app.check(&new).err() } else { None };
         if let Some(settling @ IndexerAreaError::Settling(_)) = refused {
             return Err(settling);
@@ -254,7 +268,10 @@ impl Import<'_> {
             protocol: PROTOCOLS[0].to_owned(),
             base_url: listed.base_url.clone(),
             api_key: Some(self.app.cipher.encrypt(self.key.expose())),
-            config: None,
+            config: self.certificate.as_ref().map(|certificate| {
+                let config = json!({ CERTIFICATE: certificate });
+                self.app.cipher.encrypt(&config.to_string())
+            }),
             is_enabled: listed.is_enabled,
             priority: listed.priority,
             categories: listed.categories.clone(),

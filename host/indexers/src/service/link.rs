@@ -56,6 +56,7 @@ impl Indexers {
             is_enabled: patch.is_enabled,
             internal_url,
             public_url: checked("publicUrl", patch.public_url)?,
+            certificate: patch.certificate,
             api_key: patch
                 .api_key
                 .map(|key| key.map(|key| self.cipher.encrypt(key.expose()))),
@@ -98,7 +99,9 @@ impl Indexers {
         let key = key.ok_or_else(|| keyless(&stored, "test the connection"))?;
         self.admit_address(caller, &url, Some(&stored.internal_url))
             .await?;
-        let (checked, answer) = self.probe(&url, &key).await;
+        let certificate = trial.certificate.or(stored.certificate);
+        let certificate = certificate.filter(|text| !text.is_empty());
+        let (checked, answer) = self.probe(&url, &key, certificate.as_deref()).await;
         let _turn = self.link_changes.lock().await;
         let mut tx = self.db.begin_write().await?;
         let mut stored = self.settings.get(&mut tx, &INDEXER_PROXY).await?;
@@ -137,7 +140,8 @@ impl Indexers {
                 .unwrap_or("No API key of the indexer proxy is set");
             return Ok(idle("unconfigured", message));
         };
-        let (checked, _) = self.probe(&link.internal_url, &key).await;
+        let certificate = link.certificate.as_deref();
+        let (checked, _) = self.probe(&link.internal_url, &key, certificate).await;
         let _turn = self.link_changes.lock().await;
         let mut tx = self.db.begin_write().await?;
         let mut stored = self.settings.get(&mut tx, &INDEXER_PROXY).await?;
@@ -170,8 +174,14 @@ impl Indexers {
         Ok(Link::of(&stored).public_url)
     }
 
-    pub(super) fn aggregator<'a>(&'a self, base: &'a str, key: &'a Secret) -> Aggregator<'a> {
+    pub(super) fn aggregator<'a>(
+        &'a self,
+        base: &'a str,
+        key: &'a Secret,
+        certificate: Option<&'a str>,
+    ) -> Aggregator<'a> {
         Aggregator {
+            certificate,
             dialer: self.net.dialer(),
             base,
             key,
@@ -179,9 +189,14 @@ impl Indexers {
         }
     }
 
-    async fn probe(&self, url: &str, key: &Secret) -> (Checked, Result<(), AggregatorError>) {
+    async fn probe(
+        &self,
+        url: &str,
+        key: &Secret,
+        certificate: Option<&str>,
+    ) -> (Checked, Result<(), AggregatorError>) {
         let _turn = self.probes.acquire().await;
-        let answer = self.aggregator(url, key).probe().await;
+        let answer = self.aggregator(url, key, certificate).probe().await;
         let mut checked = Checked {
             at: Some(self.ctx.now()),
             url: Some(url.to_owned()),

@@ -27,6 +27,7 @@ impl Indexers {
                 .is_none_or(|ids| ids.contains(&indexer.id));
             indexer.is_enabled && named
         });
+        self.some_settled(&indexers)?;
         let turns = Semaphore::new(AT_ONCE);
         let asked: FuturesUnordered<_> = indexers
             .iter()
@@ -50,6 +51,20 @@ impl Indexers {
         // By priority again, whoever was the quickest.
         answers.sort_by_key(|(place, _)| *place);
         Ok(result(&indexers, answers))
+    }
+}
+
+impl Indexers {
+    /// Refuses where no indexer can be asked yet because plugins are still compiled: an empty answer would say that there is nothing.
+    /// Where some can, the failures name the others.
+    fn some_settled(&self, indexers: &[Indexer]) -> Result<(), IndexerAreaError> {
+        let mut unsettled = indexers
+            .iter()
+            .map(|indexer| self.settled(&indexer.implementation).err());
+        match unsettled.next() {
+            Some(Some(first)) if unsettled.all(|error| error.is_some()) => Err(first),
+            _ => Ok(()),
+        }
     }
 }
 

@@ -103,6 +103,7 @@ pub struct JobItem {
     priority: i64,
     /// From 1.
     attempt: i64,
+    /// Attempts in all: the planned ones, and those that people asked for beside.
     max_attempts: i64,
     created_by_id: Option<String>,
     /// The worker that has it, or had it last, as `host:pid`.
@@ -172,6 +173,7 @@ pub struct JobDetail {
 
 impl From<Item> for JobItem {
     fn from(job: Item) -> Self {
+        let max_attempts = job.attempts_in_all();
         Self {
             id: job.id,
             r#type: job.type_key,
@@ -186,7 +188,7 @@ impl From<Item> for JobItem {
             resource_id: job.resource_id,
             priority: job.priority,
             attempt: job.attempt,
-            max_attempts: job.max_attempts,
+            max_attempts,
             created_by_id: job.created_by_id,
             worker_id: job.worker_id,
             queued_at: job.queued_at,
@@ -352,8 +354,8 @@ pub struct CatalogueItem {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workspace_key: Option<&'static str>,
     pub label_key: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub description_key: Option<&'static str>,
+    /// For translations of clients, as the one before.
+    pub description_key: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub required_permission: Option<&'static str>,
     pub capabilities: JobCapabilities,

@@ -193,6 +193,13 @@ pub struct Item {
     pub updated_at: Timestamp,
 }
 
+impl Item {
+    /// Attempts that there are in all: the planned ones, and those that people asked for beside.
+    pub fn attempts_in_all(&self) -> i64 {
+        self.max_attempts.max(self.attempt)
+    }
+}
+
 impl Job {
     /// A job that is made now: queued, its own root, all other fields empty.
     pub fn new(id: String, type_key: String, capabilities: Capabilities, now: Timestamp) -> Self {

@@ -55,7 +55,9 @@ fn catalogue_item(job_type: &JobType) -> CatalogueItem {
         module_key: job_type.module,
         workspace_key: job_type.workspace,
         label_key: job_type.label_key,
-        description_key: job_type.description_key,
+        description_key: job_type
+            .description_key
+            .map_or_else(|| format!("{}.description", job_type.label_key), str::to_owned),
         required_permission: job_type.required_permission.map(Permission::key),
         capabilities: job_type.capabilities.into(),
     }

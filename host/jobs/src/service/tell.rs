@@ -60,6 +60,9 @@ struct MediaMessage<'a> {
     job_id: &'a str,
     r#type: &'a str,
     status: &'a str,
+    /// It is completed, and some of it was not done.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    warnings: bool,
     progress: i64,
     library_id: Option<&'a str>,
     item_id: Option<&'a str>,
@@ -101,6 +104,16 @@ fn owner(job: &Job) -> Room {
     Room::Owner {
         user: job.created_by_id.as_deref().map(Arc::from),
         or: sight::SEE_ALL,
+    }
+}
+
+/// State of a job in the words of the media manager, which has four.
+fn media_status(status: Status) -> &'static str {
+    match status {
+        Status::Completed | Status::CompletedWithWarnings => "completed",
+        Status::Failed => "failed",
+        Status::Cancelled => "cancelled",
+        _ => "running",
     }
 }
 
@@ -155,7 +168,8 @@ impl Jobs {
         let payload = MediaMessage {
             job_id: &job.id,
             r#type: job.type_key.strip_prefix("media.").unwrap_or(&job.type_key),
-            status: job.status.as_str(),
+            status: media_status(job.status),
+            warnings: job.status == Status::CompletedWithWarnings,
             progress: job.progress_percent,
             library_id: job.library_id.as_deref(),
             item_id: job.media_item_id.as_deref(),

@@ -37,6 +37,10 @@ pub struct DeleteFilesInput {
     pub item_ids: Option<Vec<String>>,
     /// What becomes of torrents whose data they are: `keep`, `stop` (the torrent goes, its data stays) or `stop_and_delete`.
     pub torrent_action: Option<String>,
+    /// With `stop_and_delete`: data that other torrents use stays. Otherwise nothing is deleted, and the answer is a 409 that names
+    /// them.
+    #[schema(required = false, default = false)]
+    pub keep_shared: bool,
 }
 
 impl FromBody for DeleteFilesInput {
@@ -44,6 +48,7 @@ impl FromBody for DeleteFilesInput {
         Self {
             item_ids: ids(f),
             torrent_action: f.string("torrentAction").one_of(&TorrentAction::WORDS).optional(),
+            keep_shared: f.boolean("keepShared").or(false),
         }
     }
 }

@@ -20,6 +20,14 @@ pub struct Accepted {
     pub missing: Vec<String>,
 }
 
+/// Manner in which an order deletes files.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Erasure {
+    pub torrents: TorrentAction,
+    /// Data that other torrents use is kept; otherwise nothing is deleted at all.
+    pub keep_shared: bool,
+}
+
 /// What becomes of torrents whose data is deleted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -7,7 +7,7 @@ use super::{App, faults};
 use crate::dto::bulk::{
     AcceptedView, DeleteFilesInput, ItemsInput, MoveInput, SourceTorrentView, SourceTorrentsView,
 };
-use crate::model::bulk::TorrentAction;
+use crate::model::bulk::{Erasure, TorrentAction};
 use crate::service::Caller;
 
 /// Keeps items as they are: scans and matches leave them alone.
@@ -113,7 +113,7 @@ pub async fn preview_delete_files(
 /// still be allowed to when it is done; `stop` takes torrents.delete too, `stop_and_delete` torrents.delete_data.
 #[utoipa::path(
     post, path = "/api/media/items/bulk/delete-files", tag = "media", request_body = Body<DeleteFilesInput>,
-    responses((status = 201, body = AcceptedView), faults::Order)
+    responses((status = 201, body = AcceptedView), faults::Erase)
 )]
 pub async fn delete_item_files(
     State(app): App,
@@ -127,7 +127,11 @@ pub async fn delete_item_files(
     };
     let ids = input.item_ids.unwrap_or_default();
     let action = input.torrent_action.as_deref().and_then(TorrentAction::of);
-    let accepted = app.delete_files(caller, ids, action.unwrap_or_default()).await?;
+    let manner = Erasure {
+        torrents: action.unwrap_or_default(),
+        keep_shared: input.keep_shared,
+    };
+    let accepted = app.delete_files(caller, ids, manner).await?;
     Ok(Created(accepted.into()))
 }
 

@@ -16,6 +16,7 @@ faults! {
     Item => [E::NoSuchItem];
     Series => [E::NoSeriesKey];
     Order => with(own(), order());
+    Erase => with(own(), with(order(), [E::SharedData(some())]));
     Preview => with(own(), [E::TooManySelected(1001)]);
     Move => with(own(), with(order(), [E::NoTarget, E::NoSuchTarget]));
     EditShow => with(own(), [E::NoSuchShow]);

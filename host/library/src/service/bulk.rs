@@ -13,7 +13,7 @@ use super::views::paths;
 use super::{Caller, Library, erase, fetch, relocate};
 use crate::error::LibraryError;
 use crate::lanes::WALKS;
-use crate::model::bulk::{Accepted, MOST, SourceTorrent, TorrentAction, once};
+use crate::model::bulk::{Accepted, Erasure, MOST, SourceTorrent, once};
 use crate::model::place;
 use crate::ops::erase::size;
 use crate::ops::guard::guarded;
@@ -128,15 +128,22 @@ impl Library {
         &self,
         caller: Caller<'_>,
         ids: Vec<String>,
-        torrents: TorrentAction,
+        manner: Erasure,
     ) -> Result<Accepted, LibraryError> {
-        let mut tx = self.db.begin_write().await?;
+        let torrents = manner.torrents;
         let needed = erase::needed(torrents);
+        // Whoever may not is refused below, without a word of other torrents.
+        if needed.iter().all(|permission| caller.principal.may(*permission)) {
+            self.check_torrents(&bounded(ids.clone())?, manner).await?;
+        }
+        let mut tx = self.db.begin_write().await?;
         let order = self.order(&mut tx, caller, &needed, ids).await?;
-        let told = json!({ "torrentAction": torrents.as_str() });
+        let told = json!({ "torrentAction": torrents.as_str(), "keepShared": manner.keep_shared });
         self.note_order(&mut tx, caller, &order, "media.bulk.delete_files", told)
             .await?;
-        let input = json!({ "itemIds": order.ids, "torrentAction": torrents.as_str() });
+        let input = json!({
+            "itemIds": order.ids, "torrentAction": torrents.as_str(), "keepShared": manner.keep_shared,
+        });
         self.enqueue_order(tx, order, erase::TYPE, input, None).await
     }
 

@@ -19,7 +19,7 @@ use super::orders::{self, Standing, Whereabouts};
 use super::scan::{in_service, stopped};
 use crate::error::LibraryError;
 use crate::lanes::CHANGES;
-use crate::model::bulk::TorrentAction;
+use crate::model::bulk::{Erasure, TorrentAction};
 use crate::model::place;
 use crate::ops::erase::{identities, told};
 use crate::ops::guard::guarded;
@@ -86,17 +86,24 @@ impl JobHandler for Erasing {
     async fn run(&self, job: &JobContext) -> Result<Done, JobError> {
         let library = in_service(&self.0)?;
         let action = job.input()["torrentAction"].as_str().and_then(TorrentAction::of);
-        library.erase_ordered(job, action.unwrap_or_default()).await
+        let manner = Erasure {
+            torrents: action.unwrap_or_default(),
+            keep_shared: job.input()["keepShared"] == true,
+        };
+        library.erase_ordered(job, manner).await
     }
 }
 
 impl Library {
-    async fn erase_ordered(&self, job: &JobContext, action: TorrentAction) -> Result<Done, JobError> {
+    async fn erase_ordered(&self, job: &JobContext, manner: Erasure) -> Result<Done, JobError> {
         let ids = orders::ids(job);
+        let action = manner.torrents;
         let needed = needed(action);
         let mut state: State = orders::saved(job);
         self.still_may(job, &needed).await?;
         if state.torrents.is_none() {
+            // As things are by now: nothing is gone yet.
+            self.check_torrents(&ids, manner).await?;
             state.torrents = Some(self.sources(&ids, action).await?);
             orders::save(job, &state).await?;
         }
@@ -124,7 +131,7 @@ impl Library {
                 .await?;
         }
         self.recount(&libraries).await?;
-        self.drop_torrents(job, action, &mut state).await?;
+        self.drop_torrents(job, manner, &mut state).await?;
         let Standing {
             completed,
             failed,
@@ -136,6 +143,19 @@ impl Library {
             "torrentAction": action.as_str(), "torrentsHandled": state.handled,
             "torrentsFailed": state.torrents_failed, "failures": failures,
         })))
+    }
+
+    /// Refuses an order that takes data along which other torrents use.
+    pub(super) async fn check_torrents(&self, ids: &[String], manner: Erasure) -> Result<(), LibraryError> {
+        if manner.torrents != TorrentAction::StopAndDelete || manner.keep_shared {
+            return Ok(());
+        }
+        let items = self.paths_of(ids).await?;
+        let paths: Vec<&Path> = items.iter().map(|(_, path)| Path::new(path)).collect();
+        let mut payloads = self.outside.payloads.touching(&paths);
+        payloads.truncate(MOST_TORRENTS);
+        let checked = self.outside.payloads.check_removal(&payloads).await;
+        checked.map_err(LibraryError::SharedData)
     }
 
     /// Torrents that are to be dealt with, found by where the items lie.
@@ -255,15 +275,16 @@ impl Library {
     async fn drop_torrents(
         &self,
         job: &JobContext,
-        action: TorrentAction,
+        manner: Erasure,
         state: &mut State,
     ) -> Result<(), JobError> {
+        let action = manner.torrents;
         let torrents = state.torrents.clone().unwrap_or_default();
         let with_data = action == TorrentAction::StopAndDelete;
         let along: Vec<TorrentRef> = torrents.iter().map(Source::torrent).collect();
         let removal = Removal {
             with_data,
-            keep_shared: false,
+            keep_shared: manner.keep_shared,
             along: &along,
         };
         for source in &torrents[(state.handled + state.torrents_failed).min(torrents.len())..] {

@@ -16,6 +16,7 @@ use crate::testing::{House, audited};
 /// What a rule is told that runs an action.
 async fn told(house: &House, action: &str, params: Value) -> Result<(), String> {
     let call = ActionCall {
+        author: None,
         run_id: "r".into(),
         occasion: Occasion::Torrent,
         params: params.as_object().unwrap().clone(),

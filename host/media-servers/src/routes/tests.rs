@@ -256,6 +256,7 @@ db_test! {
         site.house.jobs.start().await.unwrap();
         let run = async |params: Value| {
             let call = ActionCall {
+                author: None,
                 run_id: "r".into(), occasion: Occasion::Media, params: params.as_object().unwrap().clone(),
                 context: serde_json::Map::new(), torrent: None, powers: qm_kernel::PermissionSet::all(),
             };

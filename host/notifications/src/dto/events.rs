@@ -21,7 +21,7 @@ const MAX_KEY: usize = 200;
 pub struct EventView {
     #[schema(example = "torrent.completed")]
     pub key: &'static str,
-    /// `playback`, `downloads`, `storage`, `providers`, `security` or `users`.
+    /// `playback`, `downloads`, `storage`, `providers`, `security`, `users` or `workflows`.
     pub category: &'static str,
     /// `info`, `success`, `warning` or `error`.
     pub severity: &'static str,

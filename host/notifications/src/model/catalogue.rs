@@ -41,6 +41,7 @@ words! {
         Providers = "providers",
         Security = "security",
         Users = "users",
+        Workflows = "workflows",
     }
 }
 
@@ -73,6 +74,7 @@ words! {
         Provider = "provider",
         Security = "security",
         User = "user",
+        Notice = "notice",
     }
 }
 
@@ -80,6 +82,14 @@ words! {
 pub fn find(key: &str) -> Option<&'static EventDef> {
     CATALOGUE.iter().find(|event| event.key == key)
 }
+
+/// What a rule tells people. No event of the bus: whoever runs the rule tells of it.
+pub const NOTICE: EventDef = event(
+    "automation.notice",
+    (Category::Workflows, Severity::Info),
+    OWN,
+    Builder::Notice,
+);
 
 const fn event(
     key: &'static str,
@@ -221,6 +231,7 @@ pub static CATALOGUE: &[EventDef] = &[
         MANAGERS,
         Builder::User,
     ),
+    NOTICE,
 ];
 
 #[cfg(test)]
@@ -232,7 +243,8 @@ mod tests {
     #[test]
     fn keys_are_told_apart_and_found() {
         let keys: BTreeSet<&str> = CATALOGUE.iter().map(|event| event.key).collect();
-        assert_eq!((keys.len(), CATALOGUE.len()), (16, 16));
+        assert_eq!((keys.len(), CATALOGUE.len()), (17, 17));
+        assert_eq!(find(NOTICE.key), Some(&NOTICE));
         for event in CATALOGUE {
             assert_eq!(find(event.key), Some(event));
         }

@@ -11,3 +11,4 @@ pub mod preference;
 pub mod presentation;
 pub mod proof;
 pub mod render;
+pub mod template;

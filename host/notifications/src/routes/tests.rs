@@ -59,7 +59,7 @@ db_test! {
     async fn events_and_preferences_have_the_shapes_that_clients_know(db: Db) {
         let site = Site::new(&db).await;
         let (status, events) = site.ask("GET", "/events", None).await;
-        assert_eq!((status, events["events"].as_array().unwrap().len()), (200, 16));
+        assert_eq!((status, events["events"].as_array().unwrap().len()), (200, 17));
         let completed = json!({
             "key": "torrent.completed", "category": "downloads", "severity": "success",
             "titleKey": "events.torrent.completed.title", "descriptionKey": "events.torrent.completed.description",

@@ -6,6 +6,7 @@ mod deliver;
 pub mod dispatch;
 mod inbox;
 mod link;
+mod notice;
 mod preferences;
 mod prove;
 #[cfg(test)]
@@ -13,7 +14,7 @@ mod tests;
 mod upkeep;
 pub mod worker;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use prometheus::{IntCounterVec, Opts, Registry};
 use qm_db::{Db, DbError, Tx};
@@ -49,6 +50,8 @@ pub struct NotificationsDeps {
 
 /// What people are told, and how.
 pub struct Notifications {
+    /// Itself, for what goes on after a call of it.
+    me: Weak<Notifications>,
     db: Db,
     ctx: Ctx,
     acting: Arc<dyn Acting>,
@@ -76,7 +79,8 @@ impl Notifications {
         );
         let deliveries = IntCounterVec::new(help, &["outcome"])?;
         deps.metrics.register(Box::new(deliveries.clone()))?;
-        Ok(Arc::new(Self {
+        Ok(Arc::new_cyclic(|me| Self {
+            me: me.clone(),
             db: deps.db,
             ctx: deps.ctx,
             acting: deps.acting,

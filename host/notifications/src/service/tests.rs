@@ -557,7 +557,7 @@ db_test! {
         let house = House::new(&db).await;
         let ada = caller("ada");
         let chosen = house.app.preferences(&ada).await.unwrap();
-        assert!(chosen.len() == 16 && chosen.iter().all(|(.., customized)| !customized));
+        assert!(chosen.len() == 17 && chosen.iter().all(|(.., customized)| !customized));
         let nothing = PreferenceChange::default();
         let (_, preference, _) = house.app.prefer(&ada, "torrent.failed", &nothing).await.unwrap();
         assert!(preference.enabled && preference.in_app);

@@ -18,6 +18,7 @@ use wasmtime::component::Component;
 
 use crate::core::blocking::FILES;
 use crate::core::cache::CodeCache;
+use crate::core::certificate::with_certificate;
 use crate::core::compile::{Compiler, Failure};
 use crate::core::conduct::{End, Witness, drive};
 use crate::core::role::{About, Code, Descriptor, NAMESPACE, Role, Roles, Version, spoken};
@@ -448,7 +449,7 @@ fn schema_of(text: &str) -> Result<Value, String> {
         );
     }
     Grants::from_config(&schema, &Map::new())?;
-    Ok(schema)
+    Ok(with_certificate(schema))
 }
 
 /// The message of a wasmtime error with its causes, on one line.

@@ -7,6 +7,7 @@
 pub(crate) mod blocking;
 pub(crate) mod cache;
 pub(crate) mod catalog;
+pub(crate) mod certificate;
 pub(crate) mod check;
 pub(crate) mod compile;
 pub(crate) mod conduct;

@@ -33,6 +33,7 @@ pub fn torrent() -> TorrentRef {
 /// A run for a torrent.
 pub fn call(params: Value) -> ActionCall {
     ActionCall {
+        author: None,
         run_id: "run-7".to_owned(),
         occasion: Occasion::Torrent,
         params: object(params),

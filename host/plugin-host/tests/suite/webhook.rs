@@ -22,6 +22,7 @@ fn listed(port: u16, path: &str) -> String {
 fn call(occasion: Occasion, params: Value) -> ActionCall {
     let object = |value: Value| value.as_object().cloned().unwrap_or_default();
     ActionCall {
+        author: None,
         run_id: "run-1".to_owned(),
         occasion,
         params: object(params),

@@ -13,7 +13,7 @@ use crate::model::evaluation::{Evaluation, Tally};
 use crate::model::feed::Feed;
 use crate::model::grab::GrabNote;
 use crate::model::history::{Counts, HistoryItem};
-use crate::model::rule::Rule;
+use crate::model::rule::{ImportMode, Rule};
 
 /// Whether somebody sees addresses as they were entered.
 fn manages(reader: &Principal) -> bool {
@@ -104,6 +104,25 @@ pub struct RuleOfFeedView {
     pub rule: RuleView,
     /// The feeds it looks at.
     pub feed_ids: Vec<String>,
+    /// Sentences on what was just stored and has no effect; left out while there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    pub warnings: Vec<String>,
+}
+
+/// Sentence on an import mode that is stored and not followed.
+const NO_INTAKE: &str = "importMode `managed_intake` is stored, but this version follows `legacy_direct` for every rule: torrents are \
+    downloaded into the save path, and media libraries are scanned when they are complete";
+
+impl RuleOfFeedView {
+    /// As the answer of a write that said this of the import mode.
+    pub fn written(rule: (Rule, Vec<String>), said: Option<ImportMode>) -> Self {
+        let mut view = Self::from(rule);
+        if said == Some(ImportMode::ManagedIntake) {
+            view.warnings.push(NO_INTAKE.to_owned());
+        }
+        view
+    }
 }
 
 impl From<(Rule, Vec<String>)> for RuleOfFeedView {
@@ -111,6 +130,7 @@ impl From<(Rule, Vec<String>)> for RuleOfFeedView {
         Self {
             rule: rule.into(),
             feed_ids,
+            warnings: Vec::new(),
         }
     }
 }

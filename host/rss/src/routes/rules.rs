@@ -6,6 +6,7 @@ use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Params, Path};
 use super::{App, faults};
 use crate::dto::answers::{EvaluationPage, EvaluationView, ListedRuleView, RuleOfFeedView, TallyView};
 use crate::dto::requests::{ChangedRule, EvaluationsQuery, NewRule};
+use crate::model::rule::RuleChange;
 use crate::service::Caller;
 
 /// Every rule by its name.
@@ -41,9 +42,10 @@ pub async fn create_rss_rule(
         client: &client,
     };
     let (feed_id, change) = new.into_change();
+    let said = change.import_mode;
     let rule = app.create_rule(caller, &feed_id, change).await?;
     let feed_ids = app.targets_of(&rule).await?;
-    Ok(Created((rule, feed_ids).into()))
+    Ok(Created(RuleOfFeedView::written((rule, feed_ids), said)))
 }
 
 /// Changes a rule, and shows it what its feeds have shown before.
@@ -62,7 +64,9 @@ pub async fn update_rss_rule(
         principal: &principal,
         client: &client,
     };
-    let rule = app.update_rule(caller, &id, change.into()).await?;
+    let change = RuleChange::from(change);
+    let said = change.import_mode;
+    let rule = app.update_rule(caller, &id, change).await?;
     // The change holds, whatever comes of this.
     if let Err(error) = app.backfill(&id).await {
         tracing::warn!(
@@ -71,7 +75,7 @@ pub async fn update_rss_rule(
         );
     }
     let feed_ids = app.targets_of(&rule).await?;
-    Ok(Json((rule, feed_ids).into()))
+    Ok(Json(RuleOfFeedView::written((rule, feed_ids), said)))
 }
 
 /// Deletes a rule, with its candidates and what it decided and did not do yet. Torrents stay.

@@ -67,7 +67,12 @@ db_test! {
         let id = feed["id"].as_str().unwrap();
         let (_, rule) = site.admin("POST", "/rules", Some(json!({ "feedId": id, "name": "One" }))).await;
         assert_eq!(rule["feedIds"], json!([id]));
+        assert_eq!(rule["warnings"], Value::Null, "nothing was said of it");
         let rule_path = format!("/rules/{}", rule["id"].as_str().unwrap());
+        let (_, said) = site.admin("PATCH", &rule_path, Some(json!({ "importMode": "managed_intake" }))).await;
+        assert!(said["warnings"][0].as_str().unwrap().contains("managed_intake"), "{said}");
+        let (_, said) = site.admin("PATCH", &rule_path, Some(json!({ "importMode": "legacy_direct" }))).await;
+        assert_eq!((&said["importMode"], &said["warnings"]), (&json!("legacy_direct"), &Value::Null));
         let body = json!({ "name": "a", "matchType": "wildcard" });
         let (_, candidate) = site.admin("POST", &format!("{rule_path}/match-candidates"), Some(body)).await;
         assert_eq!(candidate["warnings"], json!(["The candidate matches nothing: the pattern is empty"]));

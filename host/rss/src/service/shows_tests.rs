@@ -38,6 +38,7 @@ fn insisting(change: RuleChange) -> RuleChange {
 fn call(params: Value, context: Value) -> ActionCall {
     let map = |value: Value| value.as_object().cloned().unwrap_or_default();
     ActionCall {
+        author: None,
         run_id: "r.0".to_owned(),
         occasion: Occasion::Event,
         params: map(params),

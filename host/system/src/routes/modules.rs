@@ -44,6 +44,9 @@ pub(super) struct EnabledModule {
 #[derive(Serialize, ToSchema)]
 pub(super) struct MenuItem {
     label: &'static str,
+    /// Name of its picture in the set of icons `lucide`.
+    #[schema(example = "Folder")]
+    icon: &'static str,
     path: &'static str,
     /// Who may see it.
     #[schema(value_type = String)]
@@ -75,6 +78,7 @@ impl From<MenuEntry> for MenuItem {
     fn from(entry: MenuEntry) -> Self {
         Self {
             label: entry.label,
+            icon: entry.icon,
             path: entry.path,
             permission: entry.permission,
         }

@@ -110,7 +110,7 @@ db_test! {
         let expected = json!({
             "id": "audit", "name": "Audit", "description": modules[0]["description"], "tier": "core", "state": "enabled",
             "enabled": true, "licensed": true, "dependencies": ["users"], "unmetDependencies": [],
-            "permissions": permissions, "menu": [{ "label": "Audit", "path": "/audit", "permission": "audit.view" }],
+            "permissions": permissions, "menu": [{ "label": "Audit", "icon": "ScrollText", "path": "/audit", "permission": "audit.view" }],
             "features": ["audit"], "locked": false, "reason": "active",
         });
         assert_eq!(modules[0], expected);

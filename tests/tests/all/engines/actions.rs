@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 
 fn call(engine: &str, hash: &str, params: Value) -> ActionCall {
     ActionCall {
+        author: None,
         run_id: "run".to_owned(),
         occasion: Occasion::Torrent,
         params: params.as_object().cloned().unwrap_or_default(),

@@ -55,6 +55,7 @@ impl Site {
 
     async fn run(&self, params: Value) -> Result<(), ActionError> {
         let call = ActionCall {
+            author: None,
             run_id: "run".to_owned(),
             occasion: Occasion::Torrent,
             params: params.as_object().cloned().unwrap_or_default(),

@@ -139,7 +139,8 @@ both_databases! {
         let cleanup = catalog.as_array().expect("a list").iter().find(|entry| entry["type"] == "jobs.retention_cleanup");
         assert_eq!(cleanup.expect("the type"), &json!({
             "type": "jobs.retention_cleanup", "moduleKey": "jobs_center", "workspaceKey": "system",
-            "labelKey": "jobs.type.retention_cleanup", "requiredPermission": "jobs.admin",
+            "labelKey": "jobs.type.retention_cleanup", "descriptionKey": "jobs.type.retention_cleanup.description",
+            "requiredPermission": "jobs.admin",
             "capabilities": { "cancellable": false, "pausable": false, "resumable": false, "retryable": false },
         }));
         let workers = admin.get("/api/jobs/workers").await;

@@ -98,6 +98,8 @@ fn requests(engine: &str) -> Vec<Needing> {
             json!({ "name": "i", "baseUrl": "http://127.0.0.1:9/", "apiKey": "key" }),
             201,
         ),
+        // Nobody can be asked: an empty answer would say that there is nothing.
+        needing("POST", "/api/indexers/search", json!({ "q": "x" }), 201),
         needing(
             "POST",
             "/api/media/server-integrations",
@@ -146,8 +148,11 @@ async fn states(api: &Api) -> Vec<Value> {
 
 both_databases! {
     async fn what_needs_a_plugin_waits_until_all_have_settled(db: &TestDb) {
-        let first = TestServer::builder(db).plugins(&["misbehave.wasm"]).start().await;
+        let first = TestServer::builder(db).plugins(&["misbehave.wasm", "torznab.wasm"]).start().await;
+        first.plugins().settled().await;
         let engine = first.admin().add_engine("steady", "misbehave", json!({})).await;
+        let indexer = json!({ "name": "steady", "baseUrl": "http://127.0.0.1:9/", "apiKey": "key" });
+        first.admin().post("/api/indexers", indexer).await;
         first.end().await;
 
         let home = tempfile::tempdir().expect("our own directory");

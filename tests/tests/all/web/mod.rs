@@ -1,6 +1,7 @@
 //! What every route has in common: bad input, headers, secrets that stay inside, the document, proxies in front.
 
 mod attack;
+mod certificates;
 mod errors;
 mod headers;
 mod leaks;

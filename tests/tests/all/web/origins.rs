@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use qm_testkit::tls::TlsFront;
 use qm_testkit::wait::until;
 use qm_testkit::{Api, TestServer, both_databases};
 use serde_json::{Value, json};
@@ -17,7 +18,7 @@ const USER: &str = "jo";
 const SECRET: &str = "origin-secret-7d1f5b3a";
 /// Silence after which whoever dialled is taken for a client of SMTP, which waits to be greeted.
 const GREETED: Duration = Duration::from_millis(300);
-const PLUGINS: &[&str] = &[
+pub(super) const PLUGINS: &[&str] = &[
     "scgi_client.wasm",
     "webapi_client.wasm",
     "transmission.wasm",
@@ -29,13 +30,15 @@ const PLUGINS: &[&str] = &[
 ];
 
 /// A server that writes down all that it is sent, whoever it is taken for.
-struct Ear {
+pub(super) struct Ear {
     port: u16,
+    /// Stands before it, where it is asked by TLS.
+    front: Option<TlsFront>,
     heard: Arc<Mutex<Vec<u8>>>,
 }
 
 impl Ear {
-    async fn start() -> Ear {
+    pub(super) async fn start() -> Ear {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
             .await
             .expect("a free port");
@@ -49,19 +52,36 @@ impl Ear {
                 tokio::spawn(async move { drop(listen(stream, &keeps).await) });
             }
         });
-        Ear { port, heard }
+        let front = None;
+        Ear { port, front, heard }
+    }
+
+    /// One behind TLS.
+    pub(super) async fn secure() -> Ear {
+        let mut ear = Self::start().await;
+        ear.front = Some(TlsFront::start(ear.port).await);
+        ear
+    }
+
+    pub(super) fn front(&self) -> &TlsFront {
+        self.front.as_ref().expect("it is behind TLS")
     }
 
     fn url(&self) -> String {
-        format!("http://127.0.0.1:{}", self.port)
+        let plain = || format!("http://127.0.0.1:{}", self.port);
+        self.front.as_ref().map_or_else(plain, TlsFront::url)
     }
 
-    fn heard(&self) -> Vec<u8> {
+    pub(super) fn forget(&self) {
+        self.heard.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    pub(super) fn heard(&self) -> Vec<u8> {
         self.heard.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// True if the secret was among it, in one of the forms in which it is sent.
-    fn heard_the_secret(&self) -> bool {
+    pub(super) fn heard_the_secret(&self) -> bool {
         let heard = self.heard();
         let forms = [
             SECRET.to_owned(),
@@ -109,23 +129,23 @@ async fn listen(mut stream: TcpStream, heard: &Mutex<Vec<u8>>) -> std::io::Resul
 }
 
 /// A configuration that is stored, by what it is told at one address.
-struct Stored {
-    name: String,
+pub(super) struct Stored {
+    pub(super) name: String,
     /// Method and path of its change.
     change: (&'static str, String),
     /// The body that stores `config` in it.
     body: fn(Value) -> Value,
     /// Its address and all of its rest but for the secret.
-    at: fn(&Ear) -> Value,
+    pub(super) at: fn(&Ear) -> Value,
     /// The name of its secret.
     secret: &'static str,
     /// Requests that make the server use it, with a body; none where this version never sends it.
-    uses: Vec<(&'static str, String, Value)>,
+    pub(super) uses: Vec<(&'static str, String, Value)>,
 }
 
 const MEDIA: &str = "/api/media/server-integrations";
 const PROXY: &str = "/api/integrations/indexer_proxy";
-const MAIL: &str = "/api/media-server-analytics/settings/email";
+pub(super) const MAIL: &str = "/api/media-server-analytics/settings/email";
 const TITLEDB: &str = "/api/media/providers/titledb/settings";
 
 impl Stored {
@@ -174,7 +194,7 @@ impl Stored {
         }
     }
 
-    async fn change(&self, api: &Api, config: Value) -> Value {
+    pub(super) async fn change(&self, api: &Api, config: Value) -> Value {
         let (method, path) = &self.change;
         let reply = api.send(method, path, Some(&(self.body)(config))).await;
         assert_eq!(reply.status, 200, "{}: {}", self.name, reply.text());
@@ -182,7 +202,7 @@ impl Stored {
     }
 
     /// Has the server use it in every way. What it answers is of no interest: the ear is.
-    async fn use_it(&self, api: &Api) {
+    pub(super) async fn use_it(&self, api: &Api) {
         for (method, path, body) in &self.uses {
             let reply = api.send(method, path, Some(body)).await;
             assert!(
@@ -259,7 +279,7 @@ fn in_config(config: Value) -> Value {
 }
 
 /// Every configuration of this server that holds a secret and an address, stored for `ear`.
-async fn all(api: &Api, ear: &Ear) -> Vec<Stored> {
+pub(super) async fn all(api: &Api, ear: &Ear) -> Vec<Stored> {
     const TEST: &[(&str, &str)] = &[("POST", "/test")];
     let web: fn(&Ear) -> Value = |ear| json!({ "baseUrl": ear.url(), "username": USER });
     let scgi: fn(&Ear) -> Value = |ear| json!({ "mode": "http", "url": ear.url(), "username": USER });
@@ -343,7 +363,7 @@ both_databases! {
         }
         for stored in &all {
             stored.stays_with(&api, &first).await;
-            first.heard.lock().unwrap_or_else(PoisonError::into_inner).clear();
+            first.forget();
         }
     }
 }

@@ -82,6 +82,22 @@ pub fn torrent(def: &EventDef, words: &Words<'_>) -> Option<Presentation> {
     })
 }
 
+pub fn notice(def: &EventDef, words: &Words<'_>) -> Option<Presentation> {
+    let title = words.text("noticeTitle")?;
+    Some(Presentation {
+        context: words.text("noticeText"),
+        facts: vec![words.time()],
+        action: Some(action("Open automation", "/automation")),
+        ..card(
+            def,
+            words,
+            (accent(def), Icon::Workflow),
+            ("Rule", "notice"),
+            (title, None),
+        )
+    })
+}
+
 pub fn storage(def: &EventDef, words: &Words<'_>) -> Option<Presentation> {
     let (path, free) = (words.text("path")?, words.percent("freePercent")?);
     let (trail, text) = match def.severity {

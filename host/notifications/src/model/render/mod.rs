@@ -63,6 +63,7 @@ pub fn render(def: &EventDef, event: &DomainEvent, reader: &Reader) -> Rendered 
         Builder::Provider => builders::provider(def, &words),
         Builder::Security => Some(builders::security(def, &words)),
         Builder::User => builders::user(def, &words),
+        Builder::Notice => builders::notice(def, &words),
     };
     let title = match &card {
         Some(card) => cut(&card.summary.text, MAX_TITLE),

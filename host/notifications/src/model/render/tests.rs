@@ -71,7 +71,8 @@ security.two_factor_disabled | Two-factor sign-in turned off | Two-factor sign-i
 security.api_key_created | API key created | An API key was created: ci | warning | /account
 security.login_failed | Sign-in failed | 5 attempts to sign in to your account failed in a row | warning | /account
 user.created | Account created | An account was created for Ada Lovelace | neutral | /users
-user.role_changed | Roles changed | Other roles were given to Ada Lovelace | warning | /users";
+user.role_changed | Roles changed | Other roles were given to Ada Lovelace | warning | /users
+automation.notice | Rule notice | a.mkv is done | neutral | /automation";
 
 /// What an event of the area says.
 fn payload(key: &str) -> Value {
@@ -81,6 +82,7 @@ fn payload(key: &str) -> Value {
         ("provider", _) => json!({ "providerName": "seedbox", "kind": "scgi_client" }),
         ("media_server", _) => json!({ "serverName": "tv" }),
         ("user", _) => json!({ "username": "ada", "displayName": "Ada Lovelace" }),
+        ("automation", _) => json!({ "noticeTitle": "a.mkv is done", "noticeText": "At last" }),
         ("security", "api_key_created") => json!({ "keyName": "ci" }),
         ("security", "login_failed") => json!({ "username": "ada", "attempts": 5 }),
         _ => json!({}),

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp as Instant;
 use qm_kernel::Timestamp;
+use qm_platform::masked;
 use serde_json::{Map, Value};
 
 use super::{Reader, shown};
@@ -87,7 +88,8 @@ fn clean(text: &str) -> String {
         .filter(|letter| !matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}'))
         .map(|letter| if letter.is_control() { ' ' } else { letter })
         .collect();
-    cut(line.trim(), MAX_WORD)
+    // A client's complaint may hold the address of a tracker, and that a passkey.
+    cut(masked::links(line.trim()).as_str(), MAX_WORD)
 }
 
 /// Somebody of this name.

@@ -8,6 +8,7 @@ use qm_ports::action::{ActionCall, ActionError, Occasion};
 use serde_json::{Map, Value};
 
 use super::{desk, told};
+use crate::core::certificate::text_for_plugin;
 use crate::core::check::{Check, note};
 use crate::core::conduct::{Conduct, Traces, drive};
 use crate::core::load::Loaded;
@@ -60,6 +61,7 @@ async fn attempt(
 ) -> Result<Result<(), ActionError>, String> {
     let component = desk::component(loaded).ok_or("it is no set of actions")?;
     let call = ActionCall {
+        author: None,
         run_id: "check".to_owned(),
         occasion,
         params: Map::new(),
@@ -73,7 +75,7 @@ async fn attempt(
         .store(loaded, &Map::new(), Concern::default())
         .map_err(|fault| fault.to_string())?;
     let (bounds, total) = (store.data().bounds(), runtime.limits.run_total);
-    let config = Value::Object(target.clone()).to_string();
+    let config = text_for_plugin(&loaded.about.config_schema, target);
     let work = component.run(&mut store, action, &config, &call);
     let end = drive(runtime, bounds, total, work).await;
     let traces = Traces::of(store.data_mut());

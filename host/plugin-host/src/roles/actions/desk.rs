@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use super::{ActionsCode, Component, NAME, told};
 use crate::core::catalog::{Catalog, SHOWN};
+use crate::core::certificate::text_for_plugin;
 use crate::core::fresh::{Counter, Visit};
 use crate::core::load::Loaded;
 use crate::core::runtime::Runtime;
@@ -128,7 +129,7 @@ impl Actions for Desk {
         (self.runtime.services.judge)(&kind.params_schema, &call.params)
             .map_err(ActionError::InvalidParams)?;
         let config = self.configuration(&code).await?;
-        let told = Value::Object(config.clone()).to_string();
+        let told = text_for_plugin(&code.about.config_schema, &config);
         let mut secrets = told::secrets(&kind.params_schema, &call.params);
         secrets.extend(told::secrets(&code.about.config_schema, &config));
         let visit = Visit {

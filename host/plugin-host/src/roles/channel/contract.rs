@@ -7,6 +7,7 @@ use qm_ports::channel::ChannelError;
 use serde_json::{Map, Value};
 
 use super::{Answer, Component};
+use crate::core::certificate::text_for_plugin;
 use crate::core::check::{Check, note};
 use crate::core::conduct::{Conduct, End, Traces, drive};
 use crate::core::load::Loaded;
@@ -24,7 +25,7 @@ pub(super) async fn run(
     target: Map<String, Value>,
 ) -> Vec<Check> {
     let mut checks = Vec::new();
-    let text = Value::Object(target.clone()).to_string();
+    let text = text_for_plugin(&loaded.about.config_schema, &target);
     let verified = ask(&runtime, &loaded, &target, |component, store| {
         let text = text.clone();
         Box::pin(async move { component.0.verify(store, &text).await })

@@ -21,6 +21,7 @@ use wasmtime::Store;
 use wasmtime::component::{InstancePre, Linker};
 
 use crate::core::catalog::{Catalog, SHOWN};
+use crate::core::certificate::text_for_plugin;
 use crate::core::check::Check;
 use crate::core::fault::Fault;
 use crate::core::fresh::{Counter, Visit};
@@ -181,12 +182,13 @@ impl Desk {
             + Send,
     {
         let text = Value::Object(config.0.clone()).to_string();
+        let (person, own) = (self.numbers.hash_one((channel, &text)), config.0.clone());
         let missing = || ChannelError::Missing(format!("No installed plugin provides the channel {channel}"));
         let visit = Visit {
             config: &config.0,
             concern: Concern {
                 secrets: state.map(str::to_owned).into_iter().collect(),
-                of_a_person: Some(self.numbers.hash_one((channel, &text))),
+                of_a_person: Some(person),
                 ..Concern::default()
             },
             total: self.total,
@@ -195,7 +197,10 @@ impl Desk {
             .of(channel)
             .ok_or_else(missing)?
             .call(visit, move |code, store| match component(code) {
-                Ok(component) => work(component, store, text),
+                Ok(component) => {
+                    let text = text_for_plugin(&code.about.config_schema, &own);
+                    work(component, store, text)
+                }
                 Err(other) => Box::pin(async { Ok(Err(other)) }),
             })
             .await

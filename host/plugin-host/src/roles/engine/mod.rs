@@ -17,6 +17,7 @@ use serde_json::{Map, Value};
 use wasmtime::Store;
 use wasmtime::component::{InstancePre, Linker};
 
+use crate::core::certificate::text_for_plugin;
 use crate::core::check::Check;
 use crate::core::fault::Fault;
 use crate::core::lane::{self, Resident};
@@ -130,7 +131,7 @@ pub(crate) fn open(
                 code.about.id
             ))));
         };
-        let config = Value::Object((*config).clone()).to_string();
+        let config = text_for_plugin(&code.about.config_schema, &config);
         component.0.open(store, &config).await
     })
 }

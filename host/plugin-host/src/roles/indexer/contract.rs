@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use wasmtime::Store;
 
 use super::{Answer, IndexerCode, desk, told};
+use crate::core::certificate::text_for_plugin;
 use crate::core::check::{Check, note};
 use crate::core::conduct::{Conduct, End, Traces, drive};
 use crate::core::load::Loaded;
@@ -31,7 +32,6 @@ pub(super) async fn run(
     target: Map<String, Value>,
 ) -> Vec<Check> {
     let mut checks = Vec::new();
-    let text = Value::Object(target.clone()).to_string();
     let about = &loaded.about;
     let kinds = told::kinds(&about.traits, &about.id, &about.version);
     let bench = Bench {
@@ -40,6 +40,7 @@ pub(super) async fn run(
         target: &target,
     };
     if let Some(first) = kinds.first() {
+        let text = text_for_plugin(&first.config_schema, &target);
         let unknown = bench
             .ask(&first.config_schema, |code, store| {
                 let text = text.clone();
@@ -54,6 +55,7 @@ pub(super) async fn run(
     }
     for kind in kinds {
         let (schema, id) = (&kind.config_schema, kind.id.as_str());
+        let text = text_for_plugin(schema, &target);
         let say = |result: Result<Result<String, IndexerError>, String>| match result {
             Ok(Ok(told)) => Ok(format!("`{id}`: {told}")),
             Ok(Err(error)) => Err(format!("`{id}`: {error}")),

@@ -13,6 +13,7 @@ use wasmtime::Store;
 
 use super::{Answer, Component, IndexerCode, NAME, told};
 use crate::core::catalog::{Catalog, SHOWN};
+use crate::core::certificate::text_for_plugin;
 use crate::core::fresh::{Counter, Visit};
 use crate::core::load::Loaded;
 use crate::core::runtime::Runtime;
@@ -68,7 +69,7 @@ impl Desk {
         let calls = self.calls.of(&kind.plugin).ok_or_else(missing)?;
         let timeout = Duration::from_millis(config.timeout_ms.into());
         let fields = handed_on(&kind.config_schema, config);
-        let text = Value::Object(fields.clone()).to_string();
+        let text = text_for_plugin(&kind.config_schema, &fields);
         let visit = Visit {
             config: &fields,
             concern: Concern {

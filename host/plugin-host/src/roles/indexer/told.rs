@@ -9,6 +9,7 @@ use qm_ports::indexer::ProtocolKind;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::core::certificate::with_certificate;
 use crate::roles::vetted::{is_id, is_line, object_schema, only_base_url};
 
 /// Where the protocols stand in the traits of a plugin.
@@ -68,7 +69,7 @@ pub(super) fn schema(id: &str, text: &str) -> Result<Value, String> {
     let whose = format!("the schema of the configuration of `{id}`");
     let schema = object_schema(&whose, text)?;
     only_base_url(&whose, &schema)?;
-    Ok(schema)
+    Ok(with_certificate(schema))
 }
 
 /// Checks what a plugin says of its protocols.

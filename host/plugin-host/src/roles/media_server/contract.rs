@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use wasmtime::Store;
 
 use super::{Answer, ServerCode, desk, told};
+use crate::core::certificate::text_for_plugin;
 use crate::core::check::{Check, note, word};
 use crate::core::conduct::{Conduct, End, Traces, drive};
 use crate::core::load::Loaded;
@@ -35,7 +36,7 @@ pub(super) async fn run(
         loaded: &loaded,
         target: &target,
     };
-    let text = Value::Object(target.clone()).to_string();
+    let text = text_for_plugin(&loaded.about.config_schema, &target);
     let config = text.clone();
     let about = bench
         .ask(|code, store| Box::pin(async move { code.test(store, &config).await }))

@@ -12,6 +12,7 @@ use wasmtime::Store;
 
 use super::{Answer, Component, NAME, ServerCode, told};
 use crate::core::catalog::{Catalog, SHOWN};
+use crate::core::certificate::text_for_plugin;
 use crate::core::fresh::{Counter, Visit};
 use crate::core::load::Loaded;
 use crate::core::runtime::Runtime;
@@ -77,7 +78,7 @@ impl Desk {
         let timeout = config.timeout_ms.unwrap_or(TIMEOUT_MS);
         let timeout = timeout.clamp(MIN_TIMEOUT_MS, MAX_TIMEOUT_MS);
         let fields = handed_on(&known.config_schema, config.fields, timeout);
-        let text = Value::Object(fields.clone()).to_string();
+        let text = text_for_plugin(&known.config_schema, &fields);
         let timeout = Duration::from_millis(timeout.into());
         let visit = Visit {
             config: &fields,

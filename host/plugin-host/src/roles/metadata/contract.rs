@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use wasmtime::Store;
 
 use super::{Answer, ProviderCode, desk, told};
+use crate::core::certificate::text_for_plugin;
 use crate::core::check::{Check, note, word};
 use crate::core::conduct::{Conduct, End, Traces, drive};
 use crate::core::load::Loaded;
@@ -34,7 +35,7 @@ pub(super) async fn run(
     target: Map<String, Value>,
 ) -> Vec<Check> {
     let mut checks = Vec::new();
-    let text = Value::Object(target.clone()).to_string();
+    let text = text_for_plugin(&loaded.about.config_schema, &target);
     let told = told::of(&loaded.about.traits);
     let can = |ability| told.abilities.contains(&ability);
     let bench = Bench {

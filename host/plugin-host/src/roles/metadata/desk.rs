@@ -12,6 +12,7 @@ use wasmtime::Store;
 
 use super::{Answer, Component, NAME, ProviderCode, told};
 use crate::core::catalog::{Catalog, SHOWN};
+use crate::core::certificate::text_for_plugin;
 use crate::core::fresh::{Counter, Visit};
 use crate::core::load::Loaded;
 use crate::core::role::About;
@@ -109,7 +110,7 @@ impl Desk {
         }
         let calls = self.calls.of(provider).ok_or_else(|| missing(provider))?;
         let Prepared { fields, timeout } = self.prepared(&about, config).await?;
-        let text = Value::Object(fields.clone()).to_string();
+        let text = text_for_plugin(&about.config_schema, &fields);
         let visit = Visit {
             config: &fields,
             concern: Concern {
