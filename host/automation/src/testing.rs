@@ -329,6 +329,8 @@ pub fn torrent(n: u16) -> Torrent {
         added_at: Some(Timestamp::from_ms(START_MS)),
         completed_at: None,
         tracker_host: None,
+        tracker_standing: None,
+        tracker_message: None,
         seeded: None,
         last_activity: None,
         availability: None,
