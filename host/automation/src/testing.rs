@@ -154,7 +154,7 @@ impl Actions for FakeActions {
                 &[Torrent, Media, Event],
             ),
             ActionKind {
-                params_schema: json!({ "type": "object", "properties": { "do": {}, "tag": {} } }),
+                params_schema: json!({ "type": "object", "properties": { "do": {}, "tag": { "x-placeholders": true } } }),
                 ..kind(("pause", Permission::TorrentsPause), true, &[Torrent])
             },
             kind(
