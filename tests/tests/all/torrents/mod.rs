@@ -7,3 +7,4 @@ mod moves;
 mod places;
 mod removals;
 mod shared_data;
+mod standings;
