@@ -21,6 +21,9 @@ pub enum AutomationError {
         "The rules would have {0} conditions with the operator matches, and {MAX_PATTERNS} are the most: join some, or delete a rule"
     )]
     TooManyPatterns(usize),
+    /// Names the parameter, and what may stand in it.
+    #[error("{0}")]
+    Placeholder(String),
     /// The plugin of an action may yet come up.
     #[error(transparent)]
     Settling(#[from] Settling),
@@ -41,6 +44,7 @@ impl AutomationError {
         match self {
             AutomationError::NoSuchRule | AutomationError::NoSuchTorrent => ErrorKind::NotFound,
             AutomationError::TooManyRules(_) | AutomationError::TooManyPatterns(_) => ErrorKind::Conflict,
+            AutomationError::Placeholder(_) => ErrorKind::BadRequest,
             AutomationError::Settling(_) => Settling::KIND,
             AutomationError::Powers(_) => ErrorKind::Forbidden,
             AutomationError::Acting(error) => error.kind(),
@@ -56,6 +60,7 @@ impl AutomationError {
             AutomationError::NoSuchTorrent => "not_found.torrent",
             AutomationError::TooManyRules(_) => "conflict.too_many_rules",
             AutomationError::TooManyPatterns(_) => "conflict.too_many_patterns",
+            AutomationError::Placeholder(_) => "bad_request.placeholder",
             AutomationError::Settling(_) => Settling::CODE,
             AutomationError::Powers(_) => "forbidden.action",
             AutomationError::Acting(error) => error.code(),

@@ -154,7 +154,7 @@ impl Actions for FakeActions {
                 &[Torrent, Media, Event],
             ),
             ActionKind {
-                params_schema: json!({ "type": "object", "properties": { "do": {}, "tag": {} } }),
+                params_schema: json!({ "type": "object", "properties": { "do": {}, "tag": { "x-placeholders": true } } }),
                 ..kind(("pause", Permission::TorrentsPause), true, &[Torrent])
             },
             kind(
@@ -329,6 +329,8 @@ pub fn torrent(n: u16) -> Torrent {
         added_at: Some(Timestamp::from_ms(START_MS)),
         completed_at: None,
         tracker_host: None,
+        tracker_standing: None,
+        tracker_message: None,
         seeded: None,
         last_activity: None,
         availability: None,

@@ -72,6 +72,45 @@ impl TorrentState {
     }
 }
 
+/// Standing of a torrent with all its trackers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TrackerStanding {
+    /// One of them works.
+    Working,
+    /// None works, and one was not heard yet.
+    Updating,
+    /// None works.
+    Failing,
+    /// None works, and one says that it does not know the torrent or its user.
+    Unregistered,
+}
+
+impl TrackerStanding {
+    pub const ALL: &'static [TrackerStanding] = &[
+        TrackerStanding::Working,
+        TrackerStanding::Updating,
+        TrackerStanding::Failing,
+        TrackerStanding::Unregistered,
+    ];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            TrackerStanding::Working => "working",
+            TrackerStanding::Updating => "updating",
+            TrackerStanding::Failing => "failing",
+            TrackerStanding::Unregistered => "unregistered",
+        }
+    }
+
+    pub fn from_name(name: &str) -> Option<TrackerStanding> {
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|standing| standing.as_str() == name)
+    }
+}
+
 /// One torrent of one client. `hash` is its identity: lower-case hex info-hash, 40 digits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Torrent {
@@ -111,6 +150,10 @@ pub struct Torrent {
     pub completed_at: Option<Timestamp>,
     /// Host name of its first tracker.
     pub tracker_host: Option<String>,
+    /// None while it has no tracker, or nobody knows.
+    pub tracker_standing: Option<TrackerStanding>,
+    /// Text of the tracker that the standing comes from.
+    pub tracker_message: Option<String>,
     pub seeded: Option<Seeded>,
     /// When the last byte of content moved.
     pub last_activity: Option<Timestamp>,

@@ -38,6 +38,7 @@ pub mod mail;
 pub mod media_server;
 pub mod metadata;
 pub mod payload;
+pub mod placeholders;
 pub mod probe;
 pub mod rules;
 pub mod settling;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use qm_conditions::{Record, Seen};
 use qm_kernel::Timestamp;
 
-use crate::engine::Torrent;
+use crate::engine::{Torrent, TrackerStanding};
 
 /// Offered by torrents. Never asks a client.
 pub trait TorrentLists: Send + Sync {
@@ -96,6 +96,8 @@ fields! { of:
     "addedAt" => instant(of.torrent.added_at),
     "completedAt" => instant(of.torrent.completed_at),
     "trackerHost" => Seen::text_or_null(of.torrent.tracker_host.as_deref()),
+    "trackerStatus" => Seen::text_or_null(of.torrent.tracker_standing.map(TrackerStanding::as_str)),
+    "trackerMessage" => Seen::text_or_null(of.torrent.tracker_message.as_deref()),
     "secondsSeeded" => Seen::number_or_null(of.torrent.seeded.map(|seeded| seeded.seconds as f64)),
     "secondsSeededAt" => instant(of.torrent.seeded.map(|seeded| seeded.as_of)),
     "lastActivity" => instant(of.torrent.last_activity),
@@ -121,14 +123,14 @@ fn days(since: Option<Timestamp>, now: Timestamp) -> Seen<'static> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use qm_conditions::Conditions;
     use serde_json::json;
 
     use super::*;
     use crate::engine::TorrentState;
 
-    fn torrent() -> Torrent {
+    pub(crate) fn torrent() -> Torrent {
         Torrent {
             hash: "0b".repeat(20).into(),
             name: "Debian".into(),
@@ -155,6 +157,8 @@ mod tests {
             added_at: Some(Timestamp::from_secs(1_900_000_000)),
             completed_at: None,
             tracker_host: Some("tracker.example".into()),
+            tracker_standing: Some(TrackerStanding::Failing),
+            tracker_message: Some("Try later".into()),
             seeded: None,
             last_activity: None,
             availability: Some(1.5),
@@ -172,6 +176,8 @@ mod tests {
         for (field, op, value) in [
             ("ratio", "gte", json!(2)),
             ("trackerHost", "eq", json!("tracker.example")),
+            ("trackerStatus", "eq", json!("failing")),
+            ("trackerMessage", "contains", json!("later")),
             ("addedDaysAgo", "gt", json!(30)),
             ("tags", "contains", json!("large")),
             ("state", "eq", json!("seeding")),
@@ -206,6 +212,8 @@ mod tests {
             added_at: None,
             completed_at: None,
             tracker_host: None,
+            tracker_standing: None,
+            tracker_message: None,
             seeded: None,
             last_activity: None,
             availability: None,
@@ -260,6 +268,8 @@ mod tests {
                 "addedAt",
                 "completedAt",
                 "trackerHost",
+                "trackerStatus",
+                "trackerMessage",
                 "secondsSeeded",
                 "secondsSeededAt",
                 "lastActivity",

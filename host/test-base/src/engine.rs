@@ -259,6 +259,8 @@ fn resting(hash: &str, name: String) -> Torrent {
         added_at: None,
         completed_at: None,
         tracker_host: None,
+        tracker_standing: None,
+        tracker_message: None,
         seeded: None,
         last_activity: None,
         availability: None,

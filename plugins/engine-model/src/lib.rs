@@ -4,8 +4,12 @@
 //! Units are the contract's: bytes, bytes per second, unix seconds, progress 0..=1.
 
 mod error;
+pub mod standing;
+mod tracker_url;
 
 pub use error::{Error, Subject};
+pub use standing::{Standing, Tracked};
+pub use tracker_url::host_of;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum State {
@@ -73,6 +77,10 @@ pub struct Torrent {
     pub completed_at: Option<u64>,
     /// Host name of the first tracker, without port.
     pub tracker_host: Option<String>,
+    /// None while it has no tracker, or nobody knows.
+    pub tracker_standing: Option<Standing>,
+    /// Text of the tracker that the standing comes from.
+    pub tracker_message: Option<String>,
     /// Seconds it was seeded in all; growing with the clock is no change.
     pub seconds_seeded: Option<u64>,
     /// Unix seconds of the last byte of content received or sent.

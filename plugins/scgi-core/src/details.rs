@@ -4,12 +4,14 @@ use crate::client::{Call, Client, target};
 use crate::commands::parts;
 use crate::error::{Error, Subject};
 use crate::fields::{self, Moving, Resting};
+use crate::names;
+use crate::trackers::{self, Trackers};
 use crate::wire::{Clock, Transport};
-use crate::xml::{Param, Value};
+use crate::xml::{Param, Response, Value};
 use engine_model::{File, Peer, SessionStats, Torrent, Tracker, TrackerStatus};
 
 /// What one torrent is asked for, in the order of the list's first element, without the hash and the message.
-const NUMBERS: [&str; 15] = [
+const NUMBERS: [&str; 16] = [
     "d.size_bytes",
     "d.completed_bytes",
     "d.up.total",
@@ -25,12 +27,14 @@ const NUMBERS: [&str; 15] = [
     "d.peers_connected",
     "d.peers_complete",
     "d.peers_accounted",
+    "d.wanted_chunks",
 ];
-const RESTING: [&str; 7] = [
+const RESTING: [&str; 8] = [
     "d.is_multi_file",
     "d.is_private",
     "d.timestamp.started",
     "d.timestamp.finished",
+    "d.chunk_size",
     "d.name",
     "d.custom1",
     "d.base_path",
@@ -46,13 +50,13 @@ impl<T: Transport, C: Clock> Client<T, C> {
 
     /// Both parts of several torrents; none for one that does not exist.
     pub(crate) fn look(&self, targets: &[String]) -> Result<Vec<Option<(Moving, Resting)>>, Error> {
-        let methods = || {
-            NUMBERS
-                .iter()
-                .chain(&["d.message", "d.directory"])
-                .chain(&RESTING)
-        };
-        let values = self.values_of(targets, &methods().copied().collect::<Vec<_>>())?;
+        let methods: Vec<&str> = NUMBERS
+            .iter()
+            .chain(&["d.message", "d.directory"])
+            .chain(&RESTING)
+            .copied()
+            .collect();
+        let values = self.values_of(targets, &methods)?;
         let both = |(target, values): (&String, Option<Vec<Value>>)| {
             let Some(values) = values else { return Ok(None) };
             let (numbers, rest) = values.split_at(NUMBERS.len());
@@ -80,21 +84,54 @@ impl<T: Transport, C: Clock> Client<T, C> {
             .collect())
     }
 
-    /// What each method answers for each torrent; none for a torrent that does not exist.
-    fn values_of(&self, targets: &[String], methods: &[&str]) -> Result<Vec<Option<Vec<Value>>>, Error> {
-        let of = |target| {
-            methods
-                .iter()
-                .map(move |method| (*method, vec![Param::from(target)]))
+    /// The address of each torrent's first tracker, empty where there is none; none for a torrent that does not exist.
+    pub(crate) fn first_trackers(&self, targets: &[String]) -> Result<Vec<Option<String>>, Error> {
+        let firsts: Vec<String> = targets.iter().map(|target| first_of(target)).collect();
+        let calls: Vec<Call<'_>> = firsts.iter().map(|first| ("t.url", vec![first.into()])).collect();
+        let answers = self.multicall(&calls)?;
+        let url = |answer: Response| match answer {
+            Ok(url) => Some(url.text()),
+            Err(fault) if Error::from(fault.clone()) == Error::NotFound(Subject::Torrent) => None,
+            Err(_) => Some(String::new()),
         };
-        let calls: Vec<Call<'_>> = targets.iter().flat_map(of).collect();
+        Ok(answers.into_iter().map(url).collect())
+    }
+
+    /// The counts of each torrent's trackers, empty for a torrent that does not exist.
+    pub(crate) fn count_trackers(&self, targets: &[String]) -> Result<Vec<String>, Error> {
+        let calls: Vec<Call<'_>> = targets.iter().map(|target| trackers::count_of(target)).collect();
+        let answers = self.multicall(&calls)?.into_iter();
+        Ok(answers
+            .map(|answer| answer.map(|counts| counts.text()).unwrap_or_default())
+            .collect())
+    }
+
+    /// What each method answers for each torrent, then the counts of its trackers and the address of the first; none for a torrent
+    /// that does not exist.
+    fn values_of(&self, targets: &[String], methods: &[&str]) -> Result<Vec<Option<Vec<Value>>>, Error> {
+        let firsts: Vec<String> = targets.iter().map(|target| first_of(target)).collect();
+        let mut calls: Vec<Call<'_>> = Vec::new();
+        for (target, first) in targets.iter().zip(&firsts) {
+            calls.extend(methods.iter().map(|method| (*method, vec![target.into()])));
+            calls.push(trackers::count_of(target));
+            calls.push(("t.url", vec![first.into()]));
+        }
         let mut answers = self.multicall(&calls)?.into_iter();
         let mut all = Vec::with_capacity(targets.len());
         for _ in targets {
             let values: Vec<_> = answers.by_ref().take(methods.len()).collect();
             let values: Result<Vec<Value>, _> = values.into_iter().collect();
+            // A torrent without a first tracker, or a release that does not count them so, has nothing there.
+            let trackers = answers
+                .by_ref()
+                .take(2)
+                .map(|answer| answer.unwrap_or(Value::Nil));
+            let trackers: Vec<Value> = trackers.collect();
             match values.map_err(Error::from) {
-                Ok(values) => all.push(Some(values)),
+                Ok(mut values) => {
+                    values.extend(trackers);
+                    all.push(Some(values));
+                }
                 Err(Error::NotFound(Subject::Torrent)) => all.push(None),
                 Err(error) => return Err(error),
             }
@@ -102,7 +139,10 @@ impl<T: Transport, C: Clock> Client<T, C> {
         Ok(all)
     }
 
+    /// The files, by their paths below the directory that [`Torrent::save_path`] says: rTorrent tells them below the torrent's own
+    /// folder.
     pub fn files(&self, hash: &str) -> Result<Vec<File>, Error> {
+        let target = target(hash)?;
         let columns = [
             "f.path=",
             "f.size_bytes=",
@@ -110,11 +150,30 @@ impl<T: Transport, C: Clock> Client<T, C> {
             "f.size_chunks=",
             "f.priority=",
         ];
-        let rows = self.rows_of(hash, "f.multicall", &columns)?;
+        let mut params = vec![Param::from(&target), Param::Text("")];
+        params.extend(columns.iter().map(|column| Param::Text(column)));
+        let answers = self.multicall(&[
+            ("f.multicall", params),
+            ("d.is_multi_file", vec![Param::from(&target)]),
+            ("d.name", vec![Param::from(&target)]),
+            ("d.directory", vec![Param::from(&target)]),
+        ])?;
+        let [rows, multi, name, directory] = parts(answers)?;
+        let Value::Array(rows) = rows? else {
+            return Err(Error::Protocol("f.multicall gave no list".to_owned()));
+        };
+        let resting = Resting {
+            is_multi_file: multi?.int() != 0,
+            name: names::decoded(&name?.text()),
+            ..Resting::default()
+        };
+        let directory = names::decoded(&directory?.text());
+        let is_shared = fields::save_path(&directory, &resting) != directory;
+        let folder = is_shared.then_some(resting.name.as_str());
         Ok(rows
             .iter()
             .zip(0..)
-            .map(|(row, index)| file(index, &Columns(row.array())))
+            .map(|(row, index)| file(index, folder, &Columns(row.array())))
             .collect())
     }
 
@@ -195,20 +254,30 @@ impl Columns<'_> {
     }
 }
 
+/// The first tracker of a torrent, as a target.
+fn first_of(target: &str) -> String {
+    format!("{target}:t0")
+}
+
 fn resting(values: &[Value]) -> Resting {
     let row = Columns(values);
+    let mut trackers = Trackers::parse(&row.text(RESTING.len()));
+    trackers.put_first(&row.text(RESTING.len() + 1));
     Resting {
         is_multi_file: row.uint(0) != 0,
         is_private: row.uint(1) != 0,
         started_at: row.uint(2),
         finished_at: row.uint(3),
-        name: row.text(4),
-        label: row.text(5),
-        base_path: row.text(6),
+        chunk_size: row.uint(4),
+        trackers,
+        name: names::decoded(&row.text(5)),
+        label: row.text(6),
+        base_path: names::decoded(&row.text(7)),
     }
 }
 
-fn file(index: u32, row: &Columns<'_>) -> File {
+/// A file of a torrent with a folder of its own, if it has one.
+fn file(index: u32, folder: Option<&str>, row: &Columns<'_>) -> File {
     let (done, all) = (row.uint(2), row.uint(3));
     // Small files share chunks, so more of them may be done than the file alone has.
     let progress = if all == 0 {
@@ -216,9 +285,10 @@ fn file(index: u32, row: &Columns<'_>) -> File {
     } else {
         (done as f64 / all as f64).min(1.0)
     };
+    let path = names::decoded(&row.text(0));
     File {
         index,
-        path: row.text(0),
+        path: folder.map_or_else(|| path.clone(), |folder| format!("{folder}/{path}")),
         size: row.uint(1),
         progress,
         priority: row.uint(4).min(2) as u8,

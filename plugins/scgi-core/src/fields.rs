@@ -7,33 +7,36 @@
 use crate::client::hash_bytes;
 use crate::error::Error;
 use crate::label;
+use crate::names;
 use crate::place::own_path;
-use engine_model::{State, Torrent};
+use crate::trackers::{self, Trackers};
+use crate::words::Words;
+use engine_model::{Standing, State, Torrent};
 
 /// First element: the numbers below, then the message, with blanks between them.
 pub const MOVING: &str = "cat=$d.hash=,\" \",$d.size_bytes=,\" \",$d.completed_bytes=,\" \",$d.up.total=,\" \",\
                           $d.down.rate=,\" \",$d.up.rate=,\" \",$d.ratio=,\" \",$d.state=,\" \",$d.is_active=,\" \",\
                           $d.complete=,\" \",$d.is_open=,\" \",$d.hashing=,\" \",$d.priority=,\" \",\
-                          $d.peers_connected=,\" \",$d.peers_complete=,\" \",$d.peers_accounted=,\" \",$d.message=";
+                          $d.peers_connected=,\" \",$d.peers_complete=,\" \",$d.peers_accounted=,\" \",$d.wanted_chunks=,\" \",\
+                          $d.message=";
 /// Second element: a move must show at the next poll.
 pub const DIRECTORY: &str = "d.directory=";
 /// Third element.
-pub const RESTING: &str =
-    "cat=$d.is_multi_file=,\" \",$d.is_private=,\" \",$d.timestamp.started=,\" \",$d.timestamp.finished=";
+pub const RESTING: &str = "cat=$d.is_multi_file=,\" \",$d.is_private=,\" \",$d.timestamp.started=,\" \",$d.timestamp.finished=,\" \",$d.chunk_size=";
 /// Fourth to sixth.
 pub const TEXTS: [&str; 3] = ["d.name=", "d.custom1=", "d.base_path="];
 
 /// Of all torrents, while nobody looks: what somebody can do to a torrent that does not move. Then [`DIRECTORY`] and the
 /// label.
 pub const ESSENTIAL: &str = "cat=$d.hash=,\" \",$d.state=,\" \",$d.is_active=,\" \",$d.complete=,\" \",$d.is_open=,\" \",\
-                             $d.hashing=,\" \",$d.priority=,\" \",$d.message=";
+                             $d.hashing=,\" \",$d.priority=,\" \",$d.wanted_chunks=,\" \",$d.message=";
 /// The torrents that move, or soon may.
 pub const BUSY: &str = "or={d.up.rate=,d.down.rate=,d.hashing=}";
 
 /// Elements of a row with what is essential.
 pub const ESSENTIAL_COLUMNS: usize = 3;
 /// Elements of a row with everything.
-pub const FULL_COLUMNS: usize = 6;
+pub const FULL_COLUMNS: usize = 7;
 /// Elements of a row with what moves.
 pub const LIGHT_COLUMNS: usize = 2;
 /// Elements of a row with what moves and the label.
@@ -55,6 +58,8 @@ pub struct Moving {
     pub peers_connected: u32,
     pub peers_complete: u32,
     pub peers_accounted: u32,
+    /// Chunks of files that are wanted which are still to come.
+    pub wanted_chunks: u64,
     pub message: String,
     pub directory: String,
 }
@@ -76,6 +81,7 @@ pub struct Essential {
     pub hash: [u8; 20],
     pub flags: Flags,
     pub priority: u8,
+    pub wanted_chunks: u64,
     pub message: String,
 }
 
@@ -86,65 +92,12 @@ pub struct Resting {
     pub is_private: bool,
     pub started_at: u64,
     pub finished_at: u64,
+    /// Bytes; 0 when unknown.
+    pub chunk_size: u64,
+    pub trackers: Trackers,
     pub name: String,
     pub label: String,
     pub base_path: String,
-}
-
-/// The words of a joined element, one blank between two of them, of which the last may hold blanks.
-struct Words<'a>(Option<&'a str>);
-
-impl<'a> Words<'a> {
-    fn of(joined: &'a str) -> Self {
-        Self(Some(joined))
-    }
-
-    fn left(&self) -> Result<&'a str, Error> {
-        self.0
-            .ok_or_else(|| Error::Protocol("a torrent without all its fields".to_owned()))
-    }
-
-    /// The next word.
-    fn word(&mut self) -> Result<&'a str, Error> {
-        let text = self.left()?;
-        let end = memchr::memchr(b' ', text.as_bytes()).unwrap_or(text.len());
-        Ok(self.cut(text, end))
-    }
-
-    /// Everything that is left.
-    fn rest(&mut self) -> Result<&'a str, Error> {
-        let text = self.left()?;
-        self.0 = None;
-        Ok(text)
-    }
-
-    /// The next word as a number that cannot be negative; 0 when it is, or is none. Reads digits while it looks for the
-    /// end of the word: most of a list is numbers.
-    fn number(&mut self) -> Result<u64, Error> {
-        let text = self.left()?;
-        let (mut number, mut end, mut is_plain) = (0_u64, 0, true);
-        for &byte in text.as_bytes() {
-            if byte == b' ' {
-                break;
-            }
-            let digit = byte.wrapping_sub(b'0');
-            is_plain &= digit < 10;
-            number = number.wrapping_mul(10).wrapping_add(u64::from(digit));
-            end += 1;
-        }
-        let word = self.cut(text, end);
-        // So many digits are no more than a u64 holds.
-        if is_plain && (1..20).contains(&end) {
-            return Ok(number);
-        }
-        Ok(word.parse().unwrap_or(0))
-    }
-
-    /// The first `end` bytes of what is left; the blank behind them is gone too.
-    fn cut(&mut self, text: &'a str, end: usize) -> &'a str {
-        self.0 = text.get(end + 1..);
-        &text[..end]
-    }
 }
 
 fn hash(word: &str) -> Result<[u8; 20], Error> {
@@ -168,11 +121,13 @@ impl Essential {
         let hash = hash(words.word()?)?;
         let flags = flags(&mut words)?;
         let priority = priority(words.number()?);
+        let wanted_chunks = words.number()?;
         let message = words.rest()?.to_owned();
         Ok(Self {
             hash,
             flags,
             priority,
+            wanted_chunks,
             message,
         })
     }
@@ -192,6 +147,7 @@ impl Moving {
             small(words.number()?),
             small(words.number()?),
         );
+        let wanted_chunks = words.number()?;
         let message = words.rest()?.to_owned();
         Ok(Self {
             hash,
@@ -206,8 +162,9 @@ impl Moving {
             peers_connected,
             peers_complete,
             peers_accounted,
+            wanted_chunks,
             message,
-            directory,
+            directory: names::decoded(&directory),
         })
     }
 
@@ -216,23 +173,59 @@ impl Moving {
         self.down_rate > 0 || self.up_rate > 0 || self.flags.hashing
     }
 
-    pub fn state(&self) -> State {
-        state(self.flags, &self.message)
+    /// Everything that is wanted is there: all of it, or all of the files that were not left out.
+    pub fn is_whole(&self) -> bool {
+        let is_partly = self.wanted_chunks == 0 && self.completed > 0 && !self.flags.hashing;
+        self.flags.complete || is_partly
+    }
+
+    /// Bytes of what is wanted that are still to come. Chunks of a check that goes on are no measure.
+    fn left(&self, chunk_size: u64) -> u64 {
+        let left = self.size.saturating_sub(self.completed);
+        if self.is_whole() {
+            0
+        } else if chunk_size == 0 || self.flags.hashing || self.wanted_chunks == 0 {
+            left
+        } else {
+            left.min(self.wanted_chunks.saturating_mul(chunk_size))
+        }
+    }
+
+    /// The standing with its trackers.
+    pub fn standing(&self, trackers: &Trackers) -> Option<Standing> {
+        trackers.standing(self.flags.active, &self.message)
+    }
+
+    pub fn state(&self, trackers: &Trackers) -> State {
+        let flags = Flags {
+            complete: self.is_whole(),
+            ..self.flags
+        };
+        let is_lost = self.standing(trackers) == Some(Standing::Unregistered);
+        state(flags, is_lost || trackers::is_trouble(&self.message))
     }
 }
 
 impl Resting {
-    /// Reads the third to sixth element of a row.
-    pub fn parse(joined: &str, name: String, label: String, base_path: String) -> Result<Self, Error> {
+    /// Reads the third to seventh element of a row.
+    pub fn parse(
+        joined: &str,
+        name: String,
+        label: String,
+        base_path: String,
+        trackers: &str,
+    ) -> Result<Self, Error> {
         let mut words = Words::of(joined);
         Ok(Self {
             is_multi_file: words.number()? != 0,
             is_private: words.number()? != 0,
             started_at: words.number()?,
             finished_at: words.number()?,
-            name,
+            chunk_size: words.number()?,
+            trackers: Trackers::parse(trackers),
+            name: names::decoded(&name),
             label,
-            base_path,
+            base_path: names::decoded(&base_path),
         })
     }
 }
@@ -251,10 +244,10 @@ fn priority(native: u64) -> u8 {
 }
 
 /// First match wins.
-pub fn state(flags: Flags, message: &str) -> State {
+pub fn state(flags: Flags, is_in_trouble: bool) -> State {
     if flags.hashing {
         State::Checking
-    } else if complains(message) {
+    } else if is_in_trouble {
         State::Error
     } else if !flags.started {
         State::Stopped
@@ -267,17 +260,6 @@ pub fn state(flags: Flags, message: &str) -> State {
     }
 }
 
-/// Whether the message tells of trouble.
-fn complains(message: &str) -> bool {
-    if message.is_empty() {
-        return false;
-    }
-    let message = message.to_ascii_lowercase();
-    ["error", "unreachable", "denied"]
-        .iter()
-        .any(|word| message.contains(word))
-}
-
 /// A magnet link whose metadata is still to come, by the name that rTorrent gives what it loads instead.
 fn is_magnet(hash: &[u8; 20], name: &str) -> bool {
     name.strip_suffix(".meta")
@@ -286,17 +268,24 @@ fn is_magnet(hash: &[u8; 20], name: &str) -> bool {
 
 /// Both parts as one torrent.
 pub fn torrent(moving: &Moving, resting: &Resting) -> Torrent {
-    let left = moving.size.saturating_sub(moving.completed);
+    let left = moving.left(resting.chunk_size);
     let eta = match (left, moving.down_rate) {
         (0, _) => Some(0),
         (_, 0) => None,
-        (left, rate) => Some((left + rate / 2) / rate),
+        (left, rate) => Some((left.saturating_add(rate / 2)) / rate),
     };
-    let progress = if moving.size == 0 {
-        0.0
+    // Of a torrent of which files are left out: what it has and what is to come.
+    let size = if moving.flags.complete {
+        moving.size
     } else {
-        (moving.completed as f64 / moving.size as f64).min(1.0)
+        moving.size.min(moving.completed.saturating_add(left))
     };
+    let progress = match size {
+        0 => 0.0,
+        _ if moving.is_whole() => 1.0,
+        size => (moving.completed as f64 / size as f64).min(1.0),
+    };
+    let standing = moving.standing(&resting.trackers);
     let content_path = own_path(
         &resting.base_path,
         &moving.directory,
@@ -306,9 +295,9 @@ pub fn torrent(moving: &Moving, resting: &Resting) -> Torrent {
     Torrent {
         hash: hex(&moving.hash),
         name: resting.name.clone(),
-        state: moving.state(),
+        state: moving.state(&resting.trackers),
         progress,
-        size: moving.size,
+        size,
         downloaded: moving.completed,
         uploaded: moving.uploaded,
         ratio: moving.ratio as f64 / 1000.0,
@@ -328,7 +317,9 @@ pub fn torrent(moving: &Moving, resting: &Resting) -> Torrent {
         message: non_empty(&moving.message),
         added_at: (resting.started_at > 0).then_some(resting.started_at),
         completed_at: (resting.finished_at > 0).then_some(resting.finished_at),
-        tracker_host: None,
+        tracker_host: resting.trackers.host.as_deref().map(str::to_owned),
+        tracker_standing: standing,
+        tracker_message: trackers::message(standing, &moving.message),
         seconds_seeded: None,
         last_activity: None,
         availability: None,
@@ -336,12 +327,13 @@ pub fn torrent(moving: &Moving, resting: &Resting) -> Torrent {
 }
 
 /// The directory that torrents share. rTorrent's own one of a torrent with several files ends in that torrent's folder.
-fn save_path<'a>(directory: &'a str, resting: &Resting) -> &'a str {
-    let shared = directory
-        .strip_suffix(resting.name.as_str())
-        .and_then(|parent| parent.strip_suffix('/'));
-    match shared {
-        Some(parent) if resting.is_multi_file && !parent.is_empty() => parent,
+pub fn save_path<'a>(directory: &'a str, resting: &Resting) -> &'a str {
+    match directory.rsplit_once('/') {
+        Some((parent, folder))
+            if resting.is_multi_file && !parent.is_empty() && names::is_same(folder, &resting.name) =>
+        {
+            parent
+        }
         _ => directory,
     }
 }
@@ -376,26 +368,131 @@ mod tests {
     fn every_row_of_the_state_mapping() {
         // s started, a active, c complete, o open, h hashing
         let cases = [
-            ("h", "", State::Checking),
-            ("hsaoc", "Tracker: [Error]", State::Checking),
-            ("saoc", "Tracker: [some ERROR here]", State::Error),
-            ("sao", "Host unreachable", State::Error),
-            ("", "Access Denied", State::Error),
-            ("", "", State::Stopped),
-            ("o", "", State::Stopped),
-            ("oac", "", State::Stopped),
-            ("so", "", State::Paused),
-            ("soc", "", State::Paused),
-            ("soc", "Tracker: [Timeout was reached]", State::Paused),
-            ("saoc", "", State::Seeding),
-            ("sac", "", State::Seeding),
-            ("sc", "", State::Seeding),
-            ("sao", "Tracker: [Couldn't connect to server]", State::Downloading),
-            ("sao", "", State::Downloading),
-            ("s", "", State::Downloading),
+            ("h", false, State::Checking),
+            ("hsaoc", true, State::Checking),
+            ("saoc", true, State::Error),
+            ("sao", true, State::Error),
+            ("", true, State::Error),
+            ("", false, State::Stopped),
+            ("o", false, State::Stopped),
+            ("oac", false, State::Stopped),
+            ("so", false, State::Paused),
+            ("soc", false, State::Paused),
+            ("saoc", false, State::Seeding),
+            ("sac", false, State::Seeding),
+            ("sc", false, State::Seeding),
+            ("sao", false, State::Downloading),
+            ("s", false, State::Downloading),
         ];
-        for (word, message, expected) in cases {
-            assert_eq!(state(flags(word), message), expected, "{word:?} {message:?}");
+        for (word, is_in_trouble, expected) in cases {
+            assert_eq!(
+                state(flags(word), is_in_trouble),
+                expected,
+                "{word:?} {is_in_trouble}"
+            );
+        }
+    }
+
+    /// One tracker that works is enough, and only words of a loss make an error of none.
+    #[test]
+    fn trackers_are_an_error_when_all_are_lost() {
+        let row = |message: &str| format!("{HASH} 1000 250 0 0 0 0 1 1 0 1 0 2 0 0 0 30 {message}");
+        for (counts, message, expected, standing) in [
+            (
+                "1:1:1:3:0/1:1:1:0:2/",
+                "Tracker: [internal error]",
+                State::Downloading,
+                Some(Standing::Working),
+            ),
+            (
+                "1:1:1:3:0/1:1:1:0:2/",
+                "Tracker: [Failure reason \"unregistered torrent\"]",
+                State::Downloading,
+                Some(Standing::Working),
+            ),
+            (
+                "1:1:1:3:1/",
+                "Tracker: [Failure reason \"Torrent not registered\"]",
+                State::Error,
+                Some(Standing::Unregistered),
+            ),
+            (
+                "1:1:1:0:1/",
+                "Tracker: [internal error]",
+                State::Downloading,
+                Some(Standing::Failing),
+            ),
+            (
+                "1:1:1:0:1/1:1:1:0:0/",
+                "Tracker: [denied]",
+                State::Downloading,
+                Some(Standing::Updating),
+            ),
+            ("1:1:1:0:0/", "", State::Downloading, Some(Standing::Updating)),
+            ("3:1:0:0:0/", "", State::Downloading, None),
+            (
+                "1:1:1:3:0/",
+                "Low diskspace.",
+                State::Error,
+                Some(Standing::Working),
+            ),
+            (
+                "1:1:1:3:0/",
+                "Hash check I/O error at chunk 0: Not a directory",
+                State::Error,
+                Some(Standing::Working),
+            ),
+        ] {
+            let name = || "a".to_owned();
+            let resting = Resting::parse("0 0 0 0 25", name(), String::new(), String::new(), counts).unwrap();
+            let shown = example(&row(message), "/d", &resting);
+            assert_eq!(
+                (shown.state, shown.tracker_standing),
+                (expected, standing),
+                "{counts} {message}"
+            );
+        }
+    }
+
+    /// Chunks of 100 bytes, of which as many are there as `completed` says.
+    #[test]
+    fn what_is_not_wanted_is_no_part_of_a_torrent() {
+        let resting = Resting {
+            chunk_size: 100,
+            ..Resting::default()
+        };
+        for (flags, completed, wanted, expected) in [
+            // flags: started, active, complete, open, hashing
+            ("1 1 0 1 0", 0, 10, (State::Downloading, 0.0, 950, Some(95))),
+            (
+                "1 1 0 1 0",
+                400,
+                6,
+                (State::Downloading, 400.0 / 950.0, 950, Some(55)),
+            ),
+            (
+                "1 1 0 1 0",
+                400,
+                2,
+                (State::Downloading, 400.0 / 600.0, 600, Some(20)),
+            ),
+            ("1 1 0 1 0", 400, 0, (State::Seeding, 1.0, 400, Some(0))),
+            ("0 0 0 0 0", 400, 0, (State::Stopped, 1.0, 400, Some(0))),
+            ("1 1 1 1 0", 950, 0, (State::Seeding, 1.0, 950, Some(0))),
+            // Nothing is wanted, and nothing is there.
+            ("1 1 0 1 0", 0, 0, (State::Downloading, 0.0, 950, Some(95))),
+            // While data is checked nobody knows what is there.
+            (
+                "1 1 0 1 1",
+                400,
+                0,
+                (State::Checking, 400.0 / 950.0, 950, Some(55)),
+            ),
+        ] {
+            let row = format!("{HASH} 950 {completed} 0 10 0 0 {flags} 2 0 0 0 {wanted} ");
+            let shown = example(&row, "/d", &resting);
+            let found = (shown.state, shown.progress, shown.size, shown.eta);
+            assert_eq!(found, expected, "{flags}: {completed}, {wanted} to come");
         }
     }
 
@@ -408,12 +505,13 @@ mod tests {
     #[test]
     fn a_row_becomes_a_torrent() {
         let resting = Resting::parse(
-            "0 1 1700000000 0",
+            "0 1 1700000000 0 25",
             "film.mkv".to_owned(),
             "films".to_owned(),
             "/d/film.mkv".to_owned(),
+            "1:1:1:0:1/3:1:0:0:0/",
         );
-        let row = format!("{HASH} 1000 250 500 10 20 1500 1 1 0 1 0 3 7 2 9 Tracker: [a b]");
+        let row = format!("{HASH} 1000 250 500 10 20 1500 1 1 0 1 0 3 7 2 9 30 Tracker: [a b]");
         let torrent = example(&row, "/d", &resting.unwrap());
         let expected = Torrent {
             hash: HASH.to_lowercase(),
@@ -441,6 +539,8 @@ mod tests {
             added_at: Some(1_700_000_000),
             completed_at: None,
             tracker_host: None,
+            tracker_standing: Some(Standing::Failing),
+            tracker_message: Some("a b".to_owned()),
             seconds_seeded: None,
             last_activity: None,
             availability: None,
@@ -450,17 +550,17 @@ mod tests {
 
     #[test]
     fn a_torrent_that_is_closed_or_was_never_open_is_shown_in_its_own_place() {
-        let row = format!("{HASH} 1000 1000 0 0 0 0 0 0 1 0 0 2 0 0 0 ");
+        let row = format!("{HASH} 1000 1000 0 0 0 0 0 0 1 0 0 2 0 0 0 0 ");
         for (word, name, base_path, directory, expected) in [
-            ("0 0 0 0", "film.mkv", "/old/film.mkv", "/new", "/new/film.mkv"),
-            ("0 0 0 0", "film.mkv", "/new/film.mkv", "/new/", "/new/film.mkv"),
-            ("1 0 0 0", "Pack", "/old/Pack", "/new/Pack", "/new/Pack"),
-            ("0 0 0 0", "film.mkv", "", "/new", "/new/film.mkv"),
-            ("0 0 0 0", "film.mkv", "", "/", "/film.mkv"),
-            ("1 0 0 0", "Pack", "", "/new/Pack", "/new/Pack"),
-            ("0 0 0 0", "", "", "/new", "/new"),
+            ("0 0 0 0 0", "film.mkv", "/old/film.mkv", "/new", "/new/film.mkv"),
+            ("0 0 0 0 0", "film.mkv", "/new/film.mkv", "/new/", "/new/film.mkv"),
+            ("1 0 0 0 0", "Pack", "/old/Pack", "/new/Pack", "/new/Pack"),
+            ("0 0 0 0 0", "film.mkv", "", "/new", "/new/film.mkv"),
+            ("0 0 0 0 0", "film.mkv", "", "/", "/film.mkv"),
+            ("1 0 0 0 0", "Pack", "", "/new/Pack", "/new/Pack"),
+            ("0 0 0 0 0", "", "", "/new", "/new"),
         ] {
-            let resting = Resting::parse(word, name.to_owned(), String::new(), base_path.to_owned());
+            let resting = Resting::parse(word, name.to_owned(), String::new(), base_path.to_owned(), "");
             let shown = example(&row, directory, &resting.unwrap()).content_path;
             assert_eq!(shown, expected, "{base_path:?} {directory:?}");
         }
@@ -471,7 +571,7 @@ mod tests {
         let resting = Resting::default();
         let row = |size: &str, done: &str, rate: &str, priority: &str| {
             example(
-                &format!("{HASH} {size} {done} -5 {rate} x 0 1 1 0 1 0 {priority} 99999999999 0 0 "),
+                &format!("{HASH} {size} {done} -5 {rate} x 0 1 1 0 1 0 {priority} 99999999999 0 0 1 "),
                 "/d",
                 &resting,
             )
@@ -501,14 +601,14 @@ mod tests {
     /// Its privacy stands in metadata that is not there yet.
     #[test]
     fn a_magnet_link_without_metadata_says_nothing_of_privacy() {
-        let row = format!("{HASH} 1000 0 0 0 0 0 1 1 0 1 0 2 0 0 0 ");
+        let row = format!("{HASH} 1000 0 0 0 0 0 1 1 0 1 0 2 0 0 0 1 ");
         for (name, is_private) in [
             (format!("{HASH}.meta"), None),
             (format!("{}.meta", HASH.to_lowercase()), None),
             ("film.meta".to_owned(), Some(false)),
             (HASH.to_owned(), Some(false)),
         ] {
-            let resting = Resting::parse("0 0 0 0", name.clone(), String::new(), String::new());
+            let resting = Resting::parse("0 0 0 0 0", name.clone(), String::new(), String::new(), "");
             assert_eq!(
                 example(&row, "/d", &resting.unwrap()).is_private,
                 is_private,
@@ -524,7 +624,7 @@ mod tests {
             "x",
             HASH,
             &format!("{HASH} 1 2 3"),
-            "ZZC347373CE10AECB894A2D2C8E3383353EF9BE2 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 ",
+            "ZZC347373CE10AECB894A2D2C8E3383353EF9BE2 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 ",
         ] {
             assert!(
                 matches!(Moving::parse(row, String::new()), Err(Error::Protocol(_))),
@@ -544,6 +644,7 @@ mod tests {
         assert_eq!(save_path("/d/Other", &with(true, "Pack")), "/d/Other");
         assert_eq!(save_path("/d/BackPack", &with(true, "Pack")), "/d/BackPack");
         assert_eq!(save_path("/d/film.mkv", &with(false, "film.mkv")), "/d/film.mkv");
+        assert_eq!(save_path("/d/????", &with(true, "\u{1f3ac}")), "/d");
         assert_eq!(save_path("/Pack", &with(true, "Pack")), "/Pack");
     }
 }

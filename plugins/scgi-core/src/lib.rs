@@ -20,12 +20,15 @@ mod fields;
 mod fingerprint;
 mod label;
 mod limits;
+mod names;
 mod place;
 mod poll;
 mod quiet;
 mod relocate;
 mod remove;
 mod rows;
+mod trackers;
+mod words;
 
 pub use client::Client;
 pub use engine_model::Attention;

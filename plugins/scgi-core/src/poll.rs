@@ -2,18 +2,21 @@
 //!
 //! Owns: what the last list said, as fingerprints, numbers and the texts that rest. A row whose fingerprint is the same
 //! is not looked into. While nobody looks it asks for less still ([`crate::quiet`]). Mostly a poll asks only what moves ([`fields::MOVING`]); it asks for everything when it knows
-//! nothing, every 30 s, and at once for torrents that are new or were started, stopped, finished or moved.
+//! nothing, every 30 s, and at once for torrents that are new, were started, stopped, finished or moved, or have another message: what
+//! their trackers answered stands behind it. The address of a torrent's first tracker is asked once, for [`MAX_FIRST`] torrents a poll;
+//! trackers that were not heard yet are counted again, those of [`MAX_SINGLES`] torrents a poll.
 //! Never: trusts itself after an error. Whatever fails, the next poll is full.
-//! Bounds: 2 connections a poll, one after the other; some 250 bytes a torrent.
+//! Bounds: a few connections a poll, one after the other; some 300 bytes a torrent.
 
 use std::collections::HashMap;
 
-use crate::client::Client;
+use crate::client::{Client, MAX_CALLS};
 use crate::error::Error;
 use crate::fields::{self, Essential, Flags, Moving, Resting};
 use crate::fingerprint::{Print, fingerprint};
 use crate::limits::limit_of_rate;
 use crate::rows::{self, Rows, Sink};
+use crate::trackers;
 use crate::wire::{Clock, Transport};
 use crate::xml::{self, Param, text};
 use engine_model::{Attention, GlobalStats, Torrent};
@@ -27,6 +30,8 @@ const QUIET_FULL_READ_EVERY_MS: u64 = 60_000;
 const LABELS_EVERY_MS: u64 = 8_000;
 /// Torrents asked about one by one; when more of them changed, the whole list is cheaper.
 pub(crate) const MAX_SINGLES: usize = 50;
+/// Torrents whose first tracker is asked for in a poll, beside those asked about one by one.
+pub(crate) const MAX_FIRST: usize = MAX_CALLS;
 /// More would not fit into a guest.
 const MAX_TORRENTS: usize = 100_000;
 
@@ -55,6 +60,7 @@ pub(crate) struct Entry {
     size: u64,
     directory: u64,
     message: u64,
+    wanted_chunks: u64,
     /// Fingerprint of its row of essential fields; 0 when there was none since the last change.
     pub(crate) essential: u64,
     flags: Flags,
@@ -89,6 +95,10 @@ pub struct Poller {
     pub(crate) swept_at: u64,
     /// This rTorrent does not pick out torrents for us.
     pub(crate) cannot_filter: bool,
+    /// This rTorrent does not count trackers in a list.
+    cannot_count: bool,
+    /// The entry from which on torrents with unheard trackers are asked about.
+    unheard_from: usize,
     pub(crate) entries: Vec<Entry>,
     pub(crate) index: HashMap<[u8; 20], usize>,
 }
@@ -123,6 +133,7 @@ impl Poller {
                 Attention::Quiet => self.read_quietly(client, now, tell)?,
             }
         };
+        self.ask_about_trackers(client)?;
         self.was_quiet = attention == Attention::Quiet;
         let removed = if saw_all { self.drop_unseen() } else { Vec::new() };
         self.add_up(&mut stats);
@@ -160,7 +171,27 @@ impl Poller {
         client: &Client<T, C>,
         tell: &mut dyn FnMut(Torrent),
     ) -> Result<GlobalStats, Error> {
+        match self.read_all(client, tell) {
+            // The answer of a release that words one of the commands in it otherwise.
+            Err(Error::Protocol(text)) if text.starts_with(rows::FAULT) && !self.cannot_count => {
+                self.cannot_count = true;
+                self.read_all(client, tell)
+            }
+            stats => stats,
+        }
+    }
+
+    fn read_all<T: Transport, C: Clock>(
+        &mut self,
+        client: &Client<T, C>,
+        tell: &mut dyn FnMut(Torrent),
+    ) -> Result<GlobalStats, Error> {
         self.reads += 1;
+        let counts = if self.cannot_count {
+            trackers::NO_COUNTS
+        } else {
+            trackers::COUNTS
+        };
         let mut reader = FullReader {
             poller: &mut *self,
             next: 0,
@@ -174,6 +205,7 @@ impl Poller {
             name,
             label,
             base_path,
+            counts,
         ];
         let stats = read_list(client, List::Main, &columns, &mut reader)?;
         self.full_read_at = client.clock.monotonic_ms();
@@ -220,6 +252,53 @@ impl Poller {
         Ok(())
     }
 
+    /// Asks, at a slow pace, for what the list does not tell of trackers: the first one where it is not known, and of torrents whose
+    /// trackers were not heard yet whether they were by now. Who has news is told when its row comes next.
+    fn ask_about_trackers<T: Transport, C: Clock>(&mut self, client: &Client<T, C>) -> Result<(), Error> {
+        let target = |entry: &Entry| fields::hex(&entry.hash).to_uppercase();
+        let entries = self.entries.iter().enumerate();
+        let nameless = entries.filter(|(_, entry)| entry.resting.trackers.needs_host());
+        let (nameless, targets): (Vec<usize>, Vec<String>) = nameless
+            .take(MAX_FIRST)
+            .map(|(at, entry)| (at, target(entry)))
+            .unzip();
+        if !targets.is_empty() {
+            for (at, url) in nameless.into_iter().zip(client.first_trackers(&targets)?) {
+                let Some(entry) = self.entries.get_mut(at) else {
+                    continue;
+                };
+                entry
+                    .resting
+                    .trackers
+                    .put_first(url.as_deref().unwrap_or_default());
+                if entry.resting.trackers.host.is_some() {
+                    entry.look_again();
+                }
+            }
+        }
+        let entries = self.entries.iter().enumerate().cycle().skip(self.unheard_from);
+        let unheard = entries
+            .take(self.entries.len())
+            .filter(|(_, entry)| entry.flags.active && entry.resting.trackers.is_unheard());
+        let (unheard, targets): (Vec<usize>, Vec<String>) = unheard
+            .take(MAX_SINGLES)
+            .map(|(at, entry)| (at, target(entry)))
+            .unzip();
+        self.unheard_from = unheard.last().map_or(0, |last| last + 1);
+        if self.cannot_count || targets.is_empty() {
+            return Ok(());
+        }
+        for (at, counts) in unheard.into_iter().zip(client.count_trackers(&targets)?) {
+            let Some(entry) = self.entries.get_mut(at) else {
+                continue;
+            };
+            if entry.resting.trackers.count_anew(&counts) {
+                entry.look_again();
+            }
+        }
+        Ok(())
+    }
+
     /// Takes in what a row said. Without `resting` the remembered one stays.
     pub(crate) fn remember(
         &mut self,
@@ -229,7 +308,6 @@ impl Poller {
         moving: &Moving,
         resting: Option<Resting>,
     ) {
-        let state = moving.state();
         let (reads, polls) = (self.reads, self.polls);
         let at = at.unwrap_or_else(|| {
             self.index.insert(moving.hash, self.entries.len());
@@ -249,10 +327,11 @@ impl Poller {
         entry.size = moving.size;
         entry.directory = fingerprint(moving.directory.as_bytes());
         entry.message = fingerprint(moving.message.as_bytes());
+        entry.wanted_chunks = moving.wanted_chunks;
         entry.essential = 0;
         entry.flags = moving.flags;
         entry.priority = moving.priority;
-        entry.is_active = state.is_active();
+        entry.is_active = moving.state(&entry.resting.trackers).is_active();
         entry.is_busy = moving.is_busy();
         entry.seen = reads;
         entry.told = polls;
@@ -321,6 +400,7 @@ impl Entry {
             size: 0,
             directory: 0,
             message: 0,
+            wanted_chunks: 0,
             essential: 0,
             flags: Flags::default(),
             priority: 0,
@@ -335,15 +415,23 @@ impl Entry {
     pub(crate) fn has(&self, essential: &Essential, directory: &str, label: &str) -> bool {
         self.flags == essential.flags
             && self.priority == essential.priority
+            && self.wanted_chunks == essential.wanted_chunks
             && self.message == fingerprint(essential.message.as_bytes())
             && self.directory == fingerprint(directory.as_bytes())
             && self.resting.label == label
+    }
+
+    /// Lets the next look at it tell it, whatever its row says.
+    fn look_again(&mut self) {
+        self.moving = Print::default();
+        self.is_busy = true;
     }
 
     /// Whether the resting part may have changed along with this.
     fn is_doubtful(&self, moving: &Moving) -> bool {
         self.flags != moving.flags
             || self.size != moving.size
+            || self.message != fingerprint(moving.message.as_bytes())
             || self.directory != fingerprint(moving.directory.as_bytes())
     }
 }
@@ -470,18 +558,20 @@ impl Sink for FullReader<'_> {
         {
             return Ok(());
         }
-        let [moving, directory, resting, name, label, base_path] = row.columns.map(text);
+        let [moving, directory, resting, name, label, base_path, counts] = row.columns.map(text);
         let moving = Moving::parse(&moving, directory.into_owned())?;
-        let resting = Resting::parse(
+        let mut resting = Resting::parse(
             &resting,
             name.into_owned(),
             label.into_owned(),
             base_path.into_owned(),
+            &counts,
         )?;
         let found = self.poller.find(&moving.hash, &mut self.next);
         let (reads, polls) = (self.poller.reads, self.poller.polls);
         if let Some(entry) = found.and_then(|at| self.poller.entries.get_mut(at)) {
             entry.seen = reads;
+            resting.trackers.keep_host(&entry.resting.trackers);
             // Told once a poll is enough: the fingerprint that stays differs, so the next poll tells the rest.
             if entry.told == polls {
                 return Ok(());

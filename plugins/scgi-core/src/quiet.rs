@@ -9,6 +9,7 @@ use crate::client::Client;
 use crate::error::Error;
 use crate::fields::{self, Essential};
 use crate::fingerprint::{Print, fingerprint};
+use crate::names;
 use crate::poll::{LightReader, List, MAX_SINGLES, Poller, read_list};
 use crate::rows::{self, Sink};
 use crate::wire::{Clock, Transport};
@@ -135,6 +136,7 @@ impl Sink for EssentialReader<'_> {
         }
         let row = rows::columns::<{ fields::ESSENTIAL_COLUMNS }>(raw)?;
         let [joined, directory, label] = row.columns.map(text);
+        let directory = names::decoded(&directory);
         let essential = Essential::parse(&joined)?;
         let found = self.poller.find(&essential.hash, &mut self.next);
         if let Some(entry) = found.and_then(|at| self.poller.entries.get_mut(at)) {

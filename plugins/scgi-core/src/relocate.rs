@@ -4,6 +4,7 @@
 use crate::client::{Call, Client};
 use crate::commands::parts;
 use crate::error::Error;
+use crate::names;
 use crate::wire::{Clock, Transport};
 
 /// The torrent's own note of how it ran before it let go of its data.
@@ -30,7 +31,7 @@ impl<T: Transport, C: Clock> Client<T, C> {
             started?.int() != 0,
             active?.int() != 0,
             open?.int() != 0,
-            name?.text(),
+            names::decoded(&name?.text()),
         );
         self.make_directory(destination)?;
         // Also one that is started but could not be opened: starting it again would do nothing.
@@ -38,7 +39,7 @@ impl<T: Transport, C: Clock> Client<T, C> {
             self.steps(target, &["d.stop", "d.close"])?;
         }
         self.call("d.directory.set", &[target.into(), destination.into()])??;
-        let now = self.call("d.directory", &[target.into()])??.text();
+        let now = names::decoded(&self.call("d.directory", &[target.into()])??.text());
         // One that was paused stays stopped: rTorrent cannot open it without running it. The check comes first, or one
         // whose files are not there yet would stand still.
         if started && (active || !open) {
@@ -109,15 +110,15 @@ impl<T: Transport, C: Clock> Client<T, C> {
         let [started, open, name, multi, present, ran] = parts(answers)?;
         let mut wanted = save_path.trim_end_matches('/').to_owned();
         if multi?.int() != 0 {
-            wanted = format!("{wanted}/{}", name?.text());
+            wanted = format!("{wanted}/{}", names::decoded(&name?.text()));
         }
-        if present?.text().trim_end_matches('/') != wanted {
+        if names::decoded(&present?.text()).trim_end_matches('/') != wanted {
             let save_path = directory(save_path)?;
             if open?.int() != 0 || started?.int() != 0 {
                 self.steps(target, &["d.stop", "d.close"])?;
             }
             self.call("d.directory.set", &[target.into(), save_path.into()])??;
-            let now = self.call("d.directory", &[target.into()])??.text();
+            let now = names::decoded(&self.call("d.directory", &[target.into()])??.text());
             if now.trim_end_matches('/') != wanted {
                 return Err(elsewhere(&now));
             }

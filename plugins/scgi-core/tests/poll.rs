@@ -8,314 +8,10 @@
 
 mod support;
 
-use std::cell::RefCell;
-use std::collections::HashMap;
-use std::rc::Rc;
-
-use engine_model::{Attention, State, Torrent};
+use engine_model::{Standing, State};
 use proptest::prelude::*;
-use scgi_core::{Client, Clock, Endpoint, Error, NetError, Poller, Reply, Summary, Transport};
-use support::script::{Frozen, endpoint};
-
-#[derive(Clone, Debug, PartialEq)]
-struct Fake {
-    number: u32,
-    name: String,
-    label: String,
-    directory: String,
-    completed: u64,
-    started: bool,
-    rate: u64,
-    message: String,
-}
-
-impl Fake {
-    fn new(number: u32) -> Self {
-        Self {
-            number,
-            name: format!("t{number} <&>"),
-            label: String::new(),
-            directory: "/d".to_owned(),
-            completed: 0,
-            started: true,
-            rate: 0,
-            message: String::new(),
-        }
-    }
-
-    fn hash(&self) -> String {
-        format!("{:040x}", self.number)
-    }
-
-    fn moving(&self) -> String {
-        let started = u8::from(self.started);
-        format!(
-            "{} 1000 {} 5 {} 0 0 {started} {started} 0 {started} 0 2 0 0 0 {}",
-            self.hash().to_uppercase(),
-            self.completed,
-            self.rate,
-            self.message
-        )
-    }
-
-    fn essential(&self) -> String {
-        let started = u8::from(self.started);
-        let hash = self.hash().to_uppercase();
-        format!("{hash} {started} {started} 0 {started} 0 2 {}", self.message)
-    }
-
-    /// What rTorrent says of it when it is asked alone.
-    fn value(&self, method: &str) -> String {
-        let flag = || u8::from(self.started).to_string();
-        match method {
-            "d.name" => self.name.clone(),
-            "d.custom1" => self.label.clone(),
-            "d.directory" => self.directory.clone(),
-            "d.message" => self.message.clone(),
-            "d.base_path" => String::new(),
-            "d.timestamp.started" => "7".to_owned(),
-            "d.size_bytes" => "1000".to_owned(),
-            "d.completed_bytes" => self.completed.to_string(),
-            "d.up.total" => "5".to_owned(),
-            "d.down.rate" => self.rate.to_string(),
-            "d.state" | "d.is_active" | "d.is_open" => flag(),
-            "d.priority" => "2".to_owned(),
-            _ => "0".to_owned(),
-        }
-    }
-
-    /// What the host must know of it.
-    fn seen(&self) -> (String, String, Option<String>, String, u64, State) {
-        let state = if self.started {
-            State::Downloading
-        } else {
-            State::Stopped
-        };
-        (
-            self.hash(),
-            self.name.clone(),
-            Some(self.label.clone()).filter(|label| !label.is_empty()),
-            self.directory.clone(),
-            self.completed,
-            state,
-        )
-    }
-}
-
-fn shown(torrent: &Torrent) -> (String, String, Option<String>, String, u64, State) {
-    (
-        torrent.hash.clone(),
-        torrent.name.clone(),
-        torrent.label.clone(),
-        torrent.save_path.clone(),
-        torrent.downloaded,
-        torrent.state,
-    )
-}
-
-#[derive(Default)]
-struct World {
-    torrents: Vec<Fake>,
-    /// What is wrong with the next answer.
-    damage: Option<fn(String) -> String>,
-    /// Kinds of questions asked so far.
-    asked: Vec<&'static str>,
-    /// It knows no `d.multicall.filtered`.
-    is_old: bool,
-}
-
-#[derive(Clone, Default)]
-struct FakeClient(Rc<RefCell<World>>);
-
-fn element(value: &str) -> String {
-    let value = value
-        .replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;");
-    format!("<value><string>{value}</string></value>\r\n")
-}
-
-fn array(content: &str) -> String {
-    format!("<value><array><data>\r\n{content}</data></array></value>\r\n")
-}
-
-fn fault(code: i32, text: &str) -> String {
-    format!(
-        "<value><struct><member><name>faultCode</name><value><i4>{code}</i4></value></member>\
-         <member><name>faultString</name><value><string>{text}</string></value></member></struct></value>\r\n"
-    )
-}
-
-impl World {
-    fn answer(&mut self, request: &str) -> String {
-        let body = if request.contains("d.multicall.filtered") && self.is_old {
-            self.asked.push("busy");
-            fault(-506, "Method 'd.multicall.filtered' not defined")
-        } else if request.contains("<string>d.multicall") {
-            let filtered = request.contains("d.multicall.filtered");
-            let full = request.contains("d.base_path=");
-            let essential = !request.contains("d.size_bytes=");
-            let labels = request.contains("d.custom1=");
-            self.asked.push(match (filtered, essential, full, labels) {
-                (true, ..) => "busy",
-                (_, true, ..) => "essential",
-                (_, _, true, _) => "full",
-                (.., true) => "labelled",
-                _ => "light",
-            });
-            let row = |torrent: &Fake| {
-                if essential {
-                    let texts = element(&torrent.directory) + &element(&torrent.label);
-                    return array(&(element(&torrent.essential()) + &texts));
-                }
-                let mut row = element(&torrent.moving()) + &element(&torrent.directory);
-                if labels && !full {
-                    row += &element(&torrent.label);
-                }
-                if full {
-                    row += &element("0 0 7 0");
-                    row += &(element(&torrent.name) + &element(&torrent.label) + &element(""));
-                }
-                array(&row)
-            };
-            let listed = |torrent: &&Fake| !filtered || torrent.rate > 0;
-            let rows: String = self.torrents.iter().filter(listed).map(row).collect();
-            array("<value><i8>9</i8></value>\r\n").repeat(4) + &array(&array(&rows))
-        } else {
-            self.asked.push("single");
-            let mut answers = String::new();
-            for call in request.split("<name>methodName</name>").skip(1) {
-                let hash = call
-                    .split("<data><value><string>")
-                    .nth(1)
-                    .and_then(|rest| rest.split('<').next())
-                    .unwrap();
-                let method = call
-                    .split("<string>")
-                    .nth(1)
-                    .and_then(|rest| rest.split('<').next())
-                    .unwrap();
-                let found = self
-                    .torrents
-                    .iter()
-                    .find(|torrent| torrent.hash().to_uppercase() == hash);
-                answers += &match found {
-                    Some(torrent) => array(&element(&torrent.value(method))),
-                    None => fault(-501, "Could not find info-hash."),
-                };
-            }
-            answers
-        };
-        let xml = format!(
-            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\r\n<methodResponse>\r\n<params>\r\n<param>{}</param>\r\n</params>\r\n</methodResponse>\r\n",
-            array(&body).trim_end()
-        );
-        let xml = self.damage.take().map_or(xml.clone(), |damage| damage(xml));
-        format!("Status: 200 OK\r\n\r\n{xml}")
-    }
-}
-
-struct Once(Vec<u8>);
-
-impl Reply for Once {
-    fn read(&mut self) -> Result<Vec<u8>, NetError> {
-        Ok(std::mem::take(&mut self.0))
-    }
-}
-
-impl Transport for FakeClient {
-    type Reply = Once;
-
-    fn dial(&self, _: &Endpoint, _: u32, request: &[u8]) -> Result<Once, NetError> {
-        Ok(Once(
-            self.0
-                .borrow_mut()
-                .answer(&String::from_utf8_lossy(request))
-                .into_bytes(),
-        ))
-    }
-
-    fn post(&self, _: &str, _: u32, _: Vec<u8>) -> Result<(u16, Once), NetError> {
-        Err(NetError::Refused)
-    }
-}
-
-/// The host's side: a list kept by deltas.
-struct Host {
-    world: FakeClient,
-    clock: Frozen,
-    client: Client<FakeClient, Frozen>,
-    poller: Poller,
-    cursor: Option<u64>,
-    known: HashMap<String, Torrent>,
-    /// Hashes the last poll told, in order.
-    told: Vec<String>,
-}
-
-impl Host {
-    fn new(torrents: impl IntoIterator<Item = Fake>) -> Self {
-        let world = FakeClient::default();
-        world.0.borrow_mut().torrents = torrents.into_iter().collect();
-        let clock = Frozen::default();
-        let client = Client::new(endpoint(), 1000, world.clone(), clock.clone());
-        Self {
-            world,
-            clock,
-            client,
-            poller: Poller::default(),
-            cursor: None,
-            known: HashMap::new(),
-            told: Vec::new(),
-        }
-    }
-
-    fn poll(&mut self) -> Result<Summary, Error> {
-        self.poll_for(Attention::Watched)
-    }
-
-    fn poll_quietly(&mut self) -> Result<Summary, Error> {
-        self.poll_for(Attention::Quiet)
-    }
-
-    fn poll_for(&mut self, attention: Attention) -> Result<Summary, Error> {
-        self.clock.sleep_ms(2000);
-        self.world.0.borrow_mut().asked.clear();
-        let mut told = Vec::new();
-        let summary = self
-            .poller
-            .poll(&self.client, self.cursor, attention, &mut |torrent| {
-                told.push(torrent);
-            })?;
-        if summary.full {
-            self.known.clear();
-        }
-        for hash in &summary.removed {
-            assert!(self.known.remove(hash).is_some());
-        }
-        self.told = told.iter().map(|torrent| torrent.hash.clone()).collect();
-        self.known
-            .extend(told.into_iter().map(|torrent| (torrent.hash.clone(), torrent)));
-        self.cursor = Some(summary.cursor);
-        Ok(summary)
-    }
-
-    fn change(&self, change: impl FnOnce(&mut Vec<Fake>)) {
-        change(&mut self.world.0.borrow_mut().torrents);
-    }
-
-    fn asked(&self) -> Vec<&'static str> {
-        self.world.0.borrow().asked.clone()
-    }
-
-    /// The host knows what is.
-    fn assert_known(&self) {
-        let mut known: Vec<_> = self.known.values().map(shown).collect();
-        let mut is: Vec<_> = self.world.0.borrow().torrents.iter().map(Fake::seen).collect();
-        known.sort_by(|left, right| left.0.cmp(&right.0));
-        is.sort_by(|left, right| left.0.cmp(&right.0));
-        assert_eq!(known, is);
-    }
-}
+use scgi_core::Error;
+use support::world::{Fake, Host};
 
 #[test]
 fn an_idle_list_says_nothing() {
@@ -348,8 +44,77 @@ fn what_moves_is_told_at_once() {
     assert_eq!((host.told.len(), host.asked()), (1, vec!["light"]));
     host.change(|torrents| torrents[2].message = "Tracker: [a & b]".to_owned());
     host.poll().unwrap();
-    assert_eq!((host.told.len(), host.asked()), (1, vec!["light"]));
+    assert_eq!(
+        (host.told.len(), host.asked()),
+        (1, vec!["light", "single"]),
+        "what trackers answered stands behind a message"
+    );
     host.assert_known();
+}
+
+/// Its message says that a tracker lost it, which counts once no other one works.
+#[test]
+fn the_standing_follows_the_trackers_without_a_call_a_torrent() {
+    let mut host = Host::new((1..=200).map(|number| Fake {
+        trackers: "1:1:1:0:0/1:1:1:0:0/3:1:0:0:0/".to_owned(),
+        ..Fake::new(number)
+    }));
+    let standing = |host: &Host, number: u32| {
+        let torrent = &host.known[&Fake::new(number).hash()];
+        (torrent.state, torrent.tracker_standing)
+    };
+    host.poll().unwrap();
+    assert_eq!(
+        host.asked(),
+        ["full", "single", "single"],
+        "first trackers, and some that were not heard"
+    );
+    assert_eq!(standing(&host, 7), (State::Downloading, Some(Standing::Updating)));
+    host.poll().unwrap();
+    assert_eq!((host.told.len(), host.asked()), (200, vec!["light", "single"]));
+    let shown = &host.known[&Fake::new(7).hash()];
+    assert_eq!(shown.tracker_host.as_deref(), Some("tracker-7.example"));
+
+    // One of them is heard: within the four polls that it takes to look at all of them, and one.
+    host.change(|torrents| torrents[6].trackers = "1:1:1:0:1/1:1:1:1:0/3:1:0:0:0/".to_owned());
+    host.change(|torrents| torrents[7].trackers = "1:1:1:0:1/1:1:1:0:1/3:1:0:0:0/".to_owned());
+    for _ in 0..5 {
+        host.poll().unwrap();
+        assert!(host.asked().len() <= 2, "{:?}", host.asked());
+    }
+    assert_eq!(standing(&host, 7), (State::Downloading, Some(Standing::Working)));
+    assert_eq!(standing(&host, 8), (State::Downloading, Some(Standing::Failing)));
+
+    let lost = "Tracker: [Failure reason \"unregistered torrent\"]";
+    host.change(|torrents| {
+        torrents[6..8]
+            .iter_mut()
+            .for_each(|torrent| torrent.message = lost.to_owned())
+    });
+    host.poll().unwrap();
+    assert_eq!(standing(&host, 7), (State::Downloading, Some(Standing::Working)));
+    assert_eq!(standing(&host, 8), (State::Error, Some(Standing::Unregistered)));
+    let said = |number: u32| host.known[&Fake::new(number).hash()].tracker_message.clone();
+    assert_eq!(
+        (said(7), said(8).as_deref()),
+        (None, Some("unregistered torrent"))
+    );
+    assert_eq!(
+        host.known[&Fake::new(8).hash()].tracker_host.as_deref(),
+        Some("tracker-8.example")
+    );
+}
+
+#[test]
+fn a_release_that_cannot_count_trackers_is_read_without() {
+    let mut host = Host::new((1..=5).map(Fake::new));
+    host.world.0.borrow_mut().cannot_branch = true;
+    assert!(host.poll().unwrap().full && host.told.len() == 5);
+    assert_eq!(host.asked(), ["full", "full", "single"]);
+    assert_eq!(host.known[&Fake::new(2).hash()].tracker_standing, None);
+    host.cursor = None;
+    host.poll().unwrap();
+    assert_eq!(host.asked(), ["full", "single"], "known by now");
 }
 
 #[test]

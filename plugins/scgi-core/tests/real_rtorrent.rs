@@ -214,9 +214,9 @@ fn priorities_of_files(program: &Program) {
     assert_eq!(
         paths,
         [
-            (0, "a.bin", 40_000, 1),
-            (1, "sub/b.bin", 100, 1),
-            (2, "sub/c.bin", 70_000, 1)
+            (0, "Pack/a.bin", 40_000, 1),
+            (1, "Pack/sub/b.bin", 100, 1),
+            (2, "Pack/sub/c.bin", 70_000, 1)
         ]
     );
     for priority in [0, 2, 1] {

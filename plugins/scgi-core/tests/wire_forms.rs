@@ -336,7 +336,10 @@ fn reading(stage: &Stage, downloads: &str) {
         .iter()
         .map(|file| (file.index, file.path.as_str(), file.size, file.priority))
         .collect();
-    assert_eq!(paths, [(0, "a.bin", 20_000, 1), (1, "sub/b.bin", 100, 1)]);
+    assert_eq!(
+        paths,
+        [(0, "Pack/a.bin", 20_000, 1), (1, "Pack/sub/b.bin", 100, 1)]
+    );
     assert_eq!(
         stage.operation("files-unknown").files(UNKNOWN),
         Err(Error::NotFound(Subject::Torrent))

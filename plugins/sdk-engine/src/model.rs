@@ -35,10 +35,17 @@ impl From<engine_model::State> for TorrentState {
 
 impl From<engine_model::Torrent> for Torrent {
     fn from(torrent: engine_model::Torrent) -> Self {
+        let pair = |name: &str, value: String| (name.to_owned(), value);
         let unknown = torrent
             .is_private
             .is_none()
-            .then(|| ("is-private".to_owned(), "unknown".to_owned()));
+            .then(|| pair("is-private", "unknown".to_owned()));
+        let standing = torrent
+            .tracker_standing
+            .map(|standing| pair("tracker-status", standing.as_str().to_owned()));
+        let said = torrent
+            .tracker_message
+            .map(|message| pair("tracker-message", message));
         Self {
             hash: torrent.hash,
             name: torrent.name,
@@ -68,7 +75,7 @@ impl From<engine_model::Torrent> for Torrent {
             seconds_seeded: torrent.seconds_seeded,
             last_activity: torrent.last_activity,
             availability: torrent.availability,
-            extra: unknown.into_iter().collect(),
+            extra: unknown.into_iter().chain(standing).chain(said).collect(),
         }
     }
 }

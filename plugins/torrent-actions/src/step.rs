@@ -36,7 +36,8 @@ pub const ALL: [Listed; 5] = [
             r#"{
   "type": "object",
   "required": ["destination"],
-  "properties": {"destination": {"type": "string", "title": "Destination directory", "maxLength": 4096}},
+  "properties": {"destination": {"type": "string", "title": "Destination directory", "maxLength": 4096, "x-placeholders": true,
+    "description": "May have {label}, {name}, {tracker} and {hash}, each filled with one name of the torrent."}},
   "additionalProperties": false
 }"#,
         ),

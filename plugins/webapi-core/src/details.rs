@@ -44,13 +44,13 @@ struct PeerItem {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct TrackerItem {
-    url: Text,
+pub(crate) struct TrackerItem {
+    pub(crate) url: Text,
     tier: Num,
-    status: Num,
+    pub(crate) status: Num,
     num_seeds: Num,
     num_leeches: Num,
-    msg: Text,
+    pub(crate) msg: Text,
 }
 
 impl<H: Http, C: Clock> Session<H, C> {
@@ -139,7 +139,8 @@ impl From<TrackerItem> for Tracker {
             status: match item.status.unsigned() {
                 0 => TrackerStatus::Disabled,
                 2 => TrackerStatus::Working,
-                4 => TrackerStatus::Error,
+                // 5.x tells apart why: 4 fails, 5 refuses, 6 is not reached.
+                4..=6 => TrackerStatus::Error,
                 _ => TrackerStatus::Enabled,
             },
             seeders: count(item.num_seeds),
@@ -235,6 +236,8 @@ mod tests {
             (2, TrackerStatus::Working),
             (3, TrackerStatus::Enabled),
             (4, TrackerStatus::Error),
+            (5, TrackerStatus::Error),
+            (6, TrackerStatus::Error),
             (9, TrackerStatus::Enabled),
         ] {
             assert_eq!(

@@ -10,6 +10,7 @@ use crate::model::Delta;
 use crate::pieces::{Place, Sink};
 use crate::quiet::is_worked_on;
 use crate::row::{Id, Merge, Row, Shared};
+use crate::standings::Heard;
 use crate::values::{Num, Text};
 use engine_model::{GlobalStats, State, Transfer};
 
@@ -94,6 +95,7 @@ impl Kept {
             changed: Vec::new(),
             gone: Vec::new(),
             removed: Vec::new(),
+            due: Vec::new(),
             rid: 0,
             full: false,
         }
@@ -146,15 +148,27 @@ impl Kept {
         if let Some(row) = self.rows.get(&id) {
             self.downloaded += u128::from(row.downloaded);
             self.uploaded += u128::from(row.uploaded);
-            self.active += u32::from(row.state.is_active());
+            self.active += u32::from(row.shown_state().is_active());
         }
+    }
+
+    pub(crate) fn row_mut(&mut self, id: Id) -> Option<&mut Row> {
+        self.rows.get_mut(&id)
+    }
+
+    /// Takes in what the trackers of a torrent said; true when that is news.
+    pub(crate) fn hear(&mut self, id: Id, heard: Heard) -> bool {
+        self.discount(id);
+        let is_news = self.rows.get_mut(&id).is_some_and(|row| row.hear(heard));
+        self.count(id);
+        is_news
     }
 
     fn discount(&mut self, id: Id) {
         if let Some(row) = self.rows.get(&id) {
             self.downloaded -= u128::from(row.downloaded);
             self.uploaded -= u128::from(row.uploaded);
-            self.active -= u32::from(row.state.is_active());
+            self.active -= u32::from(row.shown_state().is_active());
         }
     }
 }
@@ -168,6 +182,8 @@ pub(crate) struct Merging<'a> {
     gone: Vec<Id>,
     /// What the answer says was removed.
     removed: Vec<Id>,
+    /// Torrents to whose trackers something happened.
+    due: Vec<Id>,
     rid: u64,
     full: bool,
 }
@@ -178,6 +194,7 @@ pub(crate) struct Merged {
     /// The client sent its whole list.
     pub(crate) full: bool,
     changed: Vec<Id>,
+    due: Vec<Id>,
     gone: Vec<Id>,
 }
 
@@ -213,6 +230,7 @@ impl Merging<'_> {
             changed,
             mut gone,
             removed,
+            due,
             rid,
             full,
         } = self;
@@ -236,6 +254,7 @@ impl Merging<'_> {
             rid,
             full,
             changed,
+            due,
             gone,
         }
     }
@@ -254,6 +273,9 @@ impl Merging<'_> {
         }
         .json(json);
         row.id = id; // whatever the object claims
+        if row.is_news_of_trackers() {
+            self.due.push(id);
+        }
         let hash = row.hash();
         kept.count(id);
         let changed = merged.map_err(|error| garbled("a torrent", &error))?;
@@ -310,6 +332,20 @@ impl Sink for Merging<'_> {
 }
 
 impl Merged {
+    /// Torrents to whose trackers something happened.
+    pub(crate) fn due(&mut self) -> Vec<Id> {
+        std::mem::take(&mut self.due)
+    }
+
+    /// Counts these as changed too.
+    pub(crate) fn add_changed(&mut self, ids: &[Id]) {
+        for id in ids {
+            if !self.changed.contains(id) {
+                self.changed.push(*id);
+            }
+        }
+    }
+
     /// Nothing changed that shows.
     pub(crate) fn is_empty(&self) -> bool {
         self.changed.is_empty() && self.gone.is_empty()

@@ -21,6 +21,7 @@ mod pieces;
 mod quiet;
 mod row;
 mod session;
+mod standings;
 mod stats;
 mod values;
 

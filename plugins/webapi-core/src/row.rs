@@ -9,9 +9,10 @@ use std::rc::Rc;
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 
-use engine_model::{State, Torrent};
+use engine_model::{Standing, State, Torrent, host_of};
 
 use crate::model;
+use crate::standings::{Heard, MOST};
 use crate::values::{Flag, Num, TextSeed};
 
 /// From here on an ETA means "never" (100 days, the client's own sentinel).
@@ -99,6 +100,22 @@ pub(crate) struct Row {
     is_private: Option<bool>,
     /// URL of the tracker that works, or of the first.
     tracker: Rc<str>,
+    /// The client names a tracker now.
+    names_tracker: bool,
+    /// The client is a later one, which names a tracker whether it works or not.
+    is_late: bool,
+    /// Host of the first tracker of its magnet link.
+    first_host: Rc<str>,
+    trackers_count: u64,
+    /// Errors that a later client tells of trackers, one bit each.
+    complaints: u8,
+    heard: Option<Box<Heard>>,
+    /// Something happened to its trackers.
+    is_stirred: bool,
+    /// It waits to be asked about.
+    is_due: bool,
+    /// When its trackers were asked about last.
+    pub(crate) asked_ms: Option<u64>,
     seconds_seeded: Option<u64>,
     last_activity: Option<u64>,
     availability: Option<f64>,
@@ -132,6 +149,15 @@ impl Row {
             peers_total: 0,
             is_private: None,
             tracker: "".into(),
+            names_tracker: false,
+            is_late: false,
+            first_host: "".into(),
+            trackers_count: 0,
+            complaints: 0,
+            heard: None,
+            is_stirred: true,
+            is_due: false,
+            asked_ms: None,
             seconds_seeded: None,
             last_activity: None,
             availability: None,
@@ -166,7 +192,7 @@ impl Row {
         Torrent {
             hash: self.hash().to_string(),
             name: self.name.to_string(),
-            state: self.state,
+            state: self.shown_state(),
             progress: self.progress,
             size: self.size,
             downloaded: self.downloaded,
@@ -188,7 +214,10 @@ impl Row {
             message: None, // the client has none for a torrent
             added_at: self.added_at,
             completed_at: self.completed_at,
-            tracker_host: host_of(&self.tracker),
+            tracker_host: host_of(&self.tracker)
+                .or_else(|| Some(self.first_host.to_string()).filter(|host| !host.is_empty())),
+            tracker_standing: self.standing(),
+            tracker_message: self.tracker_message(),
             seconds_seeded: self.seconds_seeded,
             last_activity: self.last_activity,
             availability: self.availability,
@@ -196,15 +225,77 @@ impl Row {
     }
 }
 
-/// The host name in a tracker's URL, without user and port.
-fn host_of(url: &str) -> Option<String> {
-    let authority = url.split_once("://")?.1.split(['/', '?', '#']).next()?;
-    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-    let name = match host.strip_prefix('[') {
-        Some(literal) => literal.split(']').next()?,
-        None => host.split(':').next()?,
-    };
-    (!name.is_empty()).then(|| name.to_ascii_lowercase())
+impl Row {
+    /// An old client names a tracker when it works.
+    fn has_named(&self) -> bool {
+        self.names_tracker && !self.is_late
+    }
+
+    /// The standing with its trackers.
+    fn standing(&self) -> Option<Standing> {
+        if self.trackers_count == 0 {
+            return None;
+        }
+        if self.has_named() {
+            return Some(Standing::Working);
+        }
+        let heard = self.heard.as_ref()?;
+        let runs = !matches!(self.state, State::Paused | State::Stopped);
+        heard.tracked.standing(runs, [&*heard.text])
+    }
+
+    fn tracker_message(&self) -> Option<String> {
+        self.standing().filter(|_| !self.has_named())?;
+        let heard = self.heard.as_ref()?;
+        (!heard.text.is_empty()).then(|| heard.text.to_string())
+    }
+
+    /// What it is doing, as far as others are concerned: one that its trackers lost is in error.
+    pub(crate) fn shown_state(&self) -> State {
+        let is_checked = matches!(self.state, State::Checking | State::Allocating);
+        if self.standing() == Some(Standing::Unregistered) && !is_checked {
+            State::Error
+        } else {
+            self.state
+        }
+    }
+
+    /// Its trackers are worth a question.
+    pub(crate) fn is_asked_about(&self) -> bool {
+        (1..=MOST).contains(&self.trackers_count) && !self.has_named()
+    }
+
+    /// Something happened to its trackers that was not asked about; said once.
+    pub(crate) fn is_news_of_trackers(&mut self) -> bool {
+        std::mem::take(&mut self.is_stirred) && self.make_due()
+    }
+
+    /// True if it is to be asked about and did not wait for that before.
+    pub(crate) fn make_due(&mut self) -> bool {
+        let is_new = !self.is_due && self.is_asked_about();
+        self.is_due |= is_new;
+        is_new
+    }
+
+    /// Ends its wait; true if it is still worth a question.
+    pub(crate) fn take_turn(&mut self) -> bool {
+        self.is_due = false;
+        self.is_asked_about()
+    }
+
+    /// Takes in what its trackers said; true when that shows.
+    pub(crate) fn hear(&mut self, heard: Heard) -> bool {
+        let before = (self.standing(), self.tracker_message());
+        self.heard = Some(Box::new(heard));
+        before != (self.standing(), self.tracker_message())
+    }
+}
+
+/// Host of the first tracker in a magnet link.
+fn first_host_of(magnet: &str) -> Option<String> {
+    let (_, rest) = magnet.split_once("&tr=")?;
+    let url = rest.split('&').next()?;
+    host_of(&percent_encoding::percent_decode_str(url).decode_utf8_lossy())
 }
 
 /// Merges a JSON object into a row; says whether anything visible changed.
@@ -257,8 +348,13 @@ enum Field {
     DownloadRate,
     Downloaded,
     Eta,
+    HasMetadata,
+    HasOtherError,
+    HasTrackerError,
+    HasTrackerWarning,
     Hash,
     LastActivity,
+    Magnet,
     Name,
     NumComplete,
     NumIncomplete,
@@ -273,6 +369,7 @@ enum Field {
     State,
     Tags,
     Tracker,
+    TrackersCount,
     UploadRate,
     Uploaded,
     V1,
@@ -290,8 +387,13 @@ impl Field {
             "dlspeed" => Field::DownloadRate,
             "downloaded" => Field::Downloaded,
             "eta" => Field::Eta,
+            "has_metadata" => Field::HasMetadata,
+            "has_other_announce_error" => Field::HasOtherError,
+            "has_tracker_error" => Field::HasTrackerError,
+            "has_tracker_warning" => Field::HasTrackerWarning,
             "hash" => Field::Hash,
             "last_activity" => Field::LastActivity,
+            "magnet_uri" => Field::Magnet,
             "name" => Field::Name,
             "num_complete" => Field::NumComplete,
             "num_incomplete" => Field::NumIncomplete,
@@ -306,6 +408,7 @@ impl Field {
             "state" => Field::State,
             "tags" => Field::Tags,
             "tracker" => Field::Tracker,
+            "trackers_count" => Field::TrackersCount,
             "upspeed" => Field::UploadRate,
             "uploaded" => Field::Uploaded,
             "infohash_v1" => Field::V1,
@@ -339,19 +442,29 @@ impl Row {
             Field::SavePath => share(&mut self.save_path, shared, map),
             Field::Category => share(&mut self.label, shared, map),
             Field::Tags => share(&mut self.tags, shared, map),
-            // Empty while no tracker works: it is still the one that was.
-            Field::Tracker => {
-                let mut told = self.tracker.clone();
-                let news = share(&mut told, shared, map)? && !told.is_empty();
+            Field::Tracker => self.take_tracker(shared, map),
+            Field::Magnet => {
+                let host = map.next_value_seed(TextSeed(first_host_of))?;
+                let host = host.flatten().unwrap_or_default();
+                let news = *self.first_host != *host;
                 if news {
-                    self.tracker = told;
+                    self.first_host = shared.get(&host);
                 }
-                Ok(news)
+                Ok(news && self.tracker.is_empty())
             }
             Field::State => {
                 let state = map.next_value_seed(TextSeed(model::state))?;
-                Ok(state.is_some_and(|state| put(&mut self.state, state)))
+                let news = state.is_some_and(|state| put(&mut self.state, state));
+                self.is_stirred |= news;
+                Ok(news)
             }
+            Field::HasMetadata => {
+                self.is_late |= map.next_value::<Flag>()?.0.is_some();
+                Ok(false)
+            }
+            Field::HasOtherError => self.take_complaint(1, map),
+            Field::HasTrackerError => self.take_complaint(2, map),
+            Field::HasTrackerWarning => self.take_complaint(4, map),
             Field::Hash => {
                 let id = map.next_value_seed(TextSeed(Id::parse))?;
                 Ok(id.flatten().is_some_and(|id| put(&mut self.id, id)))
@@ -361,7 +474,8 @@ impl Row {
                 Ok(v1.is_some_and(|v1| put(&mut self.v1, v1)))
             }
             Field::Private => {
-                // Null while a magnet link has no metadata.
+                // Null while a magnet link has no metadata. An old client has no such field.
+                self.is_late = true;
                 let flag = map.next_value::<Flag>()?.0;
                 Ok(flag.is_some_and(|flag| put(&mut self.is_private, Some(flag))))
             }
@@ -370,6 +484,37 @@ impl Row {
                 Ok(!n.is_absent() && self.take_number(numeric, n))
             }
         }
+    }
+
+    /// Empty while no tracker works: it is still the one that was.
+    fn take_tracker<'de, A: MapAccess<'de>>(
+        &mut self,
+        shared: &mut Shared,
+        map: &mut A,
+    ) -> Result<bool, A::Error> {
+        let mut told = self.tracker.clone();
+        let news = share(&mut told, shared, map)?;
+        let before = self.standing();
+        self.is_stirred |= news || self.names_tracker == told.is_empty();
+        self.names_tracker = !told.is_empty();
+        if news && !told.is_empty() {
+            self.tracker = told;
+            return Ok(true);
+        }
+        Ok(before != self.standing())
+    }
+
+    fn take_complaint<'de, A: MapAccess<'de>>(&mut self, bit: u8, map: &mut A) -> Result<bool, A::Error> {
+        let Some(has) = map.next_value::<Flag>()?.0 else {
+            return Ok(false);
+        };
+        let complaints = if has {
+            self.complaints | bit
+        } else {
+            self.complaints & !bit
+        };
+        self.is_stirred |= put(&mut self.complaints, complaints);
+        Ok(false)
     }
 
     fn take_number(&mut self, field: Field, n: Num) -> bool {
@@ -386,7 +531,17 @@ impl Row {
             Field::UploadRate => put(&mut self.upload_rate, n.unsigned()),
             Field::Eta => put(&mut self.eta, n.non_negative().filter(|eta| *eta < ETA_NEVER)),
             Field::NumSeeds => put(&mut self.seeds_connected, n.small()),
-            Field::NumComplete => put(&mut self.seeds_total, n.small()),
+            // Moved by what a tracker answered.
+            Field::NumComplete => {
+                let news = put(&mut self.seeds_total, n.small());
+                self.is_stirred |= news;
+                news
+            }
+            Field::TrackersCount => {
+                let before = self.standing();
+                self.is_stirred |= put(&mut self.trackers_count, n.unsigned());
+                before != self.standing()
+            }
             Field::NumLeechs => put(&mut self.peers_connected, n.small()),
             Field::NumIncomplete => put(&mut self.peers_total, n.small()),
             Field::AddedOn => put(&mut self.added_at, instant(n)),
@@ -451,196 +606,4 @@ fn share<'de, A: MapAccess<'de>>(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    const HASH: &str = "0123456789abcdef0123456789ABCDEF01234567";
-
-    fn merged(json: &str) -> Torrent {
-        let mut row = Row::blank(Id::parse(HASH).expect("a hash"));
-        Merge {
-            row: &mut row,
-            shared: &mut Shared::default(),
-        }
-        .json(json.as_bytes())
-        .expect("JSON of a torrent");
-        row.torrent()
-    }
-
-    #[test]
-    fn hashes_are_forty_hex_digits() {
-        assert_eq!(Id::parse(HASH).expect("a hash").to_string(), HASH.to_lowercase());
-        for text in [
-            "",
-            "0123",
-            &HASH[1..],
-            "g123456789abcdef0123456789abcdef01234567",
-            &"é".repeat(20),
-        ] {
-            assert_eq!(Id::parse(text), None, "{text}");
-        }
-    }
-
-    #[test]
-    fn fields_are_mapped() {
-        let torrent = merged(
-            r#"{"name":"a \u00fc","state":"stalledUP","progress":1,"size":10,"downloaded":11,"uploaded":22,"ratio":2.0,
-            "dlspeed":1,"upspeed":2,"eta":60,"num_seeds":3,"num_complete":-1,"num_leechs":4,"num_incomplete":5,
-            "category":"tv","save_path":"/d","content_path":"/d/a","private":true,"added_on":7,"completion_on":8,
-            "tags":"x, y","availability":1.5,"seeding_time":3600,"last_activity":9,
-            "tracker":"https://user@Tracker.example:8443/announce"}"#,
-        );
-        let expected = Torrent {
-            hash: HASH.to_lowercase(),
-            name: "a ü".into(),
-            state: State::Seeding,
-            progress: 1.0,
-            size: 10,
-            downloaded: 11,
-            uploaded: 22,
-            ratio: 2.0,
-            download_rate: 1,
-            upload_rate: 2,
-            eta: Some(60),
-            seeds_connected: 3,
-            seeds_total: 0,
-            peers_connected: 4,
-            peers_total: 5,
-            priority: 2,
-            label: Some("tv".into()),
-            tags: vec!["x".into(), "y".into()],
-            save_path: "/d".into(),
-            content_path: "/d/a".into(),
-            is_private: Some(true),
-            message: None, // the client has none for a torrent
-            added_at: Some(7),
-            completed_at: Some(8),
-            tracker_host: Some("tracker.example".into()),
-            seconds_seeded: Some(3600),
-            last_activity: Some(9),
-            availability: Some(1.5),
-        };
-        assert_eq!(torrent, expected);
-    }
-
-    #[test]
-    fn what_moves_with_the_clock_is_kept_and_is_no_news() {
-        let mut row = Row::blank(Id::parse(HASH).expect("a hash"));
-        let mut shared = Shared::default();
-        let mut news = |json: &str| {
-            let merge = Merge {
-                row: &mut row,
-                shared: &mut shared,
-            };
-            merge.json(json.as_bytes()).expect("JSON of a torrent")
-        };
-        assert!(news(
-            r#"{"tracker":"udp://[2001:db8::1]:6969","availability":1.5,"seeding_time":1}"#
-        ));
-        assert!(!news(
-            r#"{"seeding_time":9,"last_activity":99,"availability":1.505,"tracker":""}"#
-        ));
-        assert!(news(r#"{"availability":1.52}"#));
-        assert!(news(r#"{"availability":-1}"#));
-        let torrent = row.torrent();
-        assert_eq!(
-            (
-                torrent.seconds_seeded,
-                torrent.last_activity,
-                torrent.availability
-            ),
-            (Some(9), Some(99), None)
-        );
-        assert_eq!(
-            torrent.tracker_host.as_deref(),
-            Some("2001:db8::1"),
-            "a tracker that is down is still its tracker"
-        );
-    }
-
-    #[test]
-    fn what_the_client_does_not_know_stays_unknown() {
-        let torrent = merged(
-            r#"{"eta":8640000,"ratio":-1,"size":-1,"completion_on":-3600,"added_on":0,"category":"","save_path":"/d",
-            "private":null,"progress":7.5}"#,
-        );
-        assert_eq!(
-            (torrent.eta, torrent.completed_at, torrent.added_at),
-            (None, None, None)
-        );
-        assert_eq!(
-            (torrent.label, torrent.size, torrent.content_path.as_str()),
-            (None, 0, "/d")
-        );
-        assert!(
-            (torrent.ratio - RATIO_MAX).abs() < f64::EPSILON && (torrent.progress - 1.0).abs() < f64::EPSILON
-        );
-    }
-
-    #[test]
-    fn a_hybrid_goes_by_its_v1_hash() {
-        let v1 = "f".repeat(40);
-        assert_eq!(merged(&format!(r#"{{"infohash_v1":"{v1}"}}"#)).hash, v1);
-        assert_eq!(merged(r#"{"infohash_v1":""}"#).hash, HASH.to_lowercase());
-    }
-
-    #[test]
-    fn only_what_shows_is_a_change() {
-        let mut row = Row::blank(Id::default());
-        let mut shared = Shared::default();
-        let mut merge = |json: &str| {
-            Merge {
-                row: &mut row,
-                shared: &mut shared,
-            }
-            .json(json.as_bytes())
-            .expect("JSON")
-        };
-        assert!(merge(r#"{"name":"a","upspeed":5,"category":"c"}"#));
-        assert!(!merge(r#"{"name":"a","upspeed":5,"category":"c"}"#));
-        assert!(!merge(
-            r#"{"time_active":9,"seeding_time":9,"last_activity":9,"availability":-1,"seen_complete":1,"ratio_limit":-2,
-            "uploaded_session":9,"amount_left":0,"priority":3,"tracker":"","trackers_count":2,"seq_dl":true}"#
-        ));
-        assert!(!merge(
-            r#"{"name":5,"upspeed":"7","state":null,"private":"yes","category":[],"infohash_v1":{}}"#
-        ));
-        assert!(merge(r#"{"upspeed":6}"#));
-        assert!(merge(r#"{"state":"error"}"#));
-        assert!(merge(r#"{"tags":"a, b"}"#) && !merge(r#"{"tags":"a, b"}"#));
-    }
-
-    #[test]
-    fn shared_texts_do_not_pile_up() {
-        let mut shared = Shared::default();
-        for n in 0..3 * SHARED_MAX {
-            shared.get(&n.to_string());
-        }
-        assert!(shared.0.len() <= SHARED_MAX);
-        assert!(Rc::ptr_eq(&shared.get("a"), &shared.get("a")));
-    }
-
-    proptest! {
-        #[test]
-        fn hostile_objects_never_panic(json in r#"[\[\]{}",:0-9a-z_eE.\\-]{0,80}"#) {
-            let mut row = Row::blank(Id::default());
-            let _ = Merge { row: &mut row, shared: &mut Shared::default() }.json(json.as_bytes());
-        }
-
-        #[test]
-        fn any_value_may_stand_in_any_field(n: i64, x: f64, text: String) {
-            let mut row = Row::blank(Id::default());
-            for field in ["added_on", "category", "eta", "name", "num_seeds", "private", "progress", "ratio", "size", "state",
-                "hash", "infohash_v1", "save_path", "completion_on"] {
-                for value in [serde_json::json!(n), serde_json::json!(x), serde_json::json!(text), serde_json::json!([n])] {
-                    let json = serde_json::json!({ field: value }).to_string();
-                    let merged = Merge { row: &mut row, shared: &mut Shared::default() }.json(json.as_bytes());
-                    prop_assert!(merged.is_ok());
-                }
-            }
-            let torrent = row.torrent();
-            prop_assert!((0.0..=1.0).contains(&torrent.progress) && torrent.ratio.is_finite());
-        }
-    }
-}
+mod tests;

@@ -11,6 +11,7 @@ use crate::model::Delta;
 use crate::pieces::{Pieces, Place, Sink};
 use crate::quiet::Quiet;
 use crate::row::{Id, Merge, Row, Shared};
+use crate::standings::Turn;
 use engine_model::{Attention, Torrent};
 
 /// Bytes asked for at a time; the host gives no more.
@@ -25,6 +26,7 @@ pub struct Session<H, C> {
     pub(crate) link: Link<H, C>,
     pub(crate) kept: Kept,
     pub(crate) quiet: Quiet,
+    pub(crate) turn: Turn,
     /// The client's number of the last answer merged; 0 asks for everything.
     rid: u64,
     /// The cursor of the last delta given away.
@@ -42,6 +44,7 @@ impl<H: Http, C: Clock> Session<H, C> {
             link: Link::new(config, http, clock),
             kept: Kept::default(),
             quiet: Quiet::default(),
+            turn: Turn::default(),
             rid: 0,
             given: None,
             aliases: HashMap::new(),
@@ -68,12 +71,17 @@ impl<H: Http, C: Clock> Session<H, C> {
         // Whatever goes wrong from here on, what was merged meanwhile would be missing in a delta.
         let before = self.given.take();
         let quiet = known && attention == Attention::Quiet;
-        let merged = self.read(quiet).inspect_err(|_| self.rid = 0)?;
+        let mut merged = self.read(quiet).inspect_err(|_| self.rid = 0)?;
+        for id in merged.due() {
+            self.turn.put(id);
+        }
+        let heard = self.ask_about_trackers();
         let next = before.map_or_else(|| self.link.clock.monotonic_ms(), |last| last.wrapping_add(1));
         self.given = Some(next);
         if !known {
             return Ok(self.kept.everything(next));
         }
+        merged.add_changed(&heard);
         let by_rows = merged.rid == 0;
         let mut delta = merged.delta(&self.kept, next);
         if by_rows {
@@ -119,7 +127,7 @@ impl<H: Http, C: Clock> Session<H, C> {
         self.rid = 0;
     }
 
-    /// One torrent, asked of the client now.
+    /// One torrent, asked of the client now; its trackers are not, but for what its row tells.
     pub fn get(&mut self, hash: &str) -> Result<Option<Torrent>, Error> {
         let Some(id) = Id::parse(hash) else {
             return Ok(None);

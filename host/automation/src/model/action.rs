@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use qm_ports::action::{ActionKind, Occasion};
+use qm_ports::placeholders;
 use serde_json::{Map, Value};
 
 use super::rule::type_of;
@@ -74,6 +75,20 @@ impl Catalogue {
                 format!("The action \"{id}\" has no parameter \"{name}\": {known}")
             })
             .collect()
+    }
+
+    /// A sentence about a placeholder that is none, in a parameter that may have some.
+    pub fn unknown_placeholder(&self, action: &Value) -> Option<String> {
+        let id = type_of(action);
+        let properties = self.get(id)?.params_schema.get("properties")?.as_object()?;
+        let marked = properties
+            .iter()
+            .filter(|(_, schema)| schema.get(placeholders::MARK) == Some(&Value::Bool(true)));
+        let given = action.get("params")?;
+        marked.into_iter().find_map(|(name, _)| {
+            let why = placeholders::unknown(given.get(name)?.as_str()?)?;
+            Some(format!("The parameter \"{name}\" of action \"{id}\": {why}"))
+        })
     }
 
     /// Why an action of a rule cannot run after such a trigger; `None`: it can.

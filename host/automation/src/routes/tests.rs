@@ -170,6 +170,22 @@ db_test! {
         assert_eq!(site.ask("USER", "GET", "/rules", None).await.0, 403);
     }
 
+    async fn a_placeholder_that_nobody_fills_is_refused_when_the_rule_is_stored(db: Db) {
+        let site = Site::new(&db).await;
+        let actions = |tag: &str| json!([{ "type": "mark", "params": { "tag": "{x}" } }, { "type": "pause", "params": { "tag": tag, "do": "{x}" } }]);
+        let rule = |tag: &str| json!({ "name": "moved", "trigger": "torrent.completed", "actions": actions(tag) });
+        let (status, answer) = site.admin("POST", "/rules", Some(rule("/dl/{label}/{lable}"))).await;
+        assert_eq!((status, &answer["code"]), (400, &json!("bad_request.placeholder")), "{answer}");
+        let why = "The parameter \"tag\" of action \"pause\": There is no placeholder {lable}: there are {label}, {name}, {tracker}, {hash}";
+        assert_eq!(answer["message"], why);
+        let (status, stored) = site.admin("POST", "/rules", Some(rule("/dl/{label}"))).await;
+        assert_eq!(status, 201, "{stored}");
+        let path = format!("/rules/{}", stored["id"].as_str().unwrap());
+        let change = |tag: &str| Some(json!({ "actions": actions(tag) }));
+        assert_eq!(site.admin("PATCH", &path, change("/dl/{}")).await.0, 400);
+        assert_eq!(site.admin("PATCH", &path, change("/dl/{name}")).await.0, 200);
+    }
+
     async fn all_rules_together_hold_so_many_patterns(db: Db) {
         let site = Site::new(&db).await;
         let rule = |patterns: usize| {

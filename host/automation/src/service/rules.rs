@@ -10,6 +10,7 @@ use serde_json::json;
 
 use super::{Automation, Caller};
 use crate::error::AutomationError;
+use crate::model::action::Catalogue;
 use crate::model::log::LogLine;
 use crate::model::rule::{MAX_PATTERNS, MAX_RULES, Rule, RuleChange, patterns, types_of};
 use crate::repo;
@@ -45,6 +46,7 @@ impl Automation {
         let mut tx = self.db.begin_write().await?;
         let actor = self.judge(&mut tx, caller).await?;
         self.settled(&rule.actions)?;
+        self.refuse_placeholders(&rule)?;
         self.judge_actions(&mut tx, caller, &rule).await?;
         rule.author = Some(actor.user_id().to_owned());
         let count = repo::rules::count(&mut tx).await?;
@@ -73,6 +75,7 @@ impl Automation {
         if takes_over {
             // An action of a plugin that is not up yet has declared no permission.
             self.settled(&rule.actions)?;
+            self.refuse_placeholders(&rule)?;
             self.judge_actions(&mut tx, caller, &rule).await?;
             rule.author = Some(actor.user_id().to_owned());
         }
@@ -102,6 +105,16 @@ impl Automation {
         let mut tx = self.db.begin_read().await?;
         let (lines, total) = repo::logs::page(&mut tx, id, page).await?;
         Ok((lines.into_iter().map(LogLine::shown).collect(), total))
+    }
+
+    /// Refuses a rule with a placeholder that nobody could fill.
+    fn refuse_placeholders(&self, rule: &Rule) -> Result<(), AutomationError> {
+        let catalogue = Catalogue::new(self.actions.actions(), Vec::new());
+        let unknown = rule
+            .actions
+            .iter()
+            .find_map(|action| catalogue.unknown_placeholder(action));
+        unknown.map_or(Ok(()), |why| Err(AutomationError::Placeholder(why)))
     }
 
     pub(super) async fn judge(&self, tx: &mut Tx, caller: Caller<'_>) -> Result<Actor, AutomationError> {

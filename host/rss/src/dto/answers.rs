@@ -167,6 +167,7 @@ pub struct RuleView {
     /// The simple filter of a rule without candidates.
     pub include_regex: Option<String>,
     pub exclude_regex: Option<String>,
+    /// Kept as it was given; what is grabbed gets no category, and no directory of one.
     pub category_id: Option<String>,
     /// Null: the engine's own.
     pub save_path: Option<String>,

@@ -47,9 +47,11 @@ pub struct SummaryParams {
 
 impl FromQuery for SummaryParams {
     fn from_query(f: &mut Fields<'_>) -> Self {
-        Self {
-            engines: engine_choice(f),
-        }
+        let engines = match engine_choice(f) {
+            EngineChoice::One(None) => EngineChoice::All,
+            chosen => chosen,
+        };
+        Self { engines }
     }
 }
 

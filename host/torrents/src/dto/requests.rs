@@ -380,6 +380,7 @@ impl FromQuery for RemoveDataQuery {
 
 /// What became of a torrent to add.
 #[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 #[schema(as = AddedTorrent)]
 pub struct AddedView {
     /// The hash under which the engine lists it.
@@ -388,12 +389,32 @@ pub struct AddedView {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[schema(required = false)]
     pub existed: bool,
+    /// Names of what was asked for and was applied to a torrent that existed; left out of a torrent that is new, to which everything was,
+    /// and where nothing was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(required = false, value_type = Vec<String>)]
+    pub applied: Option<Vec<&'static str>>,
+    /// Names of what was asked for and was not applied, because it existed: `category`, `tags`, `savePath`. Left out when empty.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false, value_type = Vec<String>)]
+    pub ignored: Vec<&'static str>,
+    /// Directory of the category, where that decided; left out otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(required = false, value_type = String)]
+    pub save_path: Option<String>,
 }
 
 impl From<Added> for AddedView {
     fn from(added: Added) -> Self {
-        let Added { hash, existed } = added;
-        Self { hash, existed }
+        let Added { hash, existed, asked } = added;
+        let ignored = if existed { asked.names() } else { Vec::new() };
+        Self {
+            hash,
+            existed,
+            applied: (!ignored.is_empty()).then(Vec::new),
+            ignored,
+            save_path: asked.path_of_category.filter(|_| !existed),
+        }
     }
 }
 

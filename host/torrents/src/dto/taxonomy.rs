@@ -18,6 +18,8 @@ pub struct CategoryView {
     pub id: String,
     pub name: String,
     pub color: Option<String>,
+    /// Directory of torrents that are added with this category and no path of their own. One that is put into the category later stays
+    /// where it is.
     pub save_path: Option<String>,
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
@@ -66,7 +68,7 @@ pub struct NewCategory {
     pub name: String,
     #[schema(max_length = 64)]
     pub color: Option<String>,
-    /// Absolute directory inside the allowed storage roots.
+    /// Absolute directory inside the allowed storage roots, for torrents that are added with this category and no path of their own.
     pub save_path: Option<String>,
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use qm_kernel::Timestamp;
-use qm_ports::engine::{GlobalStats, Torrent, TorrentState};
+use qm_ports::engine::{GlobalStats, Torrent, TorrentState, TrackerStanding};
 use qm_ports::list::Listed;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -54,6 +54,11 @@ pub struct TorrentView<'a> {
     pub completed_at: Option<Timestamp>,
     /// Host name of its first tracker, without port; null when it has none or the client does not tell.
     pub tracker_host: Option<&'a str>,
+    /// Standing with its trackers taken together; null when it has none, or the client does not tell or was not asked yet.
+    #[schema(value_type = Option<TrackerStatusView>)]
+    pub tracker_status: Option<TrackerStanding>,
+    /// Text of the tracker that `trackerStatus` comes from, e.g. why it fails; null when it says nothing.
+    pub tracker_message: Option<&'a str>,
     /// Seconds it was seeded in all, as of `secondsSeededAt`: while it seeds, add the time since. Null when the client does
     /// not count them.
     pub seconds_seeded: Option<u64>,
@@ -107,6 +112,8 @@ impl<'a> TorrentView<'a> {
             added_at: torrent.added_at,
             completed_at: torrent.completed_at,
             tracker_host: torrent.tracker_host.as_deref(),
+            tracker_status: torrent.tracker_standing,
+            tracker_message: torrent.tracker_message.as_deref(),
             seconds_seeded: torrent.seeded.map(|seeded| seeded.seconds),
             seconds_seeded_at: torrent.seeded.map(|seeded| seeded.as_of),
             last_activity: torrent.last_activity,
@@ -138,6 +145,22 @@ pub enum TorrentStateView {
     Completed,
     Allocating,
     Unknown,
+}
+
+/// Standing of a torrent with its trackers: `working` when one of them works; `updating` while none does and one was not heard yet;
+/// `failing` when those that were asked fail; `unregistered` when none works and one says that it does not know the torrent or its user.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+#[schema(as = TorrentTrackerStatus)]
+#[expect(
+    dead_code,
+    reason = "only describes the values of `trackerStatus` in the API document"
+)]
+pub enum TrackerStatusView {
+    Working,
+    Updating,
+    Failing,
+    Unregistered,
 }
 
 /// A page of torrents.

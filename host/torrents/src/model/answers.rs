@@ -121,4 +121,32 @@ pub struct Added {
     pub hash: String,
     /// The engine had it already; it stays as it was.
     pub existed: bool,
+    /// What was asked for with it.
+    pub asked: Asked,
+}
+
+/// What may be asked for with a torrent, beside the torrent.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Asked {
+    pub category: Option<String>,
+    pub tags: Vec<String>,
+    pub save_path: Option<String>,
+    /// Directory that the category gave, because none was asked for.
+    pub path_of_category: Option<String>,
+}
+
+impl Asked {
+    /// The names of what is there, as requests spell them.
+    pub fn names(&self) -> Vec<&'static str> {
+        let given = [
+            ("category", self.category.is_some()),
+            ("tags", !self.tags.is_empty()),
+            ("savePath", self.save_path.is_some()),
+        ];
+        given
+            .into_iter()
+            .filter(|(_, is_given)| *is_given)
+            .map(|(name, _)| name)
+            .collect()
+    }
 }

@@ -234,6 +234,8 @@ sort_fields! {
     AddedAt = "addedAt" => |t| Key::instant(t.added_at),
     CompletedAt = "completedAt" => |t| Key::instant(t.completed_at),
     TrackerHost = "trackerHost" => |t| t.tracker_host.as_deref().map_or(Key::Absent, Key::text),
+    TrackerStatus = "trackerStatus" => |t| t.tracker_standing.map_or(Key::Absent, |standing| Key::Plain(standing.as_str())),
+    TrackerMessage = "trackerMessage" => |t| t.tracker_message.as_deref().map_or(Key::Absent, Key::text),
     LastActivity = "lastActivity" => |t| Key::instant(t.last_activity),
     Availability = "availability" => |t| t.availability.map_or(Key::Absent, Key::Real),
 }
@@ -275,6 +277,8 @@ impl Key<'_> {
 
 #[cfg(test)]
 mod tests {
+    use qm_ports::engine::TrackerStanding;
+
     use super::*;
     use crate::sync::snapshot::tests::torrent;
 
@@ -328,6 +332,8 @@ mod tests {
             added_at: Some(Timestamp::from_secs(2)),
             completed_at: None,
             tracker_host: None,
+            tracker_standing: None,
+            tracker_message: None,
             seeded: None,
             last_activity: None,
             availability: None,
@@ -338,6 +344,8 @@ mod tests {
             message: Some("m".into()),
             completed_at: low.added_at,
             tracker_host: Some("t".into()),
+            tracker_standing: Some(TrackerStanding::Failing),
+            tracker_message: Some("m".into()),
             last_activity: low.added_at,
             availability: Some(0.5),
             ..low

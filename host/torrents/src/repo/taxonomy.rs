@@ -6,6 +6,7 @@ use crate::model::stored::{CategoryRow, TagRow};
 
 sql! {
     CATEGORIES = "SELECT id, name, color, save_path, created_at FROM torrent_categories ORDER BY name";
+    PATH_OF_CATEGORY = "SELECT save_path FROM torrent_categories WHERE name = $1";
     ADD_CATEGORY = "INSERT INTO torrent_categories (id, name, color, save_path, created_at) VALUES ($1, $2, $3, $4, $5)";
     DELETE_CATEGORY = "DELETE FROM torrent_categories WHERE id = $1 RETURNING id, name, color, save_path, created_at";
     TAGS = "SELECT id, name, color, created_at FROM torrent_tags ORDER BY name";
@@ -16,6 +17,12 @@ sql! {
 /// All categories by name.
 pub async fn categories(tx: &mut Tx) -> Result<Vec<CategoryRow>, DbError> {
     qm_db::all!(tx, CategoryRow, CATEGORIES).await
+}
+
+/// The directory of a category, if it is in the list and has one.
+pub async fn path_of_category(tx: &mut Tx, name: &str) -> Result<Option<String>, DbError> {
+    let row = qm_db::opt!(tx, (Option<String>,), PATH_OF_CATEGORY, name).await?;
+    Ok(row.and_then(|(path,)| path))
 }
 
 /// `false`: there is one of that name.

@@ -13,7 +13,7 @@ use crate::dto::dashboard::{
     get,
     path = "/api/dashboard/summary",
     tag = "dashboard",
-    params(("engineId" = Option<String>, Query, description = "Absent: the default engine; `all`: every engine."), Params::<SummaryParams>),
+    params(("engineId" = Option<String>, Query, description = "Absent or `all`: every engine."), Params::<SummaryParams>),
     responses((status = 200, body = SummaryView), faults::Chosen)
 )]
 pub async fn dashboard_summary(

@@ -161,6 +161,7 @@ fn relocate() -> Vec<E> {
 fn new_torrent() -> Vec<E> {
     let mut faults = torrent();
     faults.extend(paths("save path").into_iter().map(E::Path));
+    faults.extend(paths("save path").into_iter().map(E::CategoryPath));
     faults.push(E::Metainfo(MetainfoError::NoInfo));
     faults
 }

@@ -18,7 +18,7 @@ use crate::dto::torrent::DownloadFailed;
 use crate::error::{TorrentsError, describe};
 use crate::lanes::READS;
 use crate::metainfo::{Contents, MAX_TORRENT_BYTES, Magnet, Metainfo, MetainfoError, trimmed};
-use crate::model::answers::Added;
+use crate::model::answers::{Added, Asked};
 use crate::model::intake::Intake;
 use crate::model::paths::{check_category, check_label};
 use crate::repo;
@@ -61,6 +61,7 @@ pub struct AddInput {
 pub(super) struct Ready {
     engine: Arc<Engine>,
     torrent: Prepared,
+    asked: Asked,
     options: AddOptions,
 }
 
@@ -133,11 +134,15 @@ impl Torrents {
     /// Judges what is asked for, and fetches and reads its source.
     pub(super) async fn make_ready(&self, mut input: AddInput) -> Result<Ready, TorrentsError> {
         let options = &mut input.options;
+        let mut path_of_category = None;
         if let Some(path) = &options.save_path {
             options.save_path = Some(self.places.judge(path, "save path").await?);
         }
         if let Some(category) = &options.category {
             check_category(category)?;
+            if options.save_path.is_none() {
+                path_of_category = self.path_of_category(category).await?;
+            }
         }
         for tag in &options.tags {
             check_label(tag, "tag")?;
@@ -150,8 +155,24 @@ impl Torrents {
         Ok(Ready {
             engine,
             torrent: prepared,
-            options: input.options,
+            asked: asked(&input.options, path_of_category.clone()),
+            options: AddOptions {
+                save_path: input.options.save_path.or(path_of_category),
+                ..input.options
+            },
         })
+    }
+
+    /// The directory of a category, judged like every other.
+    async fn path_of_category(&self, category: &str) -> Result<Option<String>, TorrentsError> {
+        // No stored text holds a NUL.
+        if category.is_empty() || category.contains('\0') {
+            return Ok(None);
+        }
+        let stored = repo::taxonomy::path_of_category(&mut self.db.begin_read().await?, category).await?;
+        let Some(path) = stored else { return Ok(None) };
+        let judged = self.places.judge(&path, "save path").await;
+        judged.map(Some).map_err(TorrentsError::CategoryPath)
     }
 
     /// Hands a torrent to its engine, one add at a time for each.
@@ -162,6 +183,7 @@ impl Torrents {
         let Ready {
             engine,
             torrent: prepared,
+            asked,
             options,
         } = ready;
         let turn = |hash: String| format!("{} {hash}", engine.id);
@@ -170,7 +192,8 @@ impl Torrents {
             .take(prepared.hashes().into_iter().map(turn).collect())
             .await;
         let name = prepared.name.clone();
-        let added = self.hand_over(&engine, prepared, options).await?;
+        let (hash, existed) = self.hand_over(&engine, prepared, options).await?;
+        let added = Added { hash, existed, asked };
         Ok((engine, added, name))
     }
 
@@ -227,14 +250,14 @@ impl Torrents {
         engine: &Engine,
         torrent: Prepared,
         mut options: AddOptions,
-    ) -> Result<Added, TorrentsError> {
+    ) -> Result<(String, bool), TorrentsError> {
         let hashes = torrent.hashes();
         let (hash, name) = (torrent.hash, torrent.name);
         let is_magnet = matches!(torrent.source, Source::Magnet(_));
         let outcome = match listed_as(engine, &hashes).await {
             Ok(Some(hash)) => {
                 self.note_private(engine, &hash, torrent.is_private).await?;
-                Ok(Added { hash, existed: true })
+                Ok((hash, true))
             }
             Ok(None) => {
                 // Fetching and waiting took a while, in which a link may have been put there.
@@ -332,13 +355,14 @@ impl Torrents {
         Ok(())
     }
 
+    /// The hash that the client lists it under, or will, and whether it had it already.
     async fn add_new(
         &self,
         engine: &Engine,
         request: AddRequest,
         hashes: &[String],
-    ) -> Result<Added, EngineError> {
-        let new = |hash: String| Added { hash, existed: false };
+    ) -> Result<(String, bool), EngineError> {
+        let new = |hash: String| (hash, false);
         let hash = request.hash.clone();
         let is_magnet = matches!(request.source, Source::Magnet(_));
         match engine.driver.add(request).await {
@@ -352,7 +376,7 @@ impl Torrents {
             },
             // What came to it by another way meanwhile it may refuse; then there is nothing left to do.
             Err(EngineError::Rejected(reason)) => match listed_as(engine, hashes).await {
-                Ok(Some(hash)) => Ok(Added { hash, existed: true }),
+                Ok(Some(hash)) => Ok((hash, true)),
                 Ok(None) | Err(_) => Err(EngineError::Rejected(reason)),
             },
             Err(error) => Err(error),
@@ -383,6 +407,16 @@ impl Torrents {
             at,
         };
         publish::download_failed(&self.hub, &message);
+    }
+}
+
+/// What was asked for with a torrent; blank texts ask for nothing.
+fn asked(options: &AddOptions, path_of_category: Option<String>) -> Asked {
+    Asked {
+        category: options.category.clone().filter(|category| !category.is_empty()),
+        tags: options.tags.clone(),
+        save_path: options.save_path.clone(),
+        path_of_category,
     }
 }
 

@@ -5,6 +5,7 @@ use qm_kernel::ErrorKind;
 use qm_ports::Removal;
 use qm_ports::action::{ActionError, TorrentHands, TorrentRef};
 use qm_ports::engine::{Command, EngineError};
+use qm_ports::placeholders;
 use serde_json::{Map, Value};
 
 use super::Torrents;
@@ -66,7 +67,17 @@ impl TorrentHands for Torrents {
     async fn relocate(&self, torrent: &TorrentRef, destination: &str) -> Result<(), ActionError> {
         let gone = || ActionError::Unreachable("the server is ending".to_owned());
         let me = self.me.upgrade().ok_or_else(gone)?;
-        let moving = me.relocate_by(None, Some(&torrent.engine_id), &torrent.hash, destination);
+        let destination = match destination.contains('{') {
+            true => {
+                let found = self
+                    .find(Some(&torrent.engine_id), &torrent.hash)
+                    .await
+                    .map_err(told)?;
+                placeholders::filled(destination, &found.entry.torrent).map_err(ActionError::InvalidParams)?
+            }
+            false => destination.to_owned(),
+        };
+        let moving = me.relocate_by(None, Some(&torrent.engine_id), &torrent.hash, &destination);
         match moving.await.map_err(told)? {
             None => Ok(()),
             // What comes after it in the rule counts on the data being there.
@@ -186,6 +197,21 @@ mod tests {
             let asked = client.commands();
             assert!(asked.len() >= 5, "{asked:?}");
             assert_eq!(audited(&db).await.len(), before, "the rule's run is what is audited");
+        }
+    }
+
+    db_test! {
+        async fn a_rule_moves_to_where_the_torrent_says(db: Db) {
+            let (house, client, subject) = site(&db).await;
+            let hands: &dyn TorrentHands = &*house.torrents;
+            let refused = hands.relocate(&subject, "/downloads/{lable}").await.unwrap_err();
+            assert!(matches!(refused, ActionError::InvalidParams(why) if why.contains("{lable}")));
+            client.put(Torrent { label: Some("../tv".into()), ..client.torrent(&hash(1)).unwrap() });
+            let engine = house.torrents.resolve(None).unwrap();
+            engine.refresh(std::time::Duration::from_secs(60)).await;
+            hands.relocate(&subject, "/downloads/{label}").await.unwrap();
+            assert_eq!(house.mover.paths(), ["/downloads/_._tv/x"]);
+            house.torrents.shutdown().await;
         }
     }
 

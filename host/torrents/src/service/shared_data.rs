@@ -466,6 +466,8 @@ fn of_stored(place: StoredPlace) -> Torrent {
         added_at: None,
         completed_at: None,
         tracker_host: None,
+        tracker_standing: None,
+        tracker_message: None,
         seeded: None,
         last_activity: None,
         availability: None,

@@ -16,8 +16,9 @@ use super::commands::BulkOutcome;
 use super::{AddInput, AddSource, BulkAction, EngineChoice};
 use crate::EngineSecrets;
 use crate::dto::engines::{CreateEngine, TestEngine, UpdateEngine};
+use crate::dto::taxonomy::NewCategory;
 use crate::error::TorrentsError;
-use crate::model::answers::Added;
+use crate::model::answers::Asked;
 use crate::model::query::{Filter, ListQuery, Order};
 use crate::model::stored::EngineRow;
 use crate::repo;
@@ -366,6 +367,38 @@ db_test! {
         assert_eq!(rows[1..], ["torrents.bulk.pause success", "torrents.bulk.removeData failure", "torrents.bulk.start success"]);
     }
 
+    async fn a_torrent_goes_where_its_category_says_unless_it_has_a_path_of_its_own(db: Db) {
+        let house = House::new(&db, &["fake"]).await;
+        let client = house.kinds.engine("a");
+        house.engine("seedbox", "a").await;
+        for (name, path) in [("tv", Some("/downloads/tv")), ("plain", None)] {
+            let new = NewCategory { name: name.into(), color: None, save_path: path.map(Into::into) };
+            house.torrents.create_category(house.caller(), new).await.unwrap();
+        }
+        let file = || AddSource::File(bytes::Bytes::from_static(METAINFO));
+        let put = async |source: AddSource, category: &str, path: Option<&str>| {
+            let mut add = input(source);
+            add.options = AddOptions { save_path: path.map(Into::into), category: Some(category.into()), ..AddOptions::default() };
+            house.torrents.add(house.caller(), add).await.unwrap()
+        };
+        let added = put(file(), "tv", None).await;
+        let path_of_category = Some("/downloads/tv".to_owned());
+        assert_eq!(added.asked, Asked { category: Some("tv".into()), path_of_category, ..Asked::default() });
+        for (n, category, path, expected) in [
+            (20, "tv", Some("/downloads/own"), Some("/downloads/own")),
+            (21, "plain", None, None),
+            (22, "not in the list", None, None),
+            (23, "", None, None),
+        ] {
+            let source = AddSource::Magnet(format!("magnet:?xt=urn:btih:{}", hash(n)));
+            assert_eq!(put(source, category, path).await.asked.save_path.as_deref(), expected, "{category}");
+        }
+        let paths: Vec<Option<String>> = client.added.lock().unwrap().iter().map(|add| add.options.save_path.clone()).collect();
+        let expected = [Some("/downloads/tv"), Some("/downloads/own"), None, None, None];
+        assert_eq!(paths, expected.map(|path| path.map(str::to_owned)));
+        house.torrents.shutdown().await;
+    }
+
     async fn adding_ends_when_the_client_lists_it(db: Db) {
         let house = House::new(&db, &["fake"]).await;
         let client = house.kinds.engine("a");
@@ -386,7 +419,8 @@ db_test! {
         *client.add_refusal.lock().unwrap() = None;
         let by_magnet = || house.torrents.add(house.caller(), input(magnet()));
         for existed in [false, true] {
-            assert_eq!(by_magnet().await.unwrap(), Added { hash: hash(7).to_string(), existed });
+            let added = by_magnet().await.unwrap();
+            assert_eq!((added.hash.as_str(), added.existed), (&*hash(7), existed));
         }
         house.torrents.shutdown().await;
         assert_eq!(audited(&db).await.iter().filter(|row| *row == "torrents.add success").count(), 4);

@@ -336,6 +336,7 @@ fn texts(torrent: &Torrent) -> usize {
         + optional(&torrent.label)
         + optional(&torrent.message)
         + optional(&torrent.tracker_host)
+        + optional(&torrent.tracker_message)
         + torrent.tags.iter().map(String::len).sum::<usize>()
 }
 
@@ -383,7 +384,11 @@ fn tidy(mut torrent: Torrent) -> Option<Torrent> {
             text.retain(|c| c != '\0');
         }
     }
-    for text in [&mut torrent.label, &mut torrent.tracker_host] {
+    for text in [
+        &mut torrent.label,
+        &mut torrent.tracker_host,
+        &mut torrent.tracker_message,
+    ] {
         if let Some(text) = text.as_mut().filter(|text| text.contains('\0')) {
             text.retain(|c| c != '\0');
         }
@@ -396,7 +401,7 @@ pub mod tests {
     use std::collections::BTreeMap;
 
     use proptest::prelude::*;
-    use qm_ports::engine::{Seeded, TorrentState};
+    use qm_ports::engine::{Seeded, TorrentState, TrackerStanding};
 
     use super::*;
 
@@ -431,6 +436,8 @@ pub mod tests {
             added_at: None,
             completed_at: None,
             tracker_host: None,
+            tracker_standing: None,
+            tracker_message: None,
             seeded: None,
             last_activity: None,
             availability: None,
@@ -474,11 +481,19 @@ pub mod tests {
                 tracker_host: None,
                 ..seeding(1100, 2000, 900, 1.5)
             },
+            Torrent {
+                tracker_standing: Some(TrackerStanding::Failing),
+                tracker_message: Some("try later".into()),
+                ..seeding(1100, 2000, 900, 1.5)
+            },
         ] {
             let (next, _) = first.apply(full(news.clone()), at(2), &endless());
             let next = next.unwrap_or_else(|| panic!("news: {news:?}"));
             let shown: serde_json::Value = serde_json::from_slice(next.entries()[0].json()).unwrap();
             assert_eq!(shown["trackerHost"], serde_json::json!(news.tracker_host));
+            let standing = news.tracker_standing.map(TrackerStanding::as_str);
+            assert_eq!(shown["trackerStatus"], serde_json::json!(standing));
+            assert_eq!(shown["trackerMessage"], serde_json::json!(news.tracker_message));
             assert!(shown["secondsSeededAt"].is_string(), "{shown}");
         }
     }

@@ -9,6 +9,26 @@ pub struct Metainfo {
     pub name: String,
 }
 
+impl Metainfo {
+    /// The same with these trackers, each in a tier of its own; none without any.
+    pub fn announced(mut self, urls: &[String]) -> Self {
+        let announce = [b"8:announce".to_vec(), text("http://127.0.0.1:9/announce")].concat();
+        let mut trackers = Vec::new();
+        if let [first, ..] = urls {
+            trackers.extend([b"8:announce".to_vec(), text(first), b"13:announce-listl".to_vec()].concat());
+            for url in urls {
+                trackers.extend([b"l".to_vec(), text(url), b"e".to_vec()].concat());
+            }
+            trackers.push(b'e');
+        }
+        let rest = self.bytes.split_off(1 + announce.len());
+        self.bytes.truncate(1);
+        self.bytes.extend(trackers);
+        self.bytes.extend(rest);
+        self
+    }
+}
+
 fn text(text: &str) -> Vec<u8> {
     format!("{}:{text}", text.len()).into_bytes()
 }

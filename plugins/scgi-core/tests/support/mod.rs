@@ -6,7 +6,9 @@
     reason = "a test that cannot be set up has failed"
 )]
 
+pub mod announce;
 pub mod daemon;
 pub mod metainfo;
 pub mod rig;
 pub mod script;
+pub mod world;

@@ -53,6 +53,17 @@ impl Rig {
         .text()
     }
 
+    /// What a method with an argument answers about a torrent.
+    pub fn text_of(&self, method: &str, hash: &str, argument: &str) -> String {
+        let target = hash.to_uppercase();
+        ask(
+            &self.daemon.endpoint,
+            method,
+            &[Param::Text(&target), Param::Text(argument)],
+        )
+        .text()
+    }
+
     pub fn int(&self, method: &str, hash: &str) -> i64 {
         ask(
             &self.daemon.endpoint,

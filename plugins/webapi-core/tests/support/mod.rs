@@ -7,6 +7,7 @@
     reason = "a test that cannot go on ends"
 )]
 
+pub mod announce;
 pub mod client;
 pub mod exchange;
 pub mod http;

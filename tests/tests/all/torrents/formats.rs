@@ -62,7 +62,8 @@ async fn qbittorrent_takes_every_format(db: &TestDb, program: &Program) {
         );
         let again = upload(&api, &engine, &file).await;
         let existed = json!({ "hash": file.hash, "existed": true });
-        assert_eq!(again, existed, "{format:?}: what it has already is adopted");
+        let with_tags = json!({ "hash": file.hash, "existed": true, "applied": [], "ignored": ["tags"] });
+        assert_eq!(again, with_tags, "{format:?}: what it has already is adopted");
         let body = json!({ "engineId": engine, "magnet": file.magnet });
         assert_eq!(
             api.post("/api/torrents", body).await,
@@ -111,7 +112,7 @@ async fn rtorrent_takes_v1_and_hybrids_and_says_no_to_v2(db: &TestDb, program: &
             client.hashes().await.contains(&sample.hash),
             "{format:?}: asked directly"
         );
-        let existed = json!({ "hash": sample.hash, "existed": true });
+        let existed = json!({ "hash": sample.hash, "existed": true, "applied": [], "ignored": ["tags"] });
         assert_eq!(upload(&api, &engine, &sample).await, existed, "{format:?}");
         // Neither of which the client knows.
         let torrent = api

@@ -8,3 +8,4 @@ mod places;
 mod removals;
 mod shared_data;
 mod shared_ways;
+mod standings;

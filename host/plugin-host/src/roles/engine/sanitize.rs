@@ -129,6 +129,7 @@ fn torrent_row(torrent: &mut Torrent) -> bool {
     });
     cut_option(&mut torrent.message, SHORT);
     cut_option(&mut torrent.tracker_host, SHORT);
+    cut_option(&mut torrent.tracker_message, SHORT);
     torrent.availability = torrent
         .availability
         .filter(|copies| copies.is_finite() && *copies >= 0.0);
@@ -267,6 +268,8 @@ mod tests {
             added_at: None,
             completed_at: None,
             tracker_host: Some("h".repeat(100_000)),
+            tracker_standing: None,
+            tracker_message: Some("m".repeat(100_000)),
             seeded: Some(Seeded {
                 seconds: u64::MAX,
                 as_of: Timestamp::from_secs(9),
@@ -298,6 +301,7 @@ mod tests {
         assert_eq!((row.size, row.eta), (i64::MAX as u64, Some(i64::MAX as u64)));
         assert_eq!((row.name.len(), &row.label), (LONG, &None));
         assert_eq!(row.tracker_host.as_ref().map(String::len), Some(SHORT));
+        assert_eq!(row.tracker_message.as_ref().map(String::len), Some(SHORT));
         assert_eq!(row.availability, None);
         assert_eq!(row.seeded.map(|seeded| seeded.seconds), Some(i64::MAX as u64));
         assert_eq!(row.tags.iter().map(String::len).collect::<Vec<_>>(), [SHORT]);

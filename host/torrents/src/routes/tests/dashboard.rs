@@ -50,11 +50,19 @@ db_test! {
         });
         assert_eq!(counted, expected);
         assert_eq!(summary("/api/dashboard/summary?engineId=all").await.body, expected);
+        let second = site.house.kinds.engine("b");
+        second.put(Torrent { state: TorrentState::Seeding, progress: 1.0, uploaded: 3000, ..torrent(9) });
+        let other = site.house.engine("second", "b").await;
+        site.ask("USER", "GET", &format!("/api/torrents?engineId={other}"), None).await;
+        let all = summary("/api/dashboard/summary").await.body;
+        assert_eq!((&all["totalTorrents"], &all["seeding"], &all["totalUploaded"]), (&json!(7), &json!(2), &json!(15000)));
+        let one = site.ask("READ_ONLY", "GET", &format!("/api/dashboard/summary?engineId={id}"), None).await.body;
+        assert_eq!(one, expected, "one of them alone");
         client.fail(Some(EngineError::Unreachable("gone".into())));
         let engine = site.house.torrents.resolve(Some(&id)).unwrap();
         engine.poke();
         eventually("it is offline", || engine.status().is_some_and(|status| !status.online)).await;
-        let offline = summary("/api/dashboard/summary").await.body;
+        let offline = site.ask("READ_ONLY", "GET", &format!("/api/dashboard/summary?engineId={id}"), None).await.body;
         assert_eq!((&offline["engineOnline"], &offline["downloadRate"], &offline["totalTorrents"]), (&json!(true), &json!(0), &json!(6)));
         site.house.torrents.shutdown().await;
     }

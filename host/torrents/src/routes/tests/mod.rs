@@ -290,9 +290,15 @@ db_test! {
         assert_eq!((&tagged.body["total"], &tagged.body["items"][0]["tags"]), (&json!(1), &json!(["a", "b"])));
         assert!(!options.start_paused && options.sequential_download);
         assert_eq!(answer.body.get("existed"), None);
+        assert_eq!(answer.body, json!({ "hash": answer.body["hash"] }), "all of it was applied");
         // With a line break behind its end it is the same.
         let again = site.upload(&[("file", Some("a.torrent"), &[file, b"\n"].concat())]).await;
         assert_eq!((again.status, &again.body["existed"]), (201, &json!(true)));
+        let asked: [(&str, Option<&str>, &[u8]); 4] =
+            [("file", Some("a.torrent"), file), ("category", None, b"tv"), ("tags", None, b"c"), ("savePath", None, b"/downloads/x")];
+        let again = site.upload(&asked).await;
+        assert_eq!(again.body["applied"], json!([]), "it is as it was");
+        assert_eq!(again.body["ignored"], json!(["category", "tags", "savePath"]));
         let few = String::from_utf8_lossy(file).replace("lengthi5e", "lengthi50000e").into_bytes();
         for (parts, message) in [
             (vec![("tags", None, b"a".as_slice())], "A torrent file is required"),

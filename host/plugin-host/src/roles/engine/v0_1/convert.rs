@@ -86,12 +86,20 @@ pub(super) fn torrent(given: wit::Torrent, now: Timestamp) -> kernel::Torrent {
         added_at: sanitize::instant(given.added_at),
         completed_at: sanitize::instant(given.completed_at),
         tracker_host: given.tracker_host,
+        tracker_standing: told(&given.extra, "tracker-status").and_then(kernel::TrackerStanding::from_name),
+        tracker_message: told(&given.extra, "tracker-message").map(str::to_owned),
         seeded: given
             .seconds_seeded
             .map(|seconds| kernel::Seeded { seconds, as_of: now }),
         last_activity: sanitize::instant(given.last_activity),
         availability: given.availability,
     }
+}
+
+/// The value of a pair, which a plugin gives for what a record has no field for.
+fn told<'a>(extra: &'a [(String, String)], name: &str) -> Option<&'a str> {
+    let pair = extra.iter().find(|(known, _)| known == name);
+    pair.map(|(_, value)| value.as_str())
 }
 
 /// A plugin says that it does not know what a record makes it say: by the name of the field among `extra`.
