@@ -410,13 +410,10 @@ impl Walker<'_> {
         for name in known.iter().filter(|name| !leading.contains(*name)) {
             self.as_known(place::encode(&place::join(path, OsStr::from_bytes(name))));
         }
-        for name in leading
-            .iter()
-            .filter(|name| !is_skipped(name) && !self.is_ignored(path, name))
-            .cloned()
-            .collect::<Vec<_>>()
-            .iter()
-        {
+        for name in leading {
+            if is_skipped(name) || self.is_ignored(path, name) {
+                continue;
+            }
             self.child(dir, name, path, depth, false)?;
         }
         Ok(())

@@ -82,7 +82,7 @@ impl<'a> Index<'a> {
         let mut said = self.read_names(&changes).await?;
         let mut tx = self.begin().await?;
         let meanwhile = self.meanwhile(&mut tx, &changes).await?;
-        let keys: HashSet<&String> = said.iter().filter_map(key_of).collect();
+        let keys: HashSet<&String> = said.iter().flatten().filter_map(key_of).collect();
         let keys: Vec<String> = keys.into_iter().cloned().collect();
         let mut batch = Batch {
             owners: repo::copies::owners(&mut tx, &self.of.id, &keys).await?,
@@ -408,10 +408,10 @@ impl<'a> Index<'a> {
     }
 }
 
-fn key_of(said: &Option<Said>) -> Option<&String> {
+fn key_of(said: &Said) -> Option<&String> {
     match said {
-        Some(Said::File(_, member) | Said::Moved(_, _, member)) => member.key.as_ref(),
-        _ => None,
+        Said::File(_, member) | Said::Moved(_, _, member) => member.key.as_ref(),
+        Said::Extras(_) => None,
     }
 }
 
