@@ -75,6 +75,8 @@ const MIGRATIONS: &[Migration] = migrations! {
     54 "0054_automation_ledger",
     55 "0055_rss_order_and_hashes",
     56 "0056_media_suggestions",
+    58 "0058_media_copies",
+    59 "0059_media_ignored",
 };
 
 sql! {

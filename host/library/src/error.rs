@@ -10,6 +10,7 @@ use qm_ports::titledb::TitleDataError;
 use qm_web::{ApiError, lane_code, lane_kind};
 
 use crate::model::bulk::MOST;
+use crate::model::ignored::MOST as MOST_IGNORED;
 use crate::model::library::{MAX_LIBRARIES, Mode};
 
 #[derive(Debug, thiserror::Error)]
@@ -68,6 +69,17 @@ pub enum LibraryError {
     /// Data that other torrents use would go; the sentence names them.
     #[error("{0}")]
     SharedData(String),
+    /// Name of the library that has it.
+    #[error("Library `{0}` has this directory already: name another one, or change that library")]
+    SamePath(String),
+    #[error("Not on the list of what is ignored")]
+    NotIgnored,
+    #[error("Path is not below the directory of the library.")]
+    OutsideLibrary,
+    #[error(
+        "{0} places of the library are ignored, and {MOST_IGNORED} are the most: name a folder above them, or heed some again"
+    )]
+    TooManyIgnored(u64),
     #[error("There are {0} libraries, and {MAX_LIBRARIES} are the most: delete one first")]
     TooMany(u64),
     /// The caller's token allows it, but they no longer may.
@@ -89,8 +101,10 @@ impl LibraryError {
             LibraryError::NoSuchLibrary
             | LibraryError::NoSuchItem
             | LibraryError::NoSuchShow
+            | LibraryError::NotIgnored
             | LibraryError::NoSuchKey => ErrorKind::NotFound,
             LibraryError::NameAndPath
+            | LibraryError::OutsideLibrary
             | LibraryError::NoSeriesKey
             | LibraryError::NoSeason
             | LibraryError::NothingSelected
@@ -104,6 +118,8 @@ impl LibraryError {
             LibraryError::Protected | LibraryError::Outside(_) => ErrorKind::Forbidden,
             LibraryError::TooMany(_)
             | LibraryError::SharedData(_)
+            | LibraryError::TooManyIgnored(_)
+            | LibraryError::SamePath(_)
             | LibraryError::Locked
             | LibraryError::Changed
             | LibraryError::ShowChanged
@@ -143,6 +159,10 @@ impl LibraryError {
             LibraryError::Protected => "forbidden.protected_path",
             LibraryError::Outside(_) => "forbidden.outside_roots",
             LibraryError::SharedData(_) => "conflict.shared_data",
+            LibraryError::SamePath(_) => "conflict.library_path",
+            LibraryError::NotIgnored => "not_found.media_ignored",
+            LibraryError::OutsideLibrary => "bad_request.outside_library",
+            LibraryError::TooManyIgnored(_) => "conflict.too_many_ignored",
             LibraryError::TooMany(_) => "conflict.too_many_libraries",
             LibraryError::Acting(error) => error.code(),
             LibraryError::Jobs(error) => error.code(),

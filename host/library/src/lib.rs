@@ -2,12 +2,15 @@
 //!
 //! A *library* is a directory inside the roots of the file manager. A *scan*, which is a job, walks it through handles that
 //! follow no link, compares what it sees with what it saw before, directory by directory, and writes what is different: an
-//! *item* a video file, a *show* a folder right below the library's directory that holds episodes.
+//! *item* a film or an episode with its files, a *show* a folder right below the library's directory that holds episodes.
 //! Invariants: a scan costs a directory that did not change a stat, and a file that did not change no write; what is no longer
 //! there is removed only where the scan could see that: not where a directory could not be read, nor where a file system is
 //! gone (`model::doubt`), nor where nothing at all was found; a scan that was cut off goes on with what it has not stored yet.
 //! What others move takes its item along, with what people said of it, and the folder of a show its show (`service::moves`): told
 //! by durable events, done before a scan looks and before it removes anything.
+//! Files of one film or episode are versions of one item, or its parts (`naming::member`); trailers and the like are *extras* of a film or a show and no
+//! items. What somebody renames beside the service is known again by what went and came within one scan (`model::renames`), so that the item stays. What
+//! people have had forgotten is passed over (`service::ignored`).
 //! A library that wants it is *watched*: what changes in a directory has it scanned soon, and not the rest.
 //! What its name says it is, an imported data set of titles has an id for (`service::titles`).
 //! What a file holds is told by its name until a tool has looked into it (`service::probe`), a few files every five minutes.

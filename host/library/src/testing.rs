@@ -520,10 +520,9 @@ impl House {
             kind: Some(kind),
             ..LibraryChange::default()
         };
-        self.app
-            .create(self.caller(), change, None)
-            .await
-            .expect("a library")
+        let asked = self.app.create(self.caller(), change, None).await;
+        let asked = asked.expect("a library");
+        (asked.library, asked.scan_job_id)
     }
 
     /// A job of another area, which waits.

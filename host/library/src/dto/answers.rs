@@ -9,10 +9,11 @@ use utoipa::ToSchema;
 
 use super::metadata::MetadataView;
 use crate::model::external::ExternalId;
-use crate::model::item::{Item, MediaFile};
+use crate::model::extra::Extra;
+use crate::model::item::{Item, MediaFile, Placed, arranged};
 use crate::model::library::MediaLibrary;
 use crate::model::titles::Suggestion;
-use crate::model::view::{Detail, Health, Listed, WatchState};
+use crate::model::view::{Asked, Detail, Health, Listed, WatchState};
 use crate::model::{place, series};
 
 /// A library.
@@ -75,6 +76,18 @@ pub struct ScannedLibraryView {
     #[serde(flatten)]
     pub library: LibraryView,
     pub scan_job_id: String,
+    /// What you may not have meant: that another library lies in this one, say.
+    pub warnings: Vec<String>,
+}
+
+impl From<Asked> for ScannedLibraryView {
+    fn from(asked: Asked) -> Self {
+        Self {
+            library: asked.library.into(),
+            scan_job_id: asked.scan_job_id,
+            warnings: asked.warnings,
+        }
+    }
 }
 
 /// The job that was asked for.
@@ -281,6 +294,85 @@ impl FileView {
     }
 }
 
+/// A version of an item.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = MediaVersion)]
+pub struct VersionView {
+    /// That of its file, or of its first part.
+    pub id: String,
+    /// Word that its name has for it: `1080p`, `Director's Cut`; null: none.
+    pub label: Option<String>,
+    pub path: String,
+    /// Bytes, as a decimal text.
+    pub size: String,
+    pub resolution: Option<String>,
+}
+
+impl VersionView {
+    fn new((place, file): &Placed<'_>, library: &str) -> Self {
+        Self {
+            id: file.id.clone(),
+            label: file.label.clone(),
+            path: place::absolute(library, place),
+            size: file.size.to_string(),
+            resolution: file.tech.resolution.clone(),
+        }
+    }
+}
+
+/// A part of an item.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = MediaPart)]
+pub struct PartView {
+    /// That of its file.
+    pub id: String,
+    pub number: i64,
+    pub path: String,
+}
+
+impl PartView {
+    fn new((place, file): &Placed<'_>, library: &str) -> Self {
+        Self {
+            id: file.id.clone(),
+            number: file.part.unwrap_or(1),
+            path: place::absolute(library, place),
+        }
+    }
+}
+
+/// A file that belongs to a film, a show or a season and is neither a film nor an episode.
+#[derive(Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = MediaExtra)]
+pub struct ExtraView {
+    pub id: String,
+    /// `trailer`, `sample`, `behind_the_scenes`, `deleted_scene`, `featurette`, `interview`, `scene`, `short`, `clip`, `theme`,
+    /// `extra` or `other`
+    pub r#type: String,
+    /// That of its file.
+    pub name: String,
+    pub path: String,
+    /// Bytes, as a decimal text.
+    pub size: String,
+    /// Season in whose folder it lies.
+    pub season: Option<i64>,
+}
+
+impl ExtraView {
+    pub fn new(extra: Extra, library: &str) -> Self {
+        Self {
+            name: extra.name(),
+            path: place::absolute(library, &extra.place),
+            id: extra.id,
+            r#type: extra.kind,
+            size: extra.size.to_string(),
+            season: extra.season,
+        }
+    }
+}
+
 /// What an item is called elsewhere.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -335,7 +427,12 @@ pub struct ItemView {
     pub created_at: Timestamp,
     #[schema(value_type = String, format = DateTime)]
     pub updated_at: Timestamp,
+    /// The first one lies at `path`.
     pub files: Vec<FileView>,
+    /// Versions of it: at least the one that lies at `path`.
+    pub versions: Vec<VersionView>,
+    /// Parts of it, by their numbers; empty where it lies in one file.
+    pub parts: Vec<PartView>,
     /// Null until something has described it.
     pub metadata: Option<MetadataView>,
     /// By their providers.
@@ -347,8 +444,22 @@ pub struct ItemView {
 impl From<Listed> for ItemView {
     fn from((item, file, library): Listed) -> Self {
         let path = place::absolute(&library, &item.place);
+        let (versions, parts) = arranged(&item.place, &file, &item.copies);
+        let versions = versions
+            .iter()
+            .map(|one| VersionView::new(one, &library))
+            .collect();
+        let parts = parts.iter().map(|one| PartView::new(one, &library)).collect();
+        let further = item.copies.iter().map(|(place, file)| {
+            let path = place::absolute(&library, place);
+            FileView::new(&item, file.clone(), path)
+        });
+        let further: Vec<FileView> = further.collect();
+        let first = FileView::new(&item, file, path.clone());
         Self {
-            files: vec![FileView::new(&item, file, path.clone())],
+            files: std::iter::once(first).chain(further).collect(),
+            versions,
+            parts,
             id: item.id,
             library_id: item.library_id,
             media_type: item.media_type,
@@ -464,6 +575,8 @@ pub struct DetailView {
     pub breadcrumb: Option<Breadcrumb>,
     /// Titles of the data set that it may be by their likeness, the likeliest first; none of them is its id.
     pub suggestions: Vec<SuggestionView>,
+    /// Trailers, samples and the like of a film; those of an episode are its show's.
+    pub extras: Vec<ExtraView>,
 }
 
 /// A title that an item may be.
@@ -493,10 +606,15 @@ impl From<Detail> for DetailView {
     fn from(detail: Detail) -> Self {
         let Detail {
             suggestions,
+            extras,
             item,
             file,
             library,
         } = detail;
+        let extras = extras
+            .into_iter()
+            .map(|extra| ExtraView::new(extra, &library.path))
+            .collect();
         let is_episode = matches!(&*item.media_type, "tv" | "anime" | "episode");
         let series = is_episode.then(|| series::series_of(&library.path, &item.place, &item.title));
         let (show_key, show_title) = series.unzip();
@@ -512,6 +630,7 @@ impl From<Detail> for DetailView {
             nfo_files: Vec::new(),
             library: library.into(),
             suggestions: suggestions.into_iter().map(Into::into).collect(),
+            extras,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod answers;
 pub mod bulk;
+pub mod ignored;
 pub mod metadata;
 pub mod repair;
 pub mod requests;

@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
+use super::answers::ExtraView;
 use super::requests::{nullable_text, number};
 use super::series::ShowView;
 use crate::model::details::{IdentityEdit, Refreshed, Season, SeasonEdit, ShowEdit, ShowMetadata};
@@ -338,7 +339,29 @@ pub struct ShowDetailView {
     /// Null: nobody said anything.
     pub metadata: Option<ShowMetadataView>,
     /// Those that somebody said something of, by their numbers.
-    pub seasons: Vec<SeasonView>,
+    pub seasons: Vec<SeasonDetailView>,
+    /// Trailers, featurettes and the like of it and of its seasons.
+    pub extras: Vec<ExtraView>,
     #[schema(value_type = Vec<Object>)]
     pub artwork: Vec<Value>,
+}
+
+/// A season with what lies in its folder.
+#[derive(Serialize, ToSchema)]
+#[schema(as = MediaSeasonDetail)]
+pub struct SeasonDetailView {
+    #[serde(flatten)]
+    pub season: SeasonView,
+    pub extras: Vec<ExtraView>,
+}
+
+impl SeasonDetailView {
+    /// `extras`: those of the whole show.
+    pub fn new(season: Season, extras: &[ExtraView]) -> Self {
+        let own = extras.iter().filter(|extra| extra.season == Some(season.number));
+        Self {
+            extras: own.cloned().collect(),
+            season: season.into(),
+        }
+    }
 }

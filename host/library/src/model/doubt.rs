@@ -20,8 +20,10 @@ pub struct KnownDirectory {
     pub read_at: Option<i64>,
     /// How often items came into it other than by a scan.
     pub moves: i64,
-    /// Items in it, not below it.
+    /// Files of items in it, not below it.
     pub items: i64,
+    /// Extras in it, not below it.
+    pub extras: i64,
 }
 
 /// Known directories by their places.
@@ -74,6 +76,7 @@ mod tests {
                     read_at: None,
                     moves: 0,
                     items: 1,
+                    extras: 0,
                 };
                 ((*place).to_owned(), directory)
             })

@@ -37,18 +37,26 @@ pub struct Item {
     pub locked: bool,
     pub duplicate_group_id: Option<String>,
     pub series_titledb_id: Option<String>,
+    /// Equal for all files of it, see `naming::member`; `None`: to be learnt.
+    pub same_key: Option<String>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
     /// What is said of it; none where nobody asked for that.
     pub metadata: Option<Box<ItemMetadata>>,
     /// By their providers; empty where nobody asked for them.
     pub external_ids: Vec<ExternalId>,
+    /// Its further files with their places; empty where nobody asked for them.
+    pub copies: Vec<(String, MediaFile)>,
 }
 
 /// The file of an item.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MediaFile {
     pub id: String,
+    /// How this version is called; `None`: by no word of its own.
+    pub label: Option<String>,
+    /// Number among the parts of what it is.
+    pub part: Option<i64>,
     pub size: i64,
     /// Nanoseconds since 1970.
     pub mtime: i64,
@@ -83,6 +91,30 @@ pub struct Facts {
     pub season: Option<i64>,
     pub episode: Option<i64>,
     pub episode_end: Option<i64>,
+}
+
+/// A file of an item among the others, with its place.
+pub type Placed<'a> = (&'a str, &'a MediaFile);
+
+/// Versions of an item, the best one first that is known of, and its parts, by their numbers. Of a version in parts the first one
+/// stands for it; one part alone is none.
+pub fn arranged<'a>(
+    place: &'a str,
+    file: &'a MediaFile,
+    copies: &'a [(String, MediaFile)],
+) -> (Vec<Placed<'a>>, Vec<Placed<'a>>) {
+    let all = std::iter::once((place, file)).chain(copies.iter().map(|(place, file)| (&**place, file)));
+    let all: Vec<Placed<'a>> = all.collect();
+    let numbers: std::collections::BTreeSet<i64> = all.iter().filter_map(|(_, file)| file.part).collect();
+    let mut parts: Vec<Placed<'a>> = all
+        .iter()
+        .copied()
+        .filter(|(_, file)| file.part.is_some() && numbers.len() > 1)
+        .collect();
+    parts.sort_by_key(|(place, file)| (file.part, file.label.clone(), *place));
+    let first = numbers.first().copied().filter(|_| numbers.len() > 1);
+    let is_version = |(_, file): &Placed<'a>| file.part.is_none() || first.is_none() || file.part == first;
+    (all.into_iter().filter(is_version).collect(), parts)
 }
 
 /// What somebody says of an item; what is `None` stays, what is `Some(None)` is taken away.

@@ -192,7 +192,9 @@ pub struct ScanSummary {
     pub shows: u64,
     /// Families of folders that are of one show.
     pub duplicate_shows: u64,
-    /// Files that belong to films or shows and are neither, of the directories that were read.
+    /// Trailers, samples and other extras, of the directories that were read.
+    pub extras: u64,
+    /// Files that are no films, no episodes and no extras, of the directories that were read.
     pub passed_over: u64,
 }
 

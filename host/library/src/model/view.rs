@@ -2,9 +2,19 @@
 
 use std::collections::BTreeMap;
 
+use super::extra::Extra;
 use super::item::{Item, MediaFile};
 use super::library::MediaLibrary;
 use super::titles::Suggestion;
+
+/// A library, and the scan that was asked for.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    pub library: MediaLibrary,
+    pub scan_job_id: String,
+    /// What people may not have meant.
+    pub warnings: Vec<String>,
+}
 
 /// How the items are, all libraries together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,6 +41,8 @@ pub struct Health {
 pub struct Detail {
     /// Titles it may be, the likeliest first.
     pub suggestions: Vec<Suggestion>,
+    /// Extras of it, where it is a film.
+    pub extras: Vec<Extra>,
     pub item: Item,
     pub file: MediaFile,
     pub library: MediaLibrary,

@@ -13,8 +13,11 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
 use rustix::io::{Errno, pread, retry_on_intr};
 use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process_group, prlimit};
+use sha2::{Digest, Sha256};
 use tokio::io::AsyncReadExt;
 use tokio::process::{Child, Command};
 use tokio::time::{Instant, timeout_at};
@@ -99,6 +102,27 @@ pub fn open(library: &Path, file: &Expected, roots: &[PathBuf]) -> Result<OwnedF
         Ok(Some(pointer)) => Err(ProbeError::Lasting(pointer.to_string())),
         Err(error) => Err(ProbeError::Passing(format!("it cannot be read: {error}"))),
     }
+}
+
+/// Bytes at both ends of a file that its digest is made of.
+const ENDS: u64 = 64 * 1024;
+
+/// Digest of the head and the tail of an open file of this size.
+pub fn fingerprint(file: &OwnedFd, size: i64) -> std::io::Result<String> {
+    let size = u64::try_from(size).unwrap_or(0);
+    let mut digest = Sha256::new();
+    let mut some = vec![0; ENDS as usize];
+    for at in [0, size.saturating_sub(ENDS)] {
+        let read = read_at(file, at, &mut some)?;
+        digest.update(&some[..read]);
+    }
+    Ok(STANDARD_NO_PAD.encode(digest.finalize()))
+}
+
+/// Digest of a file that is as it is known; `None` where it cannot be read.
+pub fn fingerprint_of(library: &Path, file: &Expected, roots: &[PathBuf]) -> Option<String> {
+    let opened = open(library, file, roots).ok()?;
+    fingerprint(&opened, file.size).ok()
 }
 
 /// Fills what can be filled from an offset on.

@@ -50,6 +50,8 @@ pub struct Task {
     /// Paths of the directories that are gone into; `None`: the whole library. Those themselves are read, whatever their state;
     /// what lies elsewhere is taken as it is known.
     pub within: Option<Vec<Vec<u8>>>,
+    /// Places that are passed over, with all that lies below them.
+    pub ignored: HashSet<String>,
     /// Kind of the library: shows and films say which they are, and extras of them are neither.
     pub kind: Kind,
 }
@@ -61,8 +63,20 @@ pub struct SeenFile {
     pub size: i64,
     /// Nanoseconds since 1970.
     pub mtime: i64,
+    /// Number of its file system, and its own there: of the file itself, where it is a link.
+    pub node: (i64, i64),
     /// Ids that a file beside it says it has.
     pub ids: Ids,
+}
+
+/// A file that belongs to a film or a show and is neither a film nor an episode.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SeenExtra {
+    pub place: String,
+    pub kind: &'static str,
+    pub size: i64,
+    /// Nanoseconds since 1970.
+    pub mtime: i64,
 }
 
 /// What became of a directory.
@@ -88,7 +102,9 @@ pub struct SeenDirectory {
     pub entries: Entries,
     /// Which series a `tvshow.nfo` in it says it is; of one that was read, and lies right in the library's directory.
     pub nfo: Option<String>,
-    /// Files in it that are neither films nor episodes.
+    /// Extras in it.
+    pub extras: Vec<SeenExtra>,
+    /// Files in it that are no films, no episodes and no extras.
     pub passed: u64,
 }
 
@@ -265,6 +281,7 @@ struct Listing {
     nfo: Option<String>,
     /// Time at which anything was said last; 0: nothing was.
     nfo_mtime: i64,
+    extras: Vec<SeenExtra>,
     passed: u64,
 }
 
@@ -300,6 +317,7 @@ impl Walker<'_> {
             is_settled: false,
             entries: Entries::Same,
             nfo: None,
+            extras: Vec::new(),
             passed: 0,
             place,
         };
@@ -307,7 +325,7 @@ impl Walker<'_> {
         let is_named = within.iter().any(|named| named == path);
         if !is_inside
             && !is_named
-            && self.task.known.contains_key(&seen.place)
+            && self.may_pass(&seen)
             && let Some(leading) = self.leading(dir, path)
         {
             return self.pass(dir, seen, path, depth, &leading);
@@ -327,9 +345,12 @@ impl Walker<'_> {
                 Ok(listing) => {
                     self.files
                         .fetch_add(listing.files.len() as u64, Ordering::Relaxed);
-                    seen.is_settled = self.is_settled(mtime.max(listing.nfo_mtime), &listing.files);
+                    let beside = listing.extras.iter().map(|extra| extra.mtime).max().unwrap_or(0);
+                    let latest = mtime.max(listing.nfo_mtime).max(beside);
+                    seen.is_settled = self.is_settled(latest, &listing.files);
                     seen.nfo = listing.nfo;
                     seen.passed = listing.passed;
+                    seen.extras = listing.extras;
                     seen.entries = Entries::Read(listing.files);
                     listing.directories
                 }
@@ -341,9 +362,21 @@ impl Walker<'_> {
         };
         self.seen.push(seen);
         for name in directories {
-            self.child(dir, &name, path, depth, true)?;
+            if !self.is_ignored(path, &name) {
+                self.child(dir, &name, path, depth, true)?;
+            }
         }
         Ok(())
+    }
+
+    /// Whether a directory on the way may be gone through without being read: it is known, and the library's own one is still the one
+    /// that is known, by which a disk is told from the place where it was.
+    fn may_pass(&self, seen: &SeenDirectory) -> bool {
+        let known = self.task.known.get(&seen.place);
+        known.is_some_and(|known| {
+            let is_same = (known.device, known.inode) == (Some(seen.device), Some(seen.inode));
+            is_same || !seen.place.is_empty() || known.device.is_none()
+        })
     }
 
     /// Names of the directories in one that is on the way, which lead on; `None` where one of them is not there any more, so
@@ -377,7 +410,10 @@ impl Walker<'_> {
         for name in known.iter().filter(|name| !leading.contains(*name)) {
             self.as_known(place::encode(&place::join(path, OsStr::from_bytes(name))));
         }
-        for name in leading.iter().filter(|name| !is_skipped(name)) {
+        for name in leading {
+            if is_skipped(name) || self.is_ignored(path, name) {
+                continue;
+            }
             self.child(dir, name, path, depth, false)?;
         }
         Ok(())
@@ -398,6 +434,7 @@ impl Walker<'_> {
                 is_settled: false,
                 entries: Entries::Same,
                 nfo: None,
+                extras: Vec::new(),
                 passed: 0,
                 place,
             });
@@ -438,6 +475,7 @@ impl Walker<'_> {
             is_settled: false,
             entries: Entries::Unread(reason),
             nfo: None,
+            extras: Vec::new(),
             passed: 0,
             place,
         });
@@ -467,6 +505,15 @@ impl Walker<'_> {
         mtime <= edge && files.iter().all(|file| file.mtime <= edge)
     }
 
+    /// Whether a name in a directory is that of what people have had forgotten. What lies above it was asked before.
+    fn is_ignored(&self, path: &[u8], name: &[u8]) -> bool {
+        !self.task.ignored.is_empty()
+            && self
+                .task
+                .ignored
+                .contains(&place::encode(&place::join(path, OsStr::from_bytes(name))))
+    }
+
     fn list(&mut self, dir: &OwnedFd, path: &[u8], depth: usize) -> Result<Listing, Errno> {
         let mut listing = Listing::default();
         let mut files: Vec<(Vec<u8>, FileType)> = Vec::new();
@@ -485,7 +532,7 @@ impl Walker<'_> {
                 }
             }
             if kind == FileType::Directory {
-                if !is_skipped(name) {
+                if !is_skipped(name) && !self.is_ignored(path, name) {
                     listing.directories.push(name.to_vec());
                 }
             } else if is_marker(name) {
@@ -499,22 +546,45 @@ impl Walker<'_> {
             } else if self.task.kind == Kind::Movie && kind == FileType::RegularFile && nfo::is_note(name) {
                 notes.push(name.to_vec());
             } else if is_video(name) && matches!(kind, FileType::RegularFile | FileType::Symlink) {
-                files.push((name.to_vec(), kind));
+                if self.is_ignored(path, name) {
+                    listing.passed += 1;
+                } else {
+                    files.push((name.to_vec(), kind));
+                }
             }
         }
         if depth == 1 && self.task.kind.has_shows() && listing.nfo.is_none() {
             listing.nfo = split(&String::from_utf8_lossy(path)).1.titledb;
         }
+        let is_extra = |name: &[u8]| {
+            let shown = place::shown(&place::encode(&place::join(path, OsStr::from_bytes(name))));
+            extra(&shown, self.task.kind)
+        };
+        let (files, extras): (Vec<_>, Vec<_>) =
+            files.into_iter().partition(|(name, _)| is_extra(name).is_none());
+        for (name, kind) in extras {
+            let full = place::join(path, OsStr::from_bytes(&name));
+            let place = place::encode(&full);
+            let stat = self.file(dir.as_fd(), &name, kind, &full);
+            let (Some(kind), Some(stat)) = (is_extra(&name), stat.filter(|_| place.len() <= MAX_PLACE))
+            else {
+                listing.passed += 1;
+                continue;
+            };
+            listing.extras.push(SeenExtra {
+                place,
+                kind,
+                size: stat.st_size,
+                mtime: mtime(&stat),
+            });
+        }
+        // What a trailer is called says nothing of how many films there are.
         let notes = Notes::of(notes, &files);
         for (name, kind) in files {
             let full = place::join(path, OsStr::from_bytes(&name));
             let place = place::encode(&full);
             if place.len() > MAX_PLACE {
                 self.unread(place, too_long());
-                continue;
-            }
-            if extra(&place::shown(&place), self.task.kind).is_some() {
-                listing.passed += 1;
                 continue;
             }
             if let Some(stat) = self.file(dir.as_fd(), &name, kind, &full) {
@@ -524,6 +594,7 @@ impl Walker<'_> {
                     place,
                     size: stat.st_size,
                     mtime: mtime(&stat),
+                    node: identity(&stat),
                     ids,
                 });
             }

@@ -24,7 +24,8 @@ sql! {
     DISTURBED = "UPDATE media_directories SET moves = moves + 1, read_at = NULL WHERE id = $1";
     DELETE_AT = "DELETE FROM media_items WHERE library_id = $1 AND substr(place, 1, 200) = substr($2, 1, 200) AND place = $2 \
         AND id <> $3";
-    MOVE = "UPDATE media_items SET library_id = $2, directory_id = $3, place = $4, updated_at = $5 WHERE id = $1";
+    MOVE = "UPDATE media_items SET library_id = $2, directory_id = $3, place = $4, updated_at = $5, \
+        same_key = NULL WHERE id = $1";
 }
 
 bulk! {

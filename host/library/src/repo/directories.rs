@@ -6,7 +6,9 @@ use crate::model::doubt::{Known, KnownDirectory};
 
 sql! {
     KNOWN = "SELECT d.id, d.place, d.device, d.inode, d.mtime, d.read_at, d.moves, \
-        (SELECT COUNT(*) FROM media_items i WHERE i.directory_id = d.id) AS items \
+        (SELECT COUNT(*) FROM media_items i WHERE i.directory_id = d.id) \
+        + (SELECT COUNT(*) FROM media_copies c WHERE c.directory_id = d.id) AS items, \
+        (SELECT COUNT(*) FROM media_extras e WHERE e.directory_id = d.id) AS extras \
         FROM media_directories d WHERE d.library_id = $1";
     INSERT = "INSERT INTO media_directories (id, library_id, place, device, inode, mtime, read_at) \
         VALUES ($1, $2, $3, $4, $5, 0, NULL) ON CONFLICT DO NOTHING";
@@ -28,6 +30,7 @@ struct Row {
     read_at: Option<i64>,
     moves: i64,
     items: i64,
+    extras: i64,
 }
 
 /// Every directory of a library that a scan saw.
@@ -42,6 +45,7 @@ pub async fn known(tx: &mut Tx, library_id: &str) -> Result<Known, DbError> {
             read_at: row.read_at,
             moves: row.moves,
             items: row.items,
+            extras: row.extras,
         };
         (row.place, directory)
     });

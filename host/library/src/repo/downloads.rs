@@ -7,7 +7,8 @@ use super::names::Named;
 use crate::model::place;
 
 sql! {
-    AT = "SELECT id FROM media_items WHERE library_id = $1 AND place = $2";
+    AT = "SELECT id FROM media_items WHERE library_id = $1 AND place = $2 \
+        UNION SELECT item_id FROM media_copies WHERE library_id = $1 AND place = $2";
 }
 
 bulk! {
@@ -34,7 +35,14 @@ pub async fn at_or_below(tx: &mut Tx, library_id: &str, at: &str) -> Result<Vec<
     let own = qm_db::all!(tx, (String,), AT, library_id, at).await?;
     let below = below(tx, library_id, at).await?;
     let below = below.into_iter().filter(|(_, item)| place::is_within(item, at));
-    let ids = own.into_iter().map(|(id,)| id);
+    let copies = super::copies::below(tx, library_id, at).await?;
+    let copies = copies
+        .into_iter()
+        .filter(|copy| place::is_within(&copy.place, at));
+    let ids = own
+        .into_iter()
+        .map(|(id,)| id)
+        .chain(copies.map(|copy| copy.item_id));
     let mut ids: Vec<String> = ids.chain(below.map(|(id, _)| id)).collect();
     ids.sort();
     ids.dedup();

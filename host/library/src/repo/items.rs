@@ -5,15 +5,20 @@ use qm_kernel::Timestamp;
 
 use super::{clean, external};
 use crate::model::item::{Facts, Item, Tech, letter, title_key};
+use crate::model::naming::member::Member;
 
 sql! {
-    OF_DIRECTORY = "SELECT i.id, i.place, i.title, i.season, i.episode, i.episode_end, i.locked, f.size, f.mtime \
-        FROM media_items i JOIN media_files f ON f.item_id = i.id WHERE i.directory_id = $1";
+    OF_DIRECTORY = "SELECT i.id, CAST(NULL AS TEXT) AS copy_id, i.place, i.title, i.season, i.episode, i.episode_end, i.locked, \
+        i.match_status, i.same_key, f.size, f.mtime, f.device, f.inode, f.fingerprint \
+        FROM media_items i JOIN media_files f ON f.item_id = i.id WHERE i.directory_id = $1 \
+        UNION ALL SELECT i.id, c.id AS copy_id, c.place, i.title, i.season, i.episode, i.episode_end, i.locked, \
+        i.match_status, i.same_key, c.size, c.mtime, c.device, c.inode, c.fingerprint \
+        FROM media_copies c JOIN media_items i ON i.id = c.item_id WHERE c.directory_id = $1";
     // What was found in it was found in another file.
     SET_STATE = "UPDATE media_files SET size = $2, mtime = $3, width = NULL, height = NULL, bitrate_kbps = NULL, \
         duration_sec = NULL, audio_channels = NULL, frame_rate = NULL, video_bit_depth = NULL, chroma_subsampling = NULL, \
         color_primaries = NULL, color_transfer = NULL, color_space = NULL, hdr_format = NULL, probed_at = NULL, \
-        probe_error = NULL, probe_attempts = 0, probe_after = 0 WHERE item_id = $1";
+        probe_error = NULL, probe_attempts = 0, probe_after = 0, fingerprint = NULL WHERE item_id = $1";
     SET_TECH = "UPDATE media_files SET container = $2, video_codec = $3, audio_codec = $4, resolution = $5, hdr = $6, \
         language = $7, release_group = $8, quality = $9, tech_source = 'filename' WHERE item_id = $1 AND probed_at IS NULL";
     SET_NUMBERS = "UPDATE media_items SET title = $2, title_key = $3, letter = $4, season = $5, episode = $6, \
@@ -30,26 +35,34 @@ sql! {
 
 bulk! {
     INSERT_ITEMS = "INSERT INTO media_items (id, library_id, directory_id, place, media_type, title, title_key, letter, \
-        year, season, episode, episode_end, match_status, confidence, locked, created_at, updated_at) VALUES", 17, "";
+        year, season, episode, episode_end, match_status, confidence, locked, created_at, updated_at, same_key) VALUES", 18, "";
     INSERT_FILES = "INSERT INTO media_files (id, item_id, size, mtime, container, video_codec, audio_codec, resolution, hdr, \
-        language, release_group, quality, tech_source, probe_attempts, created_at) VALUES", 15, "";
+        language, release_group, quality, tech_source, probe_attempts, created_at, label, part, device, inode) VALUES", 19, "";
 }
 
-/// An item as a scan compares it.
+/// A file of an item as a scan compares it.
 #[derive(Clone, Debug, FromRow)]
 pub struct Stored {
+    /// That of the item.
     pub id: String,
+    /// `None`: it is the item's first file.
+    pub copy_id: Option<String>,
     pub place: String,
     pub title: String,
     pub season: Option<i64>,
     pub episode: Option<i64>,
     pub episode_end: Option<i64>,
     pub locked: bool,
+    pub match_status: String,
+    pub same_key: Option<String>,
     pub size: i64,
     pub mtime: i64,
+    pub device: Option<i64>,
+    pub inode: Option<i64>,
+    pub fingerprint: Option<String>,
 }
 
-/// Items right in a directory.
+/// Files of items right in a directory.
 pub async fn of_directory(tx: &mut Tx, directory_id: &str) -> Result<Vec<Stored>, DbError> {
     qm_db::all!(tx, Stored, OF_DIRECTORY, directory_id).await
 }
@@ -65,6 +78,9 @@ pub struct NewItem {
     pub mtime: i64,
     pub facts: Facts,
     pub tech: Tech,
+    pub member: Member,
+    /// Number of its file system, and its own there.
+    pub node: (i64, i64),
 }
 
 /// Adds items, each with its file.
@@ -90,6 +106,7 @@ pub async fn insert(tx: &mut Tx, library_id: &str, items: &[NewItem], now: Times
         false,
         now.ms(),
         now.ms(),
+        item.member.key.as_deref(),
     )
     .await?;
     let _ = qm_db::batch!(
@@ -111,6 +128,10 @@ pub async fn insert(tx: &mut Tx, library_id: &str, items: &[NewItem], now: Times
         "filename",
         0_i64,
         now.ms(),
+        item.member.label.as_deref(),
+        item.member.part,
+        item.node.0,
+        item.node.1,
     )
     .await?;
     Ok(())

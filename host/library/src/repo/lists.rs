@@ -10,17 +10,26 @@ use crate::model::item::{Filter, Issue, Item, MediaFile, Sort, Tech};
 use crate::model::streams::Measured;
 use crate::model::view::Counts;
 
-macro_rules! columns {
+/// Columns of a file, whose table is `f`.
+macro_rules! file_columns {
     () => {
-        "i.id, i.library_id, i.place, i.media_type, i.title, i.sort_title, i.year, i.season, i.episode, i.episode_end, \
-         i.match_status, i.confidence, i.locked, i.duplicate_group_id, i.series_titledb_id, i.created_at, i.updated_at, \
-         f.id AS file_id, f.size, f.mtime, f.container, f.video_codec, f.audio_codec, f.resolution, f.hdr, f.language, \
+        "f.id AS file_id, f.label, f.part, f.size, f.mtime, f.container, f.video_codec, f.audio_codec, f.resolution, f.hdr, f.language, \
          f.release_group, f.quality, f.width, f.height, f.bitrate_kbps, f.duration_sec, f.audio_channels, f.frame_rate, \
          f.video_bit_depth, f.chroma_subsampling, f.color_primaries, f.color_transfer, f.color_space, f.hdr_format, f.probed_at, f.probe_error, f.probe_attempts, f.created_at AS file_created_at"
     };
 }
 
-pub(super) use columns;
+macro_rules! columns {
+    () => {
+        concat!(
+            "i.id, i.library_id, i.place, i.media_type, i.title, i.sort_title, i.year, i.season, i.episode, i.episode_end, \
+             i.match_status, i.confidence, i.locked, i.duplicate_group_id, i.series_titledb_id, i.same_key, i.created_at, i.updated_at, ",
+            $crate::repo::lists::file_columns!()
+        )
+    };
+}
+
+pub(super) use {columns, file_columns};
 
 /// What a parameter that is not given leaves in. The order is that of the macro below.
 macro_rules! wanted {
@@ -143,6 +152,30 @@ impl From<MeasuredRow> for Measured {
     }
 }
 
+/// A file, as [`file_columns`] has it.
+#[derive(FromRow)]
+pub(super) struct FileRow {
+    file_id: String,
+    label: Option<String>,
+    part: Option<i64>,
+    size: i64,
+    mtime: i64,
+    container: Option<String>,
+    video_codec: Option<String>,
+    audio_codec: Option<String>,
+    resolution: Option<String>,
+    hdr: Option<String>,
+    language: Option<String>,
+    release_group: Option<String>,
+    quality: Option<String>,
+    #[sqlx(flatten)]
+    measured: MeasuredRow,
+    probed_at: Option<i64>,
+    probe_error: Option<String>,
+    probe_attempts: i64,
+    file_created_at: i64,
+}
+
 #[derive(FromRow)]
 pub(super) struct Row {
     id: String,
@@ -160,25 +193,38 @@ pub(super) struct Row {
     locked: bool,
     duplicate_group_id: Option<String>,
     series_titledb_id: Option<String>,
+    same_key: Option<String>,
     created_at: i64,
     updated_at: i64,
-    file_id: String,
-    size: i64,
-    mtime: i64,
-    container: Option<String>,
-    video_codec: Option<String>,
-    audio_codec: Option<String>,
-    resolution: Option<String>,
-    hdr: Option<String>,
-    language: Option<String>,
-    release_group: Option<String>,
-    quality: Option<String>,
     #[sqlx(flatten)]
-    measured: MeasuredRow,
-    probed_at: Option<i64>,
-    probe_error: Option<String>,
-    probe_attempts: i64,
-    file_created_at: i64,
+    file: FileRow,
+}
+
+impl From<FileRow> for MediaFile {
+    fn from(row: FileRow) -> Self {
+        Self {
+            id: row.file_id,
+            label: row.label,
+            part: row.part,
+            size: row.size,
+            mtime: row.mtime,
+            tech: Tech {
+                container: row.container,
+                video_codec: row.video_codec,
+                audio_codec: row.audio_codec,
+                resolution: row.resolution,
+                hdr: row.hdr,
+                language: row.language,
+                release_group: row.release_group,
+                quality: row.quality,
+            },
+            measured: row.measured.into(),
+            probed_at: row.probed_at.map(Timestamp::from_ms),
+            probe_error: row.probe_error,
+            probe_attempts: row.probe_attempts,
+            created_at: Timestamp::from_ms(row.file_created_at),
+        }
+    }
 }
 
 impl From<Row> for (Item, MediaFile) {
@@ -199,32 +245,14 @@ impl From<Row> for (Item, MediaFile) {
             locked: row.locked,
             duplicate_group_id: row.duplicate_group_id,
             series_titledb_id: row.series_titledb_id,
+            same_key: row.same_key,
             metadata: None,
             created_at: Timestamp::from_ms(row.created_at),
             updated_at: Timestamp::from_ms(row.updated_at),
             external_ids: Vec::new(),
+            copies: Vec::new(),
         };
-        let file = MediaFile {
-            id: row.file_id,
-            size: row.size,
-            mtime: row.mtime,
-            tech: Tech {
-                container: row.container,
-                video_codec: row.video_codec,
-                audio_codec: row.audio_codec,
-                resolution: row.resolution,
-                hdr: row.hdr,
-                language: row.language,
-                release_group: row.release_group,
-                quality: row.quality,
-            },
-            measured: row.measured.into(),
-            probed_at: row.probed_at.map(Timestamp::from_ms),
-            probe_error: row.probe_error,
-            probe_attempts: row.probe_attempts,
-            created_at: Timestamp::from_ms(row.file_created_at),
-        };
-        (item, file)
+        (item, row.file.into())
     }
 }
 

@@ -2,11 +2,14 @@
 
 pub mod bulk;
 pub mod catalog;
+pub mod copies;
 pub mod details;
 pub mod directories;
 pub mod downloads;
 pub mod enrich;
 pub mod external;
+pub mod extras;
+pub mod ignored;
 pub mod items;
 pub mod libraries;
 pub mod lists;

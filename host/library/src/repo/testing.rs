@@ -10,6 +10,12 @@ sql! {
     pub SAME = "UPDATE media_items SET updated_at = updated_at, title = title WHERE id = $1";
     pub SEASON = "UPDATE media_items SET season = 9 WHERE id = $1";
     pub CALLED = "UPDATE media_items SET title = 'x', title_key = 'x' WHERE id = $1";
+    FORGET_KEYS = "UPDATE media_items SET same_key = NULL";
+}
+
+/// Makes an index that does not know what files have in common.
+pub async fn forget_keys(tx: &mut Tx) -> Result<(), DbError> {
+    change_all(tx, FORGET_KEYS).await
 }
 
 /// Changes all items that a statement is about.

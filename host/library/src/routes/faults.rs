@@ -9,8 +9,10 @@ use qm_web::faults;
 use crate::error::LibraryError as E;
 
 faults! {
-    Create => with(input(), [E::TooMany(500)]);
-    Update => with(input(), [E::NoSuchLibrary]);
+    Create => with(input(), [E::TooMany(500), E::SamePath(some())]);
+    Update => with(input(), [E::NoSuchLibrary, E::SamePath(some())]);
+    Ignore => with(own(), [E::NoSuchLibrary, E::OutsideLibrary, E::TooManyIgnored(20_000)]);
+    Heed => with(own(), [E::NotIgnored]);
     Delete => with(own(), [E::NoSuchLibrary]);
     Scan => own();
     Item => [E::NoSuchItem];

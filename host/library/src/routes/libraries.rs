@@ -70,11 +70,8 @@ pub async fn create_library(
         client: &client,
     };
     let (change, mode) = input.into_change();
-    let (library, scan_job_id) = app.create(caller, change, mode).await?;
-    Ok(Created(ScannedLibraryView {
-        library: library.into(),
-        scan_job_id,
-    }))
+    let asked = app.create(caller, change, mode).await?;
+    Ok(Created(asked.into()))
 }
 
 /// Changes a library, and scans it.
@@ -94,11 +91,8 @@ pub async fn update_library(
         client: &client,
     };
     let (change, mode) = input.into_change();
-    let (library, scan_job_id) = app.update(caller, &id, change, mode).await?;
-    Ok(Json(ScannedLibraryView {
-        library: library.into(),
-        scan_job_id,
-    }))
+    let asked = app.update(caller, &id, change, mode).await?;
+    Ok(Json(asked.into()))
 }
 
 /// Deletes a library with what is known of it. Files stay on the disk.

@@ -3,6 +3,7 @@
 mod bulk;
 mod edit;
 mod faults;
+mod ignored;
 mod items;
 mod jobs;
 mod libraries;
@@ -33,6 +34,9 @@ pub fn routes() -> Routes<Arc<Library>> {
         .add(routes!(libraries::update_library).need(P::MediaManagerManageLibraries))
         .add(routes!(libraries::delete_library).need(P::MediaManagerManageLibraries))
         .add(routes!(libraries::scan_library).need(P::MediaManagerScan))
+        .add(routes!(ignored::list_ignored).need(P::MediaManagerView))
+        .add(routes!(ignored::ignore_path).need(P::MediaManagerDelete))
+        .add(routes!(ignored::heed_path).need(P::MediaManagerDelete))
         .add(routes!(libraries::watch_status).need(P::MediaManagerView))
         .add(routes!(jobs::cancel_media_job).need(P::MediaManagerScan))
         .add(routes!(items::item_alphabet).need(P::MediaManagerView))

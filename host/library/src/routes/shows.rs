@@ -4,9 +4,10 @@ use axum::extract::State;
 use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Path};
 
 use super::{App, faults};
+use crate::dto::answers::ExtraView;
 use crate::dto::shows::{
-    IdentityInput, IdentityView, RefreshedView, SeasonInput, SeasonView, ShowDetailView, ShowMetadataInput,
-    ShowMetadataView,
+    IdentityInput, IdentityView, RefreshedView, SeasonDetailView, SeasonInput, SeasonView, ShowDetailView,
+    ShowMetadataInput, ShowMetadataView,
 };
 use crate::service::Caller;
 
@@ -16,12 +17,18 @@ use crate::service::Caller;
     responses((status = 200, body = ShowDetailView), faults::Show)
 )]
 pub async fn get_show(State(app): App, Path(id): Path<String>) -> ApiResult<Json<ShowDetailView>> {
-    let show = app.show(&id).await?.into();
+    let (show, path) = app.show(&id).await?;
     let (metadata, seasons) = app.show_details(&id).await?;
+    let extras = app.show_extras(&show).await?.into_iter();
+    let extras: Vec<ExtraView> = extras.map(|extra| ExtraView::new(extra, &path)).collect();
+    let seasons = seasons
+        .into_iter()
+        .map(|season| SeasonDetailView::new(season, &extras));
     Ok(Json(ShowDetailView {
-        show,
+        show: (show, path).into(),
         metadata: metadata.map(ShowMetadataView::from),
-        seasons: seasons.into_iter().map(SeasonView::from).collect(),
+        seasons: seasons.collect(),
+        extras,
         artwork: Vec::new(),
     }))
 }

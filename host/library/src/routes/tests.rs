@@ -1,10 +1,13 @@
 //! The routes as a client sees them.
 
 mod bulk;
+mod copies;
 mod cross;
 mod fetch;
+mod ignored;
 mod metadata;
 mod refresh;
+mod renames;
 mod repair;
 mod series;
 mod titles;

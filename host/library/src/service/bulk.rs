@@ -14,6 +14,7 @@ use super::{Caller, Library, erase, fetch, relocate};
 use crate::error::LibraryError;
 use crate::lanes::WALKS;
 use crate::model::bulk::{Accepted, Erasure, MOST, SourceTorrent, once};
+use crate::model::ignored::Ignored;
 use crate::model::place;
 use crate::ops::erase::size;
 use crate::ops::guard::guarded;
@@ -62,12 +63,31 @@ impl Library {
         Ok(order.accepted(None))
     }
 
-    /// Forgets items, locked ones too. Their files stay.
+    /// Forgets items, locked ones too. Their files stay, and are ignored from then on.
     pub async fn remove_items(&self, caller: Caller<'_>, ids: Vec<String>) -> Result<Accepted, LibraryError> {
         let mut tx = self.db.begin_write().await?;
         let needed = [Permission::MediaManagerDelete];
         let order = self.order(&mut tx, caller, &needed, ids).await?;
         let lying = repo::bulk::lying(&mut tx, &order.ids).await?;
+        for id in &order.ids {
+            let copies = match lying.get(id) {
+                Some(item) => repo::copies::lying(&mut tx, id, &item.library_id).await?,
+                None => Vec::new(),
+            };
+            let first = lying.get(id).map(|item| (&item.library_id, item.place.clone()));
+            let library = lying.get(id).map(|item| &item.library_id);
+            let further = copies.into_iter().filter_map(|copy| Some((library?, copy.place)));
+            for (library_id, place) in first.into_iter().chain(further) {
+                // No scan finds it again.
+                let ignored = Ignored {
+                    id: self.ctx.id(),
+                    library_id: library_id.clone(),
+                    place,
+                    created_at: self.ctx.now(),
+                };
+                repo::ignored::put(&mut tx, &ignored).await?;
+            }
+        }
         let libraries = lying.into_values().map(|item| item.library_id).collect();
         for id in &order.ids {
             repo::items::delete(&mut tx, id).await?;
@@ -100,8 +120,9 @@ impl Library {
             let data = Path::new(&payload.path);
             let touches = |path: &str| Path::new(path).starts_with(data) || data.starts_with(path);
             let item_ids = items.iter().filter(|(_, path)| touches(path));
+            let item_ids: BTreeSet<&String> = item_ids.map(|(id, _)| id).collect();
             found.push(SourceTorrent {
-                item_ids: item_ids.map(|(id, _)| id.clone()).collect(),
+                item_ids: item_ids.into_iter().cloned().collect(),
                 hash: payload.hash,
                 engine_id: payload.engine_id,
                 name: payload.name,
@@ -251,7 +272,18 @@ impl Library {
             let library = libraries.get(&item.library_id)?;
             Some((id.clone(), place::absolute(library, &item.place)))
         };
-        Ok(ids.iter().filter_map(whole).collect())
+        let mut found: Vec<(String, String)> = ids.iter().filter_map(whole).collect();
+        for (id, item) in &lying {
+            let Some(library) = libraries.get(&item.library_id) else {
+                continue;
+            };
+            let copies = repo::copies::lying(&mut tx, id, &item.library_id).await?;
+            let further = copies
+                .into_iter()
+                .map(|copy| (id.clone(), place::absolute(library, &copy.place)));
+            found.extend(further);
+        }
+        Ok(found)
     }
 
     /// Tells the shows of libraries how many episodes they have now.

@@ -119,7 +119,7 @@ db_test! {
         // A new one is identified and told of, and counts once; and so it does for a scan that nobody asked for.
         house.file("films/Tide.2006.mkv", 1);
         let due = LibraryChange { scan_interval_minutes: Some(Some(5)), ..LibraryChange::default() };
-        let (_, job) = house.app.update(house.caller(), &films.id, due, None).await.unwrap();
+        let job = house.app.update(house.caller(), &films.id, due, None).await.unwrap().scan_job_id;
         house.ended(&job).await;
         assert_eq!(asked(&house), [""; 0], "not by a change of the library");
         let mut tx = db.begin_write().await.unwrap();

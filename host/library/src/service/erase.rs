@@ -181,7 +181,9 @@ impl Library {
                     Err(_) if root.starts_with(data) => String::new(),
                     Err(_) => continue,
                 };
-                let rows = repo::bulk::below(&mut tx, &library.id, &folder).await?;
+                let mut rows = repo::bulk::below(&mut tx, &library.id, &folder).await?;
+                let copies = repo::copies::below(&mut tx, &library.id, &folder).await?;
+                rows.extend(copies.into_iter().map(|copy| (copy.item_id, copy.place)));
                 shared |= rows.iter().any(|(id, item)| {
                     let is_in = Path::new(&place::absolute(&library.path, item)).starts_with(data);
                     is_in && !going.contains(id)
@@ -210,6 +212,10 @@ impl Library {
             self.all_going(at, &folder, going).await?
         };
         let (path, item) = (at.library.path.clone(), at.item.place.clone());
+        let further = at.copies.iter().map(|copy| copy.place.clone());
+        let further: Vec<String> = further
+            .chain(at.extras.iter().map(|extra| extra.place.clone()))
+            .collect();
         let (roots, own) = (self.file_roots.clone(), self.own.clone());
         let (with, half) = (rows.clone(), Some(folder.clone()));
         let erasing = CHANGES.run(move |_| {
@@ -239,6 +245,15 @@ impl Library {
                 let files: HashSet<Vec<u8>> = rows.iter().map(|(_, item)| place::decode(item)).collect();
                 match reach.is_own_folder(&folder, &files, &own) {
                     Ok(true) => {
+                        // What lies elsewhere, in the folder of another part say, goes first.
+                        for place in further.iter().map(|place| place::decode(place)) {
+                            if !files.contains(&place) {
+                                match reach.erase_file(&place) {
+                                    Ok(was_there) => gone += u64::from(was_there),
+                                    Err(errno) => return (gone, Err(failed(told(errno))), false),
+                                }
+                            }
+                        }
                         let erased = reach.erase_folder(&folder, &files, &mut gone);
                         return (gone, erased.map_err(|errno| failed(told(errno))), true);
                     }
@@ -246,21 +261,32 @@ impl Library {
                     Err(errno) => return (gone, Err(failed(told(errno))), false),
                 }
             }
-            let erased = reach.erase_file(&place::decode(&item));
-            gone += u64::from(erased == Ok(true));
-            (
-                gone,
-                erased.map(|_| ()).map_err(|errno| failed(told(errno))),
-                false,
-            )
+            // The first file goes last: as long as it is there, so is the item that knows of the others.
+            for place in further.iter().chain([&item]) {
+                match reach.erase_file(&place::decode(place)) {
+                    Ok(was_there) => gone += u64::from(was_there),
+                    Err(errno) => return (gone, Err(failed(told(errno))), false),
+                }
+            }
+            (gone, Ok(()), false)
         });
         let (gone, became, is_whole) = erasing.await?;
         if became.is_ok() {
             let mut tx = self.db.begin_write().await?;
             repo::items::delete(&mut tx, &at.item.id).await?;
+            for extra in &at.extras {
+                repo::extras::delete(&mut tx, &extra.id).await?;
+            }
             // Those that went along.
             for (id, _) in rows.into_iter().flatten().filter(|_| is_whole) {
                 repo::items::delete(&mut tx, &id).await?;
+            }
+            if let Some(folder) = half.filter(|_| is_whole) {
+                for extra in repo::extras::below(&mut tx, &at.library.id, &folder).await? {
+                    if extra.is_all_in(&folder) {
+                        repo::extras::delete(&mut tx, &extra.id).await?;
+                    }
+                }
             }
             tx.commit().await?;
         } else if let Some(folder) = half.filter(|_| is_whole) {

@@ -5,21 +5,18 @@ use std::sync::Arc;
 
 use qm_db::{DbError, Tx};
 use qm_jobs::{JobContext, JobError, Progress};
-use serde_json::{Map, Value, json};
 
 use super::Library;
-use crate::lanes::COMPUTE;
 use crate::model::doubt::{Known, KnownDirectory};
-use crate::model::item::Facts;
 use crate::model::library::{MediaLibrary, ScanSummary};
-use crate::model::name::{Read, read};
-use crate::model::naming::is_one_film;
-use crate::model::naming::tag::Ids;
+use crate::model::naming::member::Beside;
 use crate::model::place;
 use crate::ops::walk::{Entries, SeenDirectory, SeenFile};
 use crate::repo;
-use crate::repo::directories::Stand;
-use crate::repo::items::{NewItem, Stored};
+use crate::repo::items::Stored;
+
+mod commit;
+mod renames;
 
 /// Changes of one transaction.
 const AT_ONCE: usize = 256;
@@ -50,6 +47,14 @@ enum Change<'a> {
     Set(&'a SeenFile, Stored),
     /// A file beside it says which it is.
     Name(&'a SeenFile, Stored),
+    /// What its files have in common is to be learnt.
+    Key(&'a SeenFile, Stored),
+    /// It lies at another number of the file system.
+    Node(&'a SeenFile, Stored),
+    /// Somebody renamed it: the item goes along into this directory.
+    Move(&'a SeenFile, Stored, String),
+    /// The extras of a directory.
+    Extras(&'a SeenDirectory, String),
     /// With the directory it lay in.
     Remove(Stored, &'a KnownDirectory),
     /// All that lies in a directory is stored.
@@ -72,6 +77,8 @@ pub struct Index<'a> {
     of: &'a MediaLibrary,
     known: &'a Known,
     changes: Vec<Change<'a>>,
+    /// What is new waits until it is known what went: it may be that.
+    additions: Vec<Change<'a>>,
     /// Removals wait until all else is stored, and with them that their directories were read: a scan that was cut off before
     /// finds them again.
     removals: Vec<Change<'a>>,
@@ -79,8 +86,12 @@ pub struct Index<'a> {
     others: HashMap<String, String>,
     processed: usize,
     total: usize,
-    /// Directories that hold one film at most.
-    alone: HashSet<&'a str>,
+    /// What lies beside the files of directories in which something changed.
+    beside: HashMap<&'a str, Beside>,
+    /// Places of the directories that are there.
+    present: HashSet<&'a str>,
+    /// Shows whose folders were renamed: from where to where.
+    carried: HashSet<(String, String)>,
     /// Rules hear of each file that is new.
     tells: bool,
     /// Where storing ends, in percent of the whole.
@@ -101,11 +112,14 @@ impl<'a> Index<'a> {
             of,
             known,
             changes: Vec::new(),
+            additions: Vec::new(),
             removals: Vec::new(),
             others: HashMap::new(),
             processed: 0,
             total: 0,
-            alone: HashSet::new(),
+            beside: HashMap::new(),
+            present: HashSet::new(),
+            carried: HashSet::new(),
             // What the first scan finds was there all along: it is no news, and there may be a hundred thousand of it.
             tells: of.last_scan_at.is_some(),
             end: 80.0,
@@ -136,6 +150,7 @@ impl<'a> Index<'a> {
             _ => 0,
         };
         self.total = seen.iter().map(files).sum();
+        self.present = seen.iter().map(|directory| &*directory.place).collect();
         for directory in seen {
             match &directory.entries {
                 Entries::Same => {}
@@ -151,15 +166,16 @@ impl<'a> Index<'a> {
                 self.flush(AT_ONCE).await?;
             }
         }
+        self.follow_renames(is_kept).await?;
+        self.flush(1).await?;
+        self.changes = std::mem::take(&mut self.additions);
         self.flush(1).await
     }
 
     /// Finds what is different in a directory.
     async fn compare(&mut self, directory: &'a SeenDirectory, files: &'a [SeenFile]) -> Result<(), Stop> {
         self.summary.passed_over += directory.passed;
-        if is_one_film(files.iter().map(|file| &*file.place)) {
-            self.alone.insert(&directory.place);
-        }
+        self.summary.extras += directory.extras.len() as u64;
         let known = self.known.get(&directory.place);
         let id = match known {
             Some(known) => known.id.clone(),
@@ -175,27 +191,59 @@ impl<'a> Index<'a> {
             let items = repo::items::of_directory(&mut tx, &known.id).await?;
             stored.extend(items.into_iter().map(|item| (item.place.clone(), item)));
         }
+        let mut new: Vec<&SeenFile> = Vec::new();
+        let mut changes: Vec<Change<'a>> = Vec::new();
         for file in files {
             match stored.remove(&file.place) {
-                None => self.changes.push(Change::Add(file, id.clone())),
-                Some(item) if item.size == file.size && item.mtime == file.mtime => {
-                    self.processed += 1;
-                    if !file.ids.is_empty() && !item.locked {
-                        self.changes.push(Change::Name(file, item));
-                    }
-                }
-                Some(item) => self.changes.push(Change::Set(file, item)),
+                None => new.push(file),
+                Some(item) => changes.extend(self.differing(file, item)),
             }
         }
+        let has_extras = !directory.extras.is_empty() || known.is_some_and(|known| known.extras > 0);
+        if has_extras {
+            changes.push(Change::Extras(directory, id.clone()));
+        }
+        if !self.of.kind.has_shows() && (!new.is_empty() || !changes.is_empty()) {
+            let shown = place::shown(&directory.place);
+            let names: Vec<String> = files.iter().map(|file| place::shown(&file.place)).collect();
+            let names = names.iter().map(|name| name.rsplit('/').next().unwrap_or(name));
+            self.beside.insert(&directory.place, Beside::of(&shown, names));
+        }
+        self.changes.extend(changes);
+        // The first of several files of an item is always the same one.
+        new.sort_by(|one, other| one.place.cmp(&other.place));
+        let is_new = !new.is_empty();
+        self.additions
+            .extend(new.into_iter().map(|file| Change::Add(file, id.clone())));
         let read = Change::Read(directory, id);
         match known {
             Some(known) if !stored.is_empty() => {
                 let gone = stored.into_values().map(|item| Change::Remove(item, known));
                 self.removals.extend(gone.chain([read]));
             }
+            _ if is_new => self.additions.push(read),
             _ => self.changes.push(read),
         }
         Ok(())
+    }
+
+    /// What is different of a file that is known.
+    fn differing(&mut self, file: &'a SeenFile, item: Stored) -> Vec<Change<'a>> {
+        let is_first = item.copy_id.is_none();
+        if item.size != file.size || item.mtime != file.mtime {
+            return vec![Change::Set(file, item)];
+        }
+        self.processed += 1;
+        let mut changes = Vec::new();
+        if is_first && item.same_key.is_none() {
+            changes.push(Change::Key(file, item.clone()));
+        } else if item.inode != Some(file.node.1) {
+            changes.push(Change::Node(file, item.clone()));
+        }
+        if is_first && !file.ids.is_empty() && !item.locked {
+            changes.push(Change::Name(file, item));
+        }
+        changes
     }
 
     /// Removes what is not there any more. What `is_kept` names stays.
@@ -223,6 +271,14 @@ impl<'a> Index<'a> {
                 let mut tx = self.begin().await?;
                 if !repo::directories::is_undisturbed(&mut tx, &directory.id, directory.moves).await? {
                     break;
+                }
+                // What has another file elsewhere stays.
+                let now = self.library.ctx.now();
+                let raised =
+                    repo::copies::raise_elsewhere(&mut tx, &directory.id, AT_ONCE as i64, now).await?;
+                if raised == AT_ONCE as u64 {
+                    tx.commit().await?;
+                    continue;
                 }
                 let removed = repo::items::delete_of(&mut tx, &directory.id, AT_ONCE as i64).await?;
                 if removed < AT_ONCE as u64 {
@@ -262,155 +318,6 @@ impl<'a> Index<'a> {
         Ok(())
     }
 
-    async fn commit(&mut self, changes: Vec<Change<'a>>) -> Result<(), Stop> {
-        let mut read = self.read_names(&changes).await?;
-        let now = self.library.ctx.now();
-        let mut new: Vec<NewItem> = Vec::new();
-        let mut said: Vec<(String, Ids)> = Vec::new();
-        let mut tx = self.begin().await?;
-        let meanwhile = self.meanwhile(&mut tx, &changes).await?;
-        let (mut added, mut updated, mut removed) = (0, 0, 0);
-        for (at, change) in changes.iter().enumerate() {
-            match change {
-                Change::Directory(seen, id) => {
-                    let (library, at) = (&self.of.id, &seen.place);
-                    let other = repo::directories::insert(&mut tx, id, library, at, stand(seen)).await?;
-                    self.others.extend(other.map(|other| (id.clone(), other)));
-                }
-                Change::Add(file, _) if meanwhile.came.contains(&file.place) => {}
-                Change::Add(file, directory_id) => {
-                    let Some(Read { facts, tech, ids }) = read[at].take() else {
-                        continue;
-                    };
-                    added += 1;
-                    let id = self.library.ctx.ordered_id();
-                    said.push((id.clone(), ids.or(file.ids.clone())));
-                    new.push(NewItem {
-                        id,
-                        file_id: self.library.ctx.ordered_id(),
-                        directory_id: self.row(directory_id).to_owned(),
-                        place: file.place.clone(),
-                        size: file.size,
-                        mtime: file.mtime,
-                        facts,
-                        tech,
-                    });
-                }
-                Change::Set(_, item) | Change::Name(_, item) | Change::Remove(item, _)
-                    if meanwhile.went.contains(&item.id) => {}
-                Change::Set(file, item) => {
-                    let Some(read) = read[at].take() else { continue };
-                    updated += 1;
-                    repo::items::set_state(&mut tx, &item.id, file.size, file.mtime).await?;
-                    repo::items::set_tech(&mut tx, &item.id, &read.tech).await?;
-                    if let Some(facts) = numbers(item, read.facts) {
-                        repo::items::set_numbers(&mut tx, &item.id, &facts, now).await?;
-                    }
-                }
-                Change::Name(file, item) => said.push((item.id.clone(), file.ids.clone())),
-                Change::Remove(item, _) => removed += repo::items::delete(&mut tx, &item.id).await?,
-                // Its items are inserted before this is committed, and nobody sees it earlier.
-                Change::Read(seen, id) => {
-                    let read_at = seen.is_settled.then_some(now.ms());
-                    let moves = self.known.get(&seen.place).map_or(0, |known| known.moves);
-                    let id = self.row(id);
-                    repo::directories::read(&mut tx, id, stand(seen), read_at, moves).await?;
-                }
-                Change::Unsure(id) => repo::directories::unsure(&mut tx, id).await?,
-            }
-        }
-        repo::items::insert(&mut tx, &self.of.id, &new, now).await?;
-        // Of episodes the folder of their show says it.
-        said.retain(|(_, ids)| !ids.is_empty() && !self.of.kind.has_shows());
-        self.library.take_ids(&mut tx, &said).await?;
-        let news = if self.tells { &new[..] } else { &[] };
-        for item in news {
-            self.library
-                .triggers
-                .fire(&mut tx, "media.detected", &self.told(item))
-                .await?;
-        }
-        tx.commit().await?;
-        self.summary.added += added;
-        self.summary.updated += updated;
-        self.summary.removed += removed;
-        self.report(changes.len()).await
-    }
-
-    /// The row of a directory that was to have this one.
-    fn row<'i>(&'i self, id: &'i str) -> &'i str {
-        self.others.get(id).map_or(id, String::as_str)
-    }
-
-    /// What was moved since the scan looked: it knows nothing of that, and leaves it alone.
-    async fn meanwhile(&self, tx: &mut Tx, changes: &[Change<'a>]) -> Result<Meanwhile, DbError> {
-        let mut new: Vec<(&str, &str)> = Vec::new();
-        let mut stored: Vec<(&Stored, Option<&KnownDirectory>)> = Vec::new();
-        for change in changes {
-            match change {
-                Change::Add(file, _) => new.push((&self.of.id, &file.place)),
-                Change::Set(_, item) | Change::Name(_, item) => stored.push((item, None)),
-                Change::Remove(item, known) => stored.push((item, Some(known))),
-                _ => {}
-            }
-        }
-        let came = repo::moves::taken(tx, &new).await?;
-        let ids: Vec<String> = stored.iter().map(|(item, _)| item.id.clone()).collect();
-        let lying = repo::bulk::lying(tx, &ids).await?;
-        let mut quiet: HashMap<&str, bool> = HashMap::new();
-        let mut went = HashSet::new();
-        for (item, directory) in stored {
-            let is_there = lying
-                .get(&item.id)
-                .is_some_and(|lies| lies.library_id == self.of.id && lies.place == item.place);
-            let is_quiet = match directory {
-                None => true,
-                Some(known) => match quiet.get(&*known.id) {
-                    Some(is_quiet) => *is_quiet,
-                    None => {
-                        let is_quiet = repo::directories::is_undisturbed(tx, &known.id, known.moves).await?;
-                        quiet.insert(&known.id, is_quiet);
-                        is_quiet
-                    }
-                },
-            };
-            if !is_there || !is_quiet {
-                went.insert(item.id.clone());
-            }
-        }
-        Ok(Meanwhile {
-            came: came.into_iter().map(|item| item.place).collect(),
-            went,
-        })
-    }
-
-    /// What the names of files say, read off the async threads.
-    async fn read_names(&self, changes: &[Change<'a>]) -> Result<Vec<Option<Read>>, Stop> {
-        let is_alone = |file: &SeenFile| {
-            let above = place::parent(&file.place).unwrap_or_default();
-            self.alone.contains(&*above)
-        };
-        let shown: Vec<Option<(String, bool)>> = changes
-            .iter()
-            .map(|change| match change {
-                Change::Add(file, _) | Change::Set(file, _) => {
-                    Some((place::shown(&file.place), is_alone(file)))
-                }
-                _ => None,
-            })
-            .collect();
-        let kind = self.of.kind;
-        let reading = COMPUTE.run(move |_| {
-            shown
-                .into_iter()
-                .map(|shown| shown.map(|(shown, is_alone)| read(&shown, kind, is_alone)))
-                .collect()
-        });
-        Ok(reading
-            .await
-            .map_err(|error| JobError::new("names", error.to_string()))?)
-    }
-
     async fn report(&mut self, changes: usize) -> Result<(), Stop> {
         let step = (self.total / REPORTS).max(1);
         let before = self.processed / step;
@@ -428,41 +335,4 @@ impl<'a> Index<'a> {
         };
         Ok(self.job.progress(progress.phase("scan")).await?)
     }
-
-    fn told(&self, item: &NewItem) -> Map<String, Value> {
-        let told = json!({
-            "name": item.facts.title, "title": item.facts.title, "mediaType": item.facts.media_type,
-            "year": item.facts.year, "season": item.facts.season, "episode": item.facts.episode,
-            "path": place::absolute(&self.of.path, &item.place), "size": item.size, "itemId": item.id,
-            "libraryId": self.of.id, "libraryName": self.of.name,
-        });
-        match told {
-            Value::Object(told) => told,
-            _ => Map::new(),
-        }
-    }
-}
-
-fn stand(seen: &SeenDirectory) -> Stand {
-    Stand {
-        device: seen.device,
-        inode: seen.inode,
-        mtime: seen.mtime,
-    }
-}
-
-/// What a name says by now that was not known: an episode, or the last one of several.
-fn numbers(item: &Stored, read: Facts) -> Option<Facts> {
-    if item.locked {
-        return None;
-    }
-    if item.season.is_none() && item.episode.is_none() {
-        return (read.season.is_some() && read.episode.is_some()).then_some(read);
-    }
-    let agrees = item.season == read.season && item.episode == read.episode;
-    let is_new = item.episode_end.is_none() && read.episode_end.is_some();
-    (agrees && is_new).then(|| Facts {
-        title: item.title.clone(),
-        ..read
-    })
 }

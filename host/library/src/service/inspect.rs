@@ -38,13 +38,15 @@ impl Library {
         let mut after = String::new();
         loop {
             let mut tx = self.db.begin_read().await?;
-            let items = repo::lists::behind(&mut tx, &filter, &after, LOOKED_FOR).await?;
+            let mut items = repo::lists::behind(&mut tx, &filter, &after, LOOKED_FOR).await?;
+            repo::copies::fill(&mut tx, &mut items).await?;
             drop(tx);
             let Some((last, _)) = items.last() else {
                 return Ok(report);
             };
             after.clone_from(&last.id);
-            report.checked += 2 * items.len() as u64;
+            let copies: usize = items.iter().map(|(item, _)| item.copies.len()).sum();
+            report.checked += (2 * items.len() + copies) as u64;
             let (path, roots) = (library.path.clone(), self.file_roots.clone());
             let looking = WALKS.run(move |_| {
                 let reach = Reach::open(Path::new(&path)).ok();
@@ -54,16 +56,30 @@ impl Library {
                         .as_ref()
                         .is_some_and(|reach| reach.is_file(&place::decode(place), &roots))
                 };
-                let missing = items.into_iter().filter(|(item, _)| !is_there(&item.place));
-                missing
-                    .map(|(item, file)| (item.id, file.id, place::absolute(&path, &item.place)))
-                    .collect::<Vec<_>>()
-            });
-            for (item, file, path) in looking.await? {
-                for (id, kind) in [(item, "item"), (file, "file")] {
-                    let path = path.clone();
-                    report.add(MissingFile { id, path, kind });
+                let mut missing = Vec::new();
+                for (item, file) in items {
+                    let first = (!is_there(&item.place)).then_some((item.place, file.id));
+                    let mut add = |id: String, kind, place: &str| {
+                        missing.push(MissingFile {
+                            id,
+                            path: place::absolute(&path, place),
+                            kind,
+                        });
+                    };
+                    if let Some((place, file)) = first {
+                        add(item.id, "item", &place);
+                        add(file, "file", &place);
+                    }
+                    for (place, file) in item.copies {
+                        if !is_there(&place) {
+                            add(file.id, "file", &place);
+                        }
+                    }
                 }
+                missing
+            });
+            for missing in looking.await? {
+                report.add(missing);
             }
         }
     }

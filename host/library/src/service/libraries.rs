@@ -12,11 +12,39 @@ use super::{Caller, Library};
 use crate::error::LibraryError;
 use crate::lanes::LOOKS;
 use crate::model::library::{LibraryChange, MAX_LIBRARIES, MediaLibrary};
+use crate::model::view::Asked;
 use crate::ops::guard::guarded;
 use crate::repo;
 
 /// Items that are deleted in one transaction.
 const AT_ONCE: i64 = 500;
+
+/// Refuses the directory of another library, and names those that lie in it or above it: their files have two items.
+async fn overlaps(tx: &mut Tx, library: &MediaLibrary) -> Result<Vec<String>, LibraryError> {
+    let mut warnings = Vec::new();
+    let path = Path::new(&library.path);
+    for other in repo::libraries::all(tx).await? {
+        let there = Path::new(&other.path);
+        if other.id == library.id {
+            continue;
+        }
+        if there == path {
+            return Err(LibraryError::SamePath(other.name));
+        }
+        if path.starts_with(there) {
+            warnings.push(format!(
+                "It lies inside of library `{}` ({}): its files are in both",
+                other.name, other.path
+            ));
+        } else if there.starts_with(path) {
+            warnings.push(format!(
+                "Library `{}` ({}) lies inside of it: its files are in both",
+                other.name, other.path
+            ));
+        }
+    }
+    Ok(warnings)
+}
 
 impl Library {
     pub async fn list(&self) -> Result<Vec<MediaLibrary>, LibraryError> {
@@ -29,7 +57,7 @@ impl Library {
         caller: Caller<'_>,
         change: LibraryChange,
         mode: Option<String>,
-    ) -> Result<(MediaLibrary, String), LibraryError> {
+    ) -> Result<Asked, LibraryError> {
         // Links are read before the transaction: a disk that hangs holds up no writer.
         let path = self.look_at(change.path.as_deref()).await?;
         let now = self.ctx.now();
@@ -50,6 +78,7 @@ impl Library {
         let mut library = MediaLibrary::new(now);
         library.apply(change);
         (library.id, library.path) = (self.ctx.id(), path);
+        let warnings = overlaps(&mut tx, &library).await?;
         repo::libraries::insert(&mut tx, &library).await?;
         self.note(&mut tx, caller, &actor, "media.library.create", &library)
             .await?;
@@ -58,7 +87,11 @@ impl Library {
         tx.commit().await?;
         self.jobs.announce(&job);
         self.watching.changed.notify_one();
-        Ok((library, job.id().to_owned()))
+        Ok(Asked {
+            library,
+            scan_job_id: job.id().to_owned(),
+            warnings,
+        })
     }
 
     /// Changes a library, and asks for a scan: the id of that job.
@@ -68,7 +101,7 @@ impl Library {
         id: &str,
         change: LibraryChange,
         mode: Option<String>,
-    ) -> Result<(MediaLibrary, String), LibraryError> {
+    ) -> Result<Asked, LibraryError> {
         let path = self.look_at(change.path.as_deref()).await?;
         let mut tx = self.db.begin_write().await?;
         let actor = self
@@ -86,6 +119,11 @@ impl Library {
             Some(path) => path?,
             None => before.clone(),
         };
+        let warnings = if library.path == before {
+            Vec::new()
+        } else {
+            overlaps(&mut tx, &library).await?
+        };
         library.updated_at = self.ctx.now();
         repo::libraries::update(&mut tx, &library).await?;
         if library.path != before {
@@ -100,7 +138,11 @@ impl Library {
         tx.commit().await?;
         self.jobs.announce(&job);
         self.watching.changed.notify_one();
-        Ok((library, job.id().to_owned()))
+        Ok(Asked {
+            library,
+            scan_job_id: job.id().to_owned(),
+            warnings,
+        })
     }
 
     /// Deletes a library with what is known of it; its files stay.

@@ -20,6 +20,7 @@ mod follow_up;
 mod hands;
 #[cfg(test)]
 mod hands_tests;
+mod ignored;
 mod index;
 mod inspect;
 mod libraries;

@@ -55,7 +55,7 @@ struct Moving {
     to: Option<Goal>,
 }
 
-struct Goal {
+pub(super) struct Goal {
     place: String,
     /// What its path says now, unless it said the same before.
     identity: Option<Identity>,
@@ -370,6 +370,59 @@ impl Library {
         Ok(repo::items::edit(tx, &known).await?)
     }
 
+    /// Writes down that an item lies elsewhere in its library, as a scan saw it. `directory`: the row of the one it lies in.
+    pub(super) async fn settle_seen(
+        &self,
+        tx: &mut Tx,
+        library: &MediaLibrary,
+        item: Lying,
+        goal: Goal,
+        directory: String,
+    ) -> Result<(), LibraryError> {
+        let folder = place::parent(&goal.place).unwrap_or_default();
+        let mut directories = HashMap::from([((library.id.clone(), folder), directory)]);
+        let batch = Batch {
+            change: Change {
+                position: 0,
+                from_path: String::new(),
+                to_path: None,
+                after_id: String::new(),
+            },
+            sources: vec![Source {
+                library,
+                from: item.place.clone(),
+                to: Some((library, goal.place.clone())),
+            }],
+            moving: Vec::new(),
+            taken: Vec::new(),
+            staying: HashMap::new(),
+            is_there: false,
+            is_last: true,
+        };
+        let moving = Moving {
+            source: 0,
+            item,
+            to: None,
+        };
+        self.settle(tx, &batch, &moving, &goal, &mut directories).await
+    }
+
+    /// Takes along what is known of a show whose folder a scan saw elsewhere in its library.
+    pub(super) async fn carry_seen_show(
+        &self,
+        tx: &mut Tx,
+        library: &MediaLibrary,
+        from: String,
+        to: String,
+    ) -> Result<(), LibraryError> {
+        let source = Source {
+            library,
+            from,
+            to: Some((library, to)),
+        };
+        self.carry_show(tx, &source).await
+    }
+
     /// The folder of a show takes along what is known of it, where it is that of a show again.
     async fn carry_show(&self, tx: &mut Tx, source: &Source<'_>) -> Result<(), LibraryError> {
         let Some((library, to)) = &source.to else {
@@ -408,6 +461,11 @@ fn state_of(file: &std::fs::Metadata) -> State {
     let size = i64::try_from(file.len()).unwrap_or(i64::MAX);
     let mtime = file.mtime().saturating_mul(1_000_000_000);
     (size, mtime.saturating_add(file.mtime_nsec()))
+}
+
+/// What becomes of an item that lies elsewhere in a library of this kind.
+pub(super) fn goal_within(item: &Lying, place: String, kind: Kind, is_alone: bool) -> Goal {
+    goal(item, &item.place, place, (kind, kind), is_alone)
 }
 
 fn goal(item: &Lying, from: &str, place: String, (before, kind): (Kind, Kind), is_alone: bool) -> Goal {

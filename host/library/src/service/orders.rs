@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use qm_db::Tx;
 use qm_jobs::{Capabilities, JobContext, JobError, JobHandler, JobType, Progress};
 use qm_kernel::Permission;
 use serde::de::DeserializeOwned;
@@ -13,10 +14,12 @@ use serde_json::{Value, json};
 use super::Library;
 use super::scan::{ATTEMPTS, MODULE};
 use crate::error::LibraryError;
+use crate::model::extra::{Extra, folder_of};
 use crate::model::item::Item;
 use crate::model::library::MediaLibrary;
 use crate::model::place;
 use crate::repo;
+use crate::repo::copies::Lying;
 
 /// Failures of one order that are named in its result.
 const NAMED: usize = 100;
@@ -115,6 +118,10 @@ pub async fn save<T: Serialize>(job: &JobContext, state: &T) -> Result<(), JobEr
 /// Where an item lies, and what else does.
 pub struct Whereabouts {
     pub item: Item,
+    /// Its further files in the same library.
+    pub copies: Vec<Lying>,
+    /// Extras that are its alone, by its name.
+    pub extras: Vec<Extra>,
     pub library: MediaLibrary,
     pub libraries: Vec<MediaLibrary>,
 }
@@ -141,6 +148,12 @@ impl Library {
         let Some((item, _)) = repo::lists::find(&mut tx, id).await? else {
             return Ok(None);
         };
+        let copies = repo::copies::lying(&mut tx, id, &item.library_id).await?;
+        let mut extras = Vec::new();
+        if let Some(folder) = folder_of(&item) {
+            extras = repo::extras::of_owner(&mut tx, &item.library_id, &folder).await?;
+            extras.retain(|extra| extra.same_key.is_some() && extra.is_of(&item));
+        }
         let libraries = repo::libraries::all(&mut tx).await?;
         let library = libraries
             .iter()
@@ -148,6 +161,8 @@ impl Library {
             .cloned();
         Ok(library.map(|library| Whereabouts {
             item,
+            copies,
+            extras,
             library,
             libraries,
         }))
@@ -177,7 +192,13 @@ impl Library {
             // The same folder, as that library has it. What is not UTF-8 is compared as it is shown.
             let below = below.to_string_lossy().into_owned();
             let folder = if is_this { folder } else { &below };
-            let rows = repo::bulk::below(&mut tx, &library.id, folder).await?;
+            let mut rows = repo::bulk::below(&mut tx, &library.id, folder).await?;
+            let copies = repo::copies::below(&mut tx, &library.id, folder).await?;
+            rows.extend(copies.into_iter().map(|copy| (copy.item_id, copy.place)));
+            if is_this {
+                // They belong to what lies in the folder, or above.
+                found.extend(self.extras_below(&mut tx, &library.id, folder).await?);
+            }
             for (id, item) in rows {
                 let is_in =
                     place::is_within(&item, folder) || Path::new(&place::shown(&item)).starts_with(&below);
@@ -193,5 +214,17 @@ impl Library {
             }
         }
         Ok(Some(found))
+    }
+
+    /// Places of the extras below a folder, each without an item.
+    async fn extras_below(
+        &self,
+        tx: &mut Tx,
+        library_id: &str,
+        folder: &str,
+    ) -> Result<Vec<(String, String)>, LibraryError> {
+        let extras = repo::extras::below(tx, library_id, folder).await?;
+        let below = extras.into_iter().filter(|extra| extra.is_all_in(folder));
+        Ok(below.map(|extra| (String::new(), extra.place)).collect())
     }
 }

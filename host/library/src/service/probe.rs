@@ -23,7 +23,7 @@ use crate::model::library::MediaLibrary;
 use crate::model::place;
 use crate::model::streams::{self, Streams, Unclear};
 use crate::ops::guard::{guarded, place_of};
-use crate::ops::probe::{Expected, HANDED, ProbeError, open};
+use crate::ops::probe::{Expected, HANDED, ProbeError, fingerprint, open};
 use crate::ops::reach::Reach;
 use crate::repo;
 use crate::repo::probes::Due;
@@ -162,7 +162,7 @@ impl Library {
         let after = self.ctx.now().plus(self.prober.again);
         let mut tx = self.db.begin_write().await?;
         for file in files {
-            repo::probes::put_off(&mut tx, &file.id, after).await?;
+            repo::probes::put_off(&mut tx, file, after).await?;
         }
         tx.commit().await?;
         Ok(())
@@ -209,32 +209,44 @@ impl Library {
         library: String,
         file: &Due,
         roots: Arc<Vec<PathBuf>>,
-    ) -> Result<Streams, ProbeError> {
+    ) -> Result<(Streams, Option<String>), ProbeError> {
         let expected = Expected {
             path: place::decode(&file.place),
             size: file.size,
             mtime: file.mtime,
         };
-        let opening = PROBES.run(move |_| open(Path::new(&library), &expected, &roots));
+        let opening = PROBES.run(move |_| {
+            let opened = open(Path::new(&library), &expected, &roots)?;
+            let fingerprint = fingerprint(&opened, expected.size).ok();
+            Ok((opened, fingerprint))
+        });
         let failed = |error: LaneError| ProbeError::Passing(error.to_string());
-        let opened = opening.await.map_err(failed)??;
+        let opening: Result<_, ProbeError> = opening.await.map_err(failed)?;
+        let (opened, fingerprint) = opening?;
         let answer = self.prober.ask(opened).await?;
         let size = file.size;
         let reading = COMPUTE.run(move |_| streams::read_of(&answer, HANDED, size));
-        reading.await.map_err(failed)?.map_err(|why| match why {
+        let read = reading.await.map_err(failed)?.map_err(|why| match why {
             Unclear::Unopened => ProbeError::Passing(why.to_string()),
             Unclear::Resized => ProbeError::Changed,
             Unclear::Unreadable | Unclear::NoVideo | Unclear::Others => ProbeError::Lasting(why.to_string()),
-        })
+        });
+        Ok((read?, fingerprint))
     }
 
-    async fn write_probe(&self, file: &Due, found: Result<Streams, ProbeError>) -> Result<(), LibraryError> {
+    async fn write_probe(
+        &self,
+        file: &Due,
+        found: Result<(Streams, Option<String>), ProbeError>,
+    ) -> Result<(), LibraryError> {
         let now = self.ctx.now();
         let after = now.plus(self.prober.again);
         let is_last = file.probe_attempts + 1 >= ATTEMPTS;
         let mut tx = self.db.begin_write().await?;
         match found {
-            Ok(streams) => repo::probes::found(&mut tx, file, &streams, now).await?,
+            Ok((streams, fingerprint)) => {
+                repo::probes::found(&mut tx, file, &streams, fingerprint.as_deref(), now).await?;
+            }
             Err(ProbeError::Passing(_)) if !is_last => {
                 repo::probes::failed(&mut tx, file, None, after).await?;
             }
@@ -242,7 +254,7 @@ impl Library {
                 repo::probes::failed(&mut tx, file, Some(&why), after).await?;
             }
             Err(ProbeError::Changed | ProbeError::NoTool(_)) => {
-                repo::probes::put_off(&mut tx, &file.id, after).await?;
+                repo::probes::put_off(&mut tx, file, after).await?;
             }
         }
         tx.commit().await?;

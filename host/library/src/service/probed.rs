@@ -189,7 +189,7 @@ db_test! {
         house.scans(&library).await;
         // What was read before the scan comes too late.
         let mut tx = db.begin_write().await.unwrap();
-        repo::probes::found(&mut tx, &due[0], &crate::model::streams::Streams::default(), now()).await.unwrap();
+        repo::probes::found(&mut tx, &due[0], &crate::model::streams::Streams::default(), None, now()).await.unwrap();
         repo::probes::failed(&mut tx, &due[0], Some("late"), now()).await.unwrap();
         tx.commit().await.unwrap();
         let after = files(&house, &library).await.remove(0);

@@ -263,8 +263,8 @@ async fn scanned(house: &House, disk: &mut Disk, how: How) -> Result<(), String>
     }
     let disk = disk.files();
     if disk.is_empty() {
-        // It cannot be told from a disk that is not there.
-        return if index == before {
+        // Unless it is known to be the same it cannot be told from a disk that is not there.
+        return if index == before || index.is_empty() {
             Ok(())
         } else {
             Err("an empty disk changed the index".to_owned())

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::{Arc, Weak};
 
 use async_trait::async_trait;
+use qm_db::Tx;
 use qm_jobs::{Done, JobContext, JobError, JobHandler, JobType};
 use qm_kernel::Permission;
 use qm_ports::carry::{DataMove, Whereabouts as Lies};
@@ -21,6 +22,7 @@ use crate::error::LibraryError;
 use crate::lanes::LOOKS;
 use crate::model::bulk::{folder_along, moved};
 use crate::model::library::MediaLibrary;
+use crate::model::naming::member::owner_of;
 use crate::model::place;
 use crate::ops::erase::{identities, told};
 use crate::ops::guard::guarded;
@@ -123,18 +125,48 @@ impl Library {
         let Some(target) = at.libraries.iter().find(|library| library.id == target) else {
             return Ok(Err("Target library not found.".to_owned()));
         };
-        let begun = state.moving.take().filter(|unit| {
+        let begun = state.moving.take();
+        let begun_whole = begun.clone().filter(|unit| {
             unit.source == place::absolute(&at.library.path, &unit.place)
                 && place::is_within(&at.item.place, &unit.place)
         });
-        let is_begun = begun.is_some();
-        let unit = match begun {
+        let is_begun = begun_whole.is_some();
+        let unit = match begun_whole {
             Some(unit) => unit,
             None => match self.unit(at, target, going).await? {
                 Ok(unit) => unit,
                 Err(why) => return Ok(Err(why)),
             },
         };
+        // Its other files go first: as long as the first one is there, so is the item that knows of them.
+        for file in further(at).filter(|file| !place::is_within(&file.place, &unit.place)) {
+            let one = Unit {
+                place: file.place.clone(),
+                source: place::absolute(&at.library.path, &file.place),
+                directory: unit.directory.clone(),
+            };
+            let is_begun = begun.as_ref() == Some(&one);
+            if let Err(why) = self.carry_unit(job, &one, is_begun, state).await? {
+                return Ok(Err(why));
+            }
+            self.write_further(target, &file, &moved(&file.place, &one.place))
+                .await?;
+        }
+        if let Err(why) = self.carry_unit(job, &unit, is_begun, state).await? {
+            return Ok(Err(why));
+        }
+        self.write_down(at, target, &unit).await?;
+        Ok(Ok(()))
+    }
+
+    /// Moves a file, or a folder. `is_begun`: an attempt before may have.
+    async fn carry_unit(
+        &self,
+        job: &JobContext,
+        unit: &Unit,
+        is_begun: bool,
+        state: &mut State,
+    ) -> Result<Result<(), String>, JobError> {
         let carried = DataMove {
             id: self.ctx.id(),
             source: unit.source.clone(),
@@ -165,7 +197,6 @@ impl Library {
                 return Ok(Err(format!("{}: {error}", unit.source)));
             }
         }
-        self.write_down(at, target, &unit).await?;
         Ok(Ok(()))
     }
 
@@ -241,20 +272,105 @@ impl Library {
             .filter(|(_, item)| place::is_within(item, &unit.place))
         {
             let item = moved(item, &unit.place);
-            let folder = place::parent(&item).unwrap_or_default();
-            let directory = match directories.get(&folder) {
-                Some(known) => known.clone(),
-                None => {
-                    let new = self.ctx.id();
-                    repo::bulk::directory(&mut tx, &target.id, &folder, new).await?
-                }
-            };
+            let directory = self.row_of(&mut tx, target, &item, &mut directories).await?;
             repo::bulk::relocate(&mut tx, id, &target.id, &directory, &item, now).await?;
-            directories.insert(folder, directory);
+        }
+        if !is_file {
+            let copies = repo::copies::below(&mut tx, &at.library.id, &unit.place).await?;
+            let copies = copies.into_iter().map(|copy| Further {
+                id: copy.id,
+                place: copy.place,
+                is_extra: false,
+            });
+            let extras = repo::extras::below(&mut tx, &at.library.id, &unit.place).await?;
+            let extras = extras.into_iter().map(|extra| Further {
+                id: extra.id,
+                place: extra.place,
+                is_extra: true,
+            });
+            for file in copies
+                .chain(extras)
+                .filter(|file| place::is_within(&file.place, &unit.place))
+            {
+                let to = moved(&file.place, &unit.place);
+                self.put_further(&mut tx, target, &file, &to, &mut directories)
+                    .await?;
+            }
         }
         tx.commit().await?;
         Ok(())
     }
+
+    /// Writes down where another file of an item lies now.
+    async fn write_further(
+        &self,
+        target: &MediaLibrary,
+        file: &Further,
+        to: &str,
+    ) -> Result<(), LibraryError> {
+        let mut tx = self.db.begin_write().await?;
+        self.put_further(&mut tx, target, file, to, &mut HashMap::new())
+            .await?;
+        tx.commit().await?;
+        Ok(())
+    }
+
+    async fn put_further(
+        &self,
+        tx: &mut Tx,
+        target: &MediaLibrary,
+        file: &Further,
+        to: &str,
+        directories: &mut HashMap<String, String>,
+    ) -> Result<(), LibraryError> {
+        let directory = self.row_of(tx, target, to, directories).await?;
+        if file.is_extra {
+            let owner = owner_of(&place::shown(to), target.kind).folder;
+            repo::extras::relocate(tx, &file.id, &target.id, &directory, to, &owner).await?;
+        } else {
+            repo::copies::relocate(tx, &file.id, &target.id, &directory, to).await?;
+        }
+        Ok(())
+    }
+
+    /// The row of the directory that a file of the target lies in.
+    async fn row_of(
+        &self,
+        tx: &mut Tx,
+        target: &MediaLibrary,
+        file: &str,
+        directories: &mut HashMap<String, String>,
+    ) -> Result<String, LibraryError> {
+        let folder = place::parent(file).unwrap_or_default();
+        if let Some(known) = directories.get(&folder) {
+            return Ok(known.clone());
+        }
+        let row = repo::bulk::directory(tx, &target.id, &folder, self.ctx.id()).await?;
+        directories.insert(folder, row.clone());
+        Ok(row)
+    }
+}
+
+/// A file that goes along with the first one of an item.
+struct Further {
+    id: String,
+    place: String,
+    is_extra: bool,
+}
+
+/// Files that go along with an item's first one.
+fn further(at: &Whereabouts) -> impl Iterator<Item = Further> + '_ {
+    let copies = at.copies.iter().map(|copy| Further {
+        id: copy.id.clone(),
+        place: copy.place.clone(),
+        is_extra: false,
+    });
+    let extras = at.extras.iter().map(|extra| Further {
+        id: extra.id.clone(),
+        place: extra.place.clone(),
+        is_extra: true,
+    });
+    copies.chain(extras)
 }
 
 fn name(path: &str) -> &str {

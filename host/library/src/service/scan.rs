@@ -253,7 +253,7 @@ fn told_of(library: &MediaLibrary, summary: ScanSummary, enriched: u64) -> Done 
         "libraryId": library.id, "scanned": summary.scanned, "added": summary.added, "updated": summary.updated,
         "removed": summary.removed, "artworkImported": 0, "metadataImported": 0, "shows": summary.shows,
         "duplicateShows": summary.duplicate_shows, "organized": 0, "enriched": enriched,
-        "skipped": summary.passed_over,
+        "extras": summary.extras, "skipped": summary.extras + summary.passed_over,
     }))
 }
 
@@ -280,12 +280,14 @@ struct Found {
     kept: Vec<String>,
     /// Files that are there.
     files: u64,
+    /// The library's own directory is the one that was scanned before, on the same file system: where nothing is in it, nothing is.
+    is_certain: bool,
 }
 
 impl Scan<'_> {
     async fn run(&self) -> Result<Scanned, Stop> {
         let Some(found) = self.look().await? else {
-            self.done().await?;
+            // Nothing was seen of it: when it was scanned last stays as it was.
             return Ok(Scanned {
                 summary: ScanSummary::default(),
                 identified: None,
@@ -301,7 +303,7 @@ impl Scan<'_> {
         index
             .store(&found.seen, |place| is_kept(&found.kept, place))
             .await?;
-        let may_remove = found.files > 0;
+        let may_remove = found.files > 0 || found.is_certain;
         if may_remove {
             index
                 .prune(&found.seen, |place| is_kept(&found.kept, place))
@@ -333,7 +335,10 @@ impl Scan<'_> {
     /// Walks; `None` where the directory is not there.
     async fn look(&self) -> Result<Option<Found>, Stop> {
         let library = self.library;
-        let known = repo::directories::known(&mut library.db.begin_read().await?, &self.of.id).await?;
+        let mut tx = library.db.begin_read().await?;
+        let known = repo::directories::known(&mut tx, &self.of.id).await?;
+        let ignored = repo::ignored::places(&mut tx, &self.of.id).await?;
+        drop(tx);
         let ms = |duration: Duration| i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
         let task = Task {
             root: self.of.path.clone().into(),
@@ -349,6 +354,7 @@ impl Scan<'_> {
             within: self
                 .places
                 .map(|places| places.iter().map(|place| place::decode(place)).collect()),
+            ignored,
             kind: self.of.kind,
             known,
         };
@@ -391,8 +397,13 @@ impl Scan<'_> {
             Entries::Read(files) => files.len() as u64,
             Entries::Unread(_) => 0,
         });
+        let is_certain = !is_kept(&kept, "")
+            && seen.first().zip(known.get("")).is_some_and(|(now, before)| {
+                now.place.is_empty() && (Some(now.device), Some(now.inode)) == (before.device, before.inode)
+            });
         Ok(Some(Found {
             files: files.sum(),
+            is_certain,
             known,
             seen,
             kept,

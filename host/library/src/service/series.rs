@@ -68,6 +68,7 @@ impl Library {
         let mut found = of_series(&mut tx, &key, &libraries, library_id, match_status).await?;
         repo::external::fill(&mut tx, &mut found).await?;
         repo::metadata::fill(&mut tx, &mut found).await?;
+        repo::copies::fill(&mut tx, &mut found).await?;
         drop(tx);
         let paths = paths(libraries);
         let choosing = COMPUTE.run(move |_| {

@@ -8,6 +8,7 @@ use qm_kernel::{PageQuery, Timestamp};
 use super::shelf::Shelf;
 use crate::model::item::{Facts, Filter, Issue, Sort, Tech};
 use crate::model::library::{Kind, LibraryChange, MediaLibrary};
+use crate::model::naming::member::Member;
 use crate::repo;
 use crate::repo::directories::Stand;
 use crate::repo::items::NewItem;
@@ -46,6 +47,8 @@ fn new_item(number: usize, directory: &str) -> NewItem {
             episode_end: None,
         },
         tech: Tech::default(),
+        member: Member::default(),
+        node: (1, 1),
     }
 }
 

@@ -76,7 +76,7 @@ db_test! {
         assert_eq!(summary, json!({
             "libraryId": tv.id, "scanned": 3, "added": 3, "updated": 0, "removed": 0, "artworkImported": 0,
             "metadataImported": 0, "shows": 1, "duplicateShows": 0, "organized": 0, "enriched": 0,
-            "skipped": 0,
+            "extras": 0, "skipped": 0,
         }));
         assert_eq!(house.fired.0.lock().unwrap().len(), 0, "what somebody owned all along is no news");
         house.file("tv/The Wire (2002)/Season 1/The.Wire.S01E02.1080p.mkv", 21);
@@ -116,7 +116,8 @@ db_test! {
         assert_eq!(house.jobs.submit(asked()).await.unwrap(), periodic);
         let path = house.root.join("other").to_str().unwrap().to_owned();
         let change = LibraryChange { path: Some(path), ..LibraryChange::default() };
-        let (tv, changed) = house.app.update(house.caller(), &tv.id, change, None).await.unwrap();
+        let asked = house.app.update(house.caller(), &tv.id, change, None).await.unwrap();
+        let (tv, changed) = (asked.library, asked.scan_job_id);
         assert!(changed != made && changed != periodic, "a job of its own");
         house.starts_jobs().await;
         assert_eq!(house.ended(&changed).await.0, "completed");

@@ -1,6 +1,7 @@
 //! What is in the libraries, as people look at it.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,24 +10,76 @@ use qm_kernel::PageQuery;
 
 use super::Library;
 use crate::error::LibraryError;
-use crate::lanes::COMPUTE;
+use crate::lanes::{COMPUTE, LOOKS};
 use crate::model::catalog::Catalog;
+use crate::model::extra::{Extra, folder_of};
 use crate::model::item::{Filter, Issue};
 use crate::model::library::MediaLibrary;
+use crate::model::place;
+use crate::model::show::Show;
 use crate::model::view::{Detail, Health, Listed};
+use crate::ops::reach::Reach;
 use crate::repo;
 
 /// What was added later counts as recent.
 const RECENT: Duration = Duration::from_hours(7 * 24);
 
+/// Libraries that are named in one list of problems.
+const MOST_NAMED: usize = 50;
+/// So long directories of libraries may take to answer.
+const PATIENCE: Duration = Duration::from_secs(3);
+
 impl Library {
     pub async fn health(&self) -> Result<Health, LibraryError> {
+        let mut problems: Vec<String> = self.probe_problem().into_iter().collect();
+        problems.extend(self.places_missing().await?);
+        problems.extend(self.watches_degraded().await?);
         let mut tx = self.db.begin_read().await?;
         Ok(Health {
             counts: repo::lists::counts(&mut tx, self.ctx.now().minus(RECENT)).await?,
             failed_jobs: self.jobs.failed(&mut tx, "media_manager").await?,
-            problems: self.probe_problem().into_iter().collect(),
+            problems,
         })
+    }
+
+    /// Libraries whose directories are not there, each with the way out.
+    async fn places_missing(&self) -> Result<Vec<String>, LibraryError> {
+        let libraries = self.list().await?;
+        let looked: Vec<(String, String)> = libraries
+            .into_iter()
+            .filter(|library| library.is_enabled)
+            .map(|library| (library.name, library.path))
+            .collect();
+        if looked.is_empty() {
+            return Ok(Vec::new());
+        }
+        let looking = LOOKS.run(move |cancel| {
+            let missing = looked.into_iter().take_while(|_| !cancel.is_set());
+            let missing = missing.filter(|(_, path)| Reach::open(Path::new(path)).is_err());
+            let told = missing.map(|(name, path)| {
+                format!(
+                    "The directory {path} of library `{name}` cannot be opened: mount its disk, or name another directory"
+                )
+            });
+            told.take(MOST_NAMED).collect::<Vec<_>>()
+        });
+        // A disk that hangs holds up nobody who asks how things are.
+        match tokio::time::timeout(PATIENCE, looking).await {
+            Ok(told) => Ok(told?),
+            Err(_) => Ok(vec![
+                "The directories of libraries do not answer: a disk of theirs may hang".to_owned(),
+            ]),
+        }
+    }
+
+    /// Libraries that should be watched and are not, each with the reason.
+    async fn watches_degraded(&self) -> Result<Vec<String>, LibraryError> {
+        let states = self.watch_status().await?;
+        let degraded = states.into_iter().filter_map(|(library, state)| {
+            let why = state.degraded?;
+            Some(format!("Library `{}` is not watched: {why}", library.name))
+        });
+        Ok(degraded.take(MOST_NAMED).collect())
     }
 
     /// Every library with the number of its items, the oldest first.
@@ -54,6 +107,7 @@ impl Library {
         };
         repo::external::fill(&mut tx, &mut items).await?;
         repo::metadata::fill(&mut tx, &mut items).await?;
+        repo::copies::fill(&mut tx, &mut items).await?;
         let paths = paths(repo::libraries::all(&mut tx).await?);
         let listed = items.into_iter().map(|(item, file)| {
             let path = paths.get(&item.library_id).cloned().unwrap_or_default();
@@ -65,18 +119,33 @@ impl Library {
     pub async fn item(&self, id: &str) -> Result<Detail, LibraryError> {
         let mut tx = self.db.begin_read().await?;
         let found = repo::lists::find(&mut tx, id).await?;
-        let (mut item, file) = found.ok_or(LibraryError::NoSuchItem)?;
+        let mut found = [found.ok_or(LibraryError::NoSuchItem)?];
+        repo::copies::fill(&mut tx, &mut found).await?;
+        let [(mut item, file)] = found;
         item.external_ids = repo::external::of_item(&mut tx, id).await?;
         item.metadata = repo::metadata::find(&mut tx, id).await?.map(Box::new);
         let library = repo::libraries::find(&mut tx, &item.library_id).await?;
         let library = library.ok_or(LibraryError::NoSuchItem)?;
         let suggestions = repo::suggestions::of_item(&mut tx, id).await?;
+        let mut extras = Vec::new();
+        if let Some(folder) = folder_of(&item) {
+            extras = repo::extras::of_owner(&mut tx, &item.library_id, &folder).await?;
+            extras.retain(|extra| extra.is_of(&item));
+        }
         Ok(Detail {
             suggestions,
+            extras,
             item,
             file,
             library,
         })
+    }
+
+    /// Extras of a show and of its seasons.
+    pub async fn show_extras(&self, show: &Show) -> Result<Vec<Extra>, LibraryError> {
+        let folder = place::shown(&show.place);
+        let mut tx = self.db.begin_read().await?;
+        Ok(repo::extras::of_owner(&mut tx, &show.library_id, &folder).await?)
     }
 
     /// Items by the letters of the alphabet, `#` first for what begins with none.

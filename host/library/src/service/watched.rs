@@ -93,7 +93,7 @@ async fn set(house: &House, library: &MediaLibrary, change: LibraryChange) -> Me
         .update(house.caller(), &library.id, change, None)
         .await
         .unwrap()
-        .0
+        .library
 }
 
 fn watch(is_watched: bool) -> LibraryChange {

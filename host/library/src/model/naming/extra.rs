@@ -97,3 +97,17 @@ pub fn of_stem(stem: &str, is_episode: bool) -> Option<&'static str> {
         (is_end && before.chars().any(char::is_alphanumeric)).then_some(*kind)
     })
 }
+
+/// The name without the end that says which extra it is; `None` where it has nothing before that, or no such end.
+pub fn without_end(stem: &str) -> Option<&str> {
+    let bare = stem
+        .trim()
+        .trim_end_matches(|letter: char| letter.is_ascii_digit());
+    let bare = bare.trim_end_matches(['-', '.', '_', ' ']);
+    let lower = bare.to_ascii_lowercase();
+    let end = ENDS.iter().find(|(word, _)| lower.ends_with(word))?;
+    let base = bare
+        .get(..bare.len() - end.0.len())?
+        .trim_end_matches(['-', '.', '_', ' ']);
+    (!base.is_empty()).then_some(base)
+}

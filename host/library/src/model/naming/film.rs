@@ -350,7 +350,7 @@ fn yields(stem: &str, own: &Named, above: &Named, is_alone: bool) -> bool {
 }
 
 /// True if the text behind a title tells a version, or a part, and not another title.
-fn is_version(rest: &str) -> bool {
+pub fn is_version(rest: &str) -> bool {
     rest.split(' ').filter(|word| !word.is_empty()).all(|word| {
         let known = EDITION.contains(&word) || OF_EDITION.contains(&word) || EDITIONS.contains(&word);
         let part = word.trim_end_matches(|letter: char| letter.is_ascii_digit());

@@ -6,6 +6,8 @@
 pub mod episode;
 pub mod extra;
 pub mod film;
+pub mod member;
+pub mod part;
 pub mod season;
 pub mod tag;
 

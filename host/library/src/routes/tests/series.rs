@@ -107,7 +107,7 @@ db_test! {
         assert_eq!((&show["title"], &show["path"], &show["episodeCount"], &show["canonicalKey"], &show["providerAId"]),
             (&json!("The Wire"), &json!(site.path("tv/The Wire")), &json!(5), &json!("the wire"), &Value::Null), "{show}");
         let detail = site.get(&format!("/shows/{}", show["id"].as_str().unwrap())).await;
-        assert_eq!(detail, json!({ "show": show, "metadata": null, "seasons": [], "artwork": [] }));
+        assert_eq!(detail, json!({ "show": show, "metadata": null, "seasons": [], "extras": [], "artwork": [] }));
         let by_title = Key::Title("Ebb, old".to_owned()).text();
         assert_eq!(site.get(&format!("/shows/by-key?key={by_title}")).await["title"], "Ebb, old");
         for (path, message) in [

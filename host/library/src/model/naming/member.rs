@@ -1,0 +1,672 @@
+//! Files of one film or one episode: which belong together, and how each of them is called.
+//!
+//! Two files are versions, or parts, of one film where title and year are the same in one folder of a film, and of one episode where
+//! the numbers are the same in one directory. A word behind the title that nobody knows makes a version of it only where the name
+//! says that it does: behind a hyphen or in brackets, in a folder that is called like the film.
+
+use qm_release::{Release, parse};
+use qm_titles::{folded, normalise};
+
+use super::{episode, film, is_one_film, is_piece, is_release, part, season, show_at, stem, tag};
+use crate::model::library::Kind;
+
+/// Files of one directory whose names are compared; with more it is a place for many films.
+const MOST: usize = 64;
+/// Characters of a label.
+const MAX_LABEL: usize = 200;
+
+/// A file among those of its film or episode.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Member {
+    /// Equal for all files of one film or episode of a library; `None`: nothing else is the same.
+    pub key: Option<String>,
+    /// How this version is called.
+    pub label: Option<String>,
+    pub part: Option<i64>,
+}
+
+/// What lies beside a file, as far as it says what the file is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Beside {
+    /// The directory holds one film at most.
+    pub is_alone: bool,
+    /// A file is called like the directory, without another word.
+    pub has_plain: bool,
+}
+
+impl Beside {
+    /// Looks at the names of the files of a directory, none of which is an extra.
+    pub fn of<'a>(folder: &str, names: impl Iterator<Item = &'a str> + Clone) -> Self {
+        if names.clone().take(MOST + 1).count() > MOST {
+            return Self::default();
+        }
+        let own = folder.rsplit('/').next().unwrap_or_default();
+        let has_plain = !own.is_empty()
+            && names
+                .clone()
+                .any(|name| rest_behind(stem(name), own).is_some_and(|rest| rest.trim().is_empty()));
+        let is_version = |name: &str| {
+            let base = part::split(stem(name)).map_or_else(|| stem(name).to_owned(), |part| part.base);
+            rest_behind(&base, own).is_some_and(|rest| is_label(&rest, has_plain))
+        };
+        let is_alone = is_one_film(names.clone()) || (!own.is_empty() && names.clone().all(is_version));
+        Self { is_alone, has_plain }
+    }
+}
+
+/// Reads the path of a file below a library's directory, as people are shown it.
+pub fn member(shown: &str, kind: Kind, beside: Beside) -> Member {
+    let shown = &*super::composed(shown);
+    let mut folders: Vec<&str> = shown.split('/').collect();
+    let name = stem(folders.pop().unwrap_or_default());
+    match kind {
+        Kind::Movie => of_film(name, &folders, beside),
+        Kind::Tv | Kind::Anime => of_episode(name, &folders),
+        Kind::General => match super::identify(shown, kind, beside.is_alone).media_type {
+            Some("tv" | "anime") => of_episode(name, &folders),
+            Some("movie") => of_film(name, &folders, beside),
+            _ => Member::default(),
+        },
+        Kind::Music | Kind::Audiobook => Member::default(),
+    }
+}
+
+/// Place of the folder that belongs to the film of a file, as it is shown; empty: the library's own directory.
+pub fn film_folder(shown: &str) -> String {
+    let mut folders: Vec<&str> = shown.split('/').collect();
+    folders.pop();
+    let (at, _) = owner(&folders);
+    folders[..at].join("/")
+}
+
+/// Number of the folders above a film's files that lead to what they have in common, and the part that one of them says.
+fn owner(folders: &[&str]) -> (usize, Option<i64>) {
+    let mut at = folders.len();
+    let mut number = None;
+    while at > 1 && is_piece(folders[at - 1]) {
+        number = number.or(part::split(folders[at - 1]).map(|part| part.number));
+        at -= 1;
+    }
+    if at == 0 {
+        return (0, number);
+    }
+    let folder = folders[at - 1];
+    if let Some(found) = part::split(folder).filter(|part| !part.is_loose && !part.base.is_empty()) {
+        return (at - 1, number.or(Some(found.number)));
+    }
+    if at > 1 {
+        let (own, above) = (film::named(folder), film::named(folders[at - 2]));
+        let title = |named: &film::Named| named.title.as_deref().map(folded);
+        let is_year = own.year.is_none() || above.year.is_none() || own.year == above.year;
+        let names_film = above.year.is_some() || !above.ids.is_empty();
+        if is_release(&own.release) && names_film && is_year && title(&own) == title(&above) {
+            return (at - 1, number);
+        }
+    }
+    (at, number)
+}
+
+fn of_film(name: &str, folders: &[&str], beside: Beside) -> Member {
+    let (above, by_folder) = owner(folders);
+    let own_part = part::split(name);
+    let number = own_part.as_ref().map(|part| part.number).or(by_folder);
+    let base = own_part.map_or_else(|| name.to_owned(), |part| part.base);
+    let (clean, _) = tag::split(&base);
+    let within = folders.iter().rev().find(|folder| !is_piece(folder)).copied();
+    let within_base = within.map(|folder| {
+        part::split(folder)
+            .filter(|part| !part.is_loose)
+            .map_or_else(|| folder.to_owned(), |part| part.base)
+    });
+    let within = within_base.as_deref().filter(|folder| !folder.is_empty());
+    let found = if base.is_empty() {
+        within.map(film::named).unwrap_or_default()
+    } else {
+        film::read(&base, within, beside.is_alone || above < folders.len())
+    };
+    let Some(title) = found.title.as_deref().filter(|title| !title.trim().is_empty()) else {
+        return Member::default();
+    };
+    let release = parse(&clean);
+    let own_folder = within.and_then(|folder| rest_behind(&clean, folder));
+    let (title, rest) = match own_folder.filter(|rest| is_label(rest, beside.has_plain)) {
+        // It is called like its folder: what follows is how this version is called.
+        Some(rest) => (
+            within
+                .map(film::named)
+                .and_then(|named| named.title)
+                .unwrap_or_else(|| title.to_owned()),
+            rest,
+        ),
+        None => (
+            title.to_owned(),
+            rest_behind(&clean, title)
+                .map(|rest| behind_year(&rest))
+                .unwrap_or_default(),
+        ),
+    };
+    let year = found.year.map(|year| year.to_string()).unwrap_or_default();
+    let other = if is_label(&rest, true) || is_known(&rest) {
+        String::new()
+    } else {
+        folded(&rest)
+    };
+    Member {
+        key: Some(key(&[
+            &folders[..above].join("/"),
+            &folded(&title),
+            &year,
+            &other,
+        ])),
+        label: label(&rest, &release),
+        part: number,
+    }
+}
+
+fn of_episode(name: &str, folders: &[&str]) -> Member {
+    let (clean, _) = tag::split(name);
+    let is_explicit = episode::explicit(&clean).is_some();
+    let own_part = part::split(&clean).filter(|part| is_explicit && episode::explicit(&part.base).is_some());
+    let number = own_part.as_ref().map(|part| part.number);
+    let base = own_part.map_or(clean, |part| part.base);
+    let release = parse(&base);
+    let path = [folders, &[&*base]].concat().join("/");
+    let found = super::identify(&path, Kind::Tv, false);
+    let date = release.air_date.clone().unwrap_or_default();
+    if found.episode.is_none() && date.is_empty() {
+        return Member::default();
+    }
+    let rest = behind_dash(&base);
+    // Specials have numbers of many sources: only one that is called the same is the same.
+    let called = if found.season == Some(0) {
+        let cut = rest
+            .filter(|rest| is_known(rest))
+            .map_or(&*base, |rest| &base[..base.len() - rest.len()]);
+        let words = normalise(cut);
+        let words: Vec<&str> = words.split(' ').filter(|word| !is_known(word)).collect();
+        words.join(" ")
+    } else {
+        String::new()
+    };
+    let title = found.title.unwrap_or_default();
+    // One that is named like an episode of another show is not of this one, whatever the folder says.
+    let own = release.named().filter(|_| is_explicit).unwrap_or_default();
+    let own = if own.trim().is_empty() || super::is_of(&title, &own) || super::is_of(&own, &title) {
+        String::new()
+    } else {
+        folded(&own)
+    };
+    let text = |number: Option<i64>| number.map(|number| number.to_string()).unwrap_or_default();
+    Member {
+        key: Some(key(&[
+            &folders.join("/"),
+            &folded(&title),
+            &own,
+            &text(found.season),
+            &text(found.episode),
+            &text(found.episode_end),
+            &date,
+            &called,
+        ])),
+        label: label(rest.filter(|rest| is_known(rest)).unwrap_or_default(), &release),
+        part: number,
+    }
+}
+
+/// What belongs together, as one text. No name has the letter between its parts.
+fn key(parts: &[&str]) -> String {
+    parts.join("\u{1}")
+}
+
+/// The last words of a name behind a hyphen that stands alone, or its brackets at the end.
+fn behind_dash(name: &str) -> Option<&str> {
+    let dash = name.rfind(" - ");
+    let bracket = name
+        .ends_with(']')
+        .then(|| name.find(['[']))
+        .flatten()
+        .filter(|at| *at > 0);
+    let at = bracket.or(dash)?;
+    name.get(at..)
+}
+
+/// Text behind a title at the beginning of a name, whatever separates its words; `None`: it begins otherwise.
+fn rest_behind(name: &str, title: &str) -> Option<String> {
+    let squashed = |text: &str| normalise(text).replace(' ', "");
+    let wanted = squashed(title);
+    if wanted.is_empty() {
+        return None;
+    }
+    let ends = name
+        .char_indices()
+        .map(|(at, letter)| at + letter.len_utf8())
+        .take(300);
+    let mut whole = ends.filter(|end| {
+        name[*end..]
+            .chars()
+            .next()
+            .is_none_or(|next| !next.is_alphanumeric())
+    });
+    let end = whole.find(|end| squashed(&name[..*end]) == wanted)?;
+    let mut rest = &name[end..];
+    if title.trim_end().ends_with([')', ']', '}']) {
+        rest = rest.trim_start_matches([')', ']', '}']);
+    }
+    Some(rest.to_owned())
+}
+
+/// Text behind a year that stands first.
+fn behind_year(rest: &str) -> String {
+    let bare = rest.trim_start_matches([' ', '.', '_', '-', ',', '(', '[']);
+    let is_year = bare.len() >= 4
+        && bare.as_bytes()[..4].iter().all(u8::is_ascii_digit)
+        && bare[4..]
+            .chars()
+            .next()
+            .is_none_or(|next| !next.is_alphanumeric());
+    if is_year {
+        bare[4..].trim_start_matches([')', ']']).to_owned()
+    } else {
+        rest.to_owned()
+    }
+}
+
+/// True for text behind a title that says which version it is: nothing, words of versions, or behind a hyphen or in brackets
+/// anything that is no other title. `takes_any`: also words that nobody knows.
+fn is_label(rest: &str, takes_any: bool) -> bool {
+    let bare = rest.trim_start_matches([' ', '.', '_']);
+    if bare.is_empty() {
+        return true;
+    }
+    if film::named(bare).year.is_some() && !bare.starts_with(['[', '{']) {
+        return false;
+    }
+    let is_marked = bare.starts_with(['-', '–', '[', '(', '{']);
+    is_known(rest) || (is_marked && takes_any)
+}
+
+/// True for words of which each tells a version: a resolution, a source, an edition.
+fn is_known(rest: &str) -> bool {
+    let plain = normalise(&rest.replace(['\'', '’'], ""));
+    if plain.is_empty() {
+        return true;
+    }
+    if film::is_version(&plain) {
+        return true;
+    }
+    let release = parse(&format!(
+        "x {}",
+        rest.trim_start_matches([' ', '-', '–', '.', '_'])
+    ));
+    let has_title = release
+        .title
+        .as_deref()
+        .is_none_or(|title| normalise(title) == "x");
+    has_title && (super::count_marks(&release) > 0 || release.edition.is_some())
+}
+
+/// How people call a version, by the text behind its title; of a release what it is made of.
+fn label(rest: &str, release: &Release) -> Option<String> {
+    let bare = rest.trim_matches([' ', '.', '_']);
+    let is_marked = bare.starts_with(['-', '–', '[', '(', '{']);
+    let text = bare.trim_start_matches(['-', '–', ' ']);
+    let is_dotted = !text.contains(' ') && text.matches('.').count() > 1;
+    let said = if is_marked && !is_dotted {
+        let text = text
+            .replace("{edition-", " ")
+            .replace(['[', ']', '(', ')', '{', '}'], " ");
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    } else {
+        let marks = [release.edition.as_deref(), release.resolution, release.source];
+        marks.into_iter().flatten().collect::<Vec<_>>().join(" ")
+    };
+    let said: String = said.trim_matches([' ', '-']).chars().take(MAX_LABEL).collect();
+    Some(said).filter(|said| !said.is_empty())
+}
+
+/// Whose an extra is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Owner {
+    /// Folders above it that lead to its film or its show, as they are shown.
+    pub folder: String,
+    pub season: Option<i64>,
+    /// Key of the one film whose name it has.
+    pub key: Option<String>,
+}
+
+/// Finds whose an extra is, by its path.
+pub fn owner_of(shown: &str, kind: Kind) -> Owner {
+    let mut folders: Vec<&str> = shown.split('/').collect();
+    let name = stem(folders.pop().unwrap_or_default());
+    // The uppermost folder of extras; the first folder of all is a film's, a show's, or a shelf.
+    let among = (1..folders.len()).find(|at| super::extra::of_folder(folders[*at]).is_some());
+    let above = &folders[..among.unwrap_or(folders.len())];
+    if kind.has_shows() {
+        let top = show_at(above).map_or(above.len().min(1), |at| at + 1);
+        let number = above[top..].iter().find_map(|folder| season::season(folder));
+        return Owner {
+            folder: above[..top].join("/"),
+            season: number.map(|season| season.number),
+            key: None,
+        };
+    }
+    let (at, _) = owner(above);
+    let named = among.is_none().then(|| super::extra::without_end(name)).flatten();
+    Owner {
+        folder: above[..at].join("/"),
+        season: None,
+        key: named.and_then(|base| of_film(base, &folders, Beside::default()).key),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Files of one directory, each with its label and its part, by what they have in common.
+    fn grouped(folder: &str, names: &[&str], kind: Kind) -> Vec<Vec<(String, Option<String>, Option<i64>)>> {
+        let beside = Beside::of(folder, names.iter().copied());
+        let mut groups: Vec<(Option<String>, Vec<_>)> = Vec::new();
+        for name in names {
+            let path = if folder.is_empty() {
+                (*name).to_owned()
+            } else {
+                format!("{folder}/{name}")
+            };
+            let found = member(&path, kind, beside);
+            let file = ((*name).to_owned(), found.label, found.part);
+            match groups
+                .iter_mut()
+                .find(|(key, _)| key.is_some() && *key == found.key)
+            {
+                Some((_, files)) => files.push(file),
+                None => groups.push((found.key, vec![file])),
+            }
+        }
+        groups.into_iter().map(|(_, files)| files).collect()
+    }
+
+    fn labels(folder: &str, names: &[&str], kind: Kind) -> Vec<Option<String>> {
+        let groups = grouped(folder, names, kind);
+        assert_eq!(groups.len(), 1, "{folder}: {groups:?}");
+        groups.into_iter().flatten().map(|(_, label, _)| label).collect()
+    }
+
+    fn parts(folder: &str, names: &[&str], kind: Kind) -> Vec<Option<i64>> {
+        let groups = grouped(folder, names, kind);
+        assert_eq!(groups.len(), 1, "{folder}: {groups:?}");
+        groups.into_iter().flatten().map(|(_, _, part)| part).collect()
+    }
+
+    #[test]
+    fn versions_of_a_film_are_one() {
+        for (folder, names, expected) in [
+            (
+                "Amber Ox (2013)",
+                &[
+                    "Amber Ox (2013) - 1080p.mkv",
+                    "Amber Ox (2013) - Director's Cut.mkv",
+                    "Amber Ox (2013) - 4K.mkv",
+                ][..],
+                &[Some("1080p"), Some("Director's Cut"), Some("4K")][..],
+            ),
+            (
+                "",
+                &["Amber Ox (2013) - 1080p.mkv", "Amber Ox (2013) [4K].mkv"],
+                &[Some("1080p"), Some("4K")],
+            ),
+            (
+                "Amber Ox (2013)",
+                &["Amber Ox (2013).mkv", "Amber Ox (2013) [1080p].mkv"],
+                &[None, Some("1080p")],
+            ),
+            (
+                "Amber Ox (2013)",
+                &[
+                    "Amber.Ox.2013.1080p.BluRay.x264-GRP.mkv",
+                    "Amber.Ox.2013.2160p.WEB-DL.x265-OTHER.mkv",
+                ],
+                &[Some("1080p BluRay"), Some("2160p WEB-DL")],
+            ),
+            (
+                "Amber Ox (1982)",
+                &[
+                    "Amber Ox (1982) [Final Cut] [1080p HEVC AAC].mkv",
+                    "Amber Ox (1982) [EE by ADM] [480p HEVC AAC,AAC,AAC].mkv",
+                ],
+                &[
+                    Some("Final Cut 1080p HEVC AAC"),
+                    Some("EE by ADM 480p HEVC AAC,AAC,AAC"),
+                ],
+            ),
+            (
+                "Amber Ox (2013)",
+                &[
+                    "Amber Ox (2013) {edition-Director's Cut}.mkv",
+                    "Amber Ox (2013).mp4",
+                ],
+                &[Some("Director's Cut"), None],
+            ),
+            (
+                "Amber Ox",
+                &[
+                    "Amber Ox.mkv",
+                    "Amber Ox-720p.mkv",
+                    "Amber Ox - test.mkv",
+                    "Amber Ox [3d].mkv",
+                ],
+                &[None, Some("720p"), Some("test"), Some("3d")],
+            ),
+            (
+                "Amber Ox",
+                &["Amber Ox - 1080p.mkv", "Amber Ox [hsbs].mkv"],
+                &[Some("1080p"), Some("hsbs")],
+            ),
+            (
+                "Amber Ox (1925)",
+                &[
+                    "Amber Ox (1925) - 1925 version.mkv",
+                    "Amber Ox (1925) - 1929 version.mkv",
+                ],
+                &[Some("1925 version"), Some("1929 version")],
+            ),
+        ] {
+            let expected: Vec<Option<String>> =
+                expected.iter().map(|label| label.map(str::to_owned)).collect();
+            assert_eq!(labels(folder, names, Kind::Movie), expected, "{folder}");
+        }
+    }
+
+    #[test]
+    fn other_films_are_others() {
+        for (folder, names) in [
+            ("M", &["Amber 1.mkv", "Amber 2.mkv", "Amber 3.mkv"][..]),
+            (
+                "Amber Ox",
+                &["Amber Ox.mkv", "Amber Ox (2008).mkv", "Amber Ox (2009).mkv"],
+            ),
+            ("", &["Amber Ox (2006).mkv", "Amber Ox (2007).mkv"]),
+            ("Amber", &["Amber - A New Ox.mkv", "Amber - The Ox Returns.mkv"]),
+            ("Amber", &["Amber - B (2006).mkv", "Amber - C (2007).mkv"]),
+            (
+                "Amber",
+                &["Amber 1 - The motion ox.mkv", "Amber 2- The wrath of ox.mkv"],
+            ),
+            ("", &["300a.mkv", "300b.mkv", "300c.mkv"]),
+        ] {
+            assert_eq!(
+                grouped(folder, names, Kind::Movie).len(),
+                names.len(),
+                "{names:?}"
+            );
+        }
+        let home = ["holiday 1.mp4", "holiday - beach.mp4", "holiday.mp4"];
+        assert_eq!(
+            grouped("holiday", &home, Kind::General).len(),
+            3,
+            "nobody says what they are"
+        );
+    }
+
+    #[test]
+    fn parts_of_a_film_are_one() {
+        for (folder, names) in [
+            (
+                "Amber Ox (2013)",
+                &["Amber Ox (2013) - part1.mkv", "Amber Ox (2013) - part2.mkv"][..],
+            ),
+            ("", &["Amber Ox (2013) cd1.avi", "Amber Ox (2013) cd2.avi"]),
+            (
+                "Amber Ox (2013)",
+                &[
+                    "Amber.Ox.2013.CD1.DVDRip.XviD-GRP.avi",
+                    "Amber.Ox.2013.CD2.DVDRip.XviD-GRP.avi",
+                ],
+            ),
+            ("Amber Ox (2013)", &["Amber Ox disc 1.mkv", "Amber Ox disc 2.mkv"]),
+            ("Amber Ox (2013)", &["Amber Ox-pt1.mkv", "Amber Ox-pt2.mkv"]),
+            ("Amber Ox (2013)", &["cd1.avi", "cd2.avi"]),
+            (
+                "Amber Ox (2013)",
+                &["Amber Ox (2013) parta.mkv", "Amber Ox (2013) partb.mkv"],
+            ),
+            ("", &["300 (2006) part1.mkv", "300 (2006) part2.mkv"]),
+            (
+                "",
+                &[
+                    "Amber Ox (2011)[720p][PG][Family]part1.mkv",
+                    "Amber Ox (2011)[720p][PG][Family]part2.mkv",
+                ],
+            ),
+            ("", &["Amber Ox part 1.mkv", "Amber Ox part 2.mkv"]),
+        ] {
+            assert_eq!(parts(folder, names, Kind::Movie), [Some(1), Some(2)], "{names:?}");
+        }
+        let mixed = [
+            "Amber Ox (2013) - 1080p - part1.mkv",
+            "Amber Ox (2013) - 1080p - part2.mkv",
+            "Amber Ox (2013) - 720p.mkv",
+        ];
+        assert_eq!(
+            parts("Amber Ox (2013)", &mixed, Kind::Movie),
+            [Some(1), Some(2), None]
+        );
+        // Parts in folders of their own.
+        for paths in [
+            [
+                "Amber Ox (2013)/CD1/Amber Ox.avi",
+                "Amber Ox (2013)/CD2/Amber Ox.avi",
+            ],
+            [
+                "Amber Ox (2013)/Disc 1/VIDEO_TS/VTS_01_1.VOB",
+                "Amber Ox (2013)/Disc 2/VIDEO_TS/VTS_01_1.VOB",
+            ],
+            [
+                "Amber Ox/Amber Ox (1965) (Disc 01)/VIDEO_TS/VTS_01_1.VOB",
+                "Amber Ox/Amber Ox (1965) (Disc 02)/VIDEO_TS/VTS_01_1.VOB",
+            ],
+        ] {
+            let alone = Beside {
+                is_alone: true,
+                has_plain: false,
+            };
+            let [one, other] = paths.map(|path| member(path, Kind::Movie, alone));
+            assert!(
+                one.key.is_some() && one.key == other.key,
+                "{paths:?}: {one:?} {other:?}"
+            );
+            assert_eq!((one.part, other.part), (Some(1), Some(2)), "{paths:?}");
+        }
+        let release = member(
+            "Amber Ox (2013)/Amber.Ox.2013.720p-GRP/grp-ox.mkv",
+            Kind::Movie,
+            Beside {
+                is_alone: true,
+                has_plain: false,
+            },
+        );
+        let own = member(
+            "Amber Ox (2013)/Amber Ox (2013).mkv",
+            Kind::Movie,
+            Beside::default(),
+        );
+        assert_eq!(release.key, own.key, "a release in the folder of its film");
+    }
+
+    #[test]
+    fn files_of_an_episode_are_one() {
+        let folder = "Alder/Season 1";
+        let names = ["Alder S01E01 - 1080p.mkv", "Alder S01E01 - 720p.mkv"];
+        assert_eq!(
+            labels(folder, &names, Kind::Tv),
+            [Some("1080p".to_owned()), Some("720p".to_owned())]
+        );
+        let names = [
+            "Alder.S01E01.1080p.WEB-DL.x264-GRP.mkv",
+            "Alder.S01E01.720p.HDTV.x264-OTHER.mkv",
+        ];
+        assert_eq!(labels(folder, &names, Kind::Tv).len(), 2);
+        for names in [
+            ["Alder S01E01-part1.mkv", "Alder S01E01-part2.mkv"],
+            [
+                "Alder - S01E01 - Words - pt1.mkv",
+                "Alder - S01E01 - Words - pt2.mkv",
+            ],
+            ["Alder.S01E01.cd1.avi", "Alder.S01E01.cd2.avi"],
+        ] {
+            assert_eq!(parts(folder, &names, Kind::Tv), [Some(1), Some(2)], "{names:?}");
+        }
+        for names in [
+            ["Alder S01E01.mkv", "Alder S01E02.mkv"],
+            ["Alder S01E01.mkv", "Alder S01E01-E02.mkv"],
+            ["Alder S00E01 - Making of.mkv", "Alder S00E01 - Bloopers.mkv"],
+            ["Part 1.mkv", "Part 2.mkv"],
+            ["Alder S01E01.mkv", "Late.S01E01.mkv"],
+        ] {
+            assert_eq!(grouped(folder, &names, Kind::Tv).len(), 2, "{names:?}");
+        }
+    }
+
+    #[test]
+    fn an_extra_belongs_to_its_film_or_its_show() {
+        for (path, kind, folder, season) in [
+            (
+                "Amber Ox (2013)/Trailers/any.mkv",
+                Kind::Movie,
+                "Amber Ox (2013)",
+                None,
+            ),
+            (
+                "Amber Ox (2013)/trailer.mkv",
+                Kind::Movie,
+                "Amber Ox (2013)",
+                None,
+            ),
+            (
+                "A/Amber Ox (2013)/extras/more/any.mkv",
+                Kind::Movie,
+                "A/Amber Ox (2013)",
+                None,
+            ),
+            ("Alder/Extras/any.mkv", Kind::Tv, "Alder", None),
+            ("Alder/Season 2/Featurettes/any.mkv", Kind::Tv, "Alder", Some(2)),
+            (
+                "Alder/Season 2/Alder S02E01-trailer.mkv",
+                Kind::Tv,
+                "Alder",
+                Some(2),
+            ),
+            ("Alder/trailer.mkv", Kind::Tv, "Alder", None),
+            ("trailer.mkv", Kind::Tv, "", None),
+        ] {
+            let found = owner_of(path, kind);
+            assert_eq!((&*found.folder, found.season), (folder, season), "{path}");
+        }
+        let film = member("Amber Ox (2013) - 1080p.mkv", Kind::Movie, Beside::default());
+        let trailer = owner_of("Amber Ox (2013)-trailer.mkv", Kind::Movie);
+        assert!(
+            trailer.key.is_some() && trailer.key == film.key,
+            "{trailer:?} {film:?}"
+        );
+    }
+}

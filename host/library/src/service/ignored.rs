@@ -1,0 +1,89 @@
+//! What people have had forgotten: scans pass it over until somebody wants it again.
+
+use qm_kernel::{PageQuery, Permission};
+use serde_json::json;
+
+use super::views::paths;
+use super::{Caller, Library};
+use crate::error::LibraryError;
+use crate::model::ignored::{Ignored, MOST, place_in};
+use crate::model::place;
+use crate::repo;
+
+/// What is ignored, with the directory of its library.
+pub type Listed = (Ignored, String);
+
+impl Library {
+    /// A page of what is ignored, and how much there is of it.
+    pub async fn ignored(
+        &self,
+        library_id: Option<&str>,
+        page: PageQuery,
+    ) -> Result<(Vec<Listed>, u64), LibraryError> {
+        let mut tx = self.db.begin_read().await?;
+        let (found, total) = repo::ignored::page(&mut tx, library_id, page).await?;
+        let paths = paths(repo::libraries::all(&mut tx).await?);
+        let listed = found.into_iter().map(|one| {
+            let path = paths.get(&one.library_id).cloned().unwrap_or_default();
+            (one, path)
+        });
+        Ok((listed.collect(), total))
+    }
+
+    /// Has a file, or a folder with all that lies below it, ignored, and its items forgotten. The files stay.
+    pub async fn ignore(
+        &self,
+        caller: Caller<'_>,
+        library_id: &str,
+        path: &str,
+    ) -> Result<Listed, LibraryError> {
+        let mut tx = self.db.begin_write().await?;
+        let needed = Permission::MediaManagerDelete;
+        let actor = self.judge(&mut tx, caller, needed).await?;
+        let found = repo::libraries::find(&mut tx, library_id).await?;
+        let library = found.ok_or(LibraryError::NoSuchLibrary)?;
+        let place = place_in(&library.path, path).ok_or(LibraryError::OutsideLibrary)?;
+        let count = repo::ignored::count(&mut tx, library_id).await?;
+        if count >= MOST {
+            return Err(LibraryError::TooManyIgnored(count));
+        }
+        let ignored = Ignored {
+            id: self.ctx.id(),
+            library_id: library.id.clone(),
+            place,
+            created_at: self.ctx.now(),
+        };
+        let ignored = repo::ignored::put(&mut tx, &ignored).await?;
+        // A scan of what lies there forgets its items.
+        let folder = place::parent(&ignored.place).unwrap_or_default();
+        self.scan_soon(&mut tx, &library, &[folder]).await?;
+        let mut entry = actor.entry("media.ignored.add", caller.client);
+        entry.object_type = Some("media_library");
+        entry.object_id = Some(library.id.clone());
+        entry.metadata = Some(json!({ "path": place::absolute(&library.path, &ignored.place) }));
+        self.audit.record(&mut tx, entry).await?;
+        tx.commit().await?;
+        Ok((ignored, library.path))
+    }
+
+    /// Has scans find something again.
+    pub async fn heed(&self, caller: Caller<'_>, id: &str) -> Result<Listed, LibraryError> {
+        let mut tx = self.db.begin_write().await?;
+        let needed = Permission::MediaManagerDelete;
+        let actor = self.judge(&mut tx, caller, needed).await?;
+        let found = repo::ignored::find(&mut tx, id).await?;
+        let ignored = found.ok_or(LibraryError::NotIgnored)?;
+        let library = repo::libraries::find(&mut tx, &ignored.library_id).await?;
+        let library = library.ok_or(LibraryError::NotIgnored)?;
+        repo::ignored::delete(&mut tx, id).await?;
+        let folder = place::parent(&ignored.place).unwrap_or_default();
+        self.scan_soon(&mut tx, &library, &[folder]).await?;
+        let mut entry = actor.entry("media.ignored.remove", caller.client);
+        entry.object_type = Some("media_library");
+        entry.object_id = Some(library.id.clone());
+        entry.metadata = Some(json!({ "path": place::absolute(&library.path, &ignored.place) }));
+        self.audit.record(&mut tx, entry).await?;
+        tx.commit().await?;
+        Ok((ignored, library.path))
+    }
+}
