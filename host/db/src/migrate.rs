@@ -75,6 +75,7 @@ const MIGRATIONS: &[Migration] = migrations! {
     54 "0054_automation_ledger",
     55 "0055_rss_order_and_hashes",
     56 "0056_media_suggestions",
+    60 "0060_media_identity",
 };
 
 sql! {
