@@ -13,6 +13,7 @@ faults! {
     Update => with(input(), [E::NoSuchLibrary]);
     Delete => with(own(), [E::NoSuchLibrary]);
     Scan => own();
+    Library => [E::NoSuchLibrary];
     Item => [E::NoSuchItem];
     Series => [E::NoSeriesKey];
     Order => with(own(), order());

@@ -11,7 +11,7 @@ use super::Library;
 use crate::error::LibraryError;
 use crate::lanes::COMPUTE;
 use crate::model::catalog::Catalog;
-use crate::model::item::{Filter, Issue};
+use crate::model::item::Filter;
 use crate::model::library::MediaLibrary;
 use crate::model::view::{Detail, Health, Listed};
 use crate::repo;
@@ -118,8 +118,7 @@ impl Library {
 
     /// All items as the transaction sees them, where they are kept.
     async fn shelved(&self, tx: &mut Tx, filter: &Filter) -> Result<Option<Arc<Catalog>>, LibraryError> {
-        if filter.issue == Some(Issue::Suggested) {
-            // What is suggested is not kept.
+        if !filter.is_of_columns() {
             return Ok(None);
         }
         let stamps = repo::catalog::stamps(tx).await?;
